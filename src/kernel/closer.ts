@@ -1,0 +1,30 @@
+/** Whatever was opened is registered here in the line that opened it, and closed in reverse order. */
+export class Closer {
+  readonly #steps: { readonly name: string; readonly close: () => unknown }[] = []
+  readonly #onError: (name: string, error: unknown) => void
+  #closing: Promise<void> | undefined
+
+  constructor(onError: (name: string, error: unknown) => void) {
+    this.#onError = onError
+  }
+
+  add(name: string, close: () => unknown): void {
+    this.#steps.push({ name, close })
+  }
+
+  /** May be called twice: both callers wait for the same end. One step that fails never keeps the next from closing. */
+  close(): Promise<void> {
+    this.#closing ??= this.#closeAll()
+    return this.#closing
+  }
+
+  async #closeAll(): Promise<void> {
+    for (let step = this.#steps.pop(); step; step = this.#steps.pop()) {
+      try {
+        await step.close()
+      } catch (error) {
+        this.#onError(step.name, error)
+      }
+    }
+  }
+}

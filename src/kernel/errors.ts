@@ -1,0 +1,75 @@
+/**
+ * Every error a caller can meet, in one place. `docs/errors.md` explains each; a test holds the two together.
+ * Edges translate a code: `http/` into problem+json, `main.ts` into an exit code.
+ */
+export const CATALOGUE = {
+  bad_request: { status: 400, title: 'Malformed request' },
+  bad_host_header: { status: 400, title: 'Bad Host header' },
+  invalid_json: { status: 400, title: 'Malformed JSON' },
+  missing_token: { status: 401, title: 'Token missing' },
+  invalid_token: { status: 401, title: 'Token not accepted' },
+  host_not_allowed: { status: 403, title: 'Host not allowed' },
+  origin_not_allowed: { status: 403, title: 'Origin not allowed' },
+  cross_site: { status: 403, title: 'Cross-site request refused' },
+  not_found: { status: 404, title: 'Not found' },
+  method_not_allowed: { status: 405, title: 'Method not allowed' },
+  request_timeout: { status: 408, title: 'Request took too long' },
+  server_exists: { status: 409, title: 'Name already taken' },
+  limit_reached: { status: 409, title: 'Limit reached' },
+  revision_mismatch: { status: 412, title: 'Changed by somebody else' },
+  body_too_large: { status: 413, title: 'Body too large' },
+  url_too_long: { status: 414, title: 'URL too long' },
+  unsupported_media_type: { status: 415, title: 'Unsupported media type' },
+  invalid_input: { status: 422, title: 'Invalid input' },
+  blocked_address: { status: 422, title: 'Address not allowed' },
+  headers_too_large: { status: 431, title: 'Headers too large' },
+  internal_error: { status: 500, title: 'Unexpected fault' },
+  store_busy: { status: 503, title: 'Store is locked' },
+  store_damaged: { status: 503, title: 'Store is damaged' },
+  shutting_down: { status: 503, title: 'Shutting down' },
+  disk_full: { status: 507, title: 'Disk full' },
+} as const satisfies Record<string, { status: number; title: string }>
+
+export type ErrorCode = keyof typeof CATALOGUE
+
+/** One finding about one field of the input. `path` is a JSON pointer such as `/args/3`. */
+export interface FieldError {
+  readonly path: string
+  readonly message: string
+}
+
+interface Details {
+  readonly hint?: string
+  readonly errors?: readonly FieldError[]
+  readonly cause?: unknown
+  readonly retryAfterS?: number
+}
+
+/** An error that somebody can act upon: a stable code, and a sentence that names the thing. */
+export class AppError extends Error {
+  override readonly name = 'AppError'
+  readonly code: ErrorCode
+  readonly hint: string | undefined
+  readonly errors: readonly FieldError[] | undefined
+  readonly retryAfterS: number | undefined
+
+  constructor(code: ErrorCode, message: string, details: Details = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause })
+    this.code = code
+    this.hint = details.hint
+    this.errors = details.errors
+    this.retryAfterS = details.retryAfterS
+  }
+
+  get status(): number {
+    return CATALOGUE[this.code].status
+  }
+}
+
+/** One field is wrong: the sentence stands in `detail`, and again beside the path in `errors`. */
+export function invalidField(path: string, message: string, hint?: string): AppError {
+  return new AppError('invalid_input', `${path.slice(1)} ${message}`, {
+    errors: [{ path, message }],
+    ...(hint === undefined ? {} : { hint }),
+  })
+}

@@ -1,0 +1,58 @@
+import type { LogEntry } from './log.ts'
+
+/** What a change was, who asked, and what it changed: never with a secret in it. */
+export interface AuditEntry {
+  readonly action: string
+  /** The id of the thing that changed. */
+  readonly subject: string
+  readonly request_id: string | null
+  /** What changed, secrets masked. */
+  readonly detail: Readonly<Record<string, unknown>>
+}
+
+export type ServerKind = 'stdio' | 'http'
+
+/** Everything that happens in the house and that somebody elsewhere may want to know. */
+export interface Facts {
+  server_added: { readonly server_id: string; readonly type: ServerKind }
+  server_updated: {
+    readonly server_id: string
+    readonly type: ServerKind
+    readonly changed: readonly string[]
+  }
+  server_removed: { readonly server_id: string; readonly type: ServerKind }
+  /** A change was committed together with this audit row. */
+  audited: AuditEntry & { readonly audit_id: number; readonly ts: number }
+  /** A line was accepted by the log pipeline, redacted. */
+  log: LogEntry
+}
+
+type Listener<F> = (fact: F) => void
+
+/** Commands travel by function call, facts travel here. Publishing is synchronous and never throws. */
+export class FactBus {
+  readonly #listeners = new Map<keyof Facts, Set<Listener<never>>>()
+  readonly #onError: (error: unknown) => void
+
+  /** A listener that throws must not undo what has already happened, so its error goes to `onError`. */
+  constructor(onError: (error: unknown) => void) {
+    this.#onError = onError
+  }
+
+  /** Returns the function that ends the subscription. */
+  on<K extends keyof Facts>(kind: K, listener: Listener<Facts[K]>): () => void {
+    const listeners = this.#listeners.get(kind) ?? new Set()
+    this.#listeners.set(kind, listeners.add(listener as Listener<never>))
+    return () => listeners.delete(listener as Listener<never>)
+  }
+
+  publish<K extends keyof Facts>(kind: K, fact: Facts[K]): void {
+    for (const listener of this.#listeners.get(kind) ?? []) {
+      try {
+        ;(listener as Listener<Facts[K]>)(fact)
+      } catch (error) {
+        this.#onError(error)
+      }
+    }
+  }
+}

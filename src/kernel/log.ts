@@ -1,0 +1,76 @@
+export const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const
+export type Level = (typeof LEVELS)[number]
+
+/** A level as a number that grows with severity, as it is stored and compared. */
+export const LEVEL_RANK: Readonly<Record<Level, number>> = {
+  trace: 10,
+  debug: 20,
+  info: 30,
+  warn: 40,
+  error: 50,
+  fatal: 60,
+}
+
+export const SOURCES = ['service', 'server', 'gateway', 'agent', 'package', 'audit'] as const
+export type Source = (typeof SOURCES)[number]
+
+export const STREAMS = ['stdout', 'stderr', 'mcp'] as const
+export type Stream = (typeof STREAMS)[number]
+
+/** One line on its way into the log. What is not given is unknown. */
+export interface LogEntry {
+  readonly ts: number
+  readonly level: Level
+  readonly source: Source
+  readonly message: string
+  readonly stream?: Stream | null
+  readonly server_id?: string | null
+  readonly agent_type?: string | null
+  readonly tool?: string | null
+  readonly request_id?: string | null
+  readonly data?: Readonly<Record<string, unknown>> | null
+}
+
+type Fields = Readonly<Record<string, unknown>>
+type Write = (fields: Fields | string, message?: string) => void
+
+/** Lines are objects with a short lower-case message: `log.info({ server_id }, 'server added')`. */
+export type Log = { readonly [L in Level]: Write } & { child(bindings: Fields): Log }
+
+/** Fields that have a column of their own; whatever else is given goes into `data`. */
+const COLUMNS = ['server_id', 'agent_type', 'tool', 'request_id'] as const
+
+export function createLog(
+  sink: (entry: LogEntry) => void,
+  minimum: Level,
+  now = Date.now,
+  bound: Fields = {},
+): Log {
+  const writer =
+    (level: Level): Write =>
+    (fields, message) => {
+      if (LEVEL_RANK[level] < LEVEL_RANK[minimum]) return
+      const given = typeof fields === 'string' ? bound : { ...bound, ...fields }
+      sink(entryOf(now(), level, given, message ?? (typeof fields === 'string' ? fields : '')))
+    }
+  const log = Object.fromEntries(LEVELS.map((level) => [level, writer(level)])) as { [L in Level]: Write }
+  return { ...log, child: (bindings) => createLog(sink, minimum, now, { ...bound, ...bindings }) }
+}
+
+function entryOf(ts: number, level: Level, fields: Fields, message: string): LogEntry {
+  const columns: Record<string, string> = {}
+  const data: Record<string, unknown> = {}
+  for (const [key, value] of Object.entries(fields)) {
+    if (COLUMNS.some((column) => column === key) && typeof value === 'string') columns[key] = value
+    else if (value !== undefined) data[key] = value instanceof Error ? describe(value) : value
+  }
+  const extra = Object.keys(data).length > 0 ? { data } : {}
+  return { ts, level, source: 'service', message, ...columns, ...extra }
+}
+
+/** An Error has no own enumerable fields, so JSON would show it as `{}`. */
+function describe(error: Error): Record<string, unknown> {
+  const cause = error.cause instanceof Error ? { cause: describe(error.cause) } : {}
+  const code = 'code' in error ? { code: error.code } : {}
+  return { name: error.name, message: error.message, ...code, stack: error.stack, ...cause }
+}

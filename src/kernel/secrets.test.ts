@@ -1,0 +1,128 @@
+import { describe, expect, test } from 'vitest'
+import { KnownSecrets } from './known-secrets.ts'
+import { maskArgs, maskText, maskUrl, secretsIn } from './secrets.ts'
+import { keepMaskedArgs, keepMaskedUrl, keepMaskedValues } from './write-back.ts'
+
+const key = 'ghp_0123456789abcdefghijABCDEFGHIJ'
+
+test.each([
+  [
+    ['--api-key', 'abc'],
+    ['--api-key', '***'],
+  ],
+  [
+    ['--token=abc', '-v'],
+    ['--token=***', '-v'],
+  ],
+  [
+    ['--no-token', '--verbose'],
+    ['--no-token', '--verbose'],
+  ],
+  [
+    ['-e', `GITHUB_TOKEN=${key}`],
+    ['-e', 'GITHUB_TOKEN=***'],
+  ],
+  [
+    ['--header', 'Authorization: Bearer abcdef'],
+    ['--header', 'Authorization: Bearer ***'],
+  ],
+  [
+    ['--header', 'X-Api-Key:abcdef'],
+    ['--header', 'X-Api-Key:***'],
+  ],
+  [[`prefix ${key} suffix`], ['prefix *** suffix']],
+  [['postgres://me:pw@db.example/x'], ['postgres://***@db.example/x']],
+  [['https://a.example/mcp?mode=x&k=y'], ['https://a.example/mcp?mode=***&k=***']],
+  [['0123456789abcdef0123456789abcdef'], ['***']],
+  [
+    ['-y', '@modelcontextprotocol/server-filesystem', '/home/me/notes'],
+    ['-y', '@modelcontextprotocol/server-filesystem', '/home/me/notes'],
+  ],
+])('the arguments %j are shown as %j', (args, shown) => {
+  expect(maskArgs(args)).toEqual(shown)
+})
+
+test.each([
+  ['https://a.example/mcp', 'https://a.example/mcp'],
+  ['https://me:pw@a.example/mcp', 'https://***@a.example/mcp'],
+  ['https://a.example/mcp?key=1&flag&b=', 'https://a.example/mcp?key=***&flag&b='],
+  ['https://a.example/mcp?abc', 'https://a.example/mcp?***'],
+  ['https://a.example/s/0123456789abcdefghij0123456789abcdef/mcp', 'https://a.example/s/***/mcp'],
+  ['https://a.example/#frag', 'https://a.example/#***'],
+])('the url %s is shown as %s', (url, shown) => {
+  expect(maskUrl(url)).toBe(shown)
+})
+
+test.each([
+  [`using ${key} now`, 'using *** now'],
+  ['Authorization: Bearer abcdef.ghi', 'Authorization: Bearer ***'],
+  ['password=hunter22, retry', 'password=***, retry'],
+  ['{"api_key":"abc123"}', '{"api_key":"***"}'],
+  ['commit 0123456789abcdef0123456789abcdef01234567', 'commit 0123456789abcdef0123456789abcdef01234567'],
+  ['amqp://guest:guest@queue:5672', 'amqp://***@queue:5672'],
+])('the text %j is logged as %j', (text, shown) => {
+  expect(maskText(text)).toBe(shown)
+})
+
+describe('known secrets', () => {
+  test('are hidden wherever they stand, the longer one first, also when percent-encoded', () => {
+    const known = new KnownSecrets()
+    known.set('a', ['canary/one two', 'canary/one two three'])
+    expect(known.redact('x canary/one two three y canary%2Fone%20two z')).toBe('x *** y *** z')
+  })
+
+  test('are forgotten with their owner, and short ones are never used', () => {
+    const known = new KnownSecrets()
+    known.set('a', ['abc', 'canary-secret'])
+    expect(known.redact('abc canary-secret')).toBe('abc ***')
+    known.delete('a')
+    expect(known.redact('abc canary-secret')).toBe('abc canary-secret')
+  })
+
+  test('come from env, headers, args and url, but plain settings are no secrets', () => {
+    const found = secretsIn({
+      env: { NODE_ENV: 'production', FOO: 'canary-env-value', API_KEY: 'plainword', DIR: '/home/me/x' },
+      headers: { authorization: 'Bearer canary-header' },
+      args: ['--token', 'canary-arg'],
+      url: 'https://a.example/?k=canary%20query',
+    })
+    expect(found).toEqual([
+      'canary-env-value',
+      'plainword',
+      'Bearer canary-header',
+      'canary-header',
+      'canary-arg',
+      'canary query',
+    ])
+  })
+})
+
+describe('writing *** back', () => {
+  test('keeps a stored value by key, and is refused where nothing is stored', () => {
+    expect(keepMaskedValues('env', { A: '***', B: 'new' }, { A: 'old', C: 'gone' })).toEqual({
+      A: 'old',
+      B: 'new',
+    })
+    expect(() => keepMaskedValues('env', { X: '***' }, { A: 'old' })).toThrow('no stored value can be kept')
+    expect(() => keepMaskedValues('env', { toString: '***' }, {})).toThrow('no stored value can be kept')
+  })
+
+  test('keeps an argument by place, and only with the same number of arguments', () => {
+    expect(keepMaskedArgs(['--token', '***', '-q'], ['--token', 'abc', '-v'])).toEqual([
+      '--token',
+      'abc',
+      '-q',
+    ])
+    expect(keepMaskedArgs(['--token=***'], ['--token=abc'])).toEqual(['--token=abc'])
+    expect(() => keepMaskedArgs(['--token', '***', '-q'], ['--token', 'abc'])).toThrow('no stored value')
+    expect(() => keepMaskedArgs(['***', '--token'], ['--token', 'abc'])).toThrow('no stored value')
+  })
+
+  test('keeps a url whole, or single query values of the same origin', () => {
+    const stored = 'https://a.example/mcp?key=abc'
+    expect(keepMaskedUrl('https://a.example/mcp?key=***', stored)).toBe(stored)
+    expect(keepMaskedUrl('https://a.example/v2?key=***', stored)).toBe('https://a.example/v2?key=abc')
+    expect(() => keepMaskedUrl('https://evil.example/mcp?key=***', stored)).toThrow('no stored value')
+    expect(() => keepMaskedUrl('https://a.example/mcp?other=***', stored)).toThrow('no stored value')
+  })
+})

@@ -1,0 +1,124 @@
+/** What a secret looks like, and how it is hidden. Used for everything that leaves the service or is logged. */
+
+export const MASK = '***'
+
+/** Receives a secret that was found and gives what stands in its place. */
+type Found = (secret: string) => string
+const hide: Found = () => MASK
+
+const SECRET_NAME = '[\\w.-]*(?:token|key|secret|passw(?:or)?d|passphrase|credential|auth)[\\w.-]*'
+const SECRET_FLAG = new RegExp(`^--?${SECRET_NAME}$`, 'i')
+/** `--token=abc`, `API_KEY=abc`, `X-Api-Key: abc`. The name stays, the value goes. */
+const NAMED_VALUE = new RegExp(`^((?:--?)?${SECRET_NAME}\\s*[=:]\\s*(?:Bearer\\s+|Basic\\s+)?)(\\S.*)$`, 'is')
+const BEARER = /\b(Bearer|Basic)(\s+)([A-Za-z0-9._~+/=-]{4,})/gi
+const URL_IN_TEXT = /\b[a-z][a-z0-9+.-]*:\/\/[^\s"'<>]+/gi
+const ANOTHER_FLAG = /^--[a-z-]+$/
+
+/** Keys that can be told by their look: the issuer put a prefix on them for exactly this purpose. */
+const KEY_SHAPES = new RegExp(
+  [
+    'sk-[A-Za-z0-9_-]{16,}',
+    '(?:sk|pk|rk)_(?:live|test)_[A-Za-z0-9]{16,}',
+    'gh[pousr]_[A-Za-z0-9]{20,}',
+    'github_pat_[A-Za-z0-9_]{20,}',
+    'glpat-[A-Za-z0-9_-]{16,}',
+    'xox[abeoprs]-[A-Za-z0-9-]{10,}',
+    '(?:AKIA|ASIA)[A-Z0-9]{16}',
+    'AIza[A-Za-z0-9_-]{30,}',
+    'npm_[A-Za-z0-9]{30,}',
+    'hf_[A-Za-z0-9]{20,}',
+    '(?:lin_api|ntn|secret|pplx|tvly|r8|dop_v1|shpat)_[A-Za-z0-9]{20,}',
+    'eyJ[A-Za-z0-9_-]{8,}\\.[A-Za-z0-9_-]{8,}\\.[A-Za-z0-9_-]*',
+  ]
+    .map((shape) => `(?<![A-Za-z0-9])${shape}`)
+    .join('|'),
+  'g',
+)
+/** 32 letters and digits in a row, both kinds: right for an argument or a URL, too eager for a log line. */
+const RANDOM_WORD = /(?<![A-Za-z0-9])(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{32,}(?![A-Za-z0-9])/g
+
+/** Every value of a map whose values are secrets: environment, headers. */
+export function maskValues(map: Readonly<Record<string, string>>): Record<string, typeof MASK> {
+  return Object.fromEntries(Object.keys(map).map((key) => [key, MASK]))
+}
+
+/** The arguments as a person may see them: what carries a secret is hidden, the rest stays readable. */
+export function maskArgs(args: readonly string[], found: Found = hide): string[] {
+  return args.map((arg, index) => maskArg(arg, args[index - 1], found))
+}
+
+function maskArg(arg: string, before: string | undefined, found: Found): string {
+  if (before !== undefined && SECRET_FLAG.test(before) && !ANOTHER_FLAG.test(arg)) return found(arg)
+  const named = NAMED_VALUE.exec(arg)
+  if (named && !/^\/\//.test(named[2] ?? '')) return `${named[1]}${found(named[2] ?? '')}`
+  const urls = arg.replace(URL_IN_TEXT, (url) => maskUrl(url, found))
+  return maskShapes(urls, found).replace(RANDOM_WORD, found)
+}
+
+/** A URL without what identifies its owner: user info, query values, fragment, and keys in the path. */
+export function maskUrl(url: string, found: Found = hide): string {
+  const parts = /^([^:]+:\/\/)(?:([^/?#]*)@)?([^/?#]*)([^?#]*)(\?[^#]*)?(#.*)?$/s.exec(url)
+  if (!parts) return found(url)
+  const [, scheme, user, host, path = '', query = '', fragment = ''] = parts
+  const values = query.replace(/=([^&]+)/g, (_, value: string) => `=${found(decoded(value))}`)
+  const bare = query && !query.includes('=') && query.length > 1 ? `?${found(query.slice(1))}` : values
+  const shown = maskShapes(path, found).replace(RANDOM_WORD, found)
+  return `${scheme}${user ? `${found(user)}@` : ''}${host}${shown}${bare}${fragment.length > 1 ? `#${found(fragment.slice(1))}` : fragment}`
+}
+
+function decoded(value: string): string {
+  try {
+    return decodeURIComponent(value.replaceAll('+', ' '))
+  } catch {
+    return value // not percent-encoded after all: the raw text is the secret
+  }
+}
+
+/** Free text, such as a log line: only what is a secret beyond doubt. */
+export function maskText(text: string): string {
+  return maskShapes(text, hide)
+    .replace(SECRET_IN_TEXT, (_, name: string, quote: string) => `${name}${quote}${MASK}${quote}`)
+    .replace(USER_IN_URL, `$1${MASK}@`)
+}
+const SECRET_IN_TEXT =
+  /((?:password|passwd|secret|api[_-]?key|access[_-]?token|auth[_-]?token|private[_-]?key)["']?\s*[=:]\s*)(["']?)(?!\*\*\*)[^\s"',;&}]{3,}\2/gi
+const USER_IN_URL = /\b([a-z][a-z0-9+.-]{1,20}:\/\/)[^\s/@:]*:[^\s/@]+@/gi
+
+function maskShapes(text: string, found: Found): string {
+  const bearers = text.replace(
+    BEARER,
+    (_, kind: string, gap: string, token: string) => kind + gap + found(token),
+  )
+  return bearers.replace(KEY_SHAPES, found)
+}
+
+interface Carrier {
+  readonly env?: Readonly<Record<string, string>>
+  readonly headers?: Readonly<Record<string, string>>
+  readonly args?: readonly string[]
+  readonly url?: string
+}
+
+/** Every secret that a server's definition carries, so that log lines can be searched for exactly these. */
+export function secretsIn(carrier: Carrier): string[] {
+  const secrets: string[] = []
+  const collect: Found = (secret) => {
+    secrets.push(secret)
+    return MASK
+  }
+  for (const [name, value] of Object.entries(carrier.env ?? {})) {
+    if (!isPlainSetting(name, value)) secrets.push(value)
+  }
+  for (const value of Object.values(carrier.headers ?? {})) {
+    secrets.push(value, value.replace(/^(?:Bearer|Basic|Token)\s+/i, ''))
+  }
+  if (carrier.args) maskArgs(carrier.args, collect)
+  if (carrier.url !== undefined) maskUrl(carrier.url, collect)
+  return secrets
+}
+
+/** `NODE_ENV=production` is no secret, and hiding the word would make every log line unreadable. */
+function isPlainSetting(name: string, value: string): boolean {
+  if (new RegExp(SECRET_NAME, 'i').test(name)) return false
+  return /^(?:[a-z]{1,12}|[\d.:]{1,15}|(?:\/|~\/|\.{1,2}\/)[\w./ -]*)$/.test(value)
+}

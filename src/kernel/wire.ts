@@ -1,0 +1,47 @@
+import Type, { type TSchema } from 'typebox'
+
+/** The shapes that every room's answers share. */
+
+/** Ids stand in paths, file names and process markers, so they are plain. */
+export const ID_PATTERN = '^[a-z0-9][a-z0-9._-]{0,63}$'
+
+export const orNull = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()])
+
+/** ISO-8601 UTC with milliseconds. */
+export const Timestamp = Type.String({ format: 'date-time', examples: ['2026-11-15T09:30:00.000Z'] })
+
+export const isoTime = (ms: number): string => new Date(ms).toISOString()
+
+/** `{"items": [...], "total": n, "next_cursor": null | "…"}` */
+export const listOf = <S extends TSchema>(item: S) =>
+  Type.Object({
+    items: Type.Array(item),
+    total: orNull(Type.Integer({ minimum: 0 })),
+    next_cursor: orNull(Type.String()),
+  })
+
+export const wholeList = <T>(items: T[]) => ({ items, total: items.length, next_cursor: null })
+
+/**
+ * A map whose every key is checked. TypeBox' own Record accepts keys with a line break unchecked,
+ * because its pattern `^.*$` does not match them and nothing forbids the rest.
+ */
+export const mapOf = <V extends TSchema>(keyPattern: string, value: V, maxProperties: number) =>
+  Type.Record(Type.String({ pattern: keyPattern }), value, { maxProperties, additionalProperties: false })
+
+/** Who asks for a change, for the audit trail. */
+export interface Caller {
+  readonly request_id: string | null
+}
+
+/** `My Server (v2)` becomes `my-server-v2`. Empty when the name holds no letter or digit that an id can carry. */
+export function slugOf(name: string): string {
+  return name
+    .normalize('NFKD')
+    .replace(/\p{Mark}/gu, '')
+    .toLowerCase()
+    .replace(/[^a-z0-9._-]+/g, '-')
+    .replace(/^[^a-z0-9]+/, '')
+    .slice(0, 64)
+    .replace(/[-.]+$/, '')
+}

@@ -1,0 +1,84 @@
+import Type, { type Static } from 'typebox'
+import { LEVELS, SOURCES, STREAMS } from '../kernel/log.ts'
+import { ID_PATTERN, listOf, orNull, Timestamp } from '../kernel/wire.ts'
+
+const LABEL = '^[^\\u0000-\\u001f\\u007f]{1,256}$'
+
+/** A point in time: ISO-8601, or an age such as `15m` counted back from now. */
+const Instant = Type.String({
+  maxLength: 40,
+  pattern: '^(\\d{1,6}(ms|s|m|h|d|w)|\\d{4}-\\d{2}-\\d{2}(T[\\d:.]+(Z|[+-]\\d{2}:\\d{2})?)?)$',
+  examples: ['15m', '2026-11-15T09:30:00.000Z'],
+})
+
+/** What narrows the log, in reading, downloading, clearing and in the live tail alike. */
+export const LogFilters = Type.Object(
+  {
+    level: Type.Optional(Type.Enum(LEVELS, { description: 'This level and every more severe one' })),
+    source: Type.Optional(Type.Array(Type.Enum(SOURCES), { maxItems: SOURCES.length })),
+    stream: Type.Optional(Type.Array(Type.Enum(STREAMS), { maxItems: STREAMS.length })),
+    server_id: Type.Optional(
+      Type.Array(Type.String({ pattern: ID_PATTERN }), { maxItems: 50, description: 'May be repeated' }),
+    ),
+    agent_type: Type.Optional(Type.String({ pattern: ID_PATTERN })),
+    tool: Type.Optional(Type.String({ pattern: LABEL })),
+    request_id: Type.Optional(Type.String({ pattern: LABEL })),
+    search: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 256,
+        description: 'Text in the message, upper and lower case alike',
+      }),
+    ),
+    since: Type.Optional(Instant),
+    until: Type.Optional(Instant),
+  },
+  { additionalProperties: false },
+)
+export type LogFilters = Static<typeof LogFilters>
+
+export const LogQuery = Type.Object(
+  {
+    ...LogFilters.properties,
+    order: Type.Optional(Type.Enum(['desc', 'asc'], { default: 'desc', description: 'By id' })),
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, default: 100 })),
+    cursor: Type.Optional(
+      Type.String({ pattern: '^[1-9]\\d{0,14}$', description: '`next_cursor` of the page before' }),
+    ),
+  },
+  { additionalProperties: false },
+)
+export type LogQuery = Static<typeof LogQuery>
+
+export const FORMATS = ['ndjson', 'text', 'csv'] as const
+export type Format = (typeof FORMATS)[number]
+
+export const DownloadQuery = Type.Object(
+  {
+    ...LogFilters.properties,
+    order: LogQuery.properties.order,
+    format: Type.Optional(Type.Enum(FORMATS, { default: 'ndjson' })),
+  },
+  { additionalProperties: false },
+)
+export type DownloadQuery = Static<typeof DownloadQuery>
+
+export const LogLine = Type.Object({
+  id: Type.Integer({ examples: [4711] }),
+  ts: Timestamp,
+  level: Type.Enum(LEVELS),
+  source: Type.Enum(SOURCES),
+  stream: orNull(Type.Enum(STREAMS)),
+  server_id: orNull(Type.String()),
+  agent_type: orNull(Type.String()),
+  tool: orNull(Type.String()),
+  request_id: orNull(Type.String()),
+  message: Type.String({ examples: ['server added'] }),
+  data: orNull(Type.Object({}, { additionalProperties: true })),
+  repeat: Type.Integer({ minimum: 1, description: 'How often the line came in a row' }),
+  truncated: Type.Boolean({ description: 'The line was longer than 64 KiB and its end is missing' }),
+})
+export type LogLine = Static<typeof LogLine>
+
+export const LogPage = listOf(LogLine)
+export const Cleared = Type.Object({ deleted: Type.Integer({ minimum: 0 }) })
