@@ -92,7 +92,8 @@ function maskShapes(text: string, found: Found): string {
   return bearers.replace(KEY_SHAPES, found)
 }
 
-interface Carrier {
+/** The fields of a definition that may carry a secret. */
+export interface Carrier {
   readonly env?: Readonly<Record<string, string>>
   readonly headers?: Readonly<Record<string, string>>
   readonly args?: readonly string[]

@@ -1,0 +1,81 @@
+// npm run dev: builds and restarts the service whenever a source changes. Flags go to the service.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { watch } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { root, say } from './lib.mjs'
+import { buildHash, prepare, rebuild } from './prepare.mjs'
+
+const SETTLE_MS = 80 // an editor writes one file in several steps, a branch switch many files
+const STOP_MS = 15_000 // the service has its own, shorter, patience with its children
+
+let service
+let wanted = true
+let changed = false
+let working = false
+
+await prepare()
+let built = buildHash()
+start()
+for (const name of ['src', 'docs']) watch(join(root, name), { recursive: true }, onChange)
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, end)
+
+function start() {
+  service = spawn(process.execPath, [join(root, 'dist/main.js'), ...process.argv.slice(2)], {
+    stdio: ['ignore', 'inherit', 'inherit'],
+    // A terminal sends Ctrl-C to the whole group; in a group of its own the service hears it once, from us.
+    detached: process.platform !== 'win32',
+  })
+  service.on('exit', (code, signal) => {
+    if (wanted)
+      say(`The service ended (${signal ?? `exit code ${code}`}); it starts again after the next change`)
+  })
+}
+
+async function stop() {
+  const { exitCode, signalCode } = service
+  if (exitCode !== null || signalCode !== null) return
+  wanted = false
+  const exited = once(service, 'exit')
+  service.kill('SIGTERM')
+  const timer = setTimeout(() => service.kill('SIGKILL'), STOP_MS)
+  await exited
+  clearTimeout(timer)
+}
+
+function onChange() {
+  changed = true
+  if (working) return
+  working = true
+  follow()
+    .catch((error) => say(String(error.stack)))
+    .finally(() => {
+      working = false
+    })
+}
+
+async function follow() {
+  while (changed) {
+    changed = false
+    await sleep(SETTLE_MS)
+    const hash = buildHash()
+    if (changed || hash === built) continue
+    const { code, output, ms } = await rebuild()
+    if (code !== 0) {
+      say(`${output.trimEnd()}\nThe build failed; the service of the last good build keeps running`)
+      continue
+    }
+    built = hash
+    say(`Rebuilt in ${Math.round(ms)} ms, restarting`)
+    await stop()
+    wanted = true
+    start()
+  }
+}
+
+async function end() {
+  wanted = false
+  await stop()
+  process.exit(service.exitCode ?? 1)
+}

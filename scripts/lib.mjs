@@ -1,0 +1,103 @@
+// What every script shares. Node built-ins only: these files run before there is a node_modules.
+import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { constants } from 'node:os'
+import { delimiter, dirname, join, relative, resolve, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export const root = resolve(dirname(fileURLToPath(import.meta.url)), '..')
+
+/** Progress goes to stderr: stdout belongs to the service and its one line with the address. */
+export const say = (line) => process.stderr.write(`${line}\n`)
+
+export function fail(line, exitCode = 1) {
+  say(line)
+  process.exit(exitCode)
+}
+
+/**
+ * Runs a program to its end. Quiet keeps its output for the caller, otherwise it writes to our own streams.
+ * A signal that ends us ends the program first, so nothing keeps working on the checkout behind our back.
+ * @returns {Promise<{ code: number, output: string, ms: number }>}
+ */
+export function run(command, args, { quiet = false, env = {}, deadlineMs, onSpawn, signals = SIGNALS } = {}) {
+  return new Promise((done) => {
+    const startedAt = performance.now()
+    const output = []
+    let asked
+    const child = spawn(command, args, {
+      cwd: root,
+      env: { ...process.env, ...env },
+      stdio: quiet ? ['ignore', 'pipe', 'pipe'] : ['ignore', 'inherit', 'inherit'],
+      timeout: deadlineMs,
+    })
+    const pass = (signal) => {
+      asked = signal
+      child.kill(signal)
+    }
+    const end = (code, signal) => {
+      for (const name of signals) process.off(name, pass)
+      if (asked) process.exit(128 + constants.signals[asked])
+      if (signal) output.push(`${command} was ended by ${signal}\n`)
+      const ms = performance.now() - startedAt
+      done({ code: code ?? 1, output: output.join(''), ms })
+    }
+    for (const name of signals) process.on(name, pass)
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.setEncoding('utf8').on('data', (text) => output.push(text))
+    }
+    child.on('error', (error) => {
+      output.push(`${error.message}\n`)
+      if (child.pid === undefined) end(127)
+    })
+    child.on('close', end)
+    if (child.pid !== undefined) onSpawn?.(child.pid)
+  })
+}
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP']
+
+/** Runs the command line tool of an installed package, by path: no shell, no npx, the same on Windows. */
+export function runTool(name, args, options) {
+  return run(process.execPath, [join(root, 'node_modules', TOOLS[name]), ...args], options)
+}
+
+const TOOLS = {
+  biome: '@biomejs/biome/bin/biome',
+  knip: 'knip/bin/knip.js',
+  tsc: 'ts7/bin/tsc', // TypeScript 7 checks; `typescript` 5.9 is there for tools that need the JS API
+  vitest: 'vitest/vitest.mjs',
+}
+
+/** The full path of a program on PATH, or undefined. */
+export function findOnPath(...names) {
+  const folders = (process.env.PATH ?? '').split(delimiter).filter(Boolean)
+  return names.flatMap((name) => folders.map((folder) => join(folder, name))).find(existsSync)
+}
+
+/** Every file below a folder, as paths from the root with forward slashes, sorted. */
+export function filesUnder(folder) {
+  const start = join(root, folder)
+  if (!existsSync(start)) return []
+  return readdirSync(start, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(root, join(entry.parentPath ?? entry.path, entry.name)).replaceAll(sep, '/'))
+    .sort()
+}
+
+/** One hash over names and contents. A missing file counts as missing, not as an error. */
+export function hashFiles(paths, ...extra) {
+  const hash = createHash('sha256')
+  for (const text of extra) hash.update(`${text}\0`)
+  for (const path of paths) {
+    const full = join(root, path)
+    hash.update(`${path}\0`)
+    if (!existsSync(full)) continue
+    const content = readFileSync(full)
+    hash.update(`${content.length}\0`).update(content)
+  }
+  return hash.digest('hex')
+}
+
+export const seconds = (ms) => `${(ms / 1000).toFixed(1)} s`

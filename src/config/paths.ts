@@ -1,0 +1,39 @@
+import { isAbsolute, posix, resolve, win32 } from 'node:path'
+
+/** The facts about a computer that decide where files lie; handed in, so that every system is tested on one. */
+export interface Platform {
+  readonly os: NodeJS.Platform
+  readonly home: string
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+export interface Folders {
+  /** Database, token, backups. */
+  readonly data: string
+  /** Holds the secret key: apart from the data, so that a copied data folder does not open itself. */
+  readonly config: string
+}
+
+export function foldersOf(platform: Platform, toolroomHome?: string): Folders {
+  const { data, config } = platformFolders(platform)
+  return { data: toolroomHome === undefined ? data : resolve(toolroomHome), config }
+}
+
+function platformFolders({ os, home, env }: Platform): Folders {
+  const absolute = (path: string | undefined, fallback: string) =>
+    path && isAbsolute(path) ? path : fallback
+  if (os === 'win32') {
+    const local = env.LOCALAPPDATA ?? win32.join(home, 'AppData', 'Local')
+    const roaming = env.APPDATA ?? win32.join(home, 'AppData', 'Roaming')
+    return { data: win32.join(local, 'toolroom'), config: win32.join(roaming, 'toolroom') }
+  }
+  if (os === 'darwin') {
+    const library = posix.join(home, 'Library')
+    const data = posix.join(library, 'Application Support', 'toolroom')
+    return { data, config: posix.join(library, 'Preferences', 'toolroom') }
+  }
+  return {
+    data: posix.join(absolute(env.XDG_DATA_HOME, posix.join(home, '.local', 'share')), 'toolroom'),
+    config: posix.join(absolute(env.XDG_CONFIG_HOME, posix.join(home, '.config')), 'toolroom'),
+  }
+}

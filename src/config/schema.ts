@@ -1,0 +1,114 @@
+import Type, { type Static } from 'typebox'
+import { LEVELS } from '../kernel/log.ts'
+
+/** Header names that HTTP itself needs; a token there would never arrive, or break the request. */
+const RESERVED_HEADERS =
+  'host|origin|connection|upgrade|content-length|content-type|content-encoding|transfer-encoding|te|trailer|expect|keep-alive'
+
+/**
+ * Every setting, once. The key is the name in `config.json`; in upper case it is the environment variable, with
+ * dashes it is the flag. `expected` completes the sentence "PORT must be …".
+ */
+export const Settings = Type.Object(
+  {
+    host: Type.String({
+      default: '127.0.0.1',
+      maxLength: 255,
+      expected: 'an IP address or a host name',
+      description: 'Address to listen on. Anything but loopback needs a strong AUTH_TOKEN of your own.',
+    }),
+    port: Type.Integer({
+      default: 8665,
+      minimum: 0,
+      maximum: 65_535,
+      expected: 'a whole number from 0 to 65535',
+      description: 'Port to listen on; 0 takes any free one and prints it.',
+    }),
+    auth_token: Type.Optional(
+      Type.String({
+        pattern: '^[\\x21-\\x7e]{1,512}$',
+        secret: true,
+        expected: '1 to 512 printable ASCII characters without a space',
+        description: 'The token that changes need. Generated at the first start when unset.',
+      }),
+    ),
+    auth_token_header_name: Type.String({
+      default: 'X-SVC-Token',
+      pattern: `^(?!(?:${reservedAnyCase()})$)[A-Za-z0-9!#$%&'*+.^_\`|~-]{1,64}$`,
+      expected: 'a header name that HTTP does not need for itself',
+      description: 'The request header that carries the token.',
+    }),
+    protect_reads: Type.Boolean({
+      default: false,
+      expected: 'true or false',
+      description: 'Ask for the token on reads too; only /api/health and /docs stay open.',
+    }),
+    allowed_hosts: Type.Array(Type.String({ pattern: '^[A-Za-z0-9.\\-]{1,253}(:\\d{1,5})?$' }), {
+      default: [],
+      maxItems: 50,
+      expected: 'host names separated by commas, such as toolroom.lan or toolroom.lan:8665',
+      description: 'Further names under which the service may be addressed.',
+    }),
+    toolroom_home: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 4096,
+        expected: 'the path of a folder',
+        description:
+          'The data folder: database, token, backups. The default is the data folder of your platform.',
+      }),
+    ),
+    toolroom_secret_key: Type.Optional(
+      Type.String({
+        pattern: '^[0-9a-fA-F]{64}$',
+        secret: true,
+        expected: '64 hexadecimal digits',
+        description: 'Encrypts stored secrets. The default is a key file in your configuration folder.',
+      }),
+    ),
+    log_level: Type.Enum(LEVELS, {
+      default: 'info',
+      expected: `one of ${LEVELS.join(', ')}`,
+      description: "The least severe of the service's own lines that is kept.",
+    }),
+    log_max_mb: Type.Integer({
+      default: 512,
+      minimum: 8,
+      maximum: 1_048_576,
+      expected: 'a whole number of megabytes, at least 8',
+      description: 'Disk space for logs; the oldest lines go first.',
+    }),
+    metrics_retention_days: Type.Integer({
+      default: 30,
+      minimum: 1,
+      maximum: 3650,
+      expected: 'a whole number of days, at least 1',
+      description: 'How long metrics are kept.',
+    }),
+    min_release_age_days: Type.Integer({
+      default: 0,
+      minimum: 0,
+      maximum: 3650,
+      expected: 'a whole number of days',
+      description: 'Packages younger than this are not installed.',
+    }),
+    mcp_registry_url: Type.String({
+      default: 'https://registry.modelcontextprotocol.io',
+      maxLength: 2048,
+      pattern: '^https?://[^/?#@\\s]+(/[^?#\\s]*)?$',
+      expected: 'an http or https URL',
+      description: 'The MCP registry that is searched beside npm.',
+    }),
+  },
+  { additionalProperties: false },
+)
+export type Settings = Static<typeof Settings>
+export type SettingName = keyof Settings
+
+/** JSON Schema patterns know no flag for upper and lower case. */
+function reservedAnyCase(): string {
+  return RESERVED_HEADERS.replace(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`)
+}
+
+export const envName = (name: SettingName): string => name.toUpperCase()
+export const flagName = (name: SettingName): string => `--${name.replaceAll('_', '-')}`

@@ -1,0 +1,140 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance } from 'fastify'
+import { AppError } from '../kernel/errors.ts'
+import type { Log } from '../kernel/log.ts'
+import { type AuthOptions, createAuth } from './auth.ts'
+import { acceptOnlyJson } from './body.ts'
+import { serveDocs } from './docs.ts'
+import type { Gate } from './gate.ts'
+import { createListener, onClientError } from './listener.ts'
+import { Methods } from './methods.ts'
+import { describeApi } from './openapi.ts'
+import { knownError, PROBLEM_TYPE, problemOf, unexpected } from './problem.ts'
+import { readQueriesBySchema } from './query.ts'
+import { newRequestId } from './request-id.ts'
+import { SECURITY_HEADERS } from './security-headers.ts'
+import { validationError } from './validation.ts'
+
+export interface AppOptions extends AuthOptions {
+  readonly gate: Gate
+  readonly log: Log
+  readonly version: string
+  /** What the rooms offer, below `/api`. */
+  readonly routes: readonly FastifyPluginAsyncTypebox[]
+}
+
+export interface App {
+  readonly fastify: FastifyInstance
+  readonly methods: Methods
+}
+
+/** The front door, built apart from listening. Order of checks: gate, path and method, token, body, input, the room. */
+export async function buildApp(options: AppOptions): Promise<App> {
+  const fastify = Fastify({
+    serverFactory: (handler) => createListener(handler, options.gate),
+    clientErrorHandler: onClientError,
+    frameworkErrors: (error, request, reply) =>
+      void sendError(error, request, reply as unknown as Reply, options.log),
+    loggerInstance: quiet(options.log),
+    genReqId: newRequestId,
+    requestIdHeader: false,
+    bodyLimit: 1_048_576,
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 8192 },
+    ajv: {
+      customOptions: {
+        coerceTypes: false,
+        removeAdditional: false,
+        useDefaults: false,
+        allErrors: true,
+        verbose: true,
+        keywords: ['expected'],
+      },
+    },
+  })
+  const methods = new Methods()
+  methods.watch(fastify)
+  fastify.addHook('onRequest', async (request, reply) => {
+    reply.headers(SECURITY_HEADERS).header('x-request-id', request.id)
+  })
+  fastify.addHook('onRequest', createAuth(options))
+  acceptOnlyJson(fastify)
+  readQueriesBySchema(fastify)
+  fastify.setErrorHandler((error, request, reply) => sendError(error, request, reply, options.log))
+  fastify.setNotFoundHandler((request, reply) => {
+    const allowed = methods.allowed(request.url)
+    if (allowed.length > 0) void reply.header('allow', allowed.join(', '))
+    return sendError(
+      allowed.length > 0 ? wrongMethod(request, allowed) : unknownPath(request),
+      request,
+      reply,
+      options.log,
+    )
+  })
+  fastify.addHook('onResponse', async (request, reply) => {
+    const { method, routeOptions } = request
+    const level = method === 'GET' || method === 'HEAD' ? 'debug' : 'info'
+    const ms = Math.round(reply.elapsedTime * 10) / 10
+    options.log[level](
+      { request_id: request.id, method, route: routeOptions.url, status: reply.statusCode, ms },
+      'request',
+    )
+  })
+  await describeApi(fastify, options)
+  serveDocs(fastify, () => fastify.swagger())
+  for (const room of options.routes) await fastify.register(room, { prefix: '/api' })
+  await fastify.ready()
+  return { fastify, methods }
+}
+
+type Reply = Parameters<FastifyInstance['errorHandler']>[2]
+type Request = Parameters<FastifyInstance['errorHandler']>[1]
+
+function sendError(error: unknown, request: Request, reply: Reply, log: Log) {
+  const known = isInvalid(error) ? validationError(error, request.body) : knownError(error)
+  const problem = known ?? unexpected(error)
+  if (problem.status >= 500) {
+    log.error(
+      { request_id: request.id, method: request.method, route: request.routeOptions.url, error },
+      'request failed',
+    )
+  }
+  void reply.headers(SECURITY_HEADERS).header('x-request-id', request.id)
+  if (problem.status === 401) void reply.header('www-authenticate', 'Token realm="toolroom"')
+  if (problem.status === 413) void reply.header('connection', 'close')
+  if (problem.retryAfterS !== undefined) void reply.header('retry-after', String(problem.retryAfterS))
+  return reply
+    .code(problem.status)
+    .type(PROBLEM_TYPE)
+    .serializer(JSON.stringify)
+    .send(problemOf(problem, request.id))
+}
+
+const isInvalid = (error: unknown): error is FastifyError =>
+  error instanceof Error && 'validation' in error && error.validation !== undefined
+
+function unknownPath({ url }: Request): AppError {
+  const path = (url.split('?')[0] ?? '').slice(0, 200)
+  return new AppError('not_found', `There is nothing at ${path}`, { hint: '/docs shows every path' })
+}
+
+function wrongMethod({ method, url }: Request, allowed: readonly string[]): AppError {
+  const path = (url.split('?')[0] ?? '').slice(0, 200)
+  return new AppError('method_not_allowed', `${path} does not know ${method}; it knows ${allowed.join(', ')}`)
+}
+
+/** The framework's own lines go into our log, from warnings on; ours say what happened to a request. */
+function quiet(log: Log): FastifyBaseLogger {
+  const nothing = () => {}
+  const lines = {
+    ...log,
+    level: 'warn',
+    silent: nothing,
+    trace: nothing,
+    debug: nothing,
+    info: nothing,
+    child: () => lines,
+  }
+  return lines as unknown as FastifyBaseLogger
+}

@@ -1,0 +1,66 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { FastifyRequest, onRequestAsyncHookHandler } from 'fastify'
+import { AppError } from '../kernel/errors.ts'
+import { isPublic } from './public-routes.ts'
+
+const WINDOW_MS = 60_000
+const PATIENCE = 10
+const DELAY_MS = 250
+const MAX_ADDRESSES = 1000
+
+export interface AuthOptions {
+  readonly token: string
+  readonly headerName: string
+  readonly protectReads: boolean
+  /** Told once a minute per address when wrong tokens keep coming. */
+  readonly onGuessing: (address: string) => void
+}
+
+/** Protected is the default. Comes before the body is read. */
+export function createAuth({
+  token,
+  headerName,
+  protectReads,
+  onGuessing,
+}: AuthOptions): onRequestAsyncHookHandler {
+  const expected = digest(token)
+  const field = headerName.toLowerCase()
+  const guesses = new Guesses(onGuessing)
+  return async (request) => {
+    if (request.is404 || isPublic(request.method, request.routeOptions.url ?? '', protectReads)) return
+    const given = request.headers[field]
+    if (given === undefined) {
+      throw new AppError('missing_token', `Missing authentication token in '${headerName}' header`)
+    }
+    if (typeof given === 'string' && timingSafeEqual(digest(given), expected)) return
+    if (guesses.tooMany(addressOf(request))) await sleep(DELAY_MS)
+    throw new AppError('invalid_token', 'Invalid authentication token')
+  }
+}
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
+const addressOf = (request: FastifyRequest): string => request.socket.remoteAddress ?? 'unknown'
+
+/** Counts wrong tokens by address. It slows guessing down and never locks anybody out. */
+class Guesses {
+  readonly #byAddress = new Map<string, { count: number; since: number }>()
+  readonly #onGuessing: (address: string) => void
+
+  constructor(onGuessing: (address: string) => void) {
+    this.#onGuessing = onGuessing
+  }
+
+  tooMany(address: string): boolean {
+    const now = performance.now()
+    const seen = this.#byAddress.get(address)
+    const current = seen && now - seen.since < WINDOW_MS ? seen : { count: 0, since: now }
+    current.count += 1
+    this.#byAddress.delete(address)
+    this.#byAddress.set(address, current)
+    if (this.#byAddress.size > MAX_ADDRESSES)
+      this.#byAddress.delete(this.#byAddress.keys().next().value ?? '')
+    if (current.count === PATIENCE + 1) this.#onGuessing(address)
+    return current.count > PATIENCE
+  }
+}

@@ -1,0 +1,111 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { AppError, type FieldError } from '../kernel/errors.ts'
+import { unsupportedMediaType } from './problem.ts'
+
+const MAX_DEPTH = 64
+const MAX_ERRORS = 20
+/** Names that reach into JavaScript's own objects when a value is copied carelessly. */
+const UNSAFE_KEYS = new Set(['__proto__', 'constructor', 'prototype'])
+
+/** Bodies are JSON in UTF-8 and nothing else; what JSON allows but no field of ours can hold is refused here. */
+export function acceptOnlyJson(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  app.addHook('onRequest', async (request) => refuseOtherEncodings(request))
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    try {
+      done(null, readJson(request, body as Buffer))
+    } catch (error) {
+      done(error as Error)
+    }
+  })
+  app.addHook('preValidation', async (request) => {
+    const takesBody = request.routeOptions.schema?.body !== undefined
+    if (!takesBody && request.body !== undefined && request.body !== null) {
+      throw new AppError('invalid_input', 'This operation takes no body', {
+        errors: [{ path: '', message: 'must be left out' }],
+      })
+    }
+  })
+}
+
+function refuseOtherEncodings({ headers }: FastifyRequest): void {
+  const encoding = headers['content-encoding']
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    throw unsupportedMediaType('The body must be sent without a Content-Encoding')
+  }
+  const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(headers['content-type'] ?? '')?.[1]
+  if (charset !== undefined && !/^utf-?8$/i.test(charset)) {
+    throw unsupportedMediaType('The body must be sent in UTF-8')
+  }
+}
+
+function readJson(request: FastifyRequest, body: Buffer): unknown {
+  const needed = request.routeOptions.schema?.body !== undefined && request.method !== 'DELETE'
+  if (body.length === 0) {
+    if (needed) throw new AppError('invalid_json', 'The body is empty')
+    return undefined // many clients name the type even when they send nothing
+  }
+  if (depthOf(body) > MAX_DEPTH)
+    throw new AppError('invalid_json', `The body is nested deeper than ${MAX_DEPTH} levels`)
+  const value = parse(body)
+  const errors: FieldError[] = []
+  findUnsafe(value, '', errors)
+  if (errors.length > 0)
+    throw new AppError('invalid_input', 'The body holds text that cannot be stored', { errors })
+  return value
+}
+
+function parse(body: Buffer): unknown {
+  let text: string
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(body)
+  } catch (cause) {
+    throw new AppError('invalid_json', 'The body is not valid UTF-8', { cause })
+  }
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    // V8 quotes the body in its message, and the body may hold a secret: only the place is told.
+    const place = /at position (\d+)/.exec(cause instanceof Error ? cause.message : '')?.[1]
+    const where = place === undefined ? '' : ` at character ${Number(place) + 1}`
+    throw new AppError('invalid_json', `The body is not valid JSON${where}`, { cause })
+  }
+}
+
+/** Counted in the bytes, before anything recursive sees the value. */
+function depthOf(body: Buffer): number {
+  let depth = 0
+  let deepest = 0
+  let inString = false
+  for (let index = 0; index < body.length; index += 1) {
+    const byte = body[index]
+    if (inString) {
+      if (byte === 0x5c) index += 1
+      else if (byte === 0x22) inString = false
+    } else if (byte === 0x22) inString = true
+    else if (byte === 0x5b || byte === 0x7b) deepest = Math.max(deepest, ++depth)
+    else if (byte === 0x5d || byte === 0x7d) depth -= 1
+  }
+  return deepest
+}
+
+function findUnsafe(value: unknown, path: string, errors: FieldError[]): void {
+  if (errors.length >= MAX_ERRORS) return
+  if (typeof value === 'string') {
+    const message = unsafeText(value)
+    if (message !== undefined) errors.push({ path, message })
+  } else if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) findUnsafe(item, `${path}/${index}`, errors)
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [key, item] of Object.entries(value)) {
+      const message = UNSAFE_KEYS.has(key) ? 'is not an allowed name' : unsafeText(key)
+      if (message !== undefined) errors.push({ path: `${path}/${key.slice(0, 64)}`, message })
+      else findUnsafe(item, `${path}/${key.slice(0, 64)}`, errors)
+    }
+  }
+}
+
+export function unsafeText(text: string): string | undefined {
+  if (text.includes('\0')) return 'must not hold a NUL character'
+  return text.isWellFormed() ? undefined : 'must not hold half a surrogate pair'
+}

@@ -1,0 +1,127 @@
+import { CATALOGUE, type ErrorCode } from '../kernel/errors.ts'
+
+interface Text {
+  readonly happened: string
+  readonly todo: string
+}
+
+/** What each code means to the person who meets it. `/docs/errors/<code>` and docs/errors.md are made from this. */
+export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
+  bad_request: {
+    happened:
+      'The request is not valid HTTP: a broken request line, header, body length or percent-encoding.',
+    todo: 'Look at what your client sends. `%` in a path must be followed by two hexadecimal digits.',
+  },
+  bad_host_header: {
+    happened: 'The request had no Host header, more than one, or a full URL where a path belongs.',
+    todo: 'Send exactly one Host header and a path. Every common HTTP client does so by itself.',
+  },
+  invalid_json: {
+    happened: 'The body is empty, not UTF-8, not JSON, or nested deeper than 64 levels.',
+    todo: '`detail` says where reading stopped. Comments, trailing commas and NaN are not JSON.',
+  },
+  missing_token: {
+    happened: 'The operation needs the token, and the request did not carry the header that holds it.',
+    todo: 'Send the token in the header that the sentence names. The start banner says where the token is kept.',
+  },
+  invalid_token: {
+    happened: 'The request carried a token, but not the one this service expects.',
+    todo: 'Compare it with AUTH_TOKEN, or with the file `token` in the data folder. After ten wrong ones in a minute answers are slowed down.',
+  },
+  host_not_allowed: {
+    happened:
+      'The Host header names an address that is not one of this service, as it happens in a DNS rebinding attack.',
+    todo: 'Use the address that was printed at the start. If you reach Toolroom under another name, list it in ALLOWED_HOSTS.',
+  },
+  origin_not_allowed: {
+    happened: 'A web page of another origin tried to use the service.',
+    todo: 'Use the pages that Toolroom serves itself, or a program that is no browser. There is no CORS, on purpose.',
+  },
+  cross_site: {
+    happened: 'A browser said that the request was made by another web site.',
+    todo: 'Type the address into the browser instead of following a link from another site.',
+  },
+  not_found: {
+    happened: 'There is nothing at this path, or nothing with this id or name.',
+    todo: 'Lists show what there is; `/docs` shows every path.',
+  },
+  method_not_allowed: {
+    happened: 'The path exists, but not with this method.',
+    todo: 'The `Allow` header of the answer names the methods that do.',
+  },
+  request_timeout: {
+    happened: 'The request did not arrive whole in time: 15 s for the headers, 30 s for all of it.',
+    todo: 'Send it again, without pauses.',
+  },
+  server_exists: {
+    happened:
+      'A tool server with this name, or with the id that would be made from it, is registered already.',
+    todo: 'Choose another name, or change the existing server. STDIO and HTTP servers share their ids.',
+  },
+  limit_reached: {
+    happened: 'There are as many tool servers as Toolroom takes.',
+    todo: 'Delete one that you no longer need.',
+  },
+  revision_mismatch: {
+    happened:
+      'Your If-Match names a revision that is no longer the newest: somebody changed the server since you read it.',
+    todo: 'Read it again and repeat the change on what you see.',
+  },
+  body_too_large: { happened: 'The body is larger than 1 MiB.', todo: 'Send less at once.' },
+  url_too_long: { happened: 'The URL is longer than 8192 bytes.', todo: 'Use fewer or shorter parameters.' },
+  unsupported_media_type: {
+    happened: 'The body is not sent as plain JSON.',
+    todo: 'Send `Content-Type: application/json`, in UTF-8, without Content-Encoding.',
+  },
+  invalid_input: {
+    happened:
+      'The request was understood, but a field or parameter is missing, unknown, too long or of the wrong kind.',
+    todo: '`errors` names each one. Input is never converted: `"1"` is not `1`.',
+  },
+  blocked_address: {
+    happened: 'The URL points to a link-local address or to the metadata service of a cloud.',
+    todo: 'Register the address under which the tool server is meant to be reached.',
+  },
+  headers_too_large: {
+    happened: 'The headers are larger than 16 KiB.',
+    todo: 'Send fewer or shorter headers.',
+  },
+  internal_error: {
+    happened:
+      'A fault inside Toolroom that nobody foresaw. Nothing of it is shown, because it may hold a secret.',
+    todo: 'Search the log for the `request_id`, and please report it.',
+  },
+  store_busy: {
+    happened: 'Another program has locked the database.',
+    todo: 'Close programs that have opened `toolroom.db`; then try again after the seconds in Retry-After.',
+  },
+  store_damaged: {
+    happened: 'The database cannot be read or written any more.',
+    todo: '`/api/health` names the reason. Restart Toolroom: it sets a damaged file aside and names the newest backup.',
+  },
+  shutting_down: {
+    happened: 'The service is about to end.',
+    todo: 'Try again when it has been started anew.',
+  },
+  disk_full: {
+    happened: 'The disk that holds the data folder is full.',
+    todo: 'Free some space. Reading, deleting servers and clearing logs still work, and writing goes on by itself.',
+  },
+}
+
+export const isErrorCode = (code: string): code is ErrorCode => Object.hasOwn(CATALOGUE, code)
+
+/** The text of docs/errors.md. */
+export function errorsMarkdown(): string {
+  const intro = [
+    '# Errors',
+    '',
+    'Every error is `application/problem+json` (RFC 9457) with a stable `code`. The service shows each page below at',
+    '`/docs/errors/<code>`, which is also the `type` of the problem.',
+  ]
+  const sections = Object.entries(CATALOGUE).flatMap(([code, { status, title }]) => {
+    const { happened, todo } = ERROR_TEXTS[code as ErrorCode]
+    return ['', `## ${code}`, '', `**${status} ${title}.** ${happened}`, '', `What to do: ${todo}`]
+  })
+  return `${[...intro, ...sections].join('\n')}\n`
+}

@@ -1,0 +1,70 @@
+import type { IncomingMessage } from 'node:http'
+import { AppError } from '../kernel/errors.ts'
+
+const MAX_URL_BYTES = 8192
+
+interface Options {
+  /** Known only after listening: port 0 takes any free one. */
+  readonly port: () => number
+  readonly allowedHosts: readonly string[]
+}
+
+/** Says why a request must not come in; undefined when it may. */
+export type Gate = (request: IncomingMessage) => AppError | undefined
+
+/**
+ * The first thing every request and every upgrade meets, before routing. A web page can make a browser send requests
+ * to loopback, by DNS rebinding even with our own answers readable; it cannot choose the Host, Origin and
+ * Sec-Fetch-Site that the browser sends along.
+ */
+export function createGate({ port, allowedHosts }: Options): Gate {
+  return (request) => {
+    const { headers, rawHeaders, url = '' } = request
+    if (url.length > MAX_URL_BYTES)
+      return new AppError('url_too_long', `The URL is longer than ${MAX_URL_BYTES} bytes`)
+    if (!url.startsWith('/'))
+      return new AppError('bad_host_header', 'The request target must be a path, the host goes into Host')
+    const hosts = rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host')
+    const host = headers.host?.toLowerCase() ?? ''
+    if (hosts.length !== 1 || host === '') {
+      return new AppError('bad_host_header', 'A request needs exactly one Host header')
+    }
+    const allowed = allowedAuthorities(port(), allowedHosts, request.socket.localAddress)
+    if (!allowed.has(host)) return hostNotAllowed(host, allowedHosts)
+    const { origin } = headers
+    if (origin !== undefined && !allowedOrigin(origin, allowed)) return originNotAllowed()
+    const site = headers['sec-fetch-site']
+    if (site === undefined || site === 'same-origin' || site === 'none') return undefined
+    return new AppError('cross_site', 'The request comes from another web site')
+  }
+}
+
+/** Loopback names with our port, the address the connection came in on, and what the user allowed. */
+function allowedAuthorities(port: number, extra: readonly string[], localAddress = ''): Set<string> {
+  const own = localAddress.replace(/^::ffff:(?=\d+\.)/, '').replace(/%.*$/, '')
+  const ownHost = own.includes(':') ? `[${own}]` : own
+  const names = ['localhost', '127.0.0.1', '[::1]', ...(own ? [ownHost] : [])]
+  const authorities = names.flatMap((name) => (port === 80 ? [name, `${name}:80`] : [`${name}:${port}`]))
+  for (const entry of extra.map((name) => name.toLowerCase())) {
+    authorities.push(entry)
+    if (!/:\d+$/.test(entry)) authorities.push(`${entry}:${port}`)
+  }
+  return new Set(authorities)
+}
+
+function allowedOrigin(origin: string, allowed: ReadonlySet<string>): boolean {
+  const match = /^https?:\/\/([^/?#@\s]+)$/i.exec(origin)
+  return match?.[1] !== undefined && allowed.has(match[1].toLowerCase())
+}
+
+function hostNotAllowed(host: string, allowedHosts: readonly string[]): AppError {
+  const shown = JSON.stringify(host.slice(0, 100))
+  return new AppError('host_not_allowed', `The Host header ${shown} is not an address of this service`, {
+    hint:
+      allowedHosts.length > 0 ? 'ALLOWED_HOSTS does not name it' : 'Name it in ALLOWED_HOSTS if it is yours',
+  })
+}
+
+function originNotAllowed(): AppError {
+  return new AppError('origin_not_allowed', 'Web pages of another origin may not use this service')
+}

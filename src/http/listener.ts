@@ -1,0 +1,87 @@
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  ServerResponse,
+  STATUS_CODES,
+} from 'node:http'
+import type { Duplex } from 'node:stream'
+import { AppError } from '../kernel/errors.ts'
+import type { Gate } from './gate.ts'
+import { knownError, PROBLEM_TYPE, problemOf } from './problem.ts'
+import { newRequestId } from './request-id.ts'
+import { SECURITY_HEADERS } from './security-headers.ts'
+
+/** Limits of one connection. Slow senders are cut by Node itself, which looks at all of them every 5 s. */
+const LIMITS = {
+  maxHeaderSize: 16_384,
+  headersTimeout: 15_000,
+  requestTimeout: 30_000,
+  keepAliveTimeout: 10_000,
+  connectionsCheckingInterval: 5_000,
+  requireHostHeader: false, // the gate answers in our shape
+}
+const MAX_CONNECTIONS = 512
+
+/** The server under the framework: the gate stands before routing, for requests and for upgrades alike. */
+export function createListener(handler: RequestListener, gate: Gate): Server {
+  const guarded: RequestListener = (request, response) => {
+    const refusal = gate(request)
+    if (!refusal) return handler(request, response)
+    const answer = problemAnswer(refusal)
+    response.writeHead(answer.status, { ...answer.headers, connection: 'close' })
+    response.end(request.method === 'HEAD' ? undefined : answer.body)
+  }
+  const server = createServer(LIMITS, guarded)
+  server.maxConnections = MAX_CONNECTIONS
+  server.on('checkExpectation', guarded)
+  server.on('upgrade', (request, socket) => onUpgrade(request, socket, gate, guarded))
+  return server
+}
+
+/** A request that Node could not even parse. */
+export function onClientError(error: Error & { code?: string }, socket: Duplex): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  writeProblem(socket, knownError(error) ?? new AppError('bad_request', 'The request is not valid HTTP'))
+}
+
+function onUpgrade(request: IncomingMessage, socket: Duplex, gate: Gate, guarded: RequestListener): void {
+  socket.on('error', () => socket.destroy())
+  // Some HTTP clients offer an upgrade to h2c with every request; they expect a plain answer.
+  const hasBody =
+    request.headers['content-length'] !== undefined || request.headers['transfer-encoding'] !== undefined
+  if (request.headers.upgrade?.toLowerCase() !== 'websocket' && !hasBody) {
+    const response = new ServerResponse(request)
+    response.shouldKeepAlive = false
+    response.assignSocket(request.socket)
+    response.on('finish', () => socket.end())
+    guarded(request, response)
+    return
+  }
+  const path = request.url?.split('?')[0]
+  writeProblem(socket, gate(request) ?? new AppError('not_found', `There is no WebSocket at ${path}`))
+}
+
+/** Straight onto the socket, where there is no response object. */
+function writeProblem(socket: Duplex, error: AppError): void {
+  const { status, headers, body } = problemAnswer(error)
+  const lines = Object.entries({ ...headers, connection: 'close' }).map(
+    ([name, value]) => `${name}: ${value}\r\n`,
+  )
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`)
+}
+
+function problemAnswer(error: AppError) {
+  const requestId = newRequestId()
+  const body = JSON.stringify(problemOf(error, requestId))
+  const about = {
+    'content-type': PROBLEM_TYPE,
+    'content-length': Buffer.byteLength(body),
+    'x-request-id': requestId,
+  }
+  return { status: error.status, headers: { ...SECURITY_HEADERS, ...about }, body }
+}

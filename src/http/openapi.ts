@@ -1,0 +1,118 @@
+import swagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger'
+import type { FastifyInstance, FastifySchema } from 'fastify'
+import { CATALOGUE, type ErrorCode } from '../kernel/errors.ts'
+import { PROBLEM_TYPE } from './problem.ts'
+import { isPublic } from './public-routes.ts'
+
+export interface OpenApiOptions {
+  readonly version: string
+  readonly headerName: string
+  readonly protectReads: boolean
+}
+
+const SCHEME = 'token'
+
+/** OpenAPI 3.1 from the routes' own schemas. Errors and the token are added here, so that no route can forget them. */
+export async function describeApi(app: FastifyInstance, options: OpenApiOptions): Promise<void> {
+  const openapi: FastifyDynamicSwaggerOptions['openapi'] = {
+    openapi: '3.1.0',
+    info: {
+      title: 'Toolroom',
+      version: options.version,
+      description:
+        'One local service that registers, runs and observes every MCP tool server on your computer.',
+      license: { name: 'MIT' },
+    },
+    servers: [{ url: '/' }],
+    components: {
+      securitySchemes: {
+        [SCHEME]: {
+          type: 'apiKey',
+          in: 'header',
+          name: options.headerName,
+          description: 'See the start banner',
+        },
+      },
+      schemas: { Problem: problemSchema() },
+    },
+  }
+  await app.register(swagger, {
+    openapi,
+    transform: ({ schema, url, route }) => {
+      if (schema?.hide) return { schema, url }
+      const method = [route.method].flat()[0] ?? 'GET'
+      const open = isPublic(method, url, options.protectReads)
+      const security = open ? [] : [{ [SCHEME]: [] }]
+      const response = { ...(schema?.response as object), ...errorResponses(method, schema ?? {}, open) }
+      return {
+        schema: { ...schema, security, response, operationId: operationId(method, url) } as FastifySchema,
+        url,
+      }
+    },
+  })
+}
+
+/** `PATCH /api/servers/:id` is `patch_servers_id`. */
+function operationId(method: string, url: string): string {
+  return [method.toLowerCase(), ...url.split('/').slice(2)].join('_').replaceAll(':', '').replaceAll('-', '_')
+}
+
+/** The codes that a route can answer with, from what it takes. */
+function errorResponses(method: string, schema: FastifySchema, open: boolean): Record<number, unknown> {
+  const codes: ErrorCode[] = [
+    'bad_request',
+    'bad_host_header',
+    'host_not_allowed',
+    'origin_not_allowed',
+    'cross_site',
+  ]
+  codes.push('request_timeout', 'url_too_long', 'headers_too_large', 'invalid_input', 'internal_error')
+  if (!open) codes.push('missing_token', 'invalid_token')
+  if (schema.params) codes.push('not_found')
+  if (schema.body) codes.push('invalid_json', 'body_too_large', 'unsupported_media_type', 'blocked_address')
+  if (method === 'DELETE') codes.push('invalid_json', 'body_too_large', 'unsupported_media_type')
+  if (method !== 'GET') codes.push('store_busy', 'store_damaged', 'disk_full')
+  if (schema.body) codes.push('server_exists', 'limit_reached')
+  if (schema.headers) codes.push('revision_mismatch')
+  const byStatus = new Map<number, ErrorCode[]>()
+  for (const code of codes)
+    byStatus.set(CATALOGUE[code].status, [...(byStatus.get(CATALOGUE[code].status) ?? []), code])
+  const named = new Set(Object.keys((schema.response as object | undefined) ?? {}).map(Number))
+  const entries = [...byStatus].filter(([status]) => !named.has(status))
+  return Object.fromEntries(entries.map(([status, list]) => [status, problemResponse(status, list)]))
+}
+
+function problemResponse(status: number, codes: readonly ErrorCode[]) {
+  const [code = 'internal_error'] = codes
+  const { title } = CATALOGUE[code]
+  const type = `/docs/errors/${code}`
+  const example = { type, title, status, detail: `${title}.`, code, request_id: 'req_Zm9vYmFyYmF6' }
+  const content = { [PROBLEM_TYPE]: { schema: { $ref: '#/components/schemas/Problem' }, example } }
+  return { description: codes.map((each) => `\`${each}\``).join(', '), content }
+}
+
+function problemSchema() {
+  const text = (description: string) => ({ type: 'string' as const, description })
+  return {
+    type: 'object' as const,
+    description: 'RFC 9457',
+    required: ['type', 'title', 'status', 'detail', 'code', 'request_id'],
+    properties: {
+      type: text('A page of this service that explains the error'),
+      title: text('The kind of error'),
+      status: { type: 'integer' as const },
+      detail: text('One sentence that names the thing and says what to do'),
+      code: { type: 'string' as const, enum: Object.keys(CATALOGUE) },
+      request_id: text('Find it again in the log'),
+      errors: {
+        type: 'array' as const,
+        items: {
+          type: 'object' as const,
+          required: ['path', 'message'],
+          properties: { path: text('JSON pointer to the field'), message: text('What is wrong with it') },
+        },
+      },
+      hint: text('What helps most often'),
+    },
+  }
+}

@@ -1,0 +1,26 @@
+/** Open to everybody even when reads are protected: what monitors ask, and pages that hold no data. */
+const ALWAYS_OPEN = [
+  'GET /',
+  'GET /api/health',
+  'GET /docs',
+  'GET /docs/json',
+  'GET /docs/assets/:file',
+  'GET /docs/errors',
+  'GET /docs/errors/:code',
+]
+
+/** The reads of the specification. They are redacted, and closed by PROTECT_READS. */
+const OPEN_READS = [
+  'GET /api/servers',
+  'GET /api/servers/:id',
+  'GET /api/http-servers',
+  'GET /api/http-servers/:id',
+  'GET /api/logs',
+  'GET /api/logs/download',
+]
+
+/** Every route that is not named here needs the token. */
+export function isPublic(method: string, route: string, protectReads: boolean): boolean {
+  const name = `${method === 'HEAD' ? 'GET' : method} ${route}`
+  return ALWAYS_OPEN.includes(name) || (!protectReads && OPEN_READS.includes(name))
+}

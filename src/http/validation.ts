@@ -1,0 +1,62 @@
+import type { FastifyError } from 'fastify'
+import { AppError, type FieldError } from '../kernel/errors.ts'
+
+const MAX_ERRORS = 20
+
+interface AjvError {
+  readonly instancePath: string
+  readonly keyword: string
+  readonly params: Record<string, unknown>
+  readonly message?: string
+  readonly parentSchema?: { readonly expected?: string }
+}
+
+/** What the validator found, in sentences about fields. Values are not repeated: they may be secrets. */
+export function validationError(error: FastifyError, body: unknown): AppError {
+  if (error.validationContext === 'body' && body === undefined)
+    return new AppError('invalid_json', 'The body is empty')
+  const found = (error.validation ?? []) as unknown as AjvError[]
+  const errors = distinct(found.filter((finding) => !isNoise(finding, found)).map(fieldError)).slice(
+    0,
+    MAX_ERRORS,
+  )
+  const [first] = errors
+  const subject = first?.path.slice(1).replaceAll('/', '.') || (error.validationContext ?? 'input')
+  const detail =
+    errors.length === 1 ? `${subject} ${first?.message}` : `${errors.length} fields are not valid`
+  return new AppError('invalid_input', detail, { errors })
+}
+
+function fieldError({ instancePath, keyword, params, message, parentSchema }: AjvError): FieldError {
+  const at = (name: unknown) => `${instancePath}/${String(name).slice(0, 64)}`
+  switch (keyword) {
+    case 'required':
+      return { path: at(params.missingProperty), message: 'is required' }
+    case 'additionalProperties':
+      return { path: at(params.additionalProperty), message: 'is not a known field, or not an allowed name' }
+    case 'enum':
+      return {
+        path: instancePath,
+        message: `must be one of ${(params.allowedValues as unknown[]).join(', ')}`,
+      }
+    case 'const':
+      return { path: instancePath, message: `must be ${JSON.stringify(params.allowedValue)}` }
+    case 'minProperties':
+      return { path: instancePath, message: 'must hold at least one field' }
+    case 'pattern':
+      return { path: instancePath, message: `must be ${parentSchema?.expected ?? 'in the documented form'}` }
+    default:
+      return { path: instancePath, message: message ?? 'is not valid' }
+  }
+}
+
+/** `null | string` reports "must be null" beside the real finding. */
+function isNoise({ keyword, instancePath, params }: AjvError, all: readonly AjvError[]): boolean {
+  if (keyword === 'anyOf')
+    return all.some((other) => other.keyword !== 'anyOf' && other.instancePath === instancePath)
+  return keyword === 'type' && params.type === 'null'
+}
+
+function distinct(errors: readonly FieldError[]): FieldError[] {
+  return [...new Map(errors.map((error) => [`${error.path} ${error.message}`, error])).values()]
+}

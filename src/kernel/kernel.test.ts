@@ -1,0 +1,136 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { isBlockedHost } from './blocked-address.ts'
+import { Closer } from './closer.ts'
+import { writeDurably } from './durable-file.ts'
+import { FactBus } from './facts.ts'
+import { createLog, type LogEntry } from './log.ts'
+import { revisionOf } from './server-fields.ts'
+import { Vault } from './vault.ts'
+import { ID_PATTERN, slugOf } from './wire.ts'
+
+test.each([
+  ['GitHub', 'github'],
+  ['My Server (v2)', 'my-server-v2'],
+  ['Crème brûlée', 'creme-brulee'],
+  ['a.b_c-d', 'a.b_c-d'],
+  ['  --x--  ', 'x'],
+  ['x'.repeat(100), 'x'.repeat(64)],
+])('the id of %j is %s', (name, id) => {
+  expect(slugOf(name)).toBe(id)
+})
+
+test('every slug is an id or empty', () => {
+  fc.assert(
+    fc.property(
+      fc.string({ unit: 'grapheme' }),
+      (name) =>
+        ['', slugOf(name)].includes('') && (slugOf(name) === '' || new RegExp(ID_PATTERN).test(slugOf(name))),
+    ),
+  )
+})
+
+describe('the vault', () => {
+  test('opens what it sealed, only in its place and with its key', () => {
+    const vault = new Vault(randomBytes(32))
+    const sealed = vault.seal('github:env', { TOKEN: 'canary' })
+    expect(sealed).not.toContain('canary')
+    expect(vault.open('github:env', sealed)).toEqual({ TOKEN: 'canary' })
+    expect(() => vault.open('other:env', sealed)).toThrow()
+    expect(() => new Vault(randomBytes(32)).open('github:env', sealed)).toThrow()
+    expect(() => vault.open('github:env', 'plain')).toThrow('not encrypted as expected')
+  })
+
+  test('seals the same value differently each time', () => {
+    const vault = new Vault(randomBytes(32))
+    expect(vault.seal('a', 1)).not.toBe(vault.seal('a', 1))
+  })
+})
+
+test('facts reach every listener, and one that fails harms nobody', () => {
+  const errors: unknown[] = []
+  const bus = new FactBus((error) => errors.push(error))
+  const heard: string[] = []
+  bus.on('server_added', () => {
+    throw new Error('boom')
+  })
+  const off = bus.on('server_added', ({ server_id }) => heard.push(server_id))
+  bus.publish('server_added', { server_id: 'a', type: 'stdio' })
+  off()
+  bus.publish('server_added', { server_id: 'b', type: 'stdio' })
+  expect(heard).toEqual(['a'])
+  expect(errors).toHaveLength(2)
+})
+
+test('what was opened is closed in reverse, once, and a failure does not stop the rest', async () => {
+  const failed: string[] = []
+  const closed: string[] = []
+  const closer = new Closer((name) => failed.push(name))
+  closer.add('a', () => closed.push('a'))
+  closer.add('b', () => Promise.reject(new Error('no')))
+  closer.add('c', async () => closed.push('c'))
+  await Promise.all([closer.close(), closer.close()])
+  expect({ closed, failed }).toEqual({ closed: ['c', 'a'], failed: ['b'] })
+})
+
+test('a line knows its level, its columns and the rest as data', () => {
+  const lines: LogEntry[] = []
+  const log = createLog(
+    (line) => lines.push(line),
+    'info',
+    () => 1,
+  )
+  log.debug('too quiet')
+  log.child({ server_id: 'a' }).warn({ pid: 7, error: new Error('boom') }, 'server failed')
+  expect(lines).toHaveLength(1)
+  expect(lines[0]).toMatchObject({
+    ts: 1,
+    level: 'warn',
+    source: 'service',
+    server_id: 'a',
+    message: 'server failed',
+  })
+  expect(lines[0]?.data).toMatchObject({ pid: 7, error: { name: 'Error', message: 'boom' } })
+})
+
+test('a file is written whole, for its owner alone, and leaves nothing beside it', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'toolroom-file-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const path = join(folder, 'token')
+  writeDurably(path, 'one', 0o600)
+  writeDurably(path, 'two', 0o600)
+  expect(readFileSync(path, 'utf8')).toBe('two')
+  expect(statSync(path).mode & 0o777).toBe(0o600)
+  expect(readdirSync(folder)).toEqual(['token'])
+})
+
+test.each([
+  ['169.254.169.254', true],
+  ['[::ffff:169.254.169.254]', true],
+  ['[::ffff:a9fe:a9fe]', true],
+  ['[fe80::1]', true],
+  ['[fd00:ec2::254]', true],
+  ['metadata.google.internal', true],
+  ['metadata.google.internal.', true],
+  ['127.0.0.1', false],
+  ['[::1]', false],
+  ['10.0.0.1', false],
+  ['example.com', false],
+])('the host %s is blocked: %s', (host, blocked) => {
+  expect(isBlockedHost(host)).toBe(blocked)
+})
+
+test.each([
+  [undefined, undefined],
+  ['*', undefined],
+  ['"3"', 3],
+  ['W/"3"', 3],
+  ['3', 3],
+  ['"abc"', 'unknown'],
+] as const)('If-Match %s is revision %s', (header, revision) => {
+  expect(revisionOf(header)).toBe(revision)
+})

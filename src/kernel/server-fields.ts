@@ -1,0 +1,46 @@
+import Type from 'typebox'
+import { ID_PATTERN, Timestamp } from './wire.ts'
+
+/** What STDIO and HTTP servers have in common. */
+
+export const ServerName = Type.String({
+  minLength: 1,
+  maxLength: 64,
+  pattern: '^[A-Za-z0-9][\\w .-]*$',
+  description: 'Shown to people; the id is made from it once and stays',
+  examples: ['GitHub'],
+})
+
+export const Tags = Type.Array(Type.String({ minLength: 1, maxLength: 64, pattern: '^[\\w][\\w .:/-]*$' }), {
+  maxItems: 32,
+  uniqueItems: true,
+  examples: [['work']],
+})
+
+export const ServerId = Type.String({ pattern: ID_PATTERN, examples: ['github'] })
+
+/** A path takes the id or the exact name. What can be neither is simply not there, so anything is let through. */
+export const ServerKey = Type.Object({
+  id: Type.String({ minLength: 1, description: 'The id, or the exact name', examples: ['github'] }),
+})
+
+export const recordFields = {
+  created_at: Timestamp,
+  updated_at: Timestamp,
+  revision: Type.Integer({ minimum: 1, description: 'Grows with every change; send it back as If-Match' }),
+}
+
+export const MAX_SERVERS = 500
+
+export const IfMatch = Type.Object({
+  'if-match': Type.Optional(
+    Type.String({ maxLength: 64, description: 'The revision you have seen', examples: ['"1"'] }),
+  ),
+})
+
+/** `If-Match: "3"`, also without quotes or weak; undefined when the header is absent or `*`. */
+export function revisionOf(header: string | undefined): number | 'unknown' | undefined {
+  if (header === undefined || header.trim() === '*') return undefined
+  const digits = /^\s*(?:W\/)?"?(\d{1,15})"?\s*$/.exec(header)?.[1]
+  return digits === undefined ? 'unknown' : Number(digits)
+}

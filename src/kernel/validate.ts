@@ -1,0 +1,11 @@
+import type { TSchema } from 'typebox'
+import Value from 'typebox/value'
+
+/** What is wrong with a value, as half a sentence about its field; undefined when it fits. Never repeats the value. */
+export function problemIn(schema: TSchema, value: unknown): string | undefined {
+  if (Value.Check(schema, value)) return undefined
+  const [first] = Value.Errors(schema, value)
+  if (!first) return 'it does not fit'
+  const field = first.instancePath.slice(1).replaceAll('/', '.')
+  return `${field === '' ? 'it' : field} ${first.message}`
+}

@@ -1,0 +1,55 @@
+import { Readable } from 'node:stream'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import Type from 'typebox'
+import { isoTime } from '../kernel/wire.ts'
+import * as schema from './logs.schema.ts'
+import type { Logs } from './logs.service.ts'
+
+const tags = ['Logs']
+const FILES: Record<schema.Format, { type: string; ending: string }> = {
+  ndjson: { type: 'application/x-ndjson', ending: 'ndjson' },
+  text: { type: 'text/plain; charset=utf-8', ending: 'log' },
+  csv: { type: 'text/csv; charset=utf-8', ending: 'csv' },
+}
+
+export function logRoutes(logs: Logs): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    const list = {
+      tags,
+      summary: 'Get logs, with filtering',
+      querystring: schema.LogQuery,
+      response: { 200: schema.LogPage },
+    }
+    app.get('/logs', { schema: list }, async (request) => {
+      const { items, total, next } = await logs.page(request.query)
+      return { items, total, next_cursor: next === null ? null : String(next) }
+    })
+
+    const text = Type.String({ description: 'The lines, as a file' })
+    const content = Object.fromEntries(
+      Object.values(FILES).map(({ type }) => [type.split(';')[0], { schema: text }]),
+    )
+    const download = {
+      tags,
+      summary: 'Download logs',
+      description: 'The lines up to the newest at the start of the download, in constant memory.',
+      querystring: schema.DownloadQuery,
+      response: { 200: { description: 'A file', content } },
+    }
+    app.get('/logs/download', { schema: download }, async (request, reply) => {
+      const { type, ending } = FILES[request.query.format ?? 'ndjson']
+      const name = `toolroom-logs-${isoTime(Date.now()).slice(0, 19).replaceAll(':', '')}.${ending}`
+      const body = Readable.from(await logs.download(request.query), { objectMode: false })
+      return reply.type(type).header('content-disposition', `attachment; filename="${name}"`).send(body)
+    })
+
+    const clear = {
+      tags,
+      summary: 'Clear logs',
+      description: 'Deletes what the filters select, everything without one. Audit lines stay.',
+      querystring: schema.LogFilters,
+      response: { 200: schema.Cleared },
+    }
+    app.delete('/logs', { schema: clear }, async (request) => ({ deleted: await logs.clear(request.query) }))
+  }
+}

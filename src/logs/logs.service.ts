@@ -1,0 +1,62 @@
+import { invalidField } from '../kernel/errors.ts'
+import type { LogStore, Page, ResolvedFilter } from './log-store.ts'
+import type { DownloadQuery, LogFilters, LogQuery } from './logs.schema.ts'
+
+/** What this room needs from the house. */
+export interface Deps {
+  readonly store: LogStore
+  /** Makes every line that was written so far readable. */
+  readonly flush: () => Promise<void>
+  readonly now: () => number
+}
+
+export function createLogs({ store, flush, now }: Deps) {
+  return {
+    async page(query: LogQuery): Promise<Page> {
+      const { order = 'desc', limit = 100, cursor, ...filters } = query
+      const filter = resolve(filters, now())
+      await flush()
+      return store.page({ filter, order, limit, after: cursor === undefined ? null : Number(cursor) })
+    },
+
+    /** Oldest first unless asked otherwise: a file is read from the top. */
+    async download(query: DownloadQuery): Promise<AsyncIterable<Uint8Array>> {
+      const { order = 'asc', format = 'ndjson', ...filters } = query
+      const filter = resolve(filters, now())
+      await flush()
+      return store.download({ filter, order, format })
+    },
+
+    /** Audit lines stay. */
+    async clear(filters: LogFilters): Promise<number> {
+      const filter = resolve(filters, now())
+      await flush()
+      return store.clear(filter)
+    },
+  }
+}
+export type Logs = ReturnType<typeof createLogs>
+
+const UNIT_MS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const
+
+export function resolve(filters: LogFilters, now: number): ResolvedFilter {
+  const { since, until, ...rest } = filters
+  const from = since === undefined ? undefined : instant('since', since, now)
+  const to = until === undefined ? undefined : instant('until', until, now)
+  if (from !== undefined && to !== undefined && from > to)
+    throw invalidField('/since', 'must not be later than until')
+  return { ...rest, ...(from !== undefined && { since: from }), ...(to !== undefined && { until: to }) }
+}
+
+function instant(field: string, text: string, now: number): number {
+  const age = /^(\d+)(ms|s|m|h|d|w)$/.exec(text)
+  if (age) return now - Number(age[1]) * UNIT_MS[age[2] as keyof typeof UNIT_MS]
+  // Without a zone JavaScript would read local time; times of this API are UTC.
+  const zoned = /T/.test(text) && !/(?:Z|[+-]\d{2}:\d{2})$/.test(text) ? `${text}Z` : text
+  const time = Date.parse(zoned)
+  const day = Number(text.slice(8, 10))
+  if (Number.isNaN(time) || new Date(`${text.slice(0, 10)}T00:00:00Z`).getUTCDate() !== day) {
+    throw invalidField(`/${field}`, `is no valid time, such as 15m or 2026-11-15T09:30:00.000Z`)
+  }
+  return time
+}

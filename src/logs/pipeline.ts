@@ -1,0 +1,82 @@
+import type { FactBus } from '../kernel/facts.ts'
+import type { KnownSecrets } from '../kernel/known-secrets.ts'
+import type { LogEntry } from '../kernel/log.ts'
+import type { LogStore, StoredEntry } from './log-store.ts'
+import { storable } from './redact.ts'
+
+const FLUSH_MS = 100
+const BATCH = 500
+/** Lines that wait for a slow store; beyond it new ones are dropped and counted. */
+const MAX_WAITING = 20_000
+
+interface Deps {
+  readonly store: Pick<LogStore, 'append'>
+  readonly secrets: KnownSecrets
+  readonly facts: FactBus
+  readonly now: () => number
+  /** For what the log itself cannot hold. */
+  readonly onLost: (lines: number, error: unknown) => void
+}
+
+/** Every line of the house takes this way: redact, collect, store. Nothing unredacted is kept, not even in memory. */
+export class LogPipeline {
+  readonly #deps: Deps
+  #waiting: StoredEntry[] = []
+  #dropped = 0
+  #timer: NodeJS.Timeout | undefined
+  #writing: Promise<void> = Promise.resolve()
+
+  constructor(deps: Deps) {
+    this.#deps = deps
+  }
+
+  push(entry: LogEntry): void {
+    if (this.#waiting.length >= MAX_WAITING) {
+      this.#dropped += 1
+      return
+    }
+    const line = storable(entry, this.#deps.secrets)
+    this.#waiting.push(line)
+    this.#deps.facts.publish('log', {
+      ...entry,
+      message: line.message,
+      data: line.data && JSON.parse(line.data),
+    })
+    if (this.#waiting.length >= BATCH) void this.flush()
+    else this.#timer ??= setTimeout(() => void this.flush(), FLUSH_MS)
+  }
+
+  /** Resolves when every line that was pushed before can be read. */
+  flush(): Promise<void> {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#writing = this.#writing.then(() => this.#write())
+    return this.#writing
+  }
+
+  async #write(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.splice(0, BATCH)
+      if (this.#dropped > 0 && this.#waiting.length === 0) batch.push(this.#dropNotice())
+      try {
+        await this.#deps.store.append(batch)
+      } catch (error) {
+        this.#deps.onLost(batch.length, error) // a log that cannot be written must not stop the service
+      }
+    }
+  }
+
+  #dropNotice(): StoredEntry {
+    const message = `${this.#dropped} log lines were dropped because the log store was too slow`
+    this.#dropped = 0
+    return {
+      ts: this.#deps.now(),
+      level: 'warn',
+      source: 'service',
+      message,
+      data: null,
+      repeat: 1,
+      truncated: false,
+    }
+  }
+}

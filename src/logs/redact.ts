@@ -1,0 +1,45 @@
+import type { KnownSecrets } from '../kernel/known-secrets.ts'
+import type { LogEntry } from '../kernel/log.ts'
+import { maskText } from '../kernel/secrets.ts'
+import type { StoredEntry } from './log-store.ts'
+
+const MAX_BYTES = 64 * 1024
+const MAX_DATA_BYTES = 64 * 1024
+
+/** A line as it may be stored: our own secrets by exact match first, then whatever looks like one; then cut to size. */
+export function storable(entry: LogEntry, secrets: KnownSecrets): StoredEntry {
+  const clean = (text: string) => maskText(secrets.redact(text))
+  const { text, truncated } = cut(clean(entry.message))
+  return { ...entry, message: text, data: dataText(entry.data, clean), repeat: 1, truncated }
+}
+
+/** Counts bytes, not characters, and says at the end how much is missing. */
+function cut(message: string): { text: string; truncated: boolean } {
+  if (message.length <= MAX_BYTES / 3) return { text: message, truncated: false } // at most 3 bytes per UTF-16 unit
+  const bytes = Buffer.from(message, 'utf8')
+  if (bytes.length <= MAX_BYTES) return { text: message, truncated: false }
+  const note = (missing: number) => ` … (${missing} bytes cut)`
+  const room = MAX_BYTES - Buffer.byteLength(note(bytes.length))
+  // A character that the cut went through becomes U+FFFD, which can be longer than what is left of it.
+  const kept = bytes
+    .subarray(0, room - 3)
+    .toString('utf8')
+    .replace(/\uFFFD+$/, '')
+  return { text: kept + note(bytes.length - Buffer.byteLength(kept)), truncated: true }
+}
+
+function dataText(data: LogEntry['data'], clean: (text: string) => string): string | null {
+  if (!data) return null
+  const replacer = (_: string, value: unknown): unknown => {
+    if (typeof value === 'string') return clean(value)
+    return typeof value === 'bigint' ? String(value) : value
+  }
+  try {
+    const text = JSON.stringify(data, replacer)
+    return Buffer.byteLength(text) <= MAX_DATA_BYTES
+      ? text
+      : JSON.stringify({ cut: 'the data was larger than 64 KiB' })
+  } catch {
+    return JSON.stringify({ cut: 'the data could not be written as JSON' }) // a cycle
+  }
+}

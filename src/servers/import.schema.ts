@@ -1,0 +1,55 @@
+import Type, { type Static } from 'typebox'
+import { orNull } from '../kernel/wire.ts'
+
+const Entries = Type.Object({}, { additionalProperties: true, maxProperties: 500 })
+
+/** A snippet as text, or the JSON that the README shows as the body itself. */
+export const ImportInput = Type.Object(
+  {
+    snippet: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 262_144,
+        description: 'JSON, JSON with comments, TOML, or a command line',
+      }),
+    ),
+    mcpServers: Type.Optional(Entries),
+    servers: Type.Optional(Entries),
+    inputs: Type.Optional(
+      Type.Array(Type.Unknown(), { maxItems: 100, description: 'As VS Code writes them; ignored' }),
+    ),
+    on_conflict: Type.Optional(
+      Type.Enum(['skip', 'update'], { default: 'skip', description: 'What to do when the name is taken' }),
+    ),
+    dry_run: Type.Optional(
+      Type.Boolean({ default: false, description: 'Say what would happen, change nothing' }),
+    ),
+  },
+  {
+    additionalProperties: false,
+    minProperties: 1,
+    examples: [
+      { mcpServers: { github: { command: 'npx', args: ['-y', '@modelcontextprotocol/server-github'] } } },
+    ],
+  },
+)
+export type ImportInput = Static<typeof ImportInput>
+
+const OUTCOMES = ['created', 'updated', 'unchanged', 'exists', 'refused'] as const
+
+export const ImportReport = Type.Object({
+  dry_run: Type.Boolean(),
+  items: Type.Array(
+    Type.Object({
+      name: Type.String({ examples: ['github'] }),
+      type: orNull(Type.Enum(['stdio', 'http'])),
+      outcome: Type.Enum(OUTCOMES),
+      id: orNull(Type.String({ description: 'Of the server that was made, changed, or is in the way' })),
+      reason: orNull(Type.String({ description: 'Why it was refused or left as it is' })),
+      notes: Type.Array(Type.String()),
+    }),
+  ),
+  total: Type.Integer(),
+})
+export type ImportReport = Static<typeof ImportReport>
+export type ImportItem = ImportReport['items'][number]

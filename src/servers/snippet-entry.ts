@@ -1,0 +1,156 @@
+import { type Definition, HTTP_URL, type HttpDefinition, type StdioDefinition } from './snippet-definition.ts'
+import { listed, refusal } from './snippet-error.ts'
+import { type Fields, field, isFields, urlIn } from './snippet-find.ts'
+import { notesAbout } from './snippet-notes.ts'
+import { argumentWords, commandWords } from './snippet-shell.ts'
+import { textList, textMap } from './snippet-values.ts'
+
+/** What agents write into `type` or `transport`, without case, hyphens and underscores. */
+const KINDS: Readonly<Record<string, 'stdio' | HttpDefinition['transport'] | 'websocket'>> = {
+  stdio: 'stdio',
+  local: 'stdio',
+  http: 'streamable_http',
+  streamablehttp: 'streamable_http',
+  streamable: 'streamable_http',
+  sse: 'sse',
+  remote: 'auto',
+  auto: 'auto',
+  ws: 'websocket',
+  websocket: 'websocket',
+}
+const ENV_KEYS = ['env', 'environment', 'envs'] as const
+const HEADER_KEYS = ['headers', 'http_headers'] as const
+const HEADER_HOLDERS = ['requestInit', 'requestOptions'] as const
+const CWD_KEYS = ['cwd', 'workingDirectory', 'working_directory'] as const
+const TYPE_KEYS = ['type', 'transport', 'transportType'] as const
+
+/** Read elsewhere, or without meaning for anybody but the agent it was written for. */
+const SILENT = new Set(['name', 'source', 'enabled', 'disabled', ...TYPE_KEYS])
+/** Fields that lead to a value somewhere else. We resolve nothing, so the person has to bring the value. */
+const ADVICE: Readonly<Record<string, string>> = {
+  bearer_token_env_var: 'bearer_token_env_var was left out: add the header Authorization with that token',
+  bearer_token: 'bearer_token was left out: add the header Authorization with that token',
+  env_http_headers: 'env_http_headers was left out: add those headers with their values',
+  env_vars: 'env_vars was left out: add those variables to env with their values',
+  env_keys: 'env_keys was left out: add those variables to env with their values',
+  envFile: 'envFile was left out: add the variables of that file to env',
+}
+
+/** Reads one entry as agents write it. Throws an AppError with the reason when it cannot be taken over. */
+export function readEntry(value: unknown): { definition: Definition; notes: string[] } {
+  const fields = flat(value)
+  const notes: string[] = []
+  const used = new Set<string>(SILENT)
+  const definition = isHttp(fields, notes) ? readHttp(fields, used, notes) : readStdio(fields, used, notes)
+  const isOff = field(fields, 'disabled') === true || field(fields, 'enabled') === false
+  if (isOff) notes.push('It is disabled in the snippet')
+  const unused = Object.keys(fields).filter((key) => !used.has(key))
+  const advised = unused.filter((key) => Object.hasOwn(ADVICE, key))
+  notes.push(...advised.map((key) => ADVICE[key] ?? ''))
+  const dropped = unused.filter((key) => !advised.includes(key))
+  if (dropped.length > 0) notes.push(`Fields without a meaning here were left out: ${listed(dropped)}`)
+  notes.push(...notesAbout(definition))
+  return { definition, notes }
+}
+
+/** Cline nests all fields in `transport`, older Zed nests them in `command`, and some write a mere URL. */
+function flat(value: unknown): Fields {
+  if (typeof value === 'string' && HTTP_URL.test(value.trim())) return { url: value }
+  if (!isFields(value)) throw refusal('It is not an object; write {"command": …} or {"url": …}')
+  const { transport, command } = Object.fromEntries(Object.entries(value)) as Fields
+  let fields = value
+  if (isFields(transport))
+    fields = Object.assign(Object.create(null), fields, { transport: undefined }, transport)
+  if (isFields(command)) {
+    const { path, ...rest } = Object.fromEntries(Object.entries(command)) as Fields
+    fields = Object.assign(Object.create(null), fields, rest, { command: path })
+  }
+  return fields
+}
+
+function isHttp(fields: Fields, notes: string[]): boolean {
+  const hasCommand = (field(fields, 'command') ?? field(fields, 'cmd') ?? '') !== ''
+  const hasUrl = urlIn(fields) !== undefined
+  const kind = kindOf(fields, notes)
+  if (kind === 'websocket')
+    throw refusal('It uses WebSocket, which is not supported; use its http or sse address')
+  if (!hasCommand && !hasUrl) throw refusal('It has neither a command nor a url; add one of them')
+  if (!hasCommand || !hasUrl) return hasUrl
+  if (kind === undefined) throw refusal('It has both a command and a url; remove one, or say which with type')
+  return kind !== 'stdio'
+}
+
+function kindOf(fields: Fields, notes: string[]) {
+  const written = TYPE_KEYS.map((key) => field(fields, key)).find((value) => typeof value === 'string')
+  if (written === undefined) return undefined
+  const kind = String(written)
+    .toLowerCase()
+    .replace(/[-_\s]/g, '')
+  if (Object.hasOwn(KINDS, kind)) return KINDS[kind]
+  notes.push('Its type is not known here and was left out')
+  return undefined
+}
+
+function readHttp(fields: Fields, used: Set<string>, notes: string[]): HttpDefinition {
+  const found = urlIn(fields)
+  const url = (found?.url ?? '').trim().replace(/^https?:/i, (scheme) => scheme.toLowerCase())
+  if (/^https?:\/\/[^/?#\s]*@/i.test(url)) {
+    throw refusal('Its url holds a user name or password; put them into a header instead')
+  }
+  if (!HTTP_URL.test(url)) throw refusal('Its url is not an http or https address; write the full address')
+  for (const key of ['url', found?.key ?? '', ...HEADER_KEYS, ...HEADER_HOLDERS]) used.add(key)
+  const kind = kindOf(fields, [])
+  const fallback = found?.key === 'httpUrl' ? 'streamable_http' : 'auto' // Gemini's httpUrl means nothing else
+  const transport = kind === 'sse' || kind === 'streamable_http' ? kind : fallback
+  if (kind === 'stdio')
+    notes.push('Its type says stdio, but it has only a url, so it was read as an HTTP server')
+  return { type: 'http', url, transport, headers: textMap(headersIn(fields), 'header', notes) }
+}
+
+function headersIn(fields: Fields): unknown {
+  const direct = firstOf(fields, HEADER_KEYS)
+  if (direct !== undefined) return direct
+  const holder = firstOf(fields, HEADER_HOLDERS)
+  return isFields(holder) ? field(holder, 'headers') : undefined
+}
+
+function readStdio(fields: Fields, used: Set<string>, notes: string[]): StdioDefinition {
+  for (const key of ['command', 'cmd', 'args', ...ENV_KEYS]) used.add(key)
+  const [command = '', ...args] = launchOf(fields, notes)
+  if (command.trim() === '') throw refusal('Its command is empty; name the program to run')
+  const kind = kindOf(fields, [])
+  if (kind !== undefined && kind !== 'stdio') {
+    notes.push('Its type says it is remote, but it has only a command, so it was read as a STDIO server')
+  }
+  const env = textMap(firstOf(fields, ENV_KEYS), 'env', notes)
+  const cwd = firstOf(fields, CWD_KEYS)
+  if (typeof cwd !== 'string' || cwd === '') return { type: 'stdio', command, args, env }
+  for (const key of CWD_KEYS) used.add(key)
+  return { type: 'stdio', command, args, env, cwd }
+}
+
+/** The command and its arguments as one list, whatever way the agent divides them. */
+function launchOf(fields: Fields, notes: string[]): string[] {
+  const written = field(fields, 'command') ?? field(fields, 'cmd')
+  const args = field(fields, 'args')
+  if (Array.isArray(written)) return [...textList(written, 'command', notes), ...argsOf(args, notes)]
+  if (typeof written !== 'string') throw refusal('Its command is not a text; name the program to run')
+  const command = written.trim()
+  if (args !== undefined && args !== null) return [command, ...argsOf(args, notes)]
+  const words = commandWords(command)
+  if (words.length > 1)
+    notes.push('Its command was one text and was split into the program and its arguments')
+  return words
+}
+
+function argsOf(args: unknown, notes: string[]): string[] {
+  if (args === undefined || args === null) return []
+  if (Array.isArray(args)) return textList(args, 'argument', notes)
+  if (typeof args !== 'string') throw refusal('Its args are not a list; write them as ["first", "second"]')
+  notes.push('Its args were one text and were split at the spaces')
+  return args.trim() === '' ? [] : argumentWords(args)
+}
+
+function firstOf(fields: Fields, keys: readonly string[]): unknown {
+  return keys.map((key) => field(fields, key)).find((value) => value !== undefined && value !== null)
+}

@@ -1,0 +1,116 @@
+/** A server found in a snippet, before its fields are read. */
+export interface Named {
+  /** Undefined when the snippet gives none. */
+  readonly name: string | undefined
+  readonly value: unknown
+  readonly notes?: readonly string[]
+  /** Set when it is known already that this one cannot be taken over, and why. */
+  readonly refuse?: string
+}
+
+export type Fields = Readonly<Record<string, unknown>>
+
+/** The keys under which agents keep their servers. `mcp` is read apart, since it has two layouts. */
+const WRAPPERS = [
+  'mcpServers',
+  'mcp_servers',
+  'mcp-servers',
+  'servers',
+  'context_servers',
+  'amp.mcpServers',
+  'mcp.servers',
+]
+const ENTRY_KEYS = ['type', 'transport', 'args', 'env', 'environment', 'headers', 'http_headers']
+const URL_KEYS = ['url', 'serverUrl', 'httpUrl', 'uri', 'baseUrl']
+
+/** The servers in a parsed configuration: below a known key, in a bare map, or the value itself. */
+export function findServers(root: unknown): Named[] {
+  if (Array.isArray(root)) return root.filter(isNamedEntry).map(fromList)
+  if (!isFields(root)) return []
+  if (isEntry(root)) return [{ name: nameIn(root), value: root }]
+  const wrapped = belowWrappers(root)
+  if (wrapped !== undefined) return wrapped
+  return isBareMap(root) ? fromMap(root, true) : []
+}
+
+/** Undefined when there is no such key, so that a server may be called `servers` or `mcp` in a bare map. */
+function belowWrappers(root: Fields): Named[] | undefined {
+  const found: Named[] = []
+  let any = false
+  for (const key of WRAPPERS) {
+    const value = field(root, key)
+    if (Array.isArray(value)) found.push(...value.filter(isNamedEntry).map(fromList))
+    else if (isFields(value) && !isEntry(value)) found.push(...fromMap(value, false))
+    else continue
+    any = true
+  }
+  const mcp = field(root, 'mcp')
+  if (!isFields(mcp) || isEntry(mcp)) return any ? found : undefined
+  // VS Code writes mcp.servers.name, OpenCode writes mcp.name, and either may stand beside settings.
+  const direct = Object.entries(mcp).filter(([key, value]) => isEntry(value) || !WRAPPERS.includes(key))
+  found.push(...(belowWrappers(mcp) ?? []), ...fromMap(Object.fromEntries(direct), true))
+  return found
+}
+
+/** Below `mcpServers` everything is meant as a server; elsewhere a neighbour may be some other setting. */
+function fromMap(map: Fields, neighbours: boolean): Named[] {
+  return Object.entries(map)
+    .filter(([key, value]) => !(typeof value === 'string' && /^(?:\/\/|[_$])/.test(key))) // a comment
+    .filter(([, value]) => !neighbours || isEntry(value) || looksMeant(value))
+    .map(([name, value]) => ({ name, value }))
+}
+
+function fromList(value: Fields): Named {
+  return { name: nameIn(value), value }
+}
+
+function isBareMap(map: Fields): boolean {
+  return Object.entries(map).every(
+    ([key, value]) => isFields(value) || key.startsWith('$') || key === 'inputs',
+  )
+}
+
+function looksMeant(value: unknown): boolean {
+  return isFields(value) && ENTRY_KEYS.some((key) => field(value, key) !== undefined)
+}
+
+/** A list under `servers` may also be that of an OpenAPI document, whose items have no name. */
+function isNamedEntry(value: unknown): value is Fields {
+  return isEntry(value) && (nameIn(value) !== undefined || commandIn(value) !== undefined)
+}
+
+export function isEntry(value: unknown): value is Fields {
+  if (!isFields(value)) return false
+  if (commandIn(value) !== undefined || urlIn(value) !== undefined) return true
+  const nested = field(value, 'transport') // Cline nests all fields there
+  return isFields(nested) && (commandIn(nested) !== undefined || urlIn(nested) !== undefined)
+}
+
+function commandIn(value: Fields): unknown {
+  const command = field(value, 'command') ?? field(value, 'cmd')
+  if (typeof command === 'string' || Array.isArray(command)) return command
+  return isFields(command) && typeof field(command, 'path') === 'string' ? command : undefined
+}
+
+/** The first field that holds a URL, by its name. */
+export function urlIn(value: Fields): { readonly key: string; readonly url: string } | undefined {
+  for (const key of URL_KEYS) {
+    const url = field(value, key)
+    if (typeof url === 'string') return { key, url }
+  }
+  return undefined
+}
+
+function nameIn(value: Fields): string | undefined {
+  const name = field(value, 'name')
+  return typeof name === 'string' && name.trim() !== '' ? name : undefined
+}
+
+export function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date)
+}
+
+/** Own fields only: a snippet may be called `toString`, and a field must not come from a prototype. */
+export function field(fields: Fields, key: string): unknown {
+  return Object.hasOwn(fields, key) ? fields[key] : undefined
+}

@@ -1,0 +1,102 @@
+import { maskArgs } from '../kernel/secrets.ts'
+import type { Definition } from './snippet-definition.ts'
+
+const MAX_NAME = 64
+const NAME = /^[A-Za-z0-9][\w .-]*$/
+
+/** The name as it is when it fits; else the nearest that does. Empty when nothing of it can be kept. */
+export function fitName(name: string): string {
+  if (name.length <= MAX_NAME && NAME.test(name)) return name
+  return name
+    .slice(0, MAX_NAME * 4)
+    .normalize('NFKD')
+    .replace(/\p{Mark}/gu, '')
+    .replace(/[^\w .-]+/g, '-')
+    .replace(/^[^A-Za-z0-9]+/, '')
+    .slice(0, MAX_NAME)
+    .replace(/[ .-]+$/, '')
+}
+
+/** `github-2`, `github-3`, whichever is free. */
+export function nextName(name: string, isTaken: (candidate: string) => boolean): string {
+  for (let number = 2; ; number += 1) {
+    const suffix = `-${number}`
+    const candidate = name.slice(0, MAX_NAME - suffix.length) + suffix
+    if (!isTaken(candidate)) return candidate
+  }
+}
+
+/** A name for a server that has none: from its package, image, script or host. Always one that fits. */
+export function deriveName(definition: Definition): string {
+  const found = definition.type === 'http' ? hostOf(definition.url) : targetName(definition)
+  return fitName(found ?? '') || 'server'
+}
+
+function hostOf(url: string): string | undefined {
+  return /^https?:\/\/([^/?#:]+)/i.exec(url)?.[1]
+}
+
+const RUNNERS =
+  /^(?:npx|pnpx|bunx|uvx|dnx|npm|pnpm|yarn|bun|uv|pipx|deno|node|python[\d.]*|py|go|java|dotnet)$/
+const SUBCOMMANDS = /^(?:exec|x|dlx|run|tool)$/
+const WITH_VALUE =
+  /^(?:-p|--(?:package|from|with|with-editable|python|directory|project|registry|index-url))$/
+const DOCKER_WITH_VALUE =
+  /^(?:-[evpwulmh]|--(?:env|env-file|volume|mount|name|network|net|publish|workdir|user|entrypoint|platform|add-host|label|memory|hostname|pull|gpus|cpus))$/
+
+function targetName({ command, args }: { command: string; args: readonly string[] }): string | undefined {
+  const program = (command.slice(-MAX_TARGET).split(/[\\/]/).at(-1) ?? '').replace(/\.(?:exe|cmd|bat)$/i, '')
+  if (program.toLowerCase() === 'cmd' && /^\/c$/i.test(args[0] ?? '')) {
+    const [, inner = '', ...rest] = args
+    return targetName({ command: inner, args: rest })
+  }
+  const isDocker = /^(?:docker|podman)$/.test(program)
+  if (!isDocker && !RUNNERS.test(program)) return plain(program)
+  const target = targetOf(args, isDocker ? DOCKER_WITH_VALUE : WITH_VALUE)
+  if (target === undefined) return program
+  if (isDocker) return plain(target.replace(/@sha256:.*$/, '').replace(/:[^/:]*$/, '')) ?? program
+  if (/^mcp-remote(?:@|$)/.test(target))
+    return hostOf(args.find((arg) => /^https?:/.test(arg)) ?? '') ?? 'mcp-remote'
+  return packageName(target) ?? program
+}
+
+const MAX_TARGET = 256
+
+/** The first argument that is neither an option nor the value of one, unless it looks like a secret. */
+function targetOf(args: readonly string[], withValue: RegExp): string | undefined {
+  let index = 0
+  for (let arg = args[0]; arg !== undefined; arg = args[index]) {
+    if (withValue.test(arg)) index += 2
+    else if (arg.startsWith('-') || SUBCOMMANDS.test(arg)) index += 1
+    else return isTelling(arg, args[index - 1]) ? arg : undefined
+  }
+  return undefined
+}
+
+function isTelling(arg: string, before = ''): boolean {
+  if (arg.length > MAX_TARGET || before.length > MAX_TARGET) return false
+  return maskArgs([before, arg])[1] === arg
+}
+
+/** `@scope/server-x@1.2.3`, `mcp-server-x==1`, `git+https://host/me/x.git`, `/path/x/dist/index.js` → `x` */
+function packageName(target: string): string | undefined {
+  const scoped = /^@([^/@]+)\/([^/@]+)(?:@.*)?$/.exec(target)
+  if (scoped) return plain(scoped[2] ?? '') ?? scoped[1]
+  const bare = /[\\/]/.test(target) ? target : target.replace(/(?:@|==|[<>=~]=|\[).*$/, '')
+  return plain(bare)
+}
+
+const GENERIC =
+  /^(?:index|main|server|cli|app|run|start|build|dist|src|lib|out|bin|to|path|absolute|__main__)$/i
+const PREFIX = /^(?:mcp[-_]server[-_]|server[-_]mcp[-_]|mcp[-_]|server[-_])/i
+const SUFFIX = /[-_](?:mcp[-_]server|server[-_]mcp|mcp|server)$/i
+
+/** The last part that says something, without what only says "this is an MCP server". */
+function plain(path: string): string | undefined {
+  const parts = path.split(/[\\/]/).filter((part) => part !== '' && !part.endsWith(':'))
+  const names = parts.map((part) => part.replace(/\.(?:git|[cm]?[jt]s|py|jar|dll)(?:[@#].*)?$/i, ''))
+  const telling = names.findLast((name) => !GENERIC.test(name)) ?? names.at(-1)
+  if (telling === undefined) return undefined
+  const short = telling.replace(PREFIX, '').replace(SUFFIX, '')
+  return /^(?:mcp|server)?$/i.test(short) ? undefined : short
+}

@@ -1,0 +1,65 @@
+import type { Definition } from './snippet-definition.ts'
+import { shown } from './snippet-error.ts'
+
+const MAX_NOTES = 20
+
+/** What READMEs write where the reader's own value belongs, and references that only some agent resolves. */
+const PLACEHOLDER = new RegExp(
+  [
+    String.raw`\$\{|\$\(|\{\{`, // ${env:X}, ${input:x}, $(pwd), {{x}}
+    String.raw`\{(?:env|file):`,
+    String.raw`(?<![\w$])\$[A-Z_][A-Z0-9_]*`,
+    '%[A-Z_][A-Z0-9_]{2,60}%',
+    String.raw`<[A-Za-z][\w .:|/-]{0,80}>`, // <YOUR_KEY>
+    '(?<![A-Za-z])[Yy](?:our|OUR)(?:[-_ A-Z]|api|key|token|secret|pass|user|name|org)',
+    '(?<![A-Za-z])YOUR(?:[-_ ]|[A-Z]{2})',
+    '(?<![A-Za-z])(?:REPLACE|INSERT|ENTER|CHANGE)[-_ ]?(?:ME|THIS|WITH|YOUR|HERE)',
+    String.raw`(?<![A-Za-z0-9])(?:[xX]{3,}|\*{3,})(?![A-Za-z0-9])`,
+    String.raw`\.\.\.$|…`,
+    String.raw`(?:^|[/\\=])path[/\\]to(?:[/\\]|$)`,
+    String.raw`[/\\](?:Users|home)[/\\](?:username|yourname|USERNAME)(?:[/\\]|$)`,
+  ].join('|'),
+)
+
+/** What a person should know about a server before it is added. */
+export function notesAbout(definition: Definition): string[] {
+  return [...programNotes(definition), ...placeholderNotes(definition)]
+}
+
+function programNotes(definition: Definition): string[] {
+  if (definition.type === 'http') return []
+  const { command, args } = definition
+  const notes: string[] = []
+  if (/^cmd(?:\.exe)?$/i.test(command))
+    notes.push('cmd is a program of Windows; elsewhere name the program after /c')
+  if (args.some((arg) => /^mcp-remote(?:@|$)/.test(arg))) {
+    notes.push('mcp-remote only passes on to a url; that url can be added as an HTTP server itself')
+  }
+  return notes
+}
+
+/** One sentence for each place that still waits for a value of the person's own. */
+function placeholderNotes(definition: Definition): string[] {
+  const places = [...placesOf(definition)]
+  const open = places.filter(([, value]) => PLACEHOLDER.test(value))
+  const notes = open.map(([label]) => `${label} still holds a placeholder`)
+  const empty = definition.type === 'stdio' ? Object.entries(definition.env).filter(([, v]) => v === '') : []
+  notes.push(...empty.map(([key]) => `env ${shown(key)} is empty`))
+  if (notes.length <= MAX_NOTES) return notes
+  return [
+    ...notes.slice(0, MAX_NOTES),
+    `${notes.length - MAX_NOTES} more values hold a placeholder or are empty`,
+  ]
+}
+
+function* placesOf(definition: Definition): Generator<readonly [label: string, value: string]> {
+  if (definition.type === 'http') {
+    yield ['url', definition.url]
+    for (const [key, value] of Object.entries(definition.headers)) yield [`header ${shown(key)}`, value]
+    return
+  }
+  yield ['command', definition.command]
+  for (const [index, value] of definition.args.entries()) yield [`argument ${index + 1}`, value]
+  for (const [key, value] of Object.entries(definition.env)) yield [`env ${shown(key)}`, value]
+  if (definition.cwd !== undefined) yield ['cwd', definition.cwd]
+}

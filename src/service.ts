@@ -1,0 +1,194 @@
+import type { AddressInfo } from 'node:net'
+import type { Config } from './config/config.ts'
+import { prepareDataFolder, removeStaleTemps } from './config/data-folder.ts'
+import { bindOf } from './config/host.ts'
+import { SecretKey } from './config/secret-key.ts'
+import { assertMayBind, tokenFor } from './config/token.ts'
+import { healthRoutes } from './health/health.routes.ts'
+import { createHealth } from './health/health.service.ts'
+import { type App, buildApp } from './http/app.ts'
+import { createGate } from './http/gate.ts'
+import { httpServerRoutes } from './http-servers/http-servers.routes.ts'
+import type { HttpServer } from './http-servers/http-servers.schema.ts'
+import { createHttpServers } from './http-servers/http-servers.service.ts'
+import { httpTarget } from './http-servers/import-target.ts'
+import { Closer } from './kernel/closer.ts'
+import { AppError } from './kernel/errors.ts'
+import { FactBus } from './kernel/facts.ts'
+import { KnownSecrets } from './kernel/known-secrets.ts'
+import { createLog, type Log } from './kernel/log.ts'
+import { MAX_SERVERS } from './kernel/server-fields.ts'
+import type { LogStore } from './logs/log-store.ts'
+import { logRoutes } from './logs/logs.routes.ts'
+import { createLogs } from './logs/logs.service.ts'
+import { LogPipeline } from './logs/pipeline.ts'
+import { createImporter } from './servers/import.service.ts'
+import { stdioTarget } from './servers/import-target.ts'
+import { serverRoutes } from './servers/servers.routes.ts'
+import type { Server } from './servers/servers.schema.ts'
+import { createServers } from './servers/servers.service.ts'
+import { mirrorAudit } from './store/audit-mirror.ts'
+import { ConfigurationDatabase } from './store/configuration.ts'
+import { lockDataFolder } from './store/instance-lock.ts'
+import { openVault } from './store/open-vault.ts'
+import { ServerTable } from './store/servers.store.ts'
+import { VERSION } from './kernel/version.ts'
+
+const BACKUP_EVERY_MS = 24 * 3_600_000
+const CLOSE_GRACE_MS = 4_000
+
+export interface ServiceOptions {
+  readonly afterDamage?: 'restore' | 'start_empty' | undefined
+  /** For the person at the terminal: what the log cannot hold, and what it must not keep to itself. */
+  readonly warn: (sentence: string) => void
+  readonly openLogs: (options: OpenLogs) => Promise<LogStore>
+}
+
+export interface OpenLogs {
+  readonly folder: string
+  readonly maxBytes: number
+  readonly onTrouble: (sentence: string) => void
+}
+
+export interface Service {
+  readonly app: App
+  readonly address: string
+  readonly tokenFile: string | null
+  readonly warnings: readonly string[]
+  readonly log: Log
+  close(): Promise<void>
+}
+
+/** Opens the house from the ground up and closes it in reverse. The only place that knows everyone. */
+export async function openService(config: Config, options: ServiceOptions): Promise<Service> {
+  const bind = assertMayBind(bindOf(config.host), config.host, config.auth_token)
+  const closer = new Closer((name, error) => options.warn(`Closing ${name} failed: ${String(error)}`))
+  try {
+    return await open(config, options, bind.address, bind.loopback, closer)
+  } catch (error) {
+    await closer.close()
+    throw error
+  }
+}
+
+async function open(
+  config: Config,
+  options: ServiceOptions,
+  host: string,
+  loopback: boolean,
+  closer: Closer,
+): Promise<Service> {
+  const startedAt = performance.now()
+  const folder = config.folders.data
+  const mended = prepareDataFolder(folder)
+  const lock = lockDataFolder(folder)
+  closer.add('the instance lock', () => lock.release())
+  removeStaleTemps(folder)
+  const token = tokenFor(folder, config.auth_token)
+  const warnings = [...config.warnings, ...token.warnings, ...exposure(loopback, config.protect_reads)]
+
+  // Ground: facts, secrets, the log.
+  const facts = new FactBus((error) => log.error({ error }, 'a listener failed'))
+  const secrets = new KnownSecrets()
+  secrets.set('auth_token', [token.value])
+  if (config.toolroom_secret_key) secrets.set('secret_key', [config.toolroom_secret_key])
+  const onTrouble = (sentence: string) => log.error(sentence)
+  const logStore = await options.openLogs({ folder, maxBytes: config.log_max_mb * 1_048_576, onTrouble })
+  closer.add('the log store', () => logStore.close())
+  const onLost = (lines: number, error: unknown) =>
+    options.warn(
+      `${lines} log lines could not be stored: ${error instanceof Error ? error.message : String(error)}`,
+    )
+  const pipeline = new LogPipeline({ store: logStore, secrets, facts, now: Date.now, onLost })
+  closer.add('the log pipeline', () => pipeline.flush())
+  const log = createLog((entry) => pipeline.push(entry), config.log_level)
+
+  // Engine: the configuration store.
+  const { afterDamage } = options
+  const database = await ConfigurationDatabase.open({ folder, facts, ...(afterDamage && { afterDamage }) })
+  closer.add('the configuration store', () => database.close())
+  const vault = await openVault(database, new SecretKey(config.folders.config, config.toolroom_secret_key))
+  const table = await ServerTable.open(database, vault, MAX_SERVERS)
+  await mirrorAudit(database, facts, logStore, (entry) => pipeline.push(entry))
+  const backups = setInterval(
+    () => void database.backUp().catch((error) => log.error({ error }, 'backup failed')),
+    BACKUP_EVERY_MS,
+  )
+  closer.add('the backup timer', () => clearInterval(backups))
+
+  // Rooms.
+  const common = { facts, secrets, now: Date.now }
+  const servers = createServers({ ...common, store: table.of<Server>('stdio') })
+  const httpServers = createHttpServers({ ...common, store: table.of<HttpServer>('http') })
+  await servers.rememberSecrets()
+  await httpServers.rememberSecrets()
+  const importer = createImporter({ stdio: stdioTarget(servers), http: httpTarget(httpServers) })
+  const logs = createLogs({ store: logStore, flush: () => pipeline.flush(), now: Date.now })
+  const disk = async () => {
+    if (!database.reserve.ensure())
+      throw new AppError('disk_full', 'The disk that holds the data folder is full')
+  }
+  const checks = { store: () => database.check(), logs: () => logStore.check(), disk }
+  const health = createHealth({
+    version: VERSION,
+    warnings,
+    checks,
+    uptimeMs: () => performance.now() - startedAt,
+  })
+
+  // Doors.
+  const app = await buildApp({
+    gate: createGate({ port: () => port(app), allowedHosts: config.allowed_hosts }),
+    log,
+    version: VERSION,
+    token: token.value,
+    headerName: config.auth_token_header_name,
+    protectReads: config.protect_reads,
+    onGuessing: (address) =>
+      void auditGuessing(database, address).catch((error) => log.error({ error }, 'audit failed')),
+    routes: [
+      healthRoutes(health),
+      serverRoutes(servers, importer),
+      httpServerRoutes(httpServers),
+      logRoutes(logs),
+    ],
+  })
+  closer.add('the HTTP server', () => closeServer(app))
+  await app.fastify.listen({ host, port: config.port })
+  const address = `http://${host.includes(':') ? `[${host}]` : host}:${port(app)}`
+  lock.announce(address)
+  log.info({ address, version: VERSION }, 'service started')
+  for (const warning of [...warnings, ...mended]) log.warn(warning)
+  closer.add('the service', () => log.info('service stopping'))
+  return {
+    app,
+    address,
+    tokenFile: token.file,
+    warnings: [...warnings, ...mended],
+    log,
+    close: () => closer.close(),
+  }
+}
+
+const port = ({ fastify }: App): number => (fastify.server.address() as AddressInfo | null)?.port ?? 0
+
+/** Requests in flight are finished, but nobody may hold the service open. */
+async function closeServer({ fastify }: App): Promise<void> {
+  const cut = setTimeout(() => fastify.server.closeAllConnections(), CLOSE_GRACE_MS)
+  await fastify.close()
+  clearTimeout(cut)
+}
+
+function exposure(loopback: boolean, protectReads: boolean): string[] {
+  if (loopback) return []
+  const plain = 'Toolroom is open to the network without encryption; put a TLS proxy in front'
+  return protectReads ? [plain] : [plain, 'Reads are public on the network; PROTECT_READS=true closes them']
+}
+
+async function auditGuessing(database: ConfigurationDatabase, address: string): Promise<void> {
+  const detail = { address, note: 'more than 10 wrong tokens within a minute; answers are delayed' }
+  await database.change(async () => [
+    undefined,
+    { action: 'token_guessing', subject: address, request_id: null, detail },
+  ])
+}

@@ -1,0 +1,38 @@
+import type { FactBus, Facts } from '../kernel/facts.ts'
+import type { LogEntry } from '../kernel/log.ts'
+import type { LogStore } from '../logs/log-store.ts'
+import type { ConfigurationDatabase } from './configuration.ts'
+
+/**
+ * Audit rows are committed with the change they speak of, in the configuration database. People read them in the log:
+ * each is written there too, and what a crash kept from getting there is made up for at the next start.
+ */
+export async function mirrorAudit(
+  database: ConfigurationDatabase,
+  facts: FactBus,
+  logs: Pick<LogStore, 'lastAuditId'>,
+  write: (entry: LogEntry) => void,
+): Promise<void> {
+  const last = await logs.lastAuditId()
+  const missing = await database.db
+    .selectFrom('audit')
+    .selectAll()
+    .where('id', '>', last)
+    .orderBy('id')
+    .execute()
+  for (const { id, detail, ...row } of missing)
+    write(lineOf({ ...row, audit_id: id, detail: JSON.parse(detail) }))
+  facts.on('audited', (fact) => write(lineOf(fact)))
+}
+
+function lineOf({ audit_id, ts, action, subject, request_id, detail }: Facts['audited']): LogEntry {
+  const message = `${action.replaceAll('_', ' ')}: ${subject}`
+  return {
+    ts,
+    level: 'info',
+    source: 'audit',
+    message,
+    request_id,
+    data: { audit_id, action, subject, ...detail },
+  }
+}

@@ -1,0 +1,32 @@
+import { type Kysely, sql } from 'kysely'
+
+/** What changed in the tables, oldest first. A step that has been released is never edited again. */
+export const MIGRATIONS: readonly ((db: Kysely<never>) => Promise<void>)[] = [
+  async (db) => {
+    await db.schema
+      .createTable('meta')
+      .addColumn('key', 'text', (column) => column.primaryKey())
+      .addColumn('value', 'text', (column) => column.notNull())
+      .execute()
+    await db.schema
+      .createTable('tool_servers')
+      .addColumn('id', 'text', (column) => column.primaryKey())
+      .addColumn('type', 'text', (column) => column.notNull().check(sql`type in ('stdio', 'http')`))
+      .addColumn('name', 'text', (column) => column.notNull().unique())
+      .addColumn('open_fields', 'text', (column) => column.notNull())
+      .addColumn('sealed_fields', 'text', (column) => column.notNull())
+      .addColumn('created_at', 'bigint', (column) => column.notNull())
+      .addColumn('updated_at', 'bigint', (column) => column.notNull())
+      .addColumn('revision', 'integer', (column) => column.notNull())
+      .execute()
+    await db.schema
+      .createTable('audit')
+      .addColumn('id', 'integer', (column) => column.primaryKey().autoIncrement())
+      .addColumn('ts', 'bigint', (column) => column.notNull())
+      .addColumn('action', 'text', (column) => column.notNull())
+      .addColumn('subject', 'text', (column) => column.notNull())
+      .addColumn('request_id', 'text')
+      .addColumn('detail', 'text', (column) => column.notNull())
+      .execute()
+  },
+]

@@ -1,0 +1,63 @@
+import { StartError } from '../kernel/exit.ts'
+import { Vault } from '../kernel/vault.ts'
+import type { ConfigurationDatabase } from './configuration.ts'
+
+interface KeySource {
+  readonly file: string
+  find(): Buffer | undefined
+  create(): Buffer
+}
+
+const PLACE = 'key_check'
+
+/** Opens the stored secrets. A key is made only while nothing is encrypted: a new one would lose the old for good. */
+export async function openVault(database: ConfigurationDatabase, source: KeySource): Promise<Vault> {
+  const inUse = await hasSecrets(database)
+  const found = source.find()
+  if (!found && inUse) {
+    throw new StartError(
+      'configuration',
+      `The key that opens the stored secrets is missing; put ${source.file} back, or set TOOLROOM_SECRET_KEY`,
+    )
+  }
+  const vault = new Vault(found ?? source.create())
+  if (inUse) await assertFits(database, vault)
+  else await remember(database, vault)
+  return vault
+}
+
+async function hasSecrets({ db }: ConfigurationDatabase): Promise<boolean> {
+  const row = await db
+    .selectFrom('tool_servers')
+    .select('id')
+    .where('sealed_fields', '!=', '{}')
+    .limit(1)
+    .execute()
+  return row.length > 0
+}
+
+async function assertFits({ db }: ConfigurationDatabase, vault: Vault): Promise<void> {
+  const check = await db.selectFrom('meta').select('value').where('key', '=', PLACE).executeTakeFirst()
+  try {
+    vault.open(PLACE, check?.value ?? '')
+  } catch (cause) {
+    throw new StartError(
+      'configuration',
+      'The secret key is not the one that encrypted the stored secrets',
+      cause,
+    )
+  }
+}
+
+async function remember(database: ConfigurationDatabase, vault: Vault): Promise<void> {
+  const value = vault.seal(PLACE, 'toolroom')
+  await database.change(async (trx) => {
+    const row = { key: PLACE, value }
+    await trx
+      .insertInto('meta')
+      .values(row)
+      .onConflict((c) => c.column('key').doUpdateSet({ value }))
+      .execute()
+    return [undefined, null]
+  })
+}

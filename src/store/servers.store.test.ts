@@ -1,0 +1,36 @@
+import { randomBytes } from 'node:crypto'
+import { onTestFinished } from 'vitest'
+import { type StoreHouse, storeContract, type TestServer } from '../../test/store.contract.ts'
+import { ownFolder } from '../../test/support/folder.ts'
+import { FactBus } from '../kernel/facts.ts'
+import { Vault } from '../kernel/vault.ts'
+import { ConfigurationDatabase } from './configuration.ts'
+import { ServerTable } from './servers.store.ts'
+
+storeContract((maximum) => {
+  const folder = ownFolder()
+  const vault = new Vault(randomBytes(32))
+  return openHouse(folder, vault, maximum)
+})
+
+async function openHouse(folder: string, vault: Vault, maximum: number): Promise<StoreHouse> {
+  const facts = new FactBus((error) => {
+    throw error
+  })
+  const database = await ConfigurationDatabase.open({ folder, facts })
+  onTestFinished(() => database.close())
+  const table = await ServerTable.open(database, vault, maximum)
+  return {
+    stdio: table.of<TestServer>('stdio'),
+    http: table.of<TestServer>('http'),
+    audit: async () => {
+      const rows = await database.db
+        .selectFrom('audit')
+        .select(['action', 'subject', 'detail'])
+        .orderBy('id')
+        .execute()
+      return rows.map((row) => ({ ...row, detail: JSON.parse(row.detail) }))
+    },
+    reopen: () => openHouse(folder, vault, maximum),
+  }
+}

@@ -1,0 +1,160 @@
+import type { AuditEntry, ServerKind } from '../kernel/facts.ts'
+import type { ServerRecord, ServerStore } from '../kernel/registry.ts'
+import type { Vault } from '../kernel/vault.ts'
+import type { ConfigurationDatabase, Trx } from './configuration.ts'
+import type { Tables } from './database.ts'
+
+type Row = Tables['tool_servers']
+type Sealed = 'env' | 'args' | 'headers' | 'url'
+const SEALED: readonly Sealed[] = ['env', 'args', 'headers', 'url']
+
+/**
+ * Servers of both kinds, decrypted once when opened and kept in memory beside the table: one instance owns the folder,
+ * so what it reads is what it wrote.
+ */
+export class ServerTable {
+  readonly #database: ConfigurationDatabase
+  readonly #vault: Vault
+  readonly #maximum: number
+  readonly #records = new Map<string, { readonly kind: ServerKind; readonly record: ServerRecord }>()
+
+  private constructor(database: ConfigurationDatabase, vault: Vault, maximum: number) {
+    this.#database = database
+    this.#vault = vault
+    this.#maximum = maximum
+  }
+
+  static async open(database: ConfigurationDatabase, vault: Vault, maximum: number): Promise<ServerTable> {
+    const table = new ServerTable(database, vault, maximum)
+    for (const row of await database.db
+      .selectFrom('tool_servers')
+      .selectAll()
+      .orderBy('created_at')
+      .execute()) {
+      try {
+        table.#records.set(row.id, { kind: row.type, record: fromRow(row, vault) })
+      } catch {
+        throw await database.refuse(`the server '${row.id}' cannot be read`)
+      }
+    }
+    return table
+  }
+
+  of<T extends ServerRecord>(kind: ServerKind): ServerStore<T> {
+    return {
+      all: async () => this.#ofKind(kind) as T[],
+      find: async (key) => this.#find(kind, key) as T | undefined,
+      insert: (server, audit) => this.#insert(kind, server, audit),
+      change: (id, edit) => this.#change(kind, id, edit as never) as Promise<T | 'taken' | undefined>,
+      remove: (id, audit) => this.#remove(kind, id, audit),
+    }
+  }
+
+  #ofKind(kind: ServerKind): ServerRecord[] {
+    return [...this.#records.values()].filter((entry) => entry.kind === kind).map((entry) => entry.record)
+  }
+
+  #find(kind: ServerKind, key: string): ServerRecord | undefined {
+    const byId = this.#records.get(key)
+    return byId?.kind === kind ? byId.record : this.#ofKind(kind).find((record) => record.name === key)
+  }
+
+  async #insert(
+    kind: ServerKind,
+    server: ServerRecord,
+    audit: AuditEntry,
+  ): Promise<'inserted' | 'taken' | 'full'> {
+    return await this.#database.change(
+      async (trx) => {
+        if (this.#isTaken(server)) return ['taken', null]
+        if (this.#records.size >= this.#maximum) return ['full', null]
+        await trx
+          .insertInto('tool_servers')
+          .values(toRow(kind, server, this.#vault))
+          .execute()
+        return ['inserted', audit]
+      },
+      {
+        committed: (outcome) =>
+          outcome === 'inserted' && this.#records.set(server.id, { kind, record: server }),
+      },
+    )
+  }
+
+  async #change(
+    kind: ServerKind,
+    id: string,
+    edit: (current: ServerRecord) => { next: ServerRecord; audit: AuditEntry } | undefined,
+  ): Promise<ServerRecord | 'taken' | undefined> {
+    return await this.#database.change<ServerRecord | 'taken' | undefined>(
+      async (trx) => {
+        const current = this.#records.get(id)
+        if (current?.kind !== kind) return [undefined, null]
+        const edited = edit(current.record)
+        if (!edited) return [current.record, null]
+        if (this.#isTaken(edited.next, id)) return ['taken', null]
+        await update(trx, toRow(kind, edited.next, this.#vault))
+        return [edited.next, edited.audit]
+      },
+      { committed: (next) => typeof next === 'object' && this.#records.set(id, { kind, record: next }) },
+    )
+  }
+
+  async #remove(kind: ServerKind, id: string, audit: AuditEntry): Promise<boolean> {
+    return await this.#database.change(
+      async (trx) => {
+        if (this.#records.get(id)?.kind !== kind) return [false, null]
+        await trx.deleteFrom('tool_servers').where('id', '=', id).execute()
+        return [true, audit]
+      },
+      { frees: true, committed: (removed) => removed && this.#records.delete(id) },
+    )
+  }
+
+  #isTaken(server: ServerRecord, except?: string): boolean {
+    if (except === undefined && this.#records.has(server.id)) return true
+    return [...this.#records.values()].some(
+      ({ record }) => record.id !== except && record.name === server.name,
+    )
+  }
+}
+
+async function update(trx: Trx, row: Row): Promise<void> {
+  await trx.updateTable('tool_servers').set(row).where('id', '=', row.id).execute()
+}
+
+function toRow(kind: ServerKind, server: ServerRecord, vault: Vault): Row {
+  const { id, name, created_at, updated_at, revision, ...fields } = server as ServerRecord &
+    Record<string, unknown>
+  const open = Object.entries(fields).filter(([field]) => !isSealed(field))
+  const sealed = Object.entries(fields).filter(([field]) => isSealed(field))
+  return {
+    id,
+    type: kind,
+    name,
+    open_fields: JSON.stringify(Object.fromEntries(open)),
+    sealed_fields: JSON.stringify(
+      Object.fromEntries(sealed.map(([field, value]) => [field, vault.seal(`${id}:${field}`, value)])),
+    ),
+    created_at,
+    updated_at,
+    revision,
+  }
+}
+
+function fromRow(row: Row, vault: Vault): ServerRecord {
+  const sealed = Object.entries(JSON.parse(row.sealed_fields) as Record<string, string>)
+  const opened = sealed.map(([field, text]) => [field, vault.open(`${row.id}:${field}`, text)])
+  const { id, name, created_at, updated_at, revision } = row
+  return {
+    ...JSON.parse(row.open_fields),
+    ...Object.fromEntries(opened),
+    id,
+    name,
+    created_at,
+    updated_at,
+    revision,
+  }
+}
+
+const isSealed = (field: string): boolean => SEALED.some((sealed) => sealed === field)

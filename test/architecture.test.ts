@@ -1,0 +1,223 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { builtinModules } from 'node:module'
+import { join, posix, relative, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+
+/**
+ * Who may import whom. A room is a folder of src/ or one of the two files beside them.
+ * A new room adds one line here; what two rooms need moves down to `kernel` or becomes a fact.
+ */
+const ROOMS: Record<string, Rule> = {
+  kernel: { imports: [] },
+  config: { imports: ['kernel'] },
+
+  servers: { imports: ['kernel'] },
+  'http-servers': { imports: ['kernel'] },
+  logs: { imports: ['kernel'] },
+  health: { imports: ['kernel'] },
+
+  supervisor: { imports: ['kernel'] },
+  mcp: { imports: ['kernel'] },
+  telemetry: { imports: ['kernel'] },
+  gateway: { imports: ['kernel'] },
+  store: { imports: ['kernel'], types: ['servers', 'http-servers', 'logs', 'health', 'gateway', 'mcp'] },
+
+  http: { imports: ['kernel'] },
+  cli: { imports: ['kernel', 'config'] },
+
+  'service.ts': { imports: 'all' },
+  'main.ts': { imports: 'all' },
+}
+
+/** Libraries with one home, so that replacing one means editing one folder. */
+const HOMES: readonly Home[] = [
+  {
+    library: /^(fastify|@fastify\/.+)$/,
+    home: /^(http\/|[^/]+\/[^/]+\.routes\.ts$)/,
+    types: /^service\.ts$/,
+    say: 'http/ and *.routes.ts (and, for its types, service.ts)',
+  },
+  { library: /^(kysely|@photostructure\/sqlite|node:sqlite)$/, home: /^store\//, say: 'store/' },
+  { library: /^node:worker_threads$/, home: /^store\//, say: 'store/' },
+  { library: /^node:child_process$/, home: /^(supervisor|cli)\//, say: 'supervisor/ and cli/' },
+  { library: /^@modelcontextprotocol\//, home: /^(mcp|gateway)\//, say: 'mcp/ and gateway/' },
+]
+
+const LONGEST_FILE = 350
+const MEDIAN_FILE = 100
+
+interface Rule {
+  /** Rooms it may use. Its own files are always allowed. */
+  readonly imports: readonly string[] | 'all'
+  /** Rooms of which it may know the types, with `import type`. */
+  readonly types?: readonly string[]
+}
+
+interface Home {
+  readonly library: RegExp
+  readonly home: RegExp
+  readonly types?: RegExp
+  readonly say: string
+}
+
+interface Import {
+  readonly specifier: string
+  readonly typeOnly: boolean
+}
+
+const src = fileURLToPath(new URL('../src', import.meta.url))
+const sources = readSources()
+
+describe('the house', () => {
+  test('every room is in the table', () => {
+    const strangers = readdirSync(src).filter((name) => !(name in ROOMS))
+    expect(strangers.map((name) => `src/${name} is not in the table of rooms`)).toEqual([])
+  })
+
+  test('every room imports only the rooms it may see', () => {
+    expect(eachImport(crossedWall)).toEqual([])
+  })
+
+  test('every library stays in its home', () => {
+    expect(eachImport(strayLibrary)).toEqual([])
+  })
+
+  test('imports name the file they mean, with its ending', () => {
+    expect(eachImport(unclearPath)).toEqual([])
+  })
+
+  test('no file imports itself by way of others', () => {
+    expect(cycles().map((path) => `These files import each other: ${path.join(' → ')}`)).toEqual([])
+  })
+
+  test(`no file is longer than ${LONGEST_FILE} lines and the median is under ${MEDIAN_FILE}`, () => {
+    const sizes = [...sources].map(([file, text]) => ({ file, lines: text.trimEnd().split('\n').length }))
+    const long = sizes.filter(({ lines }) => lines > LONGEST_FILE)
+    const median = sizes.map(({ lines }) => lines).sort((a, b) => a - b)[Math.floor(sizes.length / 2)]
+
+    expect(long.map(({ file, lines }) => `src/${file} has ${lines} lines: it tells two stories`)).toEqual([])
+    expect(median ?? 0).toBeLessThan(MEDIAN_FILE)
+  })
+})
+
+describe('the reader of imports', () => {
+  test.each<[string, Import[]]>([
+    [`import { a } from './a.ts'`, [{ specifier: './a.ts', typeOnly: false }]],
+    [`import type { A } from './a.ts'`, [{ specifier: './a.ts', typeOnly: true }]],
+    [`import a, {\n  type B,\n} from "./a.ts";`, [{ specifier: './a.ts', typeOnly: false }]],
+    [`import * as a from './a.ts'`, [{ specifier: './a.ts', typeOnly: false }]],
+    [`import type from './a.ts'`, [{ specifier: './a.ts', typeOnly: false }]],
+    [`import './a.ts'`, [{ specifier: './a.ts', typeOnly: false }]],
+    [`export * from './a.ts'`, [{ specifier: './a.ts', typeOnly: false }]],
+    [`export type { A } from './a.ts'`, [{ specifier: './a.ts', typeOnly: true }]],
+    [`const a = await import('./a.ts')`, [{ specifier: './a.ts', typeOnly: false }]],
+    [`const a = load('node:sqlite')`, [{ specifier: 'node:sqlite', typeOnly: false }]],
+    [`import { fork } from 'child_process'`, [{ specifier: 'node:child_process', typeOnly: false }]],
+    [`// import { a } from './a.ts'\n/* export * from './b.ts' */`, []],
+    [`export const a = 1\nconst from = './a.ts'`, []],
+  ])('%s', (text, found) => {
+    expect(importsOf(text)).toEqual(found)
+  })
+})
+
+function crossedWall(file: string, { specifier, typeOnly }: Import): string | undefined {
+  if (!specifier.startsWith('.')) return undefined
+  const room = roomOf(file)
+  const target = targetOf(file, specifier)
+  if (target === '../package.json') return undefined
+  if (target.startsWith('../')) return `src/${file} imports ${specifier}, which lies outside src/`
+  const { imports = [], types = [] } = ROOMS[room] ?? {}
+  const other = roomOf(target)
+  if (other === room || imports === 'all' || imports.includes(other)) return undefined
+  if (!types.includes(other))
+    return `src/${file}: the room '${room}' may not import '${other}' (${specifier})`
+  if (typeOnly) return undefined
+  return `src/${file}: the room '${room}' may know only types of '${other}': use \`import type\` for ${specifier}`
+}
+
+function strayLibrary(file: string, { specifier, typeOnly }: Import): string | undefined {
+  const rule = HOMES.find(({ library }) => library.test(specifier))
+  if (!rule || rule.home.test(file) || (typeOnly && rule.types?.test(file))) return undefined
+  return `src/${file}: the room '${roomOf(file)}' imports ${specifier}, whose home is ${rule.say}`
+}
+
+function unclearPath(file: string, { specifier }: Import): string | undefined {
+  if (!specifier.startsWith('.') || specifier.endsWith('.json')) return undefined
+  if (!specifier.endsWith('.ts')) return `src/${file}: the import of ${specifier} should end in .ts`
+  const target = targetOf(file, specifier)
+  return sources.has(target) ? undefined : `src/${file}: ${specifier} is not a source file of the service`
+}
+
+/** Depth first over files. Types count: two files that need each other's types are one idea in two places. */
+function cycles(): string[][] {
+  const found: string[][] = []
+  const done = new Set<string>()
+  function visit(file: string, path: readonly string[]): void {
+    const start = path.indexOf(file)
+    if (start >= 0) found.push([...path.slice(start), file])
+    if (start >= 0 || done.has(file)) return
+    for (const { specifier } of importsOf(sources.get(file) ?? '')) {
+      if (specifier.startsWith('.')) visit(targetOf(file, specifier), [...path, file])
+    }
+    done.add(file)
+  }
+  for (const file of sources.keys()) visit(file, [])
+  return found
+}
+
+function eachImport(judge: (file: string, found: Import) => string | undefined): string[] {
+  return [...sources].flatMap(([file, text]) => importsOf(text).flatMap((found) => judge(file, found) ?? []))
+}
+
+function importsOf(source: string): Import[] {
+  const text = withoutComments(source)
+  const statements = [...text.matchAll(STATEMENT)].map(({ groups }) => ({
+    specifier: nameOf(groups?.specifier ?? ''),
+    typeOnly: groups?.type !== undefined,
+  }))
+  const calls = [...text.matchAll(CALL)]
+    .map(({ groups }) => ({
+      called: groups?.called,
+      specifier: nameOf(groups?.specifier ?? ''),
+      typeOnly: false,
+    }))
+    .filter(
+      ({ called, specifier }) => called === 'import' || HOMES.some(({ library }) => library.test(specifier)),
+    )
+    .map(({ specifier, typeOnly }) => ({ specifier, typeOnly }))
+  return [...statements, ...calls]
+}
+
+/** `import … from 'x'`, `export … from 'x'` and `import 'x'`, over several lines, up to the first quote. */
+const STATEMENT =
+  /^[ \t]*(?:import|export)\b(?:(?<type>[ \t]+type\b(?!\s+from\b))?[^'"`;=()]*?\bfrom)?\s*['"](?<specifier>[^'"]+)['"]/gm
+
+/** `import('x')`, and `require('x')` under any name when x is a library with a home. */
+const CALL = /\b(?<called>\w+)\(\s*['"](?<specifier>[^'"]+)['"]\s*\)/g
+
+/** A comment counts as one only after a space, so that `https://` and `/api/*` in a text stay. */
+function withoutComments(text: string): string {
+  return text.replace(/(^|\s)\/\*[\s\S]*?\*\//g, '$1').replace(/(^|\s)\/\/.*$/gm, '$1')
+}
+
+function nameOf(specifier: string): string {
+  return builtinModules.includes(specifier) ? `node:${specifier}` : specifier
+}
+
+function targetOf(file: string, specifier: string): string {
+  return posix.normalize(posix.join(posix.dirname(file), specifier))
+}
+
+function roomOf(file: string): string {
+  return file.split('/')[0] ?? file
+}
+
+/** Tests are left out: they may open any door. */
+function readSources(): Map<string, string> {
+  const files = readdirSync(src, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts') && !entry.name.endsWith('.test.ts'))
+    .map((entry) => relative(src, join(entry.parentPath, entry.name)).split(sep).join('/'))
+    .sort()
+  return new Map(files.map((file) => [file, readFileSync(join(src, file), 'utf8')]))
+}
