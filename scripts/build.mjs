@@ -1,7 +1,6 @@
 // npm run build: src -> dist, as a few files that start about twice as fast as the packages one by one.
 import {
   chmodSync,
-  copyFileSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -17,7 +16,6 @@ import { fail, filesUnder, root, seconds } from './lib.mjs'
 import { buildHash, readBuilt } from './prepare.mjs'
 
 const ENTRIES = { main: 'src/main.ts', 'log-worker': 'src/store/logs/log-worker.ts' }
-const COPIED = { 'docs/errors.md': 'errors.md' }
 /** Packages that look for files of their own at run time: a native addon, and the pages of Swagger UI. */
 const EXTERNAL = [/^@photostructure\/sqlite/, /^@fastify\/swagger-ui/]
 
@@ -33,9 +31,6 @@ if (!existsSync(join(root, ENTRIES.main))) fail(`There is nothing to build: ${EN
 await bundle().catch(({ message }) =>
   fail(process.stderr.isTTY ? message : stripVTControlCharacters(message)),
 )
-for (const [from, to] of Object.entries(COPIED)) {
-  if (existsSync(join(root, from))) copyFileSync(join(root, from), join(root, scratch, to))
-}
 const files = moveIntoPlace()
 const bytes = files.reduce((sum, file) => sum + statSync(join(root, 'dist', file)).size, 0)
 const took = seconds(performance.now() - startedAt)

@@ -149,7 +149,7 @@ async function runBuild(onSpawn) {
 /** By contents: a checkout, a copy or a branch switch changes times without changing what is built. */
 export function buildHash() {
   const sources = filesUnder('src').filter((path) => !path.endsWith('.test.ts'))
-  const others = ['docs/errors.md', 'scripts/build.mjs', 'package-lock.json', 'package.json', 'tsconfig.json']
+  const others = ['scripts/build.mjs', 'package-lock.json', 'package.json', 'tsconfig.json']
   return hashFiles([...sources, ...others])
 }
 

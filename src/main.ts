@@ -4,11 +4,11 @@ import { fileURLToPath } from 'node:url'
 import { type Config, readConfig } from './config/config.ts'
 import { type Flags, readFlags } from './config/flags.ts'
 import { HELP } from './config/help.ts'
-import { StartError } from './kernel/exit.ts'
 import { portTaken } from './config/port-owner.ts'
+import { StartError } from './kernel/exit.ts'
+import { VERSION } from './kernel/version.ts'
 import { openService, type Service } from './service.ts'
 import { openLogThread } from './store/logs/log-thread.ts'
-import { VERSION } from './kernel/version.ts'
 
 const say = (line: string) => process.stdout.write(`${line}\n`)
 const warn = (sentence: string) => process.stderr.write(`Warning: ${sentence}\n`)

@@ -18,6 +18,7 @@ import { FactBus } from './kernel/facts.ts'
 import { KnownSecrets } from './kernel/known-secrets.ts'
 import { createLog, type Log } from './kernel/log.ts'
 import { MAX_SERVERS } from './kernel/server-fields.ts'
+import { VERSION } from './kernel/version.ts'
 import type { LogStore } from './logs/log-store.ts'
 import { logRoutes } from './logs/logs.routes.ts'
 import { createLogs } from './logs/logs.service.ts'
@@ -32,7 +33,6 @@ import { ConfigurationDatabase } from './store/configuration.ts'
 import { lockDataFolder } from './store/instance-lock.ts'
 import { openVault } from './store/open-vault.ts'
 import { ServerTable } from './store/servers.store.ts'
-import { VERSION } from './kernel/version.ts'
 
 const BACKUP_EVERY_MS = 24 * 3_600_000
 const CLOSE_GRACE_MS = 4_000

@@ -26,13 +26,18 @@ const input = {
   url: Type.String({
     maxLength: 2048,
     pattern: '^[hH][tT][tT][pP][sS]?://[^/?#@\\s\\\\]+([/?#]\\S*)?$',
+    expected: 'an http or https URL without user name and spaces',
     description: 'The MCP endpoint: http or https, without user name or password',
     examples: ['https://mcp.example.com/mcp'],
   }),
   transport: Type.Enum(TRANSPORTS, { description: '`auto` finds out', examples: ['auto'] }),
   headers: mapOf(
     HEADER_NAME,
-    Type.String({ maxLength: 32_768, pattern: '^[\\t\\x20-\\x7e\\x80-\\xff]*$' }),
+    Type.String({
+      maxLength: 32_768,
+      pattern: '^[\\t\\x20-\\x7e\\x80-\\xff]*$',
+      expected: 'one line of Latin characters',
+    }),
     64,
   ),
   tags: Tags,

@@ -24,6 +24,7 @@ export function createGate({ port, allowedHosts }: Options): Gate {
       return new AppError('url_too_long', `The URL is longer than ${MAX_URL_BYTES} bytes`)
     if (!url.startsWith('/'))
       return new AppError('bad_host_header', 'The request target must be a path, the host goes into Host')
+    if (/^[^?]*%00/.test(url)) return new AppError('bad_request', 'The path must not hold a NUL character')
     const hosts = rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host')
     const host = headers.host?.toLowerCase() ?? ''
     if (hosts.length !== 1 || host === '') {

@@ -1,6 +1,7 @@
 import swagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger'
 import type { FastifyInstance, FastifySchema } from 'fastify'
 import { CATALOGUE, type ErrorCode } from '../kernel/errors.ts'
+import { exampleOf } from './example.ts'
 import { PROBLEM_TYPE } from './problem.ts'
 import { isPublic } from './public-routes.ts'
 
@@ -43,13 +44,25 @@ export async function describeApi(app: FastifyInstance, options: OpenApiOptions)
       const method = [route.method].flat()[0] ?? 'GET'
       const open = isPublic(method, url, options.protectReads)
       const security = open ? [] : [{ [SCHEME]: [] }]
-      const response = { ...(schema?.response as object), ...errorResponses(method, schema ?? {}, open) }
-      return {
-        schema: { ...schema, security, response, operationId: operationId(method, url) } as FastifySchema,
-        url,
-      }
+      const response = { ...answers(schema?.response), ...errorResponses(method, schema ?? {}, open) }
+      const body = schema?.body ? { ...schema.body, examples: [exampleOf(schema.body)] } : undefined
+      const extra = { security, response, operationId: operationId(method, url), ...(body && { body }) }
+      return { schema: { ...schema, ...extra } as FastifySchema, url }
     },
   })
+}
+
+/** Every answer with an example, so that the page shows what to expect before anything is sent. */
+function answers(responses: unknown): Record<string, unknown> {
+  const entries = Object.entries(
+    (responses ?? {}) as Record<string, object & { type?: string; content?: unknown }>,
+  )
+  return Object.fromEntries(
+    entries.map(([status, schema]) => {
+      const bare = schema.content !== undefined || schema.type === 'null'
+      return [status, bare ? schema : { ...schema, examples: [exampleOf(schema)] }]
+    }),
+  )
 }
 
 /** `PATCH /api/servers/:id` is `patch_servers_id`. */

@@ -8,7 +8,7 @@ interface AjvError {
   readonly keyword: string
   readonly params: Record<string, unknown>
   readonly message?: string
-  readonly parentSchema?: { readonly expected?: string }
+  readonly parentSchema?: { readonly expected?: string; readonly patternProperties?: unknown }
 }
 
 /** What the validator found, in sentences about fields. Values are not repeated: they may be secrets. */
@@ -27,13 +27,27 @@ export function validationError(error: FastifyError, body: unknown): AppError {
   return new AppError('invalid_input', detail, { errors })
 }
 
+const KINDS: Readonly<Record<string, string>> = {
+  string: 'a string',
+  integer: 'a whole number',
+  number: 'a number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+}
+
 function fieldError({ instancePath, keyword, params, message, parentSchema }: AjvError): FieldError {
   const at = (name: unknown) => `${instancePath}/${String(name).slice(0, 64)}`
   switch (keyword) {
     case 'required':
       return { path: at(params.missingProperty), message: 'is required' }
     case 'additionalProperties':
-      return { path: at(params.additionalProperty), message: 'is not a known field, or not an allowed name' }
+      return {
+        path: at(params.additionalProperty),
+        message: parentSchema?.patternProperties ? 'is not an allowed name' : 'is not a known field',
+      }
+    case 'type':
+      return { path: instancePath, message: `must be ${KINDS[String(params.type)] ?? params.type}` }
     case 'enum':
       return {
         path: instancePath,

@@ -7,15 +7,24 @@ export const ServerName = Type.String({
   minLength: 1,
   maxLength: 64,
   pattern: '^[A-Za-z0-9][\\w .-]*$',
+  expected: 'letters, digits, spaces and . _ - only, and begin with a letter or digit',
   description: 'Shown to people; the id is made from it once and stays',
   examples: ['GitHub'],
 })
 
-export const Tags = Type.Array(Type.String({ minLength: 1, maxLength: 64, pattern: '^[\\w][\\w .:/-]*$' }), {
-  maxItems: 32,
-  uniqueItems: true,
-  examples: [['work']],
-})
+export const Tags = Type.Array(
+  Type.String({
+    minLength: 1,
+    maxLength: 64,
+    pattern: '^[\\w][\\w .:/-]*$',
+    expected: 'letters, digits, spaces and . _ : / - only',
+  }),
+  {
+    maxItems: 32,
+    uniqueItems: true,
+    examples: [['work']],
+  },
+)
 
 export const ServerId = Type.String({ pattern: ID_PATTERN, examples: ['github'] })
 

@@ -8,6 +8,7 @@ const LABEL = '^[^\\u0000-\\u001f\\u007f]{1,256}$'
 const Instant = Type.String({
   maxLength: 40,
   pattern: '^(\\d{1,6}(ms|s|m|h|d|w)|\\d{4}-\\d{2}-\\d{2}(T[\\d:.]+(Z|[+-]\\d{2}:\\d{2})?)?)$',
+  expected: 'a time, such as 15m or 2026-11-15T09:30:00.000Z',
   examples: ['15m', '2026-11-15T09:30:00.000Z'],
 })
 
@@ -43,7 +44,11 @@ export const LogQuery = Type.Object(
     order: Type.Optional(Type.Enum(['desc', 'asc'], { default: 'desc', description: 'By id' })),
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, default: 100 })),
     cursor: Type.Optional(
-      Type.String({ pattern: '^[1-9]\\d{0,14}$', description: '`next_cursor` of the page before' }),
+      Type.String({
+        pattern: '^[1-9]\\d{0,14}$',
+        expected: 'the next_cursor of a page',
+        description: '`next_cursor` of the page before',
+      }),
     ),
   },
   { additionalProperties: false },

@@ -19,12 +19,20 @@ const input = {
     minLength: 1,
     maxLength: 4096,
     pattern: '^[^\\u0000-\\u001f]+$',
+    expected: 'one line',
     description: 'The program alone; its arguments go into args',
     examples: ['npx'],
   }),
   args: Args,
   env: Env,
-  cwd: orNull(Type.String({ maxLength: 4096, pattern: ABSOLUTE_PATH, examples: ['/home/me/notes'] })),
+  cwd: orNull(
+    Type.String({
+      maxLength: 4096,
+      pattern: ABSOLUTE_PATH,
+      expected: 'an absolute path',
+      examples: ['/home/me/notes'],
+    }),
+  ),
   description: Description,
   tags: Tags,
 }

@@ -2,7 +2,7 @@ import { HTTP_URL } from './snippet-definition.ts'
 import { listed, refusal } from './snippet-error.ts'
 import type { Named } from './snippet-find.ts'
 import { fromJson } from './snippet-link.ts'
-import { asArguments, type Word } from './snippet-shell.ts'
+import { asArguments, NEEDS_SHELL, needsShell, type Word } from './snippet-shell.ts'
 
 type Option = 'env' | 'header' | 'type' | 'url' | 'token' | 'other'
 
@@ -64,6 +64,7 @@ export function readAdd(words: readonly Word[]): Named[] {
     }
     return [{ name, value, notes }]
   }
+  if (needsShell(launch)) return [{ name, value: undefined, refuse: NEEDS_SHELL }]
   const [command, ...args] = asArguments(launch)
   if (command === undefined) {
     return [

@@ -26,8 +26,9 @@ const START = new RegExp(
 )
 const PROMPT_WORD = /^(?:\$|>|%)$/
 const ASSIGNMENT = /^([A-Za-z_]\w*)=(.*)$/s
-/** These write a server into some agent's file, and then end. */
-const INSTALLERS = /^(?:@smithery\/cli|add-mcp|install-mcp|mcp-add|mcpm|@mcpmarket\/[\w-]+)(?:@.*)?$/
+/** These write a server into some agent's file, or look at one. */
+const HELPERS =
+  /^(?:@modelcontextprotocol\/inspector|@smithery\/cli|add-mcp|install-mcp|mcp-add|mcpm|@mcpmarket\/[\w-]+)(?:@.*)?$/
 
 /** Does a command that starts or adds a server begin at this place? */
 export function startsCommand(text: string, at: number): boolean {
@@ -73,8 +74,9 @@ function readLaunch(words: readonly Word[]): Named[] {
   const pairs = rest.slice(0, first).map((word) => ASSIGNMENT.exec(word)?.slice(1, 3) as [string, string])
   const [command, ...args] = rest.slice(first)
   const target = args.find((arg) => !arg.startsWith('-')) ?? ''
-  if (INSTALLERS.test(target) && !args.includes('run')) {
-    const refuse = 'This command installs a server into an agent; paste the entry that it writes'
+  if (HELPERS.test(target) && !args.includes('run')) {
+    const refuse =
+      'This command installs or inspects a server and is none itself; paste the configuration of the server'
     return [{ name: undefined, value: undefined, refuse }]
   }
   return [{ name: undefined, value: { command, args, env: Object.fromEntries(pairs) } }]

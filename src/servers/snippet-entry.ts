@@ -98,7 +98,7 @@ function readHttp(fields: Fields, used: Set<string>, notes: string[]): HttpDefin
     throw refusal('Its url holds a user name or password; put them into a header instead')
   }
   if (!HTTP_URL.test(url)) throw refusal('Its url is not an http or https address; write the full address')
-  for (const key of ['url', found?.key ?? '', ...HEADER_KEYS, ...HEADER_HOLDERS]) used.add(key)
+  for (const key of [found?.key ?? '', ...HEADER_KEYS, ...HEADER_HOLDERS]) used.add(key)
   const kind = kindOf(fields, [])
   const fallback = found?.key === 'httpUrl' ? 'streamable_http' : 'auto' // Gemini's httpUrl means nothing else
   const transport = kind === 'sse' || kind === 'streamable_http' ? kind : fallback

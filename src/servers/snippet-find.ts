@@ -21,7 +21,7 @@ const WRAPPERS = [
   'mcp.servers',
 ]
 const ENTRY_KEYS = ['type', 'transport', 'args', 'env', 'environment', 'headers', 'http_headers']
-const URL_KEYS = ['url', 'serverUrl', 'httpUrl', 'uri', 'baseUrl']
+const URL_KEYS = ['httpUrl', 'serverUrl', 'url', 'uri', 'baseUrl']
 
 /** The servers in a parsed configuration: below a known key, in a bare map, or the value itself. */
 export function findServers(root: unknown): Named[] {
@@ -29,8 +29,9 @@ export function findServers(root: unknown): Named[] {
   if (!isFields(root)) return []
   if (isEntry(root)) return [{ name: nameIn(root), value: root }]
   const wrapped = belowWrappers(root)
-  if (wrapped !== undefined) return wrapped
-  return isBareMap(root) ? fromMap(root, true) : []
+  const below = belowMcp(root)
+  if (wrapped !== undefined || below !== undefined) return [...(wrapped ?? []), ...(below ?? [])]
+  return isBareMap(root) ? amongOthers(root) : []
 }
 
 /** Undefined when there is no such key, so that a server may be called `servers` or `mcp` in a bare map. */
@@ -39,25 +40,33 @@ function belowWrappers(root: Fields): Named[] | undefined {
   let any = false
   for (const key of WRAPPERS) {
     const value = field(root, key)
-    if (Array.isArray(value)) found.push(...value.filter(isNamedEntry).map(fromList))
-    else if (isFields(value) && !isEntry(value)) found.push(...fromMap(value, false))
+    if (Array.isArray(value)) for (const item of value.filter(isNamedEntry)) found.push(fromList(item))
+    else if (isFields(value) && !isEntry(value)) for (const named of fromMap(value)) found.push(named)
     else continue
     any = true
   }
-  const mcp = field(root, 'mcp')
-  if (!isFields(mcp) || isEntry(mcp)) return any ? found : undefined
-  // VS Code writes mcp.servers.name, OpenCode writes mcp.name, and either may stand beside settings.
-  const direct = Object.entries(mcp).filter(([key, value]) => isEntry(value) || !WRAPPERS.includes(key))
-  found.push(...(belowWrappers(mcp) ?? []), ...fromMap(Object.fromEntries(direct), true))
-  return found
+  return any ? found : undefined
 }
 
-/** Below `mcpServers` everything is meant as a server; elsewhere a neighbour may be some other setting. */
-function fromMap(map: Fields, neighbours: boolean): Named[] {
+/** VS Code writes mcp.servers.name, OpenCode writes mcp.name, and either may stand beside settings. */
+function belowMcp(root: Fields): Named[] | undefined {
+  const mcp = field(root, 'mcp')
+  if (!isFields(mcp) || isEntry(mcp)) return undefined
+  const direct = Object.entries(mcp).filter(([key, value]) => isEntry(value) || !WRAPPERS.includes(key))
+  return [...(belowWrappers(mcp) ?? []), ...amongOthers(Object.fromEntries(direct))]
+}
+
+/** Below `mcpServers` everything is meant as a server, except for comments. */
+function fromMap(map: Fields): Named[] {
   return Object.entries(map)
-    .filter(([key, value]) => !(typeof value === 'string' && /^(?:\/\/|[_$])/.test(key))) // a comment
-    .filter(([, value]) => !neighbours || isEntry(value) || looksMeant(value))
+    .filter(([name, value]) => !(typeof value === 'string' && /^(?:\/\/|[_$])/.test(name)))
     .map(([name, value]) => ({ name, value }))
+}
+
+/** Elsewhere a neighbour may be some other setting. Beside a server, one that looks like it is told to be none. */
+function amongOthers(map: Fields): Named[] {
+  if (!Object.values(map).some(isEntry)) return []
+  return fromMap(map).filter(({ value }) => isEntry(value) || looksMeant(value))
 }
 
 function fromList(value: Fields): Named {
@@ -92,7 +101,7 @@ function commandIn(value: Fields): unknown {
   return isFields(command) && typeof field(command, 'path') === 'string' ? command : undefined
 }
 
-/** The first field that holds a URL, by its name. */
+/** The first field that holds a URL. Gemini lets httpUrl win over url. */
 export function urlIn(value: Fields): { readonly key: string; readonly url: string } | undefined {
   for (const key of URL_KEYS) {
     const url = field(value, key)

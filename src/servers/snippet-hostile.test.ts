@@ -21,7 +21,8 @@ function checked(run: () => Snippet): Snippet | undefined {
     expect(name.length).toBeLessThanOrEqual(64)
     const strings = definition.type === 'stdio' ? [definition.command, ...definition.args] : [definition.url]
     const map = definition.type === 'stdio' ? definition.env : definition.headers
-    for (const value of [...strings, ...Object.values(map), ...notes]) expect(value).toBeTypeOf('string')
+    const all = [...strings, ...Object.values(map), ...notes]
+    expect(all.filter((value) => typeof value !== 'string')).toEqual([])
   }
   for (const { name, reason } of snippet.refused) {
     expect(name.length).toBeLessThanOrEqual(64)
@@ -61,6 +62,7 @@ test.each([
   ['backticks', fill('`')],
   ['block quotes', fill('> ')],
   ['curly quotes', fill('“')],
+  ['escaped curly quotes', `{"a":${fill('\\“').slice(10)}`],
   ['curly quotes in braces', `{${fill('“').slice(10)}`],
   ['quotes', fill('"')],
   ['quotes in lines', fill('"":\n')],
@@ -84,6 +86,7 @@ test.each([
   ['TOML tables', fill('[mcp_servers.a]\n')],
   ['TOML tables, each another', Array.from({ length: 40_000 }, (_, i) => `[mcp_servers.a${i}]`).join('\n')],
   ['TOML keys', `[mcp_servers]\n${fill('a.').slice(100)} = 1`],
+  ['TOML keys that lead deeper', `[mcp_servers.a]\n[${fill('mcp.').slice(100)}mcp]`],
   ['TOML lists', `mcp_servers = ${fill('[').slice(100)}`],
   ['TOML inline tables', `mcp_servers = ${fill('{a=').slice(100)}`],
   ['TOML digits', `[mcp_servers.x]\ncommand = "x"\nenv = { A = ${fill('9').slice(100)} }`],
@@ -94,12 +97,20 @@ test.each([
   expect(text.length).toBeLessThanOrEqual(MEGABYTE)
   const startedAt = performance.now()
   checked(() => parseSnippet(text))
-  expect(performance.now() - startedAt).toBeLessThan(3000)
+  expect(performance.now() - startedAt).toBeLessThan(10_000)
 })
 
 test('more than a megabyte is not read', () => {
   const text = ' '.repeat(MEGABYTE + 1)
   expect(() => parseSnippet(text)).toThrow('The snippet is longer than one megabyte')
+})
+
+test('an object that contains itself is read like any other', () => {
+  const value: Record<string, unknown> = { a: { command: 'x' } }
+  value.mcp = value
+  value.servers = value
+  value.transport = value
+  expect(checked(() => readSnippet(value))?.entries).toMatchObject([{ name: 'a' }])
 })
 
 test('64 levels are read and 65 are not', () => {
@@ -259,7 +270,8 @@ const leaf = fc.oneof(
 )
 const entry = fc.dictionary(
   fc.constantFrom(...KEYS, 'other'),
-  fc.oneof(leaf, fc.array(leaf), fc.dictionary(fc.string(), leaf)),
+  fc.oneof(leaf, fc.array(leaf, { maxLength: 4 }), fc.dictionary(fc.string(), leaf, { maxKeys: 4 })),
+  { maxKeys: 6 },
 )
 const tree = fc.dictionary(
   fc.constantFrom(...WRAPPERS),
@@ -269,7 +281,11 @@ const tree = fc.dictionary(
 test('any value is read or answered with an AppError', () => {
   fc.assert(
     fc.property(
-      fc.oneof(tree, entry, fc.anything({ withNullPrototype: true, withDate: true, withMap: true })),
+      fc.oneof(
+        tree,
+        entry,
+        fc.anything({ withNullPrototype: true, withDate: true, maxKeys: 4, maxDepth: 3 }),
+      ),
       (value) => {
         checked(() => readSnippet(value))
       },
@@ -285,14 +301,17 @@ test('what is read from JSON text is what is read from the parsed object', () =>
     fc.record({ url: fc.webUrl(), headers: fc.dictionary(fc.string(), text) }),
   )
   fc.assert(
-    fc.property(fc.dictionary(fc.string(), server, { minKeys: 1, noNullPrototype: true }), (servers) => {
-      const value: unknown = JSON.parse(JSON.stringify({ mcpServers: servers }))
-      const direct = checked(() => readSnippet(value))
-      expect(checked(() => parseSnippet(JSON.stringify(value)))).toEqual(direct)
-      expect(
-        checked(() => parseSnippet(`Prose\n\`\`\`json\n${JSON.stringify(value, null, 2)}\n\`\`\`\n`)),
-      ).toEqual(direct)
-    }),
+    fc.property(
+      fc.dictionary(fc.string(), server, { minKeys: 1, maxKeys: 4, noNullPrototype: true }),
+      (servers) => {
+        const value: unknown = JSON.parse(JSON.stringify({ mcpServers: servers }))
+        const direct = checked(() => readSnippet(value))
+        expect(checked(() => parseSnippet(JSON.stringify(value)))).toEqual(direct)
+        expect(
+          checked(() => parseSnippet(`Prose\n\`\`\`json\n${JSON.stringify(value, null, 2)}\n\`\`\`\n`)),
+        ).toEqual(direct)
+      },
+    ),
     RUNS,
   )
 })

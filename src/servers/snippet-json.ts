@@ -103,14 +103,17 @@ function exact(value: unknown, written: string): unknown {
 }
 
 const STRAIGHT = String.raw`"(?:[^"\\\n]|\\.)*"?`
-const CURLY = String.raw`[“”„‟](?:[^"“”„‟\\\n]|\\.)*["“”„‟]`
+const CURLY = String.raw`[“”„‟](?:[^"“”„‟\\\n]|\\.)*(["“”„‟])?`
 const ODD_SPACE = String.raw`[\u00a0\u2007\u200b\u202f\u3000\ufeff]`
-const REPAIRS = new RegExp(`(${STRAIGHT})|(${CURLY})|${ODD_SPACE}`, 'g')
+const REPAIRS = new RegExp(`${STRAIGHT}|${CURLY}|(${ODD_SPACE})`, 'g')
 
-/** What word processors and web pages do to JSON: curly quotes as delimiters, odd spaces. Keeps the length. */
+/**
+ * What word processors and web pages do to JSON: curly quotes as delimiters, odd spaces. Keeps the length.
+ * Every alternative also matches without its end, so that no character is looked at twice.
+ */
 export function repair(text: string): string {
-  return text.replace(REPAIRS, (all, straight?: string, curly?: string) => {
-    if (straight !== undefined) return straight
-    return curly === undefined ? ' ' : `"${all.slice(1, -1)}"`
+  return text.replace(REPAIRS, (all, closed?: string, space?: string) => {
+    if (space !== undefined) return ' '
+    return closed === undefined ? all : `"${all.slice(1, -1)}"`
   })
 }

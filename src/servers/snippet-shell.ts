@@ -76,11 +76,16 @@ export function lineEnd(text: string, at: number): number {
   return found === -1 ? text.length : found
 }
 
+export const NEEDS_SHELL =
+  'It uses signs of a shell such as && or |; keep only the command that starts the server'
+
+export function needsShell(words: readonly Word[]): boolean {
+  return words.some(({ text, quoted }) => !quoted && OPERATOR.test(text))
+}
+
 /** The words as arguments. Throws an AppError when they need a shell. */
 export function asArguments(words: readonly Word[]): string[] {
-  if (words.some(({ text, quoted }) => !quoted && OPERATOR.test(text))) {
-    throw refusal('It uses signs of a shell such as && or |; keep only the command that starts the server')
-  }
+  if (needsShell(words)) throw refusal(NEEDS_SHELL)
   return words.map(({ text }) => text)
 }
 

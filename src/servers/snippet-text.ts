@@ -148,11 +148,16 @@ function readRepaired(text: string, at: number): { value: unknown; end: number; 
   }
 }
 
+const PAGES = /^https:\/\/(?:www\.)?(?:github\.com|gitlab\.com|npmjs\.com|pypi\.org|hub\.docker\.com)(?:\/|$)/
+const PAGE = 'This is the address of a web page; paste the configuration that the page shows'
+
 /** A line that is nothing but a URL, or an install link. */
 function addressIn(line: string): Named[] {
   const address = line.replace(/^<(.*)>$/, '$1')
   if (/\s/.test(address)) return []
-  return readLink(address) ?? (HTTP_URL.test(address) ? [{ name: undefined, value: { url: address } }] : [])
+  const linked = readLink(address)
+  if (linked !== undefined || !HTTP_URL.test(address)) return linked ?? []
+  return [{ name: undefined, value: { url: address }, ...(PAGES.test(address) ? { refuse: PAGE } : {}) }]
 }
 
 /** `/usr/local/bin/my-server --stdio` and nothing else. */

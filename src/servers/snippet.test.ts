@@ -149,6 +149,40 @@ test.each<[string, string, Record<string, unknown>]>([
     { a: stdio('a-mcp') },
   ],
   [
+    'a fence inside a list, indented and without a language',
+    '1. Add:\n\n   ```\n   { "a": { "command": "a-mcp" } }\n   ```\n2. Restart',
+    { a: stdio('a-mcp') },
+  ],
+  ['a fence that nobody closed', '```json\n{ "a": { "command": "a-mcp" } }', { a: stdio('a-mcp') }],
+  [
+    'a fence of TOML and one of JSON',
+    '```toml\n[mcp_servers.a]\ncommand = "a-mcp"\n```\nor\n```json\n{ "b": { "command": "b-mcp" } }\n```',
+    { a: stdio('a-mcp'), b: stdio('b-mcp') },
+  ],
+  [
+    'comments that are written as fields',
+    `{ "mcpServers": { "_comment": "ours", "//": "x", "a": { "command": "a-mcp" } } }`,
+    { a: stdio('a-mcp') },
+  ],
+  ['a mere address as an entry', `{ "mcpServers": { "docs": "${DOCS}" } }`, { docs: http(DOCS) }],
+  ['a list at the top', `[{ "name": "a", "command": "a-mcp" }]`, { a: stdio('a-mcp') }],
+  [
+    'two values one after the other',
+    `{ "a": { "command": "a-mcp" } }\n{ "b": { "command": "b-mcp" } }`,
+    { a: stdio('a-mcp'), b: stdio('b-mcp') },
+  ],
+  [
+    'the words that agents have for streamable HTTP',
+    `{ "a": { "type": "streamable-http", "url": "${DOCS}" }, "b": { "type": "streamableHttp", "url": "${DOCS}" },
+       "c": { "transport": "streamable_http", "url": "${DOCS}" }, "d": { "type": "HTTP", "url": "HTTPS://docs.example/mcp" } }`,
+    Object.fromEntries(['a', 'b', 'c', 'd'].map((name) => [name, http(DOCS, 'streamable_http')])),
+  ],
+  [
+    'the url of Gemini that wins',
+    `{ "a": { "url": "https://old.example", "httpUrl": "${DOCS}" } }`,
+    { a: http(DOCS, 'streamable_http') },
+  ],
+  [
     'TOML of Codex',
     `model = "o9"\n\n[mcp_servers.files]\ncommand = "npx"\nargs = ["-y", "${NOTES}"]\nstartup_timeout_sec = 20\n
 [mcp_servers.files.env]\nDEBUG = "1"\n\n[mcp_servers."my docs"]\nurl = "${DOCS}"\nhttp_headers = { "X-Key" = "k" }\n`,
@@ -173,249 +207,6 @@ test.each<[string, string, Record<string, unknown>]>([
   const { entries, refused } = parseSnippet(text)
   expect(definitions(entries)).toEqual(expected)
   expect(refused).toEqual([])
-})
-
-test.each<[string, string, Record<string, unknown>]>([
-  ['npx -y @modelcontextprotocol/server-github', 'github', npx('@modelcontextprotocol/server-github')],
-  ['$ npx -y @playwright/mcp@latest --headless', 'playwright', npx('@playwright/mcp@latest', '--headless')],
-  ['npx tavily-mcp@0.1.3', 'tavily', stdio('npx', ['tavily-mcp@0.1.3'])],
-  ['uvx mcp-server-fetch==2025.4.7', 'fetch', stdio('uvx', ['mcp-server-fetch==2025.4.7'])],
-  [
-    'uvx --from git+https://git.example/me/weather weather-mcp',
-    'weather',
-    stdio('uvx', ['--from', 'git+https://git.example/me/weather', 'weather-mcp']),
-  ],
-  [
-    'docker run -i --rm -e TOKEN ghcr.io/acme/acme-mcp-server:1.2 stdio',
-    'acme',
-    stdio('docker', ['run', '-i', '--rm', '-e', 'TOKEN', 'ghcr.io/acme/acme-mcp-server:1.2', 'stdio']),
-  ],
-  ['node /srv/mcp-weather/build/index.js', 'weather', stdio('node', ['/srv/mcp-weather/build/index.js'])],
-  ['python -m mcp_server_time', 'time', stdio('python', ['-m', 'mcp_server_time'])],
-  [
-    'uv --directory /srv/weather run weather.py',
-    'weather',
-    stdio('uv', ['--directory', '/srv/weather', 'run', 'weather.py']),
-  ],
-  ['cmd /c npx -y firecrawl-mcp', 'firecrawl', stdio('cmd', ['/c', 'npx', '-y', 'firecrawl-mcp'])],
-  [
-    'npx -y mcp-remote https://mcp.acme.example/sse',
-    'mcp.acme.example',
-    npx('mcp-remote', 'https://mcp.acme.example/sse'),
-  ],
-  ['LEVEL=info A="b c" npx -y x-mcp', 'x', { ...npx('x-mcp'), env: { LEVEL: 'info', A: 'b c' } }],
-  [
-    'npx -y x-mcp \\\n  --dir "/srv/my notes" \\\n  --flag',
-    'x',
-    npx('x-mcp', '--dir', '/srv/my notes', '--flag'),
-  ],
-  ['npx -y x-mcp C:\\Users\\me\\notes', 'x', npx('x-mcp', 'C:\\Users\\me\\notes')],
-  ['`npx -y x-mcp`', 'x', npx('x-mcp')],
-  ['/opt/acme/bin/acme-mcp-server --stdio', 'acme', stdio('/opt/acme/bin/acme-mcp-server', ['--stdio'])],
-  [DOCS, 'docs.example', http(DOCS)],
-  ['http://localhost:3001/sse', 'localhost', http('http://localhost:3001/sse')],
-  ['claude mcp add files -- npx -y x-mcp /srv', 'files', npx('x-mcp', '/srv')],
-  [
-    'claude mcp add files -s user -e A=1 B=2 -- npx -y x-mcp',
-    'files',
-    { ...npx('x-mcp'), env: { A: '1', B: '2' } },
-  ],
-  [
-    'claude mcp add --transport http docs https://docs.example/mcp --header "X-Key: k" --header "Y: z"',
-    'docs',
-    http(DOCS, 'streamable_http', { 'X-Key': 'k', Y: 'z' }),
-  ],
-  ['claude mcp add -t sse docs https://docs.example/mcp', 'docs', http(DOCS, 'sse')],
-  ['claude mcp add --transport=http https://docs.example/mcp', 'docs.example', http(DOCS, 'streamable_http')],
-  [
-    `claude mcp add-json docs '{\n  "type": "http",\n  "url": "${DOCS}"\n}'`,
-    'docs',
-    http(DOCS, 'streamable_http'),
-  ],
-  ['codex mcp add files --env A=1 -- npx -y x-mcp', 'files', { ...npx('x-mcp'), env: { A: '1' } }],
-  ['codex mcp add docs --url https://docs.example/mcp', 'docs', http(DOCS)],
-  ['gemini mcp add -e A=1 files npx -y x-mcp', 'files', { ...npx('x-mcp'), env: { A: '1' } }],
-  ['droid mcp add files "npx -y x-mcp"', 'files', npx('x-mcp')],
-  [`code --add-mcp '{"name":"files","command":"npx","args":["-y","x-mcp"]}'`, 'files', npx('x-mcp')],
-  [
-    'code --add-mcp "{\\"name\\":\\"docs\\",\\"type\\":\\"sse\\",\\"url\\":\\"https://docs.example/mcp\\"}"',
-    'docs',
-    http(DOCS, 'sse'),
-  ],
-  [
-    `vscode:mcp/install?${encodeURIComponent(JSON.stringify({ name: 'files', ...npx('x-mcp') }))}`,
-    'files',
-    npx('x-mcp'),
-  ],
-  [
-    `https://insiders.vscode.dev/redirect/mcp/install?name=files&config=${encodeURIComponent(JSON.stringify(npx('x-mcp')))}`,
-    'files',
-    npx('x-mcp'),
-  ],
-  [
-    `cursor://anysphere.cursor-deeplink/mcp/install?name=files&config=${btoa(JSON.stringify({ command: 'npx -y x-mcp' }))}`,
-    'files',
-    npx('x-mcp'),
-  ],
-])('the line %s is read', (text, name, definition) => {
-  const { entries, refused } = parseSnippet(text)
-  expect(definitions(entries)).toEqual({ [name]: definition })
-  expect(refused).toEqual([])
-})
-
-test.each<[string, string[], string]>([
-  ['{ "command": "npx", "args": ["-y", "@modelcontextprotocol/server-github"] }', [], 'github'],
-  ['{ "name": "mine", "command": "npx", "args": ["-y", "x"] }', [], 'mine'],
-  ['{ "@acme/x": { "command": "x" } }', ["The name '@acme/x' does not fit and became 'acme-x'"], 'acme-x'],
-  [
-    '{ "github.com/acme/x": { "command": "x" } }',
-    ["The name 'github.com/acme/x' does not fit and became 'github.com-acme-x'"],
-    'github.com-acme-x',
-  ],
-  ['{ "Café": { "command": "x" } }', ["The name 'Café' does not fit and became 'Cafe'"], 'Cafe'],
-  [
-    '{ "天气": { "command": "weather-mcp" } }',
-    ["The name '天气' does not fit and became 'weather'"],
-    'weather',
-  ],
-  ['{ "": { "command": "weather-mcp" } }', ["The name '' does not fit and became 'weather'"], 'weather'],
-])('%s gets a name that fits', (text, notes, name) => {
-  expect(parseSnippet(text).entries).toMatchObject([{ name, notes }])
-})
-
-test.each<[string, object, string[]]>([
-  [
-    'a placeholder in env',
-    { env: { TOKEN: '<YOUR_TOKEN>', A: 'b' } },
-    ['env TOKEN still holds a placeholder'],
-  ],
-  ['an input of VS Code', { env: { TOKEN: `\${input:token}` } }, ['env TOKEN still holds a placeholder']],
-  [
-    'a variable',
-    { env: { TOKEN: `\${env:TOKEN}`, B: '$HOME' } },
-    ['env TOKEN still holds a placeholder', 'env B still holds a placeholder'],
-  ],
-  ['a shouted placeholder', { env: { KEY: 'YOUR_API_KEY' } }, ['env KEY still holds a placeholder']],
-  ['a quiet placeholder', { env: { KEY: 'your-api-key' } }, ['env KEY still holds a placeholder']],
-  ['a crossed out key', { env: { KEY: 'sk-xxxx' } }, ['env KEY still holds a placeholder']],
-  ['an empty value', { env: { KEY: '' } }, ['env KEY is empty']],
-  ['a path to be filled in', { args: ['--dir', '/path/to/notes'] }, ['argument 2 still holds a placeholder']],
-  ['a package with an extra', { args: ['mcp[cli]'] }, []],
-  [
-    'numbers and booleans',
-    { env: { PORT: 80, ON: true } },
-    ['These were not in quotes and became texts: env PORT, ON'],
-  ],
-  [
-    'a number among the arguments',
-    { args: ['--port', 80] },
-    ['These were not in quotes and became texts: argument 2'],
-  ],
-  ['a disabled server', { disabled: true }, ['It is disabled in the snippet']],
-  ['a server that is not enabled', { enabled: false }, ['It is disabled in the snippet']],
-  ['an enabled server', { enabled: true, disabled: false }, []],
-  [
-    'fields of other agents',
-    { autoApprove: [], timeout: 60 },
-    ['Fields without a meaning here were left out: autoApprove, timeout'],
-  ],
-  ['a type that nobody knows', { type: 'quantum' }, ['Its type is not known here and was left out']],
-  [
-    'variables that the agent forwards',
-    { env_vars: ['TOKEN'] },
-    ['env_vars was left out: add those variables to env with their values'],
-  ],
-])('%s is noted', (_, fields, notes) => {
-  expect(readSnippet({ a: { command: 'x', ...fields } }).entries[0]?.notes).toEqual(notes)
-})
-
-test('the token variable of Codex is noted by its key, since people put the token itself there', () => {
-  const { entries } = parseSnippet(`[mcp_servers.a]\nurl = "${DOCS}"\nbearer_token_env_var = "s3cret"`)
-  expect(entries[0]?.notes).toEqual([
-    'bearer_token_env_var was left out: add the header Authorization with that token',
-  ])
-})
-
-test.each<[string, unknown, unknown, number]>([
-  ['npx -y x-mcp', undefined, npx('x-mcp'), 1],
-  [`sh -c 'a && b'`, undefined, stdio('sh', ['-c', 'a && b']), 1],
-  ['npx -y', ['x-mcp'], stdio('npx -y', ['x-mcp']), 0],
-  ['C:\\Program Files\\nodejs\\node.exe', undefined, stdio('C:\\Program Files\\nodejs\\node.exe'), 0],
-  ['C:\\Program Files\\x\\x.exe --stdio', undefined, stdio('C:\\Program Files\\x\\x.exe', ['--stdio']), 1],
-  [
-    '/Applications/My App.app/Contents/MacOS/x',
-    undefined,
-    stdio('/Applications/My App.app/Contents/MacOS/x'),
-    0,
-  ],
-  ['/usr/bin/python3 src/server.py', undefined, stdio('/usr/bin/python3', ['src/server.py']), 1],
-  ["Bob's tool", undefined, stdio("Bob's tool"), 0],
-  ['x', '-y "a b"', stdio('x', ['-y', 'a b']), 1],
-])('the command %s with args %j is divided as it was meant', (command, args, definition, notes) => {
-  const entry = readSnippet({ a: { command, ...(args === undefined ? {} : { args }) } }).entries[0]
-  expect(entry?.definition).toEqual(definition)
-  expect(entry?.notes).toHaveLength(notes)
-})
-
-test.each<[string, unknown, string]>([
-  ['nothing to run', { args: ['x'] }, 'It has neither a command nor a url; add one of them'],
-  [
-    'both',
-    { command: 'x', url: DOCS },
-    'It has both a command and a url; remove one, or say which with type',
-  ],
-  [
-    'null in env',
-    { command: 'x', env: { TOKEN: null } },
-    'The value of env TOKEN is null; write a text or remove it',
-  ],
-  [
-    'an object in env',
-    { command: 'x', env: { A: {} } },
-    'The value of env A is not a text; put it in quotes',
-  ],
-  ['a list as env', { command: 'x', env: ['A=b'] }, 'Its env cannot be read; write {"NAME": "value"}'],
-  [
-    'a number too long',
-    { command: 'x', env: { ID: 2 ** 60 } },
-    'The number in env ID is too long to be kept exactly; put it in quotes',
-  ],
-  [
-    'null in args',
-    { command: 'x', args: [null] },
-    'The value of argument 1 is null; write a text or remove it',
-  ],
-  ['an empty command', { command: ' ', args: [] }, 'Its command is empty; name the program to run'],
-  [
-    'a shell in the command',
-    { command: 'cd /srv && node x.js' },
-    'It uses signs of a shell such as && or |; keep only the command that starts the server',
-  ],
-  [
-    'another scheme',
-    { url: 'ftp://x.example' },
-    'Its url is not an http or https address; write the full address',
-  ],
-  [
-    'a placeholder as url',
-    { url: `\${URL}` },
-    'Its url is not an http or https address; write the full address',
-  ],
-  [
-    'a password in the url',
-    { url: 'https://me:s3cret@x.example' },
-    'Its url holds a user name or password; put them into a header instead',
-  ],
-  [
-    'a WebSocket',
-    { type: 'ws', url: 'wss://x.example' },
-    'It uses WebSocket, which is not supported; use its http or sse address',
-  ],
-  ['a number', 5, 'It is not an object; write {"command": …} or {"url": …}'],
-])('%s is refused with what to do', (_, entry, reason) => {
-  const { entries, refused } = readSnippet({ mcpServers: { bad: entry, good: { command: 'x' } } })
-  expect(refused).toEqual([{ name: 'bad', reason }])
-  expect(entries.map(({ name }) => name)).toEqual(['good'])
 })
 
 test('a long number in JSON and TOML keeps all its digits', () => {
@@ -520,19 +311,3 @@ test.each([[null], [undefined], [5], ['x'], [[]], [{}], [{ a: null }]])(
     expect(errorOf(() => readSnippet(value)).message).toBe('No server was found in the snippet')
   },
 )
-
-test.each([
-  ['npx -y x-mcp && rm -rf /', 'It uses signs of a shell'],
-  ['npx -y @smithery/cli install x --client claude', 'This command installs a server into an agent'],
-  ['claude mcp add x', 'The command names no program and no url'],
-  [`claude mcp add-json x '{"url": s3cret}'`, 'The JSON in the command cannot be read'],
-  [
-    'cursor://anysphere.cursor-deeplink/mcp/install?name=x&config=s3cret',
-    'The configuration in the link cannot be read',
-  ],
-])('the line %s is refused', (text, reason) => {
-  const { entries, refused } = parseSnippet(text)
-  expect(entries).toEqual([])
-  expect(refused).toMatchObject([{ reason: expect.stringContaining(reason) }])
-  expect(JSON.stringify(refused)).not.toContain('s3cret')
-})

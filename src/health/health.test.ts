@@ -1,0 +1,54 @@
+import { renameSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { covers } from '../../test/support/covers.ts'
+import { openHouse } from '../../test/support/house.ts'
+import { openLogsHere } from '../../test/support/logs.ts'
+
+test('a healthy service says so, with version, uptime and what was checked', async () => {
+  covers('public-health', 'health')
+  const house = await openHouse()
+  const reply = await house.inject('/api/health')
+  expect(reply.statusCode).toBe(200)
+  expect(reply.json()).toEqual({
+    status: 'ok',
+    version: expect.stringMatching(/^\d+\.\d+\.\d+$/),
+    uptime_s: expect.any(Number),
+    checks: [
+      { name: 'store', ok: true, detail: null },
+      { name: 'logs', ok: true, detail: null },
+      { name: 'disk', ok: true, detail: null },
+    ],
+    warnings: [],
+  })
+})
+
+test('a database that was taken away is 503 with the reason', async () => {
+  const house = await openHouse()
+  renameSync(join(house.data, 'toolroom.db'), join(house.data, 'elsewhere.db'))
+  const reply = await house.inject('/api/health')
+  expect(reply.statusCode).toBe(503)
+  expect(reply.json()).toMatchObject({
+    status: 'broken',
+    checks: [{ name: 'store', ok: false, detail: 'The database file was moved or deleted' }, {}, {}],
+  })
+})
+
+test('a log store that fails degrades the service and does not break it', async () => {
+  const openLogs: typeof openLogsHere = async (options) => ({
+    ...(await openLogsHere(options)),
+    check: () => Promise.reject(new Error('The log store is gone')),
+  })
+  const house = await openHouse({ openLogs })
+  const reply = await house.inject('/api/health')
+  expect(reply.statusCode).toBe(200)
+  expect(reply.json()).toMatchObject({ status: 'degraded' })
+})
+
+test('a weak token is a warning', async () => {
+  const house = await openHouse({ env: { AUTH_TOKEN: 'hunter2' } })
+  expect((await house.inject('/api/health')).json()).toMatchObject({
+    status: 'degraded',
+    warnings: [expect.stringContaining('weak')],
+  })
+})

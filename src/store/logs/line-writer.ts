@@ -1,0 +1,98 @@
+import { LEVEL_RANK } from '../../kernel/log.ts'
+import type { StoredEntry } from '../../logs/log-store.ts'
+import type { Connection } from './connection.ts'
+import { storable } from './search-text.ts'
+import { grownSpan, newestSpan, type Span, saveSpan } from './spans.ts'
+
+const INSERT = `
+  INSERT INTO logs (ts, level, source, stream, server_id, agent_type, tool, request_id, message, data, repeat, truncated)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
+/** Writes lines, and with them what must never be behind: the newest span and the highest audit id. */
+export class LineWriter {
+  readonly #connection: Connection
+  #highestId: number
+  #auditId: number
+  #span: Span | undefined
+
+  constructor(connection: Connection) {
+    this.#connection = connection
+    const sequence = "SELECT seq AS value FROM sqlite_sequence WHERE name = 'logs'"
+    this.#highestId = connection.row<{ value: number }>(sequence)?.value ?? 0
+    const audit = "SELECT value FROM meta WHERE key = 'last_audit_id'"
+    this.#auditId = connection.row<{ value: number }>(audit)?.value ?? 0
+    this.#span = newestSpan(connection)
+  }
+
+  /** The highest id ever given, also when its line is gone. */
+  get highestId(): number {
+    return this.#highestId
+  }
+
+  get lastAuditId(): number {
+    return this.#auditId
+  }
+
+  /** All of them or none. */
+  write(entries: readonly StoredEntry[]): void {
+    if (entries.length === 0) return
+    const auditId = entries.reduce((highest, entry) => Math.max(highest, auditIdOf(entry)), this.#auditId)
+    const written = this.#connection.transaction(() => {
+      const batch = this.#insert(entries)
+      const span = grownSpan(this.#span, batch)
+      saveSpan(this.#connection, span)
+      if (auditId > this.#auditId) this.#saveAuditId(auditId)
+      return { span, highestId: batch.last_id }
+    })
+    this.#span = written.span
+    this.#highestId = written.highestId
+    this.#auditId = auditId
+  }
+
+  /** After lines were deleted the newest span may be gone. */
+  reload(): void {
+    this.#span = newestSpan(this.#connection)
+  }
+
+  #insert(entries: readonly StoredEntry[]): Span {
+    const insert = this.#connection.prepared(INSERT)
+    const batch = { first_id: 0, last_id: 0, min_ts: Infinity, max_ts: -Infinity }
+    for (const entry of entries) {
+      const { lastInsertRowid } = insert.run(
+        entry.ts,
+        LEVEL_RANK[entry.level],
+        entry.source,
+        entry.stream ?? null,
+        label(entry.server_id),
+        label(entry.agent_type),
+        label(entry.tool),
+        label(entry.request_id),
+        storable(entry.message),
+        entry.data,
+        entry.repeat,
+        entry.truncated ? 1 : 0,
+      )
+      batch.last_id = Number(lastInsertRowid)
+      batch.first_id ||= batch.last_id
+      batch.min_ts = Math.min(batch.min_ts, entry.ts)
+      batch.max_ts = Math.max(batch.max_ts, entry.ts)
+    }
+    return batch
+  }
+
+  #saveAuditId(id: number): void {
+    this.#connection.run("INSERT OR REPLACE INTO meta (key, value) VALUES ('last_audit_id', ?)", id)
+  }
+}
+
+const label = (text: string | null | undefined) => (text == null ? null : storable(text))
+
+function auditIdOf({ source, data }: StoredEntry): number {
+  if (source !== 'audit' || data === null) return 0
+  try {
+    const { audit_id } = JSON.parse(data)
+    return Number.isSafeInteger(audit_id) ? audit_id : 0
+  } catch {
+    return 0 // a line whose data was cut is still a line
+  }
+}

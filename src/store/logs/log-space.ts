@@ -1,0 +1,99 @@
+import type { Connection } from './connection.ts'
+import { lowestId, runOfLines } from './lines.ts'
+
+const PAGE_BYTES = 4096
+const MIB = 1024 * 1024
+
+/** Below this there is no room for tables, indexes and a write-ahead log side by side. */
+const LEAST_BYTES = 8 * MIB
+
+/** The sizes that follow from the cap. Everything counts: lines, indexes, text index, write-ahead log. */
+export function sizesFor(maxBytes: number) {
+  const cap = Math.max(maxBytes, LEAST_BYTES)
+  const wal = clamp(cap / 64, 2 * MIB, 16 * MIB)
+  const high = Math.min(cap * 0.85, (cap - wal) * 0.9)
+  return {
+    /** The file itself never grows beyond this: SQLite refuses. */
+    file: cap - wal,
+    /** The write-ahead log is copied back when it has this size; one transaction more may be in it. */
+    checkpoint: wal / 4,
+    high,
+    low: high * 0.94,
+    /** Text that is written, indexed or trimmed in one transaction. */
+    step: clamp(cap / 128, 64 * 1024, MIB),
+    part: clamp(cap / 32, 256 * 1024, 32 * MIB),
+  }
+}
+export type Sizes = ReturnType<typeof sizesFor>
+
+const clamp = (value: number, least: number, most: number) => Math.min(Math.max(value, least), most)
+
+/** Keeps the files below the cap: the oldest lines go first. */
+export class LogSpace {
+  readonly #connection: Connection
+  readonly #sizes: Sizes
+  #trimming = false
+
+  constructor(connection: Connection, sizes: Sizes) {
+    this.#connection = connection
+    this.#sizes = sizes
+    connection.exec(`
+      PRAGMA wal_autocheckpoint = ${Math.floor(sizes.checkpoint / PAGE_BYTES)};
+      PRAGMA journal_size_limit = ${Math.floor(sizes.checkpoint)};
+    `)
+    this.#limitFile()
+  }
+
+  get used(): number {
+    return (this.#connection.pragma('page_count') - this.#free) * PAGE_BYTES
+  }
+
+  get #free(): number {
+    return this.#connection.pragma('freelist_count')
+  }
+
+  /** Whether so much more text would go beyond the mark. A line takes about twice its text, with its indexes. */
+  isTight(moreBytes: number): boolean {
+    return this.used + moreBytes * 2 > this.#sizes.high
+  }
+
+  /** From the high mark down to the low one, a step at a time. */
+  wantsTrim(): boolean {
+    const { used } = this
+    this.#trimming = used > (this.#trimming ? this.#sizes.low : this.#sizes.high)
+    return this.#trimming
+  }
+
+  /** Deletes some of the oldest lines and says what the oldest line is now; null when none is left. */
+  trimStep(): number | null {
+    const run = runOfLines(this.#connection, 0, Number.MAX_SAFE_INTEGER, this.#sizes.step)
+    if (!run) return null
+    this.#connection.transaction(() => {
+      this.#connection.run('DELETE FROM logs WHERE id <= ?', run.last)
+      this.#connection.run('DELETE FROM spans WHERE last_id <= ?', run.last)
+    })
+    return lowestId(this.#connection)
+  }
+
+  /** Gives room back that a clear has left, and says whether there is more. What the next lines will take stays. */
+  shrinkStep(): boolean {
+    const pages = this.#connection.pragma('page_count')
+    if (this.#free < Math.max(64, pages / 8)) return false
+    const step = Math.floor(this.#sizes.checkpoint / PAGE_BYTES)
+    this.#connection.exec(`PRAGMA incremental_vacuum(${step})`)
+    this.#limitFile()
+    return true
+  }
+
+  /** The disk is full: the write-ahead log is copied back and cut, and so is the end of the file. */
+  giveBack(): void {
+    this.#connection.exec(`PRAGMA wal_checkpoint(TRUNCATE)`)
+    this.#connection.exec(`PRAGMA incremental_vacuum(${Math.floor(this.#sizes.checkpoint / PAGE_BYTES)})`)
+    this.#connection.exec(`PRAGMA wal_checkpoint(TRUNCATE)`)
+  }
+
+  /** SQLite never limits a file to less than it has, so a cap that was lowered takes hold as the file shrinks. */
+  #limitFile(): void {
+    this.#connection.exec(`PRAGMA max_page_count = ${Math.floor(this.#sizes.file / PAGE_BYTES)}`)
+  }
+}

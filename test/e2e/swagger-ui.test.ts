@@ -1,0 +1,59 @@
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { expect, onTestFinished, test } from 'vitest'
+import { covers } from '../support/covers.ts'
+import { openHouse, TOKEN } from '../support/house.ts'
+
+const executablePath = process.env.TOOLROOM_CHROMIUM ?? '/usr/bin/chromium'
+
+async function openBrowser(): Promise<Browser> {
+  const args = [
+    '--no-sandbox',
+    '--disable-gpu',
+    '--disable-background-networking',
+    '--disable-component-update',
+    '--no-first-run',
+  ]
+  const browser = await chromium.launch({ executablePath, args })
+  onTestFinished(() => browser.close())
+  return browser
+}
+
+/** Everything a page asked for and everything it complained about. */
+function watch(page: Page) {
+  const seen = { urls: [] as string[], complaints: [] as string[] }
+  page.on('request', (request) => seen.urls.push(request.url()))
+  page.on('console', (message) => message.type() === 'error' && seen.complaints.push(message.text()))
+  page.on('pageerror', (error) => seen.complaints.push(error.message))
+  return seen
+}
+
+test.skipIf(process.env.TOOLROOM_NO_CHROMIUM === '1')(
+  'a person adds a server from /docs with the Authorize button, and no request leaves the origin',
+  async () => {
+    covers('docs-swagger-ui', 'auth-1-token-in-header', 'auth-4-valid-proceeds')
+    const house = await openHouse()
+    const page = await (await openBrowser()).newPage()
+    const seen = watch(page)
+    await page.goto(`${house.address}/docs/`)
+    await page.getByRole('button', { name: 'Authorize' }).click()
+    await page.locator('.auth-container input').fill(TOKEN)
+    await page.locator('.auth-btn-wrapper button.authorize').click()
+    await page.locator('.auth-btn-wrapper button.btn-done').click()
+
+    const operation = page.locator('#operations-STDIO_servers-post_servers')
+    await operation.locator('.opblock-summary-control').click()
+    await operation.locator('textarea').fill('{"name": "From the page", "command": "npx"}')
+    const answered = page.waitForResponse((response) => response.request().method() === 'POST')
+    await operation.getByRole('button', { name: 'Execute' }).click()
+    expect((await answered).status()).toBe(201)
+
+    expect((await house.inject('/api/servers/from-the-page')).statusCode).toBe(200)
+    expect(
+      seen.urls.filter((url) => !url.startsWith(`${house.address}/`) && !url.startsWith('data:')),
+    ).toEqual([])
+    expect(seen.complaints).toEqual([])
+    if (process.env.TOOLROOM_SCREENSHOTS)
+      await page.screenshot({ path: `${process.env.TOOLROOM_SCREENSHOTS}/docs.png` })
+  },
+  60_000,
+)

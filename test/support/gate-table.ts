@@ -1,0 +1,117 @@
+/**
+ * Who may come in, as a plain table. It is written from `api.md` section 2 by hand and shares nothing with the gate:
+ * two lists that were derived from each other would be wrong together.
+ */
+export interface Knock {
+  readonly host: string
+  readonly origin: string | null
+  readonly site: string | null
+}
+
+/** What the gate must say: `in`, or the code of its refusal. */
+export type Verdict = 'in' | 'host_not_allowed' | 'origin_not_allowed' | 'cross_site'
+
+type Row<T> = readonly [value: T, allowed: boolean]
+
+/** For a connection that came in on 127.0.0.1 and our port. */
+export function gateTable(port: number) {
+  const hosts: readonly Row<string>[] = [
+    [`127.0.0.1:${port}`, true],
+    [`localhost:${port}`, true],
+    [`[::1]:${port}`, true],
+    [`LOCALHOST:${port}`, true],
+    [`LocalHost:${port}`, true],
+    ['127.0.0.1', false],
+    ['localhost', false],
+    ['[::1]', false],
+    ['localhost:', false],
+    ['127.0.0.1:80', false],
+    [`127.0.0.1:${port - 1}`, false],
+    [`localhost:0${port}`, false],
+    [`localhost.:${port}`, false],
+    [`0.0.0.0:${port}`, false],
+    [`[::]:${port}`, false],
+    [`127.0.0.2:${port}`, false],
+    [`127.1:${port}`, false],
+    [`2130706433:${port}`, false],
+    [`0x7f.0.0.1:${port}`, false],
+    [`[::ffff:127.0.0.1]:${port}`, false],
+    [`169.254.169.254:${port}`, false],
+    ['evil.com', false],
+    [`evil.com:${port}`, false],
+    [`localhost.evil.com:${port}`, false],
+    [`127.0.0.1.nip.io:${port}`, false],
+    [`localhost:${port}.evil.com`, false],
+    [`evil.com@localhost:${port}`, false],
+    [`localhost:${port}@evil.com`, false],
+    [`localhost:${port}, evil.com`, false],
+    [`l\u043ecalhost:${port}`, false], // the first o is Cyrillic
+  ]
+  const origins: readonly Row<string | null>[] = [
+    [null, true],
+    [`http://127.0.0.1:${port}`, true],
+    [`http://localhost:${port}`, true],
+    [`http://[::1]:${port}`, true],
+    ['null', false],
+    ['https://evil.com', false],
+    [`http://evil.com:${port}`, false],
+    ['http://localhost:3000', false],
+    ['http://localhost', false],
+    [`http://localhost.evil.com:${port}`, false],
+    [`http://localhost:${port}.evil.com`, false],
+    [`chrome-extension://localhost:${port}`, false],
+  ]
+  const sites: readonly Row<string | null>[] = [
+    [null, true],
+    ['same-origin', true],
+    ['none', true],
+    ['same-site', false],
+    ['cross-site', false],
+  ]
+  return { hosts, origins, sites }
+}
+
+type Table = ReturnType<typeof gateTable>
+
+/** Every host with every origin and every site. */
+export function everyKnock({ hosts, origins, sites }: Table): [Knock, Verdict][] {
+  return hosts.flatMap((host) =>
+    origins.flatMap((origin) => sites.map((site) => judged(host, origin, site))),
+  )
+}
+
+/** Each value alone among good ones, and each pair of values at least once. */
+export function pairwiseKnocks({ hosts, origins, sites }: Table): [Knock, Verdict][] {
+  const [host, origin, site] = [first(hosts), first(origins), first(sites)]
+  const alone = [
+    ...hosts.map((each) => judged(each, origin, site)),
+    ...origins.map((each) => judged(host, each, site)),
+    ...sites.map((each) => judged(host, origin, each)),
+  ]
+  const pairs = hosts.flatMap((each, row) =>
+    origins.map((other, column) => judged(each, other, sites[(row + column) % sites.length] ?? site)),
+  )
+  return [...alone, ...pairs]
+}
+
+/** Host is looked at first, then Origin, then Sec-Fetch-Site. */
+function judged(host: Row<string>, origin: Row<string | null>, site: Row<string | null>): [Knock, Verdict] {
+  const knock = { host: host[0], origin: origin[0], site: site[0] }
+  if (!host[1]) return [knock, 'host_not_allowed']
+  if (!origin[1]) return [knock, 'origin_not_allowed']
+  return [knock, site[1] ? 'in' : 'cross_site']
+}
+
+function first<T>(rows: readonly Row<T>[]): Row<T> {
+  const [row] = rows
+  if (!row) throw new Error('the table is empty')
+  return row
+}
+
+export function knockHeaders({ host, origin, site }: Knock): [name: string, value: string][] {
+  return [
+    ['Host', host],
+    ...(origin === null ? [] : [['Origin', origin] as [string, string]]),
+    ...(site === null ? [] : [['Sec-Fetch-Site', site] as [string, string]]),
+  ]
+}

@@ -1,0 +1,53 @@
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { readConfig } from '../../src/config/config.ts'
+import { readFlags } from '../../src/config/flags.ts'
+import { openService, type ServiceOptions } from '../../src/service.ts'
+import { ownFolder } from './folder.ts'
+import { openLogsHere } from './logs.ts'
+
+export const TOKEN = '0123456789abcdef'.repeat(4)
+export const AUTHORISED = { 'x-svc-token': TOKEN }
+
+interface Options extends Partial<ServiceOptions> {
+  readonly env?: Readonly<Record<string, string>>
+  /** An existing data folder, to start again on what is there. */
+  readonly home?: string
+}
+
+/** The whole service in this process, on a free port, with a home of its own; closed with the test. */
+export async function openHouse({ env = {}, home = ownFolder(), ...options }: Options = {}) {
+  const config = readConfig({
+    flags: readFlags([]),
+    platform: {
+      os: 'linux',
+      home,
+      env: {
+        TOOLROOM_HOME: join(home, 'data'),
+        XDG_CONFIG_HOME: join(home, 'config'),
+        PORT: '0',
+        AUTH_TOKEN: TOKEN,
+        ...env,
+      },
+    },
+    packageRoot: join(home, 'checkout'),
+  })
+  const warnings: string[] = []
+  const service = await openService(config, {
+    warn: (text) => warnings.push(text),
+    openLogs: openLogsHere,
+    ...options,
+  })
+  onTestFinished(() => service.close())
+  const { fastify } = service.app
+  return {
+    ...service,
+    home,
+    data: join(home, 'data'),
+    fastify,
+    warnings,
+    inject: fastify.inject.bind(fastify),
+  }
+}
+
+export type House = Awaited<ReturnType<typeof openHouse>>

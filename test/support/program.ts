@@ -1,0 +1,50 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { onTestFinished } from 'vitest'
+import { ownFolder } from './folder.ts'
+import { TOKEN } from './house.ts'
+
+const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
+
+interface Options {
+  readonly home?: string
+  readonly env?: Readonly<Record<string, string>>
+  readonly argv?: readonly string[]
+}
+
+/** The built service as a process of its own, with an empty home. Ended, by its id, with the test at the latest. */
+export function launch({ home = ownFolder(), env = {}, argv = [] }: Options = {}) {
+  const child = spawn(process.execPath, [MAIN, ...argv], {
+    cwd: home,
+    env: { PATH: process.env.PATH, HOME: home, PORT: '0', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const output = { stdout: '', stderr: '' }
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (output.stdout += text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (output.stderr += text))
+  const ended = once(child, 'close').then(([code, signal]) => ({
+    code: code as number | null,
+    signal,
+    ...output,
+  }))
+  return { child, output, ended, home, data: join(home, '.local/share/toolroom') }
+}
+
+/** Waits for the line with the address. */
+export async function launchReady(options: Options = {}) {
+  const launched = launch({ ...options, env: { AUTH_TOKEN: TOKEN, ...options.env } })
+  const address = await new Promise<string>((resolve, reject) => {
+    launched.child.stdout.on('data', () => {
+      const found = /ready at (http:\S+)/.exec(launched.output.stdout)?.[1]
+      if (found) resolve(found)
+    })
+    void launched.ended.then((end) => reject(new Error(`it ended: ${JSON.stringify(end)}`)))
+  })
+  return { ...launched, address }
+}
+
+export const waitForEnd = (child: ChildProcess) =>
+  child.exitCode === null ? once(child, 'close') : Promise.resolve()

@@ -1,0 +1,78 @@
+import { connect, type Socket } from 'node:net'
+
+/** What came back over a socket of our own, byte for byte, so that no client library tidies it up first. */
+export interface RawAnswer {
+  readonly status: number
+  /** The lines above the body in lower case, without the status line. */
+  readonly head: string
+  readonly body: string
+  header(name: string): string | undefined
+}
+
+interface Target {
+  readonly port: number
+  readonly host?: string
+}
+
+const PATIENCE_MS = 10_000
+
+/** Sends the bytes over a connection of its own and reads until the service closes it. */
+export function rawAnswer(target: Target, bytes: string | Buffer): Promise<RawAnswer> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host: '127.0.0.1', ...target })
+    const parts: Buffer[] = []
+    socket.setTimeout(PATIENCE_MS, () => socket.destroy(new Error(`no answer within ${PATIENCE_MS} ms`)))
+    socket.on('data', (part) => parts.push(part))
+    // A service that refuses early closes while we still send: what it said before counts.
+    socket.on('error', (error) => (parts.length > 0 ? undefined : reject(error)))
+    socket.on('close', () => resolve(parseAnswer(Buffer.concat(parts))))
+    socket.write(bytes)
+  })
+}
+
+/** The head of a request with one `name: value` line for each header; the connection is closed after the answer. */
+export function requestBytes(
+  method: string,
+  path: string,
+  headers: readonly (readonly [name: string, value: string])[],
+  body = '',
+): string {
+  const lines = [...headers, ...(body === '' ? [] : [['Content-Length', String(Buffer.byteLength(body))]])]
+  const upgrade = headers.some(([name]) => name === 'Upgrade')
+  const connection = upgrade ? 'Upgrade' : 'close'
+  const head = [...lines, ['Connection', connection]].map(([name, value]) => `${name}: ${value}\r\n`)
+  return `${method} ${path} HTTP/1.1\r\n${head.join('')}\r\n${body}`
+}
+
+/** Does the work for every item, so many at a time. */
+export async function inParallel<T>(
+  items: readonly T[],
+  width: number,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  const waiting = items.values()
+  const lane = async () => {
+    for (const item of waiting) await work(item)
+  }
+  await Promise.all(Array.from({ length: width }, lane))
+}
+
+export function parseAnswer(bytes: Buffer): RawAnswer {
+  const text = bytes.toString('utf8')
+  const end = text.indexOf('\r\n\r\n')
+  const [statusLine = '', ...lines] = (end < 0 ? text : text.slice(0, end)).split('\r\n')
+  const headers = new Map(lines.map((line) => [nameOf(line), line.slice(line.indexOf(':') + 1).trim()]))
+  return {
+    status: Number(/^HTTP\/1\.[01] (\d{3})/.exec(statusLine)?.[1] ?? 0),
+    head: lines.join('\n').toLowerCase(),
+    body: end < 0 ? '' : text.slice(end + 4),
+    header: (name) => headers.get(name.toLowerCase()),
+  }
+}
+
+const nameOf = (line: string): string => line.slice(0, line.indexOf(':')).toLowerCase()
+
+/** Resolves when the other side has closed the socket, with the milliseconds since the given start. */
+export function closedAfter(socket: Socket, startedAt: number): Promise<number> {
+  return new Promise((resolve) => socket.on('close', () => resolve(performance.now() - startedAt)))
+}
