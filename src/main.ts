@@ -32,7 +32,7 @@ async function main(): Promise<void> {
 }
 
 async function start(config: Config, { afterDamage }: Flags): Promise<Service> {
-  const openLogs = ({
+  const openLogs = async ({
     folder,
     maxBytes,
     onTrouble,

@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from './config/config.ts'
 import { prepareDataFolder, removeStaleTemps } from './config/data-folder.ts'
 import { bindOf } from './config/host.ts'
@@ -100,12 +101,16 @@ async function open(
       `${lines} log lines could not be stored: ${error instanceof Error ? error.message : String(error)}`,
     )
   const pipeline = new LogPipeline({ store: logStore, secrets, facts, now: Date.now, onLost })
-  closer.add('the log pipeline', () => pipeline.flush())
+  closer.add('the log pipeline', () => Promise.race([pipeline.flush(), sleep(CLOSE_GRACE_MS)]))
   const log = createLog((entry) => pipeline.push(entry), config.log_level)
 
   // Engine: the configuration store.
-  const { afterDamage } = options
-  const database = await ConfigurationDatabase.open({ folder, facts, ...(afterDamage && { afterDamage }) })
+  const database = await ConfigurationDatabase.open({
+    folder,
+    facts,
+    afterDamage: options.afterDamage,
+    onTrouble: (message, error) => log.error({ error }, message),
+  })
   closer.add('the configuration store', () => database.close())
   const vault = await openVault(database, new SecretKey(config.folders.config, config.toolroom_secret_key))
   const table = await ServerTable.open(database, vault, MAX_SERVERS)
@@ -123,7 +128,12 @@ async function open(
   await servers.rememberSecrets()
   await httpServers.rememberSecrets()
   const importer = createImporter({ stdio: stdioTarget(servers), http: httpTarget(httpServers) })
-  const logs = createLogs({ store: logStore, flush: () => pipeline.flush(), now: Date.now })
+  const logs = createLogs({
+    store: logStore,
+    flush: () => pipeline.flush(),
+    now: Date.now,
+    audit: (entry) => database.audit(entry),
+  })
   const disk = async () => {
     if (!database.reserve.ensure())
       throw new AppError('disk_full', 'The disk that holds the data folder is full')
@@ -187,8 +197,5 @@ function exposure(loopback: boolean, protectReads: boolean): string[] {
 
 async function auditGuessing(database: ConfigurationDatabase, address: string): Promise<void> {
   const detail = { address, note: 'more than 10 wrong tokens within a minute; answers are delayed' }
-  await database.change(async () => [
-    undefined,
-    { action: 'token_guessing', subject: address, request_id: null, detail },
-  ])
+  await database.audit({ action: 'token_guessing', subject: address, request_id: null, detail })
 }

@@ -87,8 +87,9 @@ test.each([
 
 test.each([
   ['{"prot": 1}', 'has an unknown key "prot"'],
-  ['{"port": "1"}', 'port in config.json must be a whole number from 0 to 65535, not "1"'],
+  ['{"port": "1"}', 'config.json must be a whole number from 0 to 65535, not "1"'],
   ['{"port": 1, "PORT": 2}', 'names "PORT" twice'],
+  ['{"toolroom_home": "/x"}', 'cannot be set there'],
   ['[]', 'must hold one JSON object'],
   ['{', 'cannot be read'],
 ])('config.json %s is refused', (text, sentence) => {

@@ -26,35 +26,58 @@ const NAMES = Object.keys(Settings.properties) as SettingName[]
 
 /** Reads every source once. Flags win over environment, `.env`, `config.json` and defaults. */
 export function readConfig({ flags, platform, packageRoot }: Input): Config {
-  const found = new Map<SettingName, { value: unknown; from: string }>()
-  const take = (values: ReadonlyMap<SettingName, unknown>, from: (name: SettingName) => string) => {
-    for (const [name, value] of values) if (!found.has(name)) found.set(name, { value, from: from(name) })
-  }
-  const takeText = (texts: Readonly<Record<string, string | undefined>>, file: string) =>
-    take(fromTexts(texts), (name) => `${envName(name)}${file}`)
-
-  take(parsed(flags.settings), flagName)
-  takeText(platform.env, '')
-  const ownEnv = flags.envFile === undefined ? join(packageRoot, '.env') : undefined
-  // The data folder must be known before its own files can be read, so they cannot move it.
-  const early = ownEnv ?? flags.envFile
-  const earlyTexts = early === undefined ? {} : readEnvFile(early, flags.envFile !== undefined)
-  const home = found.get('toolroom_home')?.value ?? earlyTexts.TOOLROOM_HOME
-  const folders = foldersOf(platform, typeof home === 'string' && home !== '' ? home : undefined)
-  if (flags.envFile === undefined)
-    takeText(readEnvFile(join(folders.data, '.env'), false), ' in the data folder’s .env')
-  takeText(earlyTexts, ` in ${flags.envFile ?? 'Toolroom’s own .env'}`)
-  take(readConfigFile(join(folders.data, 'config.json')), (name) => `${name} in config.json`)
+  const given: Source[] = [
+    { values: parsed(flags.settings), from: flagName },
+    { values: fromTexts(platform.env), from: envName },
+  ]
+  const { envFile } = flags
+  const outside = envSource(envFile ?? join(packageRoot, '.env'), envFile !== undefined)
+  const home = firstOf([...given, outside], 'toolroom_home')
+  const folders = foldersOf(platform, typeof home === 'string' ? home : undefined)
+  const envFiles =
+    envFile === undefined ? [inDataFolder(envSource(join(folders.data, '.env'), false)), outside] : [outside]
+  const sources = [...given, ...envFiles, inDataFolder(fileSource(join(folders.data, 'config.json')))]
 
   const warnings: string[] = []
-  const token = found.get('auth_token')
-  if (typeof token?.value === 'string' && isPlaceholder(token.value)) {
-    found.delete('auth_token')
-    warnings.push(`${token.from} is the placeholder of .env.example and is ignored`)
-  }
-  const settings = Object.fromEntries(NAMES.flatMap((name) => settingEntry(name, found.get(name))))
-  return Object.freeze({ ...(settings as Settings), folders, warnings })
+  const settings = NAMES.flatMap((name): [string, unknown][] => {
+    const source = sources.find(({ values }) => values.has(name))
+    const value = source?.values.get(name)
+    if (source && name === 'auth_token' && typeof value === 'string' && isPlaceholder(value)) {
+      warnings.push(`${source.from(name)} is the placeholder of .env.example and is ignored`)
+      return []
+    }
+    return settingEntry(name, source && { value, from: source.from(name) })
+  })
+  return Object.freeze({ ...(Object.fromEntries(settings) as unknown as Settings), folders, warnings })
 }
+
+/** One place where settings were found, and how to call a setting of it in a sentence. */
+interface Source {
+  readonly values: ReadonlyMap<SettingName, unknown>
+  readonly from: (name: SettingName) => string
+}
+
+function firstOf(sources: readonly Source[], name: SettingName): unknown {
+  return sources.find(({ values }) => values.has(name))?.values.get(name)
+}
+
+/** The data folder must be known before its own files can be read, so they cannot move it. */
+function inDataFolder(source: Source): Source {
+  if (!source.values.has('toolroom_home')) return source
+  throw new StartError(
+    'configuration',
+    `${source.from('toolroom_home')} cannot be set there: the file lies in the folder`,
+  )
+}
+
+const envSource = (path: string, required: boolean): Source => {
+  return { values: fromTexts(readEnvFile(path, required)), from: (name) => `${envName(name)} in ${path}` }
+}
+
+const fileSource = (path: string): Source => ({
+  values: readConfigFile(path),
+  from: (name) => `${name} in ${path}`,
+})
 
 function settingEntry(
   name: SettingName,

@@ -35,10 +35,10 @@ test('a database that was taken away is 503 with the reason', async () => {
 })
 
 test('a log store that fails degrades the service and does not break it', async () => {
-  const openLogs: typeof openLogsHere = async (options) => ({
-    ...(await openLogsHere(options)),
-    check: () => Promise.reject(new Error('The log store is gone')),
-  })
+  const openLogs: typeof openLogsHere = async (options) =>
+    Object.assign(await openLogsHere(options), {
+      check: () => Promise.reject(new Error('The log store is gone')),
+    })
   const house = await openHouse({ openLogs })
   const reply = await house.inject('/api/health')
   expect(reply.statusCode).toBe(200)

@@ -1,5 +1,5 @@
 import { problemIn } from '../kernel/validate.ts'
-import type { Caller } from '../kernel/wire.ts'
+import { type Caller, slugOf } from '../kernel/wire.ts'
 import { type HttpServer, HttpServerInput } from './http-servers.schema.ts'
 import type { HttpServers } from './http-servers.service.ts'
 
@@ -10,7 +10,7 @@ export function httpTarget(servers: HttpServers) {
   return {
     problem: (name: string, definition: Definition) => problemIn(HttpServerInput, { name, ...definition }),
     find: async (name: string) => {
-      const server = (await servers.list()).find((each) => each.name === name || each.id === name)
+      const server = (await servers.list()).find((each) => each.name === name || each.id === slugOf(name))
       return server && { id: server.id, same: (definition: Definition) => isSame(server, definition) }
     },
     add: (name: string, definition: Definition, by: Caller) => servers.add({ name, ...definition }, by),

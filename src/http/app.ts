@@ -76,10 +76,9 @@ export async function buildApp(options: AppOptions): Promise<App> {
     const { method, routeOptions } = request
     const level = method === 'GET' || method === 'HEAD' ? 'debug' : 'info'
     const ms = Math.round(reply.elapsedTime * 10) / 10
-    options.log[level](
-      { request_id: request.id, method, route: routeOptions.url, status: reply.statusCode, ms },
-      'request',
-    )
+    const route = routeOptions.url ?? 'unknown path'
+    const { statusCode: status } = reply
+    options.log[level]({ request_id: request.id, method, route, status, ms }, `${method} ${route} ${status}`)
   })
   await describeApi(fastify, options)
   serveDocs(fastify, () => fastify.swagger())

@@ -28,7 +28,8 @@ export function acceptOnlyJson(app: FastifyInstance): void {
   })
 }
 
-function refuseOtherEncodings({ headers }: FastifyRequest): void {
+function refuseOtherEncodings({ headers, is404 }: FastifyRequest): void {
+  if (is404) return
   const encoding = headers['content-encoding']
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     throw unsupportedMediaType('The body must be sent without a Content-Encoding')

@@ -43,6 +43,34 @@ test.each([
 })
 
 test.each([
+  'key',
+  'key=',
+  '--',
+  'a://',
+  'Bearer ',
+  '0a',
+  'eyJ.',
+  'eyJ-',
+  'eyJaaaaaaaa-',
+  'a.',
+  'sk-',
+  'password=',
+  'password="',
+  '://:@',
+])('hiding takes time in proportion to the length: %j', (piece) => {
+  const time = (length: number) => {
+    const text = piece.repeat(length / piece.length)
+    const startedAt = performance.now()
+    maskArgs([text, text])
+    maskText(text)
+    maskUrl(`https://a.example/${text}`)
+    return performance.now() - startedAt
+  }
+  time(1000)
+  expect(time(300_000)).toBeLessThan(1500)
+})
+
+test.each([
   ['https://a.example/mcp', 'https://a.example/mcp'],
   ['https://me:pw@a.example/mcp', 'https://***@a.example/mcp'],
   ['https://a.example/mcp?key=1&flag&b=', 'https://a.example/mcp?key=***&flag&b='],

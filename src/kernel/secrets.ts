@@ -6,12 +6,13 @@ export const MASK = '***'
 type Found = (secret: string) => string
 const hide: Found = () => MASK
 
-const SECRET_NAME = '[\\w.-]*(?:token|key|secret|passw(?:or)?d|passphrase|credential|auth)[\\w.-]*'
-const SECRET_FLAG = new RegExp(`^--?${SECRET_NAME}$`, 'i')
-/** `--token=abc`, `API_KEY=abc`, `X-Api-Key: abc`. The name stays, the value goes. */
-const NAMED_VALUE = new RegExp(`^((?:--?)?${SECRET_NAME}\\s*[=:]\\s*(?:Bearer\\s+|Basic\\s+)?)(\\S.*)$`, 'is')
+const SECRET_WORD = /token|key|secret|passwd|password|passphrase|credential|auth/i
+const FLAG = /^--?[\w.-]{1,256}$/
+/** The name in `--token=abc`, `API_KEY=abc`, `X-Api-Key: abc`. */
+const NAME_BEFORE = /^[\w.-]{1,256}(?=\s{0,8}[=:])/
+const GAP_BEFORE_VALUE = /^\s{0,8}[=:]\s{0,8}(?:(?:Bearer|Basic)\s{1,8})?/i
 const BEARER = /\b(Bearer|Basic)(\s+)([A-Za-z0-9._~+/=-]{4,})/gi
-const URL_IN_TEXT = /\b[a-z][a-z0-9+.-]*:\/\/[^\s"'<>]+/gi
+const URL_IN_TEXT = /\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s"'<>]+/gi
 const ANOTHER_FLAG = /^--[a-z-]+$/
 
 /** Keys that can be told by their look: the issuer put a prefix on them for exactly this purpose. */
@@ -28,7 +29,8 @@ const KEY_SHAPES = new RegExp(
     'npm_[A-Za-z0-9]{30,}',
     'hf_[A-Za-z0-9]{20,}',
     '(?:lin_api|ntn|secret|pplx|tvly|r8|dop_v1|shpat)_[A-Za-z0-9]{20,}',
-    'eyJ[A-Za-z0-9_-]{8,}\\.[A-Za-z0-9_-]{8,}\\.[A-Za-z0-9_-]*',
+    // Not behind - or _, which it may hold itself: each would begin a search to the end of the text.
+    '(?<![_-])eyJ[A-Za-z0-9_-]{8,}\\.[A-Za-z0-9_-]{8,}\\.[A-Za-z0-9_-]*',
   ]
     .map((shape) => `(?<![A-Za-z0-9])${shape}`)
     .join('|'),
@@ -48,11 +50,21 @@ export function maskArgs(args: readonly string[], found: Found = hide): string[]
 }
 
 function maskArg(arg: string, before: string | undefined, found: Found): string {
-  if (before !== undefined && SECRET_FLAG.test(before) && !ANOTHER_FLAG.test(arg)) return found(arg)
-  const named = NAMED_VALUE.exec(arg)
-  if (named && !/^\/\//.test(named[2] ?? '')) return `${named[1]}${found(named[2] ?? '')}`
+  const isValue = before !== undefined && FLAG.test(before) && SECRET_WORD.test(before)
+  if (isValue && !ANOTHER_FLAG.test(arg)) return found(arg)
+  const named = secretAssignment(arg)
+  if (named) return `${named.name}${found(named.value)}`
   const urls = arg.replace(URL_IN_TEXT, (url) => maskUrl(url, found))
   return maskShapes(urls, found).replace(RANDOM_WORD, found)
+}
+
+/** `--token=abc` is `--token=` and `abc`. The name stays, the value goes. */
+function secretAssignment(arg: string): { name: string; value: string } | undefined {
+  const name = NAME_BEFORE.exec(arg)?.[0]
+  if (name === undefined || !SECRET_WORD.test(name)) return undefined
+  const gap = GAP_BEFORE_VALUE.exec(arg.slice(name.length))?.[0] ?? ''
+  const value = arg.slice(name.length + gap.length)
+  return value === '' || value.startsWith('//') ? undefined : { name: name + gap, value }
 }
 
 /** A URL without what identifies its owner: user info, query values, fragment, and keys in the path. */
@@ -120,6 +132,6 @@ export function secretsIn(carrier: Carrier): string[] {
 
 /** `NODE_ENV=production` is no secret, and hiding the word would make every log line unreadable. */
 function isPlainSetting(name: string, value: string): boolean {
-  if (new RegExp(SECRET_NAME, 'i').test(name)) return false
+  if (SECRET_WORD.test(name)) return false
   return /^(?:[a-z]{1,12}|[\d.:]{1,15}|(?:\/|~\/|\.{1,2}\/)[\w./ -]*)$/.test(value)
 }

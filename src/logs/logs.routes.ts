@@ -50,6 +50,8 @@ export function logRoutes(logs: Logs): FastifyPluginAsyncTypebox {
       querystring: schema.LogFilters,
       response: { 200: schema.Cleared },
     }
-    app.delete('/logs', { schema: clear }, async (request) => ({ deleted: await logs.clear(request.query) }))
+    app.delete('/logs', { schema: clear }, async (request) => {
+      return { deleted: await logs.clear(request.query, { request_id: request.id }) }
+    })
   }
 }

@@ -61,7 +61,7 @@ export type Format = (typeof FORMATS)[number]
 export const DownloadQuery = Type.Object(
   {
     ...LogFilters.properties,
-    order: LogQuery.properties.order,
+    order: Type.Optional(Type.Enum(['asc', 'desc'], { default: 'asc', description: 'By id' })),
     format: Type.Optional(Type.Enum(FORMATS, { default: 'ndjson' })),
   },
   { additionalProperties: false },

@@ -1,4 +1,6 @@
 import { invalidField } from '../kernel/errors.ts'
+import type { AuditEntry } from '../kernel/facts.ts'
+import type { Caller } from '../kernel/wire.ts'
 import type { LogStore, Page, ResolvedFilter } from './log-store.ts'
 import type { DownloadQuery, LogFilters, LogQuery } from './logs.schema.ts'
 
@@ -8,9 +10,10 @@ export interface Deps {
   /** Makes every line that was written so far readable. */
   readonly flush: () => Promise<void>
   readonly now: () => number
+  readonly audit: (entry: AuditEntry) => Promise<void>
 }
 
-export function createLogs({ store, flush, now }: Deps) {
+export function createLogs({ store, flush, now, audit }: Deps) {
   return {
     async page(query: LogQuery): Promise<Page> {
       const { order = 'desc', limit = 100, cursor, ...filters } = query
@@ -28,10 +31,17 @@ export function createLogs({ store, flush, now }: Deps) {
     },
 
     /** Audit lines stay. */
-    async clear(filters: LogFilters): Promise<number> {
+    async clear(filters: LogFilters, by: Caller): Promise<number> {
       const filter = resolve(filters, now())
       await flush()
-      return store.clear(filter)
+      const deleted = await store.clear(filter)
+      await audit({
+        action: 'logs_cleared',
+        subject: 'logs',
+        ...by,
+        detail: { deleted, filters: Object.keys(filters) },
+      })
+      return deleted
     },
   }
 }
@@ -39,7 +49,7 @@ export type Logs = ReturnType<typeof createLogs>
 
 const UNIT_MS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const
 
-export function resolve(filters: LogFilters, now: number): ResolvedFilter {
+function resolve(filters: LogFilters, now: number): ResolvedFilter {
   const { since, until, ...rest } = filters
   const from = since === undefined ? undefined : instant('since', since, now)
   const to = until === undefined ? undefined : instant('until', until, now)

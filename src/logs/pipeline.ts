@@ -31,7 +31,7 @@ export class LogPipeline {
   }
 
   push(entry: LogEntry): void {
-    if (this.#waiting.length >= MAX_WAITING) {
+    if (this.#waiting.length >= MAX_WAITING && entry.source !== 'audit') {
       this.#dropped += 1
       return
     }
@@ -54,14 +54,17 @@ export class LogPipeline {
     return this.#writing
   }
 
+  /** Only what is there now: a line about a failing store must not keep the flush that it fails in from ending. */
   async #write(): Promise<void> {
-    while (this.#waiting.length > 0) {
-      const batch = this.#waiting.splice(0, BATCH)
-      if (this.#dropped > 0 && this.#waiting.length === 0) batch.push(this.#dropNotice())
+    if (this.#dropped > 0) this.#waiting.push(this.#dropNotice())
+    for (let left = this.#waiting.length; left > 0; ) {
+      const batch = this.#waiting.splice(0, Math.min(left, BATCH))
+      left -= batch.length
       try {
         await this.#deps.store.append(batch)
       } catch (error) {
         this.#deps.onLost(batch.length, error) // a log that cannot be written must not stop the service
+        this.#waiting.unshift(...batch.filter(({ source }) => source === 'audit')) // these are tried again
       }
     }
   }

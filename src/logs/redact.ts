@@ -36,9 +36,12 @@ function dataText(data: LogEntry['data'], clean: (text: string) => string): stri
   }
   try {
     const text = JSON.stringify(data, replacer)
-    return Buffer.byteLength(text) <= MAX_DATA_BYTES
-      ? text
-      : JSON.stringify({ cut: 'the data was larger than 64 KiB' })
+    if (Buffer.byteLength(text) <= MAX_DATA_BYTES) return text
+    const { audit_id } = data // tells which audit row is here already
+    return JSON.stringify({
+      ...(typeof audit_id === 'number' && { audit_id }),
+      cut: 'the data was larger than 64 KiB',
+    })
   } catch {
     return JSON.stringify({ cut: 'the data could not be written as JSON' }) // a cycle
   }

@@ -1,5 +1,5 @@
 import { problemIn } from '../kernel/validate.ts'
-import type { Caller } from '../kernel/wire.ts'
+import { type Caller, slugOf } from '../kernel/wire.ts'
 import type { Deps } from './import.service.ts'
 import { type Server, ServerInput } from './servers.schema.ts'
 import type { Servers } from './servers.service.ts'
@@ -9,11 +9,12 @@ export function stdioTarget(servers: Servers): Deps['stdio'] {
   return {
     problem: (name, definition) => problemIn(ServerInput, { name, ...definition }),
     find: async (name) => {
-      const server = (await servers.list()).find((each) => each.name === name || each.id === name)
+      const server = (await servers.list()).find((each) => each.name === name || each.id === slugOf(name))
       return server && { id: server.id, same: (definition) => isSame(server, definition) }
     },
     add: (name, definition, by: Caller) => servers.add({ name, ...definition }, by),
-    change: (id, { type: _, ...definition }, by) => servers.change(id, undefined, definition, by),
+    change: (id, { type: _, ...definition }, by) =>
+      servers.change(id, undefined, { cwd: null, ...definition }, by),
   }
 }
 

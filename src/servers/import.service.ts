@@ -1,7 +1,7 @@
 import { AppError } from '../kernel/errors.ts'
 import type { Caller } from '../kernel/wire.ts'
 import type { ImportInput, ImportItem, ImportReport } from './import.schema.ts'
-import { parseSnippet, readSnippet, type Snippet, type SnippetEntry } from './snippet.ts'
+import { parseSnippet, readSnippet, type Snippet, type SnippetEntry } from './snippet/snippet.ts'
 
 type Definition = SnippetEntry['definition']
 

@@ -235,6 +235,19 @@ describe('importing a snippet', () => {
     expect(line.data.changed.command).toEqual({ before: 'npx', after: 'evil' })
   })
 
+  test('says before what it will do: a clash by id is seen in the dry run too', async () => {
+    const house = await openHouse()
+    await added(house, { name: 'github', command: 'a', cwd: '/x' })
+    const snippet = { mcpServers: { GitHub: { command: 'b' } } }
+    const exists = { items: [{ outcome: 'exists', id: 'github' }] }
+    expect(await run(house, { ...snippet, dry_run: true })).toMatchObject(exists)
+    expect(await run(house, snippet)).toMatchObject(exists)
+    await run(house, { ...snippet, on_conflict: 'update' })
+    expect(await run(house, { ...snippet, on_conflict: 'update' })).toMatchObject({
+      items: [{ outcome: 'unchanged' }],
+    })
+  })
+
   test('names each entry that cannot be registered, and takes the others', async () => {
     const house = await openHouse()
     const servers = {

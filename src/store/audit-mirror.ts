@@ -27,12 +27,7 @@ export async function mirrorAudit(
 
 function lineOf({ audit_id, ts, action, subject, request_id, detail }: Facts['audited']): LogEntry {
   const message = `${action.replaceAll('_', ' ')}: ${subject}`
-  return {
-    ts,
-    level: 'info',
-    source: 'audit',
-    message,
-    request_id,
-    data: { audit_id, action, subject, ...detail },
-  }
+  const server = action.startsWith('server_') ? { server_id: subject } : {}
+  const data = { audit_id, action, subject, ...detail }
+  return { ts, level: 'info', source: 'audit', message, request_id, ...server, data }
 }

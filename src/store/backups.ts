@@ -14,6 +14,7 @@ export class Backups {
   constructor(dataFolder: string) {
     this.folder = join(dataFolder, 'backups')
     mkdirSync(this.folder, { recursive: true, mode: 0o700 })
+    for (const name of readdirSync(this.folder)) if (name.endsWith('.tmp')) rmSync(join(this.folder, name))
   }
 
   newest(): string | undefined {

@@ -150,6 +150,22 @@ describe('damage', () => {
     expect(await table.of('stdio').all()).toEqual([record])
   })
 
+  test('even the very first server cannot be lost in silence', async () => {
+    const folder = ownFolder()
+    const database = await openIn(folder)
+    await addServer(database) // and no orderly end: the backup is there already
+    rmSync(bytes(folder))
+    await expect(openIn(folder)).rejects.toThrow('is gone; start with --restore')
+  })
+
+  test('one start is enough to take the backup instead', async () => {
+    const folder = await filledFolder()
+    writeFileSync(bytes(folder), randomBytes(20_000))
+    const restored = await openIn(folder, { afterDamage: 'restore' })
+    expect(await (await ServerTable.open(restored, vault, 10)).of('stdio').all()).toEqual([record])
+    expect(readdirSync(folder).some((name) => name.includes('.damaged-'))).toBe(true)
+  })
+
   test('a damaged file is kept beside, and --start-empty begins anew', async () => {
     const folder = await filledFolder()
     const noise = randomBytes(20_000)

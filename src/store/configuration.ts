@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync, statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Kysely, sql, type Transaction } from 'kysely'
@@ -6,11 +6,12 @@ import { AppError } from '../kernel/errors.ts'
 import { StartError } from '../kernel/exit.ts'
 import type { AuditEntry, FactBus } from '../kernel/facts.ts'
 import { Backups } from './backups.ts'
-import { lastSetAside, refuseDamaged, refuseLost, restore, setAside } from './damage.ts'
+import { refuseDamaged, setAside } from './damage.ts'
 import type { Tables } from './database.ts'
 import { DiskReserve } from './disk-reserve.ts'
 import { MIGRATIONS } from './migrations.ts'
-import { kyselyDialect, openSqlite, type Sqlite, sqliteTrouble } from './sqlite.ts'
+import { type AfterDamage, openSound } from './sound-file.ts'
+import { kyselyDialect, type Sqlite, sqliteTrouble } from './sqlite.ts'
 
 export type Db = Kysely<Tables>
 export type Trx = Transaction<Tables> | Db
@@ -19,9 +20,11 @@ interface Options {
   readonly folder: string
   readonly facts: FactBus
   readonly now?: () => number
-  readonly afterDamage?: 'restore' | 'start_empty'
+  readonly afterDamage?: AfterDamage | undefined
   /** How long a change waits for a lock that another program holds. */
   readonly busyMs?: number
+  /** For what goes wrong beside a change. */
+  readonly onTrouble?: (message: string, error: unknown) => void
 }
 
 type Work<T> = (trx: Trx) => Promise<[result: T, audit: AuditEntry | null]>
@@ -47,6 +50,8 @@ export class ConfigurationDatabase {
   readonly #busyMs: number
   readonly #path: string
   readonly #inode: number
+  readonly #onTrouble: NonNullable<Options['onTrouble']>
+  #ready = false
   #closed = false
 
   private constructor(sqlite: Sqlite, path: string, backups: Backups, options: Options) {
@@ -57,24 +62,21 @@ export class ConfigurationDatabase {
     this.#facts = options.facts
     this.#now = options.now ?? Date.now
     this.#busyMs = options.busyMs ?? 2000
+    this.#onTrouble = options.onTrouble ?? (() => {})
     this.#path = path
     this.#inode = statSync(path).ino
   }
 
   static async open(options: Options): Promise<ConfigurationDatabase> {
-    const now = options.now ?? Date.now
     const path = join(options.folder, 'toolroom.db')
     const backups = new Backups(options.folder)
-    settleLoss(path, backups, options.afterDamage)
-    const mayBeEmpty = options.afterDamage === 'start_empty' || !backups.holdSomething()
-    const sqlite = openInspected(path, mayBeEmpty, (why) =>
-      refuseDamaged(setAside(path, now()), backups.newest(), why),
-    )
+    const sqlite = openSound(path, backups, options.afterDamage, options.now ?? Date.now)
     const database = new ConfigurationDatabase(sqlite, path, backups, options)
     try {
       await database.#migrate()
       database.reserve.ensure()
-      await database.backUp()
+      await database.#backUpIfPossible()
+      database.#ready = true
       return database
     } catch (error) {
       await database.close()
@@ -101,6 +103,11 @@ export class ConfigurationDatabase {
     }
   }
 
+  /** For what changes something outside of this database. */
+  audit(entry: AuditEntry): Promise<void> {
+    return this.change(async () => [undefined, entry], { frees: true })
+  }
+
   /** Throws when the file cannot be read any more, or is no longer the one that was opened. */
   async check(): Promise<void> {
     const here = existsSync(this.#path) ? statSync(this.#path).ino : undefined
@@ -118,6 +125,7 @@ export class ConfigurationDatabase {
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
+    if (this.#ready) await this.#backUpIfPossible()
     try {
       this.#sqlite.exec('PRAGMA wal_checkpoint(TRUNCATE)')
     } catch (error) {
@@ -129,6 +137,15 @@ export class ConfigurationDatabase {
   /** Takes a copy when anything changed since the last one. */
   async backUp(): Promise<void> {
     this.backups.take(this.#sqlite, await this.#lastAuditId(), this.#now())
+  }
+
+  /** The change is committed: that it could not be copied is no reason to answer that it failed. */
+  async #backUpIfPossible(): Promise<void> {
+    try {
+      await this.backUp()
+    } catch (error) {
+      this.#onTrouble('a backup of the database could not be taken', error)
+    }
   }
 
   async #transact<T>(work: Work<T>, { committed: onCommit }: ChangeOptions<T>): Promise<T> {
@@ -147,6 +164,8 @@ export class ConfigurationDatabase {
       }
     })
     if (committed.audited) this.#facts.publish('audited', committed.audited)
+    // From the first change on there is something to lose, so from then on a loss must be noticed.
+    if (committed.audited && !this.backups.holdSomething()) await this.#backUpIfPossible()
     return committed.result
   }
 
@@ -196,48 +215,6 @@ async function insertAudit(trx: Trx, entry: AuditEntry, ts: number): Promise<num
   const row = { ts, action, subject, request_id, detail: JSON.stringify(detail) }
   const inserted = await trx.insertInto('audit').values(row).returning('id').executeTakeFirstOrThrow()
   return inserted.id
-}
-
-/** A database that was there and is gone must not start anew in silence, whoever took it away. */
-function settleLoss(path: string, backups: Backups, choice: Options['afterDamage']): void {
-  const backup = backups.newest()
-  const aside = lastSetAside(path)
-  const lost = aside !== undefined || (isEmpty(path) && backups.holdSomething())
-  if (!lost || choice === 'start_empty') return
-  if (choice !== 'restore' || !backup) throw refuseLost(path, aside, backup)
-  setAside(path, Date.now()) // what is left of it: an empty file, a journal that belongs to nothing
-  restore(backup, path)
-}
-
-const isEmpty = (path: string): boolean => !existsSync(path) || statSync(path).size === 0
-
-function openInspected(path: string, mayBeEmpty: boolean, damaged: (why: string) => StartError): Sqlite {
-  closeSync(openSync(path, 'a', 0o600)) // SQLite gives its journals the mode of the database
-  const sqlite = openSqlite(path)
-  const finding = inspect(sqlite, mayBeEmpty)
-  if (finding === undefined) return sqlite
-  sqlite.close()
-  if (finding instanceof Error) throw finding
-  throw damaged(finding)
-}
-
-/** What is wrong with the file, in words; undefined when all is well. */
-function inspect(sqlite: Sqlite, mayBeEmpty: boolean): string | Error | undefined {
-  try {
-    sqlite.exec('PRAGMA busy_timeout = 250; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
-    const [row] = sqlite.prepare('PRAGMA integrity_check(1)').all()
-    if (row?.integrity_check !== 'ok') return String(row?.integrity_check)
-    const tables = Number(sqlite.prepare('select count(*) as n from sqlite_master').get()?.n)
-    const version = Number(sqlite.prepare('PRAGMA user_version').get()?.user_version)
-    if ((version === 0) !== (tables === 0)) return 'its tables are not ours'
-    if (tables === 0 && !mayBeEmpty) return 'its tables are gone'
-    sqlite.exec('PRAGMA busy_timeout = 0')
-    return undefined
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
-    const busy = sqliteTrouble(error) === 'busy'
-    return busy ? new StartError('folder_in_use', 'Another program has locked the database', error) : why
-  }
 }
 
 function diskFull(cause?: unknown): AppError {

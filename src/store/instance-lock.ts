@@ -1,4 +1,4 @@
-import { closeSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeDurably } from '../kernel/durable-file.ts'
 import { StartError } from '../kernel/exit.ts'
@@ -30,7 +30,10 @@ export function lockDataFolder(folder: string): InstanceLock {
       const instance = { pid: process.pid, address, started_at: new Date().toISOString() }
       writeDurably(join(folder, 'instance.json'), `${JSON.stringify(instance)}\n`, 0o600)
     },
-    release: () => database.close(),
+    release: () => {
+      rmSync(join(folder, 'instance.json'), { force: true })
+      database.close()
+    },
   }
 }
 

@@ -38,7 +38,11 @@ const portOf = (house: House): number => (house.fastify.server.address() as Addr
 async function knockAll(port: number, door: Door, knocks: readonly [Knock, Verdict][]): Promise<string[]> {
   const wrong: string[] = []
   await inParallel(knocks, AT_ONCE, async ([knock, verdict]) => {
-    const headers = [...knockHeaders(knock), ['X-SVC-Token', TOKEN] as [string, string], ...(door.headers ?? [])]
+    const headers = [
+      ...knockHeaders(knock),
+      ['X-SVC-Token', TOKEN] as [string, string],
+      ...(door.headers ?? []),
+    ]
     const answer = await rawAnswer({ port }, requestBytes(door.method, door.url, headers, door.body?.()))
     const fault = faultOf(answer, door, verdict)
     if (fault) wrong.push(`${door.method} ${door.url} ${JSON.stringify(knock)}: ${fault}`)
@@ -48,12 +52,14 @@ async function knockAll(port: number, door: Door, knocks: readonly [Knock, Verdi
 
 function faultOf(answer: RawAnswer, { method, accepted }: Door, verdict: Verdict): string | undefined {
   if (answer.head.includes('access-control-')) return 'a CORS header'
-  if (verdict === 'in') return answer.status === accepted ? undefined : `wrongly refused with ${answer.status}`
+  if (verdict === 'in')
+    return answer.status === accepted ? undefined : `wrongly refused with ${answer.status}`
   if (answer.status !== 403) return `wrongly accepted with ${answer.status}`
   if (method === 'HEAD') return answer.body === '' ? undefined : 'a body after HEAD'
   const { code, status, request_id, type } = JSON.parse(answer.body)
   if (code !== verdict) return `refused as ${code} instead of ${verdict}`
-  const shaped = status === 403 && type === `/docs/errors/${code}` && answer.header('x-request-id') === request_id
+  const shaped =
+    status === 403 && type === `/docs/errors/${code}` && answer.header('x-request-id') === request_id
   return shaped ? undefined : `another shape: ${answer.body}`
 }
 
@@ -63,7 +69,10 @@ async function everyDoor(house: House): Promise<Door[]> {
   const doors: Door[] = []
   for (const { method, url } of house.app.methods.list()) {
     const path = url.replace(/:(\w+)/g, (_, name: string) => fillers[name] ?? 'nobody')
-    const headers = [['Host', `127.0.0.1:${portOf(house)}`], ['X-SVC-Token', TOKEN]] as const
+    const headers = [
+      ['Host', `127.0.0.1:${portOf(house)}`],
+      ['X-SVC-Token', TOKEN],
+    ] as const
     const { status } = await rawAnswer({ port: portOf(house) }, requestBytes(method, path, headers))
     doors.push({ method, url: path, accepted: status })
   }
@@ -108,5 +117,203 @@ describe('the gate', () => {
     expect(doors.filter(({ accepted }) => [0, 401, 403].includes(accepted))).toEqual([])
     const knocks = pairwiseKnocks(gateTable(portOf(house)))
     for (const door of doors) expect(await knockAll(portOf(house), door, knocks)).toEqual([])
+  })
+})
+
+describe('the host', () => {
+  const good = (port: number): [string, string] => ['Host', `127.0.0.1:${port}`]
+
+  test.each<[name: string, bytes: (port: number) => string]>([
+    ['two Host headers', (port) => requestBytes('GET', '/api/health', [good(port), ['Host', 'evil.com']])],
+    ['the same Host twice', (port) => requestBytes('GET', '/api/health', [good(port), good(port)])],
+    ['no Host', () => requestBytes('GET', '/api/health', [])],
+    ['an empty Host', () => requestBytes('GET', '/api/health', [['Host', '']])],
+    ['HTTP/1.0 without Host', () => 'GET /api/health HTTP/1.0\r\n\r\n'],
+    [
+      'an absolute target',
+      (port) => requestBytes('GET', `http://127.0.0.1:${port}/api/health`, [good(port)]),
+    ],
+    ['an absolute target elsewhere', (port) => requestBytes('GET', 'http://evil.com/', [good(port)])],
+    ['a target without a slash', (port) => requestBytes('OPTIONS', '*', [good(port)])],
+    [
+      'an upgrade with two Hosts',
+      (port) => requestBytes('GET', '/api/ws/metrics', [good(port), ['Host', 'evil.com'], ...WEBSOCKET]),
+    ],
+    ['an upgrade without Host', () => requestBytes('GET', '/api/ws/metrics', WEBSOCKET)],
+  ])('%s is a bad request', async (_, bytes) => {
+    const house = await openHouse()
+    const answer = await rawAnswer({ port: portOf(house) }, bytes(portOf(house)))
+    expect(answer.status).toBe(400)
+    expect(JSON.parse(answer.body)).toMatchObject({ status: 400, code: 'bad_host_header' })
+  })
+
+  test('HTTP/1.0 with a Host is answered', async () => {
+    const house = await openHouse()
+    const bytes = `GET /api/health HTTP/1.0\r\nHost: 127.0.0.1:${portOf(house)}\r\n\r\n`
+    expect((await rawAnswer({ port: portOf(house) }, bytes)).status).toBe(200)
+  })
+
+  test('a proxy cannot speak for another host: X-Forwarded-Host is not read', async () => {
+    const house = await openHouse()
+    const port = portOf(house)
+    const ask = (host: string, forwarded: string) =>
+      rawAnswer(
+        { port },
+        requestBytes('GET', '/api/health', [
+          ['Host', host],
+          ['X-Forwarded-Host', forwarded],
+        ]),
+      )
+    expect((await ask('evil.com', `127.0.0.1:${port}`)).status).toBe(403)
+    expect((await ask(`127.0.0.1:${port}`, 'evil.com')).status).toBe(200)
+  })
+
+  test.each([
+    ['toolroom.lan', 200],
+    ['toolroom.lan:PORT', 200],
+    ['TOOLROOM.lan', 200],
+    ['proxy.lan:9000', 200],
+    ['localhost:PORT', 200],
+    ['proxy.lan', 403],
+    ['proxy.lan:PORT', 403],
+    ['toolroom.lan:9000', 403],
+    ['a.toolroom.lan', 403],
+    ['toolroom.lan.evil.com', 403],
+  ])(
+    'with ALLOWED_HOSTS=toolroom.lan,proxy.lan:9000 the host %s is answered with %i',
+    async (name, status) => {
+      const house = await openHouse({ env: { ALLOWED_HOSTS: 'toolroom.lan, proxy.lan:9000' } })
+      const host = name.replace('PORT', String(portOf(house)))
+      const origins = status === 200 ? [null, `http://${host}`, `https://${host}`] : [null]
+      for (const origin of origins) {
+        const headers = knockHeaders({ host, origin, site: null })
+        const answer = await rawAnswer({ port: portOf(house) }, requestBytes('GET', '/api/health', headers))
+        expect(answer.status).toBe(status)
+      }
+    },
+  )
+
+  const addresses = Object.values(networkInterfaces())
+    .flatMap((list) => list ?? [])
+    .filter(({ address }) => !address.startsWith('fe80'))
+  const everywhere = ['0.0.0.0', ...(addresses.some(({ family }) => family === 'IPv6') ? ['::'] : [])]
+
+  test.each(everywhere)('listening on %s, the address a connection came in on is a host', async (HOST) => {
+    const reachable = addresses
+      .filter(({ family }) => family === 'IPv4' || HOST === '::')
+      .map(({ address }) => address)
+    const house = await openHouse({ env: { HOST } })
+    const port = portOf(house)
+    const authority = (address: string) =>
+      address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`
+    for (const host of reachable) {
+      const ask = (named: string) =>
+        rawAnswer({ host, port }, requestBytes('GET', '/api/health', [['Host', authority(named)]]))
+      expect((await ask(host)).status).toBe(200)
+      for (const other of reachable.filter((each) => each !== host && !/^(127\.0\.0\.1|::1)$/.test(each)))
+        expect((await ask(other)).status).toBe(403)
+    }
+  })
+})
+
+describe('a web page elsewhere', () => {
+  const answerTo = async (house: House, method: string, path: string, headers: [string, string][]) => {
+    const host: [string, string] = ['Host', `localhost:${portOf(house)}`]
+    return rawAnswer({ port: portOf(house) }, requestBytes(method, path, [host, ...headers]))
+  }
+
+  test.each(['/api/servers', '/api/health', '/docs', '/api/nowhere'])(
+    'gets no permission from a preflight of %s',
+    async (path) => {
+      const house = await openHouse()
+      const asked: [string, string][] = [
+        ['Access-Control-Request-Method', 'POST'],
+        ['Access-Control-Request-Headers', 'x-svc-token'],
+        ['Access-Control-Request-Private-Network', 'true'],
+      ]
+      const foreign = await answerTo(house, 'OPTIONS', path, [['Origin', 'https://evil.com'], ...asked])
+      expect(foreign.status).toBe(403)
+      expect(foreign.head).not.toContain('access-control-')
+      const own: [string, string] = ['Origin', `http://localhost:${portOf(house)}`]
+      const ours = await answerTo(house, 'OPTIONS', path, [own, ...asked])
+      expect(ours.status).toBe(path === '/api/nowhere' ? 404 : 405)
+      expect(ours.head).not.toContain('access-control-')
+    },
+  )
+
+  test('is refused when any one of doubled headers is foreign', async () => {
+    const house = await openHouse()
+    const own = `http://localhost:${portOf(house)}`
+    for (const origins of [
+      [own, 'https://evil.com'],
+      ['https://evil.com', own],
+    ]) {
+      const headers = origins.map((origin): [string, string] => ['Origin', origin])
+      expect((await answerTo(house, 'GET', '/api/servers', headers)).status).toBe(403)
+    }
+    for (const sites of [
+      ['same-origin', 'cross-site'],
+      ['cross-site', 'none'],
+    ]) {
+      const headers = sites.map((site): [string, string] => ['Sec-Fetch-Site', site])
+      expect((await answerTo(house, 'GET', '/api/servers', headers)).status).toBe(403)
+    }
+  })
+
+  test('is refused with a problem that browsers may neither read nor keep', async () => {
+    const house = await openHouse()
+    const answer = await answerTo(house, 'GET', '/api/servers', [['Origin', 'https://evil.com']])
+    expect(JSON.parse(answer.body)).toEqual({
+      type: '/docs/errors/origin_not_allowed',
+      title: 'Origin not allowed',
+      status: 403,
+      detail: expect.any(String),
+      code: 'origin_not_allowed',
+      request_id: expect.stringMatching(/^req_[\w-]{12}$/),
+    })
+    expect(Object.fromEntries(answer.head.split('\n').map((line) => line.split(/: (.*)/s)))).toMatchObject({
+      'content-type': 'application/problem+json',
+      'content-security-policy': expect.stringContaining("frame-ancestors 'none'"),
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'deny',
+      'referrer-policy': 'no-referrer',
+      'cross-origin-resource-policy': 'same-origin',
+      'cross-origin-opener-policy': 'same-origin',
+      'cache-control': 'no-store',
+      'x-request-id': JSON.parse(answer.body).request_id.toLowerCase(),
+    })
+  })
+})
+
+describe('an offer to upgrade', () => {
+  const h2c: [string, string][] = [
+    ['Upgrade', 'h2c'],
+    ['HTTP2-Settings', 'AAMAAABkAAQAAP__'],
+  ]
+
+  test('to h2c is passed over, and the request is answered plainly', async () => {
+    const house = await openHouse()
+    const host: [string, string] = ['Host', `127.0.0.1:${portOf(house)}`]
+    const read = await rawAnswer({ port: portOf(house) }, requestBytes('GET', '/api/health', [host, ...h2c]))
+    expect([read.status, JSON.parse(read.body).status]).toEqual([200, 'ok'])
+    const foreign = requestBytes('GET', '/api/health', [['Host', 'evil.com'], ...h2c])
+    expect((await rawAnswer({ port: portOf(house) }, foreign)).status).toBe(403)
+  })
+
+  // Java's HttpClient makes this offer with every request to an http address, also with those that carry a body.
+  test('to h2c is passed over with a body, too', async () => {
+    const house = await openHouse()
+    const host: [string, string] = ['Host', `127.0.0.1:${portOf(house)}`]
+    const headers = [host, ['X-SVC-Token', TOKEN] as [string, string], JSON_TYPE, ...h2c]
+    const bytes = requestBytes('POST', '/api/servers', headers, '{"name":"a","command":"node"}')
+    expect((await rawAnswer({ port: portOf(house) }, bytes)).status).toBe(201)
+  })
+
+  test('to a WebSocket elsewhere finds nothing', async () => {
+    const house = await openHouse()
+    const host: [string, string] = ['Host', `127.0.0.1:${portOf(house)}`]
+    const bytes = requestBytes('GET', '/api/servers', [host, ...WEBSOCKET])
+    const answer = await rawAnswer({ port: portOf(house) }, bytes)
+    expect([answer.status, JSON.parse(answer.body).code]).toEqual([404, 'not_found'])
   })
 })

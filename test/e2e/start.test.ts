@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -86,6 +87,7 @@ describe('a start that cannot be', () => {
   test('a port that is taken exits 1 and says by whom', async () => {
     const taken = createServer().listen(0, '127.0.0.1')
     onTestFinished(() => void taken.close())
+    await once(taken, 'listening')
     const { port } = taken.address() as { port: number }
     const { code, stderr } = await launch({ env: { PORT: String(port) } }).ended
     expect(code).toBe(1)

@@ -75,9 +75,7 @@ type Table = ReturnType<typeof gateTable>
 
 /** Every host with every origin and every site. */
 export function everyKnock({ hosts, origins, sites }: Table): [Knock, Verdict][] {
-  return hosts.flatMap((host) =>
-    origins.flatMap((origin) => sites.map((site) => judged(host, origin, site))),
-  )
+  return hosts.flatMap((host) => origins.flatMap((origin) => sites.map((site) => judged(host, origin, site))))
 }
 
 /** Each value alone among good ones, and each pair of values at least once. */

@@ -1,11 +1,10 @@
+import { join } from 'node:path'
 import type { LogStore } from '../../src/logs/log-store.ts'
 import type { OpenLogs } from '../../src/service.ts'
-export const openLogsHere = async (_: OpenLogs): Promise<LogStore> => ({
-  append: async () => {},
-  page: async () => ({ items: [], total: 0, next: null }),
-  download: async function* () {},
-  clear: async () => 0,
-  lastAuditId: async () => 0,
-  check: async () => {},
-  close: async () => {},
-})
+import { InThreadLogs } from '../../src/store/logs/in-thread.ts'
+
+/** The real log store, in the test's own thread: there is no built worker to run. */
+export async function openLogsHere({ folder, maxBytes, onTrouble }: OpenLogs): Promise<LogStore> {
+  const path = join(folder, 'logs.db')
+  return new InThreadLogs({ path, maxBytes, onDamaged: onTrouble, onError: (error) => onTrouble(error.message) })
+}

@@ -1,4 +1,4 @@
-import { connect, type Socket } from 'node:net'
+import { connect } from 'node:net'
 
 /** What came back over a socket of our own, byte for byte, so that no client library tidies it up first. */
 export interface RawAnswer {
@@ -16,8 +16,11 @@ interface Target {
 
 const PATIENCE_MS = 10_000
 
-/** Sends the bytes over a connection of its own and reads until the service closes it. */
-export function rawAnswer(target: Target, bytes: string | Buffer): Promise<RawAnswer> {
+/**
+ * Sends the bytes over a connection of its own and reads until the service closes it. With `end` nothing more will
+ * come from us, so that the service need not wait for the rest of a request that has none.
+ */
+export function rawAnswer(target: Target, bytes: string | Buffer, end = false): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host: '127.0.0.1', ...target })
     const parts: Buffer[] = []
@@ -26,7 +29,8 @@ export function rawAnswer(target: Target, bytes: string | Buffer): Promise<RawAn
     // A service that refuses early closes while we still send: what it said before counts.
     socket.on('error', (error) => (parts.length > 0 ? undefined : reject(error)))
     socket.on('close', () => resolve(parseAnswer(Buffer.concat(parts))))
-    socket.write(bytes)
+    if (end) socket.end(bytes)
+    else socket.write(bytes)
   })
 }
 
@@ -65,14 +69,14 @@ export function parseAnswer(bytes: Buffer): RawAnswer {
   return {
     status: Number(/^HTTP\/1\.[01] (\d{3})/.exec(statusLine)?.[1] ?? 0),
     head: lines.join('\n').toLowerCase(),
-    body: end < 0 ? '' : text.slice(end + 4),
+    body: end < 0 ? '' : bodyIn(text.slice(end + 4), headers.get('content-length')),
     header: (name) => headers.get(name.toLowerCase()),
   }
 }
 
-const nameOf = (line: string): string => line.slice(0, line.indexOf(':')).toLowerCase()
-
-/** Resolves when the other side has closed the socket, with the milliseconds since the given start. */
-export function closedAfter(socket: Socket, startedAt: number): Promise<number> {
-  return new Promise((resolve) => socket.on('close', () => resolve(performance.now() - startedAt)))
+/** Without the next answer, should there be one. */
+function bodyIn(text: string, length: string | undefined): string {
+  return length === undefined ? text : Buffer.from(text).subarray(0, Number(length)).toString()
 }
+
+const nameOf = (line: string): string => line.slice(0, line.indexOf(':')).toLowerCase()

@@ -28,7 +28,11 @@ export class Connection {
   }
 
   rows<Row>(sql: string, ...values: Value[]): Row[] {
-    return this.prepared(sql).all(...values) as Row[]
+    try {
+      return this.prepared(sql).all(...values) as Row[]
+    } catch (error) {
+      throw withCode(error)
+    }
   }
 
   pragma(name: string): number {
@@ -61,24 +65,40 @@ export class Connection {
     return statement
   }
 
+  /**
+   * Leaves the write-ahead log for good. `@photostructure/sqlite` cannot end statements, so that SQLite keeps
+   * the connection behind the scenes until they are collected as garbage, and only then deletes the log: by its
+   * name, which may belong to a new file by then.
+   */
   close(): void {
-    while (this.#statements.size > 0) this.#forgetOldest()
+    this.#statements.clear()
+    try {
+      this.#db.exec('PRAGMA journal_mode = DELETE')
+    } catch {
+      // another program reads the file; then the log stays, and whoever opens the file next goes on with it
+    }
     this.#db.close()
   }
 
   #forgetOldest(): void {
-    for (const [sql, statement] of this.#statements) {
+    for (const sql of this.#statements.keys()) {
       this.#statements.delete(sql)
-      finalize(statement)
       return
     }
   }
 }
 
-/**
- * `@photostructure/sqlite` leaves the connection open behind the scenes while a statement lives, and with it
- * the write-ahead log. `node:sqlite` ends its statements by itself and has no such method.
- */
-function finalize(statement: SqliteStatement & { finalize?: () => void }): void {
-  statement.finalize?.()
+/** `all` of `@photostructure/sqlite` says only in words what the others say with a code, too. */
+function withCode(error: unknown): unknown {
+  if (!(error instanceof Error) || 'errcode' in error) return error
+  const errcode = CODES.get(error.message)
+  return errcode === undefined ? error : Object.assign(error, { errcode })
 }
+const CODES = new Map([
+  ['database is locked', 5],
+  ['attempt to write a readonly database', 8],
+  ['disk I/O error', 10],
+  ['database disk image is malformed', 11],
+  ['database or disk is full', 13],
+  ['file is not a database', 26],
+])

@@ -1,7 +1,7 @@
 import { LEVEL_RANK } from '../../kernel/log.ts'
 import type { ResolvedFilter } from '../../logs/log-store.ts'
 import type { Value } from './connection.ts'
-import { searchText, storable, type Trigram } from './search-text.ts'
+import { searchText, storable, type TextClue } from './search-text.ts'
 
 /** A filter in the words of SQLite. Everything that somebody typed is a parameter. */
 export interface LogQuery {
@@ -9,7 +9,8 @@ export interface LogQuery {
   readonly conditions: readonly Condition[]
   /** The indexes that lead to the lines; any of them may be used, or none. */
   readonly accesses: readonly Access[]
-  readonly trigrams: readonly Trigram[]
+  /** Null without a search. */
+  readonly clue: TextClue | null
 }
 
 type Subject = keyof ResolvedFilter | 'audit'
@@ -49,7 +50,7 @@ export function logQuery(filter: ResolvedFilter, keepAudit = false): LogQuery {
   const text = search === undefined ? undefined : searchText(search)
   if (text) add('search', text.sql, ...text.params)
   if (keepAudit) add('audit', "source <> 'audit'")
-  return { conditions, accesses: accessesOf(filter, rank), trigrams: text?.trigrams ?? [] }
+  return { conditions, accesses: accessesOf(filter, rank), clue: text ?? null }
 }
 
 const LISTS = ['source', 'stream', 'server_id'] as const
@@ -61,13 +62,13 @@ function accessesOf(filter: ResolvedFilter, rank: number): Access[] {
   const add = (index: string, where: string, lists: readonly (readonly Value[])[], ...covers: Subject[]) =>
     found.push({ index, where, lists, covers })
   const severe = rank >= LEVEL_RANK.warn
-  const level = (at: number): Subject[] => (rank === at ? ['level'] : [])
 
-  if (rank >= LEVEL_RANK.error) add('logs_error', 'level >= 50', [[]], ...level(LEVEL_RANK.error))
-  else if (severe && !server_id) add('logs_warn', 'level >= 40', [[]], 'level')
+  if (rank === LEVEL_RANK.fatal) add('logs_fatal', 'level >= 60', [[]], 'level')
+  if (rank === LEVEL_RANK.error) add('logs_error', 'level >= 50', [[]], 'level')
+  if (rank === LEVEL_RANK.warn && !server_id) add('logs_warn', 'level >= 40', [[]], 'level')
   if (server_id && severe) {
-    const where = 'server_id = ? AND level >= 40'
-    add('logs_server_warn', where, oneEach(server_id), 'server_id', ...level(LEVEL_RANK.warn))
+    const covers: Subject[] = rank === LEVEL_RANK.warn ? ['server_id', 'level'] : ['server_id']
+    add('logs_server_warn', 'server_id = ? AND level >= 40', oneEach(server_id), ...covers)
   } else if (server_id) {
     add('logs_server', 'server_id = ? AND server_id IS NOT NULL', oneEach(server_id), 'server_id')
   }

@@ -30,6 +30,7 @@ const MIGRATIONS = [
   CREATE INDEX logs_server ON logs (server_id, id) WHERE server_id IS NOT NULL;
   CREATE INDEX logs_warn ON logs (id) WHERE level >= 40;
   CREATE INDEX logs_error ON logs (id) WHERE level >= 50;
+  CREATE INDEX logs_fatal ON logs (id) WHERE level >= 60;
   CREATE INDEX logs_server_warn ON logs (server_id, id) WHERE level >= 40;
   CREATE INDEX logs_source ON logs (source, id) WHERE source <> 'server';
   CREATE INDEX logs_stream ON logs (stream, id) WHERE stream IS NOT NULL AND stream <> 'stderr';
@@ -47,7 +48,8 @@ const MIGRATIONS = [
     first_id INTEGER NOT NULL,
     last_id INTEGER NOT NULL,
     rows INTEGER NOT NULL,
-    bytes INTEGER NOT NULL
+    bytes INTEGER NOT NULL,
+    merged INTEGER NOT NULL
   );
   CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
   `,

@@ -7,6 +7,9 @@ const MIB = 1024 * 1024
 /** Below this there is no room for tables, indexes and a write-ahead log side by side. */
 const LEAST_BYTES = 8 * MIB
 
+const SMALL = 4 * MIB
+const SHRINK_PAGES = 256
+
 /** The sizes that follow from the cap. Everything counts: lines, indexes, text index, write-ahead log. */
 export function sizesFor(maxBytes: number) {
   const cap = Math.max(maxBytes, LEAST_BYTES)
@@ -19,8 +22,10 @@ export function sizesFor(maxBytes: number) {
     checkpoint: wal / 4,
     high,
     low: high * 0.94,
-    /** Text that is written, indexed or trimmed in one transaction. */
+    /** Text that is written or trimmed in one transaction. */
     step: clamp(cap / 128, 64 * 1024, MIB),
+    /** Text that is indexed in one transaction, and in one part of the index. */
+    indexStep: clamp(cap / 256, 32 * 1024, 128 * 1024),
     part: clamp(cap / 32, 256 * 1024, 32 * MIB),
   }
 }
@@ -78,9 +83,12 @@ export class LogSpace {
   /** Gives room back that a clear has left, and says whether there is more. What the next lines will take stays. */
   shrinkStep(): boolean {
     const pages = this.#connection.pragma('page_count')
-    if (this.#free < Math.max(64, pages / 8)) return false
-    const step = Math.floor(this.#sizes.checkpoint / PAGE_BYTES)
-    this.#connection.exec(`PRAGMA incremental_vacuum(${step})`)
+    const free = this.#free
+    if (free < Math.max(64, pages / 8)) return false
+    const kept = (pages - free) * PAGE_BYTES
+    // So little is left that copying it is quicker than moving the end of the file forward page by page.
+    if (kept < SMALL && kept * 4 < free * PAGE_BYTES) this.#connection.exec('VACUUM')
+    else this.#connection.exec(`PRAGMA incremental_vacuum(${SHRINK_PAGES})`)
     this.#limitFile()
     return true
   }
@@ -88,7 +96,7 @@ export class LogSpace {
   /** The disk is full: the write-ahead log is copied back and cut, and so is the end of the file. */
   giveBack(): void {
     this.#connection.exec(`PRAGMA wal_checkpoint(TRUNCATE)`)
-    this.#connection.exec(`PRAGMA incremental_vacuum(${Math.floor(this.#sizes.checkpoint / PAGE_BYTES)})`)
+    this.#connection.exec(`PRAGMA incremental_vacuum(${SHRINK_PAGES})`)
     this.#connection.exec(`PRAGMA wal_checkpoint(TRUNCATE)`)
   }
 

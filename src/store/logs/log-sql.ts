@@ -11,6 +11,12 @@ export interface Stretch {
   readonly limit: number
 }
 
+/** Ids of lines that a part of the text index names. */
+export interface TextList {
+  readonly table: string
+  readonly match: string
+}
+
 export interface Sql {
   readonly sql: string
   readonly params: readonly Value[]
@@ -41,7 +47,7 @@ export function scanSql(conditions: readonly Condition[], stretch: Stretch): Sql
 /** By lists of ids, which SQLite merges or meets while it reads them; `open` is asked of the lines they name. */
 export function listSql(
   accesses: readonly Access[],
-  text: { readonly table: string; readonly match: string } | null,
+  text: TextList | null,
   open: readonly Condition[],
   stretch: Stretch,
 ): Sql {

@@ -2,16 +2,17 @@ import { sqliteTrouble } from '../sqlite.ts'
 import type { Connection } from './connection.ts'
 import { lowestId, type Run, runOfLines } from './lines.ts'
 import type { Order } from './log-sql.ts'
-import type { Trigram } from './search-text.ts'
 
 /** One piece of the text index: `text_<no>` knows every line from `first_id` to `last_id`. */
-interface Part {
+export interface Part {
   readonly no: number
   readonly first_id: number
   readonly last_id: number
   /** How many lines it took in; some may be gone since. */
   readonly rows: number
   readonly bytes: number
+  /** A full part is put in order once, after which it is read several times faster. */
+  readonly merged: number
 }
 
 /** Neighbouring ids that one part knows, or that none knows yet. */
@@ -36,11 +37,12 @@ export class TextIndex {
   /** Early Node 22 has SQLite without FTS5. Then every search reads line by line. */
   readonly #available: boolean
   #parts: readonly Part[] = []
+  #merging: number | undefined
 
-  constructor(connection: Connection, partBytes: number, stepBytes: number) {
+  constructor(connection: Connection, sizes: { readonly part: number; readonly indexStep: number }) {
     this.#connection = connection
-    this.#partBytes = partBytes
-    this.#stepBytes = stepBytes
+    this.#partBytes = sizes.part
+    this.#stepBytes = sizes.indexStep
     const modules = connection.rows("SELECT 1 FROM pragma_module_list WHERE name = 'fts5'")
     this.#available = modules.length > 0
     this.#load()
@@ -56,46 +58,8 @@ export class TextIndex {
     return { part: null, first, last: order === 'desc' ? id : (after?.first_id ?? Infinity) - 1 }
   }
 
-  /**
-   * The rarest trigrams, and what share of the lines has the rarest of them. The newest lines of the largest
-   * part stand for all. Going through many lists at once is slow, so a few trigrams that are apart must do.
-   */
-  rarest(trigrams: readonly Trigram[]): { readonly match: string; readonly share: number } | null {
-    const [part] = [...this.#parts].sort((a, b) => b.bytes - a.bytes)
-    if (!part || trigrams.length === 0) return null
-    const shares = this.#shares(part, trigrams)
-    if (!shares) return this.rarest(trigrams)
-    shares.sort((a, b) => a.share - b.share)
-    const chosen: Trigram[] = []
-    let left = part.rows
-    // Two that overlap mostly stand in the same lines, so they come only when there is no other.
-    for (const apart of [3, 1]) {
-      for (const { trigram, share } of shares) {
-        if (chosen.length === MOST_MET || (chosen.length > 0 && left < FEW)) break
-        if (chosen.some(({ at }) => Math.abs(at - trigram.at) < apart)) continue
-        chosen.push(trigram)
-        left *= share
-      }
-    }
-    return { match: chosen.map(quoted).join(' AND '), share: shares[0]?.share ?? 0 }
-  }
-
-  #shares(part: Part, trigrams: readonly Trigram[]): { trigram: Trigram; share: number }[] | undefined {
-    try {
-      return trigrams.map((trigram) => ({ trigram, share: this.#share(part, trigram) }))
-    } catch (error) {
-      this.dropDamaged(part, error)
-      return undefined
-    }
-  }
-
-  #share({ no, first_id, last_id }: Part, trigram: Trigram): number {
-    const newest = `SELECT rowid FROM text_${no} WHERE text_${no} MATCH ? ORDER BY rowid DESC LIMIT ${SAMPLE}`
-    const sql = `SELECT count(*) AS found, min(rowid) AS lowest FROM (${newest})`
-    const sample = this.#connection.row<{ found: number; lowest: number | null }>(sql, quoted(trigram))
-    const found = sample?.found ?? 0
-    const reach = found < SAMPLE ? first_id : (sample?.lowest ?? first_id)
-    return found / (last_id - reach + 1)
+  get largest(): Part | undefined {
+    return [...this.#parts].sort((a, b) => b.bytes - a.bytes)[0]
   }
 
   /** Takes the next lines into the index and says whether there are more. Takes some 15 ms. */
@@ -109,7 +73,26 @@ export class TextIndex {
       this.#take(gap, run.more ? run : { ...run, last: gap.last })
       return true
     }
-    return false
+    return this.#mergeStep()
+  }
+
+  #mergeStep(): boolean {
+    const part = this.#parts.find(({ bytes, merged }) => bytes >= this.#partBytes && merged === 0)
+    if (!part) return false
+    const table = `text_${part.no}`
+    const before = this.#changes
+    // A negative number begins the merging of everything, as `optimize` does in one go; the others go on.
+    const pages = this.#merging === part.no ? MERGE_PAGES : -MERGE_PAGES
+    this.#connection.run(`INSERT INTO ${table} (${table}, rank) VALUES ('merge', ?)`, pages)
+    this.#merging = part.no
+    if (this.#changes - before >= 2) return true // FTS5 says so: below 2 there was nothing to be done
+    this.#connection.run('UPDATE parts SET merged = 1 WHERE no = ?', part.no)
+    this.#load()
+    return true
+  }
+
+  get #changes(): number {
+    return this.#connection.row<{ changes: number }>('SELECT total_changes() AS changes')?.changes ?? 0
   }
 
   #gaps(lowest: number, highest: number): { first: number; last: number; before: Part | undefined }[] {
@@ -129,7 +112,8 @@ export class TextIndex {
     const no = fits ? before.no : Math.max(0, ...this.#parts.map((part) => part.no)) + 1
     this.#connection.transaction(() => {
       if (!fits) this.#connection.exec(createPart(no, first))
-      const lines = 'SELECT id, message FROM logs WHERE id BETWEEN ? AND ?'
+      // Two more letters, so that every letter of a message begins a trigram: see `text-lookup.ts`.
+      const lines = 'SELECT id, message || char(10, 10) FROM logs WHERE id BETWEEN ? AND ?'
       const rows = this.#connection.run(`INSERT INTO text_${no} (rowid, message) ${lines}`, first, last)
       const grown = 'UPDATE parts SET last_id = ?, rows = rows + ?, bytes = bytes + ? WHERE no = ?'
       this.#connection.run(grown, last, rows, bytes, no)
@@ -149,6 +133,10 @@ export class TextIndex {
     }
   }
 
+  dropAll(): void {
+    for (const part of this.#parts) this.#drop(part)
+  }
+
   /** What a trim leaves behind. */
   dropBelow(lowest: number): void {
     for (const part of this.#parts) if (part.last_id < lowest) this.#drop(part)
@@ -163,7 +151,9 @@ export class TextIndex {
   #drop(part: Part): void {
     if (!this.#available) return
     this.#connection.transaction(() => {
-      this.#connection.exec(`DROP TABLE text_${part.no}; DELETE FROM parts WHERE no = ${part.no}`)
+      this.#connection.exec(
+        `DROP TABLE IF EXISTS temp.terms_${part.no}; DROP TABLE text_${part.no}; DELETE FROM parts WHERE no = ${part.no}`,
+      )
     })
     this.#load()
   }
@@ -173,12 +163,7 @@ export class TextIndex {
   }
 }
 
-/** How many lines of a trigram are looked at to guess its share. */
-const SAMPLE = 100
-const MOST_MET = 3
-const FEW = 250
-
-const quoted = ({ text }: { text: string }) => `"${text.replaceAll('"', '""')}"`
+const MERGE_PAGES = 100
 
 /** `detail=none` and no sizes: lists of ids and nothing else, since every hit is checked on its line anyway. */
 const createPart = (no: number, firstId: number) => `
@@ -186,5 +171,6 @@ const createPart = (no: number, firstId: number) => `
     message, tokenize = 'trigram case_sensitive 0', detail = none, content = '', columnsize = 0
   );
   INSERT INTO text_${no} (text_${no}, rank) VALUES ('automerge', 8);
-  INSERT INTO parts (no, first_id, last_id, rows, bytes) VALUES (${no}, ${firstId}, ${firstId - 1}, 0, 0);
+  INSERT INTO parts (no, first_id, last_id, rows, bytes, merged)
+  VALUES (${no}, ${firstId}, ${firstId - 1}, 0, 0, 0);
 `

@@ -1,4 +1,4 @@
-import { AppError } from '../kernel/errors.ts'
+import { AppError } from '../../kernel/errors.ts'
 import { readAdd } from './snippet-add.ts'
 import type { Named } from './snippet-find.ts'
 import { fromJson } from './snippet-link.ts'

@@ -1,4 +1,4 @@
-import type { AppError } from '../kernel/errors.ts'
+import type { AppError } from '../../kernel/errors.ts'
 import { serversIn, startsCommand } from './snippet-command.ts'
 import { HTTP_URL } from './snippet-definition.ts'
 import { Fault, lineOf, placeOf, snippetError } from './snippet-error.ts'

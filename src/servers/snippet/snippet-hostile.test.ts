@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { AppError } from '../kernel/errors.ts'
+import { AppError } from '../../kernel/errors.ts'
 import { parseSnippet, readSnippet, type Snippet } from './snippet.ts'
 
 const MEGABYTE = 1024 * 1024

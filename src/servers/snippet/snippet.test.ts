@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { AppError } from '../kernel/errors.ts'
+import { AppError } from '../../kernel/errors.ts'
 import { parseSnippet, readSnippet, type SnippetEntry } from './snippet.ts'
 
 const stdio = (command: string, args: string[] = [], env: Record<string, string> = {}, cwd?: string) => ({

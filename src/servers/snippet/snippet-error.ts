@@ -1,4 +1,4 @@
-import { AppError } from '../kernel/errors.ts'
+import { AppError } from '../../kernel/errors.ts'
 
 /** The snippet as a whole cannot be read. Sentences name keys and places, never values: those may be secrets. */
 export function snippetError(message: string, hint: string): AppError {

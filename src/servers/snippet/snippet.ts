@@ -1,5 +1,5 @@
-import { AppError } from '../kernel/errors.ts'
-import { slugOf } from '../kernel/wire.ts'
+import { AppError } from '../../kernel/errors.ts'
+import { slugOf } from '../../kernel/wire.ts'
 import type { Definition } from './snippet-definition.ts'
 import { readEntry } from './snippet-entry.ts'
 import { noServer, shown, snippetError } from './snippet-error.ts'
@@ -54,7 +54,7 @@ function takeOver(found: readonly Named[]): Snippet {
   }
   const entries: SnippetEntry[] = []
   const refused: RefusedEntry[] = []
-  const taken = new Map<string, Definition[]>()
+  const taken = new Map<string, Set<string>>()
   for (const named of found) {
     const result = entryOf(named)
     if ('reason' in result) refused.push(result)
@@ -82,18 +82,19 @@ function entryOf({ name, value, refuse, notes = [] }: Named): SnippetEntry | Ref
 }
 
 /** A README often shows the same server once per agent: an equal one is dropped, another one gets a new name. */
-function addOnce(entry: SnippetEntry, entries: SnippetEntry[], taken: Map<string, Definition[]>): void {
+function addOnce(entry: SnippetEntry, entries: SnippetEntry[], taken: Map<string, Set<string>>): void {
   const slug = slugOf(entry.name)
-  const same = taken.get(slug) ?? []
-  if (same.some((definition) => JSON.stringify(definition) === JSON.stringify(entry.definition))) return
-  same.push(entry.definition)
-  taken.set(slug, same)
-  if (same.length === 1) {
+  const definition = JSON.stringify(entry.definition)
+  const same = taken.get(slug)
+  if (same?.has(definition)) return
+  if (same === undefined) {
+    taken.set(slug, new Set([definition]))
     entries.push(entry)
     return
   }
+  same.add(definition)
   const name = nextName(entry.name, (candidate) => taken.has(slugOf(candidate)))
-  taken.set(slugOf(name), [entry.definition])
+  taken.set(slugOf(name), new Set([definition]))
   const note = `The snippet has more than one server called '${entry.name}'; this one became '${name}'`
   entries.push({ ...entry, name, notes: [note, ...entry.notes] })
 }

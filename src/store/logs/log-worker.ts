@@ -1,0 +1,43 @@
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import { InThreadLogs } from './in-thread.ts'
+import {
+  type Arguments,
+  failureOf,
+  type Message,
+  type Operation,
+  type Request,
+  type Setup,
+} from './log-wire.ts'
+
+/** The log's own thread: SQLite blocks whoever calls it, and the service must answer meanwhile. */
+function serve(port: MessagePort, { path, maxBytes }: Setup): void {
+  const send = (message: Message, transfer: ArrayBuffer[] = []) => port.postMessage(message, transfer)
+  const logs = new InThreadLogs({
+    path,
+    maxBytes,
+    onDamaged: (message) => send({ kind: 'damaged', message }),
+    onError: (error) => send({ kind: 'trouble', failure: failureOf(error) }),
+  })
+
+  // A call is begun as it comes in. Writing is over with that; reading goes on in steps between other calls.
+  port.on('message', ({ id, operation, args }: Request) => {
+    const call = logs[operation] as (...args: Arguments<Operation>) => Promise<unknown>
+    call
+      .apply(logs, args)
+      .then((result) => send({ kind: 'result', id, result }, buffersOf(result)))
+      .catch((error: unknown) => send({ kind: 'failure', id, failure: failureOf(error) }))
+      .finally(() => {
+        if (operation === 'close') port.close()
+      })
+  })
+}
+
+/** The bytes of a download move over instead of being copied. */
+function buffersOf(result: unknown): ArrayBuffer[] {
+  if (typeof result !== 'object' || result === null || !('bytes' in result)) return []
+  return result.bytes instanceof Uint8Array && result.bytes.buffer instanceof ArrayBuffer
+    ? [result.bytes.buffer]
+    : []
+}
+
+if (parentPort) serve(parentPort, workerData as Setup)

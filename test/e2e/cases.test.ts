@@ -1,0 +1,309 @@
+import { METHODS } from 'node:http'
+import { describe, expect, test } from 'vitest'
+import { ask, briefly, expectReads, portOf, verdictOn } from '../support/answers.ts'
+import { bodyCases } from '../support/body.contract.ts'
+import { covers } from '../support/covers.ts'
+import { add, furnished, HTTP_SERVER, SERVER } from '../support/furnished.ts'
+import { AUTHORISED, type House, openHouse, TOKEN } from '../support/house.ts'
+import { rawAnswer } from '../support/raw-http.ts'
+import { BAD_LOG_QUERIES, GOOD_LOG_QUERIES } from '../support/refused-bodies.ts'
+import { tokenCases } from '../support/token.contract.ts'
+
+tokenCases()
+bodyCases()
+
+describe('a path', () => {
+  test('answers with and without a trailing slash, and with no redirect', async () => {
+    covers('path-trailing-slash', 'api-prefix', 'versioning-none')
+    const house = await furnished()
+    for (const path of [
+      '/api/servers',
+      '/api/servers/github',
+      '/api/http-servers',
+      '/api/http-servers/docs',
+    ]) {
+      const [plain, slashed] = [await ask(house, 'GET', path), await ask(house, 'GET', `${path}/`)]
+      expect([plain.status, slashed.status]).toEqual([200, 200])
+      expect(slashed.body).toBe(plain.body)
+    }
+    const changed = {
+      method: 'PATCH',
+      url: '/api/servers/github/',
+      headers: AUTHORISED,
+      payload: { command: 'node' },
+    }
+    expect((await house.inject(changed as { method: 'PATCH' })).statusCode).toBe(200)
+  })
+
+  test('takes the id or the exact name, and what can be neither is not found', async () => {
+    covers('resource-stdio-server-id', 'resource-http-server-id', 'servers-get')
+    const house = await furnished()
+    await add(house, { name: 'My Notes', command: 'node' })
+    await expectReads(house, [
+      ['an id', '/api/servers/github', 200],
+      ['a name', '/api/servers/GitHub', 200],
+      ['a name with a space', '/api/servers/My%20Notes', 200],
+      ['its id', '/api/servers/my-notes', 200],
+      ['another spelling of a name', '/api/servers/GITHUB', 404, 'not_found'],
+      ['a server of the other kind', '/api/servers/docs', 404, 'not_found'],
+      ['a way out', '/api/servers/..%2f..%2fetc', 404, 'not_found'],
+      ['two dots', '/api/servers/..', 404, 'not_found'],
+      ['65 letters', `/api/servers/${'a'.repeat(65)}`, 404, 'not_found'],
+      ['5,000 letters', `/api/servers/${'a'.repeat(5000)}`, 404, 'not_found'],
+      ['a line break', '/api/servers/a%0d%0ab', 404, 'not_found'],
+      ['a script', '/api/servers/%3Cscript%3E', 404, 'not_found'],
+      ['__proto__', '/api/servers/__proto__', 404, 'not_found'],
+      ['nothing between two slashes', '/api/servers//', 404, 'not_found'],
+    ])
+  })
+
+  test('that is malformed is a bad request, and one that is unknown is not found', async () => {
+    const house = await openHouse()
+    await expectReads(house, [
+      ['no percent-encoding', '/api/servers/%zz', 400, 'bad_request'],
+      ['a cut-off percent-encoding', '/api/servers/%2', 400, 'bad_request'],
+      ['invalid UTF-8', '/api/servers/%ff', 400, 'bad_request'],
+      ['NUL', '/api/servers/%00', 400, 'bad_request'],
+      ['NUL further in', '/api/servers/a%00b/', 400, 'bad_request'],
+      ['9 KB', `/api/servers/${'a'.repeat(9000)}`, 414, 'url_too_long'],
+      ['9 KB of query', `/api/logs?search=${'a'.repeat(9000)}`, 414, 'url_too_long'],
+      ['a path that is not there', '/api/nowhere', 404, 'not_found'],
+      ['the prefix alone', '/api', 404, 'not_found'],
+      ['capitals', '/API/servers', 404, 'not_found'],
+      ['a version', '/api/v1/servers', 404, 'not_found'],
+      ['an empty segment', '/api//servers', 404, 'not_found'],
+      ['a file of ours', '/docs/assets/..%2fpackage.json', 404, 'not_found'],
+      ['another file of the package', '/docs/assets/index.html', 404, 'not_found'],
+      ['an error code that is none', '/docs/errors/constructor', 404, 'not_found'],
+      ['a query parameter that is not known', '/api/servers?limit=1', 422, 'invalid_input', '/limit'],
+      ['the same on health', '/api/health?verbose', 422, 'invalid_input', '/verbose'],
+    ])
+  })
+
+  test('does not know other methods, and says which it knows', async () => {
+    const house = await openHouse()
+    const known: Record<string, string> = {
+      '/api/servers': 'GET, HEAD, POST',
+      '/api/servers/x': 'DELETE, GET, HEAD, PATCH',
+      '/api/http-servers/': 'GET, HEAD, POST',
+      '/api/http-servers/x/': 'DELETE, GET, HEAD, PUT',
+      '/api/logs': 'DELETE, GET, HEAD',
+      '/api/logs/download': 'GET, HEAD',
+      '/api/health': 'GET, HEAD',
+      '/docs': 'GET, HEAD',
+    }
+    const methods = METHODS.filter((method) => method !== 'CONNECT') // asks for a tunnel and gets none
+    for (const [path, allow] of Object.entries(known)) {
+      for (const method of methods.filter((each) => !allow.split(', ').includes(each))) {
+        const answer = await ask(house, method, path)
+        expect
+          .soft(briefly(answer.status, answer.body, 2), `${method} ${path}`)
+          .toEqual([405, 'method_not_allowed'])
+        expect.soft(answer.header('allow'), `${method} ${path}`).toBe(allow)
+      }
+    }
+  })
+
+  test('answers HEAD like GET, without the body', async () => {
+    const house = await furnished()
+    for (const path of [
+      '/api/servers',
+      '/api/servers/github',
+      '/api/health',
+      '/docs',
+      '/api/servers/nobody',
+    ]) {
+      const [get, head] = [await ask(house, 'GET', path), await ask(house, 'HEAD', path)]
+      expect([head.status, head.header('content-type'), head.body]).toEqual([
+        get.status,
+        get.header('content-type'),
+        '',
+      ])
+    }
+  })
+
+  test.each([
+    [
+      'a header of 17 KB',
+      'GET /api/health HTTP/1.1\r\nHost: HERE\r\nX: LONG\r\n\r\n',
+      431,
+      'headers_too_large',
+    ],
+    [
+      'a header without a colon',
+      'GET /api/health HTTP/1.1\r\nHost: HERE\r\nnonsense\r\n\r\n',
+      400,
+      'bad_request',
+    ],
+    ['no HTTP at all', 'HELLO\r\n\r\n', 400, 'bad_request'],
+    ['the greeting of TLS', '\x16\x03\x01\x02\x00\x01\x00', 400, 'bad_request'],
+    [
+      'two lengths',
+      'POST /api/logs HTTP/1.1\r\nHost: HERE\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab',
+      400,
+      'bad_request',
+    ],
+    [
+      'a length and chunks',
+      'POST /api/logs HTTP/1.1\r\nHost: HERE\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+      400,
+      'bad_request',
+    ],
+  ])('is not even reached by %s', async (_, text, status, code) => {
+    const house = await openHouse()
+    const bytes = text.replace('HERE', `127.0.0.1:${portOf(house)}`).replace('LONG', 'x'.repeat(17_000))
+    const answer = await rawAnswer({ port: portOf(house) }, bytes)
+    expect(briefly(answer.status, answer.body, 2)).toEqual([status, code])
+    expect(answer.header('content-type')).toBe('application/problem+json')
+    expect(answer.header('cache-control')).toBe('no-store')
+  })
+})
+
+describe('the order of checks', () => {
+  test('is fixed: whoever mends the first fault meets the next', async () => {
+    const house = await furnished()
+    const sent = { method: 'OPTIONS', path: '/api/nowhere', body: 'x'.repeat(2_000_000) }
+    const headers: Record<string, string> = {
+      Host: 'evil.com',
+      Origin: 'https://evil.com',
+      'Sec-Fetch-Site': 'cross-site',
+      'Content-Type': 'text/plain',
+    }
+    const ladder: [mend: () => unknown, status: number, code: string][] = [
+      [() => {}, 403, 'host_not_allowed'],
+      [() => delete headers.Host, 403, 'origin_not_allowed'],
+      [() => delete headers.Origin, 403, 'cross_site'],
+      [() => delete headers['Sec-Fetch-Site'], 404, 'not_found'],
+      [() => Object.assign(sent, { path: '/api/servers/nobody' }), 405, 'method_not_allowed'],
+      [() => Object.assign(sent, { method: 'PATCH' }), 401, 'missing_token'],
+      [() => Object.assign(headers, { 'X-SVC-Token': 'wrong' }), 401, 'invalid_token'],
+      [() => Object.assign(headers, { 'X-SVC-Token': TOKEN }), 415, 'unsupported_media_type'],
+      [() => Object.assign(headers, { 'Content-Type': 'application/json' }), 413, 'body_too_large'],
+      [() => Object.assign(sent, { body: '{"name":1,' }), 400, 'invalid_json'],
+      [() => Object.assign(sent, { body: '{"name":1}' }), 422, 'invalid_input'],
+      [() => Object.assign(sent, { body: '{"name":"Docs"}' }), 404, 'not_found'],
+      [() => Object.assign(sent, { path: '/api/servers/github' }), 409, 'server_exists'],
+    ]
+    for (const [mend, status, code] of ladder) {
+      mend()
+      const answer = await ask(house, sent.method, sent.path, headers, sent.body)
+      expect
+        .soft(briefly(answer.status, answer.body, 2), `${sent.method} ${sent.path}`)
+        .toEqual([status, code])
+    }
+  })
+
+  test.each([
+    ['malformed JSON', { 'Content-Type': 'application/json' }, '{'],
+    ['2 MB', { 'Content-Type': 'application/json' }, 'x'.repeat(2_000_000)],
+    ['text', { 'Content-Type': 'text/plain' }, 'x'],
+    ['a Content-Encoding', { 'Content-Type': 'application/json', 'Content-Encoding': 'gzip' }, 'x'],
+    ['another charset', { 'Content-Type': 'application/json; charset=utf-16' }, 'x'],
+  ])('asks for path and method before it looks at a body: %s', async (_, headers, body) => {
+    const house = await openHouse()
+    const [unknown, wrong] = [
+      await ask(house, 'POST', '/api/nowhere', headers, body),
+      await ask(house, 'POST', '/api/health', headers, body),
+    ]
+    expect.soft(briefly(unknown.status, unknown.body, 2)).toEqual([404, 'not_found'])
+    expect.soft(briefly(wrong.status, wrong.body, 2)).toEqual([405, 'method_not_allowed'])
+    expect.soft(wrong.header('allow')).toBe('GET, HEAD')
+  })
+})
+
+describe('servers and logs', () => {
+  const audited = async (house: House, action: string) =>
+    (await house.inject('/api/logs?source=audit&order=asc&limit=1000'))
+      .json()
+      .items.filter(({ data }: { data: { action: string } }) => data.action === action)
+
+  test('a log filter that cannot be read is refused by name', async () => {
+    covers('open-log-filters', 'logs-get')
+    const house = await openHouse()
+    await expectReads(house, [...BAD_LOG_QUERIES, ...GOOD_LOG_QUERIES])
+    const clear = { method: 'DELETE', headers: AUTHORISED } as const
+    for (const query of ['limit=1', 'order=asc', 'cursor=1', 'format=csv', 'level=loud', 'since=1m&until=2m'])
+      expect(await verdictOn(house, { ...clear, url: `/api/logs?${query}` })).toEqual([422, 'invalid_input'])
+    expect(await verdictOn(house, { url: '/api/logs/download?format=xml' })).toEqual([422, 'invalid_input'])
+  })
+
+  test('a command that changes is audited with what it was and what it is', async () => {
+    const house = await furnished()
+    const snippet = { mcpServers: { github: { command: 'node', args: ['main.js'] } }, on_conflict: 'update' }
+    const patch = {
+      method: 'PATCH',
+      url: '/api/servers/github',
+      headers: AUTHORISED,
+      payload: { command: 'deno' },
+    }
+    expect((await house.inject(patch as { method: 'PATCH' })).json()).toMatchObject({
+      command: 'deno',
+      revision: 2,
+    })
+    expect((await add(house, snippet, '/api/servers/import')).json().items).toMatchObject([
+      { outcome: 'updated' },
+    ])
+    expect(await audited(house, 'server_updated')).toMatchObject([
+      { data: { subject: 'github', changed: { command: { before: 'npx', after: 'deno' } } } },
+      { data: { subject: 'github', changed: { command: { before: 'deno', after: 'node' } } } },
+    ])
+  })
+
+  test('a name or an id is taken once, whatever the kind of server', async () => {
+    const house = await furnished()
+    const taken = [409, 'server_exists']
+    const post = { method: 'POST', headers: AUTHORISED } as const
+    for (const name of ['GitHub', 'github', 'GITHUB', 'Docs', 'docs']) {
+      expect(await verdictOn(house, { ...post, url: '/api/servers', payload: { ...SERVER, name } })).toEqual(
+        taken,
+      )
+      const payload = { ...HTTP_SERVER, name }
+      expect(await verdictOn(house, { ...post, url: '/api/http-servers', payload })).toEqual(taken)
+    }
+  })
+
+  test('the 501st server is refused, and deleting one makes room', async () => {
+    const house = await openHouse()
+    const names = Array.from({ length: 500 }, (_, index) => [`s${index}`, { command: 'node' }])
+    const report = (await add(house, { mcpServers: Object.fromEntries(names) }, '/api/servers/import')).json()
+    expect(report.items.filter(({ outcome }: { outcome: string }) => outcome !== 'created')).toEqual([])
+    const full = await add(house, HTTP_SERVER, '/api/http-servers')
+    expect(briefly(full.statusCode, full.body, 2)).toEqual([409, 'limit_reached'])
+    await house.inject({ method: 'DELETE', url: '/api/servers/s0', headers: AUTHORISED })
+    expect((await add(house, HTTP_SERVER, '/api/http-servers')).statusCode).toBe(201)
+  })
+
+  test('a download that is under way when the log is cleared ends in good order', async () => {
+    const house = await openHouse()
+    for (let count = 0; count < 3000; count += 1) house.log.info({ count, filler: 'x'.repeat(500) }, 'a line')
+    const { items } = (await house.inject('/api/logs?limit=1')).json()
+    const body = (await fetch(`${house.address}/api/logs/download`)).body?.getReader()
+    const first = await body?.read()
+    const cleared = await house.inject({ method: 'DELETE', url: '/api/logs', headers: AUTHORISED })
+    expect(cleared.json().deleted).toBeGreaterThan(2999)
+    house.log.info('a line that came later')
+    let text = Buffer.from(first?.value ?? []).toString()
+    for (let part = await body?.read(); part?.value; part = await body?.read())
+      text += Buffer.from(part.value).toString()
+    const ids = text
+      .trimEnd()
+      .split('\n')
+      .map((line): number => JSON.parse(line).id)
+    expect(ids).toEqual([...new Set(ids)].toSorted((a, b) => a - b))
+    expect(ids.at(-1)).toBeLessThanOrEqual(items[0].id)
+  })
+
+  test('logs are cleared twice and downloaded as a file, and the audit trail stays', async () => {
+    covers('logs-clear', 'logs-download', 'does-logs', 'resource-log-entries')
+    const house = await furnished()
+    const clear = () => house.inject({ method: 'DELETE', url: '/api/logs/', headers: AUTHORISED })
+    const [download, ...clears] = await Promise.all([house.inject('/api/logs/download'), clear(), clear()])
+    expect(clears.map(({ statusCode }) => statusCode)).toEqual([200, 200])
+    expect(clears[0]?.json()).toEqual({ deleted: expect.any(Number) })
+    expect(download.headers['content-disposition']).toMatch(
+      /^attachment; filename="toolroom-logs-[\dT-]+\.ndjson"$/,
+    )
+    expect(download.headers['x-content-type-options']).toBe('nosniff')
+    expect(await audited(house, 'server_added')).toHaveLength(2)
+  })
+})

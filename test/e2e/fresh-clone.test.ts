@@ -1,0 +1,76 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, onTestFinished, test } from 'vitest'
+import { ownFolder } from '../support/folder.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+/** The files that a clone would hold, as they are now. */
+function cloneInto(folder: string): void {
+  const names = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '-z'], {
+    cwd: root,
+    encoding: 'utf8',
+  })
+  for (const name of names.split('\0').filter((each) => each !== '' && existsSync(join(root, each)))) {
+    cpSync(join(root, name), join(folder, name), { recursive: false })
+  }
+}
+
+async function npmStart(
+  clone: string,
+  home: string,
+): Promise<{ ms: number; stdout: string; stderr: string; status: number; code: number }> {
+  const startedAt = performance.now()
+  const child = spawn('npm', ['start', '--silent'], {
+    cwd: clone,
+    detached: true, // a group of its own, so that npm, its shell and the service can be told together
+    env: { ...process.env, HOME: home, PORT: '0', NODE_ENV: '', XDG_DATA_HOME: '', XDG_CONFIG_HOME: '' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  onTestFinished(() => {
+    try {
+      process.kill(-(child.pid ?? 0), 'SIGKILL')
+    } catch {
+      // it has ended
+    }
+  })
+  let stdout = ''
+  let stderr = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
+  await new Promise<void>((resolve, reject) => {
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      stdout += text
+      if (stdout.includes('\n')) resolve()
+    })
+    child.once('close', (code) => reject(new Error(`npm start ended with ${code}: ${stderr}`)))
+  })
+  const ms = performance.now() - startedAt
+  const address = /http:\S+/.exec(stdout)?.[0]
+  const { status } = await fetch(`${address}/api/health`)
+  process.kill(-(child.pid ?? 0), 'SIGINT') // as Ctrl-C does
+  const [code] = await once(child, 'close')
+  return { ms, stdout, stderr, status, code }
+}
+
+test.runIf(existsSync(join(root, '.git')))(
+  'npm start on a fresh clone with an empty home prints one line and answers, twice in a row',
+  async () => {
+    const [clone, home] = [ownFolder(), ownFolder()]
+    cloneInto(clone)
+    expect(existsSync(join(clone, 'node_modules'))).toBe(false)
+    const first = await npmStart(clone, home)
+    const second = await npmStart(clone, home)
+    for (const { stdout, status, code } of [first, second]) {
+      expect(stdout).toMatch(/^Toolroom is ready at http:\/\/127\.0\.0\.1:\d+ \(token in \S+\)\n$/)
+      expect({ status, code }).toEqual({ status: 200, code: 0 })
+    }
+    expect(dirname(/token in (\S+)\)/.exec(first.stdout)?.[1] ?? '')).toBe(
+      join(home, '.local/share/toolroom'),
+    )
+    console.log(`first start ${Math.round(first.ms)} ms, second start ${Math.round(second.ms)} ms`)
+  },
+  600_000,
+)

@@ -1,0 +1,216 @@
+import type { ChildProcess } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { Agent, request } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import fc from 'fast-check'
+import type { InjectOptions } from 'fastify'
+import Value from 'typebox/value'
+import { expect, test } from 'vitest'
+import { portOf } from '../support/answers.ts'
+import { CANARY } from '../support/arbitrary-json.ts'
+import { invalidRequests, operationFor, type Sent, wildRequests } from '../support/bad-requests.ts'
+import { furnished } from '../support/furnished.ts'
+import { AUTHORISED, type House, TOKEN } from '../support/house.ts'
+import { type OpenApi, type Operation, readOpenApi, type Schema } from '../support/openapi.ts'
+import { launchReady } from '../support/program.ts'
+import { inParallel, rawAnswer } from '../support/raw-http.ts'
+
+const FULL = process.env.TOOLROOM_GOALS === 'full'
+const RUNS = FULL ? 200_000 : 10_000
+const PATIENCE_MS = FULL ? 30 * 60_000 : 120_000
+const MAX_GROWTH_MB = 20
+const WARM_UP = 2000
+/** V8 lets its heap grow for about this many requests before it first looks for what is old and unused. */
+const SETTLING = 12_000
+const BATCH = 1000
+const LANES = 8
+/** The short form is the same every time, the long one looks elsewhere each night. A failure prints its seed. */
+const SEED = FULL ? {} : { seed: 8665 }
+
+type Reply = Awaited<ReturnType<House['inject']>>
+interface Described {
+  readonly operations: readonly Operation[]
+  readonly problem: Schema
+}
+
+const send = (house: House, { why: _, status: __, ...request }: Sent): Promise<Reply> =>
+  house.inject(request as InjectOptions)
+
+/** What is wrong with an answer, whatever was asked; undefined when it is as every answer must be. */
+function faultOf(
+  house: House,
+  { operations, problem }: Described,
+  sent: Sent,
+  reply: Reply,
+): string | undefined {
+  const { statusCode: status, body } = reply
+  if (status >= 500) return `a server error: ${status} ${body}`
+  const operation = operationFor(operations, sent)
+  const documented = operation ? operation.answers.has(status) : status === 404 || status === 405
+  if (!documented && status !== 302) return `a status that is not documented: ${status} ${body.slice(0, 300)}`
+  for (const secret of [
+    TOKEN,
+    house.home,
+    'node_modules',
+    '/src/',
+    '\n    at ',
+    ...(status >= 400 ? [CANARY] : []),
+  ])
+    if (body.includes(secret)) return `something that must stay inside: ${secret}`
+  if (status >= 400) return shapeFault(problem, sent, reply)
+  const schema = operation?.answers.get(status)
+  if (sent.method === 'HEAD' || !schema) return undefined
+  return Value.Check(schema as object, JSON.parse(body))
+    ? undefined
+    : `an answer unlike its schema: ${body.slice(0, 300)}`
+}
+
+function shapeFault(
+  problem: Schema,
+  { method }: Sent,
+  { statusCode, headers, body }: Reply,
+): string | undefined {
+  if (!String(headers['content-type']).startsWith('application/problem+json'))
+    return 'an error of another type'
+  if (headers['cache-control'] !== 'no-store') return 'an error that may be kept'
+  if (method === 'HEAD') return body === '' ? undefined : 'a body after HEAD'
+  const told = JSON.parse(body)
+  const same = told.status === statusCode && told.request_id === headers['x-request-id']
+  return same && Value.Check(problem as object, told) ? undefined : `an error of another shape: ${body}`
+}
+
+/** Everything that a refused request must leave as it was. */
+async function stateOf(house: House): Promise<string> {
+  const [stdio, http] = [await house.inject('/api/servers'), await house.inject('/api/http-servers')]
+  return stdio.body + http.body
+}
+
+async function refuseAll(house: House, described: Described, numRuns: number): Promise<void> {
+  const before = await stateOf(house)
+  const refused = fc.asyncProperty(invalidRequests(described.operations), async (sent) => {
+    const reply = await send(house, sent)
+    expect(faultOf(house, described, sent, reply)).toBeUndefined()
+    expect(reply.statusCode, reply.body).toBeGreaterThanOrEqual(400)
+    if (sent.status !== undefined) expect(reply.statusCode, reply.body).toBe(sent.status)
+    expect(await stateOf(house)).toBe(before)
+  })
+  await fc.assert(refused, { numRuns, ...SEED })
+}
+
+async function answerAll(house: House, described: Described, numRuns: number): Promise<void> {
+  const answered = fc.asyncProperty(wildRequests(described.operations), async (sent) => {
+    const reply = await send(house, sent)
+    expect(faultOf(house, described, sent, reply)).toBeUndefined()
+    if (reply.statusCode < 300 && sent.method !== 'GET') await tidy(house)
+  })
+  await fc.assert(answered, { numRuns, ...SEED })
+}
+
+/** Valid ones among the wild requests add servers; the house must not fill up with them. */
+async function tidy(house: House): Promise<void> {
+  for (const url of ['/api/servers', '/api/http-servers']) {
+    const { items } = (await house.inject(url)).json<{ items: { id: string }[] }>()
+    for (const { id } of items.filter((each) => !['github', 'docs'].includes(each.id)))
+      await house.inject({ method: 'DELETE', url: `${url}/${id}`, headers: AUTHORISED })
+  }
+}
+
+test(`R7: ${RUNS} bad inputs are refused or answered in one shape, and nothing piles up`, {
+  timeout: PATIENCE_MS,
+}, async () => {
+  const house = await furnished()
+  const described = readOpenApi((await house.inject('/docs/json')).json())
+  await refuseAll(house, described, WARM_UP / 2)
+  await answerAll(house, described, WARM_UP / 2)
+  const before = await heldMb()
+  await refuseAll(house, described, RUNS / 2)
+  await answerAll(house, described, RUNS / 2)
+  expect((await heldMb()) - before).toBeLessThan(MAX_GROWTH_MB)
+  expect((await house.inject('/api/health')).json().status).toBe('ok')
+})
+
+test('R7: bytes that are hardly HTTP are refused in the same shape', { timeout: PATIENCE_MS }, async () => {
+  const house = await furnished()
+  const { problem } = readOpenApi((await house.inject('/docs/json')).json())
+  const head = `POST /api/servers HTTP/1.1\r\nHost: 127.0.0.1:${portOf(house)}\r\nX-SVC-Token: ${TOKEN}\r\n`
+  const body = '{"name":"fuzzed","command":"node"}'
+  const request = Buffer.from(
+    `${head}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+  )
+  const edit = fc.record({
+    at: fc.nat(request.length),
+    drop: fc.nat(4),
+    put: fc.uint8Array({ maxLength: 4 }),
+  })
+  const answered = fc.asyncProperty(fc.array(edit, { minLength: 1, maxLength: 4 }), async (edits) => {
+    const bytes = edits.reduce(
+      (all, { at, drop, put }) => Buffer.concat([all.subarray(0, at), put, all.subarray(at + drop)]),
+      request,
+    )
+    const answer = await rawAnswer({ port: portOf(house) }, bytes, true)
+    expect(answer.status, answer.body).toBeLessThan(500)
+    expect(answer.body).not.toContain(house.home)
+    const isHead = bytes.toString('latin1').trimStart().startsWith('HEAD')
+    if (answer.status >= 400 && !isHead)
+      expect(Value.Check(problem as object, JSON.parse(answer.body))).toBe(true)
+  })
+  await fc.assert(answered, { numRuns: RUNS / 10, ...SEED })
+  expect((await house.inject('/api/health')).json().status).toBe('ok')
+})
+
+test.runIf(process.platform === 'linux')(
+  `R7: ${RUNS} bad inputs make the process grow by less than ${MAX_GROWTH_MB} MB`,
+  { timeout: PATIENCE_MS },
+  async () => {
+    const { address, child } = await launchReady()
+    const { operations } = readOpenApi((await (await fetch(`${address}/docs/json`)).json()) as OpenApi)
+    // Wrong tokens all come from one address here, and their answers would be delayed.
+    const requests = invalidRequests(operations).filter(({ why }) => why !== 'wrong token')
+    const agent = new Agent({ keepAlive: true, maxSockets: LANES })
+    const flood = async (count: number, seed: number) => {
+      for (let sent = 0; sent < count; sent += BATCH) {
+        const batch = fc.sample(requests, { numRuns: BATCH, seed: seed + sent })
+        await inParallel(batch, LANES, async (each) =>
+          expect(await statusOf(address, agent, each)).toBeLessThan(500),
+        )
+      }
+    }
+    await flood(SETTLING, 1)
+    const before = residentMb(child)
+    await flood(RUNS, 2)
+    expect(residentMb(child) - before).toBeLessThan(MAX_GROWTH_MB)
+    expect((await fetch(`${address}/api/health`)).status).toBe(200)
+    agent.destroy()
+  },
+)
+
+/** What is in use once the garbage is gone, in MB. */
+async function heldMb(): Promise<number> {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  for (let round = 0; round < 3; round += 1) {
+    collect()
+    await sleep(50)
+  }
+  const { heapUsed, external } = process.memoryUsage()
+  return (heapUsed + external) / 1_048_576
+}
+
+function residentMb({ pid }: ChildProcess): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024
+}
+
+/** Over a real connection. Zero for a request that Node's own client refuses to send, or that is cut off. */
+function statusOf(address: string, agent: Agent, { method, url, headers, payload }: Sent): Promise<number> {
+  return new Promise((resolve) => {
+    const given = Object.fromEntries(Object.entries(headers).filter(([, value]) => /^[ -~]*$/.test(value)))
+    const sent = request(address + url, { method, headers: given, agent }, (answer) => {
+      answer.resume().on('close', () => resolve(answer.statusCode ?? 0))
+    })
+    sent.on('error', () => resolve(0))
+    sent.end(payload)
+  })
+}

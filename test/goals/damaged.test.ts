@@ -1,0 +1,84 @@
+import { copyFileSync, cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { ownFolder } from '../support/folder.ts'
+import { AUTHORISED as headers, openHouse } from '../support/house.ts'
+
+const RUNS = process.env.TOOLROOM_GOALS === 'full' ? 1000 : 20
+
+test(`R23: ${RUNS} damaged databases start with all their servers, or not at all and with a way out`, async () => {
+  const house = await openHouse()
+  for (let n = 0; n < 30; n += 1) {
+    const body = {
+      name: `server ${n}`,
+      command: 'npx',
+      args: ['-y', 'x'.repeat(300)],
+      env: { KEY: `value ${n}` },
+    }
+    await house.inject({ method: 'POST', url: '/api/servers', headers, body })
+  }
+  await house.close()
+  await (await openHouse({ home: house.home })).close() // takes the backup
+  const size = readFileSync(join(house.data, 'toolroom.db')).length
+
+  let refused = 0
+  const harm = fc.oneof(
+    fc.record({
+      kind: fc.constant('flip' as const),
+      at: fc.nat(size - 1),
+      bit: fc.nat(7),
+      count: fc.integer({ min: 1, max: 64 }),
+    }),
+    fc.record({
+      kind: fc.constant('cut' as const),
+      at: fc.nat(size - 1),
+      bit: fc.constant(0),
+      count: fc.constant(0),
+    }),
+  )
+  const property = fc.asyncProperty(harm, async ({ kind, at, bit, count }) => {
+    const home = ownFolder()
+    cpSync(house.home, home, { recursive: true })
+    const path = join(home, 'data/toolroom.db')
+    const bytes = readFileSync(path)
+    for (let n = 0; n < count; n += 1) bytes[(at + n) % size] = (bytes[(at + n) % size] ?? 0) ^ (1 << bit)
+    writeFileSync(path, kind === 'cut' ? bytes.subarray(0, at) : bytes)
+    try {
+      const again = await openHouse({ home })
+      const { total } = (await again.inject('/api/servers')).json()
+      await again.close()
+      expect(total).toBe(30)
+    } catch (error) {
+      refused += 1
+      expect(error).toMatchObject({ name: 'StartError', exitCode: expect.toBeOneOf([65, 78]) })
+      expect(String(error)).toMatch(/--restore|newer Toolroom|secret key/)
+      if (String(error).includes('--restore')) {
+        const mended = await openHouse({ home, afterDamage: 'restore' })
+        expect((await mended.inject('/api/servers')).json().total).toBe(30)
+        await mended.close()
+      }
+    }
+  })
+  await fc.assert(property, { numRuns: RUNS, seed: 23, endOnFailure: true })
+  expect(refused).toBeGreaterThan(RUNS / 4)
+}, 900_000)
+
+test('damaged configuration files are refused with their name, and stay as they are', async () => {
+  for (const text of ['{"port": ', '\0\0\0', '[1]', '{"nope": true}']) {
+    const home = ownFolder()
+    const house = await openHouse({ home })
+    await house.close()
+    const path = join(house.data, 'config.json')
+    writeFileSync(path, text)
+    copyFileSync(path, `${path}.before`)
+    await expect(openHouse({ home })).rejects.toMatchObject({
+      exitCode: 78,
+      message: expect.stringContaining('config.json'),
+    })
+    expect(
+      readFileSync(path).equals(readFileSync(`${path}.before`)) &&
+        existsSync(join(house.data, 'toolroom.db')),
+    ).toBe(true)
+  }
+})

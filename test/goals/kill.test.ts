@@ -1,0 +1,105 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { openSqlite } from '../../src/store/sqlite.ts'
+import { ownFolder } from '../support/folder.ts'
+import { AUTHORISED } from '../support/house.ts'
+import { launchReady } from '../support/program.ts'
+
+const CYCLES = process.env.TOOLROOM_GOALS === 'full' ? 1000 : 60
+const WRITERS = 4
+const headers = { ...AUTHORISED, 'content-type': 'application/json' }
+
+/** What must be there: a description, or null for a server that is gone. */
+type Content = string | null
+interface Books {
+  /** What was acknowledged. */
+  readonly known: Map<string, Content>
+  /** Asked for, not answered: either outcome is right. */
+  readonly open: Map<string, Content>
+  acknowledged: number
+}
+
+test(`R1: ${CYCLES} times kill -9 during writes, and nothing that was acknowledged is lost`, async () => {
+  const home = ownFolder()
+  const books: Books = { known: new Map(), open: new Map(), acknowledged: 0 }
+  for (let cycle = 0; cycle < CYCLES; cycle += 1) {
+    const { address, child, ended } = await launchReady({ home })
+    await compare(address, books, cycle)
+    const stop = new AbortController()
+    const writers = Array.from({ length: WRITERS }, (_, n) =>
+      write(address, `w${n}-c${cycle}`, books, stop.signal),
+    )
+    await sleep(20 + ((cycle * 137) % 380))
+    child.kill('SIGKILL')
+    stop.abort()
+    await Promise.all([...writers, ended])
+  }
+  const { address, child, ended, data } = await launchReady({ home })
+  await compare(address, books, CYCLES)
+  child.kill('SIGTERM')
+  await ended
+  const database = openSqlite(`${data}/toolroom.db`)
+  expect(database.prepare('PRAGMA integrity_check').all()).toEqual([{ integrity_check: 'ok' }])
+  const audited = Number(database.prepare('SELECT count(*) AS n FROM audit').get()?.n)
+  database.close()
+  expect(audited).toBeGreaterThanOrEqual(books.acknowledged)
+  expect(books.acknowledged).toBeGreaterThan(CYCLES * 5)
+}, 3_600_000)
+
+/** Adds, changes and deletes servers of its own as fast as it is answered. */
+async function write(address: string, name: string, books: Books, signal: AbortSignal): Promise<void> {
+  const ask = async (
+    method: string,
+    path: string,
+    id: string,
+    content: Content,
+    body?: object,
+  ): Promise<boolean> => {
+    books.open.set(id, content)
+    try {
+      const sent = body ? { body: JSON.stringify(body), headers } : { headers: AUTHORISED }
+      const reply = await fetch(address + path, { method, ...sent })
+      if (!reply.ok) throw new Error(`${method} ${path}: ${reply.status} ${await reply.text()}`)
+      books.known.set(id, content)
+      books.open.delete(id)
+      books.acknowledged += 1
+      return true
+    } catch (error) {
+      if (signal.aborted || error instanceof TypeError) return false // the connection went with the process
+      throw error
+    }
+  }
+  for (let n = 0; !signal.aborted && n < 20; n += 1) {
+    const id = `${name}-${n}`
+    const added = await ask('POST', '/api/servers', id, 'new', {
+      name: id,
+      command: 'x',
+      description: 'new',
+      env: { K: id },
+    })
+    const changed =
+      added && (await ask('PATCH', `/api/servers/${id}`, id, 'changed', { description: 'changed' }))
+    const goesOn = changed && (n % 5 === 0 || (await ask('DELETE', `/api/servers/${id}`, id, null)))
+    if (!goesOn) return
+  }
+}
+
+async function compare(address: string, books: Books, cycle: number): Promise<void> {
+  const { items } = (await (await fetch(`${address}/api/servers`)).json()) as {
+    items: { id: string; description: string }[]
+  }
+  const found = new Map(items.map(({ id, description }) => [id, description]))
+  for (const id of new Set([...books.known.keys(), ...books.open.keys(), ...found.keys()])) {
+    const content = found.get(id) ?? null
+    const allowed = [books.known.get(id) ?? null, ...(books.open.has(id) ? [books.open.get(id)] : [])]
+    expect(allowed, `server ${id} in cycle ${cycle}`).toContain(content)
+    if (content === null) books.known.delete(id)
+    else books.known.set(id, content)
+  }
+  books.open.clear()
+  // Room for the next cycle: there may be no more than 500.
+  for (const id of [...books.known.keys()].slice(0, -300)) {
+    await fetch(`${address}/api/servers/${id}`, { method: 'DELETE', headers: AUTHORISED })
+    books.known.delete(id)
+  }
+}

@@ -1,0 +1,221 @@
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { openSqlite } from '../../src/store/sqlite.ts'
+import { ask, JSON_TYPE } from '../support/answers.ts'
+import { Canaries } from '../support/canaries.ts'
+import { ownFolder } from '../support/folder.ts'
+import { AUTHORISED, type House, openHouse, TOKEN } from '../support/house.ts'
+import { refusedSecrets, secretHttpServer, secretServer, secretSnippets } from '../support/secret-input.ts'
+
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+interface Answer {
+  readonly asked: string
+  readonly status: number
+  readonly text: string
+}
+
+/** Sends requests and keeps every answer, headers and all. */
+function listener(house: House) {
+  const answers: Answer[] = []
+  const send = async (
+    method: Method,
+    url: string,
+    body?: object | string,
+    headers: Record<string, string> = AUTHORISED,
+  ) => {
+    const payload = typeof body === 'object' ? JSON.stringify(body) : body
+    const typed = payload === undefined ? headers : { ...JSON_TYPE, ...headers }
+    const reply = await house.inject({
+      method,
+      url,
+      headers: typed,
+      ...(payload !== undefined && { payload }),
+    })
+    const text = `${JSON.stringify(reply.headers)}\n${reply.body}`
+    answers.push({
+      asked: `${method} ${url.split('?')[0]} (${reply.statusCode})`,
+      status: reply.statusCode,
+      text,
+    })
+    return reply
+  }
+  const leaks = (canaries: Canaries) =>
+    answers.flatMap(({ asked, text }) => canaries.in(`the answer to ${asked}`, text))
+  return { answers, send, leaks }
+}
+
+type Send = ReturnType<typeof listener>['send']
+
+/** Everything that can be read: each route, each page of the log, each format of the download. */
+async function readAll(house: House, send: Send): Promise<void> {
+  const ids = { '/api/servers': ['one', 'two', 'renamed'], '/api/http-servers': ['far', 'moved'] }
+  for (const { method, url } of house.app.methods.list().filter((route) => route.method === 'GET')) {
+    const listed = Object.entries(ids).find(([path]) => url === `${path}/:id`)?.[1] ?? ['nobody']
+    for (const id of listed) await send(method as 'GET', url.replace(/:\w+/, id))
+  }
+  await readLogs(send)
+}
+
+async function readLogs(send: Send): Promise<void> {
+  for (const format of ['ndjson', 'text', 'csv']) {
+    const { body } = await send('GET', `/api/logs/download?format=${format}`)
+    expect(body).toMatch(/server.added/)
+  }
+  for (let cursor = ''; ; ) {
+    const { next_cursor } = (await send('GET', `/api/logs?limit=1000${cursor}`)).json()
+    if (next_cursor === null) break
+    cursor = `&cursor=${next_cursor}`
+  }
+}
+
+test('R24: no secret is in any answer, log line, audit row or file', async () => {
+  const canaries = new Canaries()
+  canaries.keep('AUTH_TOKEN', TOKEN)
+  const secretKey = randomBytes(32).toString('hex')
+  canaries.keep('TOOLROOM_SECRET_KEY', secretKey)
+  const home = ownFolder()
+  const env = { LOG_LEVEL: 'trace', TOOLROOM_SECRET_KEY: secretKey }
+  const house = await openHouse({ home, env })
+  const { answers, send, leaks } = listener(house)
+
+  // Added, changed, renamed.
+  for (const name of ['One', 'Two']) {
+    expect((await send('POST', '/api/servers', secretServer(canaries, name, 'added'))).statusCode).toBe(201)
+    const { name: _, ...changed } = secretServer(canaries, name, 'changed')
+    expect((await send('PATCH', `/api/servers/${name}`, changed)).statusCode).toBe(200)
+  }
+  expect(
+    (await send('POST', '/api/http-servers', secretHttpServer(canaries, 'Far', 'added'))).statusCode,
+  ).toBe(201)
+  const { name: _, ...moved } = secretHttpServer(canaries, 'Far', 'changed')
+  expect((await send('PUT', '/api/http-servers/far', moved)).statusCode).toBe(200)
+  expect((await send('PATCH', '/api/servers/two', { name: 'Renamed' })).statusCode).toBe(200)
+
+  // What was read is written back, with one new secret among the masks.
+  const seen = (await send('GET', '/api/servers/one')).json()
+  expect(seen.env).toEqual({ GITHUB_TOKEN: '***', SETTING: '***' })
+  const back = { args: seen.args, env: { ...seen.env, NEW: canaries.make('written back: env') } }
+  expect((await send('PATCH', '/api/servers/one', back)).statusCode).toBe(200)
+
+  // Pasted; refused for what it says, for its form, for its sender.
+  for (const snippet of secretSnippets(canaries)) await send('POST', '/api/servers/import', snippet)
+  const refused = refusedSecrets(canaries)
+  for (const body of refused.stdio) await send('POST', '/api/servers', body)
+  for (const body of refused.stdio) await send('PATCH', '/api/servers/one', body)
+  for (const body of refused.http) await send('POST', '/api/http-servers', body)
+  for (const body of refused.http) await send('PUT', '/api/http-servers/far', body)
+  expect(answers.filter(({ status }) => status === 422).length).toBeGreaterThan(40)
+  const body = secretServer(canaries, 'Two', 'refused')
+  await send('POST', '/api/servers', body, {})
+  await send('POST', '/api/servers', body, { 'x-svc-token': canaries.make('a wrong token') })
+  await send('POST', '/api/servers', body, { ...AUTHORISED, 'content-type': 'text/plain' })
+  await send('POST', '/api/servers', { ...body, name: 'One' })
+  await send('PATCH', '/api/servers/one', { ...body, name: 'Far' })
+  await send('PATCH', '/api/servers/one', body, {
+    ...AUTHORISED,
+    'if-match': canaries.make('If-Match').slice(0, 38),
+  })
+  await send('PATCH', '/api/servers/nobody', body)
+  for (const path of ['/api/nowhere', '/api/health', '/api/servers', '/api/logs', '/docs'])
+    await send('GET', `${path}?token=${canaries.make(`the query of ${path}`)}`)
+  await send('GET', '/api/servers', undefined, {
+    authorization: canaries.make('Authorization'),
+    cookie: canaries.make('Cookie'),
+  })
+  await ask(house, 'POST', '/api/servers', {
+    'X-SVC-Token': TOKEN,
+    'X-Key': `${canaries.make('a header')}\u0001`,
+  })
+
+  await send('DELETE', '/api/servers/pasted')
+  await readAll(house, send)
+  expect(leaks(canaries)).toEqual([])
+  expect(canaries.inFiles(home)).toEqual([])
+
+  // A second start makes a backup and reads everything again; then all is deleted.
+  await house.close()
+  expect(canaries.inFiles(home)).toEqual([])
+  const again = await openHouse({ home, env })
+  const later = listener(again)
+  await readAll(again, later.send)
+  for (const url of ['/api/servers', '/api/http-servers']) {
+    for (const { id } of (await later.send('GET', url)).json().items)
+      await later.send('DELETE', `${url}/${id}`)
+  }
+  await readAll(again, later.send)
+  await later.send('DELETE', '/api/logs')
+  await again.close()
+  expect(later.leaks(canaries)).toEqual([])
+  expect(canaries.inFiles(home)).toEqual([])
+  expect([...house.warnings, ...again.warnings].flatMap((text) => canaries.in('a warning', text))).toEqual([])
+})
+
+test('R24: a line that quotes a stored secret is stored without it', async () => {
+  const canaries = new Canaries()
+  const house = await openHouse({ env: { LOG_LEVEL: 'trace' } })
+  const { send, leaks } = listener(house)
+  const server = secretServer(canaries, 'One', 'a line')
+  const remote = secretHttpServer(canaries, 'Far', 'a line')
+  await send('POST', '/api/servers', server)
+  await send('POST', '/api/http-servers', remote)
+  const quoted = [...server.args, ...Object.values(server.env), remote.url, ...Object.values(remote.headers)]
+  for (const text of quoted) {
+    house.log.info(`it said ${text} and went on`)
+    house.log.warn({ server_id: 'one', found: text, nested: { list: [`a ${text} b`] } }, 'a value')
+    house.log.error({ error: new Error(`cannot use ${text}`, { cause: new Error(text) }) }, 'an error')
+    house.log.debug(`in a URL: ${encodeURIComponent(text)}`)
+    house.log.debug(`as JSON: ${JSON.stringify({ text })}`)
+  }
+  await readLogs(send)
+  expect(leaks(canaries)).toEqual([])
+  expect(canaries.inFiles(house.home)).toEqual([])
+})
+
+test('R24: a secret is hidden where it stands as a name, too', async () => {
+  const canaries = new Canaries()
+  const house = await openHouse()
+  const { send, leaks } = listener(house)
+  const secret = canaries.make('env')
+  await send('POST', '/api/servers', { name: 'One', command: 'npx', env: { KEY: secret } })
+  house.log.info({ counts: { [secret]: 1 } }, 'a name')
+  await readLogs(send)
+  expect(leaks(canaries)).toEqual([])
+})
+
+test('R24: the secrets of a server stay hidden when another of its name is refused', async () => {
+  const canaries = new Canaries()
+  const house = await openHouse()
+  const { send, leaks } = listener(house)
+  const secret = canaries.make('the header of a server that is there')
+  const remote = { name: 'Docs', url: 'https://docs.example/', headers: { 'X-Key': secret } }
+  expect((await send('POST', '/api/http-servers', remote)).statusCode).toBe(201)
+  const other = { name: 'Docs', command: 'npx', env: { KEY: 'another-secret' } }
+  expect((await send('POST', '/api/servers', other)).statusCode).toBe(409)
+  house.log.info(`the remote answered ${secret}`)
+  await readLogs(send)
+  expect(leaks(canaries)).toEqual([])
+})
+
+test('R24: equal secrets are stored differently in every place and at every time', async () => {
+  const house = await openHouse()
+  const { send } = listener(house)
+  const same = { command: 'npx', args: ['--token', 'same'], env: { KEY: 'same' } }
+  for (const name of ['One', 'Two']) await send('POST', '/api/servers', { name, ...same })
+  const before = sealedValues(house)
+  expect(new Set(before).size).toBe(4)
+  for (const value of before) expect(value).toMatch(/^v1:[A-Za-z0-9+/]{40,}={0,2}$/)
+  // A change elsewhere seals again, under a new nonce.
+  await send('PATCH', '/api/servers/one', { description: 'changed' })
+  const all = [...before, ...sealedValues(house)]
+  expect(new Set(all.map((value) => value.slice(0, 19))).size).toBe(new Set(all).size)
+})
+
+function sealedValues(house: House): string[] {
+  const database = openSqlite(join(house.data, 'toolroom.db'), { readOnly: true })
+  const rows = database.prepare('SELECT sealed_fields FROM tool_servers ORDER BY id').all()
+  database.close()
+  return rows.flatMap(({ sealed_fields }) =>
+    Object.values(JSON.parse(String(sealed_fields)) as Record<string, string>),
+  )
+}

@@ -1,0 +1,93 @@
+import { connect } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, onTestFinished, test } from 'vitest'
+import { ask, portOf } from '../support/answers.ts'
+import { type House, openHouse, TOKEN } from '../support/house.ts'
+import { parseAnswer } from '../support/raw-http.ts'
+
+const FULL = process.env.TOOLROOM_GOALS === 'full'
+const SLOW_HEADERS = FULL ? 500 : 100
+const SLOW_BODIES = FULL ? 500 : 100
+const IDLE = FULL ? 200 : 40
+const MAX_P99_MS = 200
+const MAX_LIFE_MS = 45_000
+const DRIP_EVERY_MS = 1000
+const ASK_EVERY_MS = 50
+
+test(`R13: ${SLOW_HEADERS} slow headers, ${SLOW_BODIES} slow bodies and ${IDLE} idle connections hold nobody up and end within 45 s`, {
+  timeout: 120_000,
+}, async () => {
+  const house = await openHouse()
+  const host = `Host: 127.0.0.1:${portOf(house)}\r\n`
+  const get = `GET /api/health HTTP/1.1\r\n${host}`
+  const post = `POST /api/servers HTTP/1.1\r\n${host}X-SVC-Token: ${TOKEN}\r\nContent-Type: application/json\r\n`
+  const ends = Promise.all([
+    ...times(SLOW_HEADERS, () => slowClient(house, get, 'X-Slow: 1\r\n')),
+    ...times(SLOW_BODIES, () => slowClient(house, `${post}Content-Length: 1000\r\n\r\n`, ' ')),
+    ...times(IDLE / 2, () => slowClient(house, '', '')),
+    ...times(IDLE / 2, () => slowClient(house, `${get}\r\n`, '')),
+  ])
+  const health = await healthUntil(ends)
+  const closed = await ends
+  expect(health.refused).toBe(0)
+  expect(percentile(health.ms, 99)).toBeLessThan(MAX_P99_MS)
+  expect(Math.max(...closed.map(({ ms }) => ms))).toBeLessThan(MAX_LIFE_MS)
+  const slow = closed.slice(0, SLOW_HEADERS + SLOW_BODIES).filter(({ ms }) => ms > 1000) // the others were not let in
+  expect(new Set(slow.map(({ status }) => status))).toEqual(new Set([408]))
+  expect((await house.inject('/api/servers')).json().total).toBe(0)
+
+  /** Asks over a new connection each time, as a monitor does, as long as a slow one is open. */
+  async function healthUntil(end: Promise<unknown>): Promise<{ ms: number[]; refused: number }> {
+    let open = true
+    void end.finally(() => {
+      open = false
+    })
+    const ms: number[] = []
+    let refused = 0
+    while (open) {
+      const startedAt = performance.now()
+      const status = await ask(house, 'GET', '/api/health').then(
+        (answer) => answer.status,
+        () => 0,
+      )
+      ms.push(performance.now() - startedAt)
+      if (status !== 200) refused += 1
+      await sleep(ASK_EVERY_MS)
+    }
+    return { ms, refused }
+  }
+})
+
+interface End {
+  /** How old the connection was when the service closed it. */
+  readonly ms: number
+  /** What it was told, zero when nothing. */
+  readonly status: number
+}
+
+/** Sends the beginning, and then the same few bytes every second. Ends by itself only when the service does not. */
+function slowClient(house: House, beginning: string, drip: string): Promise<End> {
+  const openedAt = performance.now()
+  const socket = connect({ host: '127.0.0.1', port: portOf(house) })
+  onTestFinished(() => void socket.destroy())
+  const parts: Buffer[] = []
+  socket.on('data', (part) => parts.push(part))
+  socket.on('error', () => {}) // being cut off is what we wait for
+  socket.write(beginning)
+  const timer = setInterval(() => (drip === '' ? undefined : socket.write(drip)), DRIP_EVERY_MS)
+  const patience = setTimeout(() => socket.destroy(), MAX_LIFE_MS + 5000)
+  return new Promise((resolve) => {
+    socket.on('close', () => {
+      clearInterval(timer)
+      clearTimeout(patience)
+      resolve({ ms: performance.now() - openedAt, status: parseAnswer(Buffer.concat(parts)).status })
+    })
+  })
+}
+
+const times = <T>(count: number, make: () => T): T[] => Array.from({ length: count }, make)
+
+function percentile(values: readonly number[], percent: number): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.ceil((sorted.length * percent) / 100) - 1] ?? Number.POSITIVE_INFINITY
+}

@@ -1,0 +1,58 @@
+import type { AddressInfo } from 'node:net'
+import type { InjectOptions } from 'fastify'
+import { expect } from 'vitest'
+import { AUTHORISED, type House } from './house.ts'
+import { type RawAnswer, rawAnswer, requestBytes } from './raw-http.ts'
+
+/** What is sent, and the answer as `[status]`, `[status, code]` or `[status, code, path of the first field error]`. */
+export type Row = readonly [says: string, sent: string | Buffer, ...answer: (string | number)[]]
+
+export const JSON_TYPE = { 'content-type': 'application/json' }
+
+export const portOf = ({ fastify }: House): number => (fastify.server.address() as AddressInfo).port
+
+/** Sends the body of every row with the token. All rows are looked at, also after one that is wrong. */
+export async function expectBodies(
+  house: House,
+  method: 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+  url: string,
+  rows: readonly Row[],
+): Promise<void> {
+  for (const [says, payload, ...answer] of rows) {
+    const reply = await house.inject({ method, url, headers: { ...AUTHORISED, ...JSON_TYPE }, payload })
+    expect
+      .soft(briefly(reply.statusCode, reply.body, answer.length), `${method} ${url}: ${says}`)
+      .toEqual(answer)
+  }
+}
+
+/** Reads the path of every row without a token, over a real connection: nothing tidies the path up. */
+export async function expectReads(house: House, rows: readonly Row[]): Promise<void> {
+  for (const [says, path, ...answer] of rows) {
+    const { status, body } = await ask(house, 'GET', String(path))
+    expect.soft(briefly(status, body, answer.length), `GET ${path}: ${says}`).toEqual(answer)
+  }
+}
+
+/** A request over a connection of its own, with a good Host. */
+export function ask(
+  house: House,
+  method: string,
+  path: string,
+  headers: Readonly<Record<string, string>> = {},
+  body = '',
+): Promise<RawAnswer> {
+  const given = Object.entries({ Host: `127.0.0.1:${portOf(house)}`, ...headers })
+  return rawAnswer({ port: portOf(house) }, requestBytes(method, path, given, body))
+}
+
+/** `[status, code]` of an injected request. */
+export async function verdictOn(house: House, request: InjectOptions): Promise<(string | number)[]> {
+  const { statusCode, body } = await house.inject(request)
+  return briefly(statusCode, body, 2)
+}
+
+export function briefly(status: number, body: string, length: number): (string | number)[] {
+  const { code, errors } = body.startsWith('{') ? JSON.parse(body) : { code: undefined, errors: undefined }
+  return [status, code, errors?.[0]?.path].slice(0, length)
+}

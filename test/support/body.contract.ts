@@ -1,0 +1,118 @@
+import { gzipSync } from 'node:zlib'
+import { describe, expect, test } from 'vitest'
+import { ask, briefly, expectBodies, JSON_TYPE, portOf, verdictOn } from './answers.ts'
+import { covers } from './covers.ts'
+import { furnished, SERVER } from './furnished.ts'
+import { AUTHORISED, openHouse, TOKEN } from './house.ts'
+import { rawAnswer } from './raw-http.ts'
+import { NO_HTTP_SERVER, NO_SERVER, NOT_JSON } from './refused-bodies.ts'
+
+/** Cases 14 to 20, 33 and 34: what a body may be, and what it may say. */
+export function bodyCases(): void {
+  describe('a body', () => {
+    test('that is not sent as JSON in UTF-8 is an unsupported media type', async () => {
+      const house = await openHouse()
+      const body = JSON.stringify(SERVER)
+      for (const headers of [
+        {},
+        { 'Content-Type': '' },
+        { 'Content-Type': 'nonsense' },
+        { 'Content-Type': 'text/plain' },
+        { 'Content-Type': 'text/json' },
+        { 'Content-Type': 'application/json5' },
+        { 'Content-Type': 'application/x-www-form-urlencoded' },
+        { 'Content-Type': 'multipart/form-data; boundary=x' },
+        { 'Content-Type': 'application/json; charset=utf-16' },
+        { 'Content-Type': 'application/json; charset="latin1"' },
+        { 'Content-Type': 'application/json', 'Content-Encoding': 'gzip' },
+        { 'Content-Type': 'application/json', 'Content-Encoding': 'br' },
+      ]) {
+        const given = { 'X-SVC-Token': TOKEN, ...headers }
+        const answer = await ask(house, 'POST', '/api/servers', given as Record<string, string>, body)
+        expect
+          .soft(briefly(answer.status, answer.body, 2), JSON.stringify(headers))
+          .toEqual([415, 'unsupported_media_type'])
+      }
+      const zipped = { method: 'POST', url: '/api/servers', payload: gzipSync(body) } as const
+      const gzip = { ...AUTHORISED, ...JSON_TYPE, 'content-encoding': 'gzip' }
+      expect((await house.inject({ ...zipped, headers: gzip })).statusCode).toBe(415)
+      expect((await house.inject('/api/servers')).json().total).toBe(0)
+    })
+
+    test.each([
+      'application/json',
+      'Application/JSON',
+      'application/json;charset=UTF-8',
+      'application/json; charset="utf8"',
+    ])('sent as %s is read', async (type) => {
+      const house = await openHouse()
+      const headers = { ...AUTHORISED, 'content-type': type, 'content-encoding': 'identity' }
+      const sent = { method: 'POST', url: '/api/servers', headers, payload: JSON.stringify(SERVER) } as const
+      expect((await house.inject(sent)).statusCode).toBe(201)
+    })
+
+    test('that is no JSON is malformed, and JSON that no field can hold is invalid', async () => {
+      covers('open-error-shape', 'open-error-codes')
+      const house = await openHouse()
+      await expectBodies(house, 'POST', '/api/servers', NOT_JSON)
+      expect((await house.inject('/api/servers')).json().total).toBe(0)
+    })
+
+    test('that is no server is refused with the path of the field, never coerced and never cut', async () => {
+      covers('open-limits', 'open-payloads')
+      const house = await openHouse()
+      await expectBodies(house, 'POST', '/api/servers', NO_SERVER)
+      await expectBodies(house, 'POST', '/api/http-servers', NO_HTTP_SERVER)
+      expect((await house.inject('/api/servers')).json().total).toBe(0)
+      expect((await house.inject('/api/http-servers')).json().total).toBe(0)
+    })
+
+    test('nested 100,000 deep is refused within a tenth of a second', async () => {
+      const house = await openHouse()
+      const headers = { ...AUTHORISED, ...JSON_TYPE }
+      const sent = { method: 'POST', url: '/api/servers', headers, payload: '['.repeat(100_000) } as const
+      await house.inject(sent)
+      const startedAt = performance.now()
+      expect(await verdictOn(house, sent)).toEqual([400, 'invalid_json'])
+      expect(performance.now() - startedAt).toBeLessThan(100)
+    })
+
+    test.each([
+      ['2 MB', { 'Content-Length': '2097152' }, 'x'.repeat(2_097_152)],
+      ['a million keys', {}, `{${Array.from({ length: 1_000_000 }, (_, index) => `"k${index}":1`).join()}}`],
+      [
+        '2 MB in chunks',
+        { 'Transfer-Encoding': 'chunked' },
+        `200000\r\n${'x'.repeat(2_097_152)}\r\n0\r\n\r\n`,
+      ],
+    ])('of %s is too large, and the connection is closed', async (_, length, body) => {
+      const house = await openHouse()
+      const size = { 'Content-Length': String(body.length), ...length }
+      const lines = Object.entries({
+        Host: `127.0.0.1:${portOf(house)}`,
+        'X-SVC-Token': TOKEN,
+        ...JSON_TYPE,
+        ...size,
+      })
+        .filter(([name]) => name !== 'Content-Length' || !('Transfer-Encoding' in length))
+        .map(([name, value]) => `${name}: ${value}\r\n`)
+      // Without `Connection: close` from us: an answer at all means that the service closed.
+      const bytes = `POST /api/servers HTTP/1.1\r\n${lines.join('')}\r\n${body}`
+      const answer = await rawAnswer({ port: portOf(house) }, bytes)
+      expect(briefly(answer.status, answer.body, 2)).toEqual([413, 'body_too_large'])
+      expect(answer.header('connection')).toBe('close')
+    })
+
+    test('of DELETE may be empty with a type, and must be empty', async () => {
+      covers('open-success-statuses')
+      const house = await furnished()
+      const sent = { method: 'DELETE', headers: { ...AUTHORISED, ...JSON_TYPE } } as const
+      await expectBodies(house, 'DELETE', '/api/servers/github', [
+        ['an object', '{}', 422, 'invalid_input', ''],
+      ])
+      expect((await house.inject({ ...sent, url: '/api/servers/github' })).statusCode).toBe(204)
+      expect((await house.inject({ ...sent, url: '/api/http-servers/docs' })).statusCode).toBe(204)
+      expect((await house.inject({ ...sent, url: '/api/logs' })).statusCode).toBe(200)
+    })
+  })
+}

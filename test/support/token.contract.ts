@@ -1,0 +1,191 @@
+import { describe, expect, test } from 'vitest'
+import { ask, briefly, verdictOn } from './answers.ts'
+import { covers } from './covers.ts'
+import { furnished, SERVER } from './furnished.ts'
+import { AUTHORISED, type House, openHouse, TOKEN } from './house.ts'
+
+const MISSING = "Missing authentication token in 'X-SVC-Token' header"
+const INVALID = 'Invalid authentication token'
+const WRONG = { 'x-svc-token': 'f'.repeat(64) }
+
+/** Open without a token, by hand from the specification and `api.md` section 2. Everything else is protected. */
+const OPEN = [
+  '/',
+  '/docs',
+  '/docs/json',
+  '/docs/assets/start.js',
+  '/docs/errors',
+  '/docs/errors/not_found',
+  '/api/health',
+]
+const OPEN_READS = [
+  '/api/servers',
+  '/api/servers/github',
+  '/api/http-servers',
+  '/api/http-servers/docs',
+  '/api/logs',
+  '/api/logs/download',
+]
+
+/** Cases 10 to 13: who gets in, who does not, and the two sentences of the specification. */
+export function tokenCases(): void {
+  describe('the token', () => {
+    test('is not needed for any read of the specification', async () => {
+      covers('public-health', 'public-servers-list', 'public-servers-get', 'public-logs')
+      covers('open-auth-http-servers', 'open-auth-logs-download', 'does-rest')
+      const house = await furnished()
+      for (const path of [...OPEN, ...OPEN_READS].flatMap((path) => [path, `${path.replace(/\/$/, '')}/`])) {
+        const { statusCode } = await house.inject(path)
+        expect.soft(statusCode, path).toBe(path === '/' ? 302 : 200)
+      }
+    })
+
+    test('is needed for everything else, and the two sentences say so', async () => {
+      covers('auth-1-token-in-header', 'auth-2-header-default', 'auth-4-missing-401', 'auth-4-invalid-401')
+      covers('protected-servers-add', 'protected-servers-delete', 'protected-logs-clear')
+      covers('errors-missing-token', 'errors-invalid-token')
+      const house = await furnished()
+      const open = [...OPEN, ...OPEN_READS]
+      const closed = routesOf(house).filter((route) => !isRead(route) || !open.includes(route.url))
+      expect(closed.map(({ method, url }) => `${method} ${url}`)).toEqual(
+        expect.arrayContaining(['POST /api/servers', 'DELETE /api/servers/github', 'DELETE /api/logs']),
+      )
+      for (const { method, url } of closed) {
+        for (const path of [url, `${url}/`]) {
+          const without = await house.inject({ method, url: path })
+          expect.soft(briefly(without.statusCode, without.body, 2)).toEqual([401, 'missing_token'])
+          expect.soft(without.json().detail, `${method} ${path}`).toBe(MISSING)
+          const wrong = await house.inject({
+            method,
+            url: path,
+            headers: WRONG,
+            remoteAddress: `10.0.0.${url.length}`,
+          })
+          expect.soft(briefly(wrong.statusCode, wrong.body, 2)).toEqual([401, 'invalid_token'])
+          expect.soft(wrong.json().detail, `${method} ${path}`).toBe(INVALID)
+          expect.soft(wrong.headers['www-authenticate']).toBe('Token realm="toolroom"')
+        }
+      }
+      expect((await house.inject('/api/servers')).json().total).toBe(1)
+    })
+
+    test('that is right lets the request proceed', async () => {
+      covers('auth-3-token', 'auth-3-header-value', 'auth-4-valid-proceeds')
+      const house = await openHouse({
+        env: { AUTH_TOKEN: 'a-token.of/my+own=1234567890-1234567890-1234567890' },
+      })
+      const headers = { 'X-Svc-TOKEN': 'a-token.of/my+own=1234567890-1234567890-1234567890' }
+      const added = await house.inject({ method: 'POST', url: '/api/servers/', headers, payload: SERVER })
+      expect([added.statusCode, added.headers.location]).toEqual([201, '/api/servers/github'])
+      expect(
+        await verdictOn(house, { method: 'DELETE', url: '/api/servers/github', headers: AUTHORISED }),
+      ).toEqual([401, 'invalid_token'])
+    })
+
+    test('may stand between blanks, which HTTP does not count as part of a value', async () => {
+      const house = await openHouse()
+      expect((await ask(house, 'DELETE', '/api/logs', { 'X-SVC-Token': ` \t${TOKEN} \t` })).status).toBe(200)
+    })
+
+    test.each<[says: string, path: string, headers: Record<string, string>, code: string]>([
+      ['a wrong one', '', { 'X-SVC-Token': 'x' }, 'invalid_token'],
+      ['an empty one', '', { 'X-SVC-Token': '' }, 'invalid_token'],
+      ['one sent twice', '', { 'X-SVC-Token': TOKEN, 'x-svc-token': TOKEN }, 'invalid_token'],
+      ['a right one beside a wrong one', '', { 'X-SVC-Token': 'x', 'x-svc-token': TOKEN }, 'invalid_token'],
+      ['one in capitals', '', { 'X-SVC-Token': TOKEN.toUpperCase() }, 'invalid_token'],
+      ['one with a word before it', '', { 'X-SVC-Token': `Bearer ${TOKEN}` }, 'invalid_token'],
+      ['one that is cut short', '', { 'X-SVC-Token': TOKEN.slice(1) }, 'invalid_token'],
+      ['one in the query', `?X-SVC-Token=${TOKEN}`, {}, 'missing_token'],
+      ['one in another header', '', { Authorization: `Bearer ${TOKEN}` }, 'missing_token'],
+      ['one in a cookie', '', { Cookie: `X-SVC-Token=${TOKEN}` }, 'missing_token'],
+    ])('is not accepted: %s', async (_, query, headers, code) => {
+      const house = await furnished()
+      const { status, body } = await ask(house, 'DELETE', `/api/servers/github${query}`, headers)
+      expect(briefly(status, body, 2)).toEqual([401, code])
+      expect((await house.inject('/api/servers/github')).statusCode).toBe(200)
+    })
+
+    test('of a megabyte is more than the headers may hold', async () => {
+      const house = await openHouse()
+      const { status, body } = await ask(house, 'DELETE', '/api/logs', {
+        'X-SVC-Token': 'x'.repeat(1_000_000),
+      })
+      expect(briefly(status, body, 2)).toEqual([431, 'headers_too_large'])
+    })
+
+    test('that is wrong for the eleventh time is answered late and audited, and the right one at once', async () => {
+      const house = await furnished()
+      const clear = async (headers: Record<string, string>) => {
+        const { statusCode } = await house.inject({ method: 'DELETE', url: '/api/logs', headers })
+        return { statusCode, at: performance.now() }
+      }
+      const startedAt = performance.now()
+      for (let count = 1; count <= 10; count++) expect((await clear(WRONG)).statusCode).toBe(401)
+      const tenthAt = performance.now()
+      expect(tenthAt - startedAt).toBeLessThan(2000) // ten delays would take 2.5 s
+      const [late, right, missing] = await Promise.all([clear(WRONG), clear(AUTHORISED), clear({})])
+      expect([late.statusCode, right.statusCode, missing.statusCode]).toEqual([401, 200, 401])
+      expect(late.at - tenthAt).toBeGreaterThan(240)
+      expect(Math.max(right.at, missing.at)).toBeLessThan(late.at)
+      const { items } = (await house.inject('/api/logs?source=audit')).json()
+      const guessing = items.filter(
+        ({ data }: { data: { action: string } }) => data.action === 'token_guessing',
+      )
+      expect(guessing).toMatchObject([{ data: { subject: '127.0.0.1' } }])
+    })
+
+    test('comes before existence: an unknown id on a protected path is 401 without it, 404 with it', async () => {
+      const house = await openHouse()
+      for (const [method, url] of [
+        ['DELETE', '/api/servers/nobody'],
+        ['PATCH', '/api/servers/nobody'],
+        ['PUT', '/api/http-servers/nobody'],
+        ['DELETE', '/api/http-servers/nobody'],
+      ] as const) {
+        const payload = method === 'DELETE' ? undefined : { name: 'b' }
+        const sent = { method, url, ...(payload && { payload }) }
+        expect(await verdictOn(house, sent)).toEqual([401, 'missing_token'])
+        expect(await verdictOn(house, { ...sent, headers: AUTHORISED })).toEqual([404, 'not_found'])
+      }
+    })
+
+    test('has its header renamed by AUTH_TOKEN_HEADER_NAME, in the sentence and in the documentation', async () => {
+      covers('auth-2-header-name', 'auth-5-renamed-header')
+      const house = await openHouse({ env: { AUTH_TOKEN_HEADER_NAME: 'X-My-Token' } })
+      const without = await house.inject({ method: 'DELETE', url: '/api/logs', headers: AUTHORISED })
+      expect(without.json().detail).toBe("Missing authentication token in 'X-My-Token' header")
+      const headers = { 'x-my-token': TOKEN }
+      expect((await house.inject({ method: 'DELETE', url: '/api/logs', headers })).statusCode).toBe(200)
+      const { components } = (await house.inject('/docs/json')).json()
+      expect(components.securitySchemes.token).toMatchObject({
+        type: 'apiKey',
+        in: 'header',
+        name: 'X-My-Token',
+      })
+    })
+
+    test('is needed for reads under PROTECT_READS, except for health and the documentation', async () => {
+      const house = await furnished({ env: { PROTECT_READS: 'true' } })
+      for (const path of OPEN) expect.soft((await house.inject(path)).statusCode, path).toBeLessThan(400)
+      for (const url of OPEN_READS) {
+        expect.soft(await verdictOn(house, { url }), url).toEqual([401, 'missing_token'])
+        expect.soft(await verdictOn(house, { method: 'HEAD', url }), url).toEqual([401, undefined])
+        expect.soft((await house.inject({ url, headers: AUTHORISED })).statusCode, url).toBe(200)
+      }
+      const { paths } = (await house.inject('/docs/json')).json()
+      expect(paths['/api/servers'].get.security).toEqual([{ token: [] }])
+      expect(paths['/api/health'].get.security).toEqual([])
+    })
+  })
+}
+
+/** Every route, with a server that exists in place of its parameters. */
+function routesOf(house: House): { method: 'GET'; url: string }[] {
+  return house.app.methods.list().map(({ method, url }) => {
+    const id = url.includes('http-servers') ? 'docs' : 'github'
+    const path = url.replace(':id', id).replace(':file', 'start.js').replace(':code', 'not_found')
+    return { method: method as 'GET', url: path }
+  })
+}
+
+const isRead = ({ method }: { method: string }): boolean => method === 'GET' || method === 'HEAD'
