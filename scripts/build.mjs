@@ -36,11 +36,16 @@ const bytes = files.reduce((sum, file) => sum + statSync(join(root, 'dist', file
 const took = seconds(performance.now() - startedAt)
 console.log(`Built dist in ${took}: ${files.length} files, ${(bytes / 1e6).toFixed(1)} MB with source maps`)
 
+/** Each entry by itself: the log's thread must not load what only the service needs. */
 async function bundle() {
-  const input = Object.entries(ENTRIES).filter(([, path]) => existsSync(join(root, path)))
+  for (const [name, path] of Object.entries(ENTRIES)) await bundleEntry(name, path)
+  chmodSync(join(root, scratch, 'main.js'), 0o755)
+}
+
+async function bundleEntry(name, path) {
   const bundler = await rolldown({
     cwd: root,
-    input: Object.fromEntries(input),
+    input: { [name]: path },
     platform: 'node',
     external: EXTERNAL,
     resolve: { alias: ALIAS },
@@ -56,16 +61,17 @@ async function bundle() {
     dir: scratch,
     format: 'esm',
     sourcemap: true,
+    codeSplitting: false,
+    // Less to read and to keep in memory; names stay, so that a stack trace can be read.
+    minify: { compress: true, mangle: false, codegen: { removeWhitespace: true } },
     entryFileNames: '[name].js',
-    chunkFileNames: 'chunks/[name]-[hash].js',
-    banner: (chunk) => (chunk.isEntry && chunk.name === 'main' ? '#!/usr/bin/env node' : ''),
+    banner: name === 'main' ? '#!/usr/bin/env node' : '',
   })
   await bundler.close()
   for (const { fileName, code = '' } of output.filter(({ type }) => type === 'chunk')) {
-    const left = /\brequire\(["'](\.{1,2}\/[^"']*)/.exec(code)?.[1]
+    const left = /\brequire\(["'`](\.{1,2}\/[^"'`]*)/.exec(code)?.[1]
     if (left) throw new Error(`${fileName} still asks for '${left}', which is not in dist: see ALIAS`)
   }
-  chmodSync(join(root, scratch, 'main.js'), 0o755)
 }
 
 /**

@@ -1,4 +1,5 @@
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
+import * as Type from 'typebox'
 import { LEVELS } from '../kernel/log.ts'
 
 /** Header names that HTTP itself needs; a token there would never arrive, or break the request. */

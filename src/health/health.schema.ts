@@ -1,4 +1,5 @@
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
+import * as Type from 'typebox'
 import { orNull } from '../kernel/wire.ts'
 
 const Check = Type.Object({

@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import Type from 'typebox'
+import * as Type from 'typebox'
 import { IfMatch, revisionOf, ServerKey } from '../kernel/server-fields.ts'
 import { wholeList } from '../kernel/wire.ts'
 import * as schema from './http-servers.schema.ts'

@@ -4,6 +4,7 @@ import { AppError } from '../kernel/errors.ts'
 import type { Log } from '../kernel/log.ts'
 import { type AuthOptions, createAuth } from './auth.ts'
 import { acceptOnlyJson } from './body.ts'
+import { compileWhenUsed } from './compilers.ts'
 import { serveDocs } from './docs.ts'
 import type { Gate } from './gate.ts'
 import { createListener, onClientError } from './listener.ts'
@@ -42,19 +43,10 @@ export async function buildApp(options: AppOptions): Promise<App> {
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 8192 },
-    ajv: {
-      customOptions: {
-        coerceTypes: false,
-        removeAdditional: false,
-        useDefaults: false,
-        allErrors: true,
-        verbose: true,
-        keywords: ['expected'],
-      },
-    },
   })
   const methods = new Methods()
   methods.watch(fastify)
+  compileWhenUsed(fastify)
   fastify.addHook('onRequest', async (request, reply) => {
     reply.headers(SECURITY_HEADERS).header('x-request-id', request.id)
   })

@@ -120,8 +120,6 @@ export function createRegistry<T extends ServerRecord>(deps: Deps<T>) {
   }
 }
 
-export type Registry<T extends ServerRecord> = ReturnType<typeof createRegistry<T>>
-
 function difference(
   fields: readonly string[],
   before: Readonly<Record<string, unknown>>,

@@ -1,4 +1,4 @@
-import Type from 'typebox'
+import * as Type from 'typebox'
 import { ID_PATTERN, Timestamp } from './wire.ts'
 
 /** What STDIO and HTTP servers have in common. */

@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox'
-import Value from 'typebox/value'
+import * as Value from 'typebox/value'
 
 /** What is wrong with a value, as half a sentence about its field; undefined when it fits. Never repeats the value. */
 export function problemIn(schema: TSchema, value: unknown): string | undefined {

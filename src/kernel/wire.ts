@@ -1,4 +1,5 @@
-import Type, { type TSchema } from 'typebox'
+import type { TSchema } from 'typebox'
+import * as Type from 'typebox'
 
 /** The shapes that every room's answers share. */
 
@@ -9,8 +10,6 @@ export const orNull = <S extends TSchema>(schema: S) => Type.Union([schema, Type
 
 /** ISO-8601 UTC with milliseconds. */
 export const Timestamp = Type.String({ format: 'date-time', examples: ['2026-11-15T09:30:00.000Z'] })
-
-export const isoTime = (ms: number): string => new Date(ms).toISOString()
 
 /** `{"items": [...], "total": n, "next_cursor": null | "…"}` */
 export const listOf = <S extends TSchema>(item: S) =>

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import Type from 'typebox'
-import { isoTime } from '../kernel/wire.ts'
+import * as Type from 'typebox'
+import { isoTime } from '../kernel/time.ts'
 import * as schema from './logs.schema.ts'
 import type { Logs } from './logs.service.ts'
 

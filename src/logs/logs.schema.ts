@@ -1,4 +1,5 @@
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
+import * as Type from 'typebox'
 import { LEVELS, SOURCES, STREAMS } from '../kernel/log.ts'
 import { ID_PATTERN, listOf, orNull, Timestamp } from '../kernel/wire.ts'
 

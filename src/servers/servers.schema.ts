@@ -1,4 +1,5 @@
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
+import * as Type from 'typebox'
 import type { ServerRecord } from '../kernel/registry.ts'
 import { MASK } from '../kernel/secrets.ts'
 import { recordFields, ServerId, ServerName, Tags } from '../kernel/server-fields.ts'

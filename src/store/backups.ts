@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { syncFolder } from '../kernel/durable-file.ts'
-import { isoTime } from '../kernel/wire.ts'
+import { isoTime } from '../kernel/time.ts'
 import type { Sqlite } from './sqlite.ts'
 
 const KEPT = 7

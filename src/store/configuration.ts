@@ -9,9 +9,10 @@ import { Backups } from './backups.ts'
 import { refuseDamaged, setAside } from './damage.ts'
 import type { Tables } from './database.ts'
 import { DiskReserve } from './disk-reserve.ts'
+import { kyselyDialect } from './kysely.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { type AfterDamage, openSound } from './sound-file.ts'
-import { kyselyDialect, type Sqlite, sqliteTrouble } from './sqlite.ts'
+import { type Sqlite, sqliteTrouble } from './sqlite.ts'
 
 export type Db = Kysely<Tables>
 export type Trx = Transaction<Tables> | Db

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, renameSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { syncFolder, writeDurably } from '../kernel/durable-file.ts'
 import { StartError } from '../kernel/exit.ts'
-import { isoTime } from '../kernel/wire.ts'
+import { isoTime } from '../kernel/time.ts'
 
 /** Moves a damaged database aside with its journal, where it can be looked at, and says where. */
 export function setAside(path: string, now: number): string {

@@ -1,7 +1,6 @@
 import { createRequire } from 'node:module'
-import { SqliteDialect } from 'kysely'
 
-type Value = null | number | bigint | string | Uint8Array
+export type Value = null | number | bigint | string | Uint8Array
 
 /** The part of `node:sqlite` that we use. `@photostructure/sqlite` gives Node 20 the same. */
 export interface SqliteStatement {
@@ -43,27 +42,6 @@ function loadDriver(): SqliteModule {
     process.emitWarning = emitWarning
   }
 }
-
-/** Kysely speaks to better-sqlite3, whose statements take an array and say whether they return rows. */
-export function kyselyDialect(database: Sqlite): SqliteDialect {
-  return new SqliteDialect({
-    database: {
-      close: () => database.close(),
-      prepare(sql) {
-        const statement = database.prepare(sql)
-        const values = (parameters: readonly unknown[]) => parameters as Value[]
-        return {
-          reader: statement.columns ? statement.columns().length > 0 : RETURNS_ROWS.test(sql),
-          all: (parameters) => statement.all(...values(parameters)),
-          run: (parameters) => statement.run(...values(parameters)),
-          iterate: (parameters) => statement.iterate(...values(parameters)),
-        }
-      },
-    },
-  })
-}
-/** Early Node 22 statements cannot be asked for their columns. */
-const RETURNS_ROWS = /^\s*(?:select|with|pragma|explain|values)\b|\breturning\b/i
 
 const PRIMARY = {
   5: 'busy',

@@ -6,5 +6,10 @@ import { InThreadLogs } from '../../src/store/logs/in-thread.ts'
 /** The real log store, in the test's own thread: there is no built worker to run. */
 export async function openLogsHere({ folder, maxBytes, onTrouble }: OpenLogs): Promise<LogStore> {
   const path = join(folder, 'logs.db')
-  return new InThreadLogs({ path, maxBytes, onDamaged: onTrouble, onError: (error) => onTrouble(error.message) })
+  return new InThreadLogs({
+    path,
+    maxBytes,
+    onDamaged: onTrouble,
+    onError: (error) => onTrouble(error.message),
+  })
 }

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -45,6 +45,3 @@ export async function launchReady(options: Options = {}) {
   })
   return { ...launched, address }
 }
-
-export const waitForEnd = (child: ChildProcess) =>
-  child.exitCode === null ? once(child, 'close') : Promise.resolve()

@@ -1,4 +1,4 @@
-import { setImmediate } from 'node:timers/promises'
+import { setTimeout as delay, setImmediate } from 'node:timers/promises'
 import { AppError } from '../../kernel/errors.ts'
 import type {
   DownloadRequest,
@@ -28,6 +28,7 @@ export interface LogOptions {
 const INDEX_AFTER_MS = 300
 const CHECKPOINT_EVERY_MS = 5000
 const TELL_EVERY_MS = 60_000
+const READING_MS = 50
 
 /** The log in the thread that calls it: inside the log's own thread, and in tests. */
 export class InThreadLogs implements LogStore {
@@ -38,6 +39,7 @@ export class InThreadLogs implements LogStore {
   #tending: Promise<void> | undefined
   #checkpointDue: number | undefined
   #toldAt = -Infinity
+  #readAt = -Infinity
   #closed = false
 
   constructor(options: LogOptions) {
@@ -100,6 +102,7 @@ export class InThreadLogs implements LogStore {
 
   async #read<T>(work: (database: LogDatabase) => Promise<T>): Promise<T> {
     const database = this.#database
+    this.#readAt = performance.now()
     try {
       return await this.#use(work)
     } catch (error) {
@@ -136,7 +139,7 @@ export class InThreadLogs implements LogStore {
   /** Never longer than a step at a time, so that whoever wants to write or read waits for a step at most. */
   async #tend(): Promise<void> {
     try {
-      while (!this.#closed && this.#use((database) => database.tend())) await setImmediate()
+      while (!this.#closed && this.#use((database) => database.tend())) await this.#letOthers()
       if (this.#closed || this.#checkpointDue === undefined) return
       if (performance.now() < this.#checkpointDue) return
       this.#checkpointDue = undefined
@@ -146,6 +149,11 @@ export class InThreadLogs implements LogStore {
       if (sqliteTrouble(error) !== 'damaged') throw error
       this.#giveUp(error)
     }
+  }
+
+  /** Somebody who reads, piece by piece, has the greater part of the time. */
+  #letOthers(): Promise<void> {
+    return performance.now() - this.#readAt < READING_MS ? delay(READING_MS) : setImmediate()
   }
 
   /** Whoever is told may write a line about it, and that line leads back here: so not too often. */

@@ -1,5 +1,5 @@
 import { LEVEL_RANK, LEVELS } from '../../kernel/log.ts'
-import { isoTime } from '../../kernel/wire.ts'
+import { isoTime } from '../../kernel/time.ts'
 import type { LogLine } from '../../logs/logs.schema.ts'
 import type { Connection } from './connection.ts'
 import type { Order } from './log-sql.ts'

@@ -1,3 +1,4 @@
+import { dirname } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { AppError } from '../../kernel/errors.ts'
 import type { Page, PageRequest, ResolvedFilter, StoredEntry } from '../../logs/log-store.ts'
@@ -36,7 +37,7 @@ export class LogDatabase {
   constructor({ path, maxBytes, onDamaged }: LogDatabaseOptions) {
     this.#connection = openLogFile(path, onDamaged)
     this.#sizes = sizesFor(maxBytes)
-    this.#space = new LogSpace(this.#connection, this.#sizes)
+    this.#space = new LogSpace(this.#connection, this.#sizes, dirname(path))
     this.#index = new TextIndex(this.#connection, this.#sizes)
     this.#writer = new LineWriter(this.#connection)
   }
@@ -76,7 +77,7 @@ export class LogDatabase {
   tend(): boolean {
     if (this.#space.wantsTrim()) return this.#trim()
     try {
-      if (this.#index.step(this.#writer.highestId)) return true
+      if (!this.#space.isDiskShort() && this.#index.step(this.#writer.highestId)) return true
     } catch (error) {
       if (sqliteTrouble(error) !== 'full') throw error
       return this.#trim()
@@ -108,9 +109,9 @@ export class LogDatabase {
   /** The disk is full. Newer lines are worth more than the oldest ones, so these make room, once. */
   #writeIntoLittle(entries: readonly StoredEntry[]): void {
     try {
-      this.#space.giveBack()
+      this.#space.reuseWal()
       for (let trims = 0; trims < MOST_TRIMS / 4; trims++) this.#trim()
-      this.#space.giveBack()
+      this.#space.reuseWal()
       this.#writer.write(entries)
     } catch (cause) {
       if (sqliteTrouble(cause) !== 'full') throw cause

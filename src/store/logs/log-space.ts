@@ -1,3 +1,4 @@
+import { statfsSync } from 'node:fs'
 import type { Connection } from './connection.ts'
 import { lowestId, runOfLines } from './lines.ts'
 
@@ -8,6 +9,7 @@ const MIB = 1024 * 1024
 const LEAST_BYTES = 8 * MIB
 
 const SMALL = 4 * MIB
+const DISK_MARGIN = 32 * MIB
 const SHRINK_PAGES = 256
 
 /** The sizes that follow from the cap. Everything counts: lines, indexes, text index, write-ahead log. */
@@ -37,11 +39,13 @@ const clamp = (value: number, least: number, most: number) => Math.min(Math.max(
 export class LogSpace {
   readonly #connection: Connection
   readonly #sizes: Sizes
+  readonly #folder: string
   #trimming = false
 
-  constructor(connection: Connection, sizes: Sizes) {
+  constructor(connection: Connection, sizes: Sizes, folder: string) {
     this.#connection = connection
     this.#sizes = sizes
+    this.#folder = folder
     connection.exec(`
       PRAGMA wal_autocheckpoint = ${Math.floor(sizes.checkpoint / PAGE_BYTES)};
       PRAGMA journal_size_limit = ${Math.floor(sizes.checkpoint)};
@@ -57,9 +61,22 @@ export class LogSpace {
     return this.#connection.pragma('freelist_count')
   }
 
-  /** Whether so much more text would go beyond the mark. A line takes about twice its text, with its indexes. */
+  /**
+   * Whether so much more text would go beyond the mark, or take the last of the disk: a log makes do with the
+   * room it has before others have none. A line takes about twice its text, with its indexes.
+   */
   isTight(moreBytes: number): boolean {
-    return this.used + moreBytes * 2 > this.#sizes.high
+    const growth = moreBytes * 2 - this.#free * PAGE_BYTES
+    return this.used + moreBytes * 2 > this.#sizes.high || (growth > 0 && this.isDiskShort())
+  }
+
+  isDiskShort(): boolean {
+    try {
+      const { bavail, bsize } = statfsSync(this.#folder)
+      return bavail * bsize < DISK_MARGIN
+    } catch {
+      return false // a file system that does not say; writing will show
+    }
   }
 
   /** From the high mark down to the low one, a step at a time. */
@@ -93,11 +110,9 @@ export class LogSpace {
     return true
   }
 
-  /** The disk is full: the write-ahead log is copied back and cut, and so is the end of the file. */
-  giveBack(): void {
-    this.#connection.exec(`PRAGMA wal_checkpoint(TRUNCATE)`)
-    this.#connection.exec(`PRAGMA incremental_vacuum(${SHRINK_PAGES})`)
-    this.#connection.exec(`PRAGMA wal_checkpoint(TRUNCATE)`)
+  /** The disk is full: what the write-ahead log has taken can be used anew once it is copied back. */
+  reuseWal(): void {
+    this.#connection.exec('PRAGMA wal_checkpoint(RESTART)')
   }
 
   /** SQLite never limits a file to less than it has, so a cap that was lowered takes hold as the file shrinks. */

@@ -44,19 +44,20 @@ export function idsBetween(
   all: IdRange,
 ): IdRange[] {
   if (since === undefined && until === undefined) return [all]
-  const spans = connection.rows<Span>(
-    `SELECT * FROM spans
-     WHERE max_ts >= ? AND min_ts <= ? AND last_id >= ? AND first_id <= ? ORDER BY first_id`,
+  const found = connection.row<{ spans: string }>(
+    `SELECT json_group_array(json_array(first_id, last_id)) AS spans FROM spans
+     WHERE max_ts >= ? AND min_ts <= ? AND last_id >= ? AND first_id <= ?`,
     since ?? Number.MIN_SAFE_INTEGER,
     until ?? Number.MAX_SAFE_INTEGER,
     all.first,
     all.last,
   )
+  const spans = JSON.parse(found?.spans ?? '[]') as [first: number, last: number][]
   const ranges: { first: number; last: number }[] = []
-  for (const { first_id, last_id } of spans) {
+  for (const [first, last] of spans.sort(([a], [b]) => a - b)) {
     const before = ranges.at(-1)
-    if (before && before.last + 1 >= first_id) before.last = last_id
-    else ranges.push({ first: first_id, last: last_id })
+    if (before && before.last + 1 >= first) before.last = last
+    else ranges.push({ first, last })
   }
   return ranges.map(({ first, last }) => {
     return { first: Math.max(first, all.first), last: Math.min(last, all.last) }

@@ -1,0 +1,47 @@
+import ajvCompiler from '@fastify/ajv-compiler'
+import stringifyCompiler from '@fastify/fast-json-stringify-compiler'
+import type { FastifyInstance, FastifySerializerCompiler } from 'fastify'
+
+/** Nothing is converted, dropped or filled in: input is what was sent. */
+const STRICT = {
+  coerceTypes: false,
+  removeAdditional: false,
+  useDefaults: false,
+  allErrors: true,
+  verbose: true,
+  keywords: ['expected'],
+}
+
+interface Validate {
+  (data: unknown): unknown
+  errors?: unknown
+}
+
+/**
+ * Validators and serializers are generated code, a few milliseconds each. They are made when a route is first used:
+ * a start does not pay for routes that nobody asks.
+ */
+export function compileWhenUsed(app: FastifyInstance): void {
+  const compileValidator = ajvCompiler()({}, { customOptions: STRICT }) as unknown as (
+    route: object,
+  ) => Validate
+  app.setValidatorCompiler((route) => {
+    let made: Validate | undefined
+    const validate: Validate = (data) => {
+      made ??= compileValidator(route)
+      const ok = made(data)
+      validate.errors = made.errors
+      return ok
+    }
+    return validate as never
+  })
+  const compileSerializer = stringifyCompiler()({}, {})
+  const serializerCompiler: FastifySerializerCompiler<unknown> = (route) => {
+    let made: ((data: unknown) => string) | undefined
+    return (data) => {
+      made ??= compileSerializer(route as Parameters<typeof compileSerializer>[0])
+      return made(data)
+    }
+  }
+  app.setSerializerCompiler(serializerCompiler)
+}
