@@ -1,5 +1,5 @@
 import { isBlockedHost } from '../kernel/blocked-address.ts'
-import { AppError, invalidField } from '../kernel/errors.ts'
+import { AppError, invalidField, pointer } from '../kernel/errors.ts'
 import type { FactBus } from '../kernel/facts.ts'
 import type { KnownSecrets } from '../kernel/known-secrets.ts'
 import { createRegistry, type ServerStore } from '../kernel/registry.ts'
@@ -71,7 +71,7 @@ function headersFor(
   const keeps = Object.entries(wanted).find(([, value]) => value === MASK)
   if (moved && keeps) {
     const message = 'is a secret of the old origin and is not sent to the new one'
-    throw invalidField(`/headers/${keeps[0]}`, message, 'Send the headers in full, or {} for none')
+    throw invalidField(`/headers/${pointer(keeps[0])}`, message, 'Send the headers in full, or {} for none')
   }
   return checkedHeaders(keepMaskedValues('headers', wanted, current.headers))
 }
@@ -97,7 +97,7 @@ function checkedUrl(url: string): string {
 function checkedHeaders(headers: Record<string, string>): Record<string, string> {
   const seen = new Set<string>()
   for (const name of Object.keys(headers)) {
-    if (seen.has(name.toLowerCase())) throw invalidField(`/headers/${name}`, 'is given twice')
+    if (seen.has(name.toLowerCase())) throw invalidField(`/headers/${pointer(name)}`, 'is given twice')
     seen.add(name.toLowerCase())
   }
   return headers

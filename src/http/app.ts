@@ -48,22 +48,14 @@ export async function buildApp(options: AppOptions): Promise<App> {
   methods.watch(fastify)
   compileWhenUsed(fastify)
   fastify.addHook('onRequest', async (request, reply) => {
-    reply.headers(SECURITY_HEADERS).header('x-request-id', request.id)
+    void reply.headers(SECURITY_HEADERS).header('x-request-id', request.id)
+    if (request.is404) throw notHere(request, reply, methods.allowed(request.url))
   })
   fastify.addHook('onRequest', createAuth(options))
   acceptOnlyJson(fastify)
   readQueriesBySchema(fastify)
   fastify.setErrorHandler((error, request, reply) => sendError(error, request, reply, options.log))
-  fastify.setNotFoundHandler((request, reply) => {
-    const allowed = methods.allowed(request.url)
-    if (allowed.length > 0) void reply.header('allow', allowed.join(', '))
-    return sendError(
-      allowed.length > 0 ? wrongMethod(request, allowed) : unknownPath(request),
-      request,
-      reply,
-      options.log,
-    )
-  })
+  fastify.setNotFoundHandler(() => undefined) // answered in the first hook, before a body is read
   fastify.addHook('onResponse', async (request, reply) => {
     const { method, routeOptions } = request
     const level = method === 'GET' || method === 'HEAD' ? 'debug' : 'info'
@@ -105,13 +97,13 @@ function sendError(error: unknown, request: Request, reply: Reply, log: Log) {
 const isInvalid = (error: unknown): error is FastifyError =>
   error instanceof Error && 'validation' in error && error.validation !== undefined
 
-function unknownPath({ url }: Request): AppError {
+/** The path does not exist, or not with this method; then `Allow` says with which. */
+function notHere({ method, url }: Request, reply: Reply, allowed: readonly string[]): AppError {
   const path = (url.split('?')[0] ?? '').slice(0, 200)
-  return new AppError('not_found', `There is nothing at ${path}`, { hint: '/docs shows every path' })
-}
-
-function wrongMethod({ method, url }: Request, allowed: readonly string[]): AppError {
-  const path = (url.split('?')[0] ?? '').slice(0, 200)
+  if (allowed.length === 0) {
+    return new AppError('not_found', `There is nothing at ${path}`, { hint: '/docs shows every path' })
+  }
+  void reply.header('allow', allowed.join(', '))
   return new AppError('method_not_allowed', `${path} does not know ${method}; it knows ${allowed.join(', ')}`)
 }
 

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { AppError, type FieldError } from '../kernel/errors.ts'
+import { AppError, type FieldError, pointer } from '../kernel/errors.ts'
 import { unsupportedMediaType } from './problem.ts'
 
 const MAX_DEPTH = 64
@@ -28,8 +28,7 @@ export function acceptOnlyJson(app: FastifyInstance): void {
   })
 }
 
-function refuseOtherEncodings({ headers, is404 }: FastifyRequest): void {
-  if (is404) return
+function refuseOtherEncodings({ headers }: FastifyRequest): void {
   const encoding = headers['content-encoding']
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     throw unsupportedMediaType('The body must be sent without a Content-Encoding')
@@ -100,8 +99,8 @@ function findUnsafe(value: unknown, path: string, errors: FieldError[]): void {
   } else if (typeof value === 'object' && value !== null) {
     for (const [key, item] of Object.entries(value)) {
       const message = UNSAFE_KEYS.has(key) ? 'is not an allowed name' : unsafeText(key)
-      if (message !== undefined) errors.push({ path: `${path}/${key.slice(0, 64)}`, message })
-      else findUnsafe(item, `${path}/${key.slice(0, 64)}`, errors)
+      if (message !== undefined) errors.push({ path: `${path}/${pointer(key)}`, message })
+      else findUnsafe(item, `${path}/${pointer(key)}`, errors)
     }
   }
 }

@@ -3,7 +3,6 @@ import {
   type IncomingMessage,
   type RequestListener,
   type Server,
-  ServerResponse,
   STATUS_CODES,
 } from 'node:http'
 import type { Duplex } from 'node:stream'
@@ -36,7 +35,7 @@ export function createListener(handler: RequestListener, gate: Gate): Server {
   const server = createServer(LIMITS, guarded)
   server.maxConnections = MAX_CONNECTIONS
   server.on('checkExpectation', guarded)
-  server.on('upgrade', (request, socket) => onUpgrade(request, socket, gate, guarded))
+  server.on('upgrade', (request, socket, head) => onUpgrade(server, request, socket, head, gate))
   return server
 }
 
@@ -49,21 +48,30 @@ export function onClientError(error: Error & { code?: string }, socket: Duplex):
   writeProblem(socket, knownError(error) ?? new AppError('bad_request', 'The request is not valid HTTP'))
 }
 
-function onUpgrade(request: IncomingMessage, socket: Duplex, gate: Gate, guarded: RequestListener): void {
+function onUpgrade(server: Server, request: IncomingMessage, socket: Duplex, head: Buffer, gate: Gate): void {
   socket.on('error', () => socket.destroy())
-  // Some HTTP clients offer an upgrade to h2c with every request; they expect a plain answer.
-  const hasBody =
-    request.headers['content-length'] !== undefined || request.headers['transfer-encoding'] !== undefined
-  if (request.headers.upgrade?.toLowerCase() !== 'websocket' && !hasBody) {
-    const response = new ServerResponse(request)
-    response.shouldKeepAlive = false
-    response.assignSocket(request.socket)
-    response.on('finish', () => socket.end())
-    guarded(request, response)
+  if (request.headers.upgrade?.toLowerCase() !== 'websocket') {
+    readAgain(server, request, socket, head)
     return
   }
   const path = request.url?.split('?')[0]
   writeProblem(socket, gate(request) ?? new AppError('not_found', `There is no WebSocket at ${path}`))
+}
+
+/**
+ * Some HTTP clients offer an upgrade to h2c with every request and expect a plain answer. Node has put its parser away
+ * by now, so the request goes back into the socket without the offer and is read by a new one.
+ */
+function readAgain(server: Server, request: IncomingMessage, socket: Duplex, head: Buffer): void {
+  const { method, url, httpVersion, rawHeaders } = request
+  const lines = [`${method} ${url} HTTP/${httpVersion}`]
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    if (!/^(?:upgrade|http2-settings|connection)$/i.test(rawHeaders[index] ?? '')) {
+      lines.push(`${rawHeaders[index]}: ${rawHeaders[index + 1]}`)
+    }
+  }
+  socket.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]))
+  server.emit('connection', socket)
 }
 
 /** Straight onto the socket, where there is no response object. */

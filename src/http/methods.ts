@@ -24,7 +24,12 @@ export class Methods {
   }
 }
 
-const segmentsOf = (path: string): string[] => path.split('/').filter((segment) => segment !== '')
+/** One slash at the end makes no difference, an empty segment does. */
+const segmentsOf = (path: string): string[] =>
+  path
+    .replace(/(?<=.)\/$/, '')
+    .split('/')
+    .slice(1)
 
 function fits(pattern: readonly string[], path: readonly string[]): boolean {
   return (

@@ -1,5 +1,5 @@
 import type { FastifyError } from 'fastify'
-import { AppError, type FieldError } from '../kernel/errors.ts'
+import { AppError, type FieldError, pointer } from '../kernel/errors.ts'
 
 const MAX_ERRORS = 20
 
@@ -37,7 +37,7 @@ const KINDS: Readonly<Record<string, string>> = {
 }
 
 function fieldError({ instancePath, keyword, params, message, parentSchema }: AjvError): FieldError {
-  const at = (name: unknown) => `${instancePath}/${String(name).slice(0, 64)}`
+  const at = (name: unknown) => `${instancePath}/${pointer(String(name))}`
   switch (keyword) {
     case 'required':
       return { path: at(params.missingProperty), message: 'is required' }

@@ -66,6 +66,9 @@ export class AppError extends Error {
   }
 }
 
+/** A name as one step of a JSON pointer, cut to a length that an answer can carry. */
+export const pointer = (name: string): string => name.slice(0, 64).replaceAll('~', '~0').replaceAll('/', '~1')
+
 /** One field is wrong: the sentence stands in `detail`, and again beside the path in `errors`. */
 export function invalidField(path: string, message: string, hint?: string): AppError {
   return new AppError('invalid_input', `${path.slice(1)} ${message}`, {

@@ -54,6 +54,19 @@ export function createRegistry<T extends ServerRecord>(deps: Deps<T>) {
     return record
   }
 
+  /** A record that may be refused: its secrets are looked out for while it is tried, beside those that are stored. */
+  async function watching<R>(record: T, work: () => Promise<R>): Promise<R> {
+    candidates += 1
+    const owner = `candidate:${kind}:${candidates}`
+    secrets.set(owner, secretsIn(record as Carrier))
+    try {
+      return await work()
+    } finally {
+      secrets.delete(owner)
+    }
+  }
+  let candidates = 0
+
   const remember = (record: T) => secrets.set(`server:${record.id}`, secretsIn(record as Carrier))
 
   return {
@@ -69,18 +82,12 @@ export function createRegistry<T extends ServerRecord>(deps: Deps<T>) {
       const id = slugOf(fields.name)
       const record = { ...fields, id, created_at: now(), updated_at: now(), revision: 1 } as unknown as T
       const audit = { action: 'server_added', subject: id, ...by, detail: deps.shown(record) }
-      remember(record) // before the first line about it can be written
-      const outcome = await store.insert(record, audit).catch(async (error: unknown) => {
-        if (!(await store.find(id))) secrets.delete(`server:${id}`)
-        throw error
-      })
-      if (outcome === 'inserted') {
-        facts.publish('server_added', { server_id: id, type: kind })
-        return record
-      }
-      const existing = await store.find(id)
-      if (existing) remember(existing)
-      throw outcome === 'full' ? tooMany() : nameTaken(id)
+      const outcome = await watching(record, () => store.insert(record, audit))
+      if (outcome === 'full') throw tooMany()
+      if (outcome === 'taken') throw nameTaken(id)
+      remember(record)
+      facts.publish('server_added', { server_id: id, type: kind })
+      return record
     },
 
     /** `edit` gives the fields that are to be different. Nothing is written when nothing is. */

@@ -30,7 +30,7 @@ export const ServerId = Type.String({ pattern: ID_PATTERN, examples: ['github'] 
 
 /** A path takes the id or the exact name. What can be neither is simply not there, so anything is let through. */
 export const ServerKey = Type.Object({
-  id: Type.String({ minLength: 1, description: 'The id, or the exact name', examples: ['github'] }),
+  id: Type.String({ description: 'The id, or the exact name', examples: ['github'] }),
 })
 
 export const recordFields = {

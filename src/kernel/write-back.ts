@@ -1,4 +1,4 @@
-import { AppError, type FieldError } from './errors.ts'
+import { AppError, type FieldError, pointer } from './errors.ts'
 import { MASK, maskArgs, maskUrl } from './secrets.ts'
 
 /**
@@ -67,8 +67,6 @@ export function originOf(url: string): string | undefined {
 }
 
 const nothingStored = `is ${MASK}, but nothing is stored that it could stand for`
-
-const pointer = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1')
 
 function refuse(field: string, errors: readonly FieldError[]): void {
   if (errors.length === 0) return

@@ -10,7 +10,7 @@ const MAX_DATA_BYTES = 64 * 1024
 export function storable(entry: LogEntry, secrets: KnownSecrets): StoredEntry {
   const clean = (text: string) => maskText(secrets.redact(text))
   const { text, truncated } = cut(clean(entry.message))
-  return { ...entry, message: text, data: dataText(entry.data, clean), repeat: 1, truncated }
+  return { ...entry, message: text, data: dataText(entry.data, clean, secrets), repeat: 1, truncated }
 }
 
 /** Counts bytes, not characters, and says at the end how much is missing. */
@@ -28,14 +28,19 @@ function cut(message: string): { text: string; truncated: boolean } {
   return { text: kept + note(bytes.length - Buffer.byteLength(kept)), truncated: true }
 }
 
-function dataText(data: LogEntry['data'], clean: (text: string) => string): string | null {
+function dataText(
+  data: LogEntry['data'],
+  clean: (text: string) => string,
+  secrets: KnownSecrets,
+): string | null {
   if (!data) return null
   const replacer = (_: string, value: unknown): unknown => {
     if (typeof value === 'string') return clean(value)
     return typeof value === 'bigint' ? String(value) : value
   }
   try {
-    const text = JSON.stringify(data, replacer)
+    const text = secrets.redact(JSON.stringify(data, replacer)) // names are texts, too
+    JSON.parse(text)
     if (Buffer.byteLength(text) <= MAX_DATA_BYTES) return text
     const { audit_id } = data // tells which audit row is here already
     return JSON.stringify({

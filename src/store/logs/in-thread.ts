@@ -50,11 +50,9 @@ export class InThreadLogs implements LogStore {
 
   async append(entries: readonly StoredEntry[]): Promise<void> {
     try {
-      this.#use((database) => database.append(entries))
+      this.#append(entries)
     } catch (error) {
-      if (sqliteTrouble(error) !== 'damaged') throw understandable(error)
-      this.#giveUp(error)
-      this.#use((database) => database.append(entries))
+      throw understandable(error)
     }
     this.#checkpointDue ??= performance.now() + CHECKPOINT_EVERY_MS
     this.#tendSoon(INDEX_AFTER_MS)
@@ -98,6 +96,16 @@ export class InThreadLogs implements LogStore {
     if (this.#closed) throw new AppError('shutting_down', 'The log is closed')
     this.#database ??= new LogDatabase(this.#options)
     return work(this.#database)
+  }
+
+  #append(entries: readonly StoredEntry[]): void {
+    try {
+      this.#use((database) => database.append(entries))
+    } catch (error) {
+      if (sqliteTrouble(error) !== 'damaged') throw error
+      this.#giveUp(error)
+      this.#use((database) => database.append(entries))
+    }
   }
 
   async #read<T>(work: (database: LogDatabase) => Promise<T>): Promise<T> {

@@ -19,7 +19,7 @@ export function runOfLines(
   bytes: number,
 ): Run | undefined {
   const rows = connection.rows<{ id: number; bytes: number }>(
-    `SELECT id, length(message) + coalesce(length(data), 0) AS bytes FROM logs
+    `SELECT id, octet_length(message) + coalesce(octet_length(data), 0) AS bytes FROM logs
      WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ${MOST_ROWS + 1}`,
     first,
     last,

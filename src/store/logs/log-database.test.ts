@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { ownFolder } from '../../../test/support/folder.ts'
-import type { StoredEntry } from '../../logs/log-store.ts'
+import type { ResolvedFilter, StoredEntry } from '../../logs/log-store.ts'
 import { filter, line, order } from './arbitrary-lines.ts'
 import { Connection } from './connection.ts'
 import { entry, ModelLog } from './model.ts'
@@ -35,14 +35,19 @@ test('every plan gives the same answer, whatever part of the lines is indexed', 
     expect(next.total).toBe(first.total)
     if (expected.length > 0) found += 1
   })
-  await fc.assert(property, { numRuns: 80 })
+  const examples: [ResolvedFilter, 'asc' | 'desc'][] = [
+    [{ agent_type: 'a', tool: 'b' }, 'desc'],
+    [{ server_id: ['a', 'b'] }, 'asc'],
+    [{ search: 'café 50%' }, 'desc'],
+  ]
+  await fc.assert(property, { numRuns: 50, examples })
   settle(database)
-  await fc.assert(property, { numRuns: 80 })
+  await fc.assert(property, { numRuns: 50, examples })
   const statements = asked.mock.calls.map(([sql]) => sql).join('\n')
 
-  expect(found).toBeGreaterThan(60)
+  expect(found).toBeGreaterThan(40)
   expect(statements).toMatch(/MATERIALIZED.*MATCH/)
-  expect(statements).toMatch(/MATERIALIZED.*INDEXED BY.*INTERSECT.*INDEXED BY/)
+  expect(statements).toMatch(/INDEXED BY.*INTERSECT.*INDEXED BY/)
   expect(statements).toMatch(/INDEXED BY.*UNION ALL/)
   expect(statements).toMatch(/NOT INDEXED/)
 })

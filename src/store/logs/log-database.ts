@@ -68,7 +68,7 @@ export class LogDatabase {
     return this.#writer.lastAuditId
   }
 
-  /** Reads and writes a little, and throws when that cannot be done. */
+  /** Throws when the lines cannot be read. */
   check(): void {
     this.#connection.rows('SELECT * FROM logs ORDER BY id DESC LIMIT 1')
   }

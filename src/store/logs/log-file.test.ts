@@ -121,15 +121,25 @@ test('a damaged text index costs nothing but the time to build it again', async 
     (await database.page({ filter: { search: term }, order: 'asc', limit: 10, after: null })).total
   database.append(lines(3000))
   while (database.tend());
-  const vandal = openSqlite(path) as Sqlite & { enableDefensive?: (on: boolean) => void }
-  vandal.enableDefensive?.(false)
-  vandal.exec("UPDATE text_1_data SET block = x'00' WHERE id > 10")
-  vandal.close()
+  const vandalise = () => {
+    const vandal = openSqlite(path) as Sqlite & { enableDefensive?: (on: boolean) => void }
+    vandal.enableDefensive?.(false)
+    vandal.exec("UPDATE text_1_data SET block = x'00' WHERE id > 10")
+    vandal.close()
+  }
+  vandalise()
 
   expect(await search('line 2999')).toBe(1)
   expect(await search('zq')).toBe(0)
   while (database.tend());
   expect(await search('line 1234')).toBe(1)
+  vandalise()
+  for (let round = 0; round < 20; round++) {
+    database.append(lines(500))
+    database.tend()
+  }
+  while (database.tend());
+  expect(await search('line 499')).toBe(21)
   expect(told).toEqual([])
 })
 

@@ -62,9 +62,19 @@ export class TextIndex {
     return [...this.#parts].sort((a, b) => b.bytes - a.bytes)[0]
   }
 
-  /** Takes the next lines into the index and says whether there are more. Takes some 15 ms. */
+  /** Takes the next lines into the index and says whether there is more to do. Takes some 15 ms. */
   step(highestId: number): boolean {
     if (!this.#available) return false
+    try {
+      return this.#fillStep(highestId) || this.#mergeStep()
+    } catch (error) {
+      if (sqliteTrouble(error) !== 'damaged' || this.#parts.length === 0) throw error
+      this.dropAll() // should the lines be damaged and not the index, the next step will say so
+      return true
+    }
+  }
+
+  #fillStep(highestId: number): boolean {
     const lowest = lowestId(this.#connection)
     if (lowest === null) return false
     for (const gap of this.#gaps(lowest, highestId)) {
@@ -73,7 +83,7 @@ export class TextIndex {
       this.#take(gap, run.more ? run : { ...run, last: gap.last })
       return true
     }
-    return this.#mergeStep()
+    return false
   }
 
   #mergeStep(): boolean {
