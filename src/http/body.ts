@@ -28,9 +28,10 @@ export function acceptOnlyJson(app: FastifyInstance): void {
   })
 }
 
-function refuseOtherEncodings({ headers }: FastifyRequest): void {
+function refuseOtherEncodings({ headers, method }: FastifyRequest): void {
+  if (method === 'GET' || method === 'HEAD') return // their body is never read
   const encoding = headers['content-encoding']
-  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+  if (encoding && encoding.toLowerCase() !== 'identity') {
     throw unsupportedMediaType('The body must be sent without a Content-Encoding')
   }
   const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(headers['content-type'] ?? '')?.[1]
