@@ -98,6 +98,10 @@ async function end(service: Service): Promise<void> {
   process.exit(0)
 }
 
+// Whoever reads our output may go away; the service stays.
+process.stdout.on('error', () => {})
+process.stderr.on('error', () => {})
+
 main().catch((error: unknown) => {
   const known = error instanceof StartError
   process.stderr.write(

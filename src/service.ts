@@ -135,7 +135,7 @@ async function open(
     audit: (entry) => database.audit(entry),
   })
   const disk = async () => {
-    if (!database.reserve.ensure())
+    if (!database.reserve.hasRoom())
       throw new AppError('disk_full', 'The disk that holds the data folder is full')
   }
   const checks = { store: () => database.check(), logs: () => logStore.check(), disk }

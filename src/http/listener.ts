@@ -7,6 +7,7 @@ import {
 } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { AppError } from '../kernel/errors.ts'
+import { letGoOfIdle } from './connections.ts'
 import type { Gate } from './gate.ts'
 import { knownError, PROBLEM_TYPE, problemOf } from './problem.ts'
 import { newRequestId } from './request-id.ts'
@@ -21,7 +22,6 @@ const LIMITS = {
   connectionsCheckingInterval: 5_000,
   requireHostHeader: false, // the gate answers in our shape
 }
-const MAX_CONNECTIONS = 512
 
 /** The server under the framework: the gate stands before routing, for requests and for upgrades alike. */
 export function createListener(handler: RequestListener, gate: Gate): Server {
@@ -33,7 +33,7 @@ export function createListener(handler: RequestListener, gate: Gate): Server {
     response.end(request.method === 'HEAD' ? undefined : answer.body)
   }
   const server = createServer(LIMITS, guarded)
-  server.maxConnections = MAX_CONNECTIONS
+  letGoOfIdle(server)
   server.on('checkExpectation', guarded)
   server.on('upgrade', (request, socket, head) => onUpgrade(server, request, socket, head, gate))
   return server
@@ -49,11 +49,11 @@ export function onClientError(error: Error & { code?: string }, socket: Duplex):
 }
 
 function onUpgrade(server: Server, request: IncomingMessage, socket: Duplex, head: Buffer, gate: Gate): void {
-  socket.on('error', () => socket.destroy())
   if (request.headers.upgrade?.toLowerCase() !== 'websocket') {
     readAgain(server, request, socket, head)
     return
   }
+  socket.on('error', () => socket.destroy())
   const path = request.url?.split('?')[0]
   writeProblem(socket, gate(request) ?? new AppError('not_found', `There is no WebSocket at ${path}`))
 }
@@ -66,9 +66,12 @@ function readAgain(server: Server, request: IncomingMessage, socket: Duplex, hea
   const { method, url, httpVersion, rawHeaders } = request
   const lines = [`${method} ${url} HTTP/${httpVersion}`]
   for (let index = 0; index < rawHeaders.length; index += 2) {
-    if (!/^(?:upgrade|http2-settings|connection)$/i.test(rawHeaders[index] ?? '')) {
-      lines.push(`${rawHeaders[index]}: ${rawHeaders[index + 1]}`)
-    }
+    const [name = '', value = ''] = rawHeaders.slice(index, index + 2)
+    if (/^(?:upgrade|http2-settings)$/i.test(name)) continue
+    const kept = /^connection$/i.test(name)
+      ? value.replace(/\b(?:upgrade|http2-settings)\b\s*,?\s*/gi, '')
+      : value
+    lines.push(`${name}: ${kept.replace(/,\s*$/, '')}`)
   }
   socket.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]))
   server.emit('connection', socket)

@@ -72,5 +72,7 @@ function entryOf(ts: number, level: Level, fields: Fields, message: string): Log
 function describe(error: Error): Record<string, unknown> {
   const cause = error.cause instanceof Error ? { cause: describe(error.cause) } : {}
   const code = 'code' in error ? { code: error.code } : {}
-  return { name: error.name, message: error.message, ...code, stack: error.stack, ...cause }
+  // Where Toolroom is installed is nobody's business: the log can be read without a token.
+  const stack = error.stack?.replace(/(?:file:\/\/)?\/\S*\/(?=(?:dist|src|node_modules)\/)/g, '')
+  return { name: error.name, message: error.message, ...code, stack, ...cause }
 }

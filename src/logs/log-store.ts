@@ -58,7 +58,7 @@ export interface LogStore {
   clear(filter: ResolvedFilter): Promise<number>
   /** The highest `audit_id` ever appended as a line's data, so that a crash between the two stores can be mended. */
   lastAuditId(): Promise<number>
-  /** Throws when the store cannot be read or written. */
+  /** Throws when the store cannot be read. */
   check(): Promise<void>
   close(): Promise<void>
 }

@@ -10,7 +10,15 @@ const MAX_DATA_BYTES = 64 * 1024
 export function storable(entry: LogEntry, secrets: KnownSecrets): StoredEntry {
   const clean = (text: string) => maskText(secrets.redact(text))
   const { text, truncated } = cut(clean(entry.message))
-  return { ...entry, message: text, data: dataText(entry.data, clean, secrets), repeat: 1, truncated }
+  const tool = entry.tool ? { tool: clean(entry.tool) } : {}
+  return {
+    ...entry,
+    ...tool,
+    message: text,
+    data: dataText(entry.data, clean, secrets),
+    repeat: 1,
+    truncated,
+  }
 }
 
 /** Counts bytes, not characters, and says at the end how much is missing. */

@@ -14,6 +14,8 @@ import { MIGRATIONS } from './migrations.ts'
 import { type AfterDamage, openSound } from './sound-file.ts'
 import { type Sqlite, sqliteTrouble } from './sqlite.ts'
 
+const CHECK_EVERY_MS = 60_000
+
 export type Db = Kysely<Tables>
 export type Trx = Transaction<Tables> | Db
 
@@ -53,6 +55,8 @@ export class ConfigurationDatabase {
   readonly #inode: number
   readonly #onTrouble: NonNullable<Options['onTrouble']>
   #ready = false
+  /** A whole look takes milliseconds, and anybody may ask. */
+  #checkDue = 0
   #closed = false
 
   private constructor(sqlite: Sqlite, path: string, backups: Backups, options: Options) {
@@ -115,23 +119,20 @@ export class ConfigurationDatabase {
     if (here !== this.#inode) throw new AppError('store_damaged', 'The database file was moved or deleted')
     try {
       await sql`select max(revision) from tool_servers`.execute(this.db)
+      if (performance.now() < this.#checkDue) return
       const [row] = this.#sqlite.prepare('PRAGMA quick_check(1)').all()
       if (row?.quick_check !== 'ok') throw new AppError('store_damaged', 'The database file is damaged')
+      this.#checkDue = performance.now() + CHECK_EVERY_MS
     } catch (error) {
       throw readable(error)
     }
   }
 
-  /** Leaves everything in the one file. The driver may keep the journal open until its statements are collected. */
+  /** Leaves everything in the one file. */
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
     if (this.#ready) await this.#backUpIfPossible()
-    try {
-      this.#sqlite.exec('PRAGMA wal_checkpoint(TRUNCATE)')
-    } catch (error) {
-      if (sqliteTrouble(error) === undefined) throw error // a damaged or locked file is closed as it is
-    }
     await this.db.destroy()
   }
 

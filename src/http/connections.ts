@@ -1,0 +1,35 @@
+import type { Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+
+/** How many connections are served at once. */
+const MOST = 512
+/** Node itself refuses beyond this, should none of them be one that can be let go. */
+const HARD_LIMIT = 1024
+
+/**
+ * When every place is taken, the connection that has waited longest without being answered goes: an idle one, or one
+ * that sends its request byte by byte. So nobody can keep others out by holding connections open.
+ */
+export function letGoOfIdle(server: Server): void {
+  const idle = new Set<Socket>() // in the order in which they became idle
+  let open = 0
+  server.maxConnections = HARD_LIMIT
+  server.on('connection', (socket: Socket) => {
+    if (idle.has(socket)) return // given back by an upgrade that was none
+    open += 1
+    idle.add(socket)
+    socket.once('close', () => {
+      open -= 1
+      idle.delete(socket)
+    })
+    if (open <= MOST) return
+    const [longest] = idle
+    longest?.destroy()
+  })
+  server.prependListener('request', ({ socket }, response: ServerResponse) => {
+    idle.delete(socket)
+    response.once('close', () => {
+      if (!socket.destroyed) idle.add(socket)
+    })
+  })
+}
