@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { describe, onTestFinished } from 'vitest'
+import { logStoreContract } from '../../../test/log-store.contract.ts'
 import { ownFolder } from '../../../test/support/folder.ts'
 import { InThreadLogs } from './in-thread.ts'
-import { logStoreContract } from './log-store.contract.ts'
 
 describe('the log in the calling thread', () => {
   logStoreContract(() => {

@@ -1,12 +1,12 @@
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { filter, line, order } from '../../../test/support/arbitrary-lines.ts'
 import { ownFolder } from '../../../test/support/folder.ts'
+import { idsOf, openDatabase, randomText, settle } from '../../../test/support/log-database.ts'
+import { entry, ModelLog } from '../../../test/support/log-model.ts'
 import type { ResolvedFilter, StoredEntry } from '../../logs/log-store.ts'
-import { filter, line, order } from './arbitrary-lines.ts'
 import { Connection } from './connection.ts'
-import { entry, ModelLog } from './model.ts'
-import { idsOf, openDatabase, randomText, settle } from './open-database.ts'
 
 const openHere = () => openDatabase(join(ownFolder(), 'logs.db'))
 

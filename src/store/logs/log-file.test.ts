@@ -10,12 +10,12 @@ import {
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { ownFolder } from '../../../test/support/folder.ts'
+import { entry } from '../../../test/support/log-model.ts'
 import type { StoredEntry } from '../../logs/log-store.ts'
 import { openSqlite, type Sqlite } from '../sqlite.ts'
 import { Connection } from './connection.ts'
 import { InThreadLogs } from './in-thread.ts'
 import { LogDatabase } from './log-database.ts'
-import { entry } from './model.ts'
 
 const MAX_BYTES = 64 * 1024 * 1024
 

@@ -2,9 +2,9 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { ownFolder } from '../../../test/support/folder.ts'
+import { idsOf, MIB, openDatabase, randomText, settle } from '../../../test/support/log-database.ts'
+import { entry } from '../../../test/support/log-model.ts'
 import { LineWriter } from './line-writer.ts'
-import { entry } from './model.ts'
-import { idsOf, MIB, openDatabase, randomText, settle } from './open-database.ts'
 
 test('a flood never makes the files larger than the cap, and the newest lines stay', {
   timeout: 30_000,

@@ -6,11 +6,11 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build } from 'rolldown'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { logStoreContract } from '../../../test/log-store.contract.ts'
 import { ownFolder } from '../../../test/support/folder.ts'
+import { entry } from '../../../test/support/log-model.ts'
 import type { LogStore } from '../../logs/log-store.ts'
-import { logStoreContract } from './log-store.contract.ts'
 import { openLogThread } from './log-thread.ts'
-import { entry } from './model.ts'
 
 /** Below node_modules, so that the bundle finds the SQLite package it leaves out. */
 const bundles = fileURLToPath(

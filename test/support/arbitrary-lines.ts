@@ -1,6 +1,6 @@
 import fc from 'fast-check'
-import { LEVELS, SOURCES, STREAMS } from '../../kernel/log.ts'
-import type { ResolvedFilter, StoredEntry } from '../../logs/log-store.ts'
+import { LEVELS, SOURCES, STREAMS } from '../../src/kernel/log.ts'
+import type { ResolvedFilter, StoredEntry } from '../../src/logs/log-store.ts'
 
 /** Few values each, so that filters meet and miss; words that LIKE, GLOB and MATCH would read as more than words. */
 const WORDS = [

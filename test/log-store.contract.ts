@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { LogStore, ResolvedFilter, StoredEntry } from '../../logs/log-store.ts'
-import { filter, line, order } from './arbitrary-lines.ts'
-import { entry, ModelLog } from './model.ts'
+import type { LogStore, ResolvedFilter, StoredEntry } from '../src/logs/log-store.ts'
+import { filter, line, order } from './support/arbitrary-lines.ts'
+import { entry, ModelLog } from './support/log-model.ts'
 
 /** What every log store does. `open` gives an empty one and closes it with the test. */
 export function logStoreContract(open: () => LogStore, runs: number): void {

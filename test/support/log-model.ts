@@ -1,5 +1,5 @@
-import { LEVEL_RANK, LEVELS } from '../../kernel/log.ts'
-import type { ResolvedFilter, StoredEntry } from '../../logs/log-store.ts'
+import { LEVEL_RANK, LEVELS } from '../../src/kernel/log.ts'
+import type { ResolvedFilter, StoredEntry } from '../../src/logs/log-store.ts'
 
 /** For tests: the log as an array that is filtered line by line. */
 export interface ModelLine extends StoredEntry {
