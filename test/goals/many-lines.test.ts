@@ -1,0 +1,87 @@
+import { mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { LogDatabase } from '../../src/store/logs/log-database.ts'
+import { ownFolder } from '../support/folder.ts'
+import { launchReady } from '../support/program.ts'
+
+const LINES = process.env.TOOLROOM_GOALS === 'full' ? 1_000_000 : 150_000
+const MAX_GROWTH_MB = 25
+
+/** A data folder whose log is full already, as after a long life. */
+function longLife(home: string): void {
+  const data = join(home, '.local/share/toolroom')
+  mkdirSync(data, { recursive: true, mode: 0o700 })
+  const log = new LogDatabase({
+    path: join(data, 'logs.db'),
+    maxBytes: 1024 * 1_048_576,
+    onDamaged: () => {},
+  })
+  for (let n = 0; n < LINES; n += 1000) {
+    log.append(
+      Array.from({ length: 1000 }, (_, k) => ({
+        ts: Date.UTC(2026, 0, 1) + (n + k) * 100,
+        level: (n + k) % 50 === 0 ? 'error' : 'info',
+        source: 'server',
+        stream: 'stderr',
+        server_id: `s${k % 20}`,
+        message: `line ${n + k} of a long life: request handled, ${'x'.repeat(k % 200)}`,
+        data: null,
+        repeat: 1,
+        truncated: false,
+      })),
+    )
+  }
+  log.close()
+}
+
+const residentMb = (pid: number | undefined) =>
+  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
+
+test.runIf(process.platform === 'linux')(
+  `a download of ${LINES} lines runs in constant memory, whole, while other requests are answered`,
+  async () => {
+    const home = ownFolder()
+    longLife(home)
+    const { address, child } = await launchReady({ home, env: { LOG_MAX_MB: '1024' } })
+    const first = await download(address, child.pid)
+    const again = await download(address, child.pid)
+    expect(again.lines).toBe(LINES)
+    expect(again.bytes).toBeGreaterThan(LINES * 200)
+    // What the first one took for its work serves every later one, however long.
+    expect(again.highestMb - first.highestMb).toBeLessThan(MAX_GROWTH_MB)
+    expect((await fetch(`${address}/api/health`)).status).toBe(200)
+  },
+  600_000,
+)
+
+test.runIf(process.platform === 'linux')(
+  'a client that stops reading a download holds no memory',
+  async () => {
+    const home = ownFolder()
+    longLife(home)
+    const { address, child } = await launchReady({ home, env: { LOG_MAX_MB: '1024' } })
+    await (await fetch(`${address}/api/logs?limit=1000`)).text()
+    const before = residentMb(child.pid)
+    const stuck = await Promise.all(Array.from({ length: 5 }, () => fetch(`${address}/api/logs/download`)))
+    await new Promise((resolve) => setTimeout(resolve, 3000))
+    expect(residentMb(child.pid) - before).toBeLessThan(2 * MAX_GROWTH_MB)
+    await Promise.all(stuck.map((reply) => reply.body?.cancel()))
+  },
+  600_000,
+)
+
+async function download(address: string, pid: number | undefined) {
+  const reply = await fetch(`${address}/api/logs/download?until=2026-06-01`)
+  let bytes = 0
+  let lines = 0
+  let pieces = 0
+  let highestMb = 0
+  for await (const piece of reply.body ?? []) {
+    bytes += piece.length
+    for (const byte of piece) if (byte === 0x0a) lines += 1
+    pieces += 1
+    if (pieces % 50 === 0) highestMb = Math.max(highestMb, residentMb(pid))
+  }
+  return { bytes, lines, highestMb: Math.max(highestMb, residentMb(pid)) }
+}
