@@ -2,7 +2,7 @@ import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import type { ServerRecord } from '../kernel/registry.ts'
 import { MASK } from '../kernel/secrets.ts'
-import { recordFields, ServerId, ServerName, Tags } from '../kernel/server-fields.ts'
+import { masked, recordFields, ServerId, ServerName, Tags } from '../kernel/server-fields.ts'
 import { listOf, mapOf } from '../kernel/wire.ts'
 
 export const TRANSPORTS = ['auto', 'streamable_http', 'sse'] as const
@@ -82,7 +82,7 @@ export const HttpServerView = Type.Object({
   name: input.name,
   url: Type.String({ examples: ['https://mcp.example.com/mcp?key=***'] }),
   transport: input.transport,
-  headers: Type.Record(Type.String(), Type.Literal(MASK), { examples: [{ Authorization: MASK }] }),
+  headers: masked({ Authorization: MASK }),
   tags: Tags,
   ...recordFields,
 })

@@ -2,6 +2,7 @@ import { isBlockedHost } from '../kernel/blocked-address.ts'
 import { AppError, invalidField, pointer } from '../kernel/errors.ts'
 import type { FactBus } from '../kernel/facts.ts'
 import type { KnownSecrets } from '../kernel/known-secrets.ts'
+import { memo } from '../kernel/memo.ts'
 import { createRegistry, type ServerStore } from '../kernel/registry.ts'
 import { MASK, maskUrl, maskValues } from '../kernel/secrets.ts'
 import { isoTime } from '../kernel/time.ts'
@@ -53,12 +54,12 @@ export function createHttpServers(deps: Deps) {
 export type HttpServers = ReturnType<typeof createHttpServers>
 
 /** A server as anybody may see it. */
-export function viewOf(server: HttpServer): HttpServerView {
+export const viewOf = memo((server: HttpServer): HttpServerView => {
   const { id, name, transport, tags, revision } = server
   const shown = { url: maskUrl(server.url), transport, headers: maskValues(server.headers), tags: [...tags] }
   const times = { created_at: isoTime(server.created_at), updated_at: isoTime(server.updated_at) }
   return { id, type: 'http', name, ...shown, ...times, revision }
-}
+})
 
 /** Secrets go only to the origin they were saved for: who moves the URL elsewhere must send the headers anew. */
 function headersFor(

@@ -9,6 +9,7 @@ const STRICT = {
   useDefaults: false,
   allErrors: true,
   verbose: true,
+  allowUnionTypes: true,
   keywords: ['expected'],
 }
 

@@ -17,7 +17,7 @@ export function exampleOf(schema: Schema): unknown {
   if (schema.default !== undefined) return schema.default
   if (schema.enum) return schema.enum[0]
   if (schema.anyOf) return exampleOf(schema.anyOf[0] ?? {})
-  switch (schema.type) {
+  switch (typeof schema.type === 'string' ? schema.type : schema.type?.[0]) {
     case 'object':
       return Object.fromEntries(
         Object.entries(schema.properties ?? {}).map(([name, field]) => [name, exampleOf(field)]),

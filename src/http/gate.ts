@@ -18,6 +18,13 @@ export type Gate = (request: IncomingMessage) => AppError | undefined
  * Sec-Fetch-Site that the browser sends along.
  */
 export function createGate({ port, allowedHosts }: Options): Gate {
+  const known = new Map<string, ReadonlySet<string>>()
+  const authoritiesAt = (localAddress = ''): ReadonlySet<string> => {
+    const key = `${port()} ${localAddress}`
+    const allowed = known.get(key) ?? allowedAuthorities(port(), allowedHosts, localAddress)
+    known.set(key, allowed) // as many as this computer has addresses
+    return allowed
+  }
   return (request) => {
     const { headers, rawHeaders, url = '' } = request
     if (url.length > MAX_URL_BYTES)
@@ -30,7 +37,7 @@ export function createGate({ port, allowedHosts }: Options): Gate {
     if (hosts.length !== 1 || host === '') {
       return new AppError('bad_host_header', 'A request needs exactly one Host header')
     }
-    const allowed = allowedAuthorities(port(), allowedHosts, request.socket.localAddress)
+    const allowed = authoritiesAt(request.socket.localAddress)
     if (!allowed.has(host)) return hostNotAllowed(host, allowedHosts)
     const { origin } = headers
     if (origin !== undefined && !allowedOrigin(origin, allowed)) return originNotAllowed()
@@ -41,7 +48,7 @@ export function createGate({ port, allowedHosts }: Options): Gate {
 }
 
 /** Loopback names with our port, the address the connection came in on, and what the user allowed. */
-function allowedAuthorities(port: number, extra: readonly string[], localAddress = ''): Set<string> {
+function allowedAuthorities(port: number, extra: readonly string[], localAddress: string): Set<string> {
   const own = localAddress.replace(/^::ffff:(?=\d+\.)/, '').replace(/%.*$/, '')
   const ownHost = own.includes(':') ? `[${own}]` : own
   const names = ['localhost', '127.0.0.1', '[::1]', ...(own ? [ownHost] : [])]

@@ -36,6 +36,12 @@ const KINDS: Readonly<Record<string, string>> = {
   object: 'an object',
 }
 
+const kindOf = (type: unknown): string =>
+  [type]
+    .flat()
+    .map((each) => KINDS[String(each)] ?? String(each))
+    .join(' or ')
+
 function fieldError({ instancePath, keyword, params, message, parentSchema }: AjvError): FieldError {
   const at = (name: unknown) => `${instancePath}/${pointer(String(name))}`
   switch (keyword) {
@@ -47,7 +53,7 @@ function fieldError({ instancePath, keyword, params, message, parentSchema }: Aj
         message: parentSchema?.patternProperties ? 'is not an allowed name' : 'is not a known field',
       }
     case 'type':
-      return { path: instancePath, message: `must be ${KINDS[String(params.type)] ?? params.type}` }
+      return { path: instancePath, message: `must be ${kindOf(params.type)}` }
     case 'enum':
       return {
         path: instancePath,

@@ -1,4 +1,5 @@
 import * as Type from 'typebox'
+import { MASK } from './secrets.ts'
 import { ID_PATTERN, Timestamp } from './wire.ts'
 
 /** What STDIO and HTTP servers have in common. */
@@ -38,6 +39,14 @@ export const recordFields = {
   updated_at: Timestamp,
   revision: Type.Integer({ minimum: 1, description: 'Grows with every change; send it back as If-Match' }),
 }
+
+/** Names with their values hidden: environment, headers. */
+export const masked = (example: Record<string, typeof MASK>) =>
+  Type.Unsafe<Record<string, typeof MASK>>({
+    type: 'object',
+    additionalProperties: { type: 'string', const: MASK },
+    examples: [example],
+  })
 
 export const MAX_SERVERS = 500
 

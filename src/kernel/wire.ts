@@ -1,4 +1,4 @@
-import type { TSchema } from 'typebox'
+import type { Static, TSchema } from 'typebox'
 import * as Type from 'typebox'
 
 /** The shapes that every room's answers share. */
@@ -6,7 +6,15 @@ import * as Type from 'typebox'
 /** Ids stand in paths, file names and process markers, so they are plain. */
 export const ID_PATTERN = '^[a-z0-9][a-z0-9._-]{0,63}$'
 
-export const orNull = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()])
+/**
+ * The schema, or null. As `type: [x, "null"]` and not as a union of two schemas: serializers and validators would have
+ * to try one after the other.
+ */
+export function orNull<S extends TSchema>(schema: S) {
+  const { type, enum: values } = schema as { type?: string; enum?: readonly unknown[] }
+  const nullable = values ? { ...schema, enum: [...values, null] } : { ...schema, type: [type, 'null'] }
+  return Type.Unsafe<Static<S> | null>(nullable)
+}
 
 /** ISO-8601 UTC with milliseconds. */
 export const Timestamp = Type.String({ format: 'date-time', examples: ['2026-11-15T09:30:00.000Z'] })

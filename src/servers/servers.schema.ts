@@ -2,7 +2,7 @@ import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import type { ServerRecord } from '../kernel/registry.ts'
 import { MASK } from '../kernel/secrets.ts'
-import { recordFields, ServerId, ServerName, Tags } from '../kernel/server-fields.ts'
+import { masked, recordFields, ServerId, ServerName, Tags } from '../kernel/server-fields.ts'
 import { listOf, mapOf, orNull } from '../kernel/wire.ts'
 
 /** Never TOOLROOM_*: those names are ours, and a server must not be able to pass for Toolroom. */
@@ -79,7 +79,7 @@ export const ServerView = Type.Object({
   name: input.name,
   command: input.command,
   args: Args,
-  env: Type.Record(Type.String(), Type.Literal(MASK), { examples: [{ GITHUB_TOKEN: MASK }] }),
+  env: masked({ GITHUB_TOKEN: MASK }),
   cwd: input.cwd,
   description: Description,
   tags: Tags,

@@ -1,5 +1,6 @@
 import type { FactBus } from '../kernel/facts.ts'
 import type { KnownSecrets } from '../kernel/known-secrets.ts'
+import { memo } from '../kernel/memo.ts'
 import { createRegistry, type ServerStore } from '../kernel/registry.ts'
 import { maskArgs, maskValues } from '../kernel/secrets.ts'
 import { isoTime } from '../kernel/time.ts'
@@ -48,9 +49,9 @@ export function createServers(deps: Deps) {
 export type Servers = ReturnType<typeof createServers>
 
 /** A server as anybody may see it. */
-export function viewOf(server: Server): ServerView {
+export const viewOf = memo((server: Server): ServerView => {
   const { id, name, command, args, env, cwd, description, tags, revision } = server
   const times = { created_at: isoTime(server.created_at), updated_at: isoTime(server.updated_at) }
   const shown = { args: maskArgs(args), env: maskValues(env), cwd, description, tags: [...tags] }
   return { id, type: 'stdio', name, command, ...shown, ...times, revision }
-}
+})

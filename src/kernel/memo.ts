@@ -1,0 +1,11 @@
+/** Remembers what a function made of an object, as long as the object lives. For records, which never change. */
+export function memo<K extends object, V>(make: (key: K) => V): (key: K) => V {
+  const made = new WeakMap<K, V>()
+  return (key) => {
+    const known = made.get(key)
+    if (known !== undefined) return known
+    const value = make(key)
+    made.set(key, value)
+    return value
+  }
+}
