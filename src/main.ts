@@ -12,8 +12,8 @@ import { openLogThread } from './store/logs/log-thread.ts'
 
 const say = (line: string) => process.stdout.write(`${line}\n`)
 const warn = (sentence: string) => process.stderr.write(`Warning: ${sentence}\n`)
-/** A terminal's Ctrl-C reaches npm and us, and npm hands it on: two signals, one intent. */
-const SAME_INTENT_MS = 500
+/** A terminal's Ctrl-C reaches npm and us, and npm may hand it on: two signals, one intent. */
+const SAME_INTENT_MS = 100
 
 async function main(): Promise<void> {
   const flags = readFlags(process.argv.slice(2))
@@ -69,9 +69,10 @@ async function start(config: Config, { afterDamage }: Flags): Promise<Service> {
 function stopOnSignals(): { when(service: Service): void } {
   let service: Service | undefined
   let asked: number | undefined
-  const stop = () => {
+  const stop = (signal: NodeJS.Signals) => {
     const now = performance.now()
-    if (asked !== undefined && now - asked > SAME_INTENT_MS) process.exit(130)
+    const again = asked !== undefined && (signal !== 'SIGINT' || now - asked > SAME_INTENT_MS)
+    if (again) process.exit(130)
     if (asked !== undefined) return
     asked = now
     if (service) void end(service)

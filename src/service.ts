@@ -93,7 +93,8 @@ async function open(
   const secrets = new KnownSecrets()
   secrets.set('auth_token', [token.value])
   if (config.toolroom_secret_key) secrets.set('secret_key', [config.toolroom_secret_key])
-  const onTrouble = (sentence: string) => log.error(sentence)
+  // Not at once: what is found while the store opens comes before there is a log to write it to.
+  const onTrouble = (sentence: string) => void setImmediate(() => log.error(sentence))
   const logStore = await options.openLogs({ folder, maxBytes: config.log_max_mb * 1_048_576, onTrouble })
   closer.add('the log store', () => logStore.close())
   const onLost = (lines: number, error: unknown) =>
@@ -101,7 +102,9 @@ async function open(
       `${lines} log lines could not be stored: ${error instanceof Error ? error.message : String(error)}`,
     )
   const pipeline = new LogPipeline({ store: logStore, secrets, facts, now: Date.now, onLost })
-  closer.add('the log pipeline', () => Promise.race([pipeline.flush(), sleep(CLOSE_GRACE_MS)]))
+  closer.add('the log pipeline', () =>
+    Promise.race([pipeline.flush(), sleep(CLOSE_GRACE_MS, undefined, { ref: false })]),
+  )
   const log = createLog((entry) => pipeline.push(entry), config.log_level)
 
   // Engine: the configuration store.

@@ -1,5 +1,8 @@
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { covers } from '../../test/support/covers.ts'
+import { ownFolder } from '../../test/support/folder.ts'
 import { type House, AUTHORISED as headers, openHouse } from '../../test/support/house.ts'
 import { KnownSecrets } from '../kernel/known-secrets.ts'
 import type { LogLine } from './logs.schema.ts'
@@ -173,6 +176,17 @@ test('clearing says how many lines went, audit lines stay, and ids are not used 
   ])
   house.log.info('after')
   expect((await page(house, '?search=after')).items[0]?.id).toBeGreaterThan(newest)
+})
+
+test('a damaged log is set aside, the service goes on, and the new log says so', async () => {
+  const home = ownFolder()
+  mkdirSync(join(home, 'data'), { mode: 0o700 })
+  writeFileSync(join(home, 'data/logs.db'), 'noise '.repeat(5000))
+  const house = await openHouse({ home })
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  const { items } = await page(house, '?level=error')
+  expect(items[0]?.message).toContain('.damaged-')
+  expect(readdirSync(house.data).some((name) => name.startsWith('logs.db.damaged-'))).toBe(true)
 })
 
 describe('what is stored', () => {
