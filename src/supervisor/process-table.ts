@@ -1,0 +1,71 @@
+import { readdirSync, readFileSync } from 'node:fs'
+
+/** One process as the operating system describes it. */
+export interface ProcessFacts {
+  readonly pid: number
+  readonly parent: number
+  readonly group: number
+  /** Clock ticks since boot. Together with the pid it names one process for ever; a pid alone is used again. */
+  readonly startedAt: number
+  /** It has ended and waits for its parent to notice. */
+  readonly zombie: boolean
+}
+
+/** What is running on this computer. Only Linux tells it through files; elsewhere the table is empty. */
+export function listProcesses(): ProcessFacts[] {
+  return pids().flatMap((pid) => readProcess(pid) ?? [])
+}
+
+export function readProcess(pid: number): ProcessFacts | undefined {
+  const stat = readOr(`/proc/${pid}/stat`)
+  if (stat === undefined) return undefined
+  // The name stands in brackets and may hold anything, so what comes behind its last bracket is counted.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const [state, parent, group] = fields
+  return {
+    pid,
+    parent: Number(parent),
+    group: Number(group),
+    startedAt: Number(fields[19]),
+    zombie: state === 'Z' || state === 'X',
+  }
+}
+
+/** Every living process whose environment, as it was at its start, holds the entry or one that begins with it. */
+export function processesMarked(entry: string): ProcessFacts[] {
+  const wanted = Buffer.from(`\0${entry}`)
+  return pids().flatMap((pid) => {
+    const environment = readBytes(`/proc/${pid}/environ`)
+    if (!environment || !Buffer.concat([Buffer.from('\0'), environment]).includes(wanted)) return []
+    const facts = readProcess(pid)
+    return facts && !facts.zombie ? [facts] : []
+  })
+}
+
+/** The same process, and not another one that has got its pid. */
+export function isStillThere({ pid, startedAt }: Pick<ProcessFacts, 'pid' | 'startedAt'>): boolean {
+  const now = readProcess(pid)
+  return now !== undefined && now.startedAt === startedAt && !now.zombie
+}
+
+function pids(): number[] {
+  try {
+    return readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name))
+      .map(Number)
+  } catch {
+    return [] // no /proc on this system
+  }
+}
+
+function readOr(path: string): string | undefined {
+  return readBytes(path)?.toString('utf8')
+}
+
+function readBytes(path: string): Buffer | undefined {
+  try {
+    return readFileSync(path)
+  } catch {
+    return undefined // it has just ended, or belongs to another user
+  }
+}
