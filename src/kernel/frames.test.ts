@@ -1,0 +1,127 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { Frames, LOG_LINE_MAX_BYTES } from './frames.ts'
+
+type Seen = { readonly text: string; readonly cut: number }
+
+test.each<[string, string[], Seen[]]>([
+  ['one line', ['a\n'], [{ text: 'a', cut: 0 }]],
+  ['a line in three chunks', ['a', 'b', 'c\n'], [{ text: 'abc', cut: 0 }]],
+  ['three lines in one chunk', ['a\nb\nc\n'], texts('a', 'b', 'c')],
+  ['an empty line', ['\n\n'], texts('', '')],
+  ['a return before the newline', ['a\r\n'], texts('a')],
+  ['a return and its newline in two chunks', ['a\r', '\nb\n'], texts('a', 'b')],
+  ['only one return is dropped', ['a\r\r\n'], texts('a\r')],
+  ['a return inside a line', ['a\rb\n'], texts('a\rb')],
+  ['the end without a newline', ['a\nb'], texts('a', 'b')],
+  ['the end after a newline', ['a\n'], texts('a')],
+  ['nothing', [], []],
+  ['an empty chunk', ['', 'a', '', '\n'], texts('a')],
+  ['a line of exactly the cap', ['12345678\n'], texts('12345678')],
+  ['a line of the cap and a return', ['12345678\r\n'], texts('12345678')],
+  ['the same in pieces', ['1234', '5678\r', '\n'], texts('12345678')],
+  ['one byte too many', ['123456789\na\n'], [{ text: '12345678', cut: 1 }, ...texts('a')]],
+  [
+    'many too many, in pieces',
+    ['123456', '789', 'abc', '\nd\n'],
+    [{ text: '12345678', cut: 4 }, ...texts('d')],
+  ],
+  ['too long and never ended', ['12345678', '9'], [{ text: '12345678', cut: 1 }]],
+])('%s', (_, chunks, expected) => {
+  expect(
+    framesOf(
+      chunks.map((chunk) => Buffer.from(chunk)),
+      8,
+    ).map(textOf),
+  ).toEqual(expected)
+})
+
+test('a character that arrives in two chunks is whole in its frame', () => {
+  const bytes = Buffer.from('größe 🎈\n')
+  for (let at = 0; at <= bytes.length; at++) {
+    const [frame] = framesOf([bytes.subarray(0, at), bytes.subarray(at)], 64)
+    expect(frame?.bytes.toString()).toBe('größe 🎈')
+  }
+})
+
+test('any chunking of any bytes gives the frames of the whole', () => {
+  const byte = fc.oneof(fc.constantFrom(0x0a, 0x0d, 0x61), fc.nat({ max: 255 }))
+  const chunk = fc.array(byte, { maxLength: 40 }).map((bytes) => Buffer.from(bytes))
+  fc.assert(
+    fc.property(fc.array(chunk, { maxLength: 20 }), fc.integer({ min: 1, max: 30 }), (chunks, maxBytes) => {
+      expect(framesOf(chunks, maxBytes).map(hexOf)).toEqual(naive(Buffer.concat(chunks), maxBytes).map(hexOf))
+    }),
+    { numRuns: 2000 },
+  )
+})
+
+test('room grows by doubling, so a million single bytes cost no million copies', () => {
+  const rooms = new Set<number>()
+  const frames = new Frames({ maxBytes: 1024 * 1024, onFrame: () => undefined })
+  const one = Buffer.from('x')
+  for (let sent = 0; sent < 1_000_000; sent++) {
+    frames.push(one)
+    rooms.add(frames.heldBytes)
+  }
+  expect(rooms.size).toBeLessThanOrEqual(11)
+  expect(Math.max(...rooms)).toBeLessThanOrEqual(1024 * 1024)
+})
+
+test('a line of 100 MB in chunks of 64 KiB holds no more than the cap, and the next line is whole', () => {
+  const chunk = Buffer.alloc(64 * 1024, 'x')
+  const count = 1600
+  const seen: Seen[] = []
+  let held = 0
+  const frames = new Frames({ maxBytes: LOG_LINE_MAX_BYTES, onFrame: (frame) => seen.push(lengthOf(frame)) })
+  const startedAt = performance.now()
+  for (let sent = 0; sent < count; sent++) {
+    frames.push(chunk)
+    held = Math.max(held, frames.heldBytes)
+  }
+  frames.push(Buffer.from('\nnext\n'))
+
+  expect(performance.now() - startedAt).toBeLessThan(1000)
+  expect(held).toBe(LOG_LINE_MAX_BYTES)
+  expect(frames.heldBytes).toBe(0)
+  expect(seen).toEqual([
+    { text: String(LOG_LINE_MAX_BYTES), cut: count * chunk.length - LOG_LINE_MAX_BYTES },
+    { text: '4', cut: 0 },
+  ])
+})
+
+test('a frame stays as it was when later chunks arrive', () => {
+  const kept: Buffer[] = []
+  const frames = new Frames({ maxBytes: 64, onFrame: ({ bytes }) => kept.push(bytes) })
+  for (const part of ['one', ' and\ntwo', ' too\n', 'three\n']) frames.push(Buffer.from(part))
+  expect(kept.map(String)).toEqual(['one and', 'two too', 'three'])
+})
+
+function texts(...all: string[]): Seen[] {
+  return all.map((text) => ({ text, cut: 0 }))
+}
+
+type Found = { readonly bytes: Buffer; readonly cut: number }
+const textOf = ({ bytes, cut }: Found): Seen => ({ text: bytes.toString(), cut })
+const hexOf = ({ bytes, cut }: Found): Seen => ({ text: bytes.toString('hex'), cut })
+const lengthOf = ({ bytes, cut }: Found): Seen => ({ text: String(bytes.length), cut })
+
+function framesOf(chunks: readonly Buffer[], maxBytes: number): Found[] {
+  const found: Found[] = []
+  const frames = new Frames({ maxBytes, onFrame: (frame) => found.push(frame) })
+  for (const chunk of chunks) {
+    frames.push(chunk)
+    expect(frames.heldBytes).toBeLessThanOrEqual(maxBytes)
+  }
+  frames.end()
+  return found
+}
+
+/** The same by hand, with everything in memory. latin1 is one character per byte. */
+function naive(all: Buffer, maxBytes: number): Found[] {
+  const lines = all.toString('latin1').split('\n')
+  const whole = lines.at(-1) === '' ? lines.slice(0, -1) : lines
+  return whole.map((line) => {
+    const bytes = Buffer.from(line.replace(/\r$/, ''), 'latin1')
+    return { bytes: bytes.subarray(0, maxBytes), cut: Math.max(0, bytes.length - maxBytes) }
+  })
+}

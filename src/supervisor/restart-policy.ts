@@ -1,0 +1,73 @@
+export interface RestartRules {
+  readonly policy: 'on_failure' | 'always' | 'never'
+  readonly max_delay_s: number
+}
+
+/** How a process came to its end without anybody asking for it. */
+export type ProcessEnd =
+  | { readonly kind: 'exit'; readonly code: number }
+  | { readonly kind: 'signal'; readonly signal: string }
+  /** No handshake within `start_s`: we ended it. */
+  | { readonly kind: 'never_ready' }
+  /** It closed a pipe and lives on, deaf to us: we ended it. */
+  | { readonly kind: 'pipe_closed' }
+
+export interface Ending {
+  readonly end: ProcessEnd
+  /** Time spent in `running`, from the monotonic clock; 0 when it never got there. */
+  readonly ranMs: number
+  /** `attempt` of the retry that led to this start; 0 when a person or a call started it. */
+  readonly failuresInRow: number
+  /** Age of each of its starts, in any order; those older than a minute may be left out. */
+  readonly startsMsAgo: readonly number[]
+  /** In [0, 1): spreads servers that fell together, so that they do not rise together. */
+  readonly random: number
+}
+
+export type Restart =
+  | { readonly kind: 'stop' }
+  /** `attempt` counts the failures in a row, this one included. */
+  | { readonly kind: 'retry'; readonly delayMs: number; readonly attempt: number }
+
+const LADDER_S = [1, 2, 4, 8, 16]
+const SPREAD = 0.2
+const AT_ONCE_AFTER_MS = 10_000
+const RESET_AFTER_MS = 5 * 60_000
+const STARTS_PER_WINDOW = 6
+const WINDOW_MS = 60_000
+
+/** What follows when a tool server ended by itself. Configuration errors never come here: they wait for a person. */
+export function restartAfter(rules: RestartRules, ending: Ending): Restart {
+  if (!allows(rules.policy, ending.end)) return { kind: 'stop' }
+  const attempt = ending.ranMs >= RESET_AFTER_MS ? 1 : ending.failuresInRow + 1
+  const delayMs = Math.max(delayOf(rules, ending, attempt), waitForWindow(ending.startsMsAgo))
+  return { kind: 'retry', delayMs, attempt }
+}
+
+function allows(policy: RestartRules['policy'], end: ProcessEnd): boolean {
+  switch (policy) {
+    case 'never':
+      return false
+    case 'always':
+      return true
+    case 'on_failure':
+      return end.kind !== 'exit' || end.code !== 0
+  }
+}
+
+function delayOf({ max_delay_s }: RestartRules, { end, ranMs, random }: Ending, attempt: number): number {
+  if (end.kind !== 'never_ready' && ranMs >= AT_ONCE_AFTER_MS) return 0
+  const step = LADDER_S[attempt - 1]
+  if (step === undefined) return max_delay_s * 1000
+  const spread = 1 - SPREAD + 2 * SPREAD * random
+  return Math.round(Math.min(step * spread, max_delay_s) * 1000)
+}
+
+/**
+ * Never more than 6 starts in 60 s, whatever the mixture of short and long runs and however small `max_delay_s`:
+ * the next start waits until the sixth last is a minute old.
+ */
+function waitForWindow(startsMsAgo: readonly number[]): number {
+  const sixthLast = startsMsAgo.toSorted((a, b) => a - b)[STARTS_PER_WINDOW - 1]
+  return sixthLast === undefined ? 0 : Math.max(0, WINDOW_MS - sixthLast)
+}
