@@ -57,7 +57,7 @@ test('any chunking of any bytes gives the frames of the whole', () => {
 
 test('room grows by doubling, so a million single bytes cost no million copies', () => {
   const rooms = new Set<number>()
-  const frames = new Frames({ maxBytes: 1024 * 1024, onFrame: () => undefined })
+  const frames = new Frames(1024 * 1024, () => undefined)
   const one = Buffer.from('x')
   for (let sent = 0; sent < 1_000_000; sent++) {
     frames.push(one)
@@ -72,7 +72,7 @@ test('a line of 100 MB in chunks of 64 KiB holds no more than the cap, and the n
   const count = 1600
   const seen: Seen[] = []
   let held = 0
-  const frames = new Frames({ maxBytes: LOG_LINE_MAX_BYTES, onFrame: (frame) => seen.push(lengthOf(frame)) })
+  const frames = new Frames(LOG_LINE_MAX_BYTES, (frame) => seen.push(lengthOf(frame)))
   const startedAt = performance.now()
   for (let sent = 0; sent < count; sent++) {
     frames.push(chunk)
@@ -91,7 +91,7 @@ test('a line of 100 MB in chunks of 64 KiB holds no more than the cap, and the n
 
 test('a frame stays as it was when later chunks arrive', () => {
   const kept: Buffer[] = []
-  const frames = new Frames({ maxBytes: 64, onFrame: ({ bytes }) => kept.push(bytes) })
+  const frames = new Frames(64, ({ bytes }) => kept.push(bytes))
   for (const part of ['one', ' and\ntwo', ' too\n', 'three\n']) frames.push(Buffer.from(part))
   expect(kept.map(String)).toEqual(['one and', 'two too', 'three'])
 })
@@ -107,7 +107,7 @@ const lengthOf = ({ bytes, cut }: Found): Seen => ({ text: String(bytes.length),
 
 function framesOf(chunks: readonly Buffer[], maxBytes: number): Found[] {
   const found: Found[] = []
-  const frames = new Frames({ maxBytes, onFrame: (frame) => found.push(frame) })
+  const frames = new Frames(maxBytes, (frame) => found.push(frame))
   for (const chunk of chunks) {
     frames.push(chunk)
     expect(frames.heldBytes).toBeLessThanOrEqual(maxBytes)

@@ -27,9 +27,9 @@ export class Frames {
   #seen = 0
   #last = 0
 
-  constructor(options: { readonly maxBytes: number; readonly onFrame: (frame: Frame) => void }) {
-    this.#maxBytes = options.maxBytes
-    this.#onFrame = options.onFrame
+  constructor(maxBytes: number, onFrame: (frame: Frame) => void) {
+    this.#maxBytes = maxBytes
+    this.#onFrame = onFrame
   }
 
   /** Memory held for the unfinished frame. */

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, w
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { resolveCommand } from './resolve-command.ts'
+import { type Place, resolveCommand } from './resolve-command.ts'
 
 const posix = describe.skipIf(process.platform === 'win32')
 
@@ -26,6 +26,7 @@ posix('a program is found', () => {
     const house = furnished()
     const found = resolveCommand(command, house.place)
     expect(found).toMatchObject({ ok: true, path: join(house.root, file), cwd: join(house.root, 'work') })
+    expect(found.ok && starts(found.path, { ...house.place, env: { PATH: found.searchPath } })).toBe(true)
   })
 
   test('by its full path, whatever PATH says', () => {
@@ -114,20 +115,22 @@ posix('a program that cannot start says why', () => {
     ],
     ['Windows line breaks', 'crlf', 'bad_interpreter', /Windows line break/, /sed -i/],
   ])('%s', (_, command, code, message, hint) => {
-    const found = resolveCommand(command, furnished().place)
+    const { place } = furnished()
+    const found = resolveCommand(command, place)
     expect(found).toMatchObject({ ok: false, code })
+    expect(starts(command, place)).toBe(false)
     if (found.ok) return
     expect(found.message).toMatch(message)
     expect(found.hint).toMatch(hint)
     expect(found.searched.length).toBeGreaterThan(0)
   })
 
-  test('npx says where it comes from', () => {
-    const { place } = furnished()
-    const found = resolveCommand('uvx-missing', place)
-    expect(found).toMatchObject({ ok: false, code: 'command_not_found' })
-    const slash = resolveCommand('./uvx', place)
-    expect(slash).toMatchObject({ hint: expect.stringContaining('full path') })
+  test.each([
+    ['./npx', /nodejs\.org/],
+    ['./uvx', /docs\.astral\.sh/],
+    ['./docker', /docs\.docker\.com/],
+  ])('%s says where to get it', (command, hint) => {
+    expect(resolveCommand(command, furnished().place)).toMatchObject({ hint: expect.stringMatching(hint) })
   })
 
   test.each([
@@ -181,6 +184,16 @@ posix('the default of nvm', () => {
     expect(folders).toEqual(version === undefined ? [] : [join(nvm, 'versions/node', version, 'bin')])
   })
 })
+
+/** What the operating system says. 127 is `env` that did not find its program; a NUL throws at once. */
+function starts(command: string, { cwd, env }: Pick<Place, 'cwd' | 'env'>): boolean {
+  try {
+    const { error, status } = spawnSync(command, [], { cwd, env: { ...env } })
+    return error === undefined && status === 0
+  } catch {
+    return false
+  }
+}
 
 /** A small world of programs: PATH is a and b, the working folder is work. */
 function furnished() {

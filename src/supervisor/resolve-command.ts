@@ -125,7 +125,7 @@ function hintFor(program: string): string {
   if (rest.length > 0 && !/[\\/]/.test(first)) {
     return `command takes the program alone: set command to '${shown(first)}' and move the rest to args`
   }
-  const installed = INSTALLERS.find(({ programs }) => programs.includes(program))
+  const installed = INSTALLERS.find(({ programs }) => programs.includes(path.basename(program)))
   return installed?.hint ?? 'Install it, correct the command, or give the full path of the program'
 }
 
@@ -177,11 +177,11 @@ function programOfEnv(rest: string, platform: NodeJS.Platform): string | undefin
 function searchFolders(cwd: string, home: string, env: Place['env'], platform: NodeJS.Platform): string[] {
   const { resolve, delimiter } = pathsOf(platform)
   const value = platform === 'win32' ? (env.Path ?? env.PATH) : env.PATH
-  // An empty entry means the working folder, also for execvp.
-  const asked = (value ?? '/usr/bin:/bin').split(delimiter).map((entry) => resolve(cwd, entry))
+  // As for execvp, an empty entry means the working folder; a PATH that is empty altogether should not.
+  const asked = value ? value.split(delimiter).map((entry) => resolve(cwd, entry)) : []
   const known =
     platform === 'win32' ? [] : wellKnown(home, env).filter((folder) => kindOf(folder) === 'folder')
-  return [...new Set([...(value === '' ? [] : asked), ...known, path.dirname(process.execPath)])]
+  return [...new Set([...asked, ...known, path.dirname(process.execPath)])]
 }
 
 function wellKnown(home: string, env: Place['env']): string[] {

@@ -69,5 +69,5 @@ function delayOf({ max_delay_s }: RestartRules, { end, ranMs, random }: Ending, 
  */
 function waitForWindow(startsMsAgo: readonly number[]): number {
   const sixthLast = startsMsAgo.toSorted((a, b) => a - b)[STARTS_PER_WINDOW - 1]
-  return sixthLast === undefined ? 0 : Math.max(0, WINDOW_MS - sixthLast)
+  return sixthLast === undefined ? 0 : Math.max(0, Math.ceil(WINDOW_MS - sixthLast))
 }

@@ -1,0 +1,89 @@
+import { fileURLToPath } from 'node:url'
+import { onTestFinished } from 'vitest'
+import type { ServerState } from '../../src/kernel/server-state.ts'
+import { greet, listTools, NotMcpError } from '../../src/mcp/handshake.ts'
+import { Peer } from '../../src/mcp/peer.ts'
+import { type Conversation, launch, type Streams } from '../../src/supervisor/launcher.ts'
+import type { RestartRules } from '../../src/supervisor/restart-policy.ts'
+import { Runner } from '../../src/supervisor/runner.ts'
+import { StartSlots } from '../../src/supervisor/start-slots.ts'
+import { ownMark } from './marked.ts'
+
+const fixture = (name: string) => fileURLToPath(new URL(`../fixtures/servers/${name}.mjs`, import.meta.url))
+
+interface Options {
+  readonly args?: readonly string[]
+  readonly env?: Readonly<Record<string, string>>
+  readonly command?: string
+  readonly cwd?: string | null
+  readonly rules?: RestartRules
+  readonly startMs?: number
+  readonly slots?: StartSlots
+}
+
+/** A runner over a real process, and everything that it said about itself. */
+export function runnerOf(name: string, options: Options = {}) {
+  const mark = ownMark()
+  const states: ServerState[] = []
+  const lines: string[] = []
+  const watched = new Set<number>()
+  const reaper = {
+    watch: (group: number) => void watched.add(group),
+    forget: (group: number) => void watched.delete(group),
+  }
+  let peer: Peer | undefined
+  const converse = ({ input, output }: Streams): Conversation => {
+    let lose = () => {}
+    const lost = new Promise<void>((resolve) => {
+      lose = resolve
+    })
+    output.once('close', () => lose())
+    const own = new Peer({
+      input,
+      output,
+      onNoise: (bytes) => void lines.push(String(bytes)),
+      onNotification: () => {},
+    })
+    peer = own
+    return {
+      lost,
+      ready: async () => {
+        await greet(own, '0', options.startMs ?? 5000)
+        await listTools(own, options.startMs ?? 5000)
+      },
+      explain: (error) => ({
+        error: {
+          code: error instanceof NotMcpError ? 'not_mcp' : 'start_timeout',
+          message: String(error),
+          hint: null,
+        },
+        retry: !(error instanceof NotMcpError),
+      }),
+    }
+  }
+  const runner = new Runner({
+    rules: () => options.rules ?? { policy: 'on_failure', max_delay_s: 300 },
+    slots: options.slots ?? new StartSlots(4, 2000),
+    onState: (state) => states.push(state),
+    now: Date.now,
+    random: () => 0.5,
+    launch: () =>
+      launch({
+        definition: {
+          command: options.command ?? process.execPath,
+          args:
+            options.command === undefined ? [fixture(name), ...(options.args ?? [])] : (options.args ?? []),
+          env: options.env ?? {},
+          cwd: options.cwd ?? null,
+        },
+        mark,
+        graces: { stdinMs: 200, termMs: 300 },
+        reaper,
+        converse,
+        onLine: (text) => lines.push(text),
+      }),
+  })
+  onTestFinished(() => runner.stop())
+  const statuses = () => states.map(({ status }) => status)
+  return { runner, mark, states, statuses, lines, watched, peer: () => peer }
+}
