@@ -22,8 +22,12 @@ const PAGE = page(
   '<div id="swagger-ui"></div><script src="/docs/assets/swagger-ui-bundle.js"></script><script src="/docs/assets/start.js"></script>',
 )
 
-/** No request leaves the origin: the validator badge is off and every file is ours. */
-const START = `SwaggerUIBundle({
+/** No request leaves the origin: the validator badge is off and every file is ours. Dark where the system is. */
+const START = `const dark = matchMedia('(prefers-color-scheme: dark)')
+const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
+dark.addEventListener('change', follow)
+follow()
+SwaggerUIBundle({
   url: '/docs/json',
   dom_id: '#swagger-ui',
   deepLinking: true,

@@ -1,6 +1,6 @@
 import type { Peer } from './peer.ts'
 
-export const PROTOCOL_VERSION = '2025-11-25'
+const PROTOCOL_VERSION = '2025-11-25'
 const KNOWN_VERSIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05', '2024-10-07']
 
 export interface Greeting {
