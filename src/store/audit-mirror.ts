@@ -21,8 +21,17 @@ export async function mirrorAudit(
     .orderBy('id')
     .execute()
   for (const { id, detail, ...row } of missing)
-    write(lineOf({ ...row, audit_id: id, detail: JSON.parse(detail) }))
+    write(lineOf({ ...row, audit_id: id, detail: detailOf(detail) }))
   facts.on('audited', (fact) => write(lineOf(fact)))
+}
+
+/** One row that was damaged must not keep the service from starting. */
+function detailOf(text: string): Record<string, unknown> {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return { note: 'the details of this row cannot be read' }
+  }
 }
 
 function lineOf({ audit_id, ts, action, subject, request_id, detail }: Facts['audited']): LogEntry {

@@ -187,6 +187,20 @@ describe('damage', () => {
     )
   })
 
+  test.each(['name', 'open_fields', 'type', 'revision', 'id'])(
+    'a %s that somebody else has changed counts as damage',
+    async (column) => {
+      const folder = await filledFolder()
+      const sqlite = openSqlite(bytes(folder))
+      const values: Record<string, string> = { type: "'http'", revision: '7' }
+      sqlite.exec(
+        `update tool_servers set ${column} = ${values[column] ?? `replace(${column}, 'a', 'b') || ' '`}`,
+      )
+      sqlite.close()
+      await expect(ServerTable.open(await openIn(folder), vault, 10)).rejects.toThrow('cannot be read')
+    },
+  )
+
   test('a first start on an empty file that crashed halfway is no damage', async () => {
     const folder = ownFolder()
     writeFileSync(bytes(folder), '')
@@ -229,6 +243,9 @@ describe('the key', () => {
     await expect(openVault(database, source(undefined))).rejects.toThrow('put /the/secret.key back')
     await expect(openVault(database, source(randomBytes(32)))).rejects.toThrow('not the one')
     await openVault(database, source(Buffer.alloc(32, 9)))
+    await database.db.updateTable('meta').set({ value: 'v1:damaged' }).execute()
+    await openVault(database, source(Buffer.alloc(32, 9))) // the check was damaged, the key is right
+    await expect(openVault(database, source(randomBytes(32)))).rejects.toThrow('not the one')
   })
 })
 

@@ -36,16 +36,32 @@ async function hasSecrets({ db }: ConfigurationDatabase): Promise<boolean> {
   return row.length > 0
 }
 
-async function assertFits({ db }: ConfigurationDatabase, vault: Vault): Promise<void> {
+async function assertFits(database: ConfigurationDatabase, vault: Vault): Promise<void> {
+  const { db } = database
   const check = await db.selectFrom('meta').select('value').where('key', '=', PLACE).executeTakeFirst()
+  if (opens(vault, PLACE, check?.value)) return
+  const rows = await db.selectFrom('tool_servers').select(['id', 'sealed_fields']).execute()
+  if (!rows.some(({ id, sealed_fields }) => opensAny(vault, id, sealed_fields))) {
+    throw new StartError('configuration', 'The secret key is not the one that encrypted the stored secrets')
+  }
+  await remember(database, vault) // the key is right, the check was damaged
+}
+
+function opens(vault: Vault, place: string, sealed = ''): boolean {
   try {
-    vault.open(PLACE, check?.value ?? '')
-  } catch (cause) {
-    throw new StartError(
-      'configuration',
-      'The secret key is not the one that encrypted the stored secrets',
-      cause,
-    )
+    vault.open(place, sealed)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function opensAny(vault: Vault, id: string, sealedFields: string): boolean {
+  try {
+    const texts = Object.entries(JSON.parse(sealedFields) as Record<string, string>)
+    return texts.some(([field, text]) => opens(vault, `${id}:${field}`, text))
+  } catch {
+    return false // not even JSON: this row says nothing about the key
   }
 }
 

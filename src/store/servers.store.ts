@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { AuditEntry, ServerKind } from '../kernel/facts.ts'
 import type { ServerRecord, ServerStore } from '../kernel/registry.ts'
 import type { Vault } from '../kernel/vault.ts'
@@ -127,34 +128,40 @@ function toRow(kind: ServerKind, server: ServerRecord, vault: Vault): Row {
   const { id, name, created_at, updated_at, revision, ...fields } = server as ServerRecord &
     Record<string, unknown>
   const open = Object.entries(fields).filter(([field]) => !isSealed(field))
+  const open_fields = JSON.stringify(Object.fromEntries(open))
+  const plain = { id, type: kind, name, open_fields, created_at, updated_at, revision }
   const sealed = Object.entries(fields).filter(([field]) => isSealed(field))
-  return {
-    id,
-    type: kind,
-    name,
-    open_fields: JSON.stringify(Object.fromEntries(open)),
-    sealed_fields: JSON.stringify(
-      Object.fromEntries(sealed.map(([field, value]) => [field, vault.seal(`${id}:${field}`, value)])),
-    ),
-    created_at,
-    updated_at,
-    revision,
-  }
+  const texts = [...sealed, [WITNESS, digestOf(plain)] as const].map(([field, value]) => [
+    field,
+    vault.seal(`${id}:${field}`, value),
+  ])
+  return { ...plain, sealed_fields: JSON.stringify(Object.fromEntries(texts)) }
 }
 
-function fromRow(row: Row, vault: Vault): ServerRecord {
-  const sealed = Object.entries(JSON.parse(row.sealed_fields) as Record<string, string>)
-  const opened = sealed.map(([field, text]) => [field, vault.open(`${row.id}:${field}`, text)])
-  const { id, name, created_at, updated_at, revision } = row
-  return {
-    ...JSON.parse(row.open_fields),
-    ...Object.fromEntries(opened),
-    id,
-    name,
-    created_at,
-    updated_at,
-    revision,
-  }
+/** Throws when the row is not, to the last bit, what was written. */
+function fromRow({ sealed_fields, ...plain }: Row, vault: Vault): ServerRecord {
+  const sealed = Object.entries(JSON.parse(sealed_fields) as Record<string, string>)
+  const opened = sealed.map(([field, text]) => [field, vault.open(`${plain.id}:${field}`, text)])
+  const { [WITNESS]: witness, ...fields } = Object.fromEntries(opened)
+  if (witness !== digestOf(plain)) throw new Error('the row was changed from outside')
+  const { id, name, created_at, updated_at, revision } = plain
+  return { ...JSON.parse(plain.open_fields), ...fields, id, name, created_at, updated_at, revision }
+}
+
+/** A digest of what stands in plain text, sealed beside the secrets: SQLite does not notice a flipped bit in a text. */
+const WITNESS = 'row'
+
+function digestOf({
+  id,
+  type,
+  name,
+  open_fields,
+  created_at,
+  updated_at,
+  revision,
+}: Omit<Row, 'sealed_fields'>): string {
+  const text = JSON.stringify([id, type, name, open_fields, created_at, updated_at, revision])
+  return createHash('sha256').update(text).digest('base64')
 }
 
 const isSealed = (field: string): boolean => SEALED.some((sealed) => sealed === field)

@@ -9,6 +9,10 @@ export interface ProcessFacts {
   readonly startedAt: number
   /** It has ended and waits for its parent to notice. */
   readonly zombie: boolean
+  /** CPU time used so far, in hundredths of a second. */
+  readonly ticks: number
+  /** Memory in use, in pages of 4 KiB. */
+  readonly pages: number
 }
 
 /** What is running on this computer. Only Linux tells it through files; elsewhere the table is empty. */
@@ -28,6 +32,8 @@ export function readProcess(pid: number): ProcessFacts | undefined {
     group: Number(group),
     startedAt: Number(fields[19]),
     zombie: state === 'Z' || state === 'X',
+    ticks: Number(fields[11]) + Number(fields[12]),
+    pages: Number(fields[21]),
   }
 }
 
