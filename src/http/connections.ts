@@ -12,10 +12,12 @@ const HARD_LIMIT = 1024
  */
 export function letGoOfIdle(server: Server): void {
   const idle = new Set<Socket>() // in the order in which they became idle
+  const known = new WeakSet<Socket>()
   let open = 0
   server.maxConnections = HARD_LIMIT
   server.on('connection', (socket: Socket) => {
-    if (idle.has(socket)) return // given back by an upgrade that was none
+    if (known.has(socket)) return // given back by an upgrade that was none
+    known.add(socket)
     open += 1
     idle.add(socket)
     socket.once('close', () => {

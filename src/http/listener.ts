@@ -68,13 +68,16 @@ function readAgain(server: Server, request: IncomingMessage, socket: Duplex, hea
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const [name = '', value = ''] = rawHeaders.slice(index, index + 2)
     if (/^(?:upgrade|http2-settings)$/i.test(name)) continue
-    const kept = /^connection$/i.test(name)
-      ? value.replace(/\b(?:upgrade|http2-settings)\b\s*,?\s*/gi, '')
-      : value
-    lines.push(`${name}: ${kept.replace(/,\s*$/, '')}`)
+    lines.push(`${name}: ${/^connection$/i.test(name) ? withoutOffer(value) : value}`)
   }
   socket.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]))
   server.emit('connection', socket)
+}
+
+/** `Upgrade, HTTP2-Settings, close` becomes `close`. */
+function withoutOffer(connection: string): string {
+  const words = connection.split(',').map((word) => word.trim())
+  return words.filter((word) => !/^(?:upgrade|http2-settings)$/i.test(word)).join(', ')
 }
 
 /** Straight onto the socket, where there is no response object. */
