@@ -13,6 +13,16 @@ const STRONG = TOKEN
 const server = { name: 'GitHub', command: 'npx', env: { KEY: 'a-stored-secret' } }
 const json = { 'content-type': 'application/json' }
 
+async function addServer(address: string): Promise<void> {
+  const headers = { ...json, ...AUTHORISED }
+  const reply = await fetch(`${address}/api/servers`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(server),
+  })
+  expect(reply.status).toBe(201)
+}
+
 describe('an empty home', () => {
   test('gives one line with the address, a token of its own, and a healthy service', async () => {
     covers('base-url', 'public-health', 'auth-3-token')
@@ -39,11 +49,7 @@ describe('an empty home', () => {
 
   test('keeps what was registered when it is started again', async () => {
     const first = await launchReady()
-    await fetch(`${first.address}/api/servers`, {
-      method: 'POST',
-      headers: { ...json, ...AUTHORISED },
-      body: JSON.stringify(server),
-    })
+    await addServer(first.address)
     first.child.kill('SIGTERM')
     expect(await first.ended).toMatchObject({ code: 0, stderr: '' })
 
@@ -123,11 +129,7 @@ describe('a start that cannot be', () => {
 
   test('a missing key while secrets are stored exits 78 and makes no new one', async () => {
     const first = await launchReady()
-    await fetch(`${first.address}/api/servers`, {
-      method: 'POST',
-      headers: { ...json, ...AUTHORISED },
-      body: JSON.stringify(server),
-    })
+    await addServer(first.address)
     first.child.kill('SIGTERM')
     await first.ended
     const key = join(first.home, '.config/toolroom/secret.key')

@@ -1,23 +1,8 @@
 import { expect, test } from 'vitest'
+import { definitions, http, npx, stdio } from '../../../test/support/snippets.ts'
 import { AppError } from '../../kernel/errors.ts'
-import { parseSnippet, readSnippet, type SnippetEntry } from './snippet.ts'
+import { parseSnippet, readSnippet } from './snippet.ts'
 
-const stdio = (command: string, args: string[] = [], env: Record<string, string> = {}, cwd?: string) => ({
-  type: 'stdio',
-  command,
-  args,
-  env,
-  ...(cwd === undefined ? {} : { cwd }),
-})
-const http = (url: string, transport = 'auto', headers: Record<string, string> = {}) => ({
-  type: 'http',
-  url,
-  transport,
-  headers,
-})
-const definitions = (entries: readonly SnippetEntry[]) =>
-  Object.fromEntries(entries.map(({ name, definition }) => [name, definition]))
-const npx = (...args: string[]) => stdio('npx', ['-y', ...args])
 const errorOf = (run: () => unknown): AppError => {
   try {
     run()
