@@ -5,6 +5,7 @@ import { prepareDataFolder, removeStaleTemps } from './config/data-folder.ts'
 import { bindOf } from './config/host.ts'
 import { SecretKey } from './config/secret-key.ts'
 import { assertMayBind, tokenFor } from './config/token.ts'
+import { openEngineRoom } from './engine.ts'
 import { healthRoutes } from './health/health.routes.ts'
 import { createHealth } from './health/health.service.ts'
 import { type App, buildApp } from './http/app.ts'
@@ -20,12 +21,18 @@ import { KnownSecrets } from './kernel/known-secrets.ts'
 import { createLog, type Log } from './kernel/log.ts'
 import { MAX_SERVERS } from './kernel/server-fields.ts'
 import { VERSION } from './kernel/version.ts'
-import type { LogStore } from './logs/log-store.ts'
+import type { LogStore, StoredEntry } from './logs/log-store.ts'
 import { logRoutes } from './logs/logs.routes.ts'
 import { createLogs } from './logs/logs.service.ts'
 import { LogPipeline } from './logs/pipeline.ts'
+import { ServerLines } from './logs/server-lines.ts'
+import { processRoutes } from './processes/processes.routes.ts'
+import { createProcesses } from './processes/processes.service.ts'
+import { Catalogues } from './servers/catalogue.ts'
 import { createImporter } from './servers/import.service.ts'
 import { stdioTarget } from './servers/import-target.ts'
+import { DEFAULT_SETTINGS } from './servers/run-settings.ts'
+import { runningRoutes } from './servers/running.routes.ts'
 import { serverRoutes } from './servers/servers.routes.ts'
 import type { Server } from './servers/servers.schema.ts'
 import { createServers } from './servers/servers.service.ts'
@@ -33,7 +40,10 @@ import { mirrorAudit } from './store/audit-mirror.ts'
 import { ConfigurationDatabase } from './store/configuration.ts'
 import { lockDataFolder } from './store/instance-lock.ts'
 import { openVault } from './store/open-vault.ts'
+import { catalogueStore, openWishes } from './store/runs.store.ts'
 import { ServerTable } from './store/servers.store.ts'
+import { endOrphan } from './supervisor/end-orphan.ts'
+import { findOrphans } from './supervisor/orphans.ts'
 
 const BACKUP_EVERY_MS = 24 * 3_600_000
 const CLOSE_GRACE_MS = 4_000
@@ -97,14 +107,22 @@ async function open(
   const onTrouble = (sentence: string) => void setImmediate(() => log.error(sentence))
   const logStore = await options.openLogs({ folder, maxBytes: config.log_max_mb * 1_048_576, onTrouble })
   closer.add('the log store', () => logStore.close())
-  const onLost = (lines: number, error: unknown) =>
-    options.warn(
-      `${lines} log lines could not be stored: ${error instanceof Error ? error.message : String(error)}`,
-    )
+  const onLost = (lines: readonly StoredEntry[], error: unknown) => {
+    const why = error instanceof Error ? error.message : String(error)
+    options.warn(`${lines.length} log lines could not be stored: ${why}`)
+    for (const { source, server_id, repeat } of lines)
+      if (source === 'server' && server_id) serverLines.lost(server_id, repeat)
+  }
   const pipeline = new LogPipeline({ store: logStore, secrets, facts, now: Date.now, onLost })
-  closer.add('the log pipeline', () =>
-    Promise.race([pipeline.flush(), sleep(CLOSE_GRACE_MS, undefined, { ref: false })]),
-  )
+  const serverLines = new ServerLines({
+    push: (entry, repeat) => pipeline.push(entry, repeat),
+    now: Date.now,
+  })
+  facts.on('server_line', (line) => serverLines.heard(line))
+  closer.add('the log pipeline', () => {
+    serverLines.flush()
+    return Promise.race([pipeline.flush(), sleep(CLOSE_GRACE_MS, undefined, { ref: false })])
+  })
   const log = createLog((entry) => pipeline.push(entry), config.log_level)
 
   // Engine: the configuration store.
@@ -116,7 +134,7 @@ async function open(
   })
   closer.add('the configuration store', () => database.close())
   const vault = await openVault(database, new SecretKey(config.folders.config, config.toolroom_secret_key))
-  const table = await ServerTable.open(database, vault, MAX_SERVERS)
+  const table = await ServerTable.open(database, vault, MAX_SERVERS, { stdio: DEFAULT_SETTINGS })
   await mirrorAudit(database, facts, logStore, (entry) => pipeline.push(entry))
   const backups = setInterval(
     () => void database.backUp().catch((error) => log.error({ error }, 'backup failed')),
@@ -124,11 +142,30 @@ async function open(
   )
   closer.add('the backup timer', () => clearInterval(backups))
 
+  // Engine: processes and the protocol.
+  const catalogues = await Catalogues.open({
+    store: catalogueStore(database, table),
+    facts,
+    redact: (text) => secrets.redact(text),
+    now: Date.now,
+    onTrouble: (server_id, error) => log.warn({ server_id, error }, 'its tools could not be kept'),
+  })
+  const engine = openEngineRoom({ folder, facts, secrets, catalogues, log })
+  closer.add('the tool servers', () => engine.close())
+
   // Rooms.
   const common = { facts, secrets, now: Date.now }
-  const servers = createServers({ ...common, store: table.of<Server>('stdio') })
+  const servers = createServers({
+    ...common,
+    store: table.of<Server>('stdio'),
+    wishes: await openWishes(database),
+    engine: engine.supervisor,
+    catalogues,
+    linesDropped: (id) => serverLines.counts(id)?.dropped ?? 0,
+  })
+  facts.on('server_removed', ({ server_id }) => serverLines.forget(server_id))
   const httpServers = createHttpServers({ ...common, store: table.of<HttpServer>('http') })
-  await servers.rememberSecrets()
+  await servers.takeOver()
   await httpServers.rememberSecrets()
   const importer = createImporter({ stdio: stdioTarget(servers), http: httpTarget(httpServers) })
   const logs = createLogs({
@@ -136,6 +173,13 @@ async function open(
     flush: () => pipeline.flush(),
     now: Date.now,
     audit: (entry) => database.audit(entry),
+  })
+  const { mark } = engine
+  const processes = createProcesses({
+    find: () => findOrphans({ mark }),
+    end: (id) => endOrphan(id, { mark }),
+    audit: (entry) => database.audit(entry),
+    now: Date.now,
   })
   const disk = async () => {
     if (!database.reserve.hasRoom())
@@ -162,16 +206,20 @@ async function open(
     routes: [
       healthRoutes(health),
       serverRoutes(servers, importer),
+      runningRoutes(servers),
       httpServerRoutes(httpServers),
       logRoutes(logs),
+      processRoutes(processes),
     ],
   })
-  closer.add('the HTTP server', () => closeServer(app))
+  // Together: whoever waits for a tool server that ends is told so, and neither waits for the other.
+  closer.add('the doors and the tool servers', () => Promise.all([closeServer(app), engine.close()]))
   await app.fastify.listen({ host, port: config.port })
   const address = `http://${host.includes(':') ? `[${host}]` : host}:${port(app)}`
   lock.announce(address)
   log.info({ address, version: VERSION }, 'service started')
   for (const warning of [...warnings, ...mended]) log.warn(warning)
+  void servers.startEager().catch((error: unknown) => log.error({ error }, 'eager start failed'))
   closer.add('the service', () => log.info('service stopping'))
   return {
     app,

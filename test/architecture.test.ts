@@ -16,6 +16,7 @@ const ROOMS: Record<string, Rule> = {
   'http-servers': { imports: ['kernel'] },
   logs: { imports: ['kernel'] },
   health: { imports: ['kernel'] },
+  processes: { imports: ['kernel'] },
 
   supervisor: { imports: ['kernel'] },
   mcp: { imports: ['kernel'] },
@@ -26,6 +27,7 @@ const ROOMS: Record<string, Rule> = {
   http: { imports: ['kernel'] },
   cli: { imports: ['kernel', 'config'] },
 
+  'engine.ts': { imports: 'all' },
   'service.ts': { imports: 'all' },
   'main.ts': { imports: 'all' },
 }

@@ -77,21 +77,19 @@ type Request = Parameters<FastifyInstance['errorHandler']>[1]
 function sendError(error: unknown, request: Request, reply: Reply, log: Log) {
   const known = isInvalid(error) ? validationError(error, request.body) : knownError(error)
   const problem = known ?? unexpected(error)
-  if (problem.status >= 500) {
-    log.error(
-      { request_id: request.id, method: request.method, route: request.routeOptions.url, error },
-      'request failed',
-    )
-  }
+  const { method } = request
+  const where = { request_id: request.id, method, route: request.routeOptions.url }
+  // A tool server that fails is news, but no fault of ours.
+  if (problem.status === 502 || problem.status === 504)
+    log.warn({ ...where, code: problem.code }, problem.message)
+  else if (problem.status >= 500) log.error({ ...where, error }, 'request failed')
   void reply.headers(SECURITY_HEADERS).header('x-request-id', request.id)
   if (problem.status === 401) void reply.header('www-authenticate', 'Token realm="toolroom"')
   if (problem.status === 413) void reply.header('connection', 'close')
   if (problem.retryAfterS !== undefined) void reply.header('retry-after', String(problem.retryAfterS))
-  return reply
-    .code(problem.status)
-    .type(PROBLEM_TYPE)
-    .serializer(JSON.stringify)
-    .send(problemOf(problem, request.id))
+  void reply.code(problem.status).type(PROBLEM_TYPE)
+  if (method === 'HEAD') return reply.send() // also where there is no GET that HEAD could belong to
+  return reply.serializer(JSON.stringify).send(problemOf(problem, request.id))
 }
 
 const isInvalid = (error: unknown): error is FastifyError =>

@@ -20,13 +20,17 @@ export function acceptOnlyJson(app: FastifyInstance): void {
   })
   app.addHook('preValidation', async (request) => {
     const takesBody = request.routeOptions.schema?.body !== undefined
-    if (!takesBody && request.body !== undefined && request.body !== null) {
+    if (!takesBody && request.body !== undefined && request.body !== null && !saysNothing(request)) {
       throw new AppError('invalid_input', 'This operation takes no body', {
         errors: [{ path: '', message: 'must be left out' }],
       })
     }
   })
 }
+
+/** Many clients send `{}` with a POST that takes nothing. */
+const saysNothing = ({ method, body }: FastifyRequest): boolean =>
+  method === 'POST' && typeof body === 'object' && JSON.stringify(body) === '{}'
 
 function refuseOtherEncodings({ headers, method }: FastifyRequest): void {
   if (method === 'GET' || method === 'HEAD') return // their body is never read

@@ -71,6 +71,7 @@ describe('the OpenAPI document', () => {
       'GET /api/logs/download',
       'GET /api/servers',
       'GET /api/servers/{id}',
+      'GET /api/servers/{id}/tools',
     ])
     for (const { name, security, responses } of operations) {
       if (security?.length) expect(responses, name).toHaveProperty('401')

@@ -41,6 +41,11 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
     happened: 'A browser said that the request was made by another web site.',
     todo: 'Type the address into the browser instead of following a link from another site.',
   },
+  not_permitted: {
+    happened:
+      'The operating system does not let Toolroom do this, because the thing belongs to another user.',
+    todo: 'Do it as the user that the sentence names, or run Toolroom as that user.',
+  },
   not_found: {
     happened: 'There is nothing at this path, or nothing with this id or name.',
     todo: 'Lists show what there is; `/docs` shows every path.',
@@ -57,6 +62,10 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
     happened:
       'A tool server with this name, or with the id that would be made from it, is registered already.',
     todo: 'Choose another name, or change the existing server. STDIO and HTTP servers share their ids.',
+  },
+  server_not_running: {
+    happened: 'The tool server does not run, so it cannot be called, or its tools have never been seen.',
+    todo: 'Start it. One that starts on demand is woken by a call, unless somebody has stopped it.',
   },
   limit_reached: {
     happened: 'There are as many tool servers as Toolroom takes.',
@@ -91,6 +100,19 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
       'A fault inside Toolroom that nobody foresaw. Nothing of it is shown, because it may hold a secret.',
     todo: 'Search the log for the `request_id`, and please report it.',
   },
+  server_start_failed: {
+    happened: 'The tool server was started, or should have been, and does not run.',
+    todo: '`last_error` says why and what to do next, `stderr_tail` is what it wrote last.',
+  },
+  call_failed: {
+    happened:
+      'The tool server ended during the call, closed its output, answered with an error of the protocol, or with more than 10 MiB.',
+    todo: '`detail` says which. Errors of the tool itself are no errors of the call: they come as a result with `isError`.',
+  },
+  out_of_resources: {
+    happened: 'The system has no open files, processes or memory left to start anything.',
+    todo: 'Stop what you do not need, or raise the limit. It is tried again by itself.',
+  },
   store_busy: {
     happened: 'Another program has locked the database.',
     todo: 'Close programs that have opened `toolroom.db`; then try again after the seconds in Retry-After.',
@@ -102,6 +124,15 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
   shutting_down: {
     happened: 'The service is about to end.',
     todo: 'Try again when it has been started anew.',
+  },
+  start_timeout: {
+    happened:
+      'The tool server was started and said nothing that Toolroom understands within `timeouts.start_s`.',
+    todo: '`stderr_tail` may say what it waits for. Raise `timeouts.start_s` if it only needs longer.',
+  },
+  call_timeout: {
+    happened: 'The tool server did not answer the call in time. It was told that nobody waits any more.',
+    todo: 'Send a larger `timeout_s`, or raise `timeouts.request_s` of the server.',
   },
   disk_full: {
     happened: 'The disk that holds the data folder is full.',

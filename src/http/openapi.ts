@@ -11,6 +11,11 @@ export interface OpenApiOptions {
   readonly protectReads: boolean
 }
 
+/** What only this route answers with, named in its `config`. */
+export interface RouteErrors {
+  readonly errors?: readonly ErrorCode[]
+}
+
 const SCHEME = 'token'
 
 /** OpenAPI 3.1 from the routes' own schemas. Errors and the token are added here, so that no route can forget them. */
@@ -44,7 +49,8 @@ export async function describeApi(app: FastifyInstance, options: OpenApiOptions)
       const method = [route.method].flat()[0] ?? 'GET'
       const open = isPublic(method, url, options.protectReads)
       const security = open ? [] : [{ [SCHEME]: [] }]
-      const response = { ...answers(schema?.response), ...errorResponses(method, schema ?? {}, open) }
+      const own = (route.config as RouteErrors | undefined)?.errors ?? []
+      const response = { ...answers(schema?.response), ...errorResponses(method, schema ?? {}, open, own) }
       const body = schema?.body ? { ...schema.body, examples: [exampleOf(schema.body)] } : undefined
       const extra = { security, response, operationId: operationId(method, url), ...(body && { body }) }
       return { schema: { ...schema, ...extra } as FastifySchema, url }
@@ -71,8 +77,14 @@ function operationId(method: string, url: string): string {
 }
 
 /** The codes that a route can answer with, from what it takes. */
-function errorResponses(method: string, schema: FastifySchema, open: boolean): Record<number, unknown> {
+function errorResponses(
+  method: string,
+  schema: FastifySchema,
+  open: boolean,
+  own: readonly ErrorCode[],
+): Record<number, unknown> {
   const codes: ErrorCode[] = [
+    ...own,
     'bad_request',
     'bad_host_header',
     'host_not_allowed',
@@ -82,8 +94,8 @@ function errorResponses(method: string, schema: FastifySchema, open: boolean): R
   codes.push('request_timeout', 'url_too_long', 'headers_too_large', 'invalid_input', 'internal_error')
   if (!open) codes.push('missing_token', 'invalid_token')
   if (schema.params) codes.push('not_found')
-  if (schema.body) codes.push('invalid_json', 'body_too_large', 'unsupported_media_type', 'blocked_address')
-  if (method === 'DELETE') codes.push('invalid_json', 'body_too_large', 'unsupported_media_type')
+  if (schema.body) codes.push('blocked_address')
+  if (method !== 'GET') codes.push('invalid_json', 'body_too_large', 'unsupported_media_type')
   codes.push('store_busy', 'store_damaged', 'shutting_down')
   if (method !== 'GET') codes.push('disk_full')
   if (schema.body) codes.push('server_exists', 'limit_reached')
@@ -127,6 +139,21 @@ function problemSchema() {
         },
       },
       hint: text('What helps most often'),
+      last_error: {
+        type: 'object' as const,
+        description: 'Why a tool server does not run',
+        required: ['code', 'message', 'hint'],
+        properties: {
+          code: text('Stable'),
+          message: text('The cause'),
+          hint: { type: ['string', 'null'] as unknown as 'string', description: 'What to do next' },
+        },
+      },
+      stderr_tail: {
+        type: 'array' as const,
+        items: text('A line'),
+        description: 'What the tool server wrote last',
+      },
     },
   }
 }

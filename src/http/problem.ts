@@ -25,6 +25,7 @@ export function problemOf(error: AppError, requestId: string): Problem {
     request_id: requestId,
     ...(error.errors && { errors: error.errors }),
     ...(error.hint !== undefined && { hint: error.hint }),
+    ...error.members,
   }
 }
 

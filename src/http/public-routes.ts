@@ -13,6 +13,7 @@ const ALWAYS_OPEN = [
 const OPEN_READS = [
   'GET /api/servers',
   'GET /api/servers/:id',
+  'GET /api/servers/:id/tools',
   'GET /api/http-servers',
   'GET /api/http-servers/:id',
   'GET /api/logs',

@@ -11,10 +11,12 @@ export const CATALOGUE = {
   host_not_allowed: { status: 403, title: 'Host not allowed' },
   origin_not_allowed: { status: 403, title: 'Origin not allowed' },
   cross_site: { status: 403, title: 'Cross-site request refused' },
+  not_permitted: { status: 403, title: 'Not permitted' },
   not_found: { status: 404, title: 'Not found' },
   method_not_allowed: { status: 405, title: 'Method not allowed' },
   request_timeout: { status: 408, title: 'Request took too long' },
   server_exists: { status: 409, title: 'Name already taken' },
+  server_not_running: { status: 409, title: 'Server not running' },
   limit_reached: { status: 409, title: 'Limit reached' },
   revision_mismatch: { status: 412, title: 'Changed by somebody else' },
   body_too_large: { status: 413, title: 'Body too large' },
@@ -24,9 +26,14 @@ export const CATALOGUE = {
   blocked_address: { status: 422, title: 'Address not allowed' },
   headers_too_large: { status: 431, title: 'Headers too large' },
   internal_error: { status: 500, title: 'Unexpected fault' },
+  server_start_failed: { status: 502, title: 'Server did not start' },
+  call_failed: { status: 502, title: 'Call failed' },
+  out_of_resources: { status: 503, title: 'System is out of resources' },
   store_busy: { status: 503, title: 'Store is locked' },
   store_damaged: { status: 503, title: 'Store is damaged' },
   shutting_down: { status: 503, title: 'Shutting down' },
+  start_timeout: { status: 504, title: 'Server did not start in time' },
+  call_timeout: { status: 504, title: 'Call was not answered in time' },
   disk_full: { status: 507, title: 'Disk full' },
 } as const satisfies Record<string, { status: number; title: string }>
 
@@ -43,6 +50,8 @@ interface Details {
   readonly errors?: readonly FieldError[]
   readonly cause?: unknown
   readonly retryAfterS?: number
+  /** Further members of the answer, such as `last_error`. */
+  readonly members?: Readonly<Record<string, unknown>>
 }
 
 /** An error that somebody can act upon: a stable code, and a sentence that names the thing. */
@@ -52,6 +61,7 @@ export class AppError extends Error {
   readonly hint: string | undefined
   readonly errors: readonly FieldError[] | undefined
   readonly retryAfterS: number | undefined
+  readonly members: Readonly<Record<string, unknown>> | undefined
 
   constructor(code: ErrorCode, message: string, details: Details = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause })
@@ -59,6 +69,7 @@ export class AppError extends Error {
     this.hint = details.hint
     this.errors = details.errors
     this.retryAfterS = details.retryAfterS
+    this.members = details.members
   }
 
   get status(): number {

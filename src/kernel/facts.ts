@@ -1,4 +1,5 @@
 import type { LogEntry } from './log.ts'
+import type { Resources, ServerState } from './server-state.ts'
 
 /** What a change was, who asked, and what it changed: never with a secret in it. */
 export interface AuditEntry {
@@ -21,10 +22,43 @@ export interface Facts {
     readonly changed: readonly string[]
   }
   server_removed: { readonly server_id: string; readonly type: ServerKind }
+  server_status: { readonly server_id: string; readonly state: ServerState; readonly cause: string }
+  server_resources: { readonly server_id: string; readonly resources: Resources }
+  /** As a server wrote it: raw, and never to leave the house. `cut` bytes of it are missing. */
+  server_line: {
+    readonly server_id: string
+    readonly stream: 'stdout' | 'stderr'
+    readonly text: string
+    readonly cut: number
+  }
+  /** What a server offers is no longer what it offered before. Names of tools. */
+  tools_changed: {
+    readonly server_id: string
+    readonly added: readonly string[]
+    readonly removed: readonly string[]
+    readonly changed: readonly string[]
+    readonly tool_count: number
+  }
+  call_started: Call
+  call_completed: Call & {
+    readonly duration_ms: number
+    readonly status: 'ok' | 'error' | 'timeout' | 'cancelled'
+    readonly error_code: string | null
+    readonly response_bytes: number
+  }
   /** A change was committed together with this audit row. */
   audited: AuditEntry & { readonly audit_id: number; readonly ts: number }
   /** A line was accepted by the log pipeline, redacted. */
   log: LogEntry
+}
+
+/** One call of one tool. Never its arguments or its result. */
+export interface Call {
+  readonly call_id: number
+  readonly server_id: string
+  readonly tool: string
+  readonly agent_type: string | null
+  readonly request_id: string | null
 }
 
 type Listener<F> = (fact: F) => void

@@ -29,6 +29,8 @@ export interface LogEntry {
   readonly tool?: string | null
   readonly request_id?: string | null
   readonly data?: Readonly<Record<string, unknown>> | null
+  /** So many bytes at the end of the message are missing already. */
+  readonly cut?: number
 }
 
 type Fields = Readonly<Record<string, unknown>>

@@ -7,12 +7,17 @@ export interface LastError {
   readonly hint: string | null
 }
 
+/** How far a stop had to go. */
+export type StopStep = 'stdin_closed' | 'terminated' | 'killed'
+
 /** Where a tool server is in its life. Each status carries exactly the facts that are true in it. */
 export type ServerState =
   | { readonly status: 'stopped' }
   | { readonly status: 'starting'; readonly attempt: number }
   | { readonly status: 'running'; readonly pid: number; readonly started_at: number }
-  | { readonly status: 'stopping'; readonly step: 'stdin_closed' | 'terminated' | 'killed' }
+  /** Asleep: nothing runs, its tools are still listed, and a call wakes it. */
+  | { readonly status: 'idle'; readonly since: number }
+  | { readonly status: 'stopping'; readonly step: StopStep }
   | {
       readonly status: 'backoff'
       readonly attempt: number
@@ -20,3 +25,46 @@ export type ServerState =
       readonly error: LastError
     }
   | { readonly status: 'failed'; readonly error: LastError }
+
+export const STATUSES = ['stopped', 'starting', 'running', 'idle', 'stopping', 'backoff', 'failed'] as const
+
+/** The end of a process, with the last lines that it wrote for people. */
+export interface LastExit {
+  readonly code: number | null
+  readonly signal: string | null
+  readonly at: number
+  readonly stderr_tail: readonly string[]
+}
+
+/** What a server and everything it started take. */
+export interface Resources {
+  /** Of one core, since the last sample. */
+  readonly cpu_pct: number
+  readonly rss_bytes: number
+  readonly processes: number
+}
+
+export type StartOutcome = { readonly ok: true } | { readonly ok: false; readonly error: LastError }
+
+/** How a server is to be run. */
+export interface Plan {
+  readonly command: string
+  readonly args: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+  readonly cwd: string | null
+  readonly restart: RestartRules
+  readonly timeouts: Timeouts
+  /** After so many seconds without a call it goes to sleep; null: never. */
+  readonly sleeps_after_s: number | null
+}
+
+export interface RestartRules {
+  readonly policy: 'on_failure' | 'always' | 'never'
+  readonly max_delay_s: number
+}
+
+export interface Timeouts {
+  readonly start_s: number
+  readonly request_s: number
+  readonly stop_s: number
+}

@@ -1,4 +1,4 @@
-import type { LogEntry } from '../kernel/log.ts'
+import type { Stream } from '../kernel/log.ts'
 
 export interface GateRules {
   readonly ratePerS: number
@@ -8,11 +8,21 @@ export interface GateRules {
 /** 5,000 lines a second and 20,000 at once are more than anybody reads; what floods beyond is counted. */
 export const SERVER_GATE: GateRules = { ratePerS: 5000, burst: 20_000 }
 
+/** A line as a server wrote it; `cut` bytes of it are missing. */
+export interface Line {
+  readonly ts: number
+  readonly stream: Stream
+  readonly text: string
+  readonly cut: number
+}
+
 interface Deps {
   readonly rules: GateRules
   /** Monotonic, in milliseconds. */
   readonly clock: () => number
-  readonly write: (entry: LogEntry, repeat: number) => void
+  /** False when it could not be taken: then it counts as dropped. */
+  readonly write: (line: Line, repeat: number) => boolean
+  readonly onDropped: (lines: number) => void
 }
 
 /**
@@ -24,7 +34,7 @@ export class LineGate {
   readonly #deps: Deps
   #tokens: number
   #refilledAt: number
-  #last: { readonly entry: LogEntry; repeats: number } | undefined
+  #last: { readonly line: Line; repeats: number } | undefined
   #droppedSinceNotice = 0
   readonly counts = { sent: 0, stored: 0, folded: 0, dropped: 0 }
 
@@ -34,46 +44,50 @@ export class LineGate {
     this.#refilledAt = deps.clock()
   }
 
-  push(entry: LogEntry): void {
+  push(line: Line): void {
     this.counts.sent += 1
-    if (this.#last && isSame(this.#last.entry, entry)) {
+    if (this.#last && isSame(this.#last.line, line)) {
       this.#last.repeats += 1
       return
     }
     this.#endRun()
-    if (!this.#mayPass()) {
-      this.counts.dropped += 1
-      this.#droppedSinceNotice += 1
-      return
-    }
-    this.#write(entry, 1)
-    this.#last = { entry, repeats: 0 }
+    if (!this.#mayPass()) this.#drop(1)
+    else if (this.#write(line, 1)) this.#last = { line, repeats: 0 }
   }
 
   /** Call once a second, and at the end: repeats and drops become lines. */
-  flush(now: number): void {
+  flush(): void {
     this.#endRun()
     if (this.#droppedSinceNotice === 0) return
-    const message = `${this.#droppedSinceNotice} lines were dropped because there were too many`
-    const { server_id = null } = this.#lastSeen ?? {}
+    this.#deps.onDropped(this.#droppedSinceNotice)
     this.#droppedSinceNotice = 0
-    this.#deps.write({ ts: now, level: 'warn', source: 'server', server_id, message }, 1)
   }
-  #lastSeen: LogEntry | undefined
+
+  /** A line that had passed, so many times, and was lost behind the gate. */
+  lost(repeat: number): void {
+    this.counts.stored -= 1
+    this.counts.folded -= repeat - 1
+    this.#drop(repeat)
+  }
 
   /** The first of a run was written when it came; the others follow as one line with their number. */
   #endRun(): void {
     const run = this.#last
     this.#last = undefined
     if (!run || run.repeats === 0) return
-    this.#write(run.entry, run.repeats)
-    this.counts.folded += run.repeats - 1
+    if (this.#write(run.line, run.repeats)) this.counts.folded += run.repeats - 1
   }
 
-  #write(entry: LogEntry, repeat: number): void {
-    this.#lastSeen = entry
-    this.counts.stored += 1
-    this.#deps.write(entry, repeat)
+  #write(line: Line, repeat: number): boolean {
+    const written = this.#deps.write(line, repeat)
+    if (written) this.counts.stored += 1
+    else this.#drop(repeat)
+    return written
+  }
+
+  #drop(lines: number): void {
+    this.counts.dropped += lines
+    this.#droppedSinceNotice += lines
   }
 
   #mayPass(): boolean {
@@ -87,5 +101,4 @@ export class LineGate {
   }
 }
 
-const isSame = (a: LogEntry, b: LogEntry): boolean =>
-  a.message === b.message && a.level === b.level && a.stream === b.stream
+const isSame = (a: Line, b: Line): boolean => a.text === b.text && a.stream === b.stream && a.cut === b.cut

@@ -15,7 +15,7 @@ interface Deps {
   readonly facts: FactBus
   readonly now: () => number
   /** For what the log itself cannot hold. */
-  readonly onLost: (lines: number, error: unknown) => void
+  readonly onLost: (lines: readonly StoredEntry[], error: unknown) => void
 }
 
 /** Every line of the house takes this way: redact, collect, store. Nothing unredacted is kept, not even in memory. */
@@ -30,12 +30,13 @@ export class LogPipeline {
     this.#deps = deps
   }
 
-  push(entry: LogEntry): void {
+  /** False when it was dropped. Whoever counts its lines itself is told here; for the others a line says how many. */
+  push(entry: LogEntry, repeat = 1): boolean {
     if (this.#waiting.length >= MAX_WAITING && entry.source !== 'audit') {
-      this.#dropped += 1
-      return
+      if (entry.source !== 'server') this.#dropped += 1
+      return false
     }
-    const line = storable(entry, this.#deps.secrets)
+    const line = storable(entry, this.#deps.secrets, repeat)
     this.#waiting.push(line)
     this.#deps.facts.publish('log', {
       ...entry,
@@ -44,6 +45,7 @@ export class LogPipeline {
     })
     if (this.#waiting.length >= BATCH) void this.flush()
     else this.#timer ??= setTimeout(() => void this.flush(), FLUSH_MS)
+    return true
   }
 
   /** Resolves when every line that was pushed before can be read. */
@@ -63,7 +65,7 @@ export class LogPipeline {
       try {
         await this.#deps.store.append(batch)
       } catch (error) {
-        this.#deps.onLost(batch.length, error) // a log that cannot be written must not stop the service
+        this.#deps.onLost(batch, error) // a log that cannot be written must not stop the service
         this.#waiting.unshift(...batch.filter(({ source }) => source === 'audit')) // these are tried again
       }
     }

@@ -7,33 +7,30 @@ const MAX_BYTES = 64 * 1024
 const MAX_DATA_BYTES = 64 * 1024
 
 /** A line as it may be stored: our own secrets by exact match first, then whatever looks like one; then cut to size. */
-export function storable(entry: LogEntry, secrets: KnownSecrets): StoredEntry {
+export function storable(
+  { cut: missing = 0, ...entry }: LogEntry,
+  secrets: KnownSecrets,
+  repeat = 1,
+): StoredEntry {
   const clean = (text: string) => maskText(secrets.redact(text))
-  const { text, truncated } = cut(clean(entry.message))
+  const { text, truncated } = cut(clean(entry.message), missing)
   const tool = entry.tool ? { tool: clean(entry.tool) } : {}
-  return {
-    ...entry,
-    ...tool,
-    message: text,
-    data: dataText(entry.data, clean, secrets),
-    repeat: 1,
-    truncated,
-  }
+  return { ...entry, ...tool, message: text, data: dataText(entry.data, clean, secrets), repeat, truncated }
 }
 
 /** Counts bytes, not characters, and says at the end how much is missing. */
-function cut(message: string): { text: string; truncated: boolean } {
-  if (message.length <= MAX_BYTES / 3) return { text: message, truncated: false } // at most 3 bytes per UTF-16 unit
+function cut(message: string, before: number): { text: string; truncated: boolean } {
+  if (before === 0 && message.length <= MAX_BYTES / 3) return { text: message, truncated: false } // at most 3 bytes per UTF-16 unit
   const bytes = Buffer.from(message, 'utf8')
-  if (bytes.length <= MAX_BYTES) return { text: message, truncated: false }
+  if (before === 0 && bytes.length <= MAX_BYTES) return { text: message, truncated: false }
   const note = (missing: number) => ` … (${missing} bytes cut)`
-  const room = MAX_BYTES - Buffer.byteLength(note(bytes.length))
+  const room = MAX_BYTES - Buffer.byteLength(note(bytes.length + before))
   // A character that the cut went through becomes U+FFFD, which can be longer than what is left of it.
   const kept = bytes
     .subarray(0, room - 3)
     .toString('utf8')
     .replace(/\uFFFD+$/, '')
-  return { text: kept + note(bytes.length - Buffer.byteLength(kept)), truncated: true }
+  return { text: kept + note(before + bytes.length - Buffer.byteLength(kept)), truncated: true }
 }
 
 function dataText(

@@ -1,7 +1,15 @@
 import type { Readable, Writable } from 'node:stream'
 import type { LastError } from '../kernel/server-state.ts'
-import { type Greeting, greet, listTools, NotMcpError, type ToolList } from './handshake.ts'
-import { Peer, RequestError } from './peer.ts'
+import { explainFailure } from './explain.ts'
+import type { Greeting } from './greeting.ts'
+import { greet } from './handshake.ts'
+import { Listening } from './listening.ts'
+import { isObject } from './message.ts'
+import { type Asker, modernAsker } from './modern.ts'
+import { Noise } from './noise.ts'
+import { type CallResult, Peer } from './peer.ts'
+import { listTools, NO_TOOLS, type ToolList } from './tool-list.ts'
+import { ToolWatch } from './tool-watch.ts'
 
 interface Options {
   readonly input: Writable
@@ -9,19 +17,29 @@ interface Options {
   /** Toolroom's own, for the greeting. */
   readonly version: string
   readonly startMs: number
-  /** What stands on stdout and is no message, for the log. */
-  readonly onNoise: (text: string) => void
+  /** The protocol version of the last time, which saves a modern server the question of the others. */
+  readonly knownVersion?: string | null
+  /** What stands on stdout and is no message, for the log; `cut` bytes of it are missing. */
+  readonly onNoise: (text: string, cut: number) => void
   readonly onTools: (list: ToolList) => void
 }
 
-const RELIST_AFTER_MS = 100
+export interface CallOptions {
+  readonly timeoutMs: number
+  readonly signal?: AbortSignal | undefined
+  /** The caller's `_meta`, passed on. */
+  readonly meta?: Readonly<Record<string, unknown>> | undefined
+}
 
 /** A conversation with one tool server, from the handshake to the end of its streams. */
 export class Connection {
   readonly #options: Options
   readonly #peer: Peer
+  readonly #noise = new Noise()
+  readonly #watch: ToolWatch
+  #asker: Asker
+  #listening: Listening | undefined
   readonly lost: Promise<void>
-  #relist: NodeJS.Timeout | undefined
   greeting: Greeting | undefined
 
   constructor(options: Options) {
@@ -29,66 +47,60 @@ export class Connection {
     this.#peer = new Peer({
       input: options.input,
       output: options.output,
-      onNoise: (bytes, cut) =>
-        options.onNoise(bytes.toString('utf8') + (cut > 0 ? ` … (${cut} bytes cut)` : '')),
-      onNotification: (method) => {
-        if (method === 'notifications/tools/list_changed') this.#listSoon()
+      onNoise: (bytes, missing) => {
+        const { text, cut } = this.#noise.hear(bytes, missing)
+        options.onNoise(text, cut)
       },
+      onNotification: (method) => {
+        if (method === 'notifications/tools/list_changed') this.#watch.changed()
+      },
+    })
+    this.#asker = this.#peer
+    this.#watch = new ToolWatch({
+      list: (timeoutMs) => listTools(this.#asker, timeoutMs),
+      timeoutMs: options.startMs,
+      onTools: options.onTools,
     })
     this.lost = new Promise((resolve) => {
       options.output.once('close', () => {
-        clearTimeout(this.#relist)
+        this.#watch.close()
+        this.#listening?.close()
         resolve()
       })
     })
   }
 
+  /** Lines on stdout that were no message. */
+  get noiseLines(): number {
+    return this.#noise.lines
+  }
+
+  get firstNoise(): string | undefined {
+    return this.#noise.first
+  }
+
   /** Ready is: greeted, and the tools are known. */
   async ready(): Promise<void> {
-    const deadline = performance.now() + this.#options.startMs
-    this.greeting = await greet(this.#peer, this.#options.version, this.#options.startMs)
-    if (this.greeting.capabilities.tools === undefined)
-      return this.#options.onTools({ tools: [], truncated: false })
-    this.#options.onTools(await listTools(this.#peer, Math.max(1, deadline - performance.now())))
+    const { version, startMs, knownVersion = null, onTools } = this.#options
+    const deadline = performance.now() + startMs
+    this.greeting = await greet(this.#peer, version, startMs, knownVersion)
+    const { era, capabilities } = this.greeting
+    if (era === 'modern') this.#asker = modernAsker(this.#peer, version)
+    if (!capabilities.tools) return onTools(NO_TOOLS)
+    await this.#watch.first(Math.max(1, deadline - performance.now()))
+    if (era === 'modern' && isObject(capabilities.tools) && capabilities.tools.listChanged === true) {
+      this.#listening = new Listening(this.#asker, () => this.#watch.changed())
+    }
   }
 
   /** The result as the server sent it, also when it says `isError`. Rejects with a RequestError. */
-  call(tool: string, args: unknown, options: { timeoutMs: number; signal?: AbortSignal }): Promise<unknown> {
-    return this.#peer.request('tools/call', { name: tool, arguments: args }, options)
+  call(tool: string, args: unknown, { timeoutMs, signal, meta }: CallOptions): Promise<CallResult> {
+    const params = { name: tool, arguments: args, _meta: meta }
+    return this.#asker.requestRaw('tools/call', params, { timeoutMs, signal })
   }
 
   explain(error: unknown): { error: LastError; retry: boolean } {
-    if (error instanceof NotMcpError) {
-      const hint = 'Check that the command starts an MCP server that speaks over stdio'
-      return { error: { code: 'not_mcp', message: error.message, hint }, retry: false }
-    }
-    const silent = error instanceof RequestError && error.failure === 'timeout'
-    const message = error instanceof Error ? error.message : String(error)
-    return silent
-      ? {
-          error: {
-            code: 'start_timeout',
-            message: `It said nothing that Toolroom understands: ${message}`,
-            hint: 'Its log may say what it waits for',
-          },
-          retry: true,
-        }
-      : {
-          error: {
-            code: 'handshake_failed',
-            message: `The handshake failed: ${message}`,
-            hint: 'Its log has the details',
-          },
-          retry: true,
-        }
-  }
-
-  /** Servers announce several changes in a row; one list at the end is enough. */
-  #listSoon(): void {
-    if (this.greeting === undefined) return
-    clearTimeout(this.#relist)
-    this.#relist = setTimeout(() => {
-      void listTools(this.#peer, this.#options.startMs).then(this.#options.onTools, () => {}) // it has ended: its exit says so
-    }, RELIST_AFTER_MS)
+    const step = this.greeting === undefined ? 'initialize' : 'tools/list'
+    return explainFailure(error, { step, startMs: this.#options.startMs, firstNoise: this.firstNoise })
   }
 }

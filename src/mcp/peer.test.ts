@@ -1,41 +1,5 @@
-import { PassThrough } from 'node:stream'
-import { setImmediate as tick } from 'node:timers/promises'
-import { describe, expect, onTestFinished, test } from 'vitest'
-import { Child } from '../supervisor/child.ts'
-import { sweep } from '../supervisor/signals.ts'
-import { greet, listTools, NotMcpError } from './handshake.ts'
-import { Peer, type RequestError } from './peer.ts'
-
-/** A peer whose other end is the test. */
-function pair() {
-  const [toServer, fromServer] = [new PassThrough(), new PassThrough()]
-  const noise: string[] = []
-  const notified: unknown[] = []
-  const peer = new Peer({
-    input: toServer,
-    output: fromServer,
-    onNoise: (bytes) => noise.push(bytes.toString('utf8')),
-    onNotification: (method, params) => notified.push([method, params]),
-  })
-  const sent = () =>
-    String(toServer.read() ?? '')
-      .trim()
-      .split('\n')
-      .filter(Boolean)
-      .map((line) => JSON.parse(line))
-  const say = async (...lines: (string | object)[]) => {
-    for (const line of lines) fromServer.write(`${typeof line === 'string' ? line : JSON.stringify(line)}\n`)
-    await tick()
-  }
-  return { peer, sent, say, noise, notified, fromServer }
-}
-
-const patient = { timeoutMs: 5000 }
-const failureOf = (promise: Promise<unknown>) =>
-  promise.then(
-    () => 'none',
-    (error) => (error as RequestError).failure,
-  )
+import { describe, expect, test } from 'vitest'
+import { failureOf, pair, patient } from '../../test/support/pair.ts'
 
 describe('a request', () => {
   test('gets its own result, unchanged, in whatever order answers come', async () => {
@@ -54,9 +18,13 @@ describe('a request', () => {
     const { peer, say } = pair()
     const asked = peer.request('a', {}, patient)
     const answer = { jsonrpc: '2.0', id: 1, result: 1 }
-    await say(answer, { ...answer, result: 2 }, { ...answer, id: 77 }, { ...answer, id: 'x' })
+    await say({ ...answer, id: '1', result: 'nearly' }, { ...answer, id: null }, { ...answer, id: 77 })
+    await say(answer, { ...answer, result: 2 })
     expect(await asked).toBe(1)
-    expect(peer.strayAnswers).toBe(3)
+    expect(peer.strayAnswers).toBe(4)
+    expect(await failureOf(peer.request('late', {}, { timeoutMs: 10 }))).toBe('timeout')
+    await say({ ...answer, id: 2 })
+    expect(peer.strayAnswers).toBe(5)
   })
 
   test('fails with what the other side said, when it said no', async () => {
@@ -68,6 +36,47 @@ describe('a request', () => {
     })
     await say({ jsonrpc: '2.0', id: 1, error: no })
     await refused
+  })
+
+  test.each([
+    [{ error: 'a text' }, { code: -32603, message: 'a text' }],
+    [{ error: { message: 7 } }, { code: -32603, message: 'It answered with an error that says nothing' }],
+    [{ error: { code: '5', message: 'no', data: 0 } }, { code: -32603, message: 'no', data: 0 }],
+    [{ error: [] }, { code: -32603, message: 'It answered with an error that says nothing' }],
+    [{ error: null }, { code: -32603, message: 'It answered with neither a result nor an error' }],
+    [{}, { code: -32603, message: 'It answered with neither a result nor an error' }],
+    [
+      { result: 1, error: { code: 1, message: 'both' } },
+      { code: 1, message: 'both' },
+    ],
+  ])('fails properly with the answer %j', async (answer, remote) => {
+    const { peer, say } = pair()
+    const refused = expect(peer.request('a', {}, patient)).rejects.toMatchObject({
+      failure: 'remote',
+      remote,
+    })
+    await say({ jsonrpc: '2.0', id: 1, ...answer })
+    await refused
+  })
+
+  test('may have the result null, and an empty error beside a result is none', async () => {
+    const { peer, say } = pair()
+    const asked = [peer.request('a', {}, patient), peer.request('b', {}, patient)]
+    await say({ jsonrpc: '2.0', id: 1, result: null }, { jsonrpc: '2.0', id: 2, result: 2, error: null })
+    expect(await Promise.all(asked)).toEqual([null, 2])
+  })
+
+  test('for the handshake is given up without a word, as the specification wants', async () => {
+    const { peer, sent } = pair()
+    expect(await failureOf(peer.request('initialize', {}, { timeoutMs: 10 }))).toBe('timeout')
+    expect(sent().map(({ method }) => method)).toEqual(['initialize'])
+  })
+
+  test('without a deadline, or with one beyond the longest timer, waits', async () => {
+    const { peer, say } = pair()
+    const asked = [peer.request('a', {}, { timeoutMs: null }), peer.request('b', {}, { timeoutMs: 1e12 })]
+    await say({ jsonrpc: '2.0', id: 1, result: 'a' }, { jsonrpc: '2.0', id: 2, result: 'b' })
+    expect(await Promise.all(asked)).toEqual(['a', 'b'])
   })
 
   test('ends at its deadline and at the wish of who asked, and the other side is told', async () => {
@@ -85,22 +94,83 @@ describe('a request', () => {
   })
 
   test('fails at once when the other side is gone', async () => {
-    const { peer, fromServer } = pair()
+    const { peer, output } = pair()
     const asked = failureOf(peer.request('a', {}, patient))
-    fromServer.end()
+    output.end()
     expect(await asked).toBe('closed')
     expect(await failureOf(peer.request('b', {}, patient))).toBe('closed')
   })
 
+  test('fails at once when the output is destroyed, and when the input takes nothing any more', async () => {
+    const [one, other] = [pair(), pair()]
+    const asked = failureOf(one.peer.request('a', {}, patient))
+    one.output.destroy()
+    expect(await asked).toBe('closed')
+    other.input.destroy(new Error('EPIPE'))
+    expect(await failureOf(other.peer.request('a', {}, patient))).toBe('closed')
+  })
+
   test('fails alone when its answer is larger than 10 MiB, and the next one is read', async () => {
-    const { peer, fromServer, say } = pair()
+    const { peer, output, say } = pair()
     const [large, small] = [failureOf(peer.request('a', {}, patient)), peer.request('b', {}, patient)]
     const piece = 'x'.repeat(1024 * 1024)
-    fromServer.write('{"jsonrpc":"2.0","id":1,"result":"')
-    for (let n = 0; n < 12; n += 1) fromServer.write(piece)
+    output.write('{"jsonrpc":"2.0","id":1,"result":"')
+    for (let n = 0; n < 12; n += 1) output.write(piece)
     await say('"}', { jsonrpc: '2.0', id: 2, result: 'fine' })
     expect(await large).toBe('too_large')
     expect(await small).toBe('fine')
+  })
+
+  test('is not taken for another whose id stands inside a large answer', async () => {
+    const { peer, output, say, noise } = pair()
+    const asked = peer.request('a', {}, patient)
+    output.write('{"jsonrpc":"2.0","result":{"id":1,"text":"')
+    output.write(Buffer.alloc(11 * 1024 * 1024, 'x'))
+    await say('"},"id":77}', { jsonrpc: '2.0', id: 1, result: 'fine' })
+    expect(await asked).toBe('fine')
+    expect(noise).toHaveLength(1)
+  })
+})
+
+describe('a result as it was written', () => {
+  const odd =
+    '{ "big":12345678901234567890, "one":1.0,\t"e":1e2,"twice":1,"twice":2,"t":"\\u00e9 \\/ 🎈","content":[ ] }'
+
+  test.each([
+    [`{"jsonrpc":"2.0","id":1,"result":${odd}}`],
+    [`{"result":${odd},"jsonrpc":"2.0","id":1}`],
+    [`{"jsonrpc":"2.0","id":1,"result": ${odd} }`],
+    [`{"jsonrpc":"2.0","id":1,"result":${odd},"extra":{"result":0}}`],
+    [`{"jsonrpc":"2.0","id":1,"result":0,"result":${odd}}`],
+    [`{"result":0,"result":${odd},"jsonrpc":"2.0","id":1}`],
+    [`  { "id" : 1.0 , "res\\u0075lt" : ${odd} , "jsonrpc" : "2.0" }  `],
+  ])('stays so in %s', async (line) => {
+    const { peer, say } = pair()
+    const asked = peer.requestRaw('a', {}, patient)
+    await say(line)
+    const { value, json } = await asked
+    expect(json.toString()).toBe(odd)
+    expect(value).toEqual(JSON.parse(odd))
+  })
+
+  test('does not change with the chunk that it came in', async () => {
+    const { peer, output } = pair()
+    const asked = [peer.requestRaw('a', {}, patient), peer.requestRaw('b', {}, patient)]
+    const chunk = Buffer.from('{"jsonrpc":"2.0","id":1,"result":"one"}\n{"jsonrpc":"2.0","id":2,"re')
+    const rest = Buffer.from('sult":"two"}\n')
+    output.write(chunk)
+    output.write(rest)
+    const results = await Promise.all(asked)
+    chunk.fill(0)
+    rest.fill(0)
+    expect(results.map(({ json }) => json.toString())).toEqual(['"one"', '"two"'])
+  })
+
+  test('is not there when the answer is an error', async () => {
+    const { peer, say } = pair()
+    const asked = failureOf(peer.requestRaw('a', {}, patient))
+    await say('{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"no"}}')
+    expect(await asked).toBe('remote')
   })
 })
 
@@ -130,87 +200,4 @@ test('requests of the server are answered, also with an id of 0', async () => {
     { jsonrpc: '2.0', id: 'a', result: { roots: [] } },
     { jsonrpc: '2.0', id: 2, error: { code: -32601, message: 'sampling/createMessage is not supported' } },
   ])
-})
-
-describe('the handshake', () => {
-  test.each([
-    [{}],
-    [{ protocolVersion: 1 }],
-    ['hello'],
-    [null],
-    [{ protocolVersion: '1999-01-01', capabilities: {} }],
-  ])('with the answer %j is refused for good', async (result) => {
-    const { peer, say } = pair()
-    const refused = expect(greet(peer, '0', 5000)).rejects.toThrow(NotMcpError)
-    await say({ jsonrpc: '2.0', id: 1, result })
-    await refused
-  })
-
-  test('keeps what the server said of itself, then says that it is done', async () => {
-    const { peer, say, sent } = pair()
-    const greeting = greet(peer, '1.2.3', 5000)
-    expect(sent()[0].params).toMatchObject({
-      protocolVersion: '2025-11-25',
-      clientInfo: { name: 'toolroom', version: '1.2.3' },
-    })
-    await say({
-      jsonrpc: '2.0',
-      id: 1,
-      result: { protocolVersion: '2024-11-05', capabilities: { tools: {} }, serverInfo: { name: 'x' } },
-    })
-    expect(await greeting).toEqual({
-      protocol_version: '2024-11-05',
-      server_info: { name: 'x' },
-      capabilities: { tools: {} },
-      instructions: null,
-    })
-    expect(sent()).toEqual([{ jsonrpc: '2.0', method: 'notifications/initialized' }])
-  })
-})
-
-describe('the list of tools', () => {
-  test('is drained over its pages, an empty cursor included, and a circle is cut', async () => {
-    const { peer, say } = pair()
-    const list = listTools(peer, 5000)
-    await say({
-      jsonrpc: '2.0',
-      id: 1,
-      result: { tools: [{ name: 'a', extra: 1 }, { broken: true }, 7], nextCursor: '' },
-    })
-    await say({ jsonrpc: '2.0', id: 2, result: { tools: [{ name: 'b' }], nextCursor: 'x' } })
-    await say({ jsonrpc: '2.0', id: 3, result: { tools: [{ name: 'c' }], nextCursor: 'x' } })
-    expect(await list).toEqual({
-      tools: [{ name: 'a', extra: 1 }, { name: 'b' }, { name: 'c' }],
-      truncated: true,
-    })
-  })
-
-  test('of a real child is there after the handshake', async () => {
-    const mark = `TOOLROOM_CHILD=test-peer-${process.pid}`
-    onTestFinished(() => void sweep(mark))
-    const script = `require('readline').createInterface({ input: process.stdin }).on('line', (line) => {
-      const { id, method, params } = JSON.parse(line)
-      const results = { initialize: { protocolVersion: params?.protocolVersion, capabilities: {}, serverInfo: {} }, 'tools/list': { tools: [{ name: 'echo' }] } }
-      if (id !== undefined) console.log(JSON.stringify({ jsonrpc: '2.0', id, result: results[method] ?? {} }))
-    })`
-    const child = await Child.start({
-      path: process.execPath,
-      args: ['-e', script],
-      cwd: undefined,
-      env: {},
-      mark,
-    })
-    const peer = new Peer({
-      input: child.input,
-      output: child.output,
-      onNoise: () => {},
-      onNotification: () => {},
-    })
-    await greet(peer, '0', 5000)
-    expect(await listTools(peer, 5000)).toEqual({ tools: [{ name: 'echo' }], truncated: false })
-    const waiting = failureOf(peer.request('never', {}, patient).then(() => peer.request('x', {}, patient)))
-    child.closeInput()
-    await child.ended
-    expect(['closed', 'none']).toContain(await waiting)
-  })
 })

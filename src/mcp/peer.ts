@@ -1,20 +1,33 @@
 import type { Readable, Writable } from 'node:stream'
 import { Frames, MESSAGE_MAX_BYTES } from '../kernel/frames.ts'
+import { type Message, type RemoteError, readMessage, remoteErrorOf, resultBytes } from './message.ts'
 
-/** Why a request got no result. `remote` is an answer: the other side said no. */
-export type Failure = 'remote' | 'timeout' | 'cancelled' | 'closed' | 'too_large'
+/** Why a request got no result. `remote` is an answer: the other side said no. `busy` and `too_large` may be ours. */
+export type Failure = 'remote' | 'timeout' | 'cancelled' | 'closed' | 'too_large' | 'busy'
 
 export class RequestError extends Error {
   override readonly name = 'RequestError'
   readonly failure: Failure
   /** The error as the other side sent it, untouched. */
-  readonly remote: { readonly code: number; readonly message: string; readonly data?: unknown } | undefined
+  readonly remote: RemoteError | undefined
 
-  constructor(failure: Failure, message: string, remote?: RequestError['remote']) {
+  constructor(failure: Failure, message: string, remote?: RemoteError) {
     super(message)
     this.failure = failure
     this.remote = remote
   }
+}
+
+export interface RequestOptions {
+  /** Null only for what lasts as long as the conversation. */
+  readonly timeoutMs: number | null
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface CallResult {
+  readonly value: unknown
+  /** As the server wrote it: digits, spaces, order and unknown fields included. */
+  readonly json: Buffer
 }
 
 interface Options {
@@ -27,149 +40,189 @@ interface Options {
 
 interface Pending {
   readonly method: string
-  readonly settle: (error: RequestError | undefined, result?: unknown) => void
+  readonly fail: (error: RequestError) => void
+  readonly succeed: (message: Message, line: Buffer) => void
 }
 
+/** How much may wait for a server that does not read. */
+export const BACKLOG_MAX_BYTES = 16 * 1024 * 1024
+const LONGEST_TIMER_MS = 2 ** 31 - 1
 const METHOD_NOT_FOUND = -32_601
 
-/** JSON-RPC over the streams of a child: one message a line. Every request gets exactly one outcome. */
+/** The specification forbids to cancel the first; before a handshake, silence about the second is kinder. */
+const NEVER_CANCELLED = ['initialize', 'server/discover']
+
+/**
+ * JSON-RPC over the streams of a child: one message a line. Every request gets exactly one outcome. Reading never waits
+ * for writing: a server with one thread may be stuck in a write to us, and reads our next line only after it.
+ */
 export class Peer {
   readonly #options: Options
   readonly #pending = new Map<number, Pending>()
   #lastId = 0
   #closed: RequestError | undefined
+  #chunk: Buffer | undefined
   /** Messages that name a request we do not know: answered twice, too late, or never asked. */
   strayAnswers = 0
+  /** Answers and notifications of ours that found no room. */
+  droppedMessages = 0
 
   constructor(options: Options) {
     this.#options = options
+    const { input, output } = options
     const frames = new Frames(MESSAGE_MAX_BYTES, ({ bytes, cut }) => this.#hear(bytes, cut))
-    options.output.on('data', (chunk: Buffer) => frames.push(chunk))
-    options.output.on('end', () => {
+    output.on('data', (chunk: Buffer) => {
+      this.#chunk = chunk
+      frames.push(chunk)
+    })
+    output.on('end', () => {
       frames.end()
       this.close('It closed its output')
     })
-    options.output.on('error', () => this.close('Its output broke'))
+    output.on('error', () => this.close('Its output broke'))
+    output.on('close', () => this.close('Its output was closed'))
+    input.on('error', () => {}) // what was written may still be answered; what comes next is refused
   }
 
-  /** The result as it came, unknown fields included. Rejects with a RequestError and nothing else. */
-  request(
-    method: string,
-    params: unknown,
-    options: { timeoutMs: number; signal?: AbortSignal },
-  ): Promise<unknown> {
-    if (this.#closed) return Promise.reject(this.#closed)
-    if (options.signal?.aborted)
-      return Promise.reject(new RequestError('cancelled', `${method} was cancelled`))
-    this.#lastId += 1
-    const id = this.#lastId
-    return new Promise((resolve, reject) => {
-      const giveUp = (failure: Failure, message: string) => {
-        this.notify('notifications/cancelled', { requestId: id, reason: message })
-        this.#pending.get(id)?.settle(new RequestError(failure, message))
-      }
-      const timer = setTimeout(
-        () => giveUp('timeout', `${method} was not answered within ${options.timeoutMs / 1000} s`),
-        options.timeoutMs,
-      )
-      const onAbort = () => giveUp('cancelled', `${method} was cancelled`)
-      options.signal?.addEventListener('abort', onAbort, { once: true })
-      const settle: Pending['settle'] = (error, result) => {
-        clearTimeout(timer)
-        options.signal?.removeEventListener('abort', onAbort)
-        this.#pending.delete(id)
-        if (error) reject(error)
-        else resolve(result)
-      }
-      this.#pending.set(id, { method, settle })
-      this.#send({ jsonrpc: '2.0', id, method, ...(params !== undefined && { params }) })
-    })
+  /** The result, parsed. Rejects with a RequestError and nothing else. */
+  request(method: string, params: unknown, options: RequestOptions): Promise<unknown> {
+    return this.#ask(method, params, options, ({ result }) => result)
+  }
+
+  /** The result, parsed and as it came. */
+  requestRaw(method: string, params: unknown, options: RequestOptions): Promise<CallResult> {
+    return this.#ask(method, params, options, (message, line) => ({
+      value: message.result,
+      json: this.#kept(resultBytes(line, message)),
+    }))
   }
 
   notify(method: string, params?: unknown): void {
-    this.#send({ jsonrpc: '2.0', method, ...(params !== undefined && { params }) })
+    this.#tell({ jsonrpc: '2.0', method, params })
   }
 
   /** Whoever still waits is told at once. */
   close(reason: string): void {
     if (this.#closed) return
     this.#closed = new RequestError('closed', reason)
-    for (const { settle } of [...this.#pending.values()]) settle(this.#closed)
+    for (const { fail } of [...this.#pending.values()]) fail(this.#closed)
   }
 
-  #send(message: object): void {
-    if (!this.#closed && this.#options.input.writable)
-      this.#options.input.write(`${JSON.stringify(message)}\n`)
+  #ask<T>(
+    method: string,
+    params: unknown,
+    { timeoutMs, signal }: RequestOptions,
+    take: (message: Message, line: Buffer) => T,
+  ): Promise<T> {
+    if (signal?.aborted) return Promise.reject(new RequestError('cancelled', `${method} was cancelled`))
+    const id = this.#lastId + 1
+    const line = JSON.stringify({ jsonrpc: '2.0', id, method, params })
+    const refused = this.#refusal(method, line)
+    if (refused) return Promise.reject(refused)
+    this.#lastId = id
+    return new Promise((resolve, reject) => {
+      const giveUp = (failure: Failure, reason: string) => {
+        fail(new RequestError(failure, reason))
+        if (!NEVER_CANCELLED.includes(method))
+          this.notify('notifications/cancelled', { requestId: id, reason })
+      }
+      const onAbort = () => giveUp('cancelled', `${method} was cancelled`)
+      const onDeadline = () => giveUp('timeout', `${method} was not answered within ${secondsOf(timeoutMs)}`)
+      const timer =
+        timeoutMs === null ? undefined : setTimeout(onDeadline, Math.min(timeoutMs, LONGEST_TIMER_MS))
+      signal?.addEventListener('abort', onAbort, { once: true })
+      const forget = () => {
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', onAbort)
+        this.#pending.delete(id)
+      }
+      const fail = (error: RequestError) => {
+        forget()
+        reject(error)
+      }
+      const succeed = (message: Message, answer: Buffer) => {
+        forget()
+        resolve(take(message, answer))
+      }
+      this.#pending.set(id, { method, fail, succeed })
+      this.#options.input.write(`${line}\n`)
+    })
   }
 
-  #hear(bytes: Buffer, cut: number): void {
+  #tell(message: object): void {
+    if (this.#closed) return
+    const line = JSON.stringify(message)
+    if (this.#refusal('A message', line)) this.droppedMessages += 1
+    else this.#options.input.write(`${line}\n`)
+  }
+
+  /** Why this line cannot be written now. */
+  #refusal(what: string, line: string): RequestError | undefined {
+    const { input } = this.#options
+    if (this.#closed) return this.#closed
+    if (!input.writable) return new RequestError('closed', 'It closed its input')
+    if (input.writableLength > BACKLOG_MAX_BYTES)
+      return new RequestError('busy', 'It does not read its input')
+    const mayBeTooLarge = line.length * 3 > MESSAGE_MAX_BYTES // no character of a string takes more bytes
+    if (!mayBeTooLarge || Buffer.byteLength(line) <= MESSAGE_MAX_BYTES) return undefined
+    return new RequestError('too_large', `${what} is larger than ${LIMIT}`)
+  }
+
+  #hear(line: Buffer, cut: number): void {
     if (cut > 0) {
-      if (!this.#refuseTooLarge(bytes)) this.#options.onNoise(bytes, cut)
+      if (!this.#refuseTooLarge(line)) this.#options.onNoise(line, cut)
       return
     }
-    const message = readMessage(bytes)
+    const message = readMessage(line)
     if (!message) {
-      if (bytes.length > 0) this.#options.onNoise(bytes, 0)
+      if (line.length > 0) this.#options.onNoise(line, 0)
       return
     }
     const { id, method } = message
-    if (typeof method !== 'string') this.#answered(message)
+    if (typeof method !== 'string') this.#answered(message, line)
     else if (id === undefined) this.#options.onNotification(method, message.params)
     else this.#answer(id, method)
   }
 
-  #answered({ id, result, error }: Message): void {
-    const pending = typeof id === 'number' ? this.#pending.get(id) : undefined
-    if (!pending) this.strayAnswers += 1
-    else if (error === undefined) pending.settle(undefined, result)
-    else {
-      const remote = error as NonNullable<RequestError['remote']>
-      pending.settle(
-        new RequestError('remote', String(remote?.message ?? 'It answered with an error'), remote),
-      )
+  #answered(message: Message, line: Buffer): void {
+    const pending = typeof message.id === 'number' ? this.#pending.get(message.id) : undefined
+    if (!pending) {
+      this.strayAnswers += 1
+      return
     }
+    const remote = remoteErrorOf(message)
+    if (remote) pending.fail(new RequestError('remote', remote.message, remote))
+    else pending.succeed(message, line)
   }
 
   /** What servers ask of us. An id of 0 is an id. */
   #answer(id: unknown, method: string): void {
-    if (method === 'ping') this.#send({ jsonrpc: '2.0', id, result: {} })
-    else if (method === 'roots/list') this.#send({ jsonrpc: '2.0', id, result: { roots: [] } })
-    else
-      this.#send({
-        jsonrpc: '2.0',
-        id,
-        error: { code: METHOD_NOT_FOUND, message: `${method} is not supported` },
-      })
+    if (method === 'ping') this.#tell({ jsonrpc: '2.0', id, result: {} })
+    else if (method === 'roots/list') this.#tell({ jsonrpc: '2.0', id, result: { roots: [] } })
+    else {
+      const error = { code: METHOD_NOT_FOUND, message: `${method.slice(0, 100)} is not supported` }
+      this.#tell({ jsonrpc: '2.0', id, error })
+    }
   }
 
-  /** The head of a message that is too large mostly tells which request it answers; then that one fails, alone. */
-  #refuseTooLarge(bytes: Buffer): boolean {
-    const head = bytes.subarray(0, 256).toString('latin1')
-    const id = /^\s*\{.*?"id"\s*:\s*(\d{1,15})\b/s.exec(head)?.[1]
+  /** The head of an answer that is too large mostly tells which request it is for; then that one fails, alone. */
+  #refuseTooLarge(line: Buffer): boolean {
+    const id = ANSWER_HEAD.exec(line.toString('latin1', 0, 256))?.[1]
     const pending = id === undefined ? undefined : this.#pending.get(Number(id))
-    const limit = MESSAGE_MAX_BYTES / 1024 / 1024
-    pending?.settle(
-      new RequestError('too_large', `The answer to ${pending.method} is larger than ${limit} MiB`),
-    )
+    pending?.fail(new RequestError('too_large', `The answer to ${pending.method} is larger than ${LIMIT}`))
     return pending !== undefined
   }
-}
 
-interface Message {
-  readonly id?: unknown
-  readonly method?: unknown
-  readonly params?: unknown
-  readonly result?: unknown
-  readonly error?: unknown
-}
-
-/** Undefined for everything that is no JSON-RPC message: banners, debug output, half a line. */
-function readMessage(bytes: Buffer): Message | undefined {
-  if (bytes[0] !== 0x7b && !/^\s*\{/.test(bytes.subarray(0, 64).toString('latin1'))) return undefined
-  try {
-    const value = JSON.parse(bytes.toString('utf8'))
-    return value.jsonrpc === '2.0' ? value : undefined
-  } catch {
-    return undefined
+  /** A chunk is the stream's, and keeping a piece would keep all of it. A line put together of several is ours. */
+  #kept(bytes: Buffer): Buffer {
+    return bytes.buffer === this.#chunk?.buffer ? Buffer.from(bytes) : bytes
   }
+}
+
+const LIMIT = `${MESSAGE_MAX_BYTES / 1024 / 1024} MiB`
+const ANSWER_HEAD =
+  /^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d{1,15})\s*,[^{[]*?"(?:result|error)"\s*:/
+
+function secondsOf(ms: number | null): string {
+  return `${Number(((ms ?? 0) / 1000).toPrecision(3))} s`
 }

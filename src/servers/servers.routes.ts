@@ -5,7 +5,7 @@ import { wholeList } from '../kernel/wire.ts'
 import * as importSchema from './import.schema.ts'
 import type { Importer } from './import.service.ts'
 import * as schema from './servers.schema.ts'
-import { type Servers, viewOf } from './servers.service.ts'
+import type { Servers } from './servers.service.ts'
 
 const tags = ['STDIO servers']
 const params = ServerKey
@@ -13,29 +13,31 @@ const params = ServerKey
 export function serverRoutes(servers: Servers, importer: Importer): FastifyPluginAsyncTypebox {
   return async (app) => {
     const list = { tags, summary: 'List servers', response: { 200: schema.ServerList } }
-    app.get('/servers', { schema: list }, async () => wholeList((await servers.list()).map(viewOf)))
+    app.get('/servers', { schema: list }, async () => wholeList((await servers.list()).map(servers.view)))
 
     const add = {
       tags,
       summary: 'Add a server',
+      description: 'Registers it and starts nothing.',
       body: schema.ServerInput,
       response: { 201: schema.ServerView },
     }
     app.post('/servers', { schema: add }, async (request, reply) => {
       const server = await servers.add(request.body, { request_id: request.id })
-      return reply.code(201).header('location', `/api/servers/${server.id}`).send(viewOf(server))
+      return reply.code(201).header('location', `/api/servers/${server.id}`).send(servers.view(server))
     })
 
     const get = { tags, summary: 'Get one server', params, response: { 200: schema.ServerView } }
     app.get('/servers/:id', { schema: get }, async (request, reply) => {
       const server = await servers.get(request.params.id)
-      return reply.header('etag', `"${server.revision}"`).send(viewOf(server))
+      return reply.header('etag', `"${server.revision}"`).send(servers.view(server))
     })
 
     const patch = {
       tags,
       summary: 'Change a server',
-      description: 'Fields that are not named stay. A value that is `***` keeps what is stored.',
+      description:
+        'Fields that are not named stay. A value that is `***` keeps what is stored. One that runs is restarted when its command, args, env or cwd changed, and only then.',
       params,
       headers: IfMatch,
       body: schema.ServerPatch,
@@ -46,10 +48,16 @@ export function serverRoutes(servers: Servers, importer: Importer): FastifyPlugi
       const server = await servers.change(request.params.id, revision, request.body, {
         request_id: request.id,
       })
-      return reply.header('etag', `"${server.revision}"`).send(viewOf(server))
+      return reply.header('etag', `"${server.revision}"`).send(servers.view(server))
     })
 
-    const remove = { tags, summary: 'Delete a server', params, response: { 204: Type.Null() } }
+    const remove = {
+      tags,
+      summary: 'Delete a server',
+      description: 'One that runs is stopped first.',
+      params,
+      response: { 204: Type.Null() },
+    }
     app.delete('/servers/:id', { schema: remove }, async (request, reply) => {
       await servers.remove(request.params.id, { request_id: request.id })
       return reply.code(204).send(null)

@@ -4,6 +4,8 @@ import type { ServerRecord } from '../kernel/registry.ts'
 import { MASK } from '../kernel/secrets.ts'
 import { masked, recordFields, ServerId, ServerName, Tags } from '../kernel/server-fields.ts'
 import { listOf, mapOf, orNull } from '../kernel/wire.ts'
+import { Live } from './live.schema.ts'
+import { type RunSettings, settingsInput, settingsView } from './run-settings.ts'
 
 /** Never TOOLROOM_*: those names are ours, and a server must not be able to pass for Toolroom. */
 const ENV_KEY = '^(?![Tt][Oo][Oo][Ll][Rr][Oo][Oo][Mm]_)[^=\\u0000-\\u001f\\u007f]{1,256}$'
@@ -49,6 +51,7 @@ export const ServerInput = Type.Object(
     cwd: Type.Optional(input.cwd),
     description: Type.Optional(input.description),
     tags: Type.Optional(input.tags),
+    ...settingsInput,
   },
   { additionalProperties: false, examples: [{ name: 'GitHub', command: 'npx', ...example }] },
 )
@@ -63,6 +66,7 @@ export const ServerPatch = Type.Object(
     cwd: Type.Optional(input.cwd),
     description: Type.Optional(input.description),
     tags: Type.Optional(input.tags),
+    ...settingsInput,
   },
   {
     additionalProperties: false,
@@ -83,13 +87,15 @@ export const ServerView = Type.Object({
   cwd: input.cwd,
   description: Description,
   tags: Tags,
+  ...settingsView,
+  ...Live.properties,
   ...recordFields,
 })
 export type ServerView = Static<typeof ServerView>
 export const ServerList = listOf(ServerView)
 
 /** A STDIO server as it is stored. */
-export interface Server extends ServerRecord {
+export interface Server extends ServerRecord, RunSettings {
   readonly command: string
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>

@@ -1,57 +1,148 @@
 import type { FactBus } from '../kernel/facts.ts'
 import type { KnownSecrets } from '../kernel/known-secrets.ts'
-import { memo } from '../kernel/memo.ts'
 import { createRegistry, type ServerStore } from '../kernel/registry.ts'
-import { maskArgs, maskValues } from '../kernel/secrets.ts'
-import { isoTime } from '../kernel/time.ts'
+import { secretsIn } from '../kernel/secrets.ts'
+import { Turns } from '../kernel/turns.ts'
 import type { Caller } from '../kernel/wire.ts'
 import { keepMaskedArgs, keepMaskedValues } from '../kernel/write-back.ts'
+import { createCalls } from './calls.ts'
+import type { Catalogues } from './catalogue.ts'
+import type { Engine } from './engine.ts'
+import { createLifecycle } from './lifecycle.ts'
+import type { DesiredState } from './live.schema.ts'
+import { DEFAULT_SETTINGS, needsRestart, planOf, settingsOver } from './run-settings.ts'
 import type { Server, ServerInput, ServerPatch, ServerView } from './servers.schema.ts'
+import { definitionOf, liveOf } from './view.ts'
+import type { WishStore } from './wishes.ts'
 
-/** What this room needs from the house. `store/` provides it, `service.ts` plugs it in. */
+/** What this room needs from the house. `store/` and `supervisor/` provide it, `service.ts` plugs it in. */
 export interface Deps {
   readonly store: ServerStore<Server>
+  readonly wishes: WishStore
+  readonly engine: Engine
+  readonly catalogues: Catalogues
+  readonly linesDropped: (id: string) => number
   readonly facts: FactBus
   readonly secrets: KnownSecrets
   readonly now: () => number
 }
 
+/** Lines that a process wrote before its end may be read a moment after it. */
+const FORGET_AFTER_MS = 5000
+
 export function createServers(deps: Deps) {
-  const registry = createRegistry({ ...deps, kind: 'stdio', noun: 'STDIO server', shown: viewOf })
+  const { engine, wishes, catalogues, secrets } = deps
+  const registry = createRegistry({ ...deps, kind: 'stdio', noun: 'STDIO server', shown: definitionOf })
+  /** One decision at a time per server; waiting for what follows from it is not part of it. */
+  const turns = new Turns()
+  const desiredOf = ({ id, start_mode }: Server): DesiredState =>
+    wishes.desired(id) ?? (start_mode === 'manual' ? 'stopped' : 'running')
+  const lifecycle = createLifecycle({ ...deps, list: registry.list, get: registry.get, desiredOf, turns })
+  const call = createCalls(deps)
+
+  /** What a server does when nobody has asked for anything: sleep until it is called, or nothing. */
+  function settle(server: Server): void {
+    const { status } = engine.life(server.id).state
+    const sleeps = server.start_mode === 'on_demand' && desiredOf(server) === 'running'
+    if (status === 'stopped' && sleeps) void engine.sleep(server.id)
+    else if (status === 'idle' && !sleeps) void engine.stop(server.id)
+  }
+
+  function register(server: Server): void {
+    engine.register(server.id, planOf(server))
+    settle(server)
+  }
+
+  /** A process keeps the secrets that it was started with until it ends. */
+  async function restartWith(before: Server): Promise<void> {
+    const owner = `former:${before.id}`
+    secrets.set(owner, secretsIn(before))
+    await engine.restart(before.id)
+    setTimeout(() => secrets.delete(owner), FORGET_AFTER_MS).unref()
+  }
 
   return {
     list: registry.list,
     get: registry.get,
-    remove: registry.remove,
-    rememberSecrets: registry.rememberSecrets,
+    start: lifecycle.start,
+    restart: lifecycle.restart,
+    stop: lifecycle.stop,
+    startEager: lifecycle.startEager,
+    tools: lifecycle.tools,
 
-    add({ type: _, ...input }: ServerInput, by: Caller): Promise<Server> {
-      const { env = {}, args = [], cwd = null, description = null, tags = [] } = input
-      const kept = { env: keepMaskedValues('env', env, {}), args: keepMaskedArgs(args, []) }
-      return registry.add({ name: input.name, command: input.command, ...kept, cwd, description, tags }, by)
+    /** Call once, before anything else: what is stored becomes known to everybody who looks after it. */
+    async takeOver(): Promise<void> {
+      await registry.rememberSecrets()
+      for (const server of await registry.list()) register(server)
     },
 
-    change(
+    view(server: Server): ServerView {
+      const life = engine.life(server.id)
+      const [desired, catalogue] = [desiredOf(server), catalogues.of(server.id)]
+      const linesDropped = deps.linesDropped(server.id)
+      return { ...definitionOf(server), ...liveOf({ life, desired, catalogue, linesDropped }) }
+    },
+
+    async add({ type: _, ...input }: ServerInput, by: Caller): Promise<Server> {
+      const { env = {}, args = [], cwd = null, description = null, tags = [] } = input
+      const kept = { env: keepMaskedValues('env', env, {}), args: keepMaskedArgs(args, []) }
+      const settings = settingsOver(DEFAULT_SETTINGS, input)
+      const { name, command } = input
+      const server = await registry.add({ name, command, ...kept, cwd, description, tags, ...settings }, by)
+      register(server)
+      return server
+    },
+
+    async change(
       key: string,
       revision: number | 'unknown' | undefined,
       patch: ServerPatch,
       by: Caller,
     ): Promise<Server> {
-      const edit = (current: Server): Partial<Server> => ({
-        ...patch,
-        ...(patch.env && { env: keepMaskedValues('env', patch.env, current.env) }),
-        ...(patch.args && { args: keepMaskedArgs(patch.args, current.args) }),
+      const { id } = await registry.get(key)
+      return turns.take(id, async () => {
+        const before = await registry.get(id)
+        const after = await registry.change(id, revision, (current) => edited(current, patch), by)
+        if (after.start_mode !== before.start_mode) await wishes.setDesired(id, undefined, null)
+        register(after)
+        const { status } = engine.life(id).state
+        const atWork = status === 'running' || status === 'starting' || status === 'backoff'
+        if (atWork && needsRestart(before, after)) void restartWith(before)
+        return after
       })
-      return registry.change(key, revision, edit, by)
+    },
+
+    async remove(key: string, by: Caller): Promise<void> {
+      const { id } = await registry.get(key)
+      await turns.take(id, async () => {
+        const server = await registry.get(id)
+        await engine.remove(id)
+        try {
+          await registry.remove(id, by)
+          catalogues.forget(id)
+        } catch (error) {
+          register(server) // it is still there, only stopped
+          throw error
+        }
+      })
+    },
+
+    /** The result as the tool server sent it. */
+    async call(key: string, asked: Omit<Parameters<typeof call>[1], 'timeoutMs'> & { timeout_s?: number }) {
+      const server = await registry.get(key)
+      const timeoutMs = (asked.timeout_s ?? server.timeouts.request_s) * 1000
+      return call(server, { ...asked, timeoutMs })
     },
   }
 }
 export type Servers = ReturnType<typeof createServers>
 
-/** A server as anybody may see it. */
-export const viewOf = memo((server: Server): ServerView => {
-  const { id, name, command, args, env, cwd, description, tags, revision } = server
-  const times = { created_at: isoTime(server.created_at), updated_at: isoTime(server.updated_at) }
-  const shown = { args: maskArgs(args), env: maskValues(env), cwd, description, tags: [...tags] }
-  return { id, type: 'stdio', name, command, ...shown, ...times, revision }
-})
+function edited(current: Server, patch: ServerPatch): Partial<Server> {
+  const { auto_start: _, start_mode: __, ...fields } = patch
+  return {
+    ...fields,
+    ...settingsOver(current, patch),
+    ...(patch.env && { env: keepMaskedValues('env', patch.env, current.env) }),
+    ...(patch.args && { args: keepMaskedArgs(patch.args, current.args) }),
+  }
+}

@@ -16,6 +16,16 @@ export interface Tables {
     updated_at: number
     revision: number
   }
+  /** What a person last asked a server to be. No row: nobody asked yet. */
+  wishes: { server_id: string; desired_state: string }
+  /** What a server said of itself and its tools when it last ran. A cache: it may be lost. */
+  catalogues: {
+    server_id: string
+    /** JSON. */
+    body: string
+    /** SHA-256 of the body, because SQLite does not notice a flipped bit in a text. */
+    digest: string
+  }
   audit: {
     id: Generated<number>
     ts: number

@@ -29,4 +29,17 @@ export const MIGRATIONS: readonly ((db: Kysely<never>) => Promise<void>)[] = [
       .addColumn('detail', 'text', (column) => column.notNull())
       .execute()
   },
+  async (db) => {
+    await db.schema
+      .createTable('wishes')
+      .addColumn('server_id', 'text', (column) => column.primaryKey())
+      .addColumn('desired_state', 'text', (column) => column.notNull())
+      .execute()
+    await db.schema
+      .createTable('catalogues')
+      .addColumn('server_id', 'text', (column) => column.primaryKey())
+      .addColumn('body', 'text', (column) => column.notNull())
+      .addColumn('digest', 'text', (column) => column.notNull())
+      .execute()
+  },
 ]

@@ -25,7 +25,13 @@ export class ServerTable {
     this.#maximum = maximum
   }
 
-  static async open(database: ConfigurationDatabase, vault: Vault, maximum: number): Promise<ServerTable> {
+  /** `later` are fields that came after the first servers were stored, with what they mean to those. */
+  static async open(
+    database: ConfigurationDatabase,
+    vault: Vault,
+    maximum: number,
+    later: Partial<Record<ServerKind, object>> = {},
+  ): Promise<ServerTable> {
     const table = new ServerTable(database, vault, maximum)
     for (const row of await database.db
       .selectFrom('tool_servers')
@@ -33,7 +39,8 @@ export class ServerTable {
       .orderBy('created_at')
       .execute()) {
       try {
-        table.#records.set(row.id, { kind: row.type, record: fromRow(row, vault) })
+        const record = { ...later[row.type], ...fromRow(row, vault) }
+        table.#records.set(row.id, { kind: row.type, record })
       } catch {
         throw await database.refuse(`the server '${row.id}' cannot be read`)
       }
@@ -49,6 +56,10 @@ export class ServerTable {
       change: (id, edit) => this.#change(kind, id, edit as never) as Promise<T | 'taken' | undefined>,
       remove: (id, audit) => this.#remove(kind, id, audit),
     }
+  }
+
+  has(id: string): boolean {
+    return this.#records.has(id)
   }
 
   #ofKind(kind: ServerKind): ServerRecord[] {
@@ -106,6 +117,8 @@ export class ServerTable {
       async (trx) => {
         if (this.#records.get(id)?.kind !== kind) return [false, null]
         await trx.deleteFrom('tool_servers').where('id', '=', id).execute()
+        await trx.deleteFrom('wishes').where('server_id', '=', id).execute()
+        await trx.deleteFrom('catalogues').where('server_id', '=', id).execute()
         return [true, audit]
       },
       { frees: true, committed: (removed) => removed && this.#records.delete(id) },

@@ -1,25 +1,26 @@
 import { homedir } from 'node:os'
 import type { Readable, Writable } from 'node:stream'
+import { finished } from 'node:stream/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Frames, LOG_LINE_MAX_BYTES } from '../kernel/frames.ts'
-import type { LastError } from '../kernel/server-state.ts'
-import { Child, type Exit } from './child.ts'
+import type { LastError, Plan } from '../kernel/server-state.ts'
+import { Child } from './child.ts'
+import { explainExit } from './explain-exit.ts'
 import type { Reaper } from './reaper.ts'
 import { resolveCommand } from './resolve-command.ts'
 import { type Launched, StartFailure } from './runner.ts'
 import { type Graces, stopLadder } from './stop-ladder.ts'
+import { Tail } from './tail.ts'
 
 /** What to run. */
-export interface Definition {
-  readonly command: string
-  readonly args: readonly string[]
-  readonly env: Readonly<Record<string, string>>
-  readonly cwd: string | null
-}
+export type Definition = Pick<Plan, 'command' | 'args' | 'env' | 'cwd'>
 
-/** The streams over which a tool server is spoken to. */
+/** How a tool server is spoken to. */
 export interface Streams {
   readonly input: Writable
   readonly output: Readable
+  /** What stands on its output and is no message; `cut` bytes of it are missing. */
+  readonly onNoise: (text: string, cut: number) => void
 }
 
 export interface Conversation {
@@ -31,32 +32,47 @@ export interface Conversation {
   explain(error: unknown): { readonly error: LastError; readonly retry: boolean }
 }
 
+/** A line that a server wrote for people, or that is no message though it stands where messages belong. */
+export type OnLine = (stream: 'stdout' | 'stderr', text: string, cut: number) => void
+
 interface Options {
   readonly definition: Definition
   readonly mark: string
-  readonly graces: Graces
+  /** Asked when it is stopped: they may have changed since the start. */
+  readonly graces: () => Graces
   readonly reaper: Pick<Reaper, 'watch' | 'forget'>
   readonly converse: (streams: Streams) => Conversation
-  /** A line that the server wrote for people. */
-  readonly onLine: (text: string) => void
+  readonly onLine: OnLine
+  /** Hides secrets in what a person will read. */
+  readonly clean: (text: string) => string
 }
 
-const TAIL_LINES = 20
+/** What a process wrote before its end is mostly read a moment after it. */
+const LAST_WORDS_MS = 200
 
 /** Starts a process for a definition, or says with a StartFailure why that cannot be. */
 export async function launch(options: Options): Promise<Launched> {
-  const { definition, mark, graces, reaper } = options
-  const child = await startChild(definition, mark)
+  const { definition, reaper, clean } = options
+  const child = await startChild(definition, options.mark)
   reaper.watch(child.group.leader)
-  const tail = new Tail()
+  const [stderr, noise] = [new Tail(), new Tail()]
   const lines = new Frames(LOG_LINE_MAX_BYTES, ({ bytes, cut }) => {
-    const text = bytes.toString('utf8') + (cut > 0 ? ` … (${cut} bytes cut)` : '')
-    tail.add(text)
-    options.onLine(text)
+    const text = bytes.toString('utf8')
+    stderr.add(text)
+    options.onLine('stderr', text, cut)
   })
   child.errors.on('data', (chunk: Buffer) => lines.push(chunk)).on('end', () => lines.end())
   child.errors.on('error', () => {}) // the pipe broke with the process; its exit says so
-  const conversation = options.converse({ input: child.input, output: child.output })
+  const onNoise = (text: string, cut: number) => {
+    noise.add(text)
+    options.onLine('stdout', text, cut)
+  }
+  const conversation = options.converse({ input: child.input, output: child.output, onNoise })
+  const cleaned = ({ code, message, hint }: LastError): LastError => ({
+    code,
+    message: clean(message),
+    hint: hint && clean(hint),
+  })
   return {
     pid: child.pid,
     ended: child.ended,
@@ -64,12 +80,21 @@ export async function launch(options: Options): Promise<Launched> {
     ready: () =>
       conversation.ready().catch((cause: unknown) => {
         const { error, retry } = conversation.explain(cause)
-        throw new StartFailure(error, retry)
+        throw new StartFailure(cleaned(error), retry)
       }),
-    explain: (exit) => explainExit(exit, tail),
+    get tail() {
+      return stderr.last(20).map(clean)
+    },
+    explain: (exit, wasRunning) => {
+      const { command, args } = definition
+      const said = { stderr: stderr.all, noise: noise.all }
+      return cleaned(explainExit({ ...exit, ...said, wasRunning, command, args }))
+    },
     stop: async (onStep) => {
-      await stopLadder(child, graces, onStep)
+      await stopLadder(child, options.graces(), onStep)
       reaper.forget(child.group.leader)
+      const read = Promise.allSettled([finished(child.errors), finished(child.output)])
+      await Promise.race([read, sleep(LAST_WORDS_MS, undefined, { ref: false })])
     },
   }
 }
@@ -88,44 +113,33 @@ async function startChild({ command, args, env, cwd }: Definition, mark: string)
     const own = { ...env, PATH: found.searchPath }
     return await Child.start({ path: found.path, args, cwd: found.cwd, env: own, mark })
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
-    const hint = 'Check the command, its arguments and its environment'
-    throw new StartFailure(
-      { code: 'spawn_failed', message: `The system did not start it: ${why}`, hint },
-      false,
-    )
+    throw notSpawned(error)
   }
 }
 
-/** The last lines that a start left, for whoever asks why it ended. */
-class Tail {
-  readonly #lines: string[] = []
-
-  add(line: string): void {
-    if (line.trim() === '') return
-    this.#lines.push(line)
-    if (this.#lines.length > TAIL_LINES) this.#lines.shift()
-  }
-
-  /** The line that most likely names the cause: the first that speaks of an error, else the last. */
-  get decisive(): string | undefined {
-    return (
-      this.#lines.find((line) =>
-        /\b(?:error|fatal|missing|required|cannot|denied|refused|not found)\b/i.test(line),
-      ) ?? this.#lines.at(-1)
-    )
-  }
+/** What the system is short of comes back by itself; everything else needs a person. */
+const SHORTAGES: Readonly<Record<string, string>> = {
+  EMFILE: 'open files',
+  ENFILE: 'open files',
+  EAGAIN: 'processes',
+  ENOMEM: 'memory',
 }
 
-function explainExit({ code, signal }: Exit, tail: Tail): LastError {
-  const how = signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`
-  const said = tail.decisive
-  return {
-    code: 'exited',
-    message: said === undefined ? `It ${how} without a word` : `It ${how}: ${said}`,
-    hint:
-      said === undefined
-        ? 'Run the command in a terminal to see what it needs'
-        : 'Its log has the lines before',
+function notSpawned(cause: unknown): StartFailure {
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
+  const shortage = SHORTAGES[code]
+  if (shortage !== undefined) {
+    const message = `The system did not start it: there are no ${shortage} left (${code})`
+    const hint =
+      'Stop servers or programs that you do not need, or raise the limit; it is tried again by itself'
+    return new StartFailure({ code: 'out_of_resources', message, hint }, true)
   }
+  if (code === 'E2BIG') {
+    const message =
+      'The system did not start it: its arguments and environment are too large together (E2BIG)'
+    return new StartFailure({ code: 'spawn_failed', message, hint: 'Shorten args or env' }, false)
+  }
+  const message = `The system did not start it: ${cause instanceof Error ? cause.message : String(cause)}`
+  const hint = 'Check the command, its arguments and its environment'
+  return new StartFailure({ code: 'spawn_failed', message, hint }, false)
 }

@@ -1,8 +1,10 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 
 /** One process as the operating system describes it. */
 export interface ProcessFacts {
   readonly pid: number
+  /** The first 15 bytes of what it calls itself. */
+  readonly name: string
   readonly parent: number
   readonly group: number
   /** Clock ticks since boot. Together with the pid it names one process for ever; a pid alone is used again. */
@@ -28,6 +30,7 @@ export function readProcess(pid: number): ProcessFacts | undefined {
   const [state, parent, group] = fields
   return {
     pid,
+    name: stat.slice(stat.indexOf('(') + 1, stat.lastIndexOf(')')),
     parent: Number(parent),
     group: Number(group),
     startedAt: Number(fields[19]),
@@ -39,13 +42,45 @@ export function readProcess(pid: number): ProcessFacts | undefined {
 
 /** Every living process whose environment, as it was at its start, holds the entry or one that begins with it. */
 export function processesMarked(entry: string): ProcessFacts[] {
-  const wanted = Buffer.from(`\0${entry}`)
   return pids().flatMap((pid) => {
-    const environment = readBytes(`/proc/${pid}/environ`)
-    if (!environment || !Buffer.concat([Buffer.from('\0'), environment]).includes(wanted)) return []
+    if (!isMarked(pid, entry)) return []
     const facts = readProcess(pid)
     return facts && !facts.zombie ? [facts] : []
   })
+}
+
+/** Undefined when its environment cannot be read. */
+export function isMarked(pid: number, entry: string): boolean | undefined {
+  const environment = readBytes(`/proc/${pid}/environ`)
+  return environment && Buffer.concat([Buffer.from('\0'), environment]).includes(`\0${entry}`)
+}
+
+const MAX_COMMAND_BYTES = 32_768
+
+/** The program and its arguments. One that gave itself a title, as npm does, has left only that: in words. */
+export function commandLine(pid: number): string[] {
+  const bytes = readBytes(`/proc/${pid}/cmdline`)?.subarray(0, MAX_COMMAND_BYTES) ?? Buffer.alloc(0)
+  const args = bytes.toString('utf8').split('\0')
+  const given = args.slice(0, args.findLastIndex((arg) => arg !== '') + 1)
+  return given.length === 1 ? (given[0] ?? '').split(' ').filter((word) => word !== '') : given
+}
+
+/** `pipe:[…]`, `socket:[…]` or a path; undefined when it is closed or none of our business. */
+export function standardInput(pid: number): string | undefined {
+  try {
+    return readlinkSync(`/proc/${pid}/fd/0`)
+  } catch {
+    return undefined // it has just ended, or belongs to another user
+  }
+}
+
+export function userId(pid: number): string | undefined {
+  return /^Uid:\s+(\d+)/m.exec(readOr(`/proc/${pid}/status`) ?? '')?.[1]
+}
+
+/** It has a second pid, in a world of its own. */
+export function isInContainer(pid: number): boolean {
+  return /^NSpid:\s+\d+\s+\d/m.test(readOr(`/proc/${pid}/status`) ?? '')
 }
 
 /** The same process, and not another one that has got its pid. */

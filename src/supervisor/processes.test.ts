@@ -3,10 +3,11 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { leftAfter, ownMark, untilMarked } from '../../test/support/marked.ts'
+import type { StopStep } from '../kernel/server-state.ts'
 import { Child } from './child.ts'
 import { isStillThere, listProcesses, processesMarked, readProcess } from './process-table.ts'
 import { groupOf, signalGroup, sweep } from './signals.ts'
-import { type StopStep, stopLadder } from './stop-ladder.ts'
+import { stopLadder } from './stop-ladder.ts'
 
 const onLinux = process.platform === 'linux'
 const graces = { stdinMs: 200, termMs: 300 }

@@ -37,7 +37,7 @@ interface Options {
   readonly onTrouble: (message: string) => void
 }
 
-/** One small process for the whole service, in a session of its own, that outlives it by a moment. */
+/** One small process for the whole service, in a session of its own, that outlives it by a moment. Starts with the first server. */
 export class Reaper {
   readonly #options: Options
   readonly #groups = new Set<number>()
@@ -47,7 +47,6 @@ export class Reaper {
 
   constructor(options: Options) {
     this.#options = options
-    this.#start()
   }
 
   get pid(): number | undefined {
@@ -57,7 +56,8 @@ export class Reaper {
   /** Before the first byte of the new process is read. */
   watch(group: number): void {
     this.#groups.add(group)
-    this.#tell(`+${group}`)
+    if (this.#process || this.#restart) this.#tell(`+${group}`)
+    else this.#start()
   }
 
   /** When nobody is left in the group: its number may soon belong to somebody else. */

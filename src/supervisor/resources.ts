@@ -1,12 +1,5 @@
+import type { Resources } from '../kernel/server-state.ts'
 import { listProcesses, type ProcessFacts } from './process-table.ts'
-
-/** What a server and everything it started take. */
-export interface Resources {
-  /** Of one core, since the last sample. */
-  readonly cpu_pct: number
-  readonly rss_bytes: number
-  readonly processes: number
-}
 
 const TICKS_PER_S = 100
 const PAGE_BYTES = 4096

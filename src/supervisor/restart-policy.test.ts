@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Ending, type ProcessEnd, type RestartRules, restartAfter } from './restart-policy.ts'
+import type { RestartRules } from '../kernel/server-state.ts'
+import { type Ending, type ProcessEnd, restartAfter } from './restart-policy.ts'
 
 const crash: ProcessEnd = { kind: 'exit', code: 1 }
 const done: ProcessEnd = { kind: 'exit', code: 0 }

@@ -1,7 +1,4 @@
-export interface RestartRules {
-  readonly policy: 'on_failure' | 'always' | 'never'
-  readonly max_delay_s: number
-}
+import type { RestartRules } from '../kernel/server-state.ts'
 
 /** How a process came to its end without anybody asking for it. */
 export type ProcessEnd =

@@ -84,7 +84,7 @@ describeLinux('a start that fails', () => {
     const outcome = await runner.start()
     expect(outcome).toMatchObject({
       ok: false,
-      error: { code: 'exited', message: expect.stringMatching(/exit code 1: .*API_KEY/) },
+      error: { code: 'missing_setting', message: expect.stringMatching(/exit code 1 .*API_KEY/) },
     })
     expect(runner.state).toMatchObject({ status: 'backoff', attempt: 1 })
     expect(runner.lastExit).toMatchObject({ code: 1, signal: null })

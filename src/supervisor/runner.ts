@@ -1,9 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { LastError, ServerState } from '../kernel/server-state.ts'
+import type {
+  LastError,
+  LastExit,
+  RestartRules,
+  ServerState,
+  StartOutcome,
+  StopStep,
+} from '../kernel/server-state.ts'
 import type { Exit } from './child.ts'
-import { type ProcessEnd, type RestartRules, restartAfter } from './restart-policy.ts'
+import { type ProcessEnd, restartAfter } from './restart-policy.ts'
 import type { StartSlots } from './start-slots.ts'
-import type { StopStep } from './stop-ladder.ts'
 
 /** A start that failed. With `retry: false` a person has to change something first. */
 export class StartFailure extends Error {
@@ -26,8 +32,10 @@ export interface Launched {
   readonly lost: Promise<unknown>
   /** Handshake and tools. Rejects with a StartFailure. */
   ready(): Promise<void>
+  /** The last lines that it wrote for people. */
+  readonly tail: readonly string[]
   /** Why it ended, in words. */
-  explain(exit: Exit): LastError
+  explain(exit: Exit, wasRunning: boolean): LastError
   /** Ends it and everything it started, however much of it is left. */
   stop(onStep: (step: StopStep) => void): Promise<unknown>
 }
@@ -42,12 +50,15 @@ export interface RunnerDeps {
   readonly random: () => number
 }
 
-export type StartOutcome = { readonly ok: true } | { readonly ok: false; readonly error: LastError }
-
 type Ending =
   | { readonly kind: 'asked' }
   | { readonly kind: 'failed'; readonly error: LastError }
   | { readonly kind: 'ended'; readonly error: LastError; readonly end: ProcessEnd; readonly ranMs: number }
+
+/** Where it is to be: at work, down, or asleep until it is called. */
+type Wish = 'run' | 'stop' | 'sleep'
+
+const CAUSES = { stop: 'stopped by a person', sleep: 'nobody called it for a while' } as const
 
 const STOPPED_WHILE_STARTING: LastError = {
   code: 'stopped',
@@ -65,14 +76,17 @@ export class Runner {
   readonly #stopping: (() => void)[] = []
   readonly #startsAt: number[] = []
   #state: ServerState = { status: 'stopped' }
-  #wish: 'run' | 'stop' = 'stop'
+  #wish: Wish = 'stop'
   #living = false
   /** Aborted by a wish to stop; made anew for every attempt. */
   #attempt = new AbortController()
   /** Aborted by a wish to start that does not want to wait for the next try. */
   #pause = new AbortController()
+  #runningSince = 0
   restartCount = 0
-  lastExit: (Exit & { readonly at: number }) | null = null
+  lastExit: LastExit | null = null
+  /** Why it does not run, though somebody wished it to; null while all is well. */
+  lastError: LastError | null = null
 
   constructor(deps: RunnerDeps) {
     this.#deps = deps
@@ -82,6 +96,11 @@ export class Runner {
     return this.#state
   }
 
+  /** Of the monotonic clock: the other one may be set meanwhile. */
+  get uptimeMs(): number | null {
+    return this.#state.status === 'running' ? performance.now() - this.#runningSince : null
+  }
+
   /** Settles when it runs, or when the attempt that this call waits for has failed. */
   start(): Promise<StartOutcome> {
     this.#wish = 'run'
@@ -89,15 +108,35 @@ export class Runner {
     if (stays) return Promise.resolve({ ok: true })
     const outcome = new Promise<StartOutcome>((resolve) => this.#starting.push(resolve))
     this.#pause.abort()
-    if (!this.#living) void this.#live()
+    if (!this.#living) {
+      this.restartCount = 0
+      void this.#live()
+    }
     return outcome
   }
 
-  /** Settles when nothing of it is left. */
+  /** The outcome of the start that is under way, without wishing for one. */
+  joined(): Promise<StartOutcome> {
+    const starts = this.#state.status === 'starting' && this.#wish === 'run'
+    if (starts) return new Promise((resolve) => this.#starting.push(resolve))
+    const error = this.lastError ?? STOPPED_WHILE_STARTING
+    return Promise.resolve(this.#state.status === 'running' ? { ok: true } : { ok: false, error })
+  }
+
+  /** Settles when nothing of it is left. A wish to stop, whatever runs. */
   stop(): Promise<void> {
-    this.#wish = 'stop'
+    return this.#end('stop')
+  }
+
+  /** As `stop`, but a call will wake it. */
+  sleep(): Promise<void> {
+    return this.#end('sleep')
+  }
+
+  #end(wish: 'stop' | 'sleep'): Promise<void> {
+    this.#wish = wish
     if (!this.#living) {
-      if (this.#state.status !== 'stopped') this.#become({ status: 'stopped' }, 'stopped by a person')
+      this.#lieDown(wish)
       return Promise.resolve()
     }
     const stopped = new Promise<void>((resolve) => this.#stopping.push(resolve))
@@ -106,17 +145,25 @@ export class Runner {
     return stopped
   }
 
+  #lieDown(wish: 'stop' | 'sleep'): void {
+    this.lastError = null
+    if (this.#state.status === (wish === 'stop' ? 'stopped' : 'idle')) return
+    const state: ServerState =
+      wish === 'stop' ? { status: 'stopped' } : { status: 'idle', since: this.#deps.now() }
+    this.#become(state, CAUSES[wish])
+  }
+
   async #live(): Promise<void> {
     this.#living = true
     let failures = 0
     for (let goesOn = true; goesOn; ) {
       this.#attempt = new AbortController()
-      const ending = await this.#once(failures)
+      const ending = await this.#once(failures).catch(endingOf)
       const rest = this.#settle(ending, failures)
       if (rest === undefined) goesOn = this.#rest()
       else {
-        failures = rest.attempt
         await this.#wait(rest.delayMs)
+        failures = this.#starting.length > 0 ? 0 : rest.attempt // a person begins anew
         goesOn = this.#wish === 'run' || this.#rest()
         if (goesOn) this.restartCount += 1
       }
@@ -126,7 +173,7 @@ export class Runner {
   /** Nothing runs. True when somebody has asked for a start meanwhile. */
   #rest(): boolean {
     const again = this.#wish === 'run' && this.#starting.length > 0
-    if (this.#wish === 'stop') this.#become({ status: 'stopped' }, 'stopped by a person')
+    if (this.#wish !== 'run') this.#lieDown(this.#wish)
     for (const resolve of this.#stopping.splice(0)) resolve()
     this.#living = again
     return again
@@ -135,10 +182,11 @@ export class Runner {
   /** What follows from an ending: undefined when it is the end, otherwise how long to wait before the next start. */
   #settle(ending: Ending, failures: number): { delayMs: number; attempt: number } | undefined {
     if (ending.kind === 'asked') {
-      if (this.#wish === 'stop') this.#answer({ ok: false, error: STOPPED_WHILE_STARTING })
+      if (this.#wish !== 'run') this.#answer({ ok: false, error: STOPPED_WHILE_STARTING })
       return undefined
     }
     const { error } = ending
+    this.lastError = error
     const restart = ending.kind === 'ended' ? this.#restartAfter(ending, failures) : undefined
     if (this.#wish === 'run') {
       if (ending.kind === 'failed') this.#become({ status: 'failed', error }, error.message)
@@ -186,7 +234,7 @@ export class Runner {
       else signal.addEventListener('abort', () => resolve('asked'), { once: true })
     })
     const ended = launched.ended.then((exit) => ({ exit }))
-    let runningSince: number | undefined
+    let wasRunning = false
     const ready = launched.ready().then(
       () => 'ready' as const,
       (error: unknown) => orExit(launched, { error }),
@@ -194,7 +242,9 @@ export class Runner {
     let outcome = await Promise.race([asked, ended, ready])
     if (outcome === 'ready') {
       release()
-      runningSince = performance.now()
+      wasRunning = true
+      this.#runningSince = performance.now()
+      this.lastError = null
       this.#become({ status: 'running', pid: launched.pid, started_at: this.#deps.now() }, 'handshake done')
       this.#answer({ ok: true })
       outcome = await Promise.race([
@@ -203,17 +253,17 @@ export class Runner {
         launched.lost.then(() => orExit(launched, 'ready' as const)),
       ])
     }
-    const ranMs = runningSince === undefined ? 0 : performance.now() - runningSince
+    const ranMs = wasRunning ? performance.now() - this.#runningSince : 0
     await launched.stop((step) => {
-      if (outcome === 'asked') this.#become({ status: 'stopping', step }, 'stop by a person')
+      const cause = this.#wish === 'run' ? 'restarted by a person' : CAUSES[this.#wish]
+      if (outcome === 'asked') this.#become({ status: 'stopping', step }, cause)
     })
     const exit = await launched.ended
-    this.lastExit = { ...exit, at: this.#deps.now() }
+    this.lastExit = { ...exit, at: this.#deps.now(), stderr_tail: launched.tail }
     if (outcome === 'asked') return { kind: 'asked' }
-    if (outcome === 'ready')
-      return { kind: 'ended', error: launched.explain(exit), end: { kind: 'pipe_closed' }, ranMs }
-    if ('error' in outcome) return endingOf(outcome.error)
-    return { kind: 'ended', error: launched.explain(exit), end: endOf(exit), ranMs }
+    if (typeof outcome === 'object' && 'error' in outcome) return endingOf(outcome.error)
+    const error = launched.explain(exit, wasRunning)
+    return { kind: 'ended', error, end: outcome === 'ready' ? { kind: 'pipe_closed' } : endOf(exit), ranMs }
   }
 
   async #wait(ms: number): Promise<void> {

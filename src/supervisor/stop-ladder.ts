@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { StopStep } from '../kernel/server-state.ts'
 import { type Group, signalGroup, sweep } from './signals.ts'
-
-export type StopStep = 'stdin_closed' | 'terminated' | 'killed'
 
 export interface Stoppable {
   readonly group: Group
@@ -18,8 +17,11 @@ export interface Graces {
   readonly termMs: number
 }
 
-/** 2 s for the polite, 5 s for those who listen to signals; together under 8 s for everybody. */
-export const DEFAULT_GRACES: Graces = { stdinMs: 2000, termMs: 5000 }
+/** Of 7 s the polite get 2, and those who listen to signals 5; with the last rungs it is under 8 s for everybody. */
+export function gracesWithin(stop_s: number): Graces {
+  const stdinMs = Math.min(2000, (stop_s * 1000 * 2) / 7)
+  return { stdinMs, termMs: stop_s * 1000 - stdinMs }
+}
 
 /**
  * Ends a process and everything it started: asks, insists, and does not take no for an answer. Says how far it had to
@@ -27,7 +29,7 @@ export const DEFAULT_GRACES: Graces = { stdinMs: 2000, termMs: 5000 }
  */
 export async function stopLadder(
   child: Stoppable,
-  graces: Graces = DEFAULT_GRACES,
+  graces: Graces,
   onStep: (step: StopStep) => void = () => {},
 ): Promise<StopStep> {
   const climb = async (step: StopStep, act: () => void, graceMs: number): Promise<boolean> => {

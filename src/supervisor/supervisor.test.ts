@@ -2,8 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { leftAfter, ownMark } from '../../test/support/marked.ts'
+import type { Plan } from '../kernel/server-state.ts'
 import { Connection } from '../mcp/connection.ts'
-import type { ToolList } from '../mcp/handshake.ts'
+import type { ToolList } from '../mcp/tool-list.ts'
 import { processesMarked } from './process-table.ts'
 import { StartSlots } from './start-slots.ts'
 import { Supervisor } from './supervisor.ts'
@@ -11,58 +12,62 @@ import { Supervisor } from './supervisor.ts'
 const fixture = (name: string) =>
   fileURLToPath(new URL(`../../test/fixtures/servers/${name}.mjs`, import.meta.url))
 
+const plan = (id: string, more: Partial<Plan> = {}): Plan => ({
+  command: process.execPath,
+  args: [fixture(id.replace(/\d+$/, ''))],
+  env: {},
+  cwd: null,
+  restart: { policy: 'on_failure', max_delay_s: 300 },
+  timeouts: { start_s: 5, request_s: 5, stop_s: 1 },
+  sleeps_after_s: null,
+  ...more,
+})
+
 /** A supervisor whose servers are called like their fixture, with a number behind it. */
 function house() {
   const mark = ownMark()
   const lines: string[] = []
   const lists: ToolList[] = []
+  const states: string[] = []
   const supervisor = new Supervisor<Connection>({
     mark,
     slots: new StartSlots(4, 2000),
     reaper: { watch: () => {}, forget: () => {} },
-    rules: { policy: 'on_failure', max_delay_s: 300 },
-    graces: { stdinMs: 500, termMs: 500 },
-    definitionOf: async (id) => ({
-      command: process.execPath,
-      args: [fixture(id.replace(/\d+$/, ''))],
-      env: {},
-      cwd: null,
-    }),
-    converse: (_, streams) =>
-      new Connection({
-        ...streams,
-        version: '0',
-        startMs: 5000,
-        onNoise: (text) => lines.push(text),
-        onTools: (list) => lists.push(list),
-      }),
-    onState: () => {},
-    onLine: (_, text) => lines.push(text),
+    clean: (text) => text,
+    converse: (_, __, streams) =>
+      new Connection({ ...streams, version: '0', startMs: 5000, onTools: (list) => lists.push(list) }),
+    onState: (id, { status }, cause) => states.push(`${id} ${status}: ${cause}`),
+    onLine: (_, __, text) => lines.push(text),
+    onResources: () => {},
   })
   onTestFinished(() => supervisor.close())
-  return { supervisor, mark, lines, lists }
+  const start = (id: string, more: Partial<Plan> = {}) => {
+    supervisor.register(id, plan(id, more))
+    return supervisor.start(id)
+  }
+  return { supervisor, start, mark, lines, lists, states }
 }
 
 const patient = { timeoutMs: 5000 }
 
 describe.runIf(process.platform === 'linux')('servers', () => {
   test('are spoken to while they run, and are silent before and after', async () => {
-    const { supervisor, lists } = house()
+    const { supervisor, start, lists } = house()
     expect(supervisor.life('echo1').conversation).toBeUndefined()
-    expect(await supervisor.start('echo1')).toEqual({ ok: true })
+    expect(await start('echo1')).toEqual({ ok: true })
     expect(lists[0]?.tools.map(({ name }) => name)).toContain('echo')
     const { conversation } = supervisor.life('echo1')
     expect(conversation?.greeting).toMatchObject({ protocol_version: '2025-11-25' })
     expect(await conversation?.call('echo', { text: 'hello' }, patient)).toMatchObject({
-      content: [{ text: expect.stringContaining('hello') }],
+      value: { content: [{ text: expect.stringContaining('hello') }] },
     })
     await supervisor.stop('echo1')
     expect(supervisor.life('echo1')).toMatchObject({ state: { status: 'stopped' }, conversation: undefined })
   })
 
   test('that die during a call give its caller an error at once', async () => {
-    const { supervisor } = house()
-    await supervisor.start('echo1')
+    const { supervisor, start } = house()
+    await start('echo1')
     const { conversation, state } = supervisor.life('echo1')
     const call = expect(
       conversation?.call('slow', { ms: 60_000 }, { timeoutMs: 60_000 }),
@@ -75,17 +80,17 @@ describe.runIf(process.platform === 'linux')('servers', () => {
   })
 
   test('whose names begin alike are not mistaken for each other', async () => {
-    const { supervisor, mark } = house()
-    await Promise.all(['echo1', 'echo12'].map((id) => supervisor.start(id)))
+    const { supervisor, start, mark } = house()
+    await Promise.all(['echo1', 'echo12'].map((id) => start(id)))
     await supervisor.remove('echo1')
     expect(supervisor.life('echo12').state.status).toBe('running')
     expect(processesMarked(mark)).toHaveLength(1)
   })
 
   test('go down together, and none is started any more', async () => {
-    const { supervisor, mark } = house()
+    const { supervisor, start, mark } = house()
     const ids = Array.from({ length: 12 }, (_, n) => `echo${n}`)
-    const outcomes = await Promise.all(ids.map((id) => supervisor.start(id)))
+    const outcomes = await Promise.all(ids.map((id) => start(id)))
     expect(outcomes.every(({ ok }) => ok)).toBe(true)
     await supervisor.close()
     expect(await leftAfter(mark, 200)).toBe(0)
@@ -93,9 +98,9 @@ describe.runIf(process.platform === 'linux')('servers', () => {
   })
 
   test('may change their tools, and chatter on stdout harms nobody', async () => {
-    const { supervisor, lists, lines } = house()
-    await supervisor.start('mutate1')
-    await supervisor.start('noisy1')
+    const { supervisor, start, lists, lines } = house()
+    await start('mutate1')
+    await start('noisy1')
     for (let n = 0; n < 40 && lists.length < 3; n += 1) await sleep(50)
     expect(lists.length).toBeGreaterThanOrEqual(2)
     expect(lines.length).toBeGreaterThan(0)
@@ -103,8 +108,8 @@ describe.runIf(process.platform === 'linux')('servers', () => {
   })
 
   test('that lie about ids are believed only where they answer what was asked', async () => {
-    const { supervisor } = house()
-    const outcome = await supervisor.start('liar1')
+    const { supervisor, start } = house()
+    const outcome = await start('liar1')
     expect(['running', 'failed', 'backoff']).toContain(supervisor.life('liar1').state.status)
     expect(outcome).toHaveProperty('ok')
   })

@@ -1,10 +1,11 @@
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
-import type { ServerState } from '../../src/kernel/server-state.ts'
-import { greet, listTools, NotMcpError } from '../../src/mcp/handshake.ts'
+import type { RestartRules, ServerState } from '../../src/kernel/server-state.ts'
+import { NotMcpError } from '../../src/mcp/greeting.ts'
+import { greet } from '../../src/mcp/handshake.ts'
 import { Peer } from '../../src/mcp/peer.ts'
+import { listTools } from '../../src/mcp/tool-list.ts'
 import { type Conversation, launch, type Streams } from '../../src/supervisor/launcher.ts'
-import type { RestartRules } from '../../src/supervisor/restart-policy.ts'
 import { Runner } from '../../src/supervisor/runner.ts'
 import { StartSlots } from '../../src/supervisor/start-slots.ts'
 import { ownMark } from './marked.ts'
@@ -77,10 +78,11 @@ export function runnerOf(name: string, options: Options = {}) {
           cwd: options.cwd ?? null,
         },
         mark,
-        graces: { stdinMs: 200, termMs: 300 },
+        graces: () => ({ stdinMs: 200, termMs: 300 }),
+        clean: (text) => text,
         reaper,
         converse,
-        onLine: (text) => lines.push(text),
+        onLine: (_, text) => lines.push(text),
       }),
   })
   onTestFinished(() => runner.stop())

@@ -1,0 +1,16 @@
+/** One after the other per key, in the order in which they asked; keys do not wait for each other. */
+export class Turns {
+  readonly #last = new Map<string, Promise<unknown>>()
+
+  take<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const before = this.#last.get(key) ?? Promise.resolve()
+    const turn = before.then(work)
+    const over = turn
+      .catch(() => {}) // told to whoever took the turn
+      .then(() => {
+        if (this.#last.get(key) === over) this.#last.delete(key)
+      })
+    this.#last.set(key, over)
+    return turn
+  }
+}

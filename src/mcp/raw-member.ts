@@ -1,0 +1,84 @@
+export interface ByteRange {
+  readonly start: number
+  readonly end: number
+}
+
+/**
+ * Where the value of a member of the outermost object stands, without the whitespace around it. `json` must be valid
+ * JSON, and an object. When a name comes twice its last value counts, as in JSON.parse. Bytes are enough to find the
+ * way: no byte of a longer UTF-8 character looks like a quote, a brace or a backslash.
+ */
+export function rawMember(json: Buffer, name: string): ByteRange | undefined {
+  let found: ByteRange | undefined
+  let at = afterSpace(json, afterSpace(json, 0) + 1)
+  while (json[at] === QUOTE) {
+    const colon = stringEnd(json, at)
+    const isIt = keyOf(json, at, colon) === name
+    const start = afterSpace(json, afterSpace(json, colon) + 1)
+    const end = valueEnd(json, start)
+    if (isIt) found = { start, end }
+    const comma = afterSpace(json, end)
+    at = afterSpace(json, comma + 1)
+  }
+  return found
+}
+
+/** Without the whitespace at both ends. */
+export function trimmed(json: Buffer, { start, end }: ByteRange): ByteRange {
+  let last = end
+  while (last > start && isSpace(json[last - 1])) last -= 1
+  return { start: Math.min(afterSpace(json, start), last), end: last }
+}
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const COMMA = 0x2c
+const [OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET] = [0x7b, 0x7d, 0x5b, 0x5d]
+
+function keyOf(json: Buffer, start: number, end: number): string {
+  const spelled = json.toString('utf8', start + 1, end - 1)
+  return spelled.includes('\\') ? JSON.parse(`"${spelled}"`) : spelled
+}
+
+function valueEnd(json: Buffer, start: number): number {
+  if (json[start] === QUOTE) return stringEnd(json, start)
+  if (json[start] === OPEN_BRACE || json[start] === OPEN_BRACKET) return nestedEnd(json, start)
+  let at = start
+  while (at < json.length && json[at] !== COMMA && json[at] !== CLOSE_BRACE && !isSpace(json[at])) at += 1
+  return at
+}
+
+function nestedEnd(json: Buffer, start: number): number {
+  let depth = 0
+  let at = start
+  while (at < json.length) {
+    const byte = json[at]
+    at = byte === QUOTE ? stringEnd(json, at) : at + 1
+    if (byte === OPEN_BRACE || byte === OPEN_BRACKET) depth += 1
+    else if ((byte === CLOSE_BRACE || byte === CLOSE_BRACKET) && --depth === 0) return at
+  }
+  return at
+}
+
+/** Jumps from quote to quote: results are mostly one long text. */
+function stringEnd(json: Buffer, start: number): number {
+  let quote = json.indexOf(QUOTE, start + 1)
+  while (quote >= 0 && isEscaped(json, quote)) quote = json.indexOf(QUOTE, quote + 1)
+  return quote < 0 ? json.length : quote + 1
+}
+
+function isEscaped(json: Buffer, at: number): boolean {
+  let before = at - 1
+  while (json[before] === BACKSLASH) before -= 1
+  return (at - before) % 2 === 0
+}
+
+function afterSpace(json: Buffer, start: number): number {
+  let at = start
+  while (isSpace(json[at])) at += 1
+  return at
+}
+
+function isSpace(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d
+}

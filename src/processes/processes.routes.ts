@@ -1,0 +1,33 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import * as Type from 'typebox'
+import { wholeList } from '../kernel/wire.ts'
+import * as schema from './processes.schema.ts'
+import type { Processes } from './processes.service.ts'
+
+const tags = ['Processes']
+
+export function processRoutes(processes: Processes): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    const list = {
+      tags,
+      summary: 'List leaked processes',
+      description:
+        'MCP servers on this computer whose agent is gone, whoever started them. On other systems than Linux the list is empty.',
+      response: { 200: schema.OrphanList },
+    }
+    app.get('/processes/orphans', { schema: list }, async () => wholeList(processes.orphans()))
+
+    const end = {
+      tags,
+      summary: 'End a leaked process',
+      description: 'With everything that it started: politely first, then by force after 2 s.',
+      params: schema.OrphanKey,
+      response: { 204: Type.Null() },
+    }
+    const config = { errors: ['not_permitted'] }
+    app.delete('/processes/orphans/:id', { schema: end, config }, async (request, reply) => {
+      await processes.endOrphan(request.params.id, { request_id: request.id })
+      return reply.code(204).send(null)
+    })
+  }
+}

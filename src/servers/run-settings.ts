@@ -1,0 +1,103 @@
+import type { Static } from 'typebox'
+import * as Type from 'typebox'
+import { invalidField } from '../kernel/errors.ts'
+import type { Plan, RestartRules, Timeouts } from '../kernel/server-state.ts'
+
+/** How a server is run: when it starts, how long it may take, and what follows when it falls. */
+
+const StartMode = Type.Enum(['manual', 'eager', 'on_demand'], {
+  description:
+    '`manual`: a person starts it. `eager`: it starts with Toolroom. `on_demand`: a call starts it, and it sleeps again.',
+})
+const AutoStart = Type.Boolean({ description: '`true` is `start_mode: "eager"`' })
+const IdleTimeout = Type.Integer({
+  minimum: 1,
+  maximum: 604_800,
+  description: 'On demand: seconds without a call until it sleeps',
+})
+const Policy = Type.Enum(['on_failure', 'always', 'never'])
+const seconds = (minimum: number, maximum: number, description: string) =>
+  Type.Integer({ minimum, maximum, description })
+const MaxDelay = seconds(1, 86_400, 'Longest pause between two tries')
+const StartS = seconds(1, 600, 'Until the handshake is done and the tools are listed')
+const RequestS = seconds(1, 3600, 'For one call')
+const StopS = seconds(
+  1,
+  60,
+  'Until it is killed: two sevenths for the end of its input, the rest for SIGTERM',
+)
+
+const some = { additionalProperties: false, minProperties: 1 }
+export const settingsInput = {
+  start_mode: Type.Optional(StartMode),
+  auto_start: Type.Optional(AutoStart),
+  idle_timeout_s: Type.Optional(IdleTimeout),
+  restart: Type.Optional(
+    Type.Object({ policy: Type.Optional(Policy), max_delay_s: Type.Optional(MaxDelay) }, some),
+  ),
+  timeouts: Type.Optional(
+    Type.Object(
+      { start_s: Type.Optional(StartS), request_s: Type.Optional(RequestS), stop_s: Type.Optional(StopS) },
+      some,
+    ),
+  ),
+}
+export const settingsView = {
+  start_mode: StartMode,
+  auto_start: AutoStart,
+  idle_timeout_s: IdleTimeout,
+  restart: Type.Object({ policy: Policy, max_delay_s: MaxDelay }),
+  timeouts: Type.Object({ start_s: StartS, request_s: RequestS, stop_s: StopS }),
+}
+
+const Input = Type.Object(settingsInput)
+type Input = Static<typeof Input>
+export type StartMode = Static<typeof StartMode>
+
+/** As it is stored. */
+export interface RunSettings {
+  readonly start_mode: StartMode
+  readonly idle_timeout_s: number
+  readonly restart: RestartRules
+  readonly timeouts: Timeouts
+}
+
+export const DEFAULT_SETTINGS: RunSettings = {
+  start_mode: 'manual',
+  idle_timeout_s: 300,
+  restart: { policy: 'on_failure', max_delay_s: 300 },
+  timeouts: { start_s: 60, request_s: 60, stop_s: 7 },
+}
+
+/** What is given, over what there is. */
+export function settingsOver(current: RunSettings, input: Input): RunSettings {
+  return {
+    start_mode: modeOver(current.start_mode, input),
+    idle_timeout_s: input.idle_timeout_s ?? current.idle_timeout_s,
+    restart: { ...current.restart, ...input.restart },
+    timeouts: { ...current.timeouts, ...input.timeouts },
+  }
+}
+
+function modeOver(current: StartMode, { start_mode, auto_start }: Input): StartMode {
+  if (auto_start === undefined) return start_mode ?? current
+  if (start_mode !== undefined && auto_start !== (start_mode === 'eager')) {
+    const message = `contradicts start_mode: ${auto_start} with '${start_mode}'`
+    throw invalidField('/auto_start', message, 'Send one of the two')
+  }
+  if (auto_start) return 'eager'
+  return start_mode ?? (current === 'eager' ? 'manual' : current)
+}
+
+type Runnable = Pick<Plan, 'command' | 'args' | 'env' | 'cwd'> & RunSettings
+
+export function planOf({ command, args, env, cwd, restart, timeouts, ...server }: Runnable): Plan {
+  const sleeps_after_s = server.start_mode === 'on_demand' ? server.idle_timeout_s : null
+  return { command, args, env, cwd, restart, timeouts, sleeps_after_s }
+}
+
+/** What a process was started with cannot be changed while it runs. */
+export function needsRestart(before: Runnable, after: Runnable): boolean {
+  const started = ({ command, args, env, cwd }: Runnable) => JSON.stringify([command, args, env, cwd])
+  return started(before) !== started(after)
+}

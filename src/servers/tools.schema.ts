@@ -1,0 +1,69 @@
+import type { Static } from 'typebox'
+import * as Type from 'typebox'
+import { orNull, Timestamp } from '../kernel/wire.ts'
+
+const anything = Type.Object({}, { additionalProperties: true })
+
+const Tool = Type.Object({
+  name: Type.String({ examples: ['create_issue'] }),
+  title: orNull(Type.String()),
+  description: orNull(Type.String()),
+  input_schema: anything,
+  output_schema: orNull(anything),
+  annotations: orNull(anything),
+  tokens: Type.Integer({ description: 'About what it takes of an agent’s context: characters / 4' }),
+  hash: Type.String({ description: 'SHA-256 of the whole definition; another one is another tool' }),
+})
+export type Tool = Static<typeof Tool>
+
+export const ToolList = Type.Object({
+  items: Type.Array(Tool),
+  total: Type.Integer(),
+  next_cursor: Type.Null(),
+  source: Type.Enum(['live', 'cache'], { description: '`cache`: as it was when the server last ran' }),
+  fetched_at: Timestamp,
+  truncated: Type.Boolean({ description: 'The server offers more than Toolroom takes' }),
+})
+export type ToolList = Static<typeof ToolList>
+
+export const ToolKey = Type.Object({
+  id: Type.String({ description: 'The id, or the exact name', examples: ['github'] }),
+  tool: Type.String({ examples: ['create_issue'] }),
+})
+
+export const CallInput = Type.Object(
+  {
+    arguments: Type.Optional(
+      Type.Object({}, { additionalProperties: true, examples: [{ title: 'It works' }] }),
+    ),
+    timeout_s: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 3600, description: 'Instead of `timeouts.request_s`' }),
+    ),
+  },
+  { additionalProperties: false },
+)
+export type CallInput = Static<typeof CallInput>
+
+/** The result as the server sent it, to the last byte. */
+export const CallResult = Type.Object(
+  {},
+  {
+    additionalProperties: true,
+    description: 'The MCP result as the server sent it, also when it says `isError`',
+    examples: [{ content: [{ type: 'text', text: 'done' }] }],
+  },
+)
+
+export const StartQuery = Type.Object(
+  {
+    wait_s: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 600,
+        default: 30,
+        description: 'How long the answer may wait until it runs; 0: not at all',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+)

@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto'
+import type { Catalogue, CatalogueStore } from '../servers/catalogue.ts'
+import type { DesiredState } from '../servers/live.schema.ts'
+import type { WishStore } from '../servers/wishes.ts'
+import type { ConfigurationDatabase } from './configuration.ts'
+import type { ServerTable } from './servers.store.ts'
+
+/** What persons asked for, read once and kept in memory beside the table. */
+export async function openWishes(database: ConfigurationDatabase): Promise<WishStore> {
+  const wishes = new Map<string, DesiredState>()
+  for (const { server_id, desired_state } of await database.db.selectFrom('wishes').selectAll().execute()) {
+    if (desired_state !== 'running' && desired_state !== 'stopped')
+      throw await database.refuse(`the wish for the server '${server_id}' cannot be read`)
+    wishes.set(server_id, desired_state)
+  }
+  return {
+    desired: (id) => wishes.get(id),
+    setDesired: (id, state, audit) =>
+      database.change(
+        async (trx) => {
+          await trx.deleteFrom('wishes').where('server_id', '=', id).execute()
+          if (state !== undefined)
+            await trx.insertInto('wishes').values({ server_id: id, desired_state: state }).execute()
+          return [undefined, audit]
+        },
+        {
+          frees: state === 'stopped', // a stop must be possible on a full disk
+          committed: () => (state === undefined ? wishes.delete(id) : wishes.set(id, state)),
+        },
+      ),
+  }
+}
+
+/** What servers said of themselves. One that cannot be read is as if it had never been seen. */
+export function catalogueStore(database: ConfigurationDatabase, servers: ServerTable): CatalogueStore {
+  return {
+    async all() {
+      const rows = await database.db.selectFrom('catalogues').selectAll().execute()
+      return new Map(
+        rows
+          .filter(({ body, digest }) => digestOf(body) === digest)
+          .map(({ server_id, body }): [string, Catalogue] => [server_id, JSON.parse(body)]),
+      )
+    },
+    save: (id, catalogue) =>
+      database.change(async (trx) => {
+        if (!servers.has(id)) return [undefined, null]
+        const body = JSON.stringify(catalogue)
+        await trx.deleteFrom('catalogues').where('server_id', '=', id).execute()
+        const row = { server_id: id, body, digest: digestOf(body) }
+        await trx.insertInto('catalogues').values(row).execute()
+        return [undefined, null]
+      }),
+  }
+}
+
+const digestOf = (text: string): string => createHash('sha256').update(text).digest('base64')

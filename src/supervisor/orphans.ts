@@ -1,0 +1,113 @@
+import { readFileSync } from 'node:fs'
+import type { Orphan } from '../kernel/orphan.ts'
+import { maskArgs } from '../kernel/secrets.ts'
+import { looksLikeMcp } from './looks-like-mcp.ts'
+import {
+  commandLine,
+  isInContainer,
+  isMarked,
+  isStillThere,
+  listProcesses,
+  type ProcessFacts,
+  standardInput,
+  userId,
+} from './process-table.ts'
+
+export interface CensusOptions {
+  /** What our own processes carry, as `NAME=value` or its beginning. */
+  readonly mark: string
+}
+
+/** Every MCP server on this computer that nobody talks to any more. Empty where there is no /proc. */
+export function findOrphans({ mark }: CensusOptions): Orphan[] {
+  return census(mark).map(({ orphan }) => orphan)
+}
+
+export interface Family {
+  readonly orphan: Orphan
+  /** The root, then all its descendants. */
+  readonly tree: readonly ProcessFacts[]
+}
+
+/** From what is cheap to what is not: only the few that nobody looks after are read in full. */
+export function census(mark: string): Family[] {
+  const processes = listProcesses().filter(({ zombie }) => !zombie)
+  const table = new Map(processes.map((facts) => [facts.pid, facts]))
+  const children = childrenIn(processes)
+  return processes
+    .filter((facts) => hasLostParent(facts, table.get(facts.parent)) && isStdioServer(facts))
+    .map((root) => ({ root, tree: withDescendants([root], children) }))
+    .filter(({ tree }) => !tree.some(({ pid }) => isOurs(pid, mark)))
+    .map(({ root, tree }) => ({ root, tree, orphan: describe(root, tree) }))
+    .filter(({ root }) => isStillThere(root)) // or what was read may be of another one with its pid
+}
+
+/** We ourselves, or looked after: by us, or by another Toolroom. */
+const isOurs = (pid: number, mark: string): boolean =>
+  pid === process.pid || [mark, 'TOOLROOM_CHILD='].some((each) => isMarked(pid, each))
+
+/** Who adopts processes, besides pid 1. */
+const ADOPTERS = ['systemd', 'init', 'tini', 'dumb-init', 'docker-init']
+
+/** In a container pid 1 may be the agent itself: whom it started stays in its group, whom it adopted came from another. */
+function hasLostParent({ group }: ProcessFacts, parent: ProcessFacts | undefined): boolean {
+  if (!parent || parent.group === group) return false
+  return parent.pid === 1 || ADOPTERS.includes(parent.name)
+}
+
+function isStdioServer({ pid }: ProcessFacts): boolean {
+  if (!looksLikeMcp(commandLine(pid))) return false
+  if (!/^(?:pipe|socket):/.test(standardInput(pid) ?? '')) return false
+  return isMarked(pid, startedBySystemd(pid)) === false && !isInContainer(pid) // there an init is the usual parent
+}
+
+/** A unit of its own has its own pid in the environment; one that is adopted has that of another, or none. */
+const startedBySystemd = (pid: number): string => `SYSTEMD_EXEC_PID=${pid}\0`
+
+type Children = ReadonlyMap<number, readonly ProcessFacts[]>
+
+export function childrenIn(processes: readonly ProcessFacts[]): Children {
+  const children = new Map<number, ProcessFacts[]>()
+  for (const facts of processes) {
+    const siblings = children.get(facts.parent)
+    if (siblings) siblings.push(facts)
+    else children.set(facts.parent, [facts])
+  }
+  return children
+}
+
+export function withDescendants(roots: readonly ProcessFacts[], children: Children): ProcessFacts[] {
+  const tree = new Map(roots.map((facts) => [facts.pid, facts]))
+  // A map that grows while it is walked is walked to its new end.
+  for (const pid of tree.keys()) for (const child of children.get(pid) ?? []) tree.set(child.pid, child)
+  return [...tree.values()]
+}
+
+const TICKS_PER_S = 100
+const PAGE_BYTES = 4096
+const MAX_COMMAND = 500
+
+function describe(root: ProcessFacts, tree: readonly ProcessFacts[]): Orphan {
+  return {
+    id: `${root.pid}-${root.startedAt}`,
+    pid: root.pid,
+    command: maskArgs(commandLine(root.pid)).join(' ').slice(0, MAX_COMMAND),
+    owner: nameOf(userId(root.pid) ?? ''),
+    age_s: Math.max(0, Math.round(uptimeS() - root.startedAt / TICKS_PER_S)),
+    rss_bytes: tree.reduce((sum, { pages }) => sum + pages * PAGE_BYTES, 0),
+    processes: tree.length,
+  }
+}
+
+const uptimeS = (): number => Number(readFileSync('/proc/uptime', 'utf8').split(' ')[0])
+
+function nameOf(user: string): string {
+  try {
+    const lines = readFileSync('/etc/passwd', 'utf8')
+      .split('\n')
+      .map((line) => line.split(':'))
+    return lines.find(([, , uid]) => uid === user)?.[0] ?? user
+  } catch {
+    return user // names are kept elsewhere on this system
+  }
+}

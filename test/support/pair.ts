@@ -1,0 +1,41 @@
+import { PassThrough } from 'node:stream'
+import { setImmediate as tick } from 'node:timers/promises'
+import { Peer, type RequestError } from '../../src/mcp/peer.ts'
+
+/** Streams whose other end is the test. */
+export function wires() {
+  const [input, output] = [new PassThrough(), new PassThrough()]
+  const sent = () =>
+    String(input.read() ?? '')
+      .trim()
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line))
+  const say = async (...lines: (string | object)[]) => {
+    for (const line of lines) output.write(`${typeof line === 'string' ? line : JSON.stringify(line)}\n`)
+    await tick()
+  }
+  return { input, output, sent, say }
+}
+
+/** A peer whose other end is the test. */
+export function pair() {
+  const { input, output, sent, say } = wires()
+  const noise: string[] = []
+  const notified: unknown[] = []
+  const peer = new Peer({
+    input,
+    output,
+    onNoise: (bytes) => noise.push(bytes.toString('utf8')),
+    onNotification: (method, params) => notified.push([method, params]),
+  })
+  return { peer, sent, say, noise, notified, input, output }
+}
+
+export const patient = { timeoutMs: 5000 }
+
+export const failureOf = (promise: Promise<unknown>) =>
+  promise.then(
+    () => 'none',
+    (error) => (error as RequestError).failure,
+  )

@@ -1,0 +1,47 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'vitest'
+import type { ServerView } from '../../src/servers/servers.schema.ts'
+import { add } from './furnished.ts'
+import { AUTHORISED, type House } from './house.ts'
+
+const fixture = (name: string) =>
+  fileURLToPath(new URL(`../fixtures/servers/${name}.mjs`, import.meta.url))
+
+/** The definition of a fixture server, with quick ends. */
+export const definition = (kind: string, args: readonly string[] = [], more: object = {}) => ({
+  name: kind,
+  command: process.execPath,
+  args: [fixture(kind), ...args],
+  timeouts: { start_s: 10, stop_s: 1 },
+  ...more,
+})
+
+/** Registers a fixture server under the id `name`. */
+export async function register(house: House, kind: string, args: readonly string[] = [], more: object = {}) {
+  const reply = await add(house, definition(kind, args, more))
+  expect(reply.statusCode, reply.body).toBe(201)
+  return reply.json<ServerView>()
+}
+
+export const post = (house: House, url: string, payload: object | undefined = undefined) =>
+  house.inject({ method: 'POST', url, headers: AUTHORISED, ...(payload && { payload }) })
+
+export const get = async (house: House, id: string) =>
+  (await house.inject(`/api/servers/${id}`)).json<ServerView>()
+
+/** Reads a server until it is as wished, or fails with what it was. */
+export async function until(
+  house: House,
+  id: string,
+  wished: (server: ServerView) => boolean,
+  ms = 5000,
+): Promise<ServerView> {
+  const end = performance.now() + ms
+  for (;;) {
+    const server = await get(house, id)
+    if (wished(server)) return server
+    if (performance.now() > end) expect.unreachable(`it stayed ${JSON.stringify(server)}`)
+    await sleep(20)
+  }
+}
