@@ -35,7 +35,7 @@ import { DEFAULT_SETTINGS } from './servers/run-settings.ts'
 import { runningRoutes } from './servers/running.routes.ts'
 import { serverRoutes } from './servers/servers.routes.ts'
 import type { Server } from './servers/servers.schema.ts'
-import { createServers } from './servers/servers.service.ts'
+import { createServers, type Servers } from './servers/servers.service.ts'
 import { mirrorAudit } from './store/audit-mirror.ts'
 import { ConfigurationDatabase } from './store/configuration.ts'
 import { lockDataFolder } from './store/instance-lock.ts'
@@ -63,6 +63,8 @@ export interface OpenLogs {
 
 export interface Service {
   readonly app: App
+  /** The rooms, for who lives in the same process. */
+  readonly rooms: { readonly servers: Servers }
   readonly address: string
   readonly tokenFile: string | null
   readonly warnings: readonly string[]
@@ -223,6 +225,7 @@ async function open(
   closer.add('the service', () => log.info('service stopping'))
   return {
     app,
+    rooms: { servers },
     address,
     tokenFile: token.file,
     warnings: [...warnings, ...mended],

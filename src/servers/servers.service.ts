@@ -120,6 +120,7 @@ export function createServers(deps: Deps) {
         try {
           await registry.remove(id, by)
           catalogues.forget(id)
+          wishes.forget(id)
         } catch (error) {
           register(server) // it is still there, only stopped
           throw error

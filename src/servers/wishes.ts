@@ -7,4 +7,6 @@ export interface WishStore {
   desired(id: string): DesiredState | undefined
   /** Undefined: as if nobody had ever asked. A wish to stop is let through on a full disk. */
   setDesired(id: string, state: DesiredState | undefined, audit: AuditEntry | null): Promise<void>
+  /** The server is gone, and its row with it. */
+  forget(id: string): void
 }

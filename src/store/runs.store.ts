@@ -15,6 +15,7 @@ export async function openWishes(database: ConfigurationDatabase): Promise<WishS
   }
   return {
     desired: (id) => wishes.get(id),
+    forget: (id) => void wishes.delete(id),
     setDesired: (id, state, audit) =>
       database.change(
         async (trx) => {

@@ -1,39 +1,11 @@
-import { mkdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { LogDatabase } from '../../src/store/logs/log-database.ts'
 import { ownFolder } from '../support/folder.ts'
+import { longLife } from '../support/long-life.ts'
 import { launchReady } from '../support/program.ts'
 
 const LINES = process.env.TOOLROOM_GOALS === 'full' ? 1_000_000 : 150_000
 const MAX_GROWTH_MB = 25
-
-/** A data folder whose log is full already, as after a long life. */
-function longLife(home: string): void {
-  const data = join(home, '.local/share/toolroom')
-  mkdirSync(data, { recursive: true, mode: 0o700 })
-  const log = new LogDatabase({
-    path: join(data, 'logs.db'),
-    maxBytes: 1024 * 1_048_576,
-    onDamaged: () => {},
-  })
-  for (let n = 0; n < LINES; n += 1000) {
-    log.append(
-      Array.from({ length: 1000 }, (_, k) => ({
-        ts: Date.UTC(2026, 0, 1) + (n + k) * 100,
-        level: (n + k) % 50 === 0 ? 'error' : 'info',
-        source: 'server',
-        stream: 'stderr',
-        server_id: `s${k % 20}`,
-        message: `line ${n + k} of a long life: request handled, ${'x'.repeat(k % 200)}`,
-        data: null,
-        repeat: 1,
-        truncated: false,
-      })),
-    )
-  }
-  log.close()
-}
 
 const residentMb = (pid: number | undefined) =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
@@ -42,7 +14,7 @@ test.runIf(process.platform === 'linux')(
   `a download of ${LINES} lines runs in constant memory, whole, while other requests are answered`,
   async () => {
     const home = ownFolder()
-    longLife(home)
+    longLife(home, LINES)
     const { address, child } = await launchReady({ home, env: { LOG_MAX_MB: '1024' } })
     const first = await download(address, child.pid)
     const again = await download(address, child.pid)
@@ -59,7 +31,7 @@ test.runIf(process.platform === 'linux')(
   'a client that stops reading a download holds no memory',
   async () => {
     const home = ownFolder()
-    longLife(home)
+    longLife(home, LINES)
     const { address, child } = await launchReady({ home, env: { LOG_MAX_MB: '1024' } })
     await (await fetch(`${address}/api/logs?limit=1000`)).text()
     const before = residentMb(child.pid)

@@ -1,86 +1,124 @@
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { rmSync } from 'node:fs'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { build } from 'rolldown'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { isStillThere, processesMarked, readProcess } from '../../src/supervisor/process-table.ts'
-import { leftAfter, ownMark, untilMarked } from '../support/marked.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, test } from 'vitest'
+import { isStillThere, processesMarked } from '../../src/supervisor/process-table.ts'
+import { leftAfter, untilMarked } from '../support/marked.ts'
+import { definition } from '../support/running.ts'
+import { openService, reaperOf } from '../support/service-process.ts'
 
-const CYCLES = process.env.TOOLROOM_GOALS === 'full' ? 1000 : 30
-const here = fileURLToPath(new URL('.', import.meta.url))
-const folder = join(here, `../../node_modules/.cache/orphans-test-${process.pid}`)
-const service = join(folder, 'reaped-service.mjs')
+const FULL = process.env.TOOLROOM_GOALS === 'full'
+const KILLS = FULL ? 1000 : 30
+const STOPS = FULL ? 500 : 3
 
-beforeAll(async () => {
-  const input = join(here, '../support/reaped-service.ts')
-  await build({ input, platform: 'node', output: { file: service, format: 'esm' } })
-})
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
-
-const FORK = "const { spawn } = require('child_process');"
-const DEAF = "process.on('SIGTERM', () => {}); process.on('SIGHUP', () => {}); setInterval(() => {}, 1000)"
-const sleeper = (options: string) => `spawn('sleep', ['300'], ${options});`
+/** Polite; deaf to signals and to the end of its input; with children in its group; with children in sessions of their own. */
 const KINDS = [
-  "process.stdin.resume().on('end', () => process.exit())", // polite
-  DEAF,
-  `${FORK} ${sleeper('{}').repeat(3)} ${DEAF}`,
-  `${FORK} ${sleeper('{ detached: true }').repeat(3)} ${DEAF}`,
-]
-const PROCESSES = 1 + 1 + 4 + 4
+  definition('echo'),
+  definition('deaf', ['--live=300']),
+  definition('forker', ['--live=300', '--hold']),
+  definition('setsid', ['--live=300']),
+  definition('deaf', ['--live=300', '--children=3'], { name: 'shell', command: 'sh' }),
+].map((server) => ({ ...server, start_mode: 'eager' }))
+const PROCESSES = 1 + 1 + 4 + 4 + 5
 
-async function startService(mark: string) {
-  const child = spawn(process.execPath, [service, mark, ...KINDS], { stdio: ['ignore', 'pipe', 'inherit'] })
-  onTestFinished(() => void child.kill('SIGKILL'))
-  const [text] = await once(child.stdout, 'data')
-  const reaper = readProcess(Number(/ready (\d+)/.exec(String(text))?.[1]))
-  expect(await untilMarked(mark, PROCESSES)).toBe(PROCESSES)
-  return { child, reaper: reaper ?? { pid: 0, startedAt: 0 } }
+/** `sh -c` that stays as the parent. */
+function throughShell(server: (typeof KINDS)[number]) {
+  const line = [process.execPath, ...server.args].map((word) => `'${word}'`).join(' ')
+  return { ...server, args: ['-c', `${line}; true`] }
 }
+const SERVERS = KINDS.map((server) => (server.command === 'sh' ? throughShell(server) : server))
 
-test.runIf(process.platform === 'linux')(
-  `R3: ${CYCLES} times kill -9 of the service, and 2 s later nothing that it started is left`,
-  async () => {
-    const slowest: number[] = []
-    for (let cycle = 0; cycle < CYCLES; cycle += 1) {
-      const mark = ownMark()
-      const { child, reaper } = await startService(mark)
+describe.runIf(process.platform === 'linux')('no process is left behind', () => {
+  test(`R3: ${KILLS} times kill -9 of the service, and 2 s later nothing that it started is left`, {
+    timeout: 3_600_000,
+  }, async () => {
+    const first = await openService()
+    for (const server of SERVERS) await first.add(server)
+    first.child.kill('SIGTERM')
+    expect(await first.ended).toMatchObject({ code: 0 })
+    let slowest = 0
+    for (let cycle = 0; cycle < KILLS; cycle += 1) {
+      const { child, mark } = await openService({ home: first.home })
+      expect(await untilMarked(mark, PROCESSES, 10_000), `cycle ${cycle}`).toBe(PROCESSES)
+      const reaper = reaperOf(mark)
       const killedAt = performance.now()
       child.kill('SIGKILL')
       expect(await leftAfter(mark, 2000), `cycle ${cycle}`).toBe(0)
-      slowest.push(performance.now() - killedAt)
-      const end = performance.now() + 2000
-      while (isStillThere(reaper) && performance.now() < end)
-        await new Promise((resolve) => setTimeout(resolve, 50))
-      expect(isStillThere(reaper), 'the reaper itself').toBe(false)
+      slowest = Math.max(slowest, performance.now() - killedAt)
+      while (reaper && isStillThere(reaper) && performance.now() - killedAt < 3000) await sleep(50)
+      expect(reaper && isStillThere(reaper), 'the reaper itself').toBe(false)
     }
-    console.log(`slowest end after a kill: ${Math.round(Math.max(...slowest))} ms`)
-  },
-  3_600_000,
-)
+    console.log(`slowest end after a kill: ${Math.round(slowest)} ms`)
+  })
 
-test.runIf(process.platform === 'linux')(
-  'a service that ends in good order takes its reaper along, and the reaper ends nobody',
-  async () => {
-    const mark = ownMark()
-    const { child, reaper } = await startService(mark)
-    child.kill('SIGTERM')
-    await once(child, 'exit')
-    await new Promise((resolve) => setTimeout(resolve, 800))
-    expect(isStillThere(reaper)).toBe(false)
-    expect(processesMarked(mark).length).toBe(PROCESSES - 1) // the polite one heard its input end
-  },
-)
+  test('a service whose reaper is killed with it finds what was left at its next start', async () => {
+    const first = await openService()
+    for (const server of SERVERS) await first.add({ ...server, start_mode: 'manual' })
+    await Promise.all(SERVERS.map(({ name }) => first.start(name)))
+    const reaper = reaperOf(first.mark)
+    expect(reaper).toBeDefined()
+    if (reaper) process.kill(reaper.pid, 'SIGKILL')
+    first.child.kill('SIGKILL')
+    await first.ended
+    expect(processesMarked(first.mark).length).toBeGreaterThan(0)
+    const second = await openService({ home: first.home })
+    expect(processesMarked(second.mark)).toEqual([])
+    expect((await second.list()).map(({ status }) => status)).toEqual(Array(5).fill('stopped'))
+  })
 
-test.runIf(process.platform === 'linux')(
-  'a reaper that somebody ended comes back and knows everybody',
-  async () => {
-    const mark = ownMark()
-    const { child, reaper } = await startService(mark)
-    process.kill(reaper.pid, 'SIGKILL')
-    await new Promise((resolve) => setTimeout(resolve, 1200))
+  test('a reaper that somebody ended comes back and knows everybody', async () => {
+    const { child, mark, add, start } = await openService()
+    await add(definition('setsid', ['--live=300']))
+    await start('setsid')
+    const reaper = reaperOf(mark)
+    if (reaper) process.kill(reaper.pid, 'SIGKILL')
+    await sleep(1200)
+    expect(reaperOf(mark)?.pid).not.toBe(reaper?.pid)
     child.kill('SIGKILL')
     expect(await leftAfter(mark, 2000)).toBe(0)
-  },
-)
+  })
+
+  test(`R4: ${STOPS} times a deaf server with children in sessions of their own is stopped within 8 s, and nothing is left`, {
+    timeout: 3_600_000,
+  }, async () => {
+    const { mark, add, start, ask } = await openService()
+    const patient = { timeouts: { start_s: 10, stop_s: 7 } }
+    await add(definition('deaf', ['--live=300', '--children=3'], patient))
+    await add(definition('setsid', ['--live=300'], patient))
+    for (let cycle = 0; cycle < STOPS; cycle += 1) {
+      await Promise.all([start('deaf'), start('setsid')])
+      const startedAt = performance.now()
+      const [stopped] = await Promise.all(['deaf', 'setsid'].map((id) => ask('POST', `/servers/${id}/stop`)))
+      expect(performance.now() - startedAt).toBeLessThan(8000)
+      expect(processesMarked(mark)).toEqual([])
+      expect(stopped?.body).toMatchObject({ status: 'stopped', last_exit: { code: null, signal: 'SIGKILL' } })
+    }
+  })
+
+  test('R21: SIGTERM with twenty servers, deaf ones among them, ends everything within 10 s with code 0', async () => {
+    const { child, ended, mark, add, start } = await openService()
+    const kinds = ['echo', 'deaf', 'forker', 'setsid']
+    const names = Array.from({ length: 20 }, (_, n) => ({ name: `s${n}`, kind: kinds[n % 4] ?? 'echo' }))
+    const slow = { timeouts: { start_s: 10, stop_s: 60 } }
+    for (const { name, kind } of names) await add(definition(kind, ['--live=300'], { ...slow, name }))
+    await Promise.all(names.map(({ name }) => start(name)))
+    const askedAt = performance.now()
+    child.kill('SIGTERM')
+    expect(await ended).toMatchObject({ code: 0 })
+    expect(performance.now() - askedAt).toBeLessThan(10_000)
+    expect(processesMarked(mark)).toEqual([])
+    expect(reaperOf(mark)).toBeUndefined()
+  })
+
+  test('R21: a second signal ends the service at once, and the reaper does the rest', async () => {
+    const { child, mark, add, start } = await openService()
+    await add(definition('deaf', ['--live=300', '--children=3']))
+    await start('deaf')
+    child.kill('SIGTERM')
+    await sleep(300)
+    const askedAt = performance.now()
+    child.kill('SIGTERM')
+    await once(child, 'exit')
+    expect(performance.now() - askedAt).toBeLessThan(500)
+    expect(await leftAfter(mark, 2000)).toBe(0)
+  })
+})

@@ -5,8 +5,7 @@ import type { ServerView } from '../../src/servers/servers.schema.ts'
 import { add } from './furnished.ts'
 import { AUTHORISED, type House } from './house.ts'
 
-const fixture = (name: string) =>
-  fileURLToPath(new URL(`../fixtures/servers/${name}.mjs`, import.meta.url))
+const fixture = (name: string) => fileURLToPath(new URL(`../fixtures/servers/${name}.mjs`, import.meta.url))
 
 /** The definition of a fixture server, with quick ends. */
 export const definition = (kind: string, args: readonly string[] = [], more: object = {}) => ({

@@ -1,0 +1,197 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { add } from '../../test/support/furnished.ts'
+import { openHouse } from '../../test/support/house.ts'
+import { definition, get, post } from '../../test/support/running.ts'
+
+interface Failing {
+  readonly server: object
+  readonly status: 'failed' | 'backoff' | 'stopped'
+  readonly code: string
+  /** One sentence with the cause; what the server wrote stands in it word for word. */
+  readonly says: string | RegExp
+  /** One sentence with the next action. */
+  readonly todo: string | RegExp
+}
+
+const script = (code: string, more: object = {}) => ({
+  name: 'it',
+  command: process.execPath,
+  args: ['-e', code],
+  timeouts: { start_s: 2, stop_s: 1 },
+  ...more,
+})
+
+const folder = mkdtempSync(join(tmpdir(), 'toolroom-failing-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+const file = (name: string, text: string, mode: number) => {
+  writeFileSync(join(folder, name), text)
+  chmodSync(join(folder, name), mode)
+  return join(folder, name)
+}
+
+const FAILING: Readonly<Record<string, Failing>> = {
+  'a command that is not there': {
+    server: { name: 'it', command: 'no-such-program' },
+    status: 'failed',
+    code: 'command_not_found',
+    says: "'no-such-program' was not found in any of these folders: ",
+    todo: 'Install it, correct the command, or give the full path of the program',
+  },
+  'a whole command line as command': {
+    server: { name: 'it', command: 'npx -y server-memory' },
+    status: 'failed',
+    code: 'command_not_found',
+    says: "'npx -y server-memory' was not found",
+    todo: "command takes the program alone: set command to 'npx' and move the rest to args",
+  },
+  'a file that may not be executed': {
+    server: { name: 'it', command: file('plain.js', '', 0o600) },
+    status: 'failed',
+    code: 'not_executable',
+    says: /plain\.js is not executable$/,
+    todo: /^Run: chmod \+x '.*plain\.js', or name its interpreter as the command$/,
+  },
+  'a script whose interpreter is not there': {
+    server: { name: 'it', command: file('script', '#!/usr/bin/env no-such-interpreter\n', 0o700) },
+    status: 'failed',
+    code: 'bad_interpreter',
+    says: "it needs 'no-such-interpreter', which was not found",
+    todo: 'Install it, correct the command, or give the full path of the program',
+  },
+  'a working folder that is not there': {
+    server: { ...definition('echo'), name: 'it', cwd: '/no/such/folder' },
+    status: 'failed',
+    code: 'cwd_not_found',
+    says: 'its working folder /no/such/folder does not exist',
+    todo: 'Create the folder, or set cwd to one that exists',
+  },
+  'a program that answers, but not as an MCP server': {
+    server: script(
+      `process.stdin.once('data', (d) => console.log(JSON.stringify({ jsonrpc: '2.0', id: JSON.parse(d).id, result: { hello: 1 } })))`,
+    ),
+    status: 'failed',
+    code: 'not_mcp',
+    says: 'It answered initialize, but not as an MCP server does',
+    todo: /MCP server/,
+  },
+  'one that refuses the handshake': {
+    server: script(
+      `process.stdin.on('data', (d) => { for (const l of String(d).split('\\n').filter(Boolean)) { const { id } = JSON.parse(l); if (id !== undefined) console.log(JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32000, message: 'licence expired' } })) } })`,
+    ),
+    status: 'backoff',
+    code: 'handshake_failed',
+    says: 'licence expired',
+    todo: /./,
+  },
+  'a variable that is missing': {
+    server: { ...definition('noenv'), name: 'it' },
+    status: 'backoff',
+    code: 'missing_setting',
+    says: 'It ended with exit code 1 before it was ready: Error: the environment variable API_KEY is required',
+    todo: 'Set API_KEY in env',
+  },
+  'a module that is missing': {
+    server: { ...definition('crash'), name: 'it' },
+    status: 'backoff',
+    code: 'module_not_found',
+    says: "Error: Cannot find module 'left-pad'",
+    todo: /left-pad/,
+  },
+  'a script that is not there': {
+    server: { name: 'it', command: process.execPath, args: ['/no/such/server.js'] },
+    status: 'backoff',
+    code: 'module_not_found',
+    says: "Error: Cannot find module '/no/such/server.js'",
+    todo: /\/no\/such\/server\.js/,
+  },
+  'a native module for another machine': {
+    server: script(`process.dlopen({ exports: {} }, ${JSON.stringify(file('addon.node', 'text', 0o600))})`),
+    status: 'backoff',
+    code: 'native_module',
+    says: /addon\.node: (?:file too short|invalid ELF header)/,
+    todo: /[Rr]einstall|[Rr]ebuild|install scripts/,
+  },
+  'a port that is taken': {
+    server: script(
+      `const net = require('net'); const a = net.createServer().listen(0, '127.0.0.1', () => net.createServer().listen(a.address().port, '127.0.0.1'))`,
+    ),
+    status: 'backoff',
+    code: 'port_in_use',
+    says: /Error: listen EADDRINUSE: address already in use 127\.0\.0\.1:\d+/,
+    todo: /port/i,
+  },
+  'one that ends without a word': {
+    server: script('process.exit(3)'),
+    status: 'backoff',
+    code: 'exited',
+    says: 'It ended with exit code 3 before it was ready and did not say why',
+    todo: /terminal/,
+  },
+  'one that has nothing to do': {
+    server: script('console.log("usage: it [options]")'),
+    status: 'stopped',
+    code: 'exited',
+    says: 'It ended by itself without an error',
+    todo: /./,
+  },
+  'one that is killed': {
+    server: script(`process.kill(process.pid, 'SIGKILL')`),
+    status: 'backoff',
+    code: 'killed',
+    says: 'SIGKILL',
+    todo: /memory/,
+  },
+  'one that says nothing': {
+    server: script('setInterval(() => {}, 1000)'),
+    status: 'backoff',
+    code: 'start_timeout',
+    says: 'It did not answer initialize within 2 s',
+    todo: /timeouts\.start_s/,
+  },
+  'one that talks to people on stdout': {
+    server: script(`console.log('Listening on port 3000'); setInterval(() => {}, 1000)`),
+    status: 'backoff',
+    code: 'start_timeout',
+    says: 'first: "Listening on port 3000"',
+    todo: /speaks over stdio/,
+  },
+}
+
+test.each(Object.entries(FAILING))('%s is named, with what to do next', async (_, expected) => {
+  const house = await openHouse()
+  expect((await add(house, { ...expected.server, name: 'it' })).statusCode).toBe(201)
+  const started = await post(house, '/api/servers/it/start')
+  expect(started.statusCode).toBe(expected.code === 'start_timeout' ? 504 : 502)
+  const { status, last_error, health } = await get(house, 'it')
+  expect({ status, code: last_error?.code }).toEqual({ status: expected.status, code: expected.code })
+  expect(last_error?.message).toMatch(expected.says)
+  expect(last_error?.hint).toMatch(expected.todo)
+  for (const sentence of [last_error?.message, last_error?.hint]) expect(sentence).not.toMatch(/\n|\.$/)
+  expect(health).toEqual({ level: 'unhealthy', summary: last_error?.message, action: last_error?.hint })
+  expect(started.json()).toMatchObject({ last_error, detail: `'it': ${last_error?.message}` })
+})
+
+test('one that runs in spite of its chatter on stdout is degraded, and its lines are in the log', async () => {
+  const house = await openHouse()
+  await add(house, definition('noisy'))
+  const started = await post(house, '/api/servers/noisy/start')
+  expect(started.json()).toMatchObject({
+    status: 'running',
+    health: {
+      level: 'degraded',
+      summary: expect.stringMatching(/^Running, but it wrote \d+ lines to stdout that are no MCP message$/),
+      action: 'Make it log to stderr; its log shows the lines',
+    },
+  })
+  const logs = (query: string) => house.inject(`/api/logs?server_id=noisy&${query}`)
+  const spoken = async (query: string) =>
+    (await logs(query)).json().items.map(({ message }: { message: string }) => message)
+  expect(await spoken('stream=stdout')).toContain('Server listening, have a nice day!')
+  expect(await spoken('stream=stderr&level=error')).toEqual([
+    '{"level":"error","msg":"a line of JSON"}',
+    '[error] noisy speaks at level error',
+  ])
+})

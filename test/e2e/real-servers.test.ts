@@ -1,0 +1,241 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { commandLine, processesMarked } from '../../src/supervisor/process-table.ts'
+import { covers } from '../support/covers.ts'
+import { ownFolder } from '../support/folder.ts'
+import { add } from '../support/furnished.ts'
+import { type House, openHouse } from '../support/house.ts'
+import { leftAfter, untilMarked } from '../support/marked.ts'
+import {
+  askDirectly,
+  byNode,
+  byNpx,
+  byShell,
+  call,
+  DEAF_PROCESSES,
+  deafByDeafShell,
+  deafByNpx,
+  deafByShell,
+  openMarkedHouse,
+  run,
+} from '../support/real-servers.ts'
+import { get, post, until } from '../support/running.ts'
+import { openService } from '../support/service-process.ts'
+
+const onLinux = describe.runIf(process.platform === 'linux') // elsewhere nobody can be counted
+const STOP_MS = 8000
+
+describe('server-everything', () => {
+  test('has its tools listed as it sent them, each with its size and its hash', async () => {
+    covers('does-list-tools', 'servers-tools')
+    const house = await openHouse()
+    const { tool_count, tool_tokens } = await run(house, { name: 'everything', ...byNode('everything') })
+    const { items, ...list } = (await house.inject('/api/servers/everything/tools')).json()
+    const ask = await askDirectly('everything')
+    const { tools } = JSON.parse(await ask('tools/list')) as { tools: Record<string, unknown>[] }
+
+    expect(list).toMatchObject({ source: 'live', total: tools.length, truncated: false })
+    expect(items).toEqual(
+      tools.map(({ name, title, description, inputSchema, outputSchema, annotations }) => ({
+        name,
+        title,
+        description,
+        input_schema: inputSchema,
+        output_schema: outputSchema ?? null,
+        annotations,
+        tokens: Math.ceil(JSON.stringify([name, description, inputSchema]).length / 4),
+        hash: expect.stringMatching(/^[0-9a-f]{64}$/),
+      })),
+    )
+    expect(new Set(items.map(({ hash }: { hash: string }) => hash)).size).toBe(tools.length)
+    expect(tool_count).toBe(tools.length)
+    const sum = items.reduce((total: number, { tokens }: { tokens: number }) => total + tokens, 0)
+    expect(tool_tokens).toBe(sum)
+
+    const again = await post(house, '/api/servers/everything/restart')
+    expect(again.statusCode, again.body).toBe(200)
+    expect((await house.inject('/api/servers/everything/tools')).json().items).toEqual(items)
+  })
+
+  test('answers calls through Toolroom as it answers them directly, to the last byte', async () => {
+    const house = await openHouse()
+    await run(house, { name: 'everything', ...byNode('everything') })
+    const ask = await askDirectly('everything')
+    const gzip = { name: 'a.gz', data: 'data:text/plain;base64,aGVsbG8=', outputType: 'resource' }
+    const calls: [tool: string, args: object, has: string][] = [
+      ['echo', { message: 'hello' }, 'Echo: hello'],
+      [
+        'echo',
+        { message: 'Grüße \u{1f680}\u2028\u0000\ud800 "quoted" \\' },
+        'Grüße \u{1f680}\u2028\\u0000\\ud800',
+      ],
+      ['get-sum', { a: 0.1, b: 0.2 }, '0.30000000000000004'],
+      ['get-structured-content', { location: 'Chicago' }, '"structuredContent":{'],
+      ['get-tiny-image', {}, '"type":"image"'],
+      ['get-annotated-message', { messageType: 'error', includeImage: true }, '"annotations":{"priority":1'],
+      ['get-resource-links', { count: 10 }, '"type":"resource_link"'],
+      ['gzip-file-as-resource', gzip, '"blob":"H4sI'],
+      ['trigger-long-running-operation', { duration: 0.1, steps: 2 }, 'completed'],
+      ['get-sum', { a: 'one' }, '"isError":true'],
+      ['get-structured-content', { location: 'Nowhere' }, '"isError":true'],
+      ['simulate-research-query', { topic: 'tasks' }, '"isError":true'],
+    ]
+    for (const [tool, args, has] of calls) {
+      const direct = await ask('tools/call', { name: tool, arguments: args })
+      const reply = await call(house, 'everything', tool, args)
+      expect(reply.statusCode, reply.body).toBe(200)
+      expect(reply.headers['content-type']).toContain('application/json')
+      expect(reply.rawPayload.toString('hex')).toBe(Buffer.from(direct).toString('hex'))
+      expect(reply.body).toContain(has)
+    }
+  })
+})
+
+describe('server-filesystem', () => {
+  test('writes and reads in its folder; what lies beyond is an answer that says isError', async () => {
+    const house = await openHouse()
+    const folder = ownFolder()
+    const path = join(folder, 'notes.txt')
+    await run(house, { name: 'files', ...byNode('filesystem', folder) })
+    const written = await call(house, 'files', 'write_file', { path, content: 'Grüße\n' })
+    expect(written.json()).toMatchObject({ content: [{ text: `Successfully wrote to ${path}` }] })
+    expect(readFileSync(path, 'utf8')).toBe('Grüße\n')
+    const read = await call(house, 'files', 'read_text_file', { path })
+    expect(read.json()).toMatchObject({ structuredContent: { content: 'Grüße\n' } })
+
+    const outside = join(house.home, 'notes.txt')
+    const refused = await call(house, 'files', 'write_file', { path: outside, content: 'x' })
+    expect(refused.statusCode).toBe(200)
+    expect(refused.json()).toMatchObject({
+      isError: true,
+      content: [{ type: 'text', text: expect.stringContaining('outside allowed directories') }],
+    })
+    expect(existsSync(outside)).toBe(false)
+  })
+
+  test('with a folder that does not exist does not start, and last_error says why', async () => {
+    const house = await openHouse()
+    await add(house, { name: 'files', ...byNode('filesystem', join(house.home, 'nowhere')) })
+    const started = await post(house, '/api/servers/files/start')
+    expect(started.json()).toMatchObject({ status: 502, code: 'server_start_failed' })
+    expect((await get(house, 'files')).last_error).toEqual({
+      code: 'file_not_found',
+      message: expect.stringContaining('None of the specified directories are accessible'),
+      hint: 'Correct the paths in args and env, or set cwd to the folder they start from',
+    })
+  })
+
+  test('without any folder runs, refuses every call, and its log says what is missing', async () => {
+    const house = await openHouse()
+    expect(await run(house, { name: 'files', ...byNode('filesystem') })).toMatchObject({ last_error: null })
+    const reply = await call(house, 'files', 'list_directory', { path: house.home })
+    expect(reply.statusCode).toBe(200)
+    expect(reply.json()).toMatchObject({ isError: true })
+    const { last_exit } = (await post(house, '/api/servers/files/stop')).json()
+    expect(last_exit.stderr_tail.join('\n')).toContain('At least one directory must be provided')
+  })
+})
+
+describe('server-memory', () => {
+  test('is woken by a call, remembers, and sleeps with its tools still listed', async () => {
+    const house = await openHouse()
+    const env = { MEMORY_FILE_PATH: join(house.home, 'memory.jsonl') }
+    const onDemand = { start_mode: 'on_demand', idle_timeout_s: 1 }
+    await add(house, { name: 'memory', ...byNode('memory'), env, ...onDemand })
+    expect(await get(house, 'memory')).toMatchObject({ status: 'idle', pid: null, tool_count: null })
+
+    const entities = [{ name: 'Ada', entityType: 'person', observations: ['likes engines'] }]
+    const created = await call(house, 'memory', 'create_entities', { entities })
+    expect(created.json()).toMatchObject({ structuredContent: { entities } })
+    const { pid } = await get(house, 'memory')
+    const graph = await call(house, 'memory', 'read_graph')
+    expect(graph.json()).toMatchObject({ structuredContent: { entities, relations: [] } })
+    expect(await get(house, 'memory')).toMatchObject({ status: 'running', pid })
+
+    expect(await until(house, 'memory', ({ status }) => status === 'idle')).toMatchObject({
+      tool_count: 9,
+      health: { level: 'healthy', summary: 'Asleep with 9 tools; a call wakes it' },
+    })
+    expect(() => process.kill(Number(pid), 0)).toThrow()
+    expect((await house.inject('/api/servers/memory/tools')).json()).toMatchObject({
+      source: 'cache',
+      total: 9,
+    })
+    expect((await call(house, 'memory', 'read_graph')).body).toBe(graph.body)
+    expect((await get(house, 'memory')).pid).not.toBe(pid)
+  })
+})
+
+onLinux('server-everything that was started', () => {
+  test.each([
+    ['by node', () => byNode('everything'), 1],
+    ['by npx, which starts a shell, which starts it', () => byNpx('mcp-server-everything'), 3],
+    ['by npx with the name of its package', () => byNpx('@modelcontextprotocol/server-everything'), 3],
+    ['by a shell that waits for it', () => byShell(byNode('everything')), 2],
+  ])('%s takes calls, hears the end of its input, and leaves nothing', async (_, command, processes) => {
+    const { house, mark } = await openMarkedHouse()
+    const startedAt = performance.now()
+    await run(house, { name: 'everything', ...command() })
+    const startMs = Math.round(performance.now() - startedAt)
+    expect(linesOf(mark)).toHaveLength(processes)
+    const reply = await call(house, 'everything', 'echo', { message: 'hi' })
+    expect(reply.body).toBe('{"content":[{"type":"text","text":"Echo: hi"}]}')
+    // It asks for roots soon after its start. Where that is only asked after the end of its input, it waits
+    // a minute for the answer; so the first stop needs a signal, and the second does not.
+    const early = await stop(house, 'everything', mark)
+    await post(house, '/api/servers/everything/start')
+    await call(house, 'everything', 'get-roots-list')
+    const late = await stop(house, 'everything', mark)
+    expect((await get(house, 'everything')).last_exit).toMatchObject({ code: 0, signal: null })
+    console.log(`start ${startMs} ms, stop ${early} ms, and after it had its roots ${late} ms`)
+  })
+})
+
+onLinux('a server that ends for nobody, with three such children in sessions of their own,', () => {
+  test.each([
+    ['a shell', deafByShell, DEAF_PROCESSES + 1],
+    ['a shell that hears no signal either', deafByDeafShell, DEAF_PROCESSES + 1],
+    ['npx', deafByNpx, DEAF_PROCESSES + 2],
+  ])('started by %s is gone after a stop with all of them', async (_, command, processes) => {
+    covers('does-start-stop')
+    const { house, mark } = await openMarkedHouse()
+    await run(house, { name: 'deaf', ...command() })
+    expect(linesOf(mark)).toHaveLength(processes)
+    console.log(`stop ${await stop(house, 'deaf', mark)} ms`)
+  })
+})
+
+onLinux('kill -9 of Toolroom', () => {
+  test('leaves nothing of what it started through npx and through a shell', async () => {
+    const ends: number[] = []
+    for (let cycle = 0; cycle < 3; cycle += 1) {
+      const { child, mark, add: register, start } = await openService()
+      await register({ name: 'everything', ...byNpx('mcp-server-everything') })
+      await register({ name: 'deaf', ...deafByShell() })
+      await Promise.all([start('everything'), start('deaf')])
+      const processes = 3 + DEAF_PROCESSES + 1
+      expect(await untilMarked(mark, processes), linesOf(mark).join('\n')).toBe(processes)
+      const killedAt = performance.now()
+      child.kill('SIGKILL')
+      expect(await leftAfter(mark, 2000), linesOf(mark).join('\n')).toBe(0)
+      ends.push(Math.round(performance.now() - killedAt))
+    }
+    console.log(`all were gone after ${ends.join(', ')} ms`)
+  })
+})
+
+const linesOf = (mark: string) => processesMarked(mark).map(({ pid }) => commandLine(pid).join(' '))
+
+/** Stops a server with the timeouts that every server has, and says how long that took. */
+async function stop(house: House, id: string, mark: string): Promise<number> {
+  const startedAt = performance.now()
+  expect((await post(house, `/api/servers/${id}/stop`)).json()).toMatchObject({
+    status: 'stopped',
+    pid: null,
+  })
+  const took = Math.round(performance.now() - startedAt)
+  expect(linesOf(mark)).toEqual([])
+  expect(took).toBeLessThan(STOP_MS)
+  return took
+}

@@ -1,0 +1,180 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import fc from 'fast-check'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import type { Servers } from '../../src/servers/servers.service.ts'
+import { listProcesses, processesMarked } from '../../src/supervisor/process-table.ts'
+import { openHouse } from '../support/house.ts'
+import { definition } from '../support/running.ts'
+
+const FULL = process.env.TOOLROOM_GOALS === 'full'
+const SERVERS = 20
+const COMMANDS = 200
+const RUNS = FULL ? 100 : 10
+const WISHES = RUNS * 100
+
+/** What must be true when everybody has been answered. */
+interface Model {
+  readonly servers: Map<string, { wish: 'running' | 'stopped'; killed: boolean }>
+}
+
+interface Real {
+  readonly servers: Servers
+  readonly mark: string
+  pending: Promise<unknown>[]
+}
+
+const by = { request_id: null }
+const nameOf = (n: number) => `s${n}`
+/** Every fifth does not listen and has to be killed. */
+const definitionOf = (n: number) => definition(n % 5 === 4 ? 'deaf' : 'echo', [], { name: nameOf(n) })
+
+type Command = fc.AsyncCommand<Model, Real>
+
+/** Asks and does not wait: what comes next may overtake what this one brings about, but not its decision. */
+function asking(verb: string, n: number, wish: (model: Model, id: string) => void): Command {
+  const id = nameOf(n)
+  const ask: Record<string, (servers: Servers) => Promise<unknown>> = {
+    start: (servers) => servers.start(id, 30, by),
+    stop: (servers) => servers.stop(id, by),
+    restart: (servers) => servers.restart(id, 30, by),
+    remove: (servers) => servers.remove(id, by),
+    edit: (servers) => servers.change(id, undefined, { env: { N: String(Math.random()) } }, by),
+    describe: (servers) => servers.change(id, undefined, { description: String(Math.random()) }, by),
+  }
+  return {
+    check: (model) => model.servers.has(id),
+    run: async (model, real) => {
+      wish(model, id)
+      real.pending.push(ask[verb]?.(real.servers) ?? Promise.resolve())
+    },
+    toString: () => `${verb} ${id}`,
+  }
+}
+
+const wishing = (wish: 'running' | 'stopped') => (model: Model, id: string) =>
+  void model.servers.set(id, { wish, killed: false })
+
+const kill = (n: number): Command => ({
+  check: (model) => model.servers.has(nameOf(n)),
+  run: async (model, real) => {
+    const server = model.servers.get(nameOf(n))
+    if (server) server.killed = true
+    for (const { pid } of processesMarked(`${real.mark}/${nameOf(n)}/`)) process.kill(pid, 'SIGKILL')
+  },
+  toString: () => `kill ${nameOf(n)}`,
+})
+
+const add = (n: number): Command => ({
+  check: (model) => !model.servers.has(nameOf(n)),
+  run: async (model, real) => {
+    await Promise.allSettled(real.pending) // its name is free when the last one has gone
+    await real.servers.add(definitionOf(n), by)
+    model.servers.set(nameOf(n), { wish: 'stopped', killed: false })
+  },
+  toString: () => `add ${nameOf(n)}`,
+})
+
+const settle: Command = {
+  check: () => true,
+  run: async (model, real) => {
+    const answers = await Promise.allSettled(real.pending)
+    real.pending = []
+    const faults = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason.code] : []))
+    expect(
+      faults.filter((code) => !['not_found', 'server_not_running', 'server_start_failed'].includes(code)),
+    ).toEqual([])
+    const known = await real.servers.list()
+    expect(known.map(({ id }) => id).sort()).toEqual([...model.servers.keys()].sort())
+    for (const server of known) await agrees(server.id, model, real)
+  },
+  toString: () => 'settle',
+}
+
+async function agrees(id: string, model: Model, { servers, mark }: Real): Promise<void> {
+  const { wish, killed } = model.servers.get(id) ?? { wish: 'stopped', killed: false }
+  const look = async () => servers.view(await servers.get(id))
+  // A restart after a change is not waited for by whoever asked for the change.
+  const restless = ['starting', 'stopping']
+  for (let n = 0; n < 200 && restless.includes((await look()).status); n += 1) await sleep(25)
+  const { status, desired_state, pid } = await look()
+  expect([id, desired_state]).toEqual([id, wish])
+  const allowed = wish === 'stopped' ? ['stopped'] : killed ? ['running', 'backoff', 'starting'] : ['running']
+  expect(allowed, `${id} should be ${wish}`).toContain(status)
+  if (status === 'starting' || killed) return
+  expect(processesMarked(`${mark}/${id}/`).map((each) => each.pid)).toEqual(pid === null ? [] : [pid])
+}
+
+describe.runIf(process.platform === 'linux')('whatever is asked in whatever order', () => {
+  test(`R19: ${WISHES} wishes for ${SERVERS} servers end as a model predicts, never with two processes of one`, {
+    timeout: 3_600_000,
+  }, async () => {
+    const server = fc.nat(SERVERS - 1)
+    const commands = fc.commands(
+      [
+        server.map((n) => asking('start', n, wishing('running'))),
+        server.map((n) => asking('start', n, wishing('running'))),
+        server.map((n) => asking('stop', n, wishing('stopped'))),
+        server.map((n) => asking('restart', n, wishing('running'))),
+        server.map((n) => asking('edit', n, () => {})),
+        server.map((n) => asking('describe', n, () => {})),
+        server.map((n) => asking('remove', n, (model, id) => void model.servers.delete(id))),
+        server.map(kill),
+        server.map(add),
+        fc.constant(settle),
+      ],
+      { size: 'max', maxCommands: COMMANDS },
+    )
+    let asked = 0
+    await fc.assert(
+      fc.asyncProperty(commands, async (all) => {
+        const house = await openHouse()
+        const mark = `TOOLROOM_CHILD=${readFileSync(join(house.data, 'child-mark'), 'utf8').trim()}`
+        const { servers } = house.rooms
+        const real: Real = { servers, mark, pending: [] }
+        const model: Model = { servers: new Map() }
+        for (let n = 0; n < SERVERS; n += 1) await add(n).run(model, real)
+        const twins = watchForTwins(mark)
+        await fc.asyncModelRun(() => ({ model, real }), [...all, settle])
+        asked += [...all].length
+        await house.close()
+        expect(twins()).toEqual([])
+        expect(processesMarked(mark)).toEqual([])
+        expect(zombies()).toEqual([])
+      }),
+      { numRuns: RUNS, interruptAfterTimeLimit: 1_800_000, ...(FULL ? {} : { seed: 8665 }) },
+    )
+    expect(asked).toBeGreaterThan(WISHES)
+  })
+})
+
+/** Looks now and then whether two processes of one server are there, and gives what it saw. */
+function watchForTwins(mark: string): () => string[] {
+  const seen: string[] = []
+  const look = () => {
+    const byServer = new Map<string, number[]>()
+    for (const { pid } of processesMarked(mark)) {
+      const id = serverOf(pid)
+      if (id !== undefined) byServer.set(id, [...(byServer.get(id) ?? []), pid])
+    }
+    for (const [id, pids] of byServer) if (pids.length > 1) seen.push(`${id}: ${pids.join(' and ')}`)
+  }
+  const timer = setInterval(look, 50)
+  onTestFinished(() => clearInterval(timer))
+  return () => {
+    clearInterval(timer)
+    return seen
+  }
+}
+
+/** The mark of a process says whose it is. */
+function serverOf(pid: number): string | undefined {
+  try {
+    return /TOOLROOM_CHILD=[0-9a-f]+\/([^/]+)\//.exec(readFileSync(`/proc/${pid}/environ`, 'latin1'))?.[1]
+  } catch {
+    return undefined // it has just ended
+  }
+}
+
+const zombies = () => listProcesses().filter(({ parent, zombie }) => parent === process.pid && zombie)

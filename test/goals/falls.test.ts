@@ -1,0 +1,61 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, test } from 'vitest'
+import { processesMarked } from '../../src/supervisor/process-table.ts'
+import { ownFolder } from '../support/folder.ts'
+import { longLife } from '../support/long-life.ts'
+import { definition } from '../support/running.ts'
+import { openService } from '../support/service-process.ts'
+
+const FULL = process.env.TOOLROOM_GOALS === 'full'
+const LINES = FULL ? 1_000_000 : 150_000
+
+describe.runIf(process.platform === 'linux')('a server that falls', () => {
+  test('after it had run for 10 s has a new process within 100 ms, and serves its tools again', {
+    timeout: 60_000,
+  }, async () => {
+    const { mark, add, start, ask, until } = await openService()
+    await add(definition('echo'))
+    const { pid } = await start('echo')
+    await sleep(10_200)
+    const killedAt = performance.now()
+    if (pid !== null) process.kill(pid, 'SIGKILL')
+    let next: number | undefined
+    while (next === undefined && performance.now() - killedAt < 2000) {
+      next = processesMarked(mark).find((each) => each.pid !== pid)?.pid
+      if (next === undefined) await sleep(2)
+    }
+    expect(performance.now() - killedAt).toBeLessThan(100)
+    await until(([server]) => server?.status === 'running')
+    const call = await ask('POST', '/servers/echo/tools/pid/call', {})
+    expect(call.body).toMatchObject({ content: [{ text: String(next) }] })
+    expect((await ask('GET', '/servers/echo')).body).toMatchObject({
+      pid: next,
+      restart_count: 1,
+      last_exit: { code: null, signal: 'SIGKILL' },
+      last_error: null,
+      health: { level: 'degraded', summary: 'Running again after it ended by itself; restarted once' },
+    })
+  })
+
+  test(`R22: Toolroom itself is ready within 3 s, with 200 servers and ${LINES} lines, after a crash`, {
+    timeout: 600_000,
+  }, async () => {
+    const home = ownFolder()
+    longLife(home, LINES)
+    const env = { LOG_MAX_MB: '1024' }
+    const first = await openService({ home, env })
+    for (let n = 0; n < 200; n += 1) await first.add(definition('echo', [], { name: `s${n}` }))
+    await Promise.all(Array.from({ length: 8 }, (_, n) => first.start(`s${n}`)))
+    await sleep(200) // what a server offers is kept a moment after it runs
+    first.child.kill('SIGKILL')
+    await first.ended
+    const startedAt = performance.now()
+    const second = await openService({ home, env })
+    const readyMs = performance.now() - startedAt
+    expect(readyMs).toBeLessThan(3000)
+    const servers = await second.list()
+    expect(servers.length).toBe(200)
+    expect(servers.filter(({ tool_count }) => tool_count === 4).length).toBe(8)
+    console.log(`ready after ${Math.round(readyMs)} ms`)
+  })
+})

@@ -1,0 +1,30 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { LogDatabase } from '../../src/store/logs/log-database.ts'
+
+/** A data folder whose log is full already, as after a long life. */
+export function longLife(home: string, lines: number): void {
+  const data = join(home, '.local/share/toolroom')
+  mkdirSync(data, { recursive: true, mode: 0o700 })
+  const log = new LogDatabase({
+    path: join(data, 'logs.db'),
+    maxBytes: 1024 * 1_048_576,
+    onDamaged: () => {},
+  })
+  for (let n = 0; n < lines; n += 1000) {
+    log.append(
+      Array.from({ length: 1000 }, (_, k) => ({
+        ts: Date.UTC(2026, 0, 1) + (n + k) * 100,
+        level: (n + k) % 50 === 0 ? 'error' : 'info',
+        source: 'server',
+        stream: 'stderr',
+        server_id: `s${k % 20}`,
+        message: `line ${n + k} of a long life: request handled, ${'x'.repeat(k % 200)}`,
+        data: null,
+        repeat: 1,
+        truncated: false,
+      })),
+    )
+  }
+  log.close()
+}

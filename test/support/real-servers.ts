@@ -1,0 +1,102 @@
+import { spawn } from 'node:child_process'
+import { on } from 'node:events'
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { expect, onTestFinished } from 'vitest'
+import type { ServerView } from '../../src/servers/servers.schema.ts'
+import { sweep } from '../../src/supervisor/signals.ts'
+import { ownFolder } from './folder.ts'
+import { add } from './furnished.ts'
+import { type House, openHouse } from './house.ts'
+import { definition, post } from './running.ts'
+
+type Kind = 'everything' | 'filesystem' | 'memory'
+type Command = { readonly command: string; readonly args: readonly string[] }
+
+/** The checkout, in whose node_modules the servers are. */
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const fileOf = (kind: Kind) => join(root, `node_modules/@modelcontextprotocol/server-${kind}/dist/index.js`)
+
+export const byNode = (kind: Kind, ...args: string[]): Command => ({
+  command: process.execPath,
+  args: [fileOf(kind), ...args],
+})
+
+/** The shell has something to do afterwards, so it waits for the server instead of becoming it. */
+export const byShell = ({ command, args }: Command, before = '') => ({
+  command: 'sh',
+  args: ['-c', `${before}${[command, ...args].map((word) => `'${word}'`).join(' ')}; true`],
+})
+
+/** Its cache is empty and it may ask nobody: what it starts is in the folder, or there is no start. */
+export const byNpx = (bin: string, args: readonly string[] = [], cwd = root) => ({
+  command: 'npx',
+  args: ['--no-install', bin, ...args],
+  cwd,
+  env: { npm_config_offline: 'true', npm_config_cache: join(ownFolder(), 'cache') },
+})
+
+const DEAF = ['--children=3', '--detached', '--live=60']
+/** A server that ends for nobody, with three such children, each in a session of its own. */
+const deaf = definition('deaf', DEAF)
+export const DEAF_PROCESSES = 1 + 3
+export const deafByShell = () => byShell(deaf)
+export const deafByDeafShell = () => byShell(deaf, "trap '' TERM; ")
+
+/** The same from a package on this computer, as somebody writes one for themselves. */
+export function deafByNpx() {
+  const folder = ownFolder()
+  mkdirSync(join(folder, 'node_modules/.bin'), { recursive: true })
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'mine', version: '1.0.0' }))
+  const script = `#!/usr/bin/env node\nimport(${JSON.stringify(deaf.args[0])})\n`
+  writeFileSync(join(folder, 'deaf-server'), script, { mode: 0o755 })
+  symlinkSync('../../deaf-server', join(folder, 'node_modules/.bin/deaf-server'))
+  return byNpx('deaf-server', DEAF, folder)
+}
+
+/** A house whose processes can be counted by their mark; whatever is left of them is ended with the test. */
+export async function openMarkedHouse() {
+  const house = await openHouse()
+  const mark = `TOOLROOM_CHILD=${readFileSync(join(house.data, 'child-mark'), 'utf8').trim()}`
+  onTestFinished(() => void sweep(mark))
+  return { house, mark }
+}
+
+/** Registers a server and starts it. */
+export async function run(house: House, definition: { readonly name: string }): Promise<ServerView> {
+  const added = await add(house, definition)
+  expect(added.statusCode, added.body).toBe(201)
+  const started = await post(house, `/api/servers/${definition.name}/start`)
+  expect(started.statusCode, started.body).toBe(200)
+  return started.json()
+}
+
+/** Calls a tool through the door. */
+export const call = (house: House, id: string, tool: string, args: object = {}) =>
+  post(house, `/api/servers/${id}/tools/${tool}/call`, { arguments: args })
+
+/** Another copy of a server, spoken to without Toolroom: what it answers, as the text that it wrote. */
+export async function askDirectly(kind: Kind) {
+  const { command, args } = byNode(kind)
+  const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'ignore'] })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const lines = createInterface({ input: child.stdout })
+  const tell = (message: object) => child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
+  let id = 0
+  const ask = async (method: string, params: object = {}): Promise<string> => {
+    id += 1
+    const [head, tail] = ['{"result":', `,"jsonrpc":"2.0","id":${id}}`]
+    const answers = on(lines, 'line', { signal: AbortSignal.timeout(10_000) })
+    tell({ id, method, params })
+    for await (const [line] of answers) {
+      if (line.startsWith(head) && line.endsWith(tail)) return line.slice(head.length, -tail.length)
+    }
+    return expect.unreachable(`${method} was not answered`)
+  }
+  const clientInfo = { name: 'a test', version: '1' }
+  await ask('initialize', { protocolVersion: '2025-11-25', capabilities: { roots: {} }, clientInfo })
+  tell({ method: 'notifications/initialized' })
+  return ask
+}

@@ -1,0 +1,52 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, onTestFinished } from 'vitest'
+import type { ServerView } from '../../src/servers/servers.schema.ts'
+import { commandLine, listProcesses, type ProcessFacts } from '../../src/supervisor/process-table.ts'
+import { sweep } from '../../src/supervisor/signals.ts'
+import { AUTHORISED } from './house.ts'
+import { launchReady } from './program.ts'
+
+/** The built service as a process of its own, spoken to over its door. What it started is ended with the test. */
+export async function openService(options: Parameters<typeof launchReady>[0] = {}) {
+  const launched = await launchReady(options)
+  const mark = `TOOLROOM_CHILD=${readFileSync(join(launched.data, 'child-mark'), 'utf8').trim()}`
+  onTestFinished(() => void sweep(mark))
+  const ask = async (method: string, path: string, body?: object) => {
+    const headers = { ...AUTHORISED, ...(body && { 'content-type': 'application/json' }) }
+    const reply = await fetch(`${launched.address}/api${path}`, {
+      method,
+      headers,
+      ...(body && { body: JSON.stringify(body) }),
+    })
+    const text = await reply.text()
+    return { status: reply.status, body: text === '' ? undefined : JSON.parse(text) }
+  }
+  const add = async (definition: object): Promise<ServerView> => {
+    const { status, body } = await ask('POST', '/servers', definition)
+    expect(status, JSON.stringify(body)).toBe(201)
+    return body
+  }
+  const start = async (id: string): Promise<ServerView> => {
+    const { status, body } = await ask('POST', `/servers/${id}/start`)
+    expect(status, JSON.stringify(body)).toBe(200)
+    return body
+  }
+  const list = async (): Promise<ServerView[]> => (await ask('GET', '/servers')).body.items
+  const until = async (wished: (servers: ServerView[]) => boolean, ms = 10_000): Promise<ServerView[]> => {
+    for (const end = performance.now() + ms; ; await sleep(25)) {
+      const servers = await list()
+      if (wished(servers)) return servers
+      if (performance.now() > end) expect.unreachable(`they stayed ${JSON.stringify(servers)}`)
+    }
+  }
+  return { ...launched, mark, ask, add, start, list, until }
+}
+
+/** The process that outlives a service with this mark. */
+export const reaperOf = (mark: string): ProcessFacts | undefined =>
+  listProcesses().find(({ pid, zombie }) => {
+    const line = commandLine(pid)
+    return !zombie && line.includes('toolroom-reaper') && line.includes(mark)
+  })
