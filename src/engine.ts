@@ -48,15 +48,13 @@ export function openEngineRoom({ folder, facts, secrets, catalogues, log }: Deps
     },
     onLine: (server_id, stream, text, cut) => facts.publish('server_line', { server_id, stream, text, cut }),
     onResources: (server_id, resources) => facts.publish('server_resources', { server_id, resources }),
-    converse: (id, { timeouts }, { input, output, onNoise }) => {
+    converse: (id, { timeouts }, streams) => {
       const connection: Connection = new Connection({
-        input,
-        output,
-        onNoise,
+        ...streams,
         version: VERSION,
         startMs: timeouts.start_s * 1000,
         knownVersion: catalogues.of(id)?.protocol_version ?? null,
-        onTools: ({ tools, truncated }) => {
+        onTools: ({ tools, truncated, duplicates }) => {
           const { greeting } = connection
           if (!greeting) return
           const { protocol_version, server_info, capabilities, instructions } = greeting
@@ -67,6 +65,7 @@ export function openEngineRoom({ folder, facts, secrets, catalogues, log }: Deps
             instructions,
             tools,
             truncated,
+            duplicates,
           })
         },
       })

@@ -1,4 +1,4 @@
-import type { LogEntry } from './log.ts'
+import type { LogEntry, Stream } from './log.ts'
 import type { Resources, ServerState } from './server-state.ts'
 
 /** What a change was, who asked, and what it changed: never with a secret in it. */
@@ -27,7 +27,7 @@ export interface Facts {
   /** As a server wrote it: raw, and never to leave the house. `cut` bytes of it are missing. */
   server_line: {
     readonly server_id: string
-    readonly stream: 'stdout' | 'stderr'
+    readonly stream: Stream
     readonly text: string
     readonly cut: number
   }

@@ -1,8 +1,11 @@
+import type { Readable } from 'node:stream'
+
 /** One line of a stream, without its newline. What did not fit is gone: `cut` says how many bytes that were. */
 export interface Frame {
-  /** May share memory with the chunk it came in: decode it now, or copy it to keep it. */
   readonly bytes: Buffer
   readonly cut: number
+  /** In the memory of the chunk that it came in: decode it now, or copy it to keep it. */
+  readonly borrowed: boolean
 }
 
 export const LOG_LINE_MAX_BYTES = 64 * 1024
@@ -12,6 +15,7 @@ const LF = 0x0a
 const CR = 0x0d
 const NOTHING = Buffer.alloc(0)
 const FIRST_ROOM = 1024
+const TURN_MS = 3
 
 /**
  * Splits a stream at newlines without ever holding more than `maxBytes`. Works on bytes, so a character that arrives
@@ -37,15 +41,18 @@ export class Frames {
     return this.#room.length
   }
 
-  push(chunk: Buffer): void {
+  /** Says how many bytes were taken: all of them, unless it was `enough` after one of the frames. */
+  push(chunk: Buffer, enough: () => boolean = never): number {
     let start = 0
     for (let end = chunk.indexOf(LF); end >= 0; end = chunk.indexOf(LF, start)) {
       const line = chunk.subarray(start, end)
       start = end + 1
-      if (this.#seen === 0) this.#emit(line, line.length, line.at(-1))
+      if (this.#seen === 0) this.#emit(line, line.length, line.at(-1), true)
       else this.#finish(line)
+      if (enough()) return start
     }
     if (start < chunk.length) this.#keep(chunk.subarray(start))
+    return chunk.length
   }
 
   /** The stream is over: what came after the last newline is a frame too. */
@@ -60,13 +67,13 @@ export class Frames {
     this.#room = NOTHING
     this.#kept = 0
     this.#seen = 0
-    this.#emit(bytes, seen, last)
+    this.#emit(bytes, seen, last, false)
   }
 
-  #emit(bytes: Buffer, seen: number, last: number | undefined): void {
+  #emit(bytes: Buffer, seen: number, last: number | undefined, borrowed: boolean): void {
     const length = last === CR ? seen - 1 : seen
     const kept = Math.min(bytes.length, length, this.#maxBytes)
-    this.#onFrame({ bytes: bytes.subarray(0, kept), cut: length - kept })
+    this.#onFrame({ bytes: bytes.subarray(0, kept), cut: length - kept, borrowed })
   }
 
   #keep(part: Buffer): void {
@@ -87,5 +94,65 @@ export class Frames {
     const bigger = Buffer.allocUnsafeSlow(size)
     this.#room.copy(bigger, 0, 0, this.#kept)
     this.#room = bigger
+  }
+}
+
+const never = () => false
+
+/**
+ * Reads a stream in frames, for at most 3 ms in a turn of the event loop. One turn can bring 2 MiB of short lines, and
+ * nobody else is served before the last of them; so the rest waits for the next turn, and whoever writes it, too.
+ */
+export class FrameReader {
+  readonly #stream: Readable
+  readonly #frames: Frames
+  readonly #waiting: Buffer[] = []
+  #reading = false
+  #turn: NodeJS.Immediate | undefined
+  #turnEndsAt = 0
+
+  constructor(stream: Readable, maxBytes: number, onFrame: (frame: Frame) => void) {
+    this.#stream = stream
+    this.#frames = new Frames(maxBytes, onFrame)
+    stream.on('data', (chunk: Buffer) => {
+      this.#waiting.push(chunk)
+      this.#takeTurn()
+    })
+    stream.on('end', () => this.#finish())
+    stream.on('close', () => this.#finish()) // one that was destroyed has no end
+  }
+
+  #takeTurn(): void {
+    if (!this.#turn) {
+      this.#turnEndsAt = performance.now() + TURN_MS
+      this.#turn = setImmediate(() => {
+        this.#turn = undefined
+        if (this.#waiting.length > 0) this.#takeTurn()
+        else if (this.#stream.isPaused()) this.#stream.resume()
+      })
+    }
+    this.#read(() => performance.now() >= this.#turnEndsAt)
+  }
+
+  /** What comes while it reads, or comes though the stream is paused, as at the end of a process, waits behind the rest. */
+  #read(enough: () => boolean): void {
+    if (this.#reading) return
+    this.#reading = true
+    try {
+      for (let chunk = this.#waiting.shift(); chunk; chunk = this.#waiting.shift()) {
+        const taken = this.#frames.push(chunk, enough)
+        if (taken === chunk.length) continue
+        this.#waiting.unshift(chunk.subarray(taken))
+        this.#stream.pause()
+        return
+      }
+    } finally {
+      this.#reading = false
+    }
+  }
+
+  #finish(): void {
+    this.#read(never)
+    this.#frames.end()
   }
 }

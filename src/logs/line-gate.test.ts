@@ -15,7 +15,7 @@ function gate(rules = SERVER_GATE) {
     rules,
     clock: () => now,
     write: ({ text }, repeat) => written.push({ message: text, repeat }) > 0,
-    onDropped: (lines) => void written.push({ message: `${lines} lines were dropped`, repeat: 1 }),
+    onDropped: (lines) => written.push({ message: `${lines} lines were dropped`, repeat: 1 }) > 0,
   })
   return { lines, written, tick }
 }

@@ -22,7 +22,8 @@ interface Deps {
   readonly clock: () => number
   /** False when it could not be taken: then it counts as dropped. */
   readonly write: (line: Line, repeat: number) => boolean
-  readonly onDropped: (lines: number) => void
+  /** False when it could not be said: then it is said later, with what comes until then. */
+  readonly onDropped: (lines: number) => boolean
 }
 
 /**
@@ -35,7 +36,7 @@ export class LineGate {
   #tokens: number
   #refilledAt: number
   #last: { readonly line: Line; repeats: number } | undefined
-  #droppedSinceNotice = 0
+  #unsaid = 0
   readonly counts = { sent: 0, stored: 0, folded: 0, dropped: 0 }
 
   constructor(deps: Deps) {
@@ -58,9 +59,13 @@ export class LineGate {
   /** Call once a second, and at the end: repeats and drops become lines. */
   flush(): void {
     this.#endRun()
-    if (this.#droppedSinceNotice === 0) return
-    this.#deps.onDropped(this.#droppedSinceNotice)
-    this.#droppedSinceNotice = 0
+    const unsaid = this.#unsaid
+    if (unsaid > 0 && this.#deps.onDropped(unsaid)) this.#unsaid -= unsaid
+  }
+
+  /** Dropped lines of which nobody was told yet. */
+  get unsaid(): number {
+    return this.#unsaid
   }
 
   /** A line that had passed, so many times, and was lost behind the gate. */
@@ -75,6 +80,7 @@ export class LineGate {
     const run = this.#last
     this.#last = undefined
     if (!run || run.repeats === 0) return
+    this.#tokens -= 1 // never refused, but paid for by the next line
     if (this.#write(run.line, run.repeats)) this.counts.folded += run.repeats - 1
   }
 
@@ -87,7 +93,7 @@ export class LineGate {
 
   #drop(lines: number): void {
     this.counts.dropped += lines
-    this.#droppedSinceNotice += lines
+    this.#unsaid += lines
   }
 
   #mayPass(): boolean {

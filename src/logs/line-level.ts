@@ -16,6 +16,7 @@ const WORDS: Readonly<Record<string, Level>> = {
   crit: 'fatal',
   alert: 'fatal',
   emerg: 'fatal',
+  emergency: 'fatal',
   panic: 'fatal',
   fatal: 'fatal',
 }

@@ -27,16 +27,19 @@ export class ServerLines {
     if (text === '' && cut === 0) return
     const gate = this.#gateOf(server_id)
     gate.push({ ts: this.#deps.now(), stream, text, cut })
-    this.#waiting.add(gate)
-    this.#timer ??= setTimeout(() => this.flush(), FLUSH_EVERY_MS)
+    this.#flushSoon(gate)
   }
 
-  /** Repeats and drops become lines. */
+  /** Repeats and drops become lines. What the log cannot take now is said a second later. */
   flush(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    for (const gate of this.#waiting) gate.flush()
+    const gates = [...this.#waiting]
     this.#waiting.clear()
+    for (const gate of gates) {
+      gate.flush()
+      if (gate.unsaid > 0) this.#flushSoon(gate)
+    }
   }
 
   counts(server_id: string): LineGate['counts'] | undefined {
@@ -48,8 +51,7 @@ export class ServerLines {
     const gate = this.#gates.get(server_id)
     if (!gate) return
     gate.lost(repeat)
-    this.#waiting.add(gate)
-    this.#timer ??= setTimeout(() => this.flush(), FLUSH_EVERY_MS)
+    this.#flushSoon(gate)
   }
 
   forget(server_id: string): void {
@@ -57,6 +59,11 @@ export class ServerLines {
     gate?.flush()
     this.#gates.delete(server_id)
     if (gate) this.#waiting.delete(gate)
+  }
+
+  #flushSoon(gate: LineGate): void {
+    this.#waiting.add(gate)
+    this.#timer ??= setTimeout(() => this.flush(), FLUSH_EVERY_MS)
   }
 
   #gateOf(server_id: string): LineGate {
@@ -69,7 +76,7 @@ export class ServerLines {
       write: (line, repeat) => push(entryOf(server_id, line), repeat),
       onDropped: (lines) => {
         const message = `${lines} lines were dropped because there were too many`
-        push({ ts: now(), level: 'warn', source: 'server', server_id, message }, 1)
+        return push({ ts: now(), level: 'warn', source: 'server', server_id, message }, 1)
       },
     })
     this.#gates.set(server_id, gate)

@@ -8,6 +8,7 @@ import { isObject } from './message.ts'
 import { type Asker, modernAsker } from './modern.ts'
 import { Noise } from './noise.ts'
 import { type CallResult, Peer } from './peer.ts'
+import { saidIn } from './said.ts'
 import { listTools, NO_TOOLS, type ToolList } from './tool-list.ts'
 import { ToolWatch } from './tool-watch.ts'
 
@@ -21,6 +22,8 @@ interface Options {
   readonly knownVersion?: string | null
   /** What stands on stdout and is no message, for the log; `cut` bytes of it are missing. */
   readonly onNoise: (text: string, cut: number) => void
+  /** What a server says for people over the protocol. */
+  readonly onSaid?: (text: string) => void
   readonly onTools: (list: ToolList) => void
 }
 
@@ -51,8 +54,9 @@ export class Connection {
         const { text, cut } = this.#noise.hear(bytes, missing)
         options.onNoise(text, cut)
       },
-      onNotification: (method) => {
+      onNotification: (method, params) => {
         if (method === 'notifications/tools/list_changed') this.#watch.changed()
+        else if (method === 'notifications/message') options.onSaid?.(saidIn(params))
       },
     })
     this.#asker = this.#peer

@@ -1,5 +1,5 @@
 import type { Readable, Writable } from 'node:stream'
-import { Frames, MESSAGE_MAX_BYTES } from '../kernel/frames.ts'
+import { type Frame, FrameReader, MESSAGE_MAX_BYTES } from '../kernel/frames.ts'
 import { type Message, type RemoteError, readMessage, remoteErrorOf, resultBytes } from './message.ts'
 
 /** Why a request got no result. `remote` is an answer: the other side said no. `busy` and `too_large` may be ours. */
@@ -41,7 +41,7 @@ interface Options {
 interface Pending {
   readonly method: string
   readonly fail: (error: RequestError) => void
-  readonly succeed: (message: Message, line: Buffer) => void
+  readonly succeed: (message: Message, line: Frame) => void
 }
 
 /** How much may wait for a server that does not read. */
@@ -61,7 +61,6 @@ export class Peer {
   readonly #pending = new Map<number, Pending>()
   #lastId = 0
   #closed: RequestError | undefined
-  #chunk: Buffer | undefined
   /** Messages that name a request we do not know: answered twice, too late, or never asked. */
   strayAnswers = 0
   /** Answers and notifications of ours that found no room. */
@@ -70,15 +69,8 @@ export class Peer {
   constructor(options: Options) {
     this.#options = options
     const { input, output } = options
-    const frames = new Frames(MESSAGE_MAX_BYTES, ({ bytes, cut }) => this.#hear(bytes, cut))
-    output.on('data', (chunk: Buffer) => {
-      this.#chunk = chunk
-      frames.push(chunk)
-    })
-    output.on('end', () => {
-      frames.end()
-      this.close('It closed its output')
-    })
+    new FrameReader(output, MESSAGE_MAX_BYTES, (frame) => this.#hear(frame))
+    output.on('end', () => this.close('It closed its output'))
     output.on('error', () => this.close('Its output broke'))
     output.on('close', () => this.close('Its output was closed'))
     input.on('error', () => {}) // what was written may still be answered; what comes next is refused
@@ -91,10 +83,10 @@ export class Peer {
 
   /** The result, parsed and as it came. */
   requestRaw(method: string, params: unknown, options: RequestOptions): Promise<CallResult> {
-    return this.#ask(method, params, options, (message, line) => ({
-      value: message.result,
-      json: this.#kept(resultBytes(line, message)),
-    }))
+    return this.#ask(method, params, options, (message, { bytes, borrowed }) => {
+      const json = resultBytes(bytes, message)
+      return { value: message.result, json: borrowed ? Buffer.from(json) : json }
+    })
   }
 
   notify(method: string, params?: unknown): void {
@@ -112,7 +104,7 @@ export class Peer {
     method: string,
     params: unknown,
     { timeoutMs, signal }: RequestOptions,
-    take: (message: Message, line: Buffer) => T,
+    take: (message: Message, line: Frame) => T,
   ): Promise<T> {
     if (signal?.aborted) return Promise.reject(new RequestError('cancelled', `${method} was cancelled`))
     const id = this.#lastId + 1
@@ -140,7 +132,7 @@ export class Peer {
         forget()
         reject(error)
       }
-      const succeed = (message: Message, answer: Buffer) => {
+      const succeed = (message: Message, answer: Frame) => {
         forget()
         resolve(take(message, answer))
       }
@@ -168,23 +160,24 @@ export class Peer {
     return new RequestError('too_large', `${what} is larger than ${LIMIT}`)
   }
 
-  #hear(line: Buffer, cut: number): void {
+  #hear(frame: Frame): void {
+    const { bytes, cut } = frame
     if (cut > 0) {
-      if (!this.#refuseTooLarge(line)) this.#options.onNoise(line, cut)
+      if (!this.#refuseTooLarge(bytes)) this.#options.onNoise(bytes, cut)
       return
     }
-    const message = readMessage(line)
+    const message = readMessage(bytes)
     if (!message) {
-      if (line.length > 0) this.#options.onNoise(line, 0)
+      if (bytes.length > 0) this.#options.onNoise(bytes, 0)
       return
     }
     const { id, method } = message
-    if (typeof method !== 'string') this.#answered(message, line)
+    if (typeof method !== 'string') this.#answered(message, frame)
     else if (id === undefined) this.#options.onNotification(method, message.params)
     else this.#answer(id, method)
   }
 
-  #answered(message: Message, line: Buffer): void {
+  #answered(message: Message, line: Frame): void {
     const pending = typeof message.id === 'number' ? this.#pending.get(message.id) : undefined
     if (!pending) {
       this.strayAnswers += 1
@@ -211,11 +204,6 @@ export class Peer {
     const pending = id === undefined ? undefined : this.#pending.get(Number(id))
     pending?.fail(new RequestError('too_large', `The answer to ${pending.method} is larger than ${LIMIT}`))
     return pending !== undefined
-  }
-
-  /** A chunk is the stream's, and keeping a piece would keep all of it. A line put together of several is ours. */
-  #kept(bytes: Buffer): Buffer {
-    return bytes.buffer === this.#chunk?.buffer ? Buffer.from(bytes) : bytes
   }
 }
 

@@ -14,6 +14,8 @@ export interface Catalogue {
   /** As the server sent them, unknown fields included, secrets hidden. */
   readonly tools: readonly Definition[]
   readonly truncated: boolean
+  /** Tools that were left out because an earlier one has their name. */
+  readonly duplicates: number
   readonly fetched_at: number
 }
 

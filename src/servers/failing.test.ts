@@ -195,3 +195,15 @@ test('one that runs in spite of its chatter on stdout is degraded, and its lines
     '[error] noisy speaks at level error',
   ])
 })
+
+test('what a server says over the protocol is in the log, with its level', async () => {
+  const house = await openHouse()
+  await add(house, definition('teller'))
+  await post(house, '/api/servers/teller/start')
+  await post(house, '/api/servers/teller/tools/tell/call', {})
+  const { items } = (await house.inject('/api/logs?stream=mcp&order=asc')).json()
+  expect(items).toMatchObject([
+    { level: 'warn', message: '[warning] db: the cache is cold', server_id: 'teller', source: 'server' },
+    { level: 'fatal', message: '[emergency] {"code":7}' },
+  ])
+})

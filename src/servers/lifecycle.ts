@@ -84,9 +84,9 @@ export function createLifecycle({ engine, wishes, catalogues, turns, list, get, 
       if (!catalogue) throw notRunning(name, life)
       const items = [...toolsOf(catalogue)]
       const source = life.state.status === 'running' ? 'live' : 'cache'
-      const { truncated } = catalogue
+      const { truncated, duplicates } = catalogue
       const fetched_at = isoTime(catalogue.fetched_at)
-      return { items, total: items.length, next_cursor: null, source, fetched_at, truncated }
+      return { items, total: items.length, next_cursor: null, source, fetched_at, truncated, duplicates }
     },
   }
 }

@@ -153,7 +153,13 @@ describe('tools', () => {
     expect((await first.inject('/api/servers/nobody/tools')).statusCode).toBe(404)
     await post(first, '/api/servers/echo/start')
     const live = (await first.inject('/api/servers/echo/tools')).json()
-    expect(live).toMatchObject({ source: 'live', total: 4, next_cursor: null, truncated: false })
+    expect(live).toMatchObject({
+      source: 'live',
+      total: 4,
+      next_cursor: null,
+      truncated: false,
+      duplicates: 0,
+    })
     expect(live.items[0]).toEqual({
       name: 'echo',
       title: null,

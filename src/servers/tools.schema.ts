@@ -23,6 +23,7 @@ export const ToolList = Type.Object({
   source: Type.Enum(['live', 'cache'], { description: '`cache`: as it was when the server last ran' }),
   fetched_at: Timestamp,
   truncated: Type.Boolean({ description: 'The server offers more than Toolroom takes' }),
+  duplicates: Type.Integer({ description: 'Tools left out because an earlier one has their name' }),
 })
 export type ToolList = Static<typeof ToolList>
 

@@ -3,6 +3,7 @@ import type { Readable, Writable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Frames, LOG_LINE_MAX_BYTES } from '../kernel/frames.ts'
+import type { Stream } from '../kernel/log.ts'
 import type { LastError, Plan } from '../kernel/server-state.ts'
 import { Child } from './child.ts'
 import { explainExit } from './explain-exit.ts'
@@ -21,6 +22,8 @@ export interface Streams {
   readonly output: Readable
   /** What stands on its output and is no message; `cut` bytes of it are missing. */
   readonly onNoise: (text: string, cut: number) => void
+  /** What it says for people over the protocol. */
+  readonly onSaid: (text: string) => void
 }
 
 export interface Conversation {
@@ -33,7 +36,7 @@ export interface Conversation {
 }
 
 /** A line that a server wrote for people, or that is no message though it stands where messages belong. */
-export type OnLine = (stream: 'stdout' | 'stderr', text: string, cut: number) => void
+export type OnLine = (stream: Stream, text: string, cut: number) => void
 
 interface Options {
   readonly definition: Definition
@@ -67,7 +70,8 @@ export async function launch(options: Options): Promise<Launched> {
     noise.add(text)
     options.onLine('stdout', text, cut)
   }
-  const conversation = options.converse({ input: child.input, output: child.output, onNoise })
+  const onSaid = (text: string) => options.onLine('mcp', text, 0)
+  const conversation = options.converse({ input: child.input, output: child.output, onNoise, onSaid })
   const cleaned = ({ code, message, hint }: LastError): LastError => ({
     code,
     message: clean(message),

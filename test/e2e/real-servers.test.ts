@@ -67,8 +67,8 @@ describe('server-everything', () => {
       ['echo', { message: 'hello' }, 'Echo: hello'],
       [
         'echo',
-        { message: 'Grüße \u{1f680}\u2028\u0000\ud800 "quoted" \\' },
-        'Grüße \u{1f680}\u2028\\u0000\\ud800',
+        { message: 'Grüße \u{1f680}\u2028\u0001 "quoted" \\' },
+        'Grüße \u{1f680}\u2028\\u0001 \\"quoted',
       ],
       ['get-sum', { a: 0.1, b: 0.2 }, '0.30000000000000004'],
       ['get-structured-content', { location: 'Chicago' }, '"structuredContent":{'],
