@@ -148,9 +148,11 @@ export class Runner {
   #lieDown(wish: 'stop' | 'sleep'): void {
     this.lastError = null
     if (this.#state.status === (wish === 'stop' ? 'stopped' : 'idle')) return
-    const state: ServerState =
-      wish === 'stop' ? { status: 'stopped' } : { status: 'idle', since: this.#deps.now() }
-    this.#become(state, CAUSES[wish])
+    if (wish === 'stop') this.#become({ status: 'stopped' }, CAUSES.stop)
+    else {
+      const cause = this.#state.status === 'stopped' ? 'it starts when it is called' : CAUSES.sleep
+      this.#become({ status: 'idle', since: this.#deps.now() }, cause)
+    }
   }
 
   async #live(): Promise<void> {

@@ -33,7 +33,8 @@ export interface Segment {
 export class TextIndex {
   readonly #connection: Connection
   readonly #partBytes: number
-  readonly #stepBytes: number
+  readonly #mostStepBytes: number
+  #stepBytes: number
   /** Early Node 22 has SQLite without FTS5. Then every search reads line by line. */
   readonly #available: boolean
   #parts: readonly Part[] = []
@@ -42,6 +43,7 @@ export class TextIndex {
   constructor(connection: Connection, sizes: { readonly part: number; readonly indexStep: number }) {
     this.#connection = connection
     this.#partBytes = sizes.part
+    this.#mostStepBytes = sizes.indexStep
     this.#stepBytes = sizes.indexStep
     const modules = connection.rows("SELECT 1 FROM pragma_module_list WHERE name = 'fts5'")
     this.#available = modules.length > 0
@@ -62,7 +64,7 @@ export class TextIndex {
     return [...this.#parts].sort((a, b) => b.bytes - a.bytes)[0]
   }
 
-  /** Takes the next lines into the index and says whether there is more to do. Takes some 15 ms. */
+  /** Takes the next lines into the index and says whether there is more to do. Takes some 15 ms, whatever they hold. */
   step(highestId: number): boolean {
     if (!this.#available) return false
     try {
@@ -80,10 +82,18 @@ export class TextIndex {
     for (const gap of this.#gaps(lowest, highestId)) {
       const run = runOfLines(this.#connection, gap.first, gap.last, this.#stepBytes)
       if (!run) continue
+      const startedAt = performance.now()
       this.#take(gap, run.more ? run : { ...run, last: gap.last })
+      this.#keepPace(performance.now() - startedAt)
       return true
     }
     return false
+  }
+
+  /** Random bytes have no two trigrams alike and take five times as long as words. */
+  #keepPace(ms: number): void {
+    if (ms > 20) this.#stepBytes = Math.max(this.#stepBytes / 2, LEAST_STEP_BYTES)
+    else if (ms < 8) this.#stepBytes = Math.min(this.#stepBytes * 2, this.#mostStepBytes)
   }
 
   #mergeStep(): boolean {
@@ -174,6 +184,7 @@ export class TextIndex {
 }
 
 const MERGE_PAGES = 100
+const LEAST_STEP_BYTES = 8 * 1024
 
 /** `detail=none` and no sizes: lists of ids and nothing else, since every hit is checked on its line anyway. */
 const createPart = (no: number, firstId: number) => `
