@@ -73,7 +73,7 @@ describe('server-everything', () => {
       ['get-sum', { a: 0.1, b: 0.2 }, '0.30000000000000004'],
       ['get-structured-content', { location: 'Chicago' }, '"structuredContent":{'],
       ['get-tiny-image', {}, '"type":"image"'],
-      ['get-annotated-message', { messageType: 'error', includeImage: true }, '"annotations":{"priority":1'],
+      ['get-annotated-message', { messageType: 'error', includeImage: true }, '"annotations":{"audience":'],
       ['get-resource-links', { count: 10 }, '"type":"resource_link"'],
       ['gzip-file-as-resource', gzip, '"blob":"H4sI'],
       ['trigger-long-running-operation', { duration: 0.1, steps: 2 }, 'completed'],

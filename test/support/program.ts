@@ -12,11 +12,14 @@ interface Options {
   readonly home?: string
   readonly env?: Readonly<Record<string, string>>
   readonly argv?: readonly string[]
+  /** How many files it may open; as many as the tests may, unless said. */
+  readonly files?: number
 }
 
 /** The built service as a process of its own, with an empty home. Ended, by its id, with the test at the latest. */
-export function launch({ home = ownFolder(), env = {}, argv = [] }: Options = {}) {
-  const child = spawn(process.execPath, [MAIN, ...argv], {
+export function launch({ home = ownFolder(), env = {}, argv = [], files }: Options = {}) {
+  const limit = files === undefined ? '' : `ulimit -n ${files};`
+  const child = spawn('/bin/sh', ['-c', `${limit} exec "$0" "$@"`, process.execPath, MAIN, ...argv], {
     cwd: home,
     env: { PATH: process.env.PATH, HOME: home, PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,0 +1,45 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, test } from 'vitest'
+import { listProcesses } from '../../src/supervisor/process-table.ts'
+import { definition } from '../support/running.ts'
+import { openService } from '../support/service-process.ts'
+
+const FULL = process.env.TOOLROOM_GOALS === 'full'
+const SERVERS = FULL ? 20 : 6
+const MINUTES = FULL ? 20 : 0.25
+const CALLS_PER_S = FULL ? 5 : 40
+
+const residentMb = (pid: number | undefined) =>
+  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
+const openFiles = (pid: number | undefined) => readdirSync(`/proc/${pid}/fd`).length
+
+describe.runIf(process.platform === 'linux')('a long life', () => {
+  test(`R20: ${MINUTES} minutes with ${SERVERS} servers and ${CALLS_PER_S} calls a second leave no file open, no zombie, no growing memory`, {
+    timeout: 3_600_000,
+  }, async () => {
+    const { child, add, start, ask } = await openService()
+    const names = Array.from({ length: SERVERS }, (_, n) => `s${n}`)
+    for (const name of names) await add(definition('echo', [], { name }))
+    await Promise.all(names.map(start))
+    const talk = async (calls: number) => {
+      for (let n = 0; n < calls; n += 1) {
+        const body = { arguments: { text: 'x'.repeat(n % 2000) } }
+        const reply = await ask('POST', `/servers/s${n % SERVERS}/tools/echo/call`, body)
+        expect(reply.status).toBe(200)
+        if (n % 50 === 49) await ask('POST', `/servers/s${n % SERVERS}/restart`)
+        if (FULL) await sleep(1000 / CALLS_PER_S)
+      }
+    }
+    await talk(200) // until everything is compiled and every cache is full
+    await sleep(500)
+    const before = { files: openFiles(child.pid), mb: residentMb(child.pid) }
+    await talk(MINUTES * 60 * CALLS_PER_S)
+    await sleep(500)
+    expect(openFiles(child.pid) - before.files).toBeLessThanOrEqual(2) // fewer: connections of ours that ended
+    expect(listProcesses().filter(({ parent, zombie }) => parent === child.pid && zombie)).toEqual([])
+    const grownMb = residentMb(child.pid) - before.mb
+    expect(grownMb).toBeLessThan(20)
+    console.log(`memory ${grownMb.toFixed(1)} MB, files ${openFiles(child.pid) - before.files}`)
+  })
+})
