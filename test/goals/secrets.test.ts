@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import { ask, JSON_TYPE } from '../support/answers.ts'
 import { Canaries } from '../support/canaries.ts'
 import { ownFolder } from '../support/folder.ts'
 import { AUTHORISED, type House, openHouse, TOKEN } from '../support/house.ts'
+import { definition } from '../support/running.ts'
 import { refusedSecrets, secretHttpServer, secretServer, secretSnippets } from '../support/secret-input.ts'
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -195,6 +197,36 @@ test('R24: the secrets of a server stay hidden when another of its name is refus
   house.log.info(`the remote answered ${secret}`)
   await readLogs(send)
   expect(leaks(canaries)).toEqual([])
+})
+
+test('R24: what a server tells of its secrets, and what is said in a call, stays between the two', async () => {
+  const canaries = new Canaries()
+  const house = await openHouse({ env: { LOG_LEVEL: 'trace' } })
+  const { send, leaks } = listener(house)
+  const secret = canaries.make('env of a server that tells')
+  const leaky = definition('leaky', [], { env: { MY_SECRET: secret } })
+  const failing = definition('leaky', ['--fail'], { name: 'failing', env: { MY_SECRET: secret } })
+  for (const server of [leaky, failing]) await send('POST', '/api/servers', server)
+  await send('POST', '/api/servers/leaky/start')
+  const failed = await send('POST', '/api/servers/failing/start')
+  expect(failed.json().last_error.message).toContain('MY_SECRET is ***')
+  const said = canaries.make('an argument')
+  const url = '/api/servers/leaky/tools/tell/call'
+  const payload = { arguments: { said } }
+  const told = await house.inject({ method: 'POST', url, headers: AUTHORISED, payload })
+  expect(told.body).toContain(secret) // it is for the one who asked
+  await send('POST', url.replace('tell', said), payload)
+  await send('POST', '/api/servers/leaky/restart')
+  await send('GET', '/api/servers/leaky/tools')
+  await send('POST', '/api/servers/leaky/stop')
+  await send('GET', '/api/servers')
+  await send('DELETE', '/api/servers/failing')
+  await sleep(1200) // until repeated lines are written
+  await readLogs(send)
+  const outside = leaks(canaries).filter((found) => !found.includes('(404)')) // it repeats the name that was asked for
+  expect(outside).toEqual([])
+  await house.close()
+  expect(canaries.inFiles(house.home)).toEqual([])
 })
 
 test('R24: equal secrets are stored differently in every place and at every time', async () => {

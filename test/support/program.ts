@@ -18,8 +18,10 @@ interface Options {
 
 /** The built service as a process of its own, with an empty home. Ended, by its id, with the test at the latest. */
 export function launch({ home = ownFolder(), env = {}, argv = [], files }: Options = {}) {
-  const limit = files === undefined ? '' : `ulimit -n ${files};`
-  const child = spawn('/bin/sh', ['-c', `${limit} exec "$0" "$@"`, process.execPath, MAIN, ...argv], {
+  const program = [process.execPath, MAIN, ...argv]
+  const limited = ['/bin/sh', '-c', `ulimit -n ${files}; exec "$0" "$@"`, ...program]
+  const [command = '', ...args] = files === undefined ? program : limited
+  const child = spawn(command, args, {
     cwd: home,
     env: { PATH: process.env.PATH, HOME: home, PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
