@@ -75,7 +75,9 @@ type Reply = Parameters<FastifyInstance['errorHandler']>[2]
 type Request = Parameters<FastifyInstance['errorHandler']>[1]
 
 function sendError(error: unknown, request: Request, reply: Reply, log: Log) {
-  const known = isInvalid(error) ? validationError(error, request.body) : knownError(error)
+  const known = isInvalid(error)
+    ? validationError(error, request.body)
+    : knownError(error, request.routeOptions.bodyLimit)
   const problem = known ?? unexpected(error)
   const { method } = request
   const where = { request_id: request.id, method, route: request.routeOptions.url }

@@ -76,7 +76,10 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
       'Your If-Match names a revision that is no longer the newest: somebody changed the server since you read it.',
     todo: 'Read it again and repeat the change on what you see.',
   },
-  body_too_large: { happened: 'The body is larger than 1 MiB.', todo: 'Send less at once.' },
+  body_too_large: {
+    happened: 'The body is larger than 1 MiB, or than 10 MiB in a call of a tool.',
+    todo: 'Send less at once.',
+  },
   url_too_long: { happened: 'The URL is longer than 8192 bytes.', todo: 'Use fewer or shorter parameters.' },
   unsupported_media_type: {
     happened: 'The body is not sent as plain JSON.',

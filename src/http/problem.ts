@@ -12,6 +12,8 @@ export interface Problem {
   readonly hint?: string
 }
 
+const MIB = 1_048_576
+
 export const PROBLEM_TYPE = 'application/problem+json'
 
 export function problemOf(error: AppError, requestId: string): Problem {
@@ -30,7 +32,7 @@ export function problemOf(error: AppError, requestId: string): Problem {
 }
 
 /** The framework's errors in our words. Undefined for a fault that nobody foresaw. */
-export function knownError(error: unknown): AppError | undefined {
+export function knownError(error: unknown, bodyLimit = MIB): AppError | undefined {
   if (error instanceof AppError) return error
   if (!(error instanceof Error)) return undefined
   const code = 'code' in error ? error.code : undefined
@@ -38,7 +40,7 @@ export function knownError(error: unknown): AppError | undefined {
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return unsupportedMediaType('The body must be sent as application/json')
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return new AppError('body_too_large', 'The body is larger than 1 MiB')
+      return new AppError('body_too_large', `The body is larger than ${bodyLimit / MIB} MiB`)
     case 'FST_ERR_BAD_URL':
       return new AppError('bad_request', 'The path holds a malformed percent-encoding')
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':

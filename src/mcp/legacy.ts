@@ -8,7 +8,7 @@ const KNOWN_VERSIONS = [PROTOCOL_VERSION, '2025-06-18', '2025-03-26', '2024-11-0
 /** The handshake of all revisions up to 2025-11-25. */
 export async function initialize(peer: Peer, version: string, timeoutMs: number): Promise<Greeting> {
   const clientInfo = { name: 'toolroom', version }
-  const params = { protocolVersion: PROTOCOL_VERSION, capabilities: { roots: {} }, clientInfo }
+  const params = { protocolVersion: PROTOCOL_VERSION, capabilities: {}, clientInfo } // no roots: we have none
   const greeting = greetingOf(await peer.request('initialize', params, { timeoutMs }))
   peer.notify('notifications/initialized')
   return greeting

@@ -9,6 +9,7 @@ import * as schema from './tools.schema.ts'
 const tags = ['STDIO servers']
 const params = ServerKey
 const DEFAULT_WAIT_S = 30
+const MAX_CALL_BYTES = 10 * 1_048_576
 
 const startErrors: ErrorCode[] = [
   'server_not_running',
@@ -76,7 +77,7 @@ export function runningRoutes(servers: Servers): FastifyPluginAsyncTypebox {
     const callErrors: ErrorCode[] = [...startErrors, 'call_failed', 'call_timeout']
     app.post(
       '/servers/:id/tools/:tool/call',
-      { schema: call, config: { errors: callErrors } },
+      { schema: call, bodyLimit: MAX_CALL_BYTES, config: { errors: callErrors, passedOn: true } },
       async (request, reply) => {
         const { arguments: args = {}, timeout_s } = request.body
         const { json } = await servers.call(request.params.id, {

@@ -241,6 +241,37 @@ describe('calls', () => {
   })
 })
 
+describe('eras', () => {
+  test('a server of the modern era is found out once, and asked in its own way from then on', async () => {
+    const house = await openHouse()
+    await register(house, 'modern')
+    const first = await post(house, '/api/servers/modern/start')
+    expect(first.json()).toMatchObject({ status: 'running', protocol_version: '2026-07-28' })
+    const tools = (await house.inject('/api/servers/modern/tools')).json()
+    expect(tools.items.length).toBeGreaterThan(0)
+    const url = '/api/servers/modern/tools/echo/call'
+    const call = await post(house, url, { arguments: { text: 'hi' } })
+    expect(call.json()).toMatchObject({ content: [{ text: 'hi' }] })
+    await house.close()
+    const again = await openHouse({ home: house.home })
+    expect((await post(again, '/api/servers/modern/start')).json()).toMatchObject({
+      protocol_version: '2026-07-28',
+    })
+  })
+})
+
+describe('leaked processes', () => {
+  test('are listed for who has the token', async () => {
+    const house = await openHouse()
+    const url = '/api/processes/orphans'
+    expect((await house.inject(url)).statusCode).toBe(401)
+    expect((await house.inject({ url, headers: AUTHORISED })).json()).toMatchObject({
+      items: expect.any(Array),
+      next_cursor: null,
+    })
+  })
+})
+
 describe('on demand', () => {
   const onDemand = { start_mode: 'on_demand', idle_timeout_s: 1 }
 

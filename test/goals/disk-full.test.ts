@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { ownFolder } from '../support/folder.ts'
 import { AUTHORISED as headers, openHouse } from '../support/house.ts'
+import { get, post, register } from '../support/running.ts'
 
 const mayMount = process.platform === 'linux' && process.getuid?.() === 0 && canMount()
 
@@ -39,6 +40,9 @@ test.runIf(mayMount)(
         body: { name, command: 'x', args: ['y'.repeat(20_000)] },
       })
     expect((await add('first')).statusCode).toBe(201)
+    const act = (verb: string) => post(house, `/api/servers/echo/${verb}`)
+    await register(house, 'echo')
+    expect((await act('start')).statusCode).toBe(200)
 
     const filler = join(small, 'filler')
     const fill = () => {
@@ -59,6 +63,10 @@ test.runIf(mayMount)(
     expect((await house.inject('/api/servers')).statusCode).toBe(200)
     expect((await house.inject('/api/logs?limit=1')).statusCode).toBe(200)
     expect((await house.inject('/api/health')).json()).toMatchObject({ status: 'degraded' })
+    // What runs can be stopped and not started: a start that is not remembered must not happen.
+    expect((await act('stop')).json()).toMatchObject({ status: 'stopped' })
+    expect((await act('start')).json()).toMatchObject({ code: 'disk_full', status: 507 })
+    expect(await get(house, 'echo')).toMatchObject({ status: 'stopped', desired_state: 'stopped' })
     expect((await house.inject({ method: 'DELETE', url: '/api/servers/first', headers })).statusCode).toBe(
       204,
     )
@@ -66,6 +74,7 @@ test.runIf(mayMount)(
 
     execFileSync('sh', ['-c', `rm -f ${filler}-*`])
     expect((await add('healed')).statusCode).toBe(201)
+    expect((await act('start')).json()).toMatchObject({ status: 'running' })
     expect((await house.inject('/api/health')).json()).toMatchObject({ status: 'ok' })
   },
   60_000,

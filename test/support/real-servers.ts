@@ -96,7 +96,7 @@ export async function askDirectly(kind: Kind) {
     return expect.unreachable(`${method} was not answered`)
   }
   const clientInfo = { name: 'a test', version: '1' }
-  await ask('initialize', { protocolVersion: '2025-11-25', capabilities: { roots: {} }, clientInfo })
+  await ask('initialize', { protocolVersion: '2025-11-25', capabilities: {}, clientInfo })
   tell({ method: 'notifications/initialized' })
   return ask
 }
