@@ -1,10 +1,13 @@
+import type { Remotes } from './http-servers/remote.ts'
+import type { Catalogues } from './kernel/catalogue.ts'
 import type { FactBus } from './kernel/facts.ts'
 import type { KnownSecrets } from './kernel/known-secrets.ts'
 import type { Log } from './kernel/log.ts'
 import { maskText } from './kernel/secrets.ts'
 import { VERSION } from './kernel/version.ts'
 import { Connection } from './mcp/connection.ts'
-import type { Catalogues } from './servers/catalogue.ts'
+import { probe } from './mcp/http/probe.ts'
+import { RemoteConnection } from './mcp/http/remote-connection.ts'
 import { markOf } from './supervisor/mark.ts'
 import { Reaper } from './supervisor/reaper.ts'
 import { sweep } from './supervisor/signals.ts'
@@ -78,6 +81,38 @@ export function openEngineRoom({ folder, facts, secrets, catalogues, log }: Deps
     close: async () => {
       await supervisor.close()
       await reaper.close()
+    },
+  }
+}
+
+/** How HTTP servers are reached. */
+export function openRemotes(): Remotes {
+  return {
+    probe: async ({ url, headers, transport }) => {
+      const report = await probe({ url, headers, transport, version: VERSION })
+      return { ...report, steps: [...report.steps] }
+    },
+    open: ({ url, headers, transport }, known, onTools) => {
+      const connection: RemoteConnection = new RemoteConnection({
+        url,
+        headers,
+        transport,
+        known,
+        version: VERSION,
+        onTools: ({ tools, truncated, duplicates }) => {
+          const { greeting, transport: used } = connection
+          if (!greeting || !used) return
+          const { protocol_version, server_info, capabilities, instructions } = greeting
+          const said = { protocol_version, server_info, capabilities, instructions, transport: used }
+          onTools({ ...said, tools, truncated, duplicates })
+        },
+      })
+      return {
+        connect: (timeoutMs) => connection.connect(timeoutMs),
+        refresh: async (timeoutMs) => void (await connection.refresh(timeoutMs)),
+        call: (tool, args, options) => connection.call(tool, args, options),
+        close: () => void connection.close(),
+      }
     },
   }
 }

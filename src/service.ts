@@ -5,15 +5,17 @@ import { prepareDataFolder, removeStaleTemps } from './config/data-folder.ts'
 import { bindOf } from './config/host.ts'
 import { SecretKey } from './config/secret-key.ts'
 import { assertMayBind, tokenFor } from './config/token.ts'
-import { openEngineRoom } from './engine.ts'
+import { openEngineRoom, openRemotes } from './engine.ts'
 import { healthRoutes } from './health/health.routes.ts'
 import { createHealth } from './health/health.service.ts'
 import { type App, buildApp } from './http/app.ts'
 import { createGate } from './http/gate.ts'
 import { httpServerRoutes } from './http-servers/http-servers.routes.ts'
-import type { HttpServer } from './http-servers/http-servers.schema.ts'
+import { DEFAULTS as HTTP_DEFAULTS, type HttpServer } from './http-servers/http-servers.schema.ts'
 import { createHttpServers } from './http-servers/http-servers.service.ts'
 import { httpTarget } from './http-servers/import-target.ts'
+import { reachingRoutes } from './http-servers/reaching.routes.ts'
+import { Catalogues } from './kernel/catalogue.ts'
 import { Closer } from './kernel/closer.ts'
 import { AppError } from './kernel/errors.ts'
 import { FactBus } from './kernel/facts.ts'
@@ -21,6 +23,8 @@ import { KnownSecrets } from './kernel/known-secrets.ts'
 import { createLog, type Log } from './kernel/log.ts'
 import { MAX_SERVERS } from './kernel/server-fields.ts'
 import { VERSION } from './kernel/version.ts'
+import { liveRoutes } from './live/live.routes.ts'
+import { createLive } from './live/live.service.ts'
 import type { LogStore, StoredEntry } from './logs/log-store.ts'
 import { logRoutes } from './logs/logs.routes.ts'
 import { createLogs } from './logs/logs.service.ts'
@@ -28,7 +32,6 @@ import { LogPipeline } from './logs/pipeline.ts'
 import { ServerLines } from './logs/server-lines.ts'
 import { processRoutes } from './processes/processes.routes.ts'
 import { createProcesses } from './processes/processes.service.ts'
-import { Catalogues } from './servers/catalogue.ts'
 import { createImporter } from './servers/import.service.ts'
 import { stdioTarget } from './servers/import-target.ts'
 import { DEFAULT_SETTINGS } from './servers/run-settings.ts'
@@ -136,7 +139,10 @@ async function open(
   })
   closer.add('the configuration store', () => database.close())
   const vault = await openVault(database, new SecretKey(config.folders.config, config.toolroom_secret_key))
-  const table = await ServerTable.open(database, vault, MAX_SERVERS, { stdio: DEFAULT_SETTINGS })
+  const table = await ServerTable.open(database, vault, MAX_SERVERS, {
+    stdio: DEFAULT_SETTINGS,
+    http: HTTP_DEFAULTS,
+  })
   await mirrorAudit(database, facts, logStore, (entry) => pipeline.push(entry))
   const backups = setInterval(
     () => void database.backUp().catch((error) => log.error({ error }, 'backup failed')),
@@ -166,9 +172,17 @@ async function open(
     linesDropped: (id) => serverLines.counts(id)?.dropped ?? 0,
   })
   facts.on('server_removed', ({ server_id }) => serverLines.forget(server_id))
-  const httpServers = createHttpServers({ ...common, store: table.of<HttpServer>('http') })
+  const httpServers = createHttpServers({
+    ...common,
+    store: table.of<HttpServer>('http'),
+    catalogues,
+    remotes: openRemotes(),
+    intervalMs: config.http_check_interval_s * 1000,
+    random: Math.random,
+  })
+  closer.add('the HTTP servers', () => httpServers.close())
   await servers.takeOver()
-  await httpServers.rememberSecrets()
+  await httpServers.takeOver()
   const importer = createImporter({ stdio: stdioTarget(servers), http: httpTarget(httpServers) })
   const logs = createLogs({
     store: logStore,
@@ -195,11 +209,20 @@ async function open(
     uptimeMs: () => performance.now() - startedAt,
   })
 
+  const live = createLive({
+    facts,
+    version: VERSION,
+    summary: () => ({}),
+    servers: () => [...servers.states(), ...httpServers.states()],
+    now: Date.now,
+  })
+
   // Doors.
   const app = await buildApp({
     gate: createGate({ port: () => port(app), allowedHosts: config.allowed_hosts }),
     log,
     version: VERSION,
+    stream: { path: '/api/ws/metrics', hasRoom: live.hasRoom, open: live.open },
     token: token.value,
     headerName: config.auth_token_header_name,
     protectReads: config.protect_reads,
@@ -212,10 +235,13 @@ async function open(
       httpServerRoutes(httpServers),
       logRoutes(logs),
       processRoutes(processes),
+      liveRoutes(),
+      reachingRoutes(httpServers),
     ],
   })
   // Together: whoever waits for a tool server that ends is told so, and neither waits for the other.
   closer.add('the doors and the tool servers', () => Promise.all([closeServer(app), engine.close()]))
+  closer.add('the live stream', () => live.close())
   await app.fastify.listen({ host, port: config.port })
   const address = `http://${host.includes(':') ? `[${host}]` : host}:${port(app)}`
   lock.announce(address)

@@ -16,13 +16,18 @@ const ROOMS: Record<string, Rule> = {
   'http-servers': { imports: ['kernel'] },
   logs: { imports: ['kernel'] },
   health: { imports: ['kernel'] },
+  live: { imports: ['kernel'] },
   processes: { imports: ['kernel'] },
+  metrics: { imports: ['kernel'] },
 
   supervisor: { imports: ['kernel'] },
   mcp: { imports: ['kernel'] },
   telemetry: { imports: ['kernel'] },
   gateway: { imports: ['kernel'] },
-  store: { imports: ['kernel'], types: ['servers', 'http-servers', 'logs', 'health', 'gateway', 'mcp'] },
+  store: {
+    imports: ['kernel'],
+    types: ['servers', 'http-servers', 'logs', 'metrics', 'health', 'gateway', 'mcp'],
+  },
 
   http: { imports: ['kernel'] },
   cli: { imports: ['kernel', 'config'] },
@@ -41,6 +46,7 @@ const HOMES: readonly Home[] = [
     say: 'http/ and *.routes.ts (and, for its types, service.ts)',
   },
   { library: /^(kysely|@photostructure\/sqlite|node:sqlite)$/, home: /^store\//, say: 'store/' },
+  { library: /^ws$/, home: /^http\//, say: 'http/' },
   { library: /^node:worker_threads$/, home: /^store\//, say: 'store/' },
   { library: /^node:child_process$/, home: /^(supervisor|cli)\//, say: 'supervisor/ and cli/' },
   { library: /^@modelcontextprotocol\//, home: /^(mcp|gateway)\//, say: 'mcp/ and gateway/' },

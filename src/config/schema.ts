@@ -86,6 +86,13 @@ export const Settings = Type.Object(
       expected: 'a whole number of days, at least 1',
       description: 'How long metrics are kept.',
     }),
+    http_check_interval_s: Type.Integer({
+      default: 60,
+      minimum: 0,
+      maximum: 86_400,
+      expected: 'a whole number of seconds; 0 for never',
+      description: 'How often HTTP servers are asked whether they are there; 0 is never.',
+    }),
     min_release_age_days: Type.Integer({
       default: 0,
       minimum: 0,

@@ -3,7 +3,7 @@ import * as Type from 'typebox'
 import { IfMatch, revisionOf, ServerKey } from '../kernel/server-fields.ts'
 import { wholeList } from '../kernel/wire.ts'
 import * as schema from './http-servers.schema.ts'
-import { type HttpServers, viewOf } from './http-servers.service.ts'
+import type { HttpServers } from './http-servers.service.ts'
 
 const tags = ['HTTP servers']
 const params = ServerKey
@@ -11,7 +11,9 @@ const params = ServerKey
 export function httpServerRoutes(servers: HttpServers): FastifyPluginAsyncTypebox {
   return async (app) => {
     const list = { tags, summary: 'List HTTP servers', response: { 200: schema.HttpServerList } }
-    app.get('/http-servers', { schema: list }, async () => wholeList((await servers.list()).map(viewOf)))
+    app.get('/http-servers', { schema: list }, async () =>
+      wholeList((await servers.list()).map(servers.view)),
+    )
 
     const add = {
       tags,
@@ -21,13 +23,13 @@ export function httpServerRoutes(servers: HttpServers): FastifyPluginAsyncTypebo
     }
     app.post('/http-servers', { schema: add }, async (request, reply) => {
       const server = await servers.add(request.body, { request_id: request.id })
-      return reply.code(201).header('location', `/api/http-servers/${server.id}`).send(viewOf(server))
+      return reply.code(201).header('location', `/api/http-servers/${server.id}`).send(servers.view(server))
     })
 
     const get = { tags, summary: 'Get one HTTP server', params, response: { 200: schema.HttpServerView } }
     app.get('/http-servers/:id', { schema: get }, async (request, reply) => {
       const server = await servers.get(request.params.id)
-      return reply.header('etag', `"${server.revision}"`).send(viewOf(server))
+      return reply.header('etag', `"${server.revision}"`).send(servers.view(server))
     })
 
     const put = {
@@ -45,7 +47,7 @@ export function httpServerRoutes(servers: HttpServers): FastifyPluginAsyncTypebo
       const server = await servers.change(request.params.id, revision, request.body, {
         request_id: request.id,
       })
-      return reply.header('etag', `"${server.revision}"`).send(viewOf(server))
+      return reply.header('etag', `"${server.revision}"`).send(servers.view(server))
     })
 
     const remove = { tags, summary: 'Delete an HTTP server', params, response: { 204: Type.Null() } }

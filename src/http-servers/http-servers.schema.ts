@@ -4,6 +4,7 @@ import type { ServerRecord } from '../kernel/registry.ts'
 import { MASK } from '../kernel/secrets.ts'
 import { masked, recordFields, ServerId, ServerName, Tags } from '../kernel/server-fields.ts'
 import { listOf, mapOf } from '../kernel/wire.ts'
+import { Live } from './report.schema.ts'
 
 export const TRANSPORTS = ['auto', 'streamable_http', 'sse'] as const
 
@@ -42,7 +43,19 @@ const input = {
     64,
   ),
   tags: Tags,
+  enabled: Type.Boolean({ description: 'false: it is left alone, and cannot be called' }),
 }
+const ConnectS = Type.Integer({
+  minimum: 1,
+  maximum: 60,
+  description: 'Until it has greeted and its tools are listed',
+})
+const RequestS = Type.Integer({ minimum: 1, maximum: 3600, description: 'For one call' })
+const Timeouts = Type.Object({ connect_s: ConnectS, request_s: RequestS })
+const SomeTimeouts = Type.Object(
+  { connect_s: Type.Optional(ConnectS), request_s: Type.Optional(RequestS) },
+  { additionalProperties: false, minProperties: 1 },
+)
 const example = { name: 'Docs', url: 'https://mcp.example.com/mcp', headers: { Authorization: 'Bearer …' } }
 
 /** What a caller sends. The same object is the type, the validator and the OpenAPI page. */
@@ -54,6 +67,8 @@ export const HttpServerInput = Type.Object(
     transport: Type.Optional(input.transport),
     headers: Type.Optional(input.headers),
     tags: Type.Optional(input.tags),
+    enabled: Type.Optional(input.enabled),
+    timeouts: Type.Optional(SomeTimeouts),
   },
   { additionalProperties: false, examples: [example] },
 )
@@ -66,6 +81,8 @@ export const HttpServerUpdate = Type.Object(
     transport: Type.Optional(input.transport),
     headers: Type.Optional(input.headers),
     tags: Type.Optional(input.tags),
+    enabled: Type.Optional(input.enabled),
+    timeouts: Type.Optional(SomeTimeouts),
   },
   {
     additionalProperties: false,
@@ -84,6 +101,9 @@ export const HttpServerView = Type.Object({
   transport: input.transport,
   headers: masked({ Authorization: MASK }),
   tags: Tags,
+  enabled: input.enabled,
+  timeouts: Timeouts,
+  ...Live.properties,
   ...recordFields,
 })
 export type HttpServerView = Static<typeof HttpServerView>
@@ -95,4 +115,11 @@ export interface HttpServer extends ServerRecord {
   readonly transport: (typeof TRANSPORTS)[number]
   readonly headers: Readonly<Record<string, string>>
   readonly tags: readonly string[]
+  readonly enabled: boolean
+  readonly timeouts: Static<typeof Timeouts>
+}
+
+export const DEFAULTS: Pick<HttpServer, 'enabled' | 'timeouts'> = {
+  enabled: true,
+  timeouts: { connect_s: 10, request_s: 60 },
 }

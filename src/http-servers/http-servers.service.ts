@@ -2,41 +2,70 @@ import { isBlockedHost } from '../kernel/blocked-address.ts'
 import { AppError, invalidField, pointer } from '../kernel/errors.ts'
 import type { FactBus } from '../kernel/facts.ts'
 import type { KnownSecrets } from '../kernel/known-secrets.ts'
-import { memo } from '../kernel/memo.ts'
 import { createRegistry, type ServerStore } from '../kernel/registry.ts'
-import { MASK, maskUrl, maskValues } from '../kernel/secrets.ts'
-import { isoTime } from '../kernel/time.ts'
+import { MASK, maskValues } from '../kernel/secrets.ts'
 import type { Caller } from '../kernel/wire.ts'
 import { keepMaskedUrl, keepMaskedValues, originOf } from '../kernel/write-back.ts'
-import type { HttpServer, HttpServerInput, HttpServerUpdate, HttpServerView } from './http-servers.schema.ts'
+import {
+  DEFAULTS,
+  type HttpServer,
+  type HttpServerInput,
+  type HttpServerUpdate,
+  type HttpServerView,
+} from './http-servers.schema.ts'
+import { createReaching } from './reaching.ts'
+import { definitionOf, liveOf } from './view.ts'
+import type { WatchDeps } from './watch.ts'
 
 /** What this room needs from the house. `store/` provides it, `service.ts` plugs it in. */
-export interface Deps {
+export interface Deps extends WatchDeps {
   readonly store: ServerStore<HttpServer>
   readonly facts: FactBus
   readonly secrets: KnownSecrets
-  readonly now: () => number
 }
 
 export function createHttpServers(deps: Deps) {
-  const registry = createRegistry({ ...deps, kind: 'http', noun: 'HTTP server', shown: viewOf })
+  const registry = createRegistry({ ...deps, kind: 'http', noun: 'HTTP server', shown: definitionOf })
+  const reaching = createReaching({ ...deps, get: registry.get })
 
   return {
     list: registry.list,
     get: registry.get,
-    remove: registry.remove,
-    rememberSecrets: registry.rememberSecrets,
+    test: reaching.test,
+    tools: reaching.tools,
+    call: reaching.call,
+    statuses: reaching.statuses,
+    states: reaching.states,
+    close: reaching.close,
 
-    async add({ type: _, ...input }: HttpServerInput, by: Caller): Promise<HttpServer> {
-      const { name, transport = 'auto', headers = {}, tags = [] } = input
-      const url = checkedUrl(keepMaskedUrl(input.url, undefined))
-      return registry.add(
-        { name, url, transport, headers: checkedHeaders(keepMaskedValues('headers', headers, {})), tags },
-        by,
-      )
+    /** Call once, before anything else: what is stored becomes known to everybody who looks after it. */
+    async takeOver(): Promise<void> {
+      await registry.rememberSecrets()
+      for (const server of await registry.list()) reaching.watch(server)
     },
 
-    change(
+    view(server: HttpServer): HttpServerView {
+      const catalogue = deps.catalogues.of(server.id)
+      return { ...definitionOf(server), ...liveOf(reaching.known(server.id), catalogue) }
+    },
+
+    async remove(key: string, by: Caller): Promise<void> {
+      const { id } = await registry.get(key)
+      await registry.remove(id, by)
+      reaching.forget(id)
+    },
+
+    async add({ type: _, ...input }: HttpServerInput, by: Caller): Promise<HttpServer> {
+      const { name, transport = 'auto', headers = {}, tags = [], enabled = DEFAULTS.enabled } = input
+      const timeouts = { ...DEFAULTS.timeouts, ...input.timeouts }
+      const url = checkedUrl(keepMaskedUrl(input.url, undefined))
+      const kept = checkedHeaders(keepMaskedValues('headers', headers, {}))
+      const server = await registry.add({ name, url, transport, headers: kept, tags, enabled, timeouts }, by)
+      reaching.watch(server)
+      return server
+    },
+
+    async change(
       key: string,
       revision: number | 'unknown' | undefined,
       update: HttpServerUpdate,
@@ -45,21 +74,16 @@ export function createHttpServers(deps: Deps) {
       const edit = (current: HttpServer): Partial<HttpServer> => {
         const url =
           update.url === undefined ? current.url : checkedUrl(keepMaskedUrl(update.url, current.url))
-        return { ...update, url, headers: headersFor(url, update.headers, current) }
+        const timeouts = { ...current.timeouts, ...update.timeouts }
+        return { ...update, url, timeouts, headers: headersFor(url, update.headers, current) }
       }
-      return registry.change(key, revision, edit, by)
+      const server = await registry.change(key, revision, edit, by)
+      reaching.watch(server)
+      return server
     },
   }
 }
 export type HttpServers = ReturnType<typeof createHttpServers>
-
-/** A server as anybody may see it. */
-export const viewOf = memo((server: HttpServer): HttpServerView => {
-  const { id, name, transport, tags, revision } = server
-  const shown = { url: maskUrl(server.url), transport, headers: maskValues(server.headers), tags: [...tags] }
-  const times = { created_at: isoTime(server.created_at), updated_at: isoTime(server.updated_at) }
-  return { id, type: 'http', name, ...shown, ...times, revision }
-})
 
 /** Secrets go only to the origin they were saved for: who moves the URL elsewhere must send the headers anew. */
 function headersFor(

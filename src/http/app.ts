@@ -15,14 +15,19 @@ import { readQueriesBySchema } from './query.ts'
 import { newRequestId } from './request-id.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
 import { validationError } from './validation.ts'
+import { createUpgrade, type Stream } from './websocket.ts'
 
 export interface AppOptions extends AuthOptions {
   readonly gate: Gate
   readonly log: Log
   readonly version: string
+  readonly stream?: Stream
   /** What the rooms offer, below `/api`. */
   readonly routes: readonly FastifyPluginAsyncTypebox[]
 }
+
+/** Where there is nothing to listen to. */
+const NO_STREAM: Stream = { path: '', hasRoom: () => false, open: () => {} }
 
 export interface App {
   readonly fastify: FastifyInstance
@@ -31,8 +36,9 @@ export interface App {
 
 /** The front door, built apart from listening. Order of checks: gate, path and method, token, body, input, the room. */
 export async function buildApp(options: AppOptions): Promise<App> {
+  const upgrade = createUpgrade({ ...options, stream: options.stream ?? NO_STREAM })
   const fastify = Fastify({
-    serverFactory: (handler) => createListener(handler, options.gate),
+    serverFactory: (handler) => createListener(handler, options.gate, upgrade),
     clientErrorHandler: onClientError,
     frameworkErrors: (error, request, reply) =>
       void sendError(error, request, reply as unknown as Reply, options.log),

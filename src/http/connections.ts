@@ -28,6 +28,7 @@ export function letGoOfIdle(server: Server): void {
     const [longest] = idle
     longest?.destroy()
   })
+  server.prependListener('upgrade', (_, socket) => idle.delete(socket as Socket)) // it is being served
   server.prependListener('request', ({ socket }, response: ServerResponse) => {
     idle.delete(socket)
     response.once('close', () => {

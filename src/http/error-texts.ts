@@ -77,7 +77,7 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
     todo: 'Read it again and repeat the change on what you see.',
   },
   body_too_large: {
-    happened: 'The body is larger than 1 MiB, or than 10 MiB in a call of a tool.',
+    happened: 'The body is larger than 1 MiB, or than 10 MiB in a call of a tool and in `metrics/record`.',
     todo: 'Send less at once.',
   },
   url_too_long: { happened: 'The URL is longer than 8192 bytes.', todo: 'Use fewer or shorter parameters.' },
@@ -93,6 +93,15 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
   blocked_address: {
     happened: 'The URL points to a link-local address or to the metadata service of a cloud.',
     todo: 'Register the address under which the tool server is meant to be reached.',
+  },
+  upgrade_required: {
+    happened: 'The path is a WebSocket, and the request was a plain one.',
+    todo: 'Open it with a WebSocket client.',
+  },
+  cardinality_limit: {
+    happened:
+      'The events name more different sets of server, tool, agent, name and labels than Toolroom counts. None of them was recorded.',
+    todo: 'Leave out labels whose values never come again, such as ids and times. Sets that are silent for METRICS_RETENTION_DAYS make room.',
   },
   headers_too_large: {
     happened: 'The headers are larger than 16 KiB.',
@@ -115,6 +124,10 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
   out_of_resources: {
     happened: 'The system has no open files, processes or memory left to start anything.',
     todo: 'Stop what you do not need, or raise the limit. It is tried again by itself.',
+  },
+  too_many_clients: {
+    happened: 'As many clients listen to the stream as Toolroom takes: 256.',
+    todo: 'Close one that you no longer need, and try again.',
   },
   store_busy: {
     happened: 'Another program has locked the database.',

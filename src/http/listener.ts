@@ -12,6 +12,7 @@ import type { Gate } from './gate.ts'
 import { knownError, PROBLEM_TYPE, problemOf } from './problem.ts'
 import { newRequestId } from './request-id.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
+import type { Upgrade } from './websocket.ts'
 
 /** Limits of one connection. Slow senders are cut by Node itself, which looks at all of them every 5 s. */
 const LIMITS = {
@@ -24,7 +25,7 @@ const LIMITS = {
 }
 
 /** The server under the framework: the gate stands before routing, for requests and for upgrades alike. */
-export function createListener(handler: RequestListener, gate: Gate): Server {
+export function createListener(handler: RequestListener, gate: Gate, upgrade: Upgrade): Server {
   const guarded: RequestListener = (request, response) => {
     const refusal = gate(request)
     if (!refusal) return handler(request, response)
@@ -35,7 +36,15 @@ export function createListener(handler: RequestListener, gate: Gate): Server {
   const server = createServer(LIMITS, guarded)
   letGoOfIdle(server)
   server.on('checkExpectation', guarded)
-  server.on('upgrade', (request, socket, head) => onUpgrade(server, request, socket, head, gate))
+  server.on('upgrade', (request, socket, head) => {
+    if (request.headers.upgrade?.toLowerCase() !== 'websocket') {
+      readAgain(server, request, socket, head)
+      return
+    }
+    socket.on('error', () => socket.destroy())
+    const refusal = gate(request) ?? upgrade(request, socket, head)
+    if (refusal) writeProblem(socket, refusal)
+  })
   return server
 }
 
@@ -46,16 +55,6 @@ export function onClientError(error: Error & { code?: string }, socket: Duplex):
     return
   }
   writeProblem(socket, knownError(error) ?? new AppError('bad_request', 'The request is not valid HTTP'))
-}
-
-function onUpgrade(server: Server, request: IncomingMessage, socket: Duplex, head: Buffer, gate: Gate): void {
-  if (request.headers.upgrade?.toLowerCase() !== 'websocket') {
-    readAgain(server, request, socket, head)
-    return
-  }
-  socket.on('error', () => socket.destroy())
-  const path = request.url?.split('?')[0]
-  writeProblem(socket, gate(request) ?? new AppError('not_found', `There is no WebSocket at ${path}`))
 }
 
 /**

@@ -39,6 +39,14 @@ export interface Facts {
     readonly changed: readonly string[]
     readonly tool_count: number
   }
+  /** An HTTP server was looked after. */
+  http_server_check: {
+    readonly server_id: string
+    readonly ok: boolean
+    readonly duration_ms: number
+    readonly error_code: string | null
+    readonly status: string
+  }
   call_started: Call
   call_completed: Call & {
     readonly duration_ms: number

@@ -1,6 +1,8 @@
+import { PassThrough } from 'node:stream'
+import { setImmediate as turn } from 'node:timers/promises'
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
-import { Frames, LOG_LINE_MAX_BYTES } from './frames.ts'
+import { describe, expect, test } from 'vitest'
+import { FrameReader, Frames, LOG_LINE_MAX_BYTES } from './frames.ts'
 
 type Seen = { readonly text: string; readonly cut: number }
 
@@ -94,6 +96,63 @@ test('a frame stays as it was when later chunks arrive', () => {
   const frames = new Frames(64, ({ bytes }) => kept.push(bytes))
   for (const part of ['one', ' and\ntwo', ' too\n', 'three\n']) frames.push(Buffer.from(part))
   expect(kept.map(String)).toEqual(['one and', 'two too', 'three'])
+})
+
+describe('a stream', () => {
+  const LINES = 200
+
+  /** Every line takes half a millisecond. */
+  function slowly() {
+    const stream = new PassThrough({ highWaterMark: 16 })
+    const seen: string[] = []
+    new FrameReader(stream, 64, ({ bytes }) => {
+      for (const end = performance.now() + 0.5; performance.now() < end; );
+      seen.push(bytes.toString())
+    })
+    return { stream, seen }
+  }
+  const all = Array.from({ length: LINES }, (_, n) => `line ${n}`)
+
+  test('with many lines at once leaves room for others, and no line is lost or late for ever', async () => {
+    const { stream, seen } = slowly()
+    stream.write(Buffer.from(`${all.join('\n')}\n`))
+    const turns: number[] = []
+    for (let before = 0; seen.length < LINES; before = seen.length) {
+      const startedAt = performance.now()
+      await turn()
+      if (seen.length > before) turns.push(performance.now() - startedAt)
+    }
+    expect(seen).toEqual(all)
+    expect(turns.length).toBeGreaterThan(10)
+    expect(turns.toSorted((a, b) => a - b)[turns.length >> 1]).toBeLessThan(20)
+    stream.write('after it\n')
+    await turn()
+    expect(seen.at(-1)).toBe('after it')
+  })
+
+  test('whose writer is faster than its reader makes the writer wait', async () => {
+    const { stream, seen } = slowly()
+    expect(stream.write(Buffer.from(`${all.join('\n')}\n`))).toBe(true)
+    expect(stream.write('one more\n'.repeat(10))).toBe(false)
+    while (seen.length < LINES + 10) await turn()
+    expect(seen.slice(0, LINES)).toEqual(all)
+  })
+
+  test.each<[string, (stream: PassThrough) => void]>([
+    ['ends', (stream) => stream.end()],
+    ['is resumed by somebody else and ends', (stream) => stream.resume().end()],
+    ['is destroyed', (stream) => stream.destroy()],
+  ])(
+    'that %s while lines wait gives all that had come, the last one without a newline, too',
+    async (_, end) => {
+      const { stream, seen } = slowly()
+      stream.write(Buffer.from(all.join('\n')))
+      await turn()
+      end(stream)
+      for (let n = 0; n < 1000 && seen.length < LINES; n += 1) await turn()
+      expect(seen).toEqual(all)
+    },
+  )
 })
 
 function texts(...all: string[]): Seen[] {

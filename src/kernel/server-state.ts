@@ -44,6 +44,19 @@ export interface Resources {
   readonly processes: number
 }
 
+/** What is known of a server's life; `C` is how it is spoken to. */
+export interface Life<C> {
+  readonly state: ServerState
+  readonly restartCount: number
+  readonly lastExit: LastExit | null
+  readonly lastError: LastError | null
+  readonly resources: Resources | null
+  /** Milliseconds since the handshake; null unless it runs. */
+  readonly uptimeMs: number | null
+  /** While it runs. */
+  readonly conversation: C | undefined
+}
+
 export type StartOutcome = { readonly ok: true } | { readonly ok: false; readonly error: LastError }
 
 /** How a server is to be run. */

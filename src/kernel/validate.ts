@@ -7,5 +7,6 @@ export function problemIn(schema: TSchema, value: unknown): string | undefined {
   const [first] = Value.Errors(schema, value)
   if (!first) return 'it does not fit'
   const field = first.instancePath.slice(1).replaceAll('/', '.')
-  return `${field === '' ? 'it' : field} ${first.message}`
+  const message = first.message === 'schema is false' ? 'is not a known field' : first.message
+  return `${field === '' ? 'it' : field} ${message}`
 }

@@ -1,7 +1,7 @@
 import type { LastError } from '../kernel/server-state.ts'
+import { RequestError } from './dialogue.ts'
 import { NotMcpError } from './greeting.ts'
 import { quotable } from './noise.ts'
-import { RequestError } from './peer.ts'
 
 interface Circumstances {
   /** What was asked last. */

@@ -1,7 +1,7 @@
+import { type Dialogue, RequestError } from './dialogue.ts'
 import type { Greeting } from './greeting.ts'
 import { initialize } from './legacy.ts'
 import { discover, isModern } from './modern.ts'
-import { type Peer, RequestError } from './peer.ts'
 
 /** A server that knows the question answers it at once; silence means that it does not. */
 const PROBE_MS = 2000
@@ -11,7 +11,7 @@ const PROBE_MS = 2000
  * some end at a question that comes before `initialize`. `knownVersion` is what the server spoke the last time.
  */
 export async function greet(
-  peer: Peer,
+  peer: Dialogue,
   version: string,
   timeoutMs: number,
   knownVersion: string | null = null,

@@ -1,12 +1,16 @@
+import type { Dialogue } from './dialogue.ts'
 import { type Greeting, NotMcpError } from './greeting.ts'
 import { isObject } from './message.ts'
-import type { Peer } from './peer.ts'
 
 const PROTOCOL_VERSION = '2025-11-25'
 const KNOWN_VERSIONS = [PROTOCOL_VERSION, '2025-06-18', '2025-03-26', '2024-11-05', '2024-10-07']
 
 /** The handshake of all revisions up to 2025-11-25. */
-export async function initialize(peer: Peer, version: string, timeoutMs: number): Promise<Greeting> {
+export async function initialize(
+  peer: Pick<Dialogue, 'request' | 'notify'>,
+  version: string,
+  timeoutMs: number,
+): Promise<Greeting> {
   const clientInfo = { name: 'toolroom', version }
   const params = { protocolVersion: PROTOCOL_VERSION, capabilities: {}, clientInfo } // no roots: we have none
   const greeting = greetingOf(await peer.request('initialize', params, { timeoutMs }))

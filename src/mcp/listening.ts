@@ -1,5 +1,5 @@
+import { RequestError } from './dialogue.ts'
 import type { Asker } from './modern.ts'
-import { RequestError } from './peer.ts'
 import { isUnknownMethod } from './tool-list.ts'
 
 const AGAIN_AFTER_MS = 60_000

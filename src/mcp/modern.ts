@@ -1,28 +1,28 @@
+import type { Dialogue } from './dialogue.ts'
 import type { Greeting } from './greeting.ts'
 import { isObject } from './message.ts'
-import type { Peer } from './peer.ts'
 
 /** How requests are made; in the modern era each of them says who asks. */
-export type Asker = Pick<Peer, 'request' | 'requestRaw'>
+export type Asker = Pick<Dialogue, 'request' | 'requestRaw'>
 
-const PROTOCOL_VERSION = '2026-07-28'
+export const MODERN_VERSION = '2026-07-28'
 const META = 'io.modelcontextprotocol'
 
 export function isModern(version: string): boolean {
-  return version === PROTOCOL_VERSION
+  return version === MODERN_VERSION
 }
 
 /** The question that only servers of the modern era understand. Rejects when the answer is not theirs. */
-export async function discover(peer: Peer, version: string, timeoutMs: number): Promise<Greeting> {
+export async function discover(peer: Asker, version: string, timeoutMs: number): Promise<Greeting> {
   const result = await modernAsker(peer, version).request('server/discover', {}, { timeoutMs })
   const { supportedVersions, capabilities, instructions, _meta } = isObject(result) ? result : {}
-  if (!Array.isArray(supportedVersions) || !supportedVersions.includes(PROTOCOL_VERSION)) {
+  if (!Array.isArray(supportedVersions) || !supportedVersions.includes(MODERN_VERSION)) {
     throw new Error('It supports no version of the modern era that Toolroom knows')
   }
   const serverInfo = isObject(_meta) ? _meta[`${META}/serverInfo`] : undefined
   return {
     era: 'modern',
-    protocol_version: PROTOCOL_VERSION,
+    protocol_version: MODERN_VERSION,
     server_info: isObject(serverInfo) ? serverInfo : {},
     capabilities: isObject(capabilities) ? capabilities : {},
     instructions: typeof instructions === 'string' ? instructions : null,
@@ -30,9 +30,9 @@ export async function discover(peer: Peer, version: string, timeoutMs: number): 
 }
 
 /** Adds to every request what the modern era asks for. What a caller has put into `_meta` stays. */
-export function modernAsker(peer: Peer, version: string): Asker {
+export function modernAsker(peer: Asker, version: string): Asker {
   const own = {
-    [`${META}/protocolVersion`]: PROTOCOL_VERSION,
+    [`${META}/protocolVersion`]: MODERN_VERSION,
     [`${META}/clientCapabilities`]: {},
     [`${META}/clientInfo`]: { name: 'toolroom', version },
   }

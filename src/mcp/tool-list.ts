@@ -1,6 +1,6 @@
+import { RequestError } from './dialogue.ts'
 import { isObject } from './message.ts'
 import type { Asker } from './modern.ts'
-import { RequestError } from './peer.ts'
 
 type Tool = Readonly<Record<string, unknown>>
 

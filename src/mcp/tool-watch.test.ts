@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { RequestError } from './dialogue.ts'
 import { Listening } from './listening.ts'
-import { RequestError } from './peer.ts'
 import type { ToolList } from './tool-list.ts'
 import { ToolWatch } from './tool-watch.ts'
 

@@ -1,11 +1,5 @@
-import type {
-  LastError,
-  LastExit,
-  Plan,
-  Resources,
-  ServerState,
-  StartOutcome,
-} from '../kernel/server-state.ts'
+import type { CallTool } from '../kernel/calling.ts'
+import type { Life, Plan, StartOutcome } from '../kernel/server-state.ts'
 
 /** What this room needs to run servers. `supervisor/` and `mcp/` provide it. */
 export interface Engine {
@@ -19,36 +13,15 @@ export interface Engine {
   stop(id: string): Promise<void>
   sleep(id: string): Promise<void>
   remove(id: string): Promise<void>
-  life(id: string): Life
+  life(id: string): ServerLife
   /** Keeps the server awake while it is talked to. */
   using<R>(id: string, talk: (conversation: Conversation) => Promise<R>): Promise<R>
 }
 
-export interface Life {
-  readonly state: ServerState
-  readonly restartCount: number
-  readonly lastExit: LastExit | null
-  readonly lastError: LastError | null
-  readonly resources: Resources | null
-  /** Milliseconds since the handshake; null unless it runs. */
-  readonly uptimeMs: number | null
-  /** While it runs. */
-  readonly conversation: Conversation | undefined
-}
+/** A server's life as this room sees it. */
+export type ServerLife = Life<Conversation>
 
 export interface Conversation {
   readonly noiseLines: number
-  /** Rejects with an error whose `failure` says why. */
-  call(tool: string, args: unknown, options: CallOptions): Promise<CallResult>
-}
-
-export interface CallOptions {
-  readonly timeoutMs: number
-  readonly signal?: AbortSignal
-}
-
-/** `json` is the result as the server sent it, to the last byte. */
-export interface CallResult {
-  readonly value: unknown
-  readonly json: Buffer
+  readonly call: CallTool
 }

@@ -1,15 +1,14 @@
+import { type Catalogues, toolListOf } from '../kernel/catalogue.ts'
 import type { AuditEntry } from '../kernel/facts.ts'
 import type { StartOutcome } from '../kernel/server-state.ts'
-import { isoTime } from '../kernel/time.ts'
+import type { ToolList } from '../kernel/tool-fields.ts'
 import type { Turns } from '../kernel/turns.ts'
 import type { Caller } from '../kernel/wire.ts'
-import { within } from './calls.ts'
-import { type Catalogues, toolsOf } from './catalogue.ts'
+import { within } from '../kernel/within.ts'
 import type { Engine } from './engine.ts'
 import type { DesiredState } from './live.schema.ts'
 import type { Server } from './servers.schema.ts'
 import { notRunning, startError } from './start-errors.ts'
-import type { ToolList } from './tools.schema.ts'
 import type { WishStore } from './wishes.ts'
 
 interface Deps {
@@ -82,11 +81,7 @@ export function createLifecycle({ engine, wishes, catalogues, turns, list, get, 
       const life = engine.life(id)
       const catalogue = catalogues.of(id)
       if (!catalogue) throw notRunning(name, life)
-      const items = [...toolsOf(catalogue)]
-      const source = life.state.status === 'running' ? 'live' : 'cache'
-      const { truncated, duplicates } = catalogue
-      const fetched_at = isoTime(catalogue.fetched_at)
-      return { items, total: items.length, next_cursor: null, source, fetched_at, truncated, duplicates }
+      return toolListOf(catalogue, life.state.status === 'running' ? 'live' : 'cache')
     },
   }
 }

@@ -50,6 +50,20 @@ export const settingsView = {
   timeouts: Type.Object({ start_s: StartS, request_s: RequestS, stop_s: StopS }),
 }
 
+export const StartQuery = Type.Object(
+  {
+    wait_s: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 600,
+        default: 30,
+        description: 'How long the answer may wait until it runs; 0: not at all',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+)
+
 const Input = Type.Object(settingsInput)
 type Input = Static<typeof Input>
 export type StartMode = Static<typeof StartMode>

@@ -1,15 +1,15 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyReply } from 'fastify'
+import { callRoute } from '../kernel/calling.routes.ts'
 import type { ErrorCode } from '../kernel/errors.ts'
 import { ServerKey } from '../kernel/server-fields.ts'
+import { ToolList } from '../kernel/tool-fields.ts'
+import { StartQuery } from './run-settings.ts'
 import { ServerView } from './servers.schema.ts'
 import type { Servers } from './servers.service.ts'
-import * as schema from './tools.schema.ts'
 
 const tags = ['STDIO servers']
 const params = ServerKey
 const DEFAULT_WAIT_S = 30
-const MAX_CALL_BYTES = 10 * 1_048_576
 
 const startErrors: ErrorCode[] = [
   'server_not_running',
@@ -28,7 +28,7 @@ export function runningRoutes(servers: Servers): FastifyPluginAsyncTypebox {
         description:
           '200 when it runs: handshake done and tools listed. 202 when it still starts after `wait_s`. Starting one that runs does nothing.',
         params,
-        querystring: schema.StartQuery,
+        querystring: StartQuery,
         response: { 200: ServerView, 202: ServerView },
       }
       app.post(
@@ -60,44 +60,20 @@ export function runningRoutes(servers: Servers): FastifyPluginAsyncTypebox {
       summary: "List the server's tools",
       description: 'Of a server that does not run: as they were when it last did.',
       params,
-      response: { 200: schema.ToolList },
+      response: { 200: ToolList },
     }
     app.get('/servers/:id/tools', { schema: tools, config: { errors: ['server_not_running'] } }, (request) =>
       servers.tools(request.params.id),
     )
 
-    const call = {
-      tags,
-      summary: 'Call a tool',
-      description: 'A server that sleeps is woken.',
-      params: schema.ToolKey,
-      body: schema.CallInput,
-      response: { 200: schema.CallResult },
-    }
-    const callErrors: ErrorCode[] = [...startErrors, 'call_failed', 'call_timeout']
-    app.post(
-      '/servers/:id/tools/:tool/call',
-      { schema: call, bodyLimit: MAX_CALL_BYTES, config: { errors: callErrors, passedOn: true } },
-      async (request, reply) => {
-        const { arguments: args = {}, timeout_s } = request.body
-        const { json } = await servers.call(request.params.id, {
-          tool: request.params.tool,
-          args,
-          signal: untilGone(reply),
-          by: { request_id: request.id },
-          ...(timeout_s !== undefined && { timeout_s }),
-        })
-        return reply.type('application/json; charset=utf-8').send(json as never) // bytes are sent as they are
-      },
+    await app.register(
+      callRoute({
+        path: '/servers',
+        tags,
+        description: 'A server that sleeps is woken.',
+        errors: startErrors,
+        call: servers.call,
+      }),
     )
   }
-}
-
-/** Whoever goes away before the answer does not want it any more. */
-function untilGone({ raw }: FastifyReply): AbortSignal {
-  const gone = new AbortController()
-  raw.once('close', () => {
-    if (!raw.writableEnded) gone.abort()
-  })
-  return gone.signal
 }

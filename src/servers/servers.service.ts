@@ -1,3 +1,5 @@
+import type { CallRequest } from '../kernel/calling.routes.ts'
+import type { Catalogues } from '../kernel/catalogue.ts'
 import type { FactBus } from '../kernel/facts.ts'
 import type { KnownSecrets } from '../kernel/known-secrets.ts'
 import { createRegistry, type ServerStore } from '../kernel/registry.ts'
@@ -6,7 +8,6 @@ import { Turns } from '../kernel/turns.ts'
 import type { Caller } from '../kernel/wire.ts'
 import { keepMaskedArgs, keepMaskedValues } from '../kernel/write-back.ts'
 import { createCalls } from './calls.ts'
-import type { Catalogues } from './catalogue.ts'
 import type { Engine } from './engine.ts'
 import { createLifecycle } from './lifecycle.ts'
 import type { DesiredState } from './live.schema.ts'
@@ -48,7 +49,10 @@ export function createServers(deps: Deps) {
     else if (status === 'idle' && !sleeps) void engine.stop(server.id)
   }
 
+  const registered = new Set<string>()
+
   function register(server: Server): void {
+    registered.add(server.id)
     engine.register(server.id, planOf(server))
     settle(server)
   }
@@ -75,6 +79,13 @@ export function createServers(deps: Deps) {
       await registry.rememberSecrets()
       for (const server of await registry.list()) register(server)
     },
+
+    /** Where each is, for who follows the changes. */
+    states: (): { server_id: string; type: 'stdio'; status: string }[] =>
+      [...registered].map((server_id) => {
+        const { status } = engine.life(server_id).state
+        return { server_id, type: 'stdio', status }
+      }),
 
     view(server: Server): ServerView {
       const life = engine.life(server.id)
@@ -119,6 +130,7 @@ export function createServers(deps: Deps) {
         await engine.remove(id)
         try {
           await registry.remove(id, by)
+          registered.delete(id)
           catalogues.forget(id)
           wishes.forget(id)
         } catch (error) {
@@ -129,7 +141,7 @@ export function createServers(deps: Deps) {
     },
 
     /** The result as the tool server sent it. */
-    async call(key: string, asked: Omit<Parameters<typeof call>[1], 'timeoutMs'> & { timeout_s?: number }) {
+    async call(key: string, asked: CallRequest) {
       const server = await registry.get(key)
       const timeoutMs = (asked.timeout_s ?? server.timeouts.request_s) * 1000
       return call(server, { ...asked, timeoutMs })

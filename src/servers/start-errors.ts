@@ -1,9 +1,9 @@
 import { AppError } from '../kernel/errors.ts'
 import type { LastError, ServerState } from '../kernel/server-state.ts'
-import type { Life } from './engine.ts'
+import type { ServerLife } from './engine.ts'
 
 /** A start that failed, for whoever waited for it. */
-export function startError(name: string, error: LastError, { lastExit }: Life): AppError {
+export function startError(name: string, error: LastError, { lastExit }: ServerLife): AppError {
   const { code, message, hint } = error
   if (code === 'shutting_down') return new AppError('shutting_down', message)
   if (code === 'removed') return new AppError('not_found', `'${name}' was deleted while it started`)
@@ -29,7 +29,7 @@ const WORDS: Record<ServerState['status'], string> = {
   failed: 'has failed',
 }
 
-export function notRunning(name: string, { state, lastError }: Life): AppError {
+export function notRunning(name: string, { state, lastError }: ServerLife): AppError {
   const members = lastError ? { members: { last_error: lastError } } : {}
   const hint = lastError?.hint ?? 'Start it first'
   const why = lastError ? `: ${lastError.message}` : ''

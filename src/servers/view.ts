@@ -1,8 +1,8 @@
+import { type Catalogue, tokensOf } from '../kernel/catalogue.ts'
 import { memo } from '../kernel/memo.ts'
 import { maskArgs, maskValues } from '../kernel/secrets.ts'
 import { isoTime } from '../kernel/time.ts'
-import { type Catalogue, tokensOf } from './catalogue.ts'
-import type { Life } from './engine.ts'
+import type { ServerLife } from './engine.ts'
 import { healthOf } from './health.ts'
 import type { DesiredState, Live } from './live.schema.ts'
 import type { Server, ServerView } from './servers.schema.ts'
@@ -19,7 +19,7 @@ export const definitionOf = memo((server: Server): Omit<ServerView, keyof Live> 
 })
 
 interface Now {
-  readonly life: Life
+  readonly life: ServerLife
   readonly desired: DesiredState
   readonly catalogue: Catalogue | undefined
   readonly linesDropped: number

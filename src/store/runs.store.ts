@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Catalogue, CatalogueStore } from '../servers/catalogue.ts'
+import type { Catalogue, CatalogueStore } from '../kernel/catalogue.ts'
 import type { DesiredState } from '../servers/live.schema.ts'
 import type { WishStore } from '../servers/wishes.ts'
 import type { ConfigurationDatabase } from './configuration.ts'

@@ -27,6 +27,7 @@ export async function openHouse({ env = {}, home = ownFolder(), ...options }: Op
         XDG_CONFIG_HOME: join(home, 'config'),
         PORT: '0',
         AUTH_TOKEN: TOKEN,
+        HTTP_CHECK_INTERVAL_S: '0', // tests talk to nobody unasked
         ...env,
       },
     },

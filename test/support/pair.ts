@@ -1,6 +1,7 @@
 import { PassThrough } from 'node:stream'
 import { setImmediate as tick } from 'node:timers/promises'
-import { Peer, type RequestError } from '../../src/mcp/peer.ts'
+import type { RequestError } from '../../src/mcp/dialogue.ts'
+import { Peer } from '../../src/mcp/peer.ts'
 
 /** Streams whose other end is the test. */
 export function wires() {

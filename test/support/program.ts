@@ -23,7 +23,7 @@ export function launch({ home = ownFolder(), env = {}, argv = [], files }: Optio
   const [command = '', ...args] = files === undefined ? program : limited
   const child = spawn(command, args, {
     cwd: home,
-    env: { PATH: process.env.PATH, HOME: home, PORT: '0', ...env },
+    env: { PATH: process.env.PATH, HOME: home, PORT: '0', HTTP_CHECK_INTERVAL_S: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   onTestFinished(() => void child.kill('SIGKILL'))

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
-import type { FactBus } from '../kernel/facts.ts'
-import { memo } from '../kernel/memo.ts'
-import type { Tool } from './tools.schema.ts'
+import type { FactBus } from './facts.ts'
+import { memo } from './memo.ts'
+import { isoTime } from './time.ts'
+import type { Tool, ToolList } from './tool-fields.ts'
 
 type Definition = Readonly<Record<string, unknown>>
 
@@ -11,6 +12,8 @@ export interface Catalogue {
   readonly server_info: Definition
   readonly capabilities: Definition
   readonly instructions: string | null
+  /** How an HTTP server was reached. */
+  readonly transport?: 'streamable_http' | 'sse'
   /** As the server sent them, unknown fields included, secrets hidden. */
   readonly tools: readonly Definition[]
   readonly truncated: boolean
@@ -105,11 +108,18 @@ export class Catalogues {
 }
 
 /** The tools as anybody may see them. */
-export const toolsOf = memo((catalogue: Catalogue): readonly Tool[] => catalogue.tools.map(toolOf))
+const toolsOf = memo((catalogue: Catalogue): readonly Tool[] => catalogue.tools.map(toolOf))
 
 export const tokensOf = memo((catalogue: Catalogue): number =>
   toolsOf(catalogue).reduce((sum, { tokens }) => sum + tokens, 0),
 )
+
+export function toolListOf(catalogue: Catalogue, source: ToolList['source']): ToolList {
+  const items = [...toolsOf(catalogue)]
+  const { truncated, duplicates } = catalogue
+  const fetched_at = isoTime(catalogue.fetched_at)
+  return { items, total: items.length, next_cursor: null, source, fetched_at, truncated, duplicates }
+}
 
 function toolOf(definition: Definition): Tool {
   const { name, title, description, inputSchema, outputSchema, annotations } = definition

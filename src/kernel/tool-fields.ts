@@ -1,6 +1,8 @@
+/** What tools and their calls look like on the wire, whatever the kind of server. */
+
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { orNull, Timestamp } from '../kernel/wire.ts'
+import { orNull, Timestamp } from './wire.ts'
 
 const anything = Type.Object({}, { additionalProperties: true })
 
@@ -53,18 +55,4 @@ export const CallResult = Type.Object(
     description: 'The MCP result as the server sent it, also when it says `isError`',
     examples: [{ content: [{ type: 'text', text: 'done' }] }],
   },
-)
-
-export const StartQuery = Type.Object(
-  {
-    wait_s: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        maximum: 600,
-        default: 30,
-        description: 'How long the answer may wait until it runs; 0: not at all',
-      }),
-    ),
-  },
-  { additionalProperties: false },
 )

@@ -1,0 +1,44 @@
+import type { CallTool } from '../kernel/calling.ts'
+import type { Catalogue } from '../kernel/catalogue.ts'
+import type { HttpServer } from './http-servers.schema.ts'
+import type { ConnectionReport } from './report.schema.ts'
+
+/** What this room needs to reach servers. `mcp/` provides it. */
+export interface Remotes {
+  open(server: HttpServer, known: Known | null, onTools: (heard: Heard) => void): Remote
+  /** Never rejects, and takes 10 s at most. */
+  probe(server: HttpServer): Promise<ConnectionReport>
+}
+
+/** What was found out the last time, so that it need not be found out again. */
+export interface Known {
+  readonly transport: 'streamable_http' | 'sse'
+  readonly protocol_version: string
+}
+
+export type Heard = Omit<Catalogue, 'fetched_at'>
+
+/** One server, spoken to over HTTP. Rejects with a finding, or as every call does. */
+export interface Remote {
+  /** Greeting and tools. */
+  connect(timeoutMs: number): Promise<void>
+  /** The tools again, which is also the question whether it is there. */
+  refresh(timeoutMs: number): Promise<void>
+  readonly call: CallTool
+  close(): void
+}
+
+/** Why a server could not be reached, for the person who must act. */
+export interface Finding {
+  readonly code: string
+  readonly message: string
+  readonly hint: string | null
+  readonly retryAfterS?: number | undefined
+}
+
+export function findingOf(error: unknown): Finding {
+  if (!(error instanceof Error)) return { code: 'error', message: String(error), hint: null }
+  const { code, failure, hint, retryAfterS } = error as Error & Partial<Finding> & { failure?: string }
+  const word = typeof code === 'string' ? code : (failure ?? 'error')
+  return { code: word, message: error.message, hint: hint ?? null, retryAfterS }
+}

@@ -1,0 +1,16 @@
+/** What comes in time, or `late`. The work itself goes on. */
+export async function within<T>(work: Promise<T>, ms: number, signal?: AbortSignal): Promise<T | 'late'> {
+  let timer: NodeJS.Timeout | undefined
+  let leave = () => {}
+  const late = new Promise<'late'>((resolve) => {
+    leave = () => resolve('late')
+    timer = setTimeout(leave, ms)
+    signal?.addEventListener('abort', leave, { once: true })
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', leave)
+  }
+}

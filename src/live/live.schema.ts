@@ -1,0 +1,62 @@
+import type { Static } from 'typebox'
+import * as Type from 'typebox'
+import { LEVELS, SOURCES, STREAMS } from '../kernel/log.ts'
+import { ID_PATTERN } from '../kernel/wire.ts'
+
+/** What the stream tells. Everything but `log` comes unasked. */
+export const TOPICS = [
+  'metrics',
+  'call_started',
+  'call_completed',
+  'server_status',
+  'server_resources',
+  'server_added',
+  'server_updated',
+  'server_removed',
+  'http_server_check',
+  'tools_changed',
+  'log',
+] as const
+export type Topic = (typeof TOPICS)[number]
+
+/** What else comes: about the stream itself. */
+export type FrameType = Topic | 'hello' | 'snapshot' | 'dropped' | 'heartbeat' | 'error'
+
+const Topics = Type.Array(Type.Enum(TOPICS), { minItems: 1, maxItems: TOPICS.length })
+const ServerIds = Type.Array(Type.String({ pattern: ID_PATTERN }), { maxItems: 50 })
+const closed = { additionalProperties: false }
+
+export const LogFilter = Type.Object(
+  {
+    level: Type.Optional(Type.Enum(LEVELS)),
+    source: Type.Optional(Type.Array(Type.Enum(SOURCES), { maxItems: SOURCES.length })),
+    stream: Type.Optional(Type.Array(Type.Enum(STREAMS), { maxItems: STREAMS.length })),
+    search: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
+  },
+  closed,
+)
+export type LogFilter = Static<typeof LogFilter>
+
+export const Subscribe = Type.Object(
+  {
+    type: Type.Literal('subscribe'),
+    topics: Topics,
+    server_ids: Type.Optional(ServerIds),
+    filter: Type.Optional(LogFilter),
+  },
+  closed,
+)
+export const Unsubscribe = Type.Object({ type: Type.Literal('unsubscribe'), topics: Topics }, closed)
+export const Resume = Type.Object(
+  { type: Type.Literal('resume'), last_event: Type.Integer({ minimum: 0 }) },
+  closed,
+)
+export const Ping = Type.Object({ type: Type.Literal('ping') }, closed)
+
+export type Asked =
+  | Static<typeof Subscribe>
+  | Static<typeof Unsubscribe>
+  | Static<typeof Resume>
+  | Static<typeof Ping>
+
+export const MESSAGES = { subscribe: Subscribe, unsubscribe: Unsubscribe, resume: Resume, ping: Ping }

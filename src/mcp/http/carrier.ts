@@ -1,0 +1,31 @@
+import type { Greeting } from '../greeting.ts'
+import type { Asker } from '../modern.ts'
+import type { ToolList } from '../tool-list.ts'
+
+export type Transport = 'streamable_http' | 'sse'
+
+/** One of the ways in which MCP goes over HTTP, and the dialogue that goes over it. */
+export interface Carrier {
+  readonly transport: Transport
+  readonly asker: Asker
+  /** The handshake of the legacy era. */
+  initialize(timeoutMs: number): Promise<Greeting>
+  /** From now on changes are announced, as far as the server does that. */
+  listen(): void
+  knows(list: ToolList): void
+  /** Ends whatever is open. Says goodbye within `timeoutMs` where that is the custom. Never rejects. */
+  close(timeoutMs: number): Promise<void>
+}
+
+export interface CarrierEvents {
+  /** The tools may be others than before. */
+  readonly onChanged: () => void
+  /** The conversation is over. */
+  readonly onLost: (reason: string) => void
+}
+
+export const JSON_TYPE = { 'content-type': 'application/json' }
+export const ACCEPT_BOTH = { accept: 'application/json, text/event-stream' }
+export const ACCEPT_STREAM = { accept: 'text/event-stream', 'cache-control': 'no-cache' }
+/** For what nobody waits for: notifications, and answers of ours. */
+export const TELL_MS = 10_000

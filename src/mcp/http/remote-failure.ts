@@ -1,0 +1,72 @@
+/** Why a server at a URL could not be asked, or gave no answer of use. */
+export type RemoteCode =
+  | 'dns_failed'
+  | 'connection_refused'
+  | 'connection_reset'
+  | 'connect_timeout'
+  | 'tls_failed'
+  | 'redirect_refused'
+  | 'too_many_redirects'
+  | 'http_error'
+  | 'not_found'
+  | 'auth_required'
+  | 'forbidden'
+  | 'rate_limited'
+  | 'unavailable'
+  | 'not_mcp'
+  | 'response_too_large'
+  | 'timeout'
+  | 'blocked_address'
+  | 'protocol_error'
+  | 'session_lost'
+
+/** What a 401 or 403 asks for, in the words of its WWW-Authenticate. */
+export interface AuthDetail {
+  readonly scheme: string
+  readonly realm?: string
+  readonly scope?: string
+  readonly error?: string
+  readonly resource_metadata?: string
+}
+
+interface Details {
+  readonly status?: number | undefined
+  readonly retryAfterS?: number | undefined
+  readonly auth?: AuthDetail | undefined
+}
+
+/** One sentence that names the host and never a secret, and what to do about it. */
+export class RemoteFailure extends Error {
+  override readonly name = 'RemoteFailure'
+  readonly code: RemoteCode
+  readonly hint: string
+  /** Of the answer, when there was one. */
+  readonly status: number | undefined
+  readonly retryAfterS: number | undefined
+  readonly auth: AuthDetail | undefined
+
+  constructor(code: RemoteCode, message: string, hint: string, details: Details = {}) {
+    super(message)
+    this.code = code
+    this.hint = hint
+    this.status = details.status
+    this.retryAfterS = details.retryAfterS
+    this.auth = details.auth
+  }
+}
+
+export const MEBIBYTE = 1024 * 1024
+
+export const tooLarge = (host: string, what: string, maxBytes: number): RemoteFailure =>
+  new RemoteFailure(
+    'response_too_large',
+    `${what} of ${host} is larger than ${maxBytes / MEBIBYTE} MiB`,
+    'Ask the server for less at once; Toolroom takes no larger answer',
+  )
+
+export const late = (host: string, what: string, ms: number): RemoteFailure =>
+  new RemoteFailure(
+    'timeout',
+    `${host} did not ${what} within ${Number((ms / 1000).toPrecision(3))} s`,
+    'Check that the server is up and that the URL is its MCP endpoint; a proxy or firewall may hold it back',
+  )

@@ -1,0 +1,144 @@
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { type ClientOptions, WebSocket } from 'ws'
+import { covers } from '../support/covers.ts'
+import { AUTHORISED, type House, openHouse, TOKEN } from '../support/house.ts'
+import { definition, post, register } from '../support/running.ts'
+
+interface Frame {
+  readonly type: string
+  readonly seq: number
+  readonly event: number
+  readonly data: Record<string, unknown>
+}
+
+/** A client that keeps what it was told. */
+function listen({ address }: House, protocols: string[] = [], options: ClientOptions = {}) {
+  const socket = new WebSocket(`${address.replace('http', 'ws')}/api/ws/metrics`, protocols, options)
+  onTestFinished(() => socket.terminate())
+  const frames: Frame[] = []
+  socket.on('message', (data) => frames.push(JSON.parse(String(data))))
+  socket.on('error', () => {}) // the test looks at what came of it
+  const until = async (type: string, ms = 5000): Promise<Frame> => {
+    for (const end = performance.now() + ms; performance.now() < end; await sleep(10)) {
+      const found = frames.find((frame) => frame.type === type)
+      if (found) return found
+    }
+    return expect.unreachable(`${type} did not come, but ${frames.map((each) => each.type).join(', ')}`)
+  }
+  return { socket, frames, until, say: (message: object) => socket.send(JSON.stringify(message)) }
+}
+
+/** The status with which an upgrade was refused. */
+async function refusal(house: House, protocols: string[] = [], options: ClientOptions = {}) {
+  const { socket } = listen(house, protocols, options)
+  const [, response] = await once(socket, 'unexpected-response')
+  return response.statusCode
+}
+
+describe('the live stream', () => {
+  test('tells what is true, then everything that happens, and needs no token', async () => {
+    covers('public-ws-metrics', 'events-ws-real-time', 'ws-metrics', 'events-messages', 'does-websocket')
+    const house = await openHouse()
+    await register(house, 'echo')
+    const { until, frames } = listen(house)
+    expect((await until('hello')).data).toMatchObject({ interval_ms: 1000, topics: expect.any(Array) })
+    expect((await until('snapshot')).data).toMatchObject({
+      servers: [{ server_id: 'echo', type: 'stdio', status: 'stopped' }],
+    })
+    await post(house, '/api/servers/echo/start')
+    await post(house, '/api/servers/echo/tools/echo/call', { arguments: { text: 'a secret word' } })
+    await until('call_completed')
+    await until('metrics')
+    const statuses = frames.filter(({ type }) => type === 'server_status').map(({ data }) => data.status)
+    expect(statuses).toEqual(['starting', 'running'])
+    expect((await until('tools_changed')).data).toMatchObject({ server_id: 'echo', tool_count: 4 })
+    expect((await until('call_completed')).data).toMatchObject({ tool: 'echo', status: 'ok' })
+    expect(frames.map(({ seq }) => seq)).toEqual(frames.map((_, index) => index + 1))
+    expect(JSON.stringify(frames)).not.toContain('a secret word')
+  })
+
+  test('tells log lines to who asks for them', async () => {
+    const house = await openHouse()
+    await register(house, 'noisy')
+    const { until, say, frames } = listen(house)
+    await until('snapshot')
+    say({ type: 'subscribe', topics: ['log'], server_ids: ['noisy'], filter: { level: 'error' } })
+    say({ type: 'ping' })
+    await until('heartbeat')
+    await post(house, '/api/servers/noisy/start')
+    await until('log')
+    await sleep(200)
+    const told = frames.filter(({ type }) => type === 'log').map(({ data }) => data.message)
+    expect(told).toContain('[error] noisy speaks at level error')
+    expect(told).not.toContain('[info] noisy speaks at level info')
+  })
+
+  test('is closed to foreign pages, other paths, wrong versions and, under PROTECT_READS, to who has no token', async () => {
+    const house = await openHouse()
+    expect(await refusal(house, [], { headers: { origin: 'https://evil.example' } })).toBe(403)
+    expect(await refusal(house, [], { headers: { host: 'evil.example' } })).toBe(403)
+    expect(await refusal(house, [], { protocolVersion: 8 })).toBe(400)
+    const guarded = await openHouse({ env: { PROTECT_READS: 'true' } })
+    expect(await refusal(guarded)).toBe(401)
+    expect(await refusal(guarded, ['toolroom.wrong'])).toBe(401)
+    const { until, socket } = listen(guarded, [`toolroom.${TOKEN}`])
+    await until('hello')
+    expect(socket.protocol).toBe(`toolroom.${TOKEN}`)
+  })
+
+  test.each([
+    ['more than 4 KiB', 'x'.repeat(5000), 1009],
+    ['bytes', Buffer.from('{"type":"ping"}'), 1003],
+  ])('lets go of who sends %s, and nobody else notices', async (_, message, code) => {
+    const house = await openHouse()
+    const [bad, good] = [listen(house), listen(house)]
+    await Promise.all([bad.until('snapshot'), good.until('snapshot')])
+    bad.socket.send(message)
+    const [closed] = await once(bad.socket, 'close')
+    expect(closed).toBe(code)
+    await good.until('metrics')
+    expect(good.socket.readyState).toBe(WebSocket.OPEN)
+  })
+
+  test('has room for 256, and answers the next with 503', async () => {
+    const house = await openHouse()
+    const clients = Array.from({ length: 256 }, () => listen(house))
+    await Promise.all(clients.map(({ until }) => until('snapshot', 20_000)))
+    expect(await refusal(house)).toBe(503)
+    clients[0]?.socket.close()
+    await sleep(200)
+    await listen(house).until('snapshot')
+  }, 60_000)
+
+  test('is explained to who asks with a plain request, and ends with the service', async () => {
+    const house = await openHouse()
+    expect((await house.inject('/api/ws/metrics')).json()).toMatchObject({
+      status: 426,
+      code: 'upgrade_required',
+    })
+    const { socket, until } = listen(house)
+    await until('snapshot')
+    const closed = once(socket, 'close')
+    await house.close()
+    expect((await closed)[0]).toBe(1001)
+  })
+
+  test('brings who comes back what was missed', async () => {
+    const house = await openHouse()
+    const first = listen(house)
+    const { event } = await first.until('snapshot')
+    first.socket.terminate()
+    await house.inject({
+      method: 'POST',
+      url: '/api/servers',
+      headers: AUTHORISED,
+      payload: definition('echo'),
+    })
+    const second = listen(house)
+    await second.until('snapshot')
+    second.say({ type: 'resume', last_event: event })
+    expect((await second.until('server_added')).data).toMatchObject({ server_id: 'echo' })
+  })
+})

@@ -1,0 +1,55 @@
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { type Event, Recorder } from '../../src/metrics/recorder.ts'
+import { MetricsDatabase } from '../../src/store/metrics/metrics-database.ts'
+import { ownFolder } from './folder.ts'
+
+interface Options {
+  readonly folder?: string
+  readonly retentionDays?: number
+  readonly now?: () => number
+}
+
+/** A Sunday morning, in the middle of a minute and of an hour. */
+export const NOON = Date.parse('2026-11-15T09:30:30.400Z')
+
+/** A recorder over a real file, closed with the test. */
+export function openRecorder({ folder = ownFolder(), retentionDays = 30, now = () => NOON }: Options = {}) {
+  const troubles: string[] = []
+  const store = new MetricsDatabase({
+    path: join(folder, 'metrics.db'),
+    onDamaged: (message) => troubles.push(message),
+  })
+  onTestFinished(() => store.close())
+  const onTrouble = (message: string, error: unknown) => troubles.push(`${message}: ${String(error)}`)
+  const recorder = new Recorder({ store, retentionDays, now, onTrouble })
+  return { folder, store, recorder, troubles }
+}
+
+/** One call of a tool. */
+export const event = (fields: Partial<Event> = {}): Event => ({
+  ts: NOON,
+  kind: 'tool_call',
+  server_id: 'docs',
+  tool: 'search',
+  agent_type: null,
+  name: null,
+  labels: null,
+  value: 10,
+  status: 'ok',
+  error_code: null,
+  request_bytes: 0,
+  response_bytes: 0,
+  ...fields,
+})
+
+/** A clock that a test can move. */
+export function ownClock(start = NOON) {
+  let time = start
+  return {
+    now: () => time,
+    pass: (ms: number) => {
+      time += ms
+    },
+  }
+}
