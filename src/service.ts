@@ -24,12 +24,13 @@ import { createLog, type Log } from './kernel/log.ts'
 import { MAX_SERVERS } from './kernel/server-fields.ts'
 import { VERSION } from './kernel/version.ts'
 import { liveRoutes } from './live/live.routes.ts'
-import { createLive } from './live/live.service.ts'
 import type { LogStore, StoredEntry } from './logs/log-store.ts'
 import { logRoutes } from './logs/logs.routes.ts'
 import { createLogs } from './logs/logs.service.ts'
 import { LogPipeline } from './logs/pipeline.ts'
 import { ServerLines } from './logs/server-lines.ts'
+import { metricsRoutes } from './metrics/metrics.routes.ts'
+import { openObserving } from './observing.ts'
 import { processRoutes } from './processes/processes.routes.ts'
 import { createProcesses } from './processes/processes.service.ts'
 import { createImporter } from './servers/import.service.ts'
@@ -161,8 +162,20 @@ async function open(
   const engine = openEngineRoom({ folder, facts, secrets, catalogues, log })
   closer.add('the tool servers', () => engine.close())
 
+  // What is counted and told. Asked only once the rooms below are there.
+  const { metrics, live } = openObserving({
+    folder,
+    retentionDays: config.metrics_retention_days,
+    facts,
+    log,
+    closer,
+    uptimeMs: () => performance.now() - startedAt,
+    servers: () => [...servers.states(), ...httpServers.states()],
+    findServer: async (key, kind) => table.idOf(key, kind),
+  })
+
   // Rooms.
-  const common = { facts, secrets, now: Date.now }
+  const common = { facts, secrets, now: Date.now, statsOf: metrics.statsOf }
   const servers = createServers({
     ...common,
     store: table.of<Server>('stdio'),
@@ -186,7 +199,7 @@ async function open(
   const importer = createImporter({ stdio: stdioTarget(servers), http: httpTarget(httpServers) })
   const logs = createLogs({
     store: logStore,
-    flush: () => pipeline.flush(),
+    flush: (patienceMs) => pipeline.flush(patienceMs),
     now: Date.now,
     audit: (entry) => database.audit(entry),
   })
@@ -209,14 +222,6 @@ async function open(
     uptimeMs: () => performance.now() - startedAt,
   })
 
-  const live = createLive({
-    facts,
-    version: VERSION,
-    summary: () => ({}),
-    servers: () => [...servers.states(), ...httpServers.states()],
-    now: Date.now,
-  })
-
   // Doors.
   const app = await buildApp({
     gate: createGate({ port: () => port(app), allowedHosts: config.allowed_hosts }),
@@ -236,6 +241,7 @@ async function open(
       logRoutes(logs),
       processRoutes(processes),
       liveRoutes(),
+      metricsRoutes(metrics),
       reachingRoutes(httpServers),
     ],
   })

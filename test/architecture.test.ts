@@ -33,6 +33,7 @@ const ROOMS: Record<string, Rule> = {
   cli: { imports: ['kernel', 'config'] },
 
   'engine.ts': { imports: 'all' },
+  'observing.ts': { imports: 'all' },
   'service.ts': { imports: 'all' },
   'main.ts': { imports: 'all' },
 }

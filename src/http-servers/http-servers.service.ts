@@ -4,6 +4,7 @@ import type { FactBus } from '../kernel/facts.ts'
 import type { KnownSecrets } from '../kernel/known-secrets.ts'
 import { createRegistry, type ServerStore } from '../kernel/registry.ts'
 import { MASK, maskValues } from '../kernel/secrets.ts'
+import type { Stats } from '../kernel/server-fields.ts'
 import type { Caller } from '../kernel/wire.ts'
 import { keepMaskedUrl, keepMaskedValues, originOf } from '../kernel/write-back.ts'
 import {
@@ -19,6 +20,7 @@ import type { WatchDeps } from './watch.ts'
 
 /** What this room needs from the house. `store/` provides it, `service.ts` plugs it in. */
 export interface Deps extends WatchDeps {
+  readonly statsOf: (id: string) => Stats
   readonly store: ServerStore<HttpServer>
   readonly facts: FactBus
   readonly secrets: KnownSecrets
@@ -46,7 +48,10 @@ export function createHttpServers(deps: Deps) {
 
     view(server: HttpServer): HttpServerView {
       const catalogue = deps.catalogues.of(server.id)
-      return { ...definitionOf(server), ...liveOf(reaching.known(server.id), catalogue) }
+      return {
+        ...definitionOf(server),
+        ...liveOf(reaching.known(server.id), catalogue, deps.statsOf(server.id)),
+      }
     },
 
     async remove(key: string, by: Caller): Promise<void> {

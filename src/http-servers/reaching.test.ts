@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, request as requestTo, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -52,6 +52,19 @@ async function answering(
     server.close()
   })
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
+}
+
+/** A proxy in small. */
+function passOn(to: string, request: IncomingMessage, response: ServerResponse): void {
+  const { host: _, ...headers } = request.headers
+  const onward = requestTo(to, { method: request.method, headers }, (reply) => {
+    response.writeHead(reply.statusCode ?? 502, reply.headers)
+    reply.pipe(response)
+    reply.on('error', () => response.destroy())
+  })
+  onward.on('error', () => response.destroy())
+  response.on('close', () => onward.destroy())
+  request.pipe(onward)
 }
 
 const register = async (house: House, url: string, more: object = {}) => {
@@ -157,21 +170,9 @@ describe('an HTTP server', () => {
     const house = await openHouse({ env: { HTTP_CHECK_INTERVAL_S: '1' } })
     const real = await everything('streamableHttp')
     const seen: string[] = []
-    const url = await answering(async (request, response) => {
-      if (!there) return void response.writeHead(503).end()
-      const body = await new Promise<string>((resolve) => {
-        let text = ''
-        request.on('data', (chunk) => (text += chunk)).on('end', () => resolve(text))
-      })
-      const { host: _, 'content-length': __, connection: ___, ...headers } = request.headers
-      const init = { method: request.method ?? 'GET', headers: headers as Record<string, string> }
-      const reply = await fetch(real, request.method === 'POST' ? { ...init, body } : init)
-      response.writeHead(
-        reply.status,
-        Object.fromEntries([...reply.headers].filter(([name]) => !/encoding|length/.test(name))),
-      )
-      for await (const chunk of reply.body ?? []) response.write(chunk)
-      response.end()
+    const url = await answering((request, response) => {
+      if (there) passOn(real, request, response)
+      else response.writeHead(503).end()
     })
     await register(house, url)
     const until = async (status: string) => {

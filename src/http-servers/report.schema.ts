@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
+import { Stats } from '../kernel/server-fields.ts'
 import { orNull, Timestamp } from '../kernel/wire.ts'
 
 const anything = Type.Object({}, { additionalProperties: true })
@@ -60,6 +61,7 @@ export const Live = Type.Object({
   server_info: orNull(anything),
   tool_count: orNull(Type.Integer({ description: 'Null until its tools have been seen' })),
   tool_tokens: orNull(Type.Integer({ description: 'About what its tools take of an agent’s context' })),
+  stats: Stats,
   last_error: orNull(LastError),
 })
 export type Live = Static<typeof Live>

@@ -1,6 +1,7 @@
 import { type Catalogue, tokensOf } from '../kernel/catalogue.ts'
 import { memo } from '../kernel/memo.ts'
 import { maskUrl, maskValues } from '../kernel/secrets.ts'
+import type { Stats } from '../kernel/server-fields.ts'
 import { isoTime } from '../kernel/time.ts'
 import type { HttpServer, HttpServerView } from './http-servers.schema.ts'
 import type { Health, Live } from './report.schema.ts'
@@ -15,7 +16,7 @@ export const definitionOf = memo((server: HttpServer): Omit<HttpServerView, keyo
 })
 
 /** What is true of it now. */
-export function liveOf(known: Connectedness, catalogue: Catalogue | undefined): Live {
+export function liveOf(known: Connectedness, catalogue: Catalogue | undefined, stats: Stats): Live {
   const { status, latencyMs, checkedAt, nextCheckAt, lastError } = known
   const tool_count = catalogue?.tools.length ?? null
   return {
@@ -28,6 +29,7 @@ export function liveOf(known: Connectedness, catalogue: Catalogue | undefined): 
     server_info: catalogue?.server_info ?? null,
     tool_count,
     tool_tokens: catalogue ? tokensOf(catalogue) : null,
+    stats,
     last_error: lastError && { code: lastError.code, message: lastError.message, hint: lastError.hint },
   }
 }

@@ -67,11 +67,20 @@ describe('the OpenAPI document', () => {
       'GET /api/health',
       'GET /api/http-servers',
       'GET /api/http-servers/{id}',
+      'GET /api/http-servers/{id}/metrics',
+      'GET /api/http-servers/{id}/tools',
       'GET /api/logs',
       'GET /api/logs/download',
+      'GET /api/metrics/agents',
+      'GET /api/metrics/prometheus',
+      'GET /api/metrics/servers/{id}',
+      'GET /api/metrics/summary',
+      'GET /api/metrics/timeseries',
+      'GET /api/metrics/tools',
       'GET /api/servers',
       'GET /api/servers/{id}',
       'GET /api/servers/{id}/tools',
+      'GET /api/ws/metrics',
     ])
     for (const { name, security, responses } of operations) {
       if (security?.length) expect(responses, name).toHaveProperty('401')

@@ -17,6 +17,7 @@ const OPEN_READS = [
   'GET /api/http-servers',
   'GET /api/http-servers/:id',
   'GET /api/http-servers/:id/tools',
+  'GET /api/http-servers/:id/metrics',
   'GET /api/ws/metrics',
   'GET /api/metrics/summary',
   'GET /api/metrics/timeseries',

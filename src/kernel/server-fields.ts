@@ -1,6 +1,7 @@
+import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { MASK } from './secrets.ts'
-import { ID_PATTERN, Timestamp } from './wire.ts'
+import { ID_PATTERN, orNull, Timestamp } from './wire.ts'
 
 /** What STDIO and HTTP servers have in common. */
 
@@ -39,6 +40,16 @@ export const recordFields = {
   updated_at: Timestamp,
   revision: Type.Integer({ minimum: 1, description: 'Grows with every change; send it back as If-Match' }),
 }
+
+/** What was called of a server in the last 24 hours. */
+export const Stats = Type.Object({
+  calls: Type.Integer(),
+  errors: Type.Integer(),
+  p50_ms: orNull(Type.Number()),
+  p95_ms: orNull(Type.Number()),
+  last_call_at: orNull(Timestamp),
+})
+export type Stats = Static<typeof Stats>
 
 /** Names with their values hidden: environment, headers. */
 export const masked = (example: Record<string, typeof MASK>) =>

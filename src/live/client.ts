@@ -99,26 +99,39 @@ export class LiveClient {
   }
 
   #hear(text: string | null): void {
-    if (text === null) return this.close(CLOSE.notText, 'text only')
-    if (this.#tooOften()) return this.close(CLOSE.tooMany, `more than ${MESSAGES_PER_S} messages a second`)
-    const asked = readAsked(text)
-    if (typeof asked === 'string') return this.#send('error', { code: 'invalid_message', message: asked })
+    if (text === null) this.close(CLOSE.notText, 'text only')
+    else if (this.#tooOften()) this.close(CLOSE.tooMany, `more than ${MESSAGES_PER_S} messages a second`)
+    else {
+      const asked = readAsked(text)
+      if (typeof asked === 'string') this.#send('error', { code: 'invalid_message', message: asked })
+      else this.#answer(asked)
+    }
+  }
+
+  #answer(asked: Asked): void {
     switch (asked.type) {
       case 'ping':
-        return this.#send('heartbeat', {})
+        this.#send('heartbeat', {})
+        break
       case 'subscribe':
-        return this.#subscription.add(asked.topics, asked.server_ids, asked.filter)
+        this.#subscription.add(asked.topics, asked.server_ids, asked.filter)
+        break
       case 'unsubscribe':
-        return this.#subscription.remove(asked.topics)
+        this.#subscription.remove(asked.topics)
+        break
       case 'resume':
-        return this.#resume(asked.last_event)
+        this.#resume(asked.last_event)
+        break
     }
   }
 
   /** What happened between the last connection and this one, or all that is true now. */
   #resume(last: number): void {
     const missed = this.#deps.feed.between(last, this.#since)
-    if (!missed) return this.#snapshot()
+    if (!missed) {
+      this.#snapshot()
+      return
+    }
     for (const event of missed)
       if (this.#subscription.wants(event)) this.#write(event.topic, event.event, event.ts, event.data)
     this.#since = Math.min(this.#since, last + 1) // the second time there is nothing left to tell

@@ -7,18 +7,21 @@ import type { DownloadQuery, LogFilters, LogQuery } from './logs.schema.ts'
 /** What this room needs from the house. */
 export interface Deps {
   readonly store: LogStore
-  /** Makes every line that was written so far readable. */
-  readonly flush: () => Promise<void>
+  /** Makes every line that was written so far readable; in a flood it need not take longer than the given patience. */
+  readonly flush: (patienceMs?: number) => Promise<void>
   readonly now: () => number
   readonly audit: (entry: AuditEntry) => Promise<void>
 }
+
+/** A page of a log that is flooded is a little behind rather than late. */
+const PATIENCE_MS = 30
 
 export function createLogs({ store, flush, now, audit }: Deps) {
   return {
     async page(query: LogQuery): Promise<Page> {
       const { order = 'desc', limit = 100, cursor, ...filters } = query
       const filter = resolve(filters, now())
-      await flush()
+      await flush(PATIENCE_MS)
       return store.page({ filter, order, limit, after: cursor === undefined ? null : Number(cursor) })
     },
 

@@ -72,3 +72,48 @@ test('a store that is too slow costs lines, and the log says how many', async ()
   const notice = stored.find((message) => message.includes('were dropped'))
   expect(stored.length - 1 + Number(notice?.split(' ')[0])).toBe(25_000)
 })
+
+test('a flush waits for the lines before it only, however fast others follow', async () => {
+  const { pipeline } = pipelineInto(async () => void pipeline.push(entry('another')))
+  for (let n = 0; n < 2000; n += 1) pipeline.push(entry(`line ${n}`))
+  await pipeline.flush()
+})
+
+test('what is stored together is small enough for one transaction', async () => {
+  const batches: (readonly StoredEntry[])[] = []
+  const { pipeline } = pipelineInto(async (entries) => void batches.push(entries))
+  for (const length of [10, 30_000, 30_000, 30_000, 64_000, 64_000, 10, 10])
+    pipeline.push(entry('x'.repeat(length)))
+  await pipeline.flush()
+  expect(batches.map((lines) => lines.map(({ message }) => message.length))).toEqual([
+    [10, 30_000, 30_000],
+    [30_000],
+    [64_000],
+    [64_000, 10, 10],
+  ])
+})
+
+test('long lines that wait for a slow store are limited by what they take, not by their number', () => {
+  const { pipeline } = pipelineInto(() => new Promise(() => {}))
+  const taken = Array.from({ length: 1000 }, () =>
+    pipeline.push(entry('x'.repeat(60_000), { source: 'server' })),
+  )
+  expect(taken.indexOf(false)).toBeLessThan(160)
+  expect(pipeline.push(entry('audited', { source: 'audit' }))).toBe(true)
+})
+
+test('that lines of a server were dropped is said also when the store fails meanwhile', async () => {
+  const stored: string[] = []
+  let broken = true
+  const { pipeline, lost } = pipelineInto(async (entries) => {
+    if (broken) throw new Error('no')
+    stored.push(...entries.map(({ message }) => message))
+  })
+  pipeline.push(entry('7 lines were dropped', { source: 'server', server_id: 's' }))
+  pipeline.push(entry('a line', { source: 'server', server_id: 's', stream: 'stderr' }))
+  await pipeline.flush()
+  broken = false
+  await pipeline.flush()
+  expect(lost).toEqual([1])
+  expect(stored).toEqual(['7 lines were dropped', 'the log store fails'])
+})

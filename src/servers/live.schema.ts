@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
+import { Stats } from '../kernel/server-fields.ts'
 import { STATUSES } from '../kernel/server-state.ts'
 import { orNull, Timestamp } from '../kernel/wire.ts'
 
@@ -55,6 +56,7 @@ export const Live = Type.Object({
   tool_count: orNull(Type.Integer({ description: 'Null until its tools have been seen' })),
   tool_tokens: orNull(Type.Integer({ description: 'About what its tools take of an agent’s context' })),
   resources: orNull(Resources),
+  stats: Stats,
   log_lines_dropped: Type.Integer({ description: 'Because there were too many, since Toolroom started' }),
 })
 export type Live = Static<typeof Live>

@@ -4,6 +4,7 @@ import type { FactBus } from '../kernel/facts.ts'
 import type { KnownSecrets } from '../kernel/known-secrets.ts'
 import { createRegistry, type ServerStore } from '../kernel/registry.ts'
 import { secretsIn } from '../kernel/secrets.ts'
+import type { Stats } from '../kernel/server-fields.ts'
 import { Turns } from '../kernel/turns.ts'
 import type { Caller } from '../kernel/wire.ts'
 import { keepMaskedArgs, keepMaskedValues } from '../kernel/write-back.ts'
@@ -23,6 +24,7 @@ export interface Deps {
   readonly engine: Engine
   readonly catalogues: Catalogues
   readonly linesDropped: (id: string) => number
+  readonly statsOf: (id: string) => Stats
   readonly facts: FactBus
   readonly secrets: KnownSecrets
   readonly now: () => number
@@ -90,8 +92,8 @@ export function createServers(deps: Deps) {
     view(server: Server): ServerView {
       const life = engine.life(server.id)
       const [desired, catalogue] = [desiredOf(server), catalogues.of(server.id)]
-      const linesDropped = deps.linesDropped(server.id)
-      return { ...definitionOf(server), ...liveOf({ life, desired, catalogue, linesDropped }) }
+      const [stats, linesDropped] = [deps.statsOf(server.id), deps.linesDropped(server.id)]
+      return { ...definitionOf(server), ...liveOf({ life, desired, catalogue, stats, linesDropped }) }
     },
 
     async add({ type: _, ...input }: ServerInput, by: Caller): Promise<Server> {

@@ -1,6 +1,7 @@
 import { type Catalogue, tokensOf } from '../kernel/catalogue.ts'
 import { memo } from '../kernel/memo.ts'
 import { maskArgs, maskValues } from '../kernel/secrets.ts'
+import type { Stats } from '../kernel/server-fields.ts'
 import { isoTime } from '../kernel/time.ts'
 import type { ServerLife } from './engine.ts'
 import { healthOf } from './health.ts'
@@ -22,11 +23,12 @@ interface Now {
   readonly life: ServerLife
   readonly desired: DesiredState
   readonly catalogue: Catalogue | undefined
+  readonly stats: Stats
   readonly linesDropped: number
 }
 
 /** What is true of it now. */
-export function liveOf({ life, desired, catalogue, linesDropped }: Now): Live {
+export function liveOf({ life, desired, catalogue, stats, linesDropped }: Now): Live {
   const { state, restartCount, lastExit, lastError, uptimeMs, resources } = life
   const toolCount = catalogue?.tools.length ?? null
   const noiseLines = life.conversation?.noiseLines ?? 0
@@ -51,6 +53,7 @@ export function liveOf({ life, desired, catalogue, linesDropped }: Now): Live {
     tool_count: toolCount,
     tool_tokens: catalogue ? tokensOf(catalogue) : null,
     resources: resources && { ...resources },
+    stats,
     log_lines_dropped: linesDropped,
   }
 }

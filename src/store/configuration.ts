@@ -142,9 +142,9 @@ export class ConfigurationDatabase {
   }
 
   /** The change is committed: that it could not be copied is no reason to answer that it failed. */
-  async #backUpIfPossible(): Promise<void> {
+  async #backUpIfPossible(isNeeded = () => true): Promise<void> {
     try {
-      await this.backUp()
+      if (isNeeded()) await this.backUp()
     } catch (error) {
       this.#onTrouble('a backup of the database could not be taken', error)
     }
@@ -167,7 +167,7 @@ export class ConfigurationDatabase {
     })
     if (committed.audited) this.#facts.publish('audited', committed.audited)
     // From the first change on there is something to lose, so from then on a loss must be noticed.
-    if (committed.audited && !this.backups.holdSomething()) await this.#backUpIfPossible()
+    if (committed.audited) await this.#backUpIfPossible(() => !this.backups.holdSomething())
     return committed.result
   }
 

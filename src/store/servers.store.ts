@@ -58,6 +58,12 @@ export class ServerTable {
     }
   }
 
+  /** Of the server that has this id or name; the id wins. */
+  idOf(key: string, kind?: ServerKind): string | undefined {
+    const kinds = kind ? [kind] : (['stdio', 'http'] as const)
+    return kinds.map((each) => this.#find(each, key)?.id).find((id) => id !== undefined)
+  }
+
   has(id: string): boolean {
     return this.#records.has(id)
   }

@@ -2,7 +2,7 @@ import { homedir } from 'node:os'
 import type { Readable, Writable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Frames, LOG_LINE_MAX_BYTES } from '../kernel/frames.ts'
+import { FrameReader, LOG_LINE_MAX_BYTES } from '../kernel/frames.ts'
 import type { Stream } from '../kernel/log.ts'
 import type { LastError, Plan } from '../kernel/server-state.ts'
 import { Child } from './child.ts'
@@ -59,12 +59,11 @@ export async function launch(options: Options): Promise<Launched> {
   const child = await startChild(definition, options.mark)
   reaper.watch(child.group.leader)
   const [stderr, noise] = [new Tail(), new Tail()]
-  const lines = new Frames(LOG_LINE_MAX_BYTES, ({ bytes, cut }) => {
+  new FrameReader(child.errors, LOG_LINE_MAX_BYTES, ({ bytes, cut }) => {
     const text = bytes.toString('utf8')
     stderr.add(text)
     options.onLine('stderr', text, cut)
   })
-  child.errors.on('data', (chunk: Buffer) => lines.push(chunk)).on('end', () => lines.end())
   child.errors.on('error', () => {}) // the pipe broke with the process; its exit says so
   const onNoise = (text: string, cut: number) => {
     noise.add(text)

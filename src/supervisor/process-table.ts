@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, readlinkSync, readSync } from 'node:fs'
 
 /** One process as the operating system describes it. */
 export interface ProcessFacts {
@@ -19,7 +19,15 @@ export interface ProcessFacts {
 
 /** What is running on this computer. Only Linux tells it through files; elsewhere the table is empty. */
 export function listProcesses(): ProcessFacts[] {
-  return pids().flatMap((pid) => readProcess(pid) ?? [])
+  return listPids().flatMap((pid) => readProcess(pid) ?? [])
+}
+
+export function listPids(): number[] {
+  try {
+    return readdirSync('/proc').map(Number).filter(Number.isInteger)
+  } catch {
+    return [] // no /proc on this system
+  }
 }
 
 export function readProcess(pid: number): ProcessFacts | undefined {
@@ -42,7 +50,7 @@ export function readProcess(pid: number): ProcessFacts | undefined {
 
 /** Every living process whose environment, as it was at its start, holds the entry or one that begins with it. */
 export function processesMarked(entry: string): ProcessFacts[] {
-  return pids().flatMap((pid) => {
+  return listPids().flatMap((pid) => {
     if (!isMarked(pid, entry)) return []
     const facts = readProcess(pid)
     return facts && !facts.zombie ? [facts] : []
@@ -52,7 +60,7 @@ export function processesMarked(entry: string): ProcessFacts[] {
 /** Undefined when its environment cannot be read. */
 export function isMarked(pid: number, entry: string): boolean | undefined {
   const environment = readBytes(`/proc/${pid}/environ`)
-  return environment && Buffer.concat([Buffer.from('\0'), environment]).includes(`\0${entry}`)
+  return environment && (environment.includes(`\0${entry}`) || environment.indexOf(entry) === 0)
 }
 
 const MAX_COMMAND_BYTES = 32_768
@@ -89,24 +97,25 @@ export function isStillThere({ pid, startedAt }: Pick<ProcessFacts, 'pid' | 'sta
   return now !== undefined && now.startedAt === startedAt && !now.zombie
 }
 
-function pids(): number[] {
-  try {
-    return readdirSync('/proc')
-      .filter((name) => /^\d+$/.test(name))
-      .map(Number)
-  } catch {
-    return [] // no /proc on this system
-  }
-}
-
 function readOr(path: string): string | undefined {
   return readBytes(path)?.toString('utf8')
 }
 
+/** `readFileSync` takes 64 KiB for each file that does not say how long it is, and none in /proc does. */
+let room = Buffer.allocUnsafeSlow(16_384)
+
+/** Only until the next file is read: all of them share one room. */
 function readBytes(path: string): Buffer | undefined {
+  let file: number | undefined
   try {
-    return readFileSync(path)
+    file = openSync(path, 'r')
+    for (let length = 0; ; room = Buffer.concat([room], length * 2)) {
+      length += readSync(file, room, length, room.length - length, null)
+      if (length < room.length) return room.subarray(0, length) // a file of /proc gives all that there is room for
+    }
   } catch {
     return undefined // it has just ended, or belongs to another user
+  } finally {
+    if (file !== undefined) closeSync(file)
   }
 }

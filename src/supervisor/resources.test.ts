@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { ownMark, untilMarked } from '../../test/support/marked.ts'
 import { Child } from './child.ts'
+import { processesMarked } from './process-table.ts'
 import { ResourceSampler } from './resources.ts'
 
 test.runIf(process.platform === 'linux')(
@@ -29,5 +30,30 @@ test.runIf(process.platform === 'linux')(
     expect(sampled.get('idle')).toMatchObject({ processes: 1 })
     expect(sampled.get('idle')?.cpu_pct).toBeLessThan(sampled.get('worker')?.cpu_pct ?? 0)
     expect(sampled.get('gone')).toEqual({ cpu_pct: 0, rss_bytes: 0, processes: 0 })
+  },
+)
+
+test.runIf(process.platform === 'linux')(
+  'what is started later belongs to a server too, also when it has left its group and lost its parent',
+  async () => {
+    const mark = ownMark()
+    const script = 'read go; (setsid sleep 60 & read go); read end'
+    const server = await Child.start({
+      path: '/bin/sh',
+      args: ['-c', script],
+      cwd: undefined,
+      env: {},
+      mark,
+    })
+    const sampler = new ResourceSampler(() => performance.now())
+    const processes = () => sampler.sample(new Map([['forker', server.pid]])).get('forker')?.processes
+    expect(processes()).toBe(1)
+    server.input.write('go\n')
+    await untilMarked(mark, 3)
+    expect(processes()).toBe(3)
+    server.input.write('go\n')
+    await vi.waitFor(() => expect(processesMarked(mark)).toHaveLength(2))
+    expect(processes()).toBe(2)
+    expect(processesMarked(mark).map(({ parent }) => parent)).not.toContain(server.pid)
   },
 )

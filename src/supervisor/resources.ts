@@ -1,14 +1,27 @@
 import type { Resources } from '../kernel/server-state.ts'
-import { listProcesses, type ProcessFacts } from './process-table.ts'
+import { listPids, type ProcessFacts, readProcess } from './process-table.ts'
 
 const TICKS_PER_S = 100
 const PAGE_BYTES = 4096
 
-/** Reads the process table once for all servers. A process belongs to a server by its group, or by its ancestors. */
+/** One that belongs to a server. */
+interface Member {
+  readonly server: string
+  readonly startedAt: number
+  /** CPU used until the last sample. */
+  readonly ticks: number
+}
+
+/**
+ * What servers take, asked for regularly. A process belongs to a server by its group or by its ancestors, and for life.
+ * Whoever belonged to nobody when it was first seen never will, as long as the servers are the same: those, the most,
+ * are not read again.
+ */
 export class ResourceSampler {
   readonly #clock: () => number
-  /** CPU ticks of each process at the last sample: one that ended must not make the sum go back. */
-  #before = new Map<number, number>()
+  #leaders: ReadonlyMap<string, number> = new Map()
+  #members: ReadonlyMap<number, Member> = new Map()
+  #strangers: ReadonlySet<number> = new Set()
   #sampledAt: number | undefined
 
   constructor(clock: () => number) {
@@ -18,22 +31,51 @@ export class ResourceSampler {
   sample(leaders: ReadonlyMap<string, number>): Map<string, Resources> {
     const now = this.#clock()
     const seconds = this.#sampledAt === undefined ? 0 : (now - this.#sampledAt) / 1000
-    const table = new Map(listProcesses().map((facts) => [facts.pid, facts]))
-    const owners = ownersOf(table, leaders)
+    // One that starts is seen before it is anybody's: its group and its parent may still be those of Toolroom.
+    if (!isWithin(leaders, this.#leaders)) this.#strangers = new Set()
+    const pids = listPids()
+    const table = new Map<number, ProcessFacts>()
+    for (const pid of pids) {
+      const facts = this.#strangers.has(pid) ? undefined : readProcess(pid)
+      if (facts) table.set(pid, facts)
+    }
+    const owners = ownersOf(table, leaders, (facts) => this.#knownOwner(facts, leaders))
     const sums = new Map([...leaders.keys()].map((id) => [id, { ticks: 0, pages: 0, processes: 0 }]))
-    for (const { pid, ticks, pages } of table.values()) {
-      const sum = sums.get(owners.get(pid) ?? '')
-      if (!sum) continue
-      sum.ticks += ticks - (this.#before.get(pid) ?? (seconds === 0 ? ticks : 0))
+    const members = new Map<number, Member>()
+    for (const facts of table.values()) {
+      const { pid, ticks, pages, startedAt } = facts
+      const server = owners.get(pid)
+      const sum = server === undefined ? undefined : sums.get(server)
+      if (server === undefined || !sum) continue
+      // Each by itself: one that ended must not make the sum go back.
+      sum.ticks += ticks - (this.#known(facts)?.ticks ?? (seconds === 0 ? ticks : 0))
       sum.pages += pages
       sum.processes += 1
+      members.set(pid, { server, startedAt, ticks })
     }
-    this.#before = new Map(
-      [...table.values()].filter(({ pid }) => owners.has(pid)).map(({ pid, ticks }) => [pid, ticks]),
-    )
+    this.#leaders = new Map(leaders)
+    this.#members = members
+    this.#strangers = new Set(pids.filter((pid) => !members.has(pid)))
     this.#sampledAt = now
     return new Map([...sums].map(([id, sum]) => [id, resourcesOf(sum, seconds)]))
   }
+
+  /** By the time of its start, too: a pid is used again. */
+  #known({ pid, startedAt }: ProcessFacts): Member | undefined {
+    const member = this.#members.get(pid)
+    return member?.startedAt === startedAt ? member : undefined
+  }
+
+  /** Undefined when its server has another process now. */
+  #knownOwner(facts: ProcessFacts, leaders: ReadonlyMap<string, number>): string | undefined {
+    const server = this.#known(facts)?.server
+    if (server === undefined || leaders.get(server) !== this.#leaders.get(server)) return undefined
+    return server
+  }
+}
+
+function isWithin(some: ReadonlyMap<string, number>, all: ReadonlyMap<string, number>): boolean {
+  return [...some].every(([id, leader]) => all.get(id) === leader)
 }
 
 function resourcesOf(
@@ -47,6 +89,7 @@ function resourcesOf(
 function ownersOf(
   table: ReadonlyMap<number, ProcessFacts>,
   leaders: ReadonlyMap<string, number>,
+  known: (facts: ProcessFacts) => string | undefined,
 ): Map<number, string> {
   const byLeader = new Map([...leaders].map(([id, leader]) => [leader, id]))
   const owners = new Map<number, string>()
@@ -58,7 +101,7 @@ function ownersOf(
       at && !owner && path.length < 64;
       at = table.get(at.parent)
     ) {
-      owner = owners.get(at.pid) ?? byLeader.get(at.pid) ?? byLeader.get(at.group)
+      owner = owners.get(at.pid) ?? byLeader.get(at.pid) ?? byLeader.get(at.group) ?? known(at)
       path.push(at.pid)
     }
     if (owner !== undefined) for (const pid of path) owners.set(pid, owner)

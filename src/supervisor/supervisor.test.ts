@@ -29,14 +29,21 @@ function house() {
   const lines: string[] = []
   const lists: ToolList[] = []
   const states: string[] = []
+  const spawning = { now: 0, most: 0 }
   const supervisor = new Supervisor<Connection>({
     mark,
     slots: new StartSlots(4, 2000),
     reaper: { watch: () => {}, forget: () => {} },
     clean: (text) => text,
-    converse: (_, __, streams) =>
-      new Connection({ ...streams, version: '0', startMs: 5000, onTools: (list) => lists.push(list) }),
-    onState: (id, { status }, cause) => states.push(`${id} ${status}: ${cause}`),
+    converse: (_, __, streams) => {
+      spawning.now += 1
+      spawning.most = Math.max(spawning.most, spawning.now)
+      return new Connection({ ...streams, version: '0', startMs: 5000, onTools: (list) => lists.push(list) })
+    },
+    onState: (id, { status }, cause) => {
+      states.push(`${id} ${status}: ${cause}`)
+      if (status === 'running') spawning.now -= 1
+    },
     onLine: (_, __, text) => lines.push(text),
     onResources: () => {},
   })
@@ -45,7 +52,7 @@ function house() {
     supervisor.register(id, plan(id, more))
     return supervisor.start(id)
   }
-  return { supervisor, start, mark, lines, lists, states }
+  return { supervisor, start, mark, lines, lists, states, spawning }
 }
 
 const patient = { timeoutMs: 5000 }
@@ -85,6 +92,14 @@ describe.runIf(process.platform === 'linux')('servers', () => {
     await supervisor.remove('echo1')
     expect(supervisor.life('echo12').state.status).toBe('running')
     expect(processesMarked(mark)).toHaveLength(1)
+  })
+
+  test('start four at a time, however many are asked for', async () => {
+    const { supervisor, start, spawning } = house()
+    const outcomes = await Promise.all(Array.from({ length: 24 }, (_, n) => start(`echo${n}`)))
+    expect(outcomes.every(({ ok }) => ok)).toBe(true)
+    expect(spawning.most).toBe(4)
+    expect(supervisor.life('echo23').state.status).toBe('running')
   })
 
   test('go down together, and none is started any more', async () => {

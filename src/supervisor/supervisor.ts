@@ -1,12 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type {
-  LastError,
-  LastExit,
-  Plan,
-  Resources,
-  ServerState,
-  StartOutcome,
-} from '../kernel/server-state.ts'
+import type { Life, Plan, Resources, ServerState, StartOutcome } from '../kernel/server-state.ts'
 import { type Conversation, launch, type OnLine, type Streams } from './launcher.ts'
 import type { Reaper } from './reaper.ts'
 import { ResourceSampler } from './resources.ts'
@@ -25,19 +18,6 @@ export interface Deps<C extends Conversation> {
   readonly onState: (id: string, state: ServerState, cause: string) => void
   readonly onLine: (id: string, ...line: Parameters<OnLine>) => void
   readonly onResources: (id: string, resources: Resources) => void
-}
-
-/** What is known of a server's life. */
-export interface Life<C> {
-  readonly state: ServerState
-  readonly restartCount: number
-  readonly lastExit: LastExit | null
-  readonly lastError: LastError | null
-  readonly resources: Resources | null
-  /** Milliseconds since the handshake; null unless it runs. */
-  readonly uptimeMs: number | null
-  /** While it runs. */
-  readonly conversation: C | undefined
 }
 
 interface Entry<C> {

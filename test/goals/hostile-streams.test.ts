@@ -1,92 +1,245 @@
-import { readFileSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
+import type { LogLine } from '../../src/logs/logs.schema.ts'
+import { forgetPeak, memoryOf, percentile, sampling, watchOthers } from '../support/measuring.ts'
 import { definition } from '../support/running.ts'
 import { openService } from '../support/service-process.ts'
 
-const ROUNDS = 3
-type Svc = Awaited<ReturnType<typeof openService>>
+type Service = Awaited<ReturnType<typeof openService>>
 
-const KINDS = [
-  ['a line of 100 MB on stdout', 'bigline', ['--mb=100']],
-  ['a line of 100 MB on stderr', 'bigline', ['--mb=100', '--stream=stderr']],
-  ['50 MB of random bytes on stdout', 'garbage', ['--kb=50000']],
-  ['50 MB of random bytes on stderr', 'garbage', ['--kb=50000', '--stream=stderr']],
-  ['20 MB that know returns only', 'garbage', ['--kb=20000', '--cr']],
-] as const
+const FULL = process.env.TOOLROOM_GOALS === 'full'
+const MB = 1_000_000
+const MOST_BAD_ROUNDS = FULL ? 3 : 2
+/** The share of this machine that others may use while something is measured. */
+const QUIET = 0.15
 
-const mem = (pid: number | undefined) => {
-  const s = readFileSync(`/proc/${pid}/status`, 'utf8')
-  const g = (k: string) => Math.round(Number(new RegExp(`${k}:\\s+(\\d+)`).exec(s)?.[1]) / 1024)
-  return { rss: g('VmRSS'), peak: g('VmHWM') }
+interface Figure {
+  readonly what: string
+  readonly is: number
+  readonly most: number
 }
 
-describe('R9', () => {
-  test.each(KINDS)(
-    '%s',
-    async (_says, kind, args) => {
-      const s = await openService()
-      await s.add(definition('echo'))
-      await s.start('echo')
-      await s.add(definition(kind, [...args], { name: 'hostile', timeouts: { start_s: 30, stop_s: 1 } }))
-      await observe(s, sleep(1500))
-      for (let r = 0; r < ROUNDS; r += 1) {
-        const before = await observe(s, sleep(700))
-        const m0 = mem(s.child.pid)
-        writeFileSync(`/proc/${s.child.pid}/clear_refs`, '5')
-        const t = performance.now()
-        const during = await observe(
-          s,
-          s.start('hostile').then(() => sleep(300)),
-        )
-        const took = performance.now() - t
-        const m1 = mem(s.child.pid)
-        const view = (await s.ask('GET', '/servers/hostile')).body
-        console.log(
-          kind,
-          args.join(' '),
-          `took ${Math.round(took)}`,
-          `rss ${m0.rss} -> ${m1.rss} peak ${m1.peak}`,
-          'before',
-          fmt(before),
-          'during',
-          fmt(during),
-          view.status,
-          view.health.level,
-          view.log_lines_dropped,
-        )
-        await s.ask('POST', '/servers/hostile/stop')
-      }
-      expect(1).toBe(1)
+/**
+ * Rounds with a new service each, until enough of them keep to their limits. A fault of ours is in every round. What
+ * others do on this machine is not our fault: a round that they disturbed is told and not judged, and not repeated
+ * in the short form, beside which other tests run.
+ */
+async function expectGoodRounds(
+  says: string,
+  rounds: number,
+  round: (service: Service) => Promise<Figure[]>,
+): Promise<void> {
+  const bad: string[] = []
+  for (let good = 0; good < rounds; ) {
+    const service = await openService({ env: { LOG_MAX_MB: '2048' } })
+    const others = watchOthers(service)
+    const figures = await round(service)
+    const disturbed = others() > QUIET
+    service.child.kill('SIGTERM')
+    await service.ended
+    const told = figures
+      .map(({ what, is, most }) => `${what} ${Math.round(is)} of ${Math.round(most)}`)
+      .join(', ')
+    console.log(`${says}: ${told}${disturbed ? '; others were busy' : ''}`)
+    if (figures.every(({ is, most }) => is <= most) || (disturbed && !FULL)) good += 1
+    else bad.push(told)
+    expect(bad.length, bad.join('; ')).toBeLessThanOrEqual(MOST_BAD_ROUNDS)
+  }
+}
+
+describe.runIf(process.platform === 'linux')('R9: a server that writes', () => {
+  const WARM_MS = 1500
+  const WINDOW_MS = FULL ? 2000 : 500
+  const MAX_GROWTH_MB = 64
+  /** Also of one that gets so little time that it cannot look for garbage: the line itself would be 100. */
+  const CERTAIN_GROWTH_MB = 95
+  const MAX_LAG_MS = 200
+  const MAX_LATER_MS = 20
+
+  test.each([
+    ['a line of 100 MB on stdout', 'bigline', ['--mb=100'], 'degraded'],
+    ['a line of 100 MB on stderr', 'bigline', ['--mb=100', '--stream=stderr'], 'healthy'],
+    ['50 MB of random bytes on stdout', 'garbage', ['--kb=50000'], 'degraded'],
+    ['20 MB without a newline, only returns, on stdout', 'garbage', ['--kb=20000', '--cr'], 'degraded'],
+  ])(
+    '%s takes no more than its share of memory and time, and its tools can be called',
+    {
+      timeout: 300_000,
     },
-    120_000,
+    (says, kind, args, level) =>
+      expectGoodRounds(says, FULL ? 4 : 1, async (service) => {
+        await service.add(definition('echo'))
+        await service.start('echo')
+        await service.add(definition(kind, args, { name: 'hostile', timeouts: { start_s: 60, stop_s: 1 } }))
+        await observe(service, sleep(WARM_MS)) // as one that is in use: compiled, with the memory that calls take
+        const before = await observe(service, sleep(WINDOW_MS))
+        const { nowMb } = memoryOf(service)
+        forgetPeak(service)
+        const during = await observe(service, service.start('hostile'))
+        const grownMb = memoryOf(service).peakMb - nowMb
+        expect(grownMb).toBeLessThan(CERTAIN_GROWTH_MB)
+        await expectToWork(service, level)
+        const usual = percentile(before.calls, 99)
+        const lag = Math.max(...during.health) - percentile(before.health, 50)
+        return [
+          { what: 'MB', is: grownMb, most: MAX_GROWTH_MB },
+          { what: 'ms of lag', is: lag, most: MAX_LAG_MS },
+          {
+            what: "p99 of another server's calls",
+            is: percentile(during.calls, 99),
+            most: Math.max(1.2 * usual, usual + MAX_LATER_MS),
+          },
+        ]
+      }),
   )
+
+  async function expectToWork(service: Service, level: string): Promise<void> {
+    const { body } = await service.ask('GET', '/servers/hostile')
+    expect(body).toMatchObject({ status: 'running', health: { level }, restart_count: 0 })
+    if (level === 'degraded') expect(body.health.summary).toContain('to stdout that')
+    const call = await service.ask('POST', '/servers/hostile/tools/echo/call', { arguments: { text: 'hi' } })
+    expect(call).toMatchObject({ status: 200, body: { content: [{ text: 'hi' }] } })
+  }
+
+  test.each([
+    ['stdout', []],
+    ['stderr', ['--stream=stderr']],
+  ])(
+    '100 MB in a line on %s is found in the log with 64 KiB of it and the number of bytes that are missing',
+    async (stream, args) => {
+      const service = await openService()
+      await service.add(definition('bigline', ['--mb=100', ...args]))
+      await service.start('bigline')
+      const [line] = (await service.ask('GET', '/logs?server_id=bigline&source=server')).body
+        .items as LogLine[]
+      expect(line).toMatchObject({ stream, truncated: true, repeat: 1 })
+      const [, kept = '', cut] = /^(x+) … \((\d+) bytes cut\)$/.exec(line?.message ?? '') ?? []
+      expect(Buffer.byteLength(line?.message ?? '')).toBeLessThanOrEqual(64 * 1024)
+      expect(kept.length).toBeGreaterThan(65_000)
+      expect(kept.length + Number(cut)).toBe(100 * MB)
+    },
+  )
+
+  test('half a character at the end of a line and of its streams loses that character and nothing else', async () => {
+    const service = await openService()
+    await service.add(definition('garbage', ['--kb=0', '--half']))
+    const running = await service.start('garbage')
+    expect(running.health).toMatchObject({ level: 'degraded' })
+    const call = await service.ask('POST', '/servers/garbage/tools/echo/call', { arguments: { text: '🎈' } })
+    expect(call.body).toEqual({ content: [{ type: 'text', text: '🎈' }] })
+    await service.ask('POST', '/servers/garbage/stop')
+    const { items } = (await service.ask('GET', '/logs?server_id=garbage&source=server&order=asc')).body
+    const said = (items as LogLine[]).map(({ stream, message }) => [stream, message])
+    expect(said).toHaveLength(3)
+    expect(said[0]).toEqual(['stdout', '\uFFFD'])
+    expect(said).toContainEqual(['stdout', 'last words \uFFFD'])
+    expect(said).toContainEqual(['stderr', 'last words \uFFFD'])
+  })
 })
 
-const fmt = ({ calls, health }: { calls: number[]; health: number[] }) =>
-  `calls n=${calls.length} p50=${pc(calls, 50).toFixed(1)} p99=${pc(calls, 99).toFixed(1)} max=${Math.max(...calls).toFixed(1)} health p50=${pc(health, 50).toFixed(1)} max=${Math.max(...health).toFixed(1)}`
-const pc = (v: number[], p: number) =>
-  v.toSorted((a, b) => a - b)[Math.ceil((v.length * p) / 100) - 1] ?? Infinity
+describe.runIf(process.platform === 'linux')('R10: a flood of 50,000 lines a second', () => {
+  const MAX_MS = 100
+  /** A few seconds give a hundred answers: the slowest of them tells more of this machine's disk than of the service. */
+  const PERCENT = FULL ? 99 : 90
+  const KINDS = [
+    ['numbered', FULL ? 60 : 3],
+    ['same', FULL ? 20 : 1],
+    ['mixed', FULL ? 60 : 2],
+  ] as const
 
-async function observe(s: Svc, until: Promise<unknown>) {
-  let open = true
-  void until.finally(() => {
-    open = false
-  })
-  const loop = async (ask: () => Promise<{ status: number }>, pause: number) => {
-    const out: number[] = []
-    while (open) {
-      const t = performance.now()
-      const { status } = await ask()
-      expect(status).toBe(200)
-      out.push(performance.now() - t)
-      await sleep(pause)
-    }
-    return out
+  test.each(KINDS)(
+    'that are %s for %i s: what is stored, folded and dropped is what was sent, and others are answered',
+    {
+      timeout: 900_000,
+    },
+    (kind, seconds) =>
+      expectGoodRounds(kind, 1, async (service) => {
+        await service.add(definition('flood', ['--rate=50000', `--seconds=${seconds}`, `--kind=${kind}`]))
+        await watch(service, sleep(500))
+        const { logs, health } = await watch(service, pour(service))
+        expectExact(await books(service), kind, 50_000 * seconds)
+        return [
+          { what: `p${PERCENT} of /api/logs`, is: percentile(logs, PERCENT), most: MAX_MS },
+          { what: `p${PERCENT} of /api/health`, is: percentile(health, PERCENT), most: MAX_MS },
+        ]
+      }),
+  )
+
+  type Books = Awaited<ReturnType<typeof books>>
+
+  function expectExact({ sent, stored, folded, dropped, notices }: Books, kind: string, total: number): void {
+    console.log(`${sent} lines = ${stored.length} stored + ${folded} folded + ${dropped} dropped`)
+    expect(sent).toBe(total)
+    expect(stored.length + folded + dropped).toBe(sent)
+    const said = notices.map(({ message }) => Number(/^(\d+) lines were dropped/.exec(message)?.[1]))
+    expect(said.reduce((sum, lines) => sum + lines, 0)).toBe(dropped)
+    const times = notices.map(({ ts }) => Date.parse(ts))
+    for (const [index, at] of times.slice(1).entries()) expect(at - (times[index] ?? 0)).toBeGreaterThan(950)
+
+    // Every line is one that was sent, in the order of sending, and none is there more often than it was sent.
+    const numbers = stored.map(({ message }) => Number(/^\[info\] flood (\d+) \.+$/.exec(message)?.[1]))
+    expect(numbers).toEqual(numbers.toSorted((a, b) => a - b))
+    const shown = new Map<number, number>()
+    for (const [index, number] of numbers.entries())
+      shown.set(number, (shown.get(number) ?? 0) + (stored[index]?.repeat ?? 0))
+    const sentTimes = (number: number) =>
+      kind === 'numbered' ? 1 : kind === 'same' ? sent : (number % 7) + 1
+    expect([...shown].filter(([number, times]) => !(times <= sentTimes(number)))).toEqual([])
+    if (kind === 'same') expect([dropped, folded]).toEqual([0, sent - stored.length])
   }
-  const [calls, health] = await Promise.all([
-    loop(() => s.ask('POST', '/servers/echo/tools/echo/call', { arguments: { text: 'hi' } }), 1),
-    loop(() => s.ask('GET', '/health'), 10),
+
+  /** Until it has written everything. */
+  async function pour(service: Service): Promise<void> {
+    await service.start('flood')
+    for (;;) {
+      const [sent, total] = await sentBy(service)
+      if (sent === total) return
+      await sleep(100)
+    }
+  }
+
+  async function sentBy(service: Service): Promise<(number | undefined)[]> {
+    const { body } = await service.ask('POST', '/servers/flood/tools/sent/call', { arguments: {} })
+    return String(body.content[0].text).split(' of ').map(Number)
+  }
+
+  /** What the log has, as soon as it has everything and has said what is missing, or 20 s later. */
+  async function books(service: Service) {
+    for (const end = performance.now() + 20_000; ; await sleep(300)) {
+      const [sent = 0] = await sentBy(service)
+      const { body } = await service.ask('GET', '/servers/flood')
+      const dropped: number = body.log_lines_dropped
+      const file = await fetch(`${service.address}/api/logs/download?server_id=flood&source=server`)
+      const text = await file.text()
+      const lines = text
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => JSON.parse(line) as LogLine)
+      const stored = lines.filter(({ stream }) => stream === 'stderr')
+      const notices = lines.filter(({ stream }) => stream === null)
+      const folded = stored.reduce((sum, { repeat }) => sum + repeat - 1, 0)
+      const said = notices.reduce((sum, { message }) => sum + Number.parseInt(message, 10), 0)
+      const complete = stored.length + folded + dropped >= sent && said >= dropped
+      if (complete || performance.now() > end) return { sent, stored, folded, dropped, notices }
+    }
+  }
+})
+
+/** Calls another server and asks for health, as long as the work lasts. */
+async function observe(service: Service, work: Promise<unknown>) {
+  const call = () => service.ask('POST', '/servers/echo/tools/echo/call', { arguments: { text: 'hello' } })
+  const [calls = [], health = []] = await sampling(work, [
+    { ask: call, everyMs: 1 },
+    { ask: () => service.ask('GET', '/health'), everyMs: 10 },
   ])
   return { calls, health }
+}
+
+/** Reads the log and asks for health, as long as the work lasts. */
+async function watch(service: Service, work: Promise<unknown>) {
+  const [logs = [], health = []] = await sampling(work, [
+    { ask: () => service.ask('GET', '/logs'), everyMs: 10 },
+    { ask: () => service.ask('GET', '/health'), everyMs: 10 },
+  ])
+  return { logs, health }
 }

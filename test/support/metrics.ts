@@ -18,7 +18,7 @@ export function openRecorder({ folder = ownFolder(), retentionDays = 30, now = (
   const troubles: string[] = []
   const store = new MetricsDatabase({
     path: join(folder, 'metrics.db'),
-    onDamaged: (message) => troubles.push(message),
+    onTrouble: (message) => troubles.push(message),
   })
   onTestFinished(() => store.close())
   const onTrouble = (message: string, error: unknown) => troubles.push(`${message}: ${String(error)}`)

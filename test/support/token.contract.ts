@@ -22,11 +22,26 @@ const OPEN_READS = [
   '/api/servers',
   '/api/servers/github',
   '/api/servers/github/tools',
+  '/api/http-servers/docs/tools',
+  '/api/http-servers/docs/metrics',
+  '/api/ws/metrics',
+  '/api/metrics/summary',
+  '/api/metrics/timeseries',
+  '/api/metrics/servers/github',
+  '/api/metrics/tools',
+  '/api/metrics/agents',
+  '/api/metrics/prometheus',
   '/api/http-servers',
   '/api/http-servers/docs',
   '/api/logs',
   '/api/logs/download',
 ]
+
+/** What a read without a token is answered with: the tools of a server that never ran, the stream without an upgrade. */
+function openStatus(path: string): number {
+  if (/\/(?:github|docs)\/tools\/?$/.test(path)) return 409
+  return path.includes('/ws/') ? 426 : 200
+}
 
 /** Cases 10 to 13: who gets in, who does not, and the two sentences of the specification. */
 export function tokenCases(): void {
@@ -37,8 +52,7 @@ export function tokenCases(): void {
       const house = await furnished()
       for (const path of [...OPEN, ...OPEN_READS].flatMap((path) => [path, `${path.replace(/\/$/, '')}/`])) {
         const { statusCode } = await house.inject(path)
-        const unseen = path.includes('/tools') // of a server that never ran
-        expect.soft(statusCode, path).toBe(path === '/' ? 302 : unseen ? 409 : 200)
+        expect.soft(statusCode, path).toBe(path === '/' ? 302 : openStatus(path))
       }
     })
 
@@ -175,7 +189,7 @@ export function tokenCases(): void {
         expect.soft(await verdictOn(house, { url }), url).toEqual([401, 'missing_token'])
         expect.soft(await verdictOn(house, { method: 'HEAD', url }), url).toEqual([401, undefined])
         const { statusCode } = await house.inject({ url, headers: AUTHORISED })
-        expect.soft(statusCode, url).toBe(url.endsWith('/tools') ? 409 : 200) // of a server that never ran
+        expect.soft(statusCode, url).toBe(openStatus(url))
       }
       const { paths } = (await house.inject('/docs/json')).json()
       expect(paths['/api/servers'].get.security).toEqual([{ token: [] }])

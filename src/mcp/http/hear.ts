@@ -2,7 +2,7 @@ import { MESSAGE_MAX_BYTES } from '../../kernel/frames.ts'
 import type { KnownSecrets } from '../../kernel/known-secrets.ts'
 import { maskText } from '../../kernel/secrets.ts'
 import { type Dialogue, RequestError } from '../dialogue.ts'
-import { readMessage, remoteErrorOf } from '../message.ts'
+import { type RemoteError, readMessage, remoteErrorOf } from '../message.ts'
 import { quotable } from '../noise.ts'
 import type { HttpAnswer } from './http-answer.ts'
 import { MEBIBYTE, RemoteFailure, tooLarge } from './remote-failure.ts'
@@ -35,7 +35,7 @@ export async function hearBody(
   const bytes = await answer.read(maxBytes)
   if (!dialogue.hear({ bytes, cut: 0, borrowed: false })) throw notMcp(answer)
   if (!dialogue.awaits(id)) return
-  const remote = remoteErrorOf(readMessage(bytes) ?? {}) // an error that could not tell whose it is
+  const remote = remoteErrorOfBody(bytes) // it could not tell whose it is
   if (remote) throw new RequestError('remote', remote.message, remote)
   throw otherAnswer(answer.url.host)
 }
@@ -76,7 +76,11 @@ async function remoteErrorIn(answer: HttpAnswer) {
     return undefined
   }
   const bytes = await answer.read(REFUSAL_MAX_BYTES).catch(() => undefined) // the status is enough
-  const message = bytes && readMessage(bytes)
+  return bytes && remoteErrorOfBody(bytes)
+}
+
+function remoteErrorOfBody(bytes: Buffer): RemoteError | undefined {
+  const message = readMessage(bytes)
   return message?.error === undefined ? undefined : remoteErrorOf(message)
 }
 

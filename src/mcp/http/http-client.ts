@@ -52,7 +52,7 @@ export class HttpClient {
 
   constructor(options: Options) {
     this.#options = options
-    this.#agent = agentFor(options.url, options.network)
+    this.#agent = agentFor(options.url, options.network ?? {}, () => options.onReached?.('dns'))
     const own = { 'user-agent': options.userAgent, 'accept-encoding': 'gzip, deflate, br' }
     this.#headers = { ...own, ...lowerCased(options.headers) }
   }
@@ -78,12 +78,13 @@ export class HttpClient {
   /** Whatever is still open ends now. */
   close(): void {
     this.#closed = true
+    this.#agent.maxFreeSockets = 0 // a socket that comes for a request which is gone would be kept
     for (const sent of this.#live) sent.destroy() // those that wait for a socket are not among the agent's
     this.#agent.destroy()
   }
 
   #permit(url: URL): void {
-    if (this.#closed) throw new RequestError('closed', 'The connection was closed')
+    if (this.#closed) throw closed()
     if (url.origin !== this.#options.url.origin || !/^https?:$/.test(url.protocol)) {
       const message = `Toolroom asks ${this.#options.url.host || 'this server'} by http and https, and nobody else`
       throw new RemoteFailure('redirect_refused', message, 'Write an http or https address into the URL')
@@ -146,8 +147,11 @@ export class HttpClient {
       })
       sent.on('error', (error) => {
         const stale = request.repeatable === true && sent?.reusedSocket === true && phase === 'send'
-        fail(stale && isReset(error) ? new StaleSocket() : networkFailure(error, url, phase))
+        if (this.#closed) fail(closed())
+        else fail(stale && isReset(error) ? new StaleSocket() : networkFailure(error, url, phase))
       })
+      // An answer that asks for another protocol is closed by Node without a word.
+      sent.on('close', () => answer ?? fail(networkFailure({ code: 'ECONNRESET' }, url, phase)))
       sent.on('response', (response: IncomingMessage) => {
         phase = 'body'
         clearTimeout(waiting)
@@ -178,7 +182,6 @@ export class HttpClient {
     const { onReached } = this.#options
     const secure = url.protocol === 'https:'
     socket.setKeepAlive(true, TCP_KEEP_ALIVE_MS)
-    socket.once('lookup', (error: Error | null) => error ?? onReached?.('dns'))
     socket.once('connect', () => {
       onReached?.('tcp')
       enter(secure ? 'tls' : 'send')
@@ -191,6 +194,8 @@ export class HttpClient {
 }
 
 class StaleSocket extends Error {}
+
+const closed = () => new RequestError('closed', 'The connection was closed')
 
 function isReset(error: NodeJS.ErrnoException): boolean {
   return error.code === 'ECONNRESET' || error.code === 'EPIPE'

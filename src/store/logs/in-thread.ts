@@ -29,6 +29,7 @@ const INDEX_AFTER_MS = 300
 const CHECKPOINT_EVERY_MS = 5000
 const TELL_EVERY_MS = 60_000
 const READING_MS = 50
+const WRITING_MS = 20
 
 /** The log in the thread that calls it: inside the log's own thread, and in tests. */
 export class InThreadLogs implements LogStore {
@@ -40,6 +41,7 @@ export class InThreadLogs implements LogStore {
   #checkpointDue: number | undefined
   #toldAt = -Infinity
   #readAt = -Infinity
+  #writtenAt = -Infinity
   #closed = false
 
   constructor(options: LogOptions) {
@@ -54,6 +56,7 @@ export class InThreadLogs implements LogStore {
     } catch (error) {
       throw understandable(error)
     }
+    this.#writtenAt = performance.now()
     this.#checkpointDue ??= performance.now() + CHECKPOINT_EVERY_MS
     this.#tendSoon(INDEX_AFTER_MS)
   }
@@ -159,9 +162,11 @@ export class InThreadLogs implements LogStore {
     }
   }
 
-  /** Somebody who reads, piece by piece, has the greater part of the time. */
+  /** Somebody who reads, piece by piece, has the greater part of the time, and who writes much has half of it. */
   #letOthers(): Promise<void> {
-    return performance.now() - this.#readAt < READING_MS ? delay(READING_MS) : setImmediate()
+    const now = performance.now()
+    if (now - this.#readAt < READING_MS) return delay(READING_MS)
+    return now - this.#writtenAt < WRITING_MS ? delay(WRITING_MS) : setImmediate()
   }
 
   /** Whoever is told may write a line about it, and that line leads back here: so not too often. */

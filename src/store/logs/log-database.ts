@@ -21,10 +21,12 @@ export interface LogDatabaseOptions {
 
 /** The most that an append deletes to make room for itself; a cap that was lowered is reached in `tend`. */
 const MOST_TRIMS = 16
+/** How long a reading may keep others waiting. */
+const READING_MS = 5
 
 /**
- * `logs.db` behind one connection. Writing is done when the call returns; long readings and clears pause after
- * each short step, so that their owner can write in between. Whoever owns it calls `tend` while idle.
+ * `logs.db` behind one connection. Writing is done when the call returns; long readings and clears pause every
+ * few ms, so that their owner can write in between. Whoever owns it calls `tend` while idle.
  */
 export class LogDatabase {
   readonly #connection: Connection
@@ -127,13 +129,18 @@ export class LogDatabase {
     return lowest !== null
   }
 
+  /** A page takes a few ms in all; were it to pause after each step, it would wait for a batch of lines every time. */
   #reading(): Reading {
+    let pausedAt = performance.now()
     return {
       connection: this.#connection,
       index: this.#index,
       upTo: this.#writer.highestId,
       pause: async () => {
-        await setImmediate()
+        if (performance.now() - pausedAt > READING_MS) {
+          await setImmediate()
+          pausedAt = performance.now()
+        }
         if (this.#closed) throw new AppError('shutting_down', 'The log is being closed')
       },
     }

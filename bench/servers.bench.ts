@@ -1,0 +1,259 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  childrenOf,
+  cpuMs,
+  Holder,
+  idOf,
+  rssMib,
+  type Subject,
+  Toolroom,
+  untilNewChild,
+  untilQuiet,
+} from './subjects.ts'
+
+const SERVERS = 100
+const FEW = 10
+const SLOTS = 4
+const START_ROUNDS = 5
+const HOLD_ROUNDS = 3
+/** V8 collects what a start has left over some seconds later, in its idle time. */
+const SETTLE_MS = 25_000
+const IDLE_MS = 20_000
+const CRASHES = 10
+const FREEZES = 3
+const LANES = 8
+const CALLS = 4000
+const EVERY_MS = 10
+
+/**
+ * 100 servers, started, held, killed and frozen; beside a bare Node process that holds the same 100, interleaved.
+ * A start counts from the moment in which it is asked for, in a process that is up, until all have listed their tools.
+ */
+export async function run() {
+  const home = mkdtempSync(join(tmpdir(), 'toolroom-bench-'))
+  const toolroom = () => Toolroom.open(home)
+  const holder = (atOnce: number) => () => Holder.open(home, atOnce)
+  try {
+    await holding(toolroom, (it) => it.register(SERVERS))
+    const watched = await holding(toolroom, watchedStart) // the first, and its time counts for nothing
+    const seconds: Record<string, number[]> = {
+      toolroom: [],
+      'holder, all at once': [],
+      'holder, 4 at once': [],
+    }
+    for (let round = 0; round < START_ROUNDS; round += 1) {
+      seconds.toolroom?.push(await holding(toolroom, secondsToStart))
+      seconds['holder, all at once']?.push(await holding(holder(SERVERS), secondsToStart))
+      seconds['holder, 4 at once']?.push(await holding(holder(SLOTS), secondsToStart))
+    }
+    const held: { toolroom: Held[]; holder: Held[] } = { toolroom: [], holder: [] }
+    const frozen: Frozen[] = []
+    for (let round = 0; round < HOLD_ROUNDS; round += 1) {
+      await holding(toolroom, async (it) => {
+        held.toolroom.push(await hold(it))
+        frozen.push(...(await freeze(it)))
+      })
+      held.holder.push(await holding(holder(SLOTS), hold))
+    }
+    return reportOf({ watched, seconds, held, frozen })
+  } finally {
+    rmSync(home, { recursive: true, force: true })
+  }
+}
+
+/** Closes what it opened, also when it failed. */
+async function holding<S extends Subject, R>(
+  open: () => Promise<S>,
+  work: (subject: S) => Promise<R>,
+): Promise<R> {
+  const subject = await open()
+  await untilQuiet()
+  try {
+    return await work(subject)
+  } finally {
+    await subject.close()
+  }
+}
+
+async function secondsToStart(subject: Subject): Promise<number> {
+  const startedAt = performance.now()
+  await subject.start(SERVERS)
+  return (performance.now() - startedAt) / 1000
+}
+
+/** A start under observation, which costs time itself. */
+async function watchedStart(toolroom: Toolroom) {
+  const healthMs: number[] = []
+  let mostStarting = 0
+  let done = false
+  const watching = (async () => {
+    while (!done) {
+      const askedAt = performance.now()
+      await toolroom.ask('GET', '/api/health')
+      healthMs.push(performance.now() - askedAt)
+      // Children first: one that is among them and does not run in what is read later did not run then either.
+      const children = childrenOf(toolroom.pid)
+      const running = new Set((await toolroom.running()).map(({ pid }) => pid))
+      const starting = children.filter((pid) => !running.has(pid)).length - 1 // one is the reaper
+      mostStarting = Math.max(mostStarting, starting)
+      await sleep(EVERY_MS)
+    }
+  })()
+  await toolroom.start(SERVERS)
+  done = true
+  await watching
+  const list = await toolroom.list()
+  const well = list.filter(
+    ({ status, restart_count, last_error }) =>
+      status === 'running' && restart_count === 0 && last_error === null,
+  )
+  return { failures: SERVERS - well.length, mostStarting, healthMs: p99(healthMs), samples: healthMs.length }
+}
+
+interface Held {
+  readonly mibPerServer: number
+  readonly cpuMsPerS: number
+  readonly newProcessMs: number
+  readonly backMs: number
+}
+
+async function hold(subject: Subject): Promise<Held> {
+  await subject.start(FEW)
+  await sleep(SETTLE_MS)
+  const few = rssMib(subject.pid)
+  await subject.start(SERVERS)
+  await sleep(SETTLE_MS)
+  const many = rssMib(subject.pid)
+  const before = cpuMs(subject.pid)
+  await sleep(IDLE_MS)
+  const used = cpuMs(subject.pid) - before
+  return {
+    mibPerServer: (many - few) / (SERVERS - FEW),
+    cpuMsPerS: used / (IDLE_MS / 1000),
+    ...(await crash(subject)),
+  }
+}
+
+/** Kills servers that have run for a while, each once. */
+async function crash(subject: Subject): Promise<Pick<Held, 'newProcessMs' | 'backMs'>> {
+  const [appeared, back]: [number[], number[]] = [[], []]
+  for (const server of (await subject.running()).slice(0, CRASHES)) {
+    await untilQuiet()
+    const before = new Set(childrenOf(subject.pid))
+    const killedAt = performance.now()
+    process.kill(server.pid, 'SIGKILL')
+    appeared.push((await untilNewChild(subject.pid, before)) - killedAt)
+    await subject.back(server)
+    back.push(performance.now() - killedAt)
+  }
+  return { newProcessMs: median(appeared), backMs: median(back) }
+}
+
+interface Frozen {
+  readonly beforeMs: number
+  readonly duringMs: number
+}
+
+/** What calls to all others take, at the 99th percentile, while one of them has stopped and owes an answer. */
+async function freeze(toolroom: Toolroom): Promise<Frozen[]> {
+  const call = (id: string) =>
+    toolroom.ask('POST', `/api/servers/${id}/tools/echo/call`, { arguments: { text: 'hello' } })
+  const ids = Array.from({ length: SERVERS }, (_, n) => idOf(n))
+  const [cold = '', ...others] = ids
+  const load = async () => {
+    const ms: number[] = []
+    let asked = 0
+    const lane = async () => {
+      while (asked < CALLS) {
+        const id = others[asked % others.length] ?? ''
+        asked += 1
+        const askedAt = performance.now()
+        await call(id)
+        ms.push(performance.now() - askedAt)
+      }
+    }
+    await Promise.all(Array.from({ length: LANES }, lane))
+    return p99(ms)
+  }
+  await load() // warm
+  const found: Frozen[] = []
+  for (let round = 0; round < FREEZES; round += 1) {
+    await untilQuiet()
+    const beforeMs = await load()
+    const pid = (await toolroom.list()).find(({ id }) => id === cold)?.pid
+    if (!pid) throw new Error('it does not run')
+    process.kill(pid, 'SIGSTOP')
+    const owed = call(cold)
+    const duringMs = await load()
+    process.kill(pid, 'SIGCONT')
+    await owed
+    found.push({ beforeMs, duringMs })
+  }
+  return found
+}
+
+interface Measured {
+  readonly watched: Awaited<ReturnType<typeof watchedStart>>
+  readonly seconds: Readonly<Record<string, readonly number[]>>
+  readonly held: { readonly toolroom: readonly Held[]; readonly holder: readonly Held[] }
+  readonly frozen: readonly Frozen[]
+}
+
+function reportOf({ watched, seconds, held, frozen }: Measured) {
+  const start = Object.fromEntries(Object.entries(seconds).map(([name, values]) => [name, median(values)]))
+  const bare = Math.min(start['holder, all at once'] ?? 0, start['holder, 4 at once'] ?? 0)
+  const of = (who: keyof typeof held, what: keyof Held) => median(held[who].map((each) => each[what]))
+  const both = (what: keyof Held) => [of('toolroom', what), of('holder', what)] as const
+  const [before, during] = [
+    median(frozen.map(({ beforeMs }) => beforeMs)),
+    median(frozen.map(({ duringMs }) => duringMs)),
+  ]
+  return {
+    title: `${SERVERS} servers (medians of ${START_ROUNDS} starts and of ${HOLD_ROUNDS} times of holding them)`,
+    rows: [
+      row('all ready, s', start.toolroom ?? 0, bare, 'ratio', 1.25),
+      row('servers that failed to start', watched.failures, undefined, 'value', 0),
+      row('starting at the same time, most', watched.mostStarting, undefined, 'value', SLOTS),
+      row('GET /api/health meanwhile, p99 ms', watched.healthMs, undefined, 'value', undefined),
+      row('RSS per extra idle server, MiB', ...both('mibPerServer'), 'value', 0.2),
+      row('idle CPU, ms per s', ...both('cpuMsPerS'), 'value', 5),
+      row('killed: new process, ms', ...both('newProcessMs'), 'value', 30),
+      row('killed: ready again, ms', ...both('backMs'), 'value', undefined),
+      row('p99 of a call, ms', before, undefined, 'value', undefined),
+      row('p99 of a call, one other frozen ÷ none', during / before, undefined, 'value', 1.5),
+    ],
+    measured: { watched, seconds, held, frozen },
+  }
+}
+
+function row(
+  what: string,
+  toolroom: number,
+  holder: number | undefined,
+  judged: 'ratio' | 'value',
+  must?: number,
+) {
+  const ratio = holder ? toolroom / holder : undefined
+  const figure = judged === 'ratio' ? ratio : toolroom
+  return {
+    what,
+    toolroom: round(toolroom),
+    holder: holder === undefined ? '' : round(holder),
+    ratio: ratio === undefined ? '' : round(ratio),
+    must: must === undefined ? '' : `${judged === 'ratio' ? '÷ ' : ''}≤ ${round(must)}`,
+    met: must === undefined ? '' : (figure ?? Number.NaN) <= must,
+  }
+}
+
+const round = (value: number) => Number(value.toPrecision(3))
+
+function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
+}
+
+function p99(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[Math.ceil(values.length * 0.99) - 1] ?? Number.NaN
+}

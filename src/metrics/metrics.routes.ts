@@ -1,0 +1,96 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import * as Type from 'typebox'
+import { ServerKey } from '../kernel/server-fields.ts'
+import { wholeList } from '../kernel/wire.ts'
+import * as schema from './metrics.schema.ts'
+import type { Metrics } from './metrics.service.ts'
+import { Accepted, MetricEvents } from './record.schema.ts'
+
+const tags = ['Metrics']
+const TEXT_FORMAT = 'text/plain; version=0.0.4; charset=utf-8'
+const MAX_BODY_BYTES = 10 * 1_048_576
+
+export function metricsRoutes(metrics: Metrics): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    const summary = {
+      tags,
+      summary: 'Metrics summary',
+      querystring: schema.WindowQuery,
+      response: { 200: schema.Summary },
+    }
+    app.get('/metrics/summary', { schema: summary }, async ({ query }) =>
+      metrics.summary(query.window ?? '5m'),
+    )
+
+    const timeseries = {
+      tags,
+      summary: 'Calls and latencies over time',
+      description: 'One point for each step, empty ones included. The last point is still running.',
+      querystring: schema.SeriesQuery,
+      response: { 200: schema.Timeseries },
+    }
+    app.get('/metrics/timeseries', { schema: timeseries }, async ({ query }) => metrics.timeseries(query))
+
+    const server = {
+      tags,
+      summary: 'Metrics of one server',
+      params: ServerKey,
+      querystring: schema.WindowQuery,
+      response: { 200: schema.ServerMetrics },
+    }
+    app.get('/metrics/servers/:id', { schema: server }, async ({ params, query }) =>
+      metrics.ofServer(params.id, query.window ?? '5m'),
+    )
+
+    const httpServer = { ...server, tags: ['HTTP servers'], summary: 'Metrics of one HTTP server' }
+    app.get('/http-servers/:id/metrics', { schema: httpServer }, async ({ params, query }) =>
+      metrics.ofHttpServer(params.id, query.window ?? '5m'),
+    )
+
+    const tools = {
+      tags,
+      summary: 'Metrics by tool',
+      querystring: schema.ToolsQuery,
+      response: { 200: schema.ToolFiguresList },
+    }
+    app.get('/metrics/tools', { schema: tools }, async ({ query }) =>
+      wholeList(metrics.tools(query.window ?? '5m', query.server_id)),
+    )
+
+    const agents = {
+      tags,
+      summary: 'Metrics by agent',
+      querystring: schema.WindowQuery,
+      response: { 200: schema.AgentFiguresList },
+    }
+    app.get('/metrics/agents', { schema: agents }, async ({ query }) =>
+      wholeList(metrics.agents(query.window ?? '5m')),
+    )
+
+    const record = {
+      tags,
+      summary: 'Record a metric',
+      description: 'All or nothing.',
+      body: MetricEvents,
+      response: { 202: Accepted },
+    }
+    const recording = {
+      schema: record,
+      bodyLimit: MAX_BODY_BYTES,
+      config: { errors: ['cardinality_limit'] as const },
+    }
+    app.post('/metrics/record', recording, async (request, reply) =>
+      reply.code(202).send({ accepted: metrics.record(request.body) }),
+    )
+
+    const text = Type.String({ description: 'Text format 0.0.4' })
+    const prometheus = {
+      tags,
+      summary: 'Metrics for Prometheus',
+      response: { 200: { description: 'Text format 0.0.4', content: { 'text/plain': { schema: text } } } },
+    }
+    app.get('/metrics/prometheus', { schema: prometheus }, async (_, reply) =>
+      reply.type(TEXT_FORMAT).send(metrics.prometheus()),
+    )
+  }
+}

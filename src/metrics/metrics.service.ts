@@ -1,0 +1,128 @@
+import { AppError } from '../kernel/errors.ts'
+import { isoTime } from '../kernel/time.ts'
+import { Cell } from './cell.ts'
+import { callsOf, errorsOf, lastOf, latencyOf, quantileOf, round } from './figures.ts'
+import { ceilTo, STEP_MS, type WindowName } from './levels.ts'
+import type { SeriesQuery, ServerMetrics, ServerStats, Summary, Timeseries } from './metrics.schema.ts'
+import type { ProcessFigures } from './process-figures.ts'
+import { prometheusText } from './prometheus.ts'
+import type { MetricEvent } from './record.schema.ts'
+import { eventsOf } from './record-input.ts'
+import type { Recorder } from './recorder.ts'
+import { agentsIn, summaryOf, toolsIn } from './summary.ts'
+import { matches, timeseriesOf } from './timeseries.ts'
+
+/** What this room needs from the house. */
+export interface Deps {
+  readonly recorder: Recorder
+  readonly retentionDays: number
+  readonly serverStatuses: () => Readonly<Record<string, number>>
+  readonly httpServerStatuses: () => Readonly<Record<string, number>>
+  /** The id of the server that has this id or name, of one kind or of any. */
+  readonly findServer: (key: string, kind?: 'http') => Promise<string | undefined>
+  readonly processFigures: () => ProcessFigures
+  readonly uptimeMs: () => number
+  readonly now: () => number
+}
+
+export function createMetrics(deps: Deps) {
+  const { recorder, now } = deps
+  const kept = new Map<string, { version: number; minute: number; stats: ServerStats }>()
+
+  function forServer(server_id: string, window: WindowName): ServerMetrics {
+    const { from, tally } = recorder.window(window)
+    const [calls, checks] = [new Cell(), new Cell()]
+    for (const [id, cell] of tally.cells) {
+      const series = recorder.series.get(id)
+      if (matches(series, { kind: 'tool_call', server_id })) calls.merge(cell)
+      else if (matches(series, { kind: 'check', server_id })) checks.merge(cell)
+    }
+    return {
+      server_id,
+      window,
+      calls: callsOf(calls, (now() - from) / 1000),
+      errors: Object.fromEntries(calls.codes ?? []),
+      latency_ms: latencyOf(calls),
+      last_call_at: lastOf(calls),
+      availability_pct: checks.count === 0 ? null : round((checks.ok / checks.count) * 100),
+      checks: recorder.checks
+        .of(server_id)
+        .map(({ ts, ok, duration_ms, error_code }) => ({ ts: isoTime(ts), ok, duration_ms, error_code }))
+        .reverse(),
+      series: timeseriesOf(recorder, { window, server_id }, now()).points,
+    }
+  }
+
+  return {
+    /** All or nothing; says how many. */
+    record(body: MetricEvent | readonly MetricEvent[]): number {
+      const events = eventsOf(body, now(), deps.retentionDays)
+      recorder.record(events)
+      return events.length
+    },
+
+    summary(window: WindowName): Summary {
+      return {
+        uptime_s: Math.floor(deps.uptimeMs() / 1000),
+        servers: { ...deps.serverStatuses() },
+        http_servers: { ...deps.httpServerStatuses() },
+        ...summaryOf(recorder, window, now()),
+        process: { ...deps.processFigures() },
+      }
+    },
+
+    timeseries: (query: SeriesQuery): Timeseries => timeseriesOf(recorder, query, now()),
+    tools: (window: WindowName, server_id?: string) => toolsIn(recorder, window, now(), server_id),
+    agents: (window: WindowName) => agentsIn(recorder, window, now()),
+    forServer,
+
+    /** By id or name; one that was deleted as long as something is known of it. */
+    async ofServer(key: string, window: WindowName): Promise<ServerMetrics> {
+      const id = (await deps.findServer(key)) ?? (recorder.series.ofServer(key) && key)
+      if (id === undefined)
+        throw new AppError('not_found', `No server has the id or name '${key.slice(0, 100)}'`)
+      return forServer(id, window)
+    },
+
+    async ofHttpServer(key: string, window: WindowName): Promise<ServerMetrics> {
+      const id = await deps.findServer(key, 'http')
+      if (id === undefined)
+        throw new AppError('not_found', `No HTTP server has the id or name '${key.slice(0, 100)}'`)
+      return forServer(id, window)
+    },
+
+    /** Over 24 hours. Made anew only when something has happened, so that a list can ask for every server. */
+    statsOf(server_id: string): ServerStats {
+      const server = recorder.series.ofServer(server_id)
+      if (!server) return NOTHING
+      const minute = ceilTo(now(), STEP_MS.minutes) // the window moves on with it
+      const known = kept.get(server_id)
+      if (known?.version === server.version && known.minute === minute) return known.stats
+      const { tally } = recorder.window('24h')
+      const sum = new Cell()
+      for (const series of server.series) {
+        const cell = series.kind === 'tool_call' ? tally.cells.get(series.id) : undefined
+        if (cell) sum.merge(cell)
+      }
+      const stats = statsOfCell(sum)
+      kept.set(server_id, { version: server.version, minute, stats })
+      return stats
+    },
+
+    /** For Prometheus, in its text format 0.0.4. */
+    prometheus: (): string => prometheusText(deps),
+  }
+}
+export type Metrics = ReturnType<typeof createMetrics>
+
+const NOTHING: ServerStats = { calls: 0, errors: 0, p50_ms: null, p95_ms: null, last_call_at: null }
+
+function statsOfCell(cell: Cell): ServerStats {
+  return {
+    calls: cell.count,
+    errors: errorsOf(cell),
+    p50_ms: quantileOf(cell.sketch, 0.5),
+    p95_ms: quantileOf(cell.sketch, 0.95),
+    last_call_at: lastOf(cell),
+  }
+}

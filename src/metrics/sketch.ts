@@ -1,0 +1,120 @@
+import { Buckets } from './buckets.ts'
+import { ByteReader, ByteWriter } from './bytes.ts'
+
+/** Each bucket reaches 2 % further than the one below, so its middle is at most 1 % away from any value in it. */
+const GAMMA = 1.02
+const PER_LOG = 1 / Math.log(GAMMA)
+const MIDDLE = 2 / (1 + GAMMA)
+/** What is smaller counts as zero: a nanosecond, when values are milliseconds. */
+const SMALLEST = 1e-6
+
+/**
+ * The distribution of values from 0 upwards in buckets that grow with the value: every quantile is right within 1 %,
+ * and two sketches merge into what one would be that had seen everything.
+ */
+export class Sketch {
+  count = 0
+  sum = 0
+  min = Number.POSITIVE_INFINITY
+  max = Number.NEGATIVE_INFINITY
+  #zeros = 0
+  #buckets = new Buckets()
+
+  record(value: number, count = 1): void {
+    this.count += count
+    this.sum += value * count
+    if (value < this.min) this.min = value
+    if (value > this.max) this.max = value
+    if (value < SMALLEST) this.#zeros += count
+    else this.#buckets.add(Math.ceil(Math.log(value) * PER_LOG), count)
+  }
+
+  merge(other: Sketch): void {
+    this.count += other.count
+    this.sum += other.sum
+    if (other.min < this.min) this.min = other.min
+    if (other.max > this.max) this.max = other.max
+    this.#zeros += other.#zeros
+    this.#buckets.merge(other.#buckets)
+  }
+
+  /** Takes back what was merged before. False when it was not: then the sketch is of no use any more. */
+  subtract(other: Sketch): boolean {
+    this.count -= other.count
+    this.sum -= other.sum
+    this.#zeros -= other.#zeros
+    if (this.#zeros < 0 || this.count < 0 || !this.#buckets.subtract(other.#buckets)) return false
+    // Which of the values that are left is the smallest or the largest is known only as closely as its bucket.
+    if (other.min <= this.min) this.min = this.#zeros > 0 ? 0 : middleOf(this.#buckets.reaching(1))
+    if (other.max >= this.max) this.max = middleOf(this.#buckets.reaching(this.count - this.#zeros))
+    return true
+  }
+
+  /** The smallest value that at least the share `q` of all values does not exceed; null when there is none. */
+  quantile(q: number): number | null {
+    if (this.count === 0) return null
+    const rank = Math.max(1, Math.ceil(q * this.count - 1e-9))
+    const value = rank <= this.#zeros ? 0 : middleOf(this.#buckets.reaching(rank - this.#zeros))
+    return Math.min(Math.max(value, this.min), this.max)
+  }
+
+  /** How many values are at most so large, the bucket of the limit counted whole or not at all. */
+  countUpTo(limit: number): number {
+    const last = Math.floor(Math.log(limit / MIDDLE) * PER_LOG)
+    let passed = this.#zeros
+    this.#buckets.each((bucket, count) => {
+      if (bucket <= last) passed += count
+    })
+    return passed
+  }
+
+  clone(): Sketch {
+    const copy = new Sketch()
+    copy.merge(this)
+    return copy
+  }
+
+  toBytes(): Uint8Array {
+    const writer = new ByteWriter()
+    this.write(writer)
+    return writer.done()
+  }
+
+  static fromBytes(bytes: Uint8Array): Sketch {
+    return Sketch.read(new ByteReader(bytes))
+  }
+
+  write(writer: ByteWriter): void {
+    const constant = this.min === this.max && this.sum === this.min * this.count
+    writer.varint(this.#buckets.size * 2 + (constant ? 1 : 0))
+    writer.varint(this.#zeros)
+    writer.float(this.min)
+    if (!constant) {
+      writer.float(this.max)
+      writer.float(this.sum)
+    }
+    this.#buckets.write(writer)
+  }
+
+  static read(reader: ByteReader): Sketch {
+    const sketch = new Sketch()
+    const head = reader.varint()
+    const constant = head % 2 === 1
+    sketch.#zeros = reader.varint()
+    sketch.min = reader.float()
+    if (!constant) {
+      sketch.max = reader.float()
+      sketch.sum = reader.float()
+    }
+    sketch.#buckets = Buckets.read(reader, Math.floor(head / 2))
+    sketch.count = sketch.#zeros + sketch.#buckets.total
+    if (constant) {
+      sketch.max = sketch.min
+      sketch.sum = sketch.min * sketch.count
+    }
+    return sketch
+  }
+}
+
+/** Of no bucket: zero. */
+const middleOf = (bucket: number | undefined): number => (bucket === undefined ? 0 : GAMMA ** bucket * MIDDLE)

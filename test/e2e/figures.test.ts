@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest'
+import { covers } from '../support/covers.ts'
+import { AUTHORISED, openHouse } from '../support/house.ts'
+import { get, post, register } from '../support/running.ts'
+
+test('calls are counted, by server and tool, and shown to everybody, also after a restart', async () => {
+  covers('metrics-summary', 'metrics-reads', 'public-metrics', 'resource-metrics', 'does-metrics')
+  const house = await openHouse()
+  await register(house, 'echo')
+  await post(house, '/api/servers/echo/start')
+  for (let n = 0; n < 5; n += 1)
+    await post(house, '/api/servers/echo/tools/echo/call', { arguments: { text: 'x' } })
+  await post(house, '/api/servers/echo/tools/slow/call', { arguments: { ms: 60_000 }, timeout_s: 1 })
+  const summary = (await house.inject('/api/metrics/summary?window=1h')).json()
+  expect(summary).toMatchObject({
+    servers: { running: 1 },
+    http_servers: {},
+    calls: { total: 6, ok: 5, timeout: 1 },
+    top_tools: [{ server_id: 'echo', tool: 'echo' }, { tool: 'slow' }],
+    process: { rss_bytes: expect.any(Number) },
+  })
+  expect(summary.latency_ms.p99).toBeGreaterThan(900)
+  expect((await get(house, 'echo')).stats).toMatchObject({
+    calls: 6,
+    errors: 1,
+    last_call_at: expect.any(String),
+  })
+  expect((await house.inject('/api/metrics/servers/echo')).json()).toMatchObject({ calls: { total: 6 } })
+  expect((await house.inject('/api/metrics/prometheus')).body).toMatch(
+    /^mcp_client_operation_duration_seconds_count\{.*\} \d/m,
+  )
+  await house.close()
+  const again = await openHouse({ home: house.home })
+  expect((await get(again, 'echo')).stats).toMatchObject({ calls: 6, errors: 1 })
+})
+
+test('metrics of others are recorded with the token, and those of an HTTP server have a page of their own', async () => {
+  covers('metrics-record', 'open-auth-metrics-record', 'http-servers-metrics')
+  const house = await openHouse()
+  const far = { name: 'far', url: 'http://127.0.0.1:9/mcp' }
+  await house.inject({ method: 'POST', url: '/api/http-servers', headers: AUTHORISED, payload: far })
+  const event = { kind: 'tool_call', server_id: 'far', tool: 'search', duration_ms: 12.5, status: 'ok' }
+  const open = await house.inject({ method: 'POST', url: '/api/metrics/record', payload: event })
+  expect(open.statusCode).toBe(401)
+  const recorded = await post(house, '/api/metrics/record', [
+    event,
+    { ...event, status: 'error', error_code: 'x' },
+  ])
+  expect([recorded.statusCode, recorded.json()]).toEqual([202, { accepted: 2 }])
+  await post(house, '/api/http-servers/far/test')
+  const page = (await house.inject('/api/http-servers/far/metrics?window=1h')).json()
+  expect(page).toMatchObject({
+    server_id: 'far',
+    calls: { total: 2, ok: 1, error: 1 },
+    errors: { x: 1 },
+    availability_pct: 0,
+    checks: [{ ok: false, error_code: 'connection_refused' }],
+  })
+  expect((await house.inject('/api/http-servers/nobody/metrics')).statusCode).toBe(404)
+})

@@ -1,0 +1,119 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { expect, onTestFinished, test } from 'vitest'
+import { probe } from '../../src/mcp/http/probe.ts'
+import { openFaults } from '../fixtures/http/faults.ts'
+import { pem } from '../fixtures/http/sites.ts'
+
+type Urls = Awaited<ReturnType<typeof openFaults>>['urls']
+
+/** Each fault, the code it is told with, and the step at which the test of the connection ends. */
+const FAULTS: readonly (readonly [kind: keyof Urls, code: string, step: string])[] = [
+  ['refused', 'connection_refused', 'tcp'],
+  ['reset', 'connection_reset', 'tcp or http'], // as soon as it is there: nobody can tell before or after
+  ['hangs_up', 'connection_reset', 'http'],
+  ['half_open', 'timeout', 'http'],
+  ['drip', 'timeout', 'initialize'],
+  ['drip_head', 'timeout', 'http'],
+  ['cut_body', 'connection_reset', 'initialize'],
+  ['garbage', 'protocol_error', 'http'],
+  ['self_signed', 'tls_failed', 'tls'],
+  ['expired', 'tls_failed', 'tls'],
+  ['other_host', 'tls_failed', 'tls'],
+  ['redirect_loop', 'too_many_redirects', 'http'],
+  ['redirect_elsewhere', 'redirect_refused', 'http'],
+  ['redirect_file', 'redirect_refused', 'http'],
+  ['redirect_nowhere', 'protocol_error', 'initialize'],
+  ['redirect_303', 'redirect_refused', 'http'],
+  ['html', 'not_mcp', 'initialize'],
+  ['json', 'not_mcp', 'initialize'],
+  ['no_json', 'not_mcp', 'initialize'],
+  ['no_content', 'not_mcp', 'initialize'],
+  ['empty', 'not_mcp', 'initialize'],
+  ['s401', 'auth_required', 'http'],
+  ['s403', 'forbidden', 'http'],
+  ['s404', 'not_found', 'http'],
+  ['s429', 'rate_limited', 'http'],
+  ['s500', 'http_error', 'http'],
+  ['s503', 'unavailable', 'http'],
+  ['bomb', 'response_too_large', 'initialize'],
+  ['bomb_sse', 'response_too_large', 'initialize'],
+  ['bomb_tools', 'response_too_large', 'tools_list'],
+  ['s500_tools', 'http_error', 'tools_list'],
+  ['silent_tools', 'timeout', 'tools_list'],
+  ['endless_json', 'response_too_large', 'initialize'],
+  ['endless_event', 'response_too_large', 'initialize'],
+  ['endless_events', 'response_too_large', 'initialize'],
+  ['endless_comments', 'timeout', 'initialize'],
+  ['silent_sse', 'timeout', 'initialize'],
+  ['closed_sse', 'protocol_error', 'initialize'],
+]
+
+const FULL = process.env.TOOLROOM_GOALS === 'full'
+const SHORT_MS = 1000
+const LONGEST_MS = 10_000
+const MEBIBYTE = 1024 * 1024
+const RSS_MAX_BYTES = 30 * MEBIBYTE
+const SECRETS = { authorization: 'Bearer a-secret-of-this-server', 'x-api-key': 'another-secret-of-it' }
+
+setFlagsFromString('--expose-gc')
+const collect: () => void = runInNewContext('gc')
+
+test('R28: whatever is wrong with a remote, its test ends in time, says what to do, and tells nobody a secret', async () => {
+  const faults = await openFaults()
+  onTestFinished(() => void faults.close())
+  const rejections: unknown[] = []
+  const remember = (reason: unknown) => rejections.push(reason)
+  process.on('unhandledRejection', remember)
+  onTestFinished(() => void process.off('unhandledRejection', remember))
+  // Certificates that the client trusts by their authority: only then their other faults show.
+  const network = (kind: string) => (kind === 'self_signed' ? {} : { ca: pem('authority') })
+  const ask = (kind: keyof Urls, timeoutMs: number) =>
+    probe({
+      url: faults.urls[kind],
+      headers: SECRETS,
+      transport: 'auto',
+      version: '0',
+      timeoutMs,
+      network: network(kind),
+    })
+
+  await ask('mcp', SHORT_MS) // what is loaded and compiled once is not what a fault takes
+  collect()
+  const before = process.memoryUsage.rss()
+  let peak = before
+  const watch = setInterval(() => {
+    peak = Math.max(peak, process.memoryUsage.rss())
+  }, 5)
+  onTestFinished(() => clearInterval(watch))
+  const sentences = new Map<string, string>()
+  for (const [kind, code, step] of FAULTS) {
+    const timeoutMs = FULL && kind === 'half_open' ? LONGEST_MS : SHORT_MS
+    collect() // what earlier faults left is garbage, and V8 is in no hurry with it
+    const startedAt = performance.now()
+    const report = await ask(kind, timeoutMs)
+    const took = performance.now() - startedAt
+    const found = [kind, report.error?.code, report.steps.at(-1)?.name]
+    expect(step.split(' or ').map((each) => [kind, code, each])).toContainEqual(found)
+    expect(report).toMatchObject({ ok: false, tool_count: null })
+    expect(report.steps.map(({ ok }) => ok)).toEqual(
+      report.steps.map((_, at) => at < report.steps.length - 1),
+    )
+    expect(took, kind).toBeLessThan(timeoutMs + 50)
+    expect(report.error?.message, kind).toContain('127.0.0.1')
+    expect(report.error?.hint.length, kind).toBeGreaterThan(10)
+    expect(JSON.stringify(report)).not.toMatch(/secret/)
+    sentences.set(kind, `${report.error?.message}. ${report.error?.hint}.`)
+  }
+  const growth = peak - before
+  console.log(`${FAULTS.length} faults, at most ${(growth / MEBIBYTE).toFixed(1)} MiB more`)
+  for (const [kind, sentence] of sentences) console.log(`${kind.padEnd(20)} ${sentence}`)
+
+  expect(growth).toBeLessThan(RSS_MAX_BYTES)
+  expect(faults.elsewhere.received, 'nothing went to another origin').toEqual([])
+  expect(new Set(['self_signed', 'expired', 'other_host'].map((kind) => sentences.get(kind))).size).toBe(3)
+  await sleep(50)
+  expect(rejections).toEqual([])
+  expect(faults.open(), 'connections that are still open').toEqual([])
+})

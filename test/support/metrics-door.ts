@@ -1,0 +1,50 @@
+import { onTestFinished } from 'vitest'
+import { buildApp } from '../../src/http/app.ts'
+import { createLog } from '../../src/kernel/log.ts'
+import { metricsRoutes } from '../../src/metrics/metrics.routes.ts'
+import { createMetrics } from '../../src/metrics/metrics.service.ts'
+import { openRecorder, ownClock } from './metrics.ts'
+
+const TOKEN = 'the token of this test'
+const AUTHORISED = { 'x-svc-token': TOKEN }
+export const FIGURES = { cpu_pct: 1.5, rss_bytes: 90_000_000, event_loop_lag_ms: 0.2 }
+
+/** A call of a tool, and a custom metric, as a program sends them. */
+export const CALL = { kind: 'tool_call', server_id: 'docs', tool: 'search', duration_ms: 10, status: 'ok' }
+export const CUSTOM = { kind: 'custom', name: 'queue', value: 3 }
+
+/** The door with this room behind it. */
+export async function openMetrics() {
+  const clock = ownClock()
+  const { recorder } = openRecorder({ now: clock.now })
+  const metrics = createMetrics({
+    recorder,
+    retentionDays: 30,
+    serverStatuses: () => ({ running: 2, stopped: 1 }),
+    httpServerStatuses: () => ({ connected: 1 }),
+    findServer: async (key) => ({ docs: 'docs', Docs: 'docs', quiet: 'quiet' })[key],
+    processFigures: () => FIGURES,
+    uptimeMs: () => 61_900,
+    now: clock.now,
+  })
+  const { fastify } = await buildApp({
+    gate: () => undefined,
+    log: createLog(() => {}, 'fatal'),
+    version: '0',
+    token: TOKEN,
+    headerName: 'X-SVC-Token',
+    protectReads: false,
+    onGuessing: () => {},
+    routes: [metricsRoutes(metrics)],
+  } as Parameters<typeof buildApp>[0])
+  onTestFinished(() => fastify.close())
+  const get = async (path: string) => fastify.inject(`/api/metrics/${path}`)
+  const post = (payload: string | object, headers: Record<string, string> = AUTHORISED) =>
+    fastify.inject({
+      method: 'POST',
+      url: '/api/metrics/record',
+      headers: { 'content-type': 'application/json', ...headers },
+      payload: typeof payload === 'string' ? payload : JSON.stringify(payload),
+    })
+  return { clock, recorder, metrics, get, post, inject: fastify.inject.bind(fastify) }
+}
