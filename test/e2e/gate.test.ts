@@ -21,7 +21,7 @@ const WEBSOCKET: [string, string][] = [
   ['Sec-WebSocket-Key', 'dGhlIHNhbXBsZSBub25jZQ=='],
 ]
 /** 101 once the room of the metrics stream is there. */
-const WEBSOCKET_ACCEPTED = 404
+const WEBSOCKET_ACCEPTED = 101
 
 interface Door {
   readonly method: string

@@ -53,6 +53,8 @@ const FAULTS: readonly (readonly [kind: keyof Urls, code: string, step: string])
 const FULL = process.env.TOOLROOM_GOALS === 'full'
 const SHORT_MS = 1000
 const LONGEST_MS = 10_000
+/** Other tests run beside this one. */
+const BUSY_MS = 500
 const MEBIBYTE = 1024 * 1024
 const RSS_MAX_BYTES = 30 * MEBIBYTE
 const SECRETS = { authorization: 'Bearer a-secret-of-this-server', 'x-api-key': 'another-secret-of-it' }
@@ -100,7 +102,7 @@ test('R28: whatever is wrong with a remote, its test ends in time, says what to 
     expect(report.steps.map(({ ok }) => ok)).toEqual(
       report.steps.map((_, at) => at < report.steps.length - 1),
     )
-    expect(took, kind).toBeLessThan(timeoutMs + 50)
+    expect(took, kind).toBeLessThan(Math.min(timeoutMs + BUSY_MS, LONGEST_MS))
     expect(report.error?.message, kind).toContain('127.0.0.1')
     expect(report.error?.hint.length, kind).toBeGreaterThan(10)
     expect(JSON.stringify(report)).not.toMatch(/secret/)

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net'
 import { isBlockedHost } from '../../kernel/blocked-address.ts'
 import { RequestError } from '../dialogue.ts'
 import { HttpAnswer } from './http-answer.ts'
+import { Limits } from './limits.ts'
 import { agentFor, type Network } from './network.ts'
 import { blocked, connectTimeout, networkFailure, type Phase } from './network-failure.ts'
 import { redirected } from './redirect.ts'
@@ -62,9 +63,10 @@ export class HttpClient {
     let { url } = request
     for (let hops = 0; hops <= MAX_REDIRECTS; hops += 1) {
       this.#permit(url)
-      const answer = await this.#hop({ ...request, url }, deadline).catch((error: unknown) => {
-        if (!(error instanceof StaleSocket)) throw error
-        return this.#hop({ ...request, url }, deadline)
+      const hop = { ...request, url }
+      const answer = await this.#hop(hop, deadline).catch((error: unknown) => {
+        if (error instanceof StaleSocket) return this.#hop({ ...hop, repeatable: false }, deadline)
+        throw error
       })
       const next = redirected(request.method, url, answer)
       if (next === undefined) return answer
@@ -92,71 +94,50 @@ export class HttpClient {
     if (isBlockedHost(url.hostname)) throw blocked(url.hostname)
   }
 
-  /** One request, one answer. The deadline goes on until the body has ended. */
+  /** One request, one answer. The limits hold until the body has ended. */
   #hop(request: HttpRequest, deadline: number | null): Promise<HttpAnswer> {
-    const { url, signal, firstByteMs = FIRST_BYTE_MS } = request
+    const { url, signal, timeoutMs, firstByteMs = FIRST_BYTE_MS } = request
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason)
       let phase: Phase = 'connect'
       let answer: HttpAnswer | undefined
-      const timers = new Set<NodeJS.Timeout>()
-      const after = (ms: number, failure: () => Error) => {
-        const timer = setTimeout(() => end(failure()), Math.max(0, ms))
-        timers.add(timer)
-        return timer
-      }
-      const onAbort = () => end(signal?.reason)
-      const settle = () => {
-        for (const timer of timers) clearTimeout(timer)
-        signal?.removeEventListener('abort', onAbort)
-      }
+      const sent = this.#send(request)
       const fail = (error: unknown) => {
-        settle()
+        limits.lift()
         reject(error)
       }
-      const end = (reason: Error) => {
+      const limits = new Limits(signal, (reason) => {
         fail(reason)
         if (answer) answer.end(reason)
-        else sent?.destroy()
-      }
-
-      let sent: ClientRequest | undefined
-      try {
-        sent = this.#send(request)
-      } catch (error) {
-        return reject(networkFailure(error, url, phase)) // a header that Node does not take
-      }
-      if (deadline !== null) {
-        const left = deadline - performance.now()
-        after(left, () =>
-          late(url.host, phase === 'body' ? 'finish its answer' : 'answer', request.timeoutMs ?? 0),
-        )
-      }
-      const connecting = after(CONNECT_MS, () => connectTimeout(url))
-      const waiting =
-        firstByteMs === null ? undefined : after(firstByteMs, () => late(url.host, 'answer', firstByteMs))
-      signal?.addEventListener('abort', onAbort, { once: true })
+        else sent.destroy()
+      })
+      const what = () => (phase === 'body' ? 'finish its answer' : 'answer')
+      limits.after(deadline === null ? null : deadline - performance.now(), () =>
+        late(url.host, what(), timeoutMs ?? 0),
+      )
+      const connected = limits.after(CONNECT_MS, () => connectTimeout(url))
+      const answered = limits.after(firstByteMs, () => late(url.host, 'answer', firstByteMs ?? 0))
 
       const enter = (next: Phase) => {
         phase = next
-        if (next === 'send') clearTimeout(connecting)
+        if (next === 'send') connected()
       }
       sent.on('socket', (socket) => {
-        if (sent?.reusedSocket) enter('send')
+        if (sent.reusedSocket) enter('send')
         else this.#follow(socket, url, enter)
       })
       sent.on('error', (error) => {
-        const stale = request.repeatable === true && sent?.reusedSocket === true && phase === 'send'
+        const stale = request.repeatable === true && sent.reusedSocket && phase === 'send' && isReset(error)
         if (this.#closed) fail(closed())
-        else fail(stale && isReset(error) ? new StaleSocket() : networkFailure(error, url, phase))
+        else fail(stale ? new StaleSocket() : networkFailure(error, url, phase))
       })
       // An answer that asks for another protocol is closed by Node without a word.
       sent.on('close', () => answer ?? fail(networkFailure({ code: 'ECONNRESET' }, url, phase)))
       sent.on('response', (response: IncomingMessage) => {
         phase = 'body'
-        clearTimeout(waiting)
+        answered()
         this.#options.onReached?.('http')
-        response.once('close', settle)
+        response.once('close', () => limits.lift())
         answer = new HttpAnswer(response, url)
         resolve(answer)
       })
@@ -164,18 +145,18 @@ export class HttpClient {
   }
 
   #send({ method, url, headers = {}, body }: HttpRequest): ClientRequest {
-    const about: Record<string, string> =
-      body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
+    const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
+    const all = { ...this.#headers, ...lowerCased(headers), ...length }
     const send = url.protocol === 'https:' ? requestHttps : requestHttp
-    const sent = send(url, {
-      method,
-      agent: this.#agent,
-      headers: { ...this.#headers, ...lowerCased(headers), ...about },
-    })
-    this.#live.add(sent)
-    sent.once('close', () => this.#live.delete(sent))
-    sent.end(body)
-    return sent
+    try {
+      const sent = send(url, { method, agent: this.#agent, headers: all })
+      this.#live.add(sent)
+      sent.once('close', () => this.#live.delete(sent))
+      sent.end(body)
+      return sent
+    } catch (error) {
+      throw networkFailure(error, url, 'connect') // a header that Node does not take
+    }
   }
 
   #follow(socket: Socket, url: URL, enter: (phase: Phase) => void): void {
