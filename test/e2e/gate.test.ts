@@ -20,7 +20,7 @@ const WEBSOCKET: [string, string][] = [
   ['Sec-WebSocket-Version', '13'],
   ['Sec-WebSocket-Key', 'dGhlIHNhbXBsZSBub25jZQ=='],
 ]
-/** 101 once the room of the metrics stream is there. */
+
 const WEBSOCKET_ACCEPTED = 101
 
 interface Door {

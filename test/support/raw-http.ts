@@ -25,7 +25,10 @@ export function rawAnswer(target: Target, bytes: string | Buffer, end = false): 
     const socket = connect({ host: '127.0.0.1', ...target })
     const parts: Buffer[] = []
     socket.setTimeout(PATIENCE_MS, () => socket.destroy(new Error(`no answer within ${PATIENCE_MS} ms`)))
-    socket.on('data', (part) => parts.push(part))
+    socket.on('data', (part) => {
+      parts.push(part)
+      if (parts[0]?.includes('HTTP/1.1 101')) socket.destroy() // it would never end
+    })
     // A service that refuses early closes while we still send: what it said before counts.
     socket.on('error', (error) => (parts.length > 0 ? undefined : reject(error)))
     socket.on('close', () => resolve(parseAnswer(Buffer.concat(parts))))
