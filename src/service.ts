@@ -157,8 +157,9 @@ async function open(
     facts,
     redact: (text) => secrets.redact(text),
     now: Date.now,
-    onTrouble: (server_id, error) => log.warn({ server_id, error }, 'its tools could not be kept'),
+    onTrouble: (server_id, error) => log.warn({ server_id, error }, 'tools could not be kept'),
   })
+  closer.add('the catalogues', () => catalogues.save())
   const engine = openEngineRoom({ folder, facts, secrets, catalogues, log })
   closer.add('the tool servers', () => engine.close())
 

@@ -25,8 +25,8 @@ export interface Catalogue {
 /** What is kept of it between two starts of Toolroom. */
 export interface CatalogueStore {
   all(): Promise<ReadonlyMap<string, Catalogue>>
-  /** Does nothing when the server is gone. */
-  save(id: string, catalogue: Catalogue): Promise<void>
+  /** Leaves out servers that are gone. */
+  save(catalogues: ReadonlyMap<string, Catalogue>): Promise<void>
 }
 
 interface Deps {
@@ -35,15 +35,19 @@ interface Deps {
   /** Hides our secrets in what a server says. */
   readonly redact: (text: string) => string
   readonly now: () => number
-  readonly onTrouble: (server_id: string, error: unknown) => void
+  readonly onTrouble: (server_id: string | null, error: unknown) => void
 }
 
+/** When many servers start together, one commit keeps what all of them said. */
+const SAVE_AFTER_MS = 250
 const MAX_CHARACTERS = 8 * 1024 * 1024
 
 /** The tools of every server that ever ran, in memory and in the store. */
 export class Catalogues {
   readonly #deps: Deps
   readonly #byServer: Map<string, Catalogue>
+  readonly #unsaved = new Set<string>()
+  #timer: NodeJS.Timeout | undefined
 
   private constructor(deps: Deps, known: ReadonlyMap<string, Catalogue>) {
     this.#deps = deps
@@ -60,6 +64,7 @@ export class Catalogues {
 
   forget(id: string): void {
     this.#byServer.delete(id)
+    this.#unsaved.delete(id)
   }
 
   learned(id: string, heard: Omit<Catalogue, 'fetched_at'>): void {
@@ -67,7 +72,8 @@ export class Catalogues {
     const catalogue = { ...this.#bounded(id, heard), fetched_at: this.#deps.now() }
     this.#byServer.set(id, catalogue)
     if (before && contentOf(before) === contentOf(catalogue)) return
-    this.#deps.store.save(id, catalogue).catch((error: unknown) => this.#deps.onTrouble(id, error))
+    this.#unsaved.add(id)
+    this.#timer ??= setTimeout(() => void this.save(), SAVE_AFTER_MS)
     const difference = differenceOf(before?.tools ?? [], catalogue.tools)
     if (!before || Object.values(difference).some((names) => names.length > 0))
       this.#deps.facts.publish('tools_changed', {
@@ -75,6 +81,20 @@ export class Catalogues {
         ...difference,
         tool_count: catalogue.tools.length,
       })
+  }
+
+  /** What was learned is kept: soon by itself, and before the end. */
+  async save(): Promise<void> {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    const changed = new Map<string, Catalogue>()
+    for (const id of this.#unsaved) {
+      const catalogue = this.#byServer.get(id)
+      if (catalogue) changed.set(id, catalogue)
+    }
+    this.#unsaved.clear()
+    if (changed.size === 0) return
+    await this.#deps.store.save(changed).catch((error: unknown) => this.#deps.onTrouble(null, error))
   }
 
   /** Nothing in it that is secret, too deep to be written, or more than a store should hold. */

@@ -43,13 +43,16 @@ export function catalogueStore(database: ConfigurationDatabase, servers: ServerT
           .map(({ server_id, body }): [string, Catalogue] => [server_id, JSON.parse(body)]),
       )
     },
-    save: (id, catalogue) =>
+    save: (catalogues) =>
       database.change(async (trx) => {
-        if (!servers.has(id)) return [undefined, null]
-        const body = JSON.stringify(catalogue)
-        await trx.deleteFrom('catalogues').where('server_id', '=', id).execute()
-        const row = { server_id: id, body, digest: digestOf(body) }
-        await trx.insertInto('catalogues').values(row).execute()
+        const rows = [...catalogues]
+          .filter(([id]) => servers.has(id))
+          .map(([server_id, catalogue]) => ({ server_id, body: JSON.stringify(catalogue) }))
+          .map((row) => ({ ...row, digest: digestOf(row.body) }))
+        for (const row of rows) {
+          await trx.deleteFrom('catalogues').where('server_id', '=', row.server_id).execute()
+          await trx.insertInto('catalogues').values(row).execute()
+        }
         return [undefined, null]
       }),
   }

@@ -47,7 +47,7 @@ describe.runIf(process.platform === 'linux')('a server that falls', () => {
     const first = await openService({ home, env })
     for (let n = 0; n < 200; n += 1) await first.add(definition('echo', [], { name: `s${n}` }))
     await Promise.all(Array.from({ length: 8 }, (_, n) => first.start(`s${n}`)))
-    await sleep(200) // what a server offers is kept a moment after it runs
+    await sleep(600) // what a server offers is kept a moment after it runs
     first.child.kill('SIGKILL')
     await first.ended
     const startedAt = performance.now()
