@@ -85,9 +85,12 @@ export class Toolroom implements Subject {
     return ((await this.ask('GET', '/api/servers')) as { items: View[] }).items
   }
 
-  /** The ends of all are part of it, so that the next start is a wish that must be kept, as the first was. */
-  async close(): Promise<void> {
+  /** A person stops all of them, so that the next start is a wish that must be kept, as the first was. */
+  async stopAll(): Promise<void> {
     await Promise.all((await this.list()).map(({ id }) => this.ask('POST', `/api/servers/${id}/stop`)))
+  }
+
+  async close(): Promise<void> {
     this.#agent.destroy()
     this.#child.kill('SIGTERM')
     await once(this.#child, 'close')

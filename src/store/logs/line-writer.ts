@@ -2,13 +2,14 @@ import { LEVEL_RANK } from '../../kernel/log.ts'
 import type { StoredEntry } from '../../logs/log-store.ts'
 import type { Connection } from './connection.ts'
 import { storable } from './search-text.ts'
+import { bytesOfLine, countWritten } from './server-shares.ts'
 import { grownSpan, newestSpan, type Span, saveSpan } from './spans.ts'
 
 const INSERT = `
   INSERT INTO logs (ts, level, source, stream, server_id, agent_type, tool, request_id, message, data, repeat, truncated)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
-/** Writes lines, and with them what must never be behind: the newest span and the highest audit id. */
+/** Writes lines, and with them what must never be behind: the newest span, the servers' shares, the highest audit id. */
 export class LineWriter {
   readonly #connection: Connection
   #highestId: number
@@ -38,9 +39,10 @@ export class LineWriter {
     if (entries.length === 0) return
     const auditId = entries.reduce((highest, entry) => Math.max(highest, auditIdOf(entry)), this.#auditId)
     const written = this.#connection.transaction(() => {
-      const batch = this.#insert(entries)
+      const { batch, shares } = this.#insert(entries)
       const span = grownSpan(this.#span, batch)
       saveSpan(this.#connection, span)
+      countWritten(this.#connection, shares)
       if (auditId > this.#auditId) this.#saveAuditId(auditId)
       return { span, highestId: batch.last_id }
     })
@@ -54,20 +56,23 @@ export class LineWriter {
     this.#span = newestSpan(this.#connection)
   }
 
-  #insert(entries: readonly StoredEntry[]): Span {
+  #insert(entries: readonly StoredEntry[]): { batch: Span; shares: ReadonlyMap<string, number> } {
     const insert = this.#connection.prepared(INSERT)
     const batch = { first_id: 0, last_id: 0, min_ts: Infinity, max_ts: -Infinity }
+    const shares = new Map<string, number>()
     for (const entry of entries) {
+      const server = label(entry.server_id)
+      const message = storable(entry.message)
       const { lastInsertRowid } = insert.run(
         entry.ts,
         LEVEL_RANK[entry.level],
         entry.source,
         entry.stream ?? null,
-        label(entry.server_id),
+        server,
         label(entry.agent_type),
         label(entry.tool),
         label(entry.request_id),
-        storable(entry.message),
+        message,
         entry.data,
         entry.repeat,
         entry.truncated ? 1 : 0,
@@ -76,8 +81,10 @@ export class LineWriter {
       batch.first_id ||= batch.last_id
       batch.min_ts = Math.min(batch.min_ts, entry.ts)
       batch.max_ts = Math.max(batch.max_ts, entry.ts)
+      if (server !== null && entry.source !== 'audit')
+        shares.set(server, (shares.get(server) ?? 0) + bytesOfLine(message, entry.data))
     }
-    return batch
+    return { batch, shares }
   }
 
   #saveAuditId(id: number): void {

@@ -2,6 +2,7 @@ import type { ResolvedFilter } from '../../logs/log-store.ts'
 import type { Connection } from './connection.ts'
 import { logQuery } from './log-query.ts'
 import { type Reading, startWalk } from './log-reading.ts'
+import { countDeleted } from './server-shares.ts'
 
 /** Up to so many audit lines are put aside in memory while everything else is deleted at once. */
 const MOST_KEPT = 20_000
@@ -35,7 +36,7 @@ function clearAll({ connection, index }: Reading): number {
     connection.exec(`CREATE TEMP TABLE kept AS SELECT * FROM ${AUDIT}`)
     const before = connection.run('DELETE FROM logs')
     const kept = connection.run('INSERT INTO logs SELECT * FROM kept')
-    connection.exec('DROP TABLE kept')
+    connection.exec('DROP TABLE kept; DELETE FROM shares')
     return before - kept
   })
 }
@@ -48,9 +49,16 @@ async function clearSelected(
   const walk = startWalk(reading, filter, query, 'asc', null)
   let deleted = 0
   for (let ids = walk.step(); ids; ids = walk.step()) {
-    const sql = 'DELETE FROM logs WHERE id IN (SELECT value FROM json_each(?))'
-    if (ids.length > 0) deleted += reading.connection.run(sql, JSON.stringify(ids))
+    if (ids.length > 0) deleted += deleteLines(reading.connection, JSON.stringify(ids))
     await reading.pause()
   }
   return deleted
+}
+
+function deleteLines(connection: Connection, ids: string): number {
+  const among = 'id IN (SELECT value FROM json_each(?))'
+  return connection.transaction(() => {
+    countDeleted(connection, among, ids)
+    return connection.run(`DELETE FROM logs WHERE ${among}`, ids)
+  })
 }

@@ -10,6 +10,7 @@ import { clearLines } from './log-clearing.ts'
 import { openLogFile } from './log-file.ts'
 import { type Piece, type PieceRequest, type Reading, readPage, readPiece } from './log-reading.ts'
 import { LogSpace, type Sizes, sizesFor } from './log-space.ts'
+import { ServerShares } from './server-shares.ts'
 import { TextIndex } from './text-index.ts'
 
 export interface LogDatabaseOptions {
@@ -32,6 +33,7 @@ export class LogDatabase {
   readonly #connection: Connection
   readonly #sizes: Sizes
   readonly #space: LogSpace
+  readonly #shares: ServerShares
   readonly #index: TextIndex
   readonly #writer: LineWriter
   #closed = false
@@ -40,6 +42,7 @@ export class LogDatabase {
     this.#connection = openLogFile(path, onDamaged)
     this.#sizes = sizesFor(maxBytes)
     this.#space = new LogSpace(this.#connection, this.#sizes, dirname(path))
+    this.#shares = new ServerShares(this.#connection, this.#sizes)
     this.#index = new TextIndex(this.#connection, this.#sizes)
     this.#writer = new LineWriter(this.#connection)
   }
@@ -48,6 +51,7 @@ export class LogDatabase {
   append(entries: readonly StoredEntry[]): void {
     for (const batch of batches(entries, this.#sizes.step)) {
       for (let trims = 0; trims < MOST_TRIMS && this.#space.isTight(batch.bytes); trims++) this.#trim()
+      for (let trims = 0; trims < MOST_TRIMS && this.#trimShare(this.#shares.exceeded()); trims++);
       this.#write(batch.entries)
     }
   }
@@ -78,6 +82,7 @@ export class LogDatabase {
   /** A little of the work that can wait: trimming, indexing, giving room back. Says whether there is more. */
   tend(): boolean {
     if (this.#space.wantsTrim()) return this.#trim()
+    if (this.#trimShare(this.#shares.wantsTrim())) return true
     try {
       if (!this.#space.isDiskShort() && this.#index.step(this.#writer.highestId)) return true
     } catch (error) {
@@ -127,6 +132,12 @@ export class LogDatabase {
     this.#index.dropBelow(lowest ?? Infinity)
     if (lowest === null) this.#writer.reload()
     return lowest !== null
+  }
+
+  #trimShare(server: string | undefined): boolean {
+    if (server === undefined) return false
+    this.#index.strike(this.#shares.trimStep(server))
+    return true
   }
 
   /** A page takes a few ms in all; were it to pause after each step, it would wait for a batch of lines every time. */

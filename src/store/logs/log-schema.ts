@@ -1,4 +1,5 @@
 import type { Connection } from './connection.ts'
+import { sharesOf } from './server-shares.ts'
 
 /**
  * The tables of `logs.db`.
@@ -8,7 +9,8 @@ import type { Connection } from './connection.ts'
  * to the letter, because SQLite uses a partial index only then.
  *
  * `spans` says which times lie between which ids, so that a time becomes a range of ids without an index on `ts`
- * and stays right when the clock jumps. `parts` lists the pieces of the text index (`text-index.ts`).
+ * and stays right when the clock jumps. `parts` lists the pieces of the text index (`text-index.ts`), `shares`
+ * what each server's lines take (`server-shares.ts`).
  */
 const MIGRATIONS = [
   `
@@ -53,6 +55,11 @@ const MIGRATIONS = [
   );
   CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
   `,
+  `
+  CREATE TABLE shares (server_id TEXT PRIMARY KEY, bytes INTEGER NOT NULL) WITHOUT ROWID;
+  INSERT INTO shares (server_id, bytes) ${sharesOf('true')};
+  ALTER TABLE parts ADD COLUMN gone INTEGER NOT NULL DEFAULT 0;
+  `,
 ]
 
 /** Settings that belong to the connection or must stand before the first table. */
@@ -79,7 +86,7 @@ export function migrate(connection: Connection): void {
 
 /** Reads every small table and both ends of the lines: where a file that was overwritten shows it, in a millisecond. */
 export function quickLook(connection: Connection): void {
-  for (const table of ['meta', 'parts', 'spans', 'sqlite_sequence']) {
+  for (const table of ['meta', 'parts', 'shares', 'spans', 'sqlite_sequence']) {
     connection.rows(`SELECT * FROM ${table} LIMIT 10`)
   }
   for (const order of ['ASC', 'DESC']) connection.rows(`SELECT * FROM logs ORDER BY id ${order} LIMIT 10`)

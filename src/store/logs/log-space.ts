@@ -1,6 +1,7 @@
 import { statfsSync } from 'node:fs'
 import type { Connection } from './connection.ts'
 import { lowestId, runOfLines } from './lines.ts'
+import { countDeleted } from './server-shares.ts'
 
 const PAGE_BYTES = 4096
 const MIB = 1024 * 1024
@@ -17,6 +18,7 @@ export function sizesFor(maxBytes: number) {
   const cap = Math.max(maxBytes, LEAST_BYTES)
   const wal = clamp(cap / 64, 2 * MIB, 16 * MIB)
   const high = Math.min(cap * 0.85, (cap - wal) * 0.9)
+  const step = clamp(cap / 128, 64 * 1024, MIB)
   return {
     /** The file itself never grows beyond this: SQLite refuses. */
     file: cap - wal,
@@ -25,7 +27,9 @@ export function sizesFor(maxBytes: number) {
     high,
     low: high * 0.94,
     /** Text that is written or trimmed in one transaction. */
-    step: clamp(cap / 128, 64 * 1024, MIB),
+    step,
+    /** One server may have an eighth; the next lines of it, with their indexes, are part of that. */
+    share: cap / 8 - step * 2,
     /** Text that is indexed in one transaction, and in one part of the index. */
     indexStep: clamp(cap / 256, 32 * 1024, 128 * 1024),
     part: clamp(cap / 32, 256 * 1024, 32 * MIB),
@@ -91,6 +95,7 @@ export class LogSpace {
     const run = runOfLines(this.#connection, 0, Number.MAX_SAFE_INTEGER, this.#sizes.step)
     if (!run) return null
     this.#connection.transaction(() => {
+      countDeleted(this.#connection, 'id <= ?', run.last)
       this.#connection.run('DELETE FROM logs WHERE id <= ?', run.last)
       this.#connection.run('DELETE FROM spans WHERE last_id <= ?', run.last)
     })

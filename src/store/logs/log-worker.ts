@@ -20,7 +20,7 @@ function serve(port: MessagePort, { path, maxBytes }: Setup): void {
   })
 
   // A call is begun as it comes in. Writing is over with that; reading goes on in steps between other calls.
-  port.on('message', ({ id, operation, args }: Request) => {
+  const begin = ({ id, operation, args }: Request) => {
     const call = logs[operation] as (...args: Arguments<Operation>) => Promise<unknown>
     call
       .apply(logs, args)
@@ -29,6 +29,19 @@ function serve(port: MessagePort, { path, maxBytes }: Setup): void {
       .finally(() => {
         if (operation === 'close') port.close()
       })
+  }
+
+  // One call in a turn: a port hands over up to a thousand messages in a row, also those that come meanwhile, and
+  // in a flood of lines neither a reading nor the text index would get on.
+  const waiting: Request[] = []
+  const next = () => {
+    const request = waiting.shift()
+    if (request) begin(request)
+    if (waiting.length > 0) setImmediate(next)
+  }
+  port.on('message', (request: Request) => {
+    waiting.push(request)
+    if (waiting.length === 1) setImmediate(next)
   })
 }
 

@@ -13,6 +13,8 @@ export interface Part {
   readonly bytes: number
   /** A full part is put in order once, after which it is read several times faster. */
   readonly merged: number
+  /** How many of its lines were deleted one by one, by a server's share. */
+  readonly gone: number
 }
 
 /** Neighbouring ids that one part knows, or that none knows yet. */
@@ -153,6 +155,18 @@ export class TextIndex {
     }
   }
 
+  /** What a server's share leaves behind. A part that names hardly a line that is still there only takes room. */
+  strike(ids: readonly number[]): void {
+    const [first = 0, last = 0] = [ids.at(0), ids.at(-1)]
+    const struck = this.#parts.filter(({ first_id, last_id }) => first_id <= last && last_id >= first)
+    for (const part of struck) {
+      const gone = part.gone + ids.filter((id) => part.first_id <= id && id <= part.last_id).length
+      if (gone > part.rows * MOST_GONE) this.#drop(part)
+      else this.#connection.run('UPDATE parts SET gone = ? WHERE no = ?', gone, part.no)
+    }
+    this.#load()
+  }
+
   dropAll(): void {
     for (const part of this.#parts) this.#drop(part)
   }
@@ -184,6 +198,7 @@ export class TextIndex {
 }
 
 const MERGE_PAGES = 100
+const MOST_GONE = 0.75
 const LEAST_STEP_BYTES = 8 * 1024
 
 /** `detail=none` and no sizes: lists of ids and nothing else, since every hit is checked on its line anyway. */

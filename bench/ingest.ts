@@ -1,0 +1,144 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
+import { FactBus } from '../src/kernel/facts.ts'
+import { KnownSecrets } from '../src/kernel/known-secrets.ts'
+import { LEVEL_RANK, type LogEntry } from '../src/kernel/log.ts'
+import type { StoredEntry } from '../src/logs/log-store.ts'
+import { LogPipeline } from '../src/logs/pipeline.ts'
+import { Connection } from '../src/store/logs/connection.ts'
+import { configure } from '../src/store/logs/log-schema.ts'
+import { openLogThread } from '../src/store/logs/log-thread.ts'
+import { untilQuiet } from './subjects.ts'
+
+const ROUNDS = 3
+const BATCH = 500
+const MAX_BYTES = 1024 * 1024 * 1024
+const PAGE_EVERY_MS = 20
+
+/** How fast lines come in with nobody counting them at the gate, beside the least that storing them takes. */
+export async function ingest(lines: readonly StoredEntry[]) {
+  const entries = lines.map((line) => ({ ...line, data: line.data && JSON.parse(line.data) }) as LogEntry)
+  const ours: Measured[] = []
+  const bare: number[] = []
+  for (let round = 0; round < ROUNDS; round += 1) {
+    await untilQuiet()
+    bare.push(await inFolder((folder) => Promise.resolve(bareLoop(folder, entries))))
+    ours.push(await inFolder((folder) => throughPipeline(folder, entries)))
+  }
+  const perS = median(ours.map((measured) => measured.perS))
+  return {
+    'lines/s': Math.round(perS),
+    'lines/s, bare loop': Math.round(median(bare)),
+    ratio: Number((perS / median(bare)).toPrecision(3)),
+    'pages read meanwhile': ours.reduce((sum, { pagesMs }) => sum + pagesMs.length, 0),
+    'p50 of a page, ms': round(
+      percentile(
+        ours.flatMap(({ pagesMs }) => pagesMs),
+        50,
+      ),
+    ),
+    'p99 of a page, ms': round(
+      percentile(
+        ours.flatMap(({ pagesMs }) => pagesMs),
+        99,
+      ),
+    ),
+    'rest of the text index, ms': round(median(ours.map(({ indexedMs }) => indexedMs))),
+  }
+}
+
+interface Measured {
+  readonly perS: number
+  readonly pagesMs: readonly number[]
+  /** From the last line until a search finds it through the index alone. */
+  readonly indexedMs: number
+}
+
+async function throughPipeline(folder: string, entries: readonly LogEntry[]): Promise<Measured> {
+  const path = join(folder, 'logs.db')
+  const workerUrl = pathToFileURL(join(process.cwd(), 'dist/log-worker.js'))
+  const onError = (error: unknown) => console.error(error)
+  const store = openLogThread({ path, maxBytes: MAX_BYTES, workerUrl, onDamaged: onError, onError })
+  const deps = { secrets: new KnownSecrets(), facts: new FactBus(onError), now: Date.now }
+  const pipeline = new LogPipeline({ ...deps, store, onLost: (_, error) => onError(error) })
+  await store.check() // the thread is up
+  const pagesMs: number[] = []
+  let open = true
+  const reading = (async () => {
+    for (; open; await sleep(PAGE_EVERY_MS)) {
+      const startedAt = performance.now()
+      await store.page({ filter: {}, order: 'desc', limit: 100, after: null })
+      pagesMs.push(performance.now() - startedAt)
+    }
+  })()
+  const startedAt = performance.now()
+  for (const [index, entry] of entries.entries()) {
+    while (!pipeline.push(entry)) await turn() // as many wait as may: whoever writes waits, too
+    if (index % BATCH === 0) await turn()
+  }
+  await pipeline.flush()
+  const ms = performance.now() - startedAt
+  open = false
+  await reading
+  const indexedAt = performance.now()
+  await untilIndexed(path, entries.length)
+  const indexedMs = performance.now() - indexedAt
+  await store.close()
+  return { perS: (entries.length / ms) * 1000, pagesMs, indexedMs }
+}
+
+async function untilIndexed(path: string, lines: number): Promise<void> {
+  const connection = new Connection(path)
+  for (const end = performance.now() + 60_000; performance.now() < end; await sleep(20)) {
+    const row = connection.row<{ rows: number }>('SELECT sum(rows) AS rows FROM parts')
+    if ((row?.rows ?? 0) >= lines) break
+  }
+  connection.close()
+}
+
+/** The same columns with no index, and of every line its JSON, as it would be sent somewhere. */
+function bareLoop(folder: string, entries: readonly LogEntry[]): number {
+  const connection = new Connection(join(folder, 'bare.db'))
+  configure(connection)
+  connection.exec(`CREATE TABLE logs (id INTEGER PRIMARY KEY AUTOINCREMENT, ts, level, source, stream, server_id,
+    agent_type, tool, request_id, message, data, repeat, truncated)`)
+  const startedAt = performance.now()
+  for (let start = 0; start < entries.length; start += BATCH) {
+    connection.transaction(() => {
+      const insert =
+        connection.prepared(`INSERT INTO logs (ts, level, source, stream, server_id, agent_type, tool,
+        request_id, message, data, repeat, truncated) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 0)`)
+      for (const given of entries.slice(start, start + BATCH)) {
+        const line = JSON.parse(JSON.stringify(given)) as Required<LogEntry>
+        const { ts, source, stream, server_id, agent_type, tool, request_id, message } = line
+        const data = line.data && JSON.stringify(line.data)
+        const level = LEVEL_RANK[line.level]
+        insert.run(ts, level, source, stream, server_id, agent_type, tool, request_id, message, data)
+      }
+    })
+  }
+  const ms = performance.now() - startedAt
+  connection.close()
+  return (entries.length / ms) * 1000
+}
+
+async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), 'toolroom-bench-'))
+  try {
+    return await work(folder)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+const round = (value: number) => Number(value.toPrecision(3))
+
+const median = (values: readonly number[]) => percentile(values, 50)
+
+function percentile(values: readonly number[], percent: number): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  return sorted[Math.ceil((sorted.length * percent) / 100) - 1] ?? Number.NaN
+}

@@ -1,0 +1,107 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, test } from 'vitest'
+import { percentile, sampling } from '../support/measuring.ts'
+import { definition } from '../support/running.ts'
+import { openService } from '../support/service-process.ts'
+
+type Service = Awaited<ReturnType<typeof openService>>
+
+const FULL = process.env.TOOLROOM_GOALS === 'full'
+const CAP_MB = 8
+const LINE_BYTES = 1000
+const BYTES = (FULL ? 200 : 40) * 1_000_000
+/** Together, so that the gate lets all of them through and the log's thread has a lot to do. */
+const LINES_PER_S = 5000
+const QUIET_LINES = 200
+/** Enough for an answer, whatever else this machine does. */
+const MAX_MS = 1000
+
+describe.runIf(process.platform === 'linux')('R11: the log on disk', () => {
+  test('is never above its cap, and one server that floods does not push out the lines of another', {
+    timeout: 300_000,
+  }, async () => {
+    const { service, quiet } = await openWithQuietServer()
+    const largest = await flooded(service, 1, 0.4)
+    expect(largest).toBeLessThanOrEqual(CAP_MB)
+    expect(await quietLines(service)).toEqual(quiet)
+    const { body } = await service.ask('GET', '/logs?server_id=flood-0&source=server&search=flood&limit=1')
+    expect(body.items).toHaveLength(1)
+  })
+
+  test('is never above its cap while many servers flood at once', { timeout: 300_000 }, async () => {
+    const { service } = await openWithQuietServer()
+    const largest = await flooded(service, 12, 0.6)
+    expect(largest).toBeLessThanOrEqual(CAP_MB)
+    expect(largest).toBeGreaterThan(CAP_MB / 2)
+  })
+})
+
+async function openWithQuietServer() {
+  const service = await openService({ env: { LOG_MAX_MB: String(CAP_MB) } })
+  await service.add(definition('flood', [`--rate=${QUIET_LINES}`, '--seconds=1'], { name: 'quiet' }))
+  await service.start('quiet')
+  await written(service, ['quiet'])
+  const quiet = await quietLines(service)
+  expect(quiet).toHaveLength(QUIET_LINES)
+  return { service, quiet }
+}
+
+async function quietLines(service: Service): Promise<string[]> {
+  const { body } = await service.ask('GET', '/logs?server_id=quiet&source=server&order=asc&limit=1000')
+  return body.items.map(({ message }: { message: string }) => message)
+}
+
+/** A share of all the bytes, by so many servers at once. The most megabytes that the files had. */
+async function flooded(service: Service, servers: number, share: number): Promise<number> {
+  const rate = Math.min(LINES_PER_S / servers, 4500)
+  const seconds = (BYTES * share) / LINE_BYTES / servers / rate
+  const ids = Array.from({ length: servers }, (_, n) => `flood-${n}`)
+  const args = [`--rate=${rate}`, `--seconds=${seconds}`, `--size=${LINE_BYTES}`]
+  for (const name of ids) await service.add(definition('flood', args, { name }))
+  let open = true
+  const sizes: number[] = []
+  const measured = (async () => {
+    for (; open; await sleep(100)) sizes.push(sizeMb(service))
+  })()
+  const [logs = [], health = []] = await sampling(poured(service, ids), [
+    { ask: () => service.ask('GET', '/logs?limit=100'), everyMs: 50 },
+    { ask: () => service.ask('GET', '/health'), everyMs: 50 },
+  ])
+  open = false
+  await measured
+  const dropped = (await service.list()).reduce((sum, { log_lines_dropped }) => sum + log_lines_dropped, 0)
+  const [p90, healthP90, largest] = [percentile(logs, 90), percentile(health, 90), Math.max(...sizes)]
+  console.log(
+    `${servers} servers, ${(BYTES * share) / 1e6} MB, ${dropped} lines dropped: at most ${largest.toFixed(2)} MiB`,
+    `in ${sizes.length} looks; p90 of /api/logs ${Math.round(p90)} ms, of /api/health ${Math.round(healthP90)} ms`,
+  )
+  expect(dropped * LINE_BYTES).toBeLessThan(BYTES * share * 0.5)
+  expect(Math.max(p90, healthP90)).toBeLessThan(MAX_MS)
+  return largest
+}
+
+/** Until all of them have written everything, and what the log does behind that is done. */
+async function poured(service: Service, ids: readonly string[]): Promise<void> {
+  await Promise.all(ids.map((id) => service.start(id)))
+  await written(service, ids)
+  await sleep(1000)
+}
+
+async function written(service: Service, ids: readonly string[]): Promise<void> {
+  for (const id of ids) {
+    for (;;) {
+      const { body } = await service.ask('POST', `/servers/${id}/tools/sent/call`, { arguments: {} })
+      const [sent, total] = String(body.content[0].text).split(' of ')
+      if (sent === total) break
+      await sleep(100)
+    }
+  }
+  await service.ask('GET', '/logs?limit=1') // whoever reads sees every line that came before
+}
+
+function sizeMb({ data }: Service): number {
+  const size = (end: string) => statSync(join(data, `logs.db${end}`), { throwIfNoEntry: false })?.size ?? 0
+  return (size('') + size('-wal') + size('-shm')) / 1_048_576
+}
