@@ -31,6 +31,7 @@ export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) =
 
 const MAX_MESSAGE_BYTES = 4096
 const PING_EVERY_MS = 15_000
+const ANSWER_WITHIN_MS = 2000
 /** What a frame that waits takes besides its text. */
 const BYTES_PER_FRAME = 512
 /** Whoever does not read does not read the reason either. */
@@ -114,18 +115,20 @@ function textSocket(websocket: WebSocket): TextSocket {
   }
 }
 
-/** Whoever misses two pings in a row is gone, or does not read. */
+/** Whoever leaves two pings in a row unanswered is gone, or does not read. That is known after half a minute. */
 function keepAlive(websocket: WebSocket): void {
   let unanswered = 0
   websocket.on('pong', () => {
     unanswered = 0
   })
-  const ping = () => {
+  const look = () => {
     if (unanswered >= 2) websocket.terminate()
-    unanswered += 1
-    if (websocket.readyState === websocket.OPEN) websocket.ping()
   }
-  ping() // so that silence is noticed after 30 s
+  const ping = () => {
+    unanswered += 1
+    websocket.ping()
+    if (unanswered >= 2) setTimeout(look, ANSWER_WITHIN_MS).unref()
+  }
   const timer = setInterval(ping, PING_EVERY_MS)
   websocket.once('close', () => clearInterval(timer))
 }
