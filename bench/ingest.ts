@@ -13,7 +13,7 @@ import { configure } from '../src/store/logs/log-schema.ts'
 import { openLogThread } from '../src/store/logs/log-thread.ts'
 import { untilQuiet } from './subjects.ts'
 
-const ROUNDS = 3
+const ROUNDS = 5
 const BATCH = 500
 const MAX_BYTES = 1024 * 1024 * 1024
 const PAGE_EVERY_MS = 20

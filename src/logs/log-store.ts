@@ -47,8 +47,10 @@ export interface DownloadRequest {
   readonly format: Format
 }
 
-/** What the log room needs of a database. Calls are answered in the order in which they were made. */
+/** What the log room needs of a database. A page shows at least what was stored when it was asked for; other calls are answered in the order in which they were made. */
 export interface LogStore {
+  /** About so much text is stored at once: all of it or nothing. */
+  readonly atOnceBytes: number
   /** Resolves when the entries can be read. Durable soon after, not at once. */
   append(entries: readonly StoredEntry[]): Promise<void>
   page(request: PageRequest): Promise<Page>

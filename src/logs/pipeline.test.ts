@@ -17,7 +17,7 @@ function pipelineInto(append: (entries: readonly StoredEntry[]) => Promise<void>
   const secrets = new KnownSecrets()
   secrets.set('x', ['canary-secret'])
   const pipeline = new LogPipeline({
-    store: { append },
+    store: { append, atOnceBytes: 64 * 1024 },
     secrets,
     facts,
     now: () => 1,

@@ -6,15 +6,15 @@ import type { LogStore, StoredEntry } from './log-store.ts'
 import { storable } from './redact.ts'
 
 const FLUSH_MS = 100
-/** What is stored at a time: so much is written in one transaction, whatever the store, so all of it or nothing. */
-const BATCH = { lines: 500, bytes: 64 * 1024 }
+/** What is stored at a time, unless the store can take only less in one transaction. */
+const BATCH = { lines: 1000, bytes: 256 * 1024 }
 /** What may wait for a slow store; beyond it new lines are dropped and counted. */
 const MOST_WAITING = { lines: 20_000, bytes: 4 * 1024 * 1024 }
 /** More lines than anybody but a flood writes while a batch is stored. */
 const FLOOD_LINES = 1000
 
 interface Deps {
-  readonly store: Pick<LogStore, 'append'>
+  readonly store: Pick<LogStore, 'append' | 'atOnceBytes'>
   readonly secrets: KnownSecrets
   readonly facts: FactBus
   readonly now: () => number
@@ -25,6 +25,7 @@ interface Deps {
 /** Every line of the house takes this way: redact, collect, store. Nothing unredacted is kept, not even in memory. */
 export class LogPipeline {
   readonly #deps: Deps
+  readonly #batchBytes: number
   #waiting: StoredEntry[] = []
   #waitingBytes = 0
   #dropped = 0
@@ -39,6 +40,7 @@ export class LogPipeline {
 
   constructor(deps: Deps) {
     this.#deps = deps
+    this.#batchBytes = Math.min(BATCH.bytes, deps.store.atOnceBytes)
   }
 
   /** False when it was dropped. Whoever counts its lines itself is told here; for the others a line says how many. */
@@ -51,7 +53,7 @@ export class LogPipeline {
     this.#wait(line)
     const data = line.data && JSON.parse(line.data)
     this.#deps.facts.publish('log', { ...entry, message: line.message, data })
-    if (this.#waiting.length >= BATCH.lines || this.#waitingBytes >= BATCH.bytes) this.#begin()
+    if (this.#waiting.length >= BATCH.lines || this.#waitingBytes >= this.#batchBytes) this.#begin()
     else this.#timer ??= setTimeout(() => this.#begin(), FLUSH_MS)
     return true
   }
@@ -125,7 +127,7 @@ export class LogPipeline {
     let lines = 0
     for (const line of this.#waiting) {
       const more = bytes + bytesOf(line)
-      if (lines >= BATCH.lines || (lines > 0 && more > BATCH.bytes)) break
+      if (lines >= BATCH.lines || (lines > 0 && more > this.#batchBytes)) break
       bytes = more
       lines += 1
     }

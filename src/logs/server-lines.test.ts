@@ -179,6 +179,7 @@ test('stored + folded + dropped = sent, as the log has it, with a store that is 
 }, 60_000)
 
 class OddStore {
+  readonly atOnceBytes = 64 * 1024
   readonly lines: StoredEntry[] = []
   #works = true
   #gate = Promise.resolve()

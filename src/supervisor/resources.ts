@@ -43,14 +43,14 @@ export class ResourceSampler {
     const sums = new Map([...leaders.keys()].map((id) => [id, { ticks: 0, pages: 0, processes: 0 }]))
     const members = new Map<number, Member>()
     for (const facts of table.values()) {
-      const { pid, ticks, pages, startedAt } = facts
+      const { pid, ticks, pages, startedAt, zombie } = facts
       const server = owners.get(pid)
       const sum = server === undefined ? undefined : sums.get(server)
       if (server === undefined || !sum) continue
       // Each by itself: one that ended must not make the sum go back.
       sum.ticks += ticks - (this.#known(facts)?.ticks ?? (seconds === 0 ? ticks : 0))
       sum.pages += pages
-      sum.processes += 1
+      sum.processes += zombie ? 0 : 1 // one that has ended is charged for its last work, and is no process any more
       members.set(pid, { server, startedAt, ticks })
     }
     this.#leaders = new Map(leaders)

@@ -12,6 +12,7 @@ import { sqliteTrouble } from '../sqlite.ts'
 import { LogDatabase } from './log-database.ts'
 import { setAside } from './log-file.ts'
 import type { Piece, PieceRequest } from './log-reading.ts'
+import { sizesFor } from './log-space.ts'
 import { pieces } from './pieces.ts'
 
 export interface LogOptions {
@@ -29,23 +30,27 @@ const INDEX_AFTER_MS = 300
 const CHECKPOINT_EVERY_MS = 5000
 const TELL_EVERY_MS = 60_000
 const READING_MS = 50
-const WRITING_MS = 20
+const WRITING_MS = 100
+const MOST_UNINDEXED = 100_000
 
 /** The log in the thread that calls it: inside the log's own thread, and in tests. */
 export class InThreadLogs implements LogStore {
   readonly #options: LogOptions
+  readonly atOnceBytes: number
   /** Undefined after it was found damaged, until the next call. */
   #database: LogDatabase | undefined
   #timer: NodeJS.Timeout | undefined
   #tending: Promise<void> | undefined
   #checkpointDue: number | undefined
   #toldAt = -Infinity
+  #readings = 0
   #readAt = -Infinity
   #writtenAt = -Infinity
   #closed = false
 
   constructor(options: LogOptions) {
     this.#options = options
+    this.atOnceBytes = sizesFor(options.maxBytes).step
     this.#database = new LogDatabase(options)
     this.#tendSoon(INDEX_AFTER_MS)
   }
@@ -113,13 +118,16 @@ export class InThreadLogs implements LogStore {
 
   async #read<T>(work: (database: LogDatabase) => Promise<T>): Promise<T> {
     const database = this.#database
-    this.#readAt = performance.now()
+    this.#readings += 1
     try {
       return await this.#use(work)
     } catch (error) {
       // Lines that come from now on shall be readable, so this file is used no longer.
       if (sqliteTrouble(error) === 'damaged' && database === this.#database) this.#giveUp(error)
       throw understandable(error)
+    } finally {
+      this.#readings -= 1
+      this.#readAt = performance.now()
     }
   }
 
@@ -162,11 +170,16 @@ export class InThreadLogs implements LogStore {
     }
   }
 
-  /** Somebody who reads, piece by piece, has the greater part of the time, and who writes much has half of it. */
+  /**
+   * Somebody who reads, piece by piece, has the greater part of the time, and so has who writes much: until so many
+   * lines wait for the text index that a search would take long; then half of it.
+   */
   #letOthers(): Promise<void> {
     const now = performance.now()
-    if (now - this.#readAt < READING_MS) return delay(READING_MS)
-    return now - this.#writtenAt < WRITING_MS ? delay(WRITING_MS) : setImmediate()
+    if (this.#readings > 0 || now - this.#readAt < READING_MS) return delay(READING_MS)
+    if (now - this.#writtenAt >= WRITING_MS) return setImmediate()
+    const far = this.#use((database) => database.unindexed) > MOST_UNINDEXED
+    return delay(far ? WRITING_MS / 5 : WRITING_MS)
   }
 
   /** Whoever is told may write a line about it, and that line leads back here: so not too often. */

@@ -1,13 +1,18 @@
 import { LEVEL_RANK } from '../../kernel/log.ts'
 import type { StoredEntry } from '../../logs/log-store.ts'
-import type { Connection } from './connection.ts'
+import type { Connection, Value } from './connection.ts'
 import { storable } from './search-text.ts'
 import { bytesOfLine, countWritten } from './server-shares.ts'
 import { grownSpan, newestSpan, type Span, saveSpan } from './spans.ts'
 
-const INSERT = `
+/** Lines that go in by one statement: to call it costs a third of what a line costs. */
+const AT_ONCE = 20
+
+const insertOf = (lines: number) => `
   INSERT INTO logs (ts, level, source, stream, server_id, agent_type, tool, request_id, message, data, repeat, truncated)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+  VALUES ${Array(lines).fill('(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)').join(', ')}`
+const INSERT_ONE = insertOf(1)
+const INSERT_MANY = insertOf(AT_ONCE)
 
 /** Writes lines, and with them what must never be behind: the newest span, the servers' shares, the highest audit id. */
 export class LineWriter {
@@ -57,13 +62,18 @@ export class LineWriter {
   }
 
   #insert(entries: readonly StoredEntry[]): { batch: Span; shares: ReadonlyMap<string, number> } {
-    const insert = this.#connection.prepared(INSERT)
     const batch = { first_id: 0, last_id: 0, min_ts: Infinity, max_ts: -Infinity }
     const shares = new Map<string, number>()
-    for (const entry of entries) {
+    let values: Value[] = []
+    const store = (sql: string) => {
+      batch.last_id = Number(this.#connection.prepared(sql).run(...values).lastInsertRowid)
+      values = []
+    }
+    const many = entries.length - (entries.length % AT_ONCE)
+    for (const [index, entry] of entries.entries()) {
       const server = label(entry.server_id)
       const message = storable(entry.message)
-      const { lastInsertRowid } = insert.run(
+      values.push(
         entry.ts,
         LEVEL_RANK[entry.level],
         entry.source,
@@ -77,13 +87,14 @@ export class LineWriter {
         entry.repeat,
         entry.truncated ? 1 : 0,
       )
-      batch.last_id = Number(lastInsertRowid)
-      batch.first_id ||= batch.last_id
+      if (index >= many) store(INSERT_ONE)
+      else if (index % AT_ONCE === AT_ONCE - 1) store(INSERT_MANY)
       batch.min_ts = Math.min(batch.min_ts, entry.ts)
       batch.max_ts = Math.max(batch.max_ts, entry.ts)
       if (server !== null && entry.source !== 'audit')
         shares.set(server, (shares.get(server) ?? 0) + bytesOfLine(message, entry.data))
     }
+    batch.first_id = batch.last_id - entries.length + 1 // one transaction gives them in a row
     return { batch, shares }
   }
 

@@ -23,7 +23,7 @@ export interface LogDatabaseOptions {
 /** The most that an append deletes to make room for itself; a cap that was lowered is reached in `tend`. */
 const MOST_TRIMS = 16
 /** How long a reading may keep others waiting. */
-const READING_MS = 5
+const READING_MS = 10
 
 /**
  * `logs.db` behind one connection. Writing is done when the call returns; long readings and clears pause every
@@ -90,6 +90,11 @@ export class LogDatabase {
       return this.#trim()
     }
     return this.#space.shrinkStep()
+  }
+
+  /** About how many lines the text index does not know yet. */
+  get unindexed(): number {
+    return this.#index.behind(this.#writer.highestId)
   }
 
   /** From here on what was written survives a power cut. */

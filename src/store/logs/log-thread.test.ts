@@ -74,13 +74,24 @@ test('this thread is free while the other one writes and searches', async () => 
 
 test('calls are begun in the order in which they are made', async () => {
   const { store } = openThread()
-  const appended = store.append([entry({ message: 'first' })])
+  await store.append([entry({ message: 'first' })])
   const seen = store.page(newest)
   const cleared = store.clear({})
   const after = store.page(newest)
 
   expect([(await seen).total, await cleared, (await after).total]).toEqual([1, 1, 0])
-  await appended
+})
+
+test('a page does not wait for lines that are still to be written', async () => {
+  const { store } = openThread()
+  await store.append([entry({ message: 'stored' })])
+  const lines = Array.from({ length: 1000 }, () => entry({ message: 'waits' }))
+  const appended = Array.from({ length: 50 }, () => store.append(lines))
+  const { total } = await store.page(newest)
+
+  expect(total).toBeGreaterThan(0)
+  expect(total).toBeLessThan(10_000)
+  await Promise.all(appended)
 })
 
 test('a damaged file is reported and the log starts anew', async () => {

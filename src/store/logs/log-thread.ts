@@ -10,6 +10,7 @@ import type {
 } from '../../logs/log-store.ts'
 import { batches } from './batches.ts'
 import type { LogOptions } from './in-thread.ts'
+import { sizesFor } from './log-space.ts'
 import {
   type Arguments,
   errorOf,
@@ -25,7 +26,7 @@ interface ThreadOptions extends LogOptions {
   readonly workerUrl: URL
 }
 
-/** The log in a thread of its own. Calls are begun there in the order in which they are made here. */
+/** The log in a thread of its own. Calls are begun there in the order in which they are made here, pages before lines that wait. */
 export function openLogThread(options: ThreadOptions): LogStore {
   return new LogThread(options)
 }
@@ -44,6 +45,7 @@ const MESSAGE_BYTES = 1024 * 1024
 class LogThread implements LogStore {
   readonly #options: ThreadOptions
   readonly #pending = new Map<number, Pending>()
+  readonly atOnceBytes: number
   #worker: Worker | undefined
   #restart: NodeJS.Timeout | undefined
   #backoffMs = BACKOFF.firstMs
@@ -52,6 +54,7 @@ class LogThread implements LogStore {
 
   constructor(options: ThreadOptions) {
     this.#options = options
+    this.atOnceBytes = sizesFor(options.maxBytes).step
     this.#start()
   }
 

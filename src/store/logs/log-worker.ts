@@ -32,7 +32,8 @@ function serve(port: MessagePort, { path, maxBytes }: Setup): void {
   }
 
   // One call in a turn: a port hands over up to a thousand messages in a row, also those that come meanwhile, and
-  // in a flood of lines neither a reading nor the text index would get on.
+  // in a flood of lines neither a reading nor the text index would get on. A page goes before lines that wait to be
+  // written: what it has to show was answered before it was asked for.
   const waiting: Request[] = []
   const next = () => {
     const request = waiting.shift()
@@ -40,10 +41,13 @@ function serve(port: MessagePort, { path, maxBytes }: Setup): void {
     if (waiting.length > 0) setImmediate(next)
   }
   port.on('message', (request: Request) => {
-    waiting.push(request)
-    if (waiting.length === 1) setImmediate(next)
+    if (waiting.length === 0) setImmediate(next)
+    const before = request.operation === 'page' ? waiting.findLastIndex(isNoAppend) + 1 : waiting.length
+    waiting.splice(before, 0, request)
   })
 }
+
+const isNoAppend = ({ operation }: Request) => operation !== 'append'
 
 /** The bytes of a download move over instead of being copied. */
 function buffersOf(result: unknown): ArrayBuffer[] {

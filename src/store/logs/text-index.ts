@@ -66,6 +66,11 @@ export class TextIndex {
     return [...this.#parts].sort((a, b) => b.bytes - a.bytes)[0]
   }
 
+  /** How many ids up to this one come behind the newest part. */
+  behind(highestId: number): number {
+    return this.#available ? highestId - (this.#parts.at(-1)?.last_id ?? 0) : 0
+  }
+
   /** Takes the next lines into the index and says whether there is more to do. Takes some 15 ms, whatever they hold. */
   step(highestId: number): boolean {
     if (!this.#available) return false
