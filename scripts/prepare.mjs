@@ -110,7 +110,7 @@ function packagesOf(path) {
 }
 
 /** The npm that started us, the one on PATH, or the one that came with this Node; as the start of a command. */
-function findNpm() {
+export function findNpm() {
   const bin = dirname(process.execPath)
   const scripts = [
     /npm-cli\.js$/.test(process.env.npm_execpath ?? '') ? process.env.npm_execpath : '',

@@ -1,10 +1,13 @@
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { agentRoutes } from './agents/agents.routes.ts'
+import { editingRoutes } from './agents/editing.routes.ts'
 import type { Config } from './config/config.ts'
 import { prepareDataFolder, removeStaleTemps } from './config/data-folder.ts'
 import { bindOf } from './config/host.ts'
 import { SecretKey } from './config/secret-key.ts'
 import { assertMayBind, tokenFor } from './config/token.ts'
+import { openAgents } from './configuring.ts'
 import { openEngineRoom, openRemotes } from './engine.ts'
 import { healthRoutes } from './health/health.routes.ts'
 import { createHealth } from './health/health.service.ts'
@@ -40,6 +43,7 @@ import { runningRoutes } from './servers/running.routes.ts'
 import { serverRoutes } from './servers/servers.routes.ts'
 import type { Server } from './servers/servers.schema.ts'
 import { createServers, type Servers } from './servers/servers.service.ts'
+import { openOwnership } from './store/agents.store.ts'
 import { mirrorAudit } from './store/audit-mirror.ts'
 import { ConfigurationDatabase } from './store/configuration.ts'
 import { lockDataFolder } from './store/instance-lock.ts'
@@ -184,6 +188,7 @@ async function open(
     engine: engine.supervisor,
     catalogues,
     linesDropped: (id) => serverLines.counts(id)?.dropped ?? 0,
+    usedBy: (id) => agents.usedBy(id),
   })
   facts.on('server_removed', ({ server_id }) => serverLines.forget(server_id))
   const httpServers = createHttpServers({
@@ -195,6 +200,17 @@ async function open(
     random: Math.random,
   })
   closer.add('the HTTP servers', () => httpServers.close())
+  const ownership = await openOwnership(database, vault)
+  const agents = openAgents({
+    folder,
+    platform: config.platform,
+    facts,
+    log,
+    ownership,
+    servers,
+    httpServers,
+  })
+  closer.add('the agents', () => agents.close())
   await servers.takeOver()
   await httpServers.takeOver()
   const importer = createImporter({ stdio: stdioTarget(servers), http: httpTarget(httpServers) })
@@ -244,6 +260,8 @@ async function open(
       liveRoutes(),
       metricsRoutes(metrics),
       reachingRoutes(httpServers),
+      agentRoutes(agents),
+      editingRoutes(agents),
     ],
   })
   // Together: whoever waits for a tool server that ends is told so, and neither waits for the other.
@@ -254,6 +272,7 @@ async function open(
   lock.announce(address)
   log.info({ address, version: VERSION }, 'service started')
   for (const warning of [...warnings, ...mended]) log.warn(warning)
+  setImmediate(() => agents.open())
   void servers.startEager().catch((error: unknown) => log.error({ error }, 'eager start failed'))
   closer.add('the service', () => log.info('service stopping'))
   return {

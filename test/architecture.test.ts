@@ -15,6 +15,9 @@ const ROOMS: Record<string, Rule> = {
   servers: { imports: ['kernel'] },
   'http-servers': { imports: ['kernel'] },
   logs: { imports: ['kernel'] },
+  agents: { imports: ['kernel'] },
+  packages: { imports: ['kernel'] },
+  jobs: { imports: ['kernel'] },
   health: { imports: ['kernel'] },
   live: { imports: ['kernel'] },
   processes: { imports: ['kernel'] },
@@ -26,12 +29,13 @@ const ROOMS: Record<string, Rule> = {
   gateway: { imports: ['kernel'] },
   store: {
     imports: ['kernel'],
-    types: ['servers', 'http-servers', 'logs', 'metrics', 'health', 'gateway', 'mcp'],
+    types: ['servers', 'http-servers', 'logs', 'metrics', 'health', 'agents', 'packages', 'gateway', 'mcp'],
   },
 
   http: { imports: ['kernel'] },
   cli: { imports: ['kernel', 'config'] },
 
+  'configuring.ts': { imports: 'all' },
   'engine.ts': { imports: 'all' },
   'observing.ts': { imports: 'all' },
   'service.ts': { imports: 'all' },

@@ -60,7 +60,7 @@ export const REQUIREMENTS = [
     id: 'does-agents',
     section: 'What the service does',
     text: 'It reads and updates the tool-server configuration of agents, identified by an agent type.',
-    state: 'later',
+    state: 'done',
   },
   {
     id: 'does-packages',
@@ -266,24 +266,24 @@ export const REQUIREMENTS = [
     text: 'GET | /api/http-servers/{id}/metrics | Metrics of one HTTP server',
     state: 'done',
   },
-  { id: 'agents-list', section: 'Endpoints', text: 'GET | /api/agents | List agents', state: 'later' },
+  { id: 'agents-list', section: 'Endpoints', text: 'GET | /api/agents | List agents', state: 'done' },
   {
     id: 'agents-get',
     section: 'Endpoints',
     text: "GET | /api/agents/{agent_type} | Get an agent's configuration",
-    state: 'later',
+    state: 'done',
   },
   {
     id: 'agents-update-servers',
     section: 'Endpoints',
     text: "PUT | /api/agents/{agent_type}/servers | Update the agent's server configuration",
-    state: 'later',
+    state: 'done',
   },
   {
     id: 'agents-remove-servers',
     section: 'Endpoints',
     text: 'DELETE | /api/agents/{agent_type}/servers | Remove servers from the agent configuration',
-    state: 'later',
+    state: 'done',
   },
   {
     id: 'agents-http-servers',
@@ -291,7 +291,6 @@ export const REQUIREMENTS = [
     text: 'GET | /api/agents/{agent_type}/http-servers | Listed with the purpose "add HTTP server to agent" (the method is GET as listed)',
     state: 'decided',
     note: 'The GET lists, because no GET may change state; the adding is POST on the same path.',
-    built: false,
   },
   {
     id: 'packages-list',
@@ -478,13 +477,13 @@ export const REQUIREMENTS = [
     id: 'protected-agents-update-servers',
     section: 'Authentication',
     text: 'Protected endpoints (header required): PUT | /api/agents/{agent_type}/servers',
-    state: 'later',
+    state: 'done',
   },
   {
     id: 'protected-agents-remove-servers',
     section: 'Authentication',
     text: 'Protected endpoints (header required): DELETE | /api/agents/{agent_type}/servers',
-    state: 'later',
+    state: 'done',
   },
   {
     id: 'protected-logs-clear',
@@ -532,7 +531,7 @@ export const REQUIREMENTS = [
     id: 'public-agents',
     section: 'Authentication',
     text: 'Public endpoints (no header): GET | /api/agents/',
-    state: 'later',
+    state: 'done',
   },
   {
     id: 'public-ws-metrics',
@@ -582,7 +581,6 @@ export const REQUIREMENTS = [
     text: 'Whether … `GET /api/agents/{agent_type}` … need the header: not shown.',
     state: 'decided',
     note: 'Public, like every GET of the specification.',
-    built: false,
   },
   {
     id: 'open-auth-agents-http-servers',
@@ -590,7 +588,6 @@ export const REQUIREMENTS = [
     text: 'Whether … `GET /api/agents/{agent_type}/http-servers` need the header: not shown.',
     state: 'decided',
     note: 'Public, like every GET of the specification.',
-    built: false,
   },
   {
     id: 'events-ws-real-time',

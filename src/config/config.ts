@@ -11,6 +11,8 @@ import { isPlaceholder } from './token.ts'
 
 export interface Config extends Readonly<Settings> {
   readonly folders: Folders
+  /** Whose computer it is: agents' files are found from here. */
+  readonly platform: Platform
   /** Sentences for the start banner, the log and /api/health. */
   readonly warnings: readonly string[]
 }
@@ -48,7 +50,8 @@ export function readConfig({ flags, platform, packageRoot }: Input): Config {
     }
     return settingEntry(name, source && { value, from: source.from(name) })
   })
-  return Object.freeze({ ...(Object.fromEntries(settings) as unknown as Settings), folders, warnings })
+  const chosen = Object.fromEntries(settings) as unknown as Settings
+  return Object.freeze({ ...chosen, folders, platform, warnings })
 }
 
 /** One place where settings were found, and how to call a setting of it in a sentence. */

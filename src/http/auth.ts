@@ -28,7 +28,7 @@ export function createAuth({
   const field = headerName.toLowerCase()
   const guesses = new Guesses(onGuessing)
   return async (request) => {
-    if (isPublic(request.method, request.routeOptions.url ?? '', protectReads)) return
+    if (isPublic(request.method, request.routeOptions.url ?? '', request.url, protectReads)) return
     const given = request.headers[field]
     if (given === undefined) {
       throw new AppError('missing_token', `Missing authentication token in '${headerName}' header`)

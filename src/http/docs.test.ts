@@ -64,6 +64,9 @@ describe('the OpenAPI document', () => {
     })
     const open = operations.filter(({ security }) => security?.length === 0).map(({ name }) => name)
     expect(open.sort()).toEqual([
+      'GET /api/agents',
+      'GET /api/agents/{agent_type}',
+      'GET /api/agents/{agent_type}/http-servers',
       'GET /api/health',
       'GET /api/http-servers',
       'GET /api/http-servers/{id}',

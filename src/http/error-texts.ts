@@ -50,6 +50,11 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
     happened: 'There is nothing at this path, or nothing with this id or name.',
     todo: 'Lists show what there is; `/docs` shows every path.',
   },
+  package_not_found: {
+    happened:
+      'No package with this name or id is installed, or the registry does not know it or that version of it.',
+    todo: 'Check the spelling; the answer names similar packages when the registry knows some.',
+  },
   method_not_allowed: {
     happened: 'The path exists, but not with this method.',
     todo: 'The `Allow` header of the answer names the methods that do.',
@@ -67,6 +72,57 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
     happened: 'The tool server does not run, so it cannot be called, or its tools have never been seen.',
     todo: 'Start it. One that starts on demand is woken by a call, unless somebody has stopped it.',
   },
+  config_changed: {
+    happened:
+      "The agent's file is not the one you saw: `revision` names an older content, or another program keeps changing it.",
+    todo: 'Read the agent again and repeat the change on what you see. Nothing was written.',
+  },
+  config_unparsable: {
+    happened:
+      "The agent's file cannot be read, or can be read in two ways, at the line and column that the answer names.",
+    todo: 'Mend that place by hand, or undo the change that broke it. Toolroom does not touch such a file.',
+  },
+  config_read_only: {
+    happened: "The agent's file, or its folder, may not be written, or an administrator manages it.",
+    todo: 'Make it writable for you, or choose another scope.',
+  },
+  config_unsafe: {
+    happened:
+      "The agent's file is not one that Toolroom edits: a link that leads out of your home, a file of another user, a file with several names.",
+    todo: 'Edit it by hand, or put a plain file of yours in its place.',
+  },
+  agent_not_installed: {
+    happened: 'The agent was not found on this computer, and neither was the folder its file would go to.',
+    todo: 'Install the agent first, or send `create: true` to make the folder.',
+  },
+  nothing_to_undo: {
+    happened: "No change of this agent's file is remembered, or its backup is gone.",
+    todo: '`GET /api/agents/{agent_type}/history` lists the changes that can be undone.',
+  },
+  package_in_use: {
+    happened: 'Tool servers run from this package; the answer names them.',
+    todo: 'Delete those servers first, or send `?force=true`.',
+  },
+  package_too_new: {
+    happened: 'The version was published less than MIN_RELEASE_AGE_DAYS ago.',
+    todo: 'Wait, name an older version, or lower that setting.',
+  },
+  bin_unclear: {
+    happened: 'The package brings several programs, and none has its name.',
+    todo: 'Say which one: `bin` in the request; the answer lists them.',
+  },
+  node_too_old: {
+    happened: 'No version of the package runs on the Node that runs Toolroom.',
+    todo: 'Start Toolroom with a newer Node, or name an older version.',
+  },
+  nothing_to_roll_back: {
+    happened: 'No earlier version of this package is kept.',
+    todo: 'Install the version you want by its number.',
+  },
+  job_cancelled: {
+    happened: 'Somebody cancelled the job before it was done. Nothing is left of it.',
+    todo: 'Ask again if you still want it.',
+  },
   limit_reached: {
     happened: 'There are as many tool servers as Toolroom takes.',
     todo: 'Delete one that you no longer need.',
@@ -79,6 +135,10 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
   body_too_large: {
     happened: 'The body is larger than 1 MiB, or than 10 MiB in a call of a tool and in `metrics/record`.',
     todo: 'Send less at once.',
+  },
+  config_too_large: {
+    happened: "The agent's file is larger than 10 MiB.",
+    todo: 'Look at what has filled it. Toolroom leaves it alone.',
   },
   url_too_long: { happened: 'The URL is longer than 8192 bytes.', todo: 'Use fewer or shorter parameters.' },
   unsupported_media_type: {
@@ -93,6 +153,19 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
   blocked_address: {
     happened: 'The URL points to a link-local address or to the metadata service of a cloud.',
     todo: 'Register the address under which the tool server is meant to be reached.',
+  },
+  invalid_package_spec: {
+    happened:
+      'This is not the name of a package with a version or tag: paths, URLs, git addresses, aliases, ranges and options are not taken.',
+    todo: 'Write it like `@scope/name`, and the version like `1.2.3` or `latest`.',
+  },
+  not_supported: {
+    happened: 'The agent cannot do what was asked: it knows no such transport, scope or switch.',
+    todo: 'The sentence says what it can do.',
+  },
+  config_locked: {
+    happened: 'The agent itself held the lock of its file for five seconds.',
+    todo: 'Try again in a moment, or close the agent.',
   },
   upgrade_required: {
     happened: 'The path is a WebSocket, and the request was a plain one.',
@@ -115,6 +188,30 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
   server_start_failed: {
     happened: 'The tool server was started, or should have been, and does not run.',
     todo: '`last_error` says why and what to do next, `stderr_tail` is what it wrote last.',
+  },
+  install_failed: {
+    happened: 'npm could not install the package. `detail` has the reason in its own words.',
+    todo: 'The job holds what npm wrote. Nothing half is left behind.',
+  },
+  update_failed: {
+    happened: 'The new version did not start, so the old one stays in use.',
+    todo: '`detail` says why it did not start.',
+  },
+  registry_failed: {
+    happened: 'The npm registry answered with an error, or with something that is no answer.',
+    todo: 'Try again later, or look at the registry that your npm is set to.',
+  },
+  registry_refused: {
+    happened: 'The npm registry wants a login that your npm does not have, or refuses it.',
+    todo: 'Log in with `npm login`, for the registry that the sentence names.',
+  },
+  registry_unreachable: {
+    happened: 'The npm registry could not be reached.',
+    todo: 'Look at your network, and at the registry and proxy that your npm is set to.',
+  },
+  search_unavailable: {
+    happened: 'The registry that your npm uses has no search.',
+    todo: 'Type the exact name of the package: that works everywhere.',
   },
   call_failed: {
     happened:
@@ -145,6 +242,10 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
     happened:
       'The tool server was started and said nothing that Toolroom understands within `timeouts.start_s`.',
     todo: '`stderr_tail` may say what it waits for. Raise `timeouts.start_s` if it only needs longer.',
+  },
+  registry_timeout: {
+    happened: 'The npm registry did not answer in time.',
+    todo: 'Try again; if it stays so, look at the registry that your npm is set to.',
   },
   call_timeout: {
     happened: 'The tool server did not answer the call in time. It was told that nobody waits any more.',

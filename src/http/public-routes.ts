@@ -18,6 +18,9 @@ const OPEN_READS = [
   'GET /api/http-servers/:id',
   'GET /api/http-servers/:id/tools',
   'GET /api/http-servers/:id/metrics',
+  'GET /api/agents',
+  'GET /api/agents/:agent_type',
+  'GET /api/agents/:agent_type/http-servers',
   'GET /api/ws/metrics',
   'GET /api/metrics/summary',
   'GET /api/metrics/timeseries',
@@ -29,8 +32,15 @@ const OPEN_READS = [
   'GET /api/logs/download',
 ]
 
-/** Every route that is not named here needs the token. */
-export function isPublic(method: string, route: string, protectReads: boolean): boolean {
+/** Every route that is not named here needs the token, and so does every look into a project. */
+export function isPublic(method: string, route: string, url: string, protectReads: boolean): boolean {
+  if (asksForProject(url)) return false
   const name = `${method === 'HEAD' ? 'GET' : method} ${route}`
   return ALWAYS_OPEN.includes(name) || (!protectReads && OPEN_READS.includes(name))
+}
+
+/** Any folder of this computer can be named by it. Parsed as the route will parse it: the name may be escaped. */
+function asksForProject(url: string): boolean {
+  const at = url.indexOf('?')
+  return at !== -1 && new URLSearchParams(url.slice(at)).has('project_path')
 }

@@ -7,8 +7,19 @@ export const STALE_TEMP = /\.[0-9a-f]{12}\.tmp$/
 
 /** Whole or not at all, also when the power goes: temp, fsync, rename, fsync of the folder. */
 export function writeDurably(path: string, content: string | Uint8Array, mode: number): void {
-  const folder = dirname(path)
-  const temp = join(folder, `.${basename(path)}.${randomBytes(6).toString('hex')}.tmp`)
+  const temp = writeBeside(path, content, mode)
+  try {
+    renameSync(temp, path)
+  } catch (error) {
+    rmSync(temp, { force: true })
+    throw error
+  }
+  syncFolder(dirname(path))
+}
+
+/** The first half of it: a temporary file in the same folder, safely on the disk. Whoever asks puts it in its place. */
+export function writeBeside(path: string, content: string | Uint8Array, mode: number): string {
+  const temp = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}.tmp`)
   try {
     const file = openSync(temp, 'wx', mode)
     try {
@@ -18,12 +29,11 @@ export function writeDurably(path: string, content: string | Uint8Array, mode: n
     } finally {
       closeSync(file)
     }
-    renameSync(temp, path)
+    return temp
   } catch (error) {
     rmSync(temp, { force: true })
     throw error
   }
-  syncFolder(folder)
 }
 
 /** A rename is durable only when its folder is. Windows cannot open folders and needs no such step. */

@@ -54,6 +54,15 @@ export interface Facts {
     readonly error_code: string | null
     readonly response_bytes: number
   }
+  /** An agent's file is not what it was. Names only. */
+  agent_changed: {
+    readonly agent_type: string
+    readonly scope: string
+    readonly path: string
+    readonly by: 'toolroom' | 'other'
+    /** What somebody else did to entries that Toolroom wrote. */
+    readonly drift: readonly { readonly name: string; readonly verdict: 'external_edit' | 'entry_removed' }[]
+  }
   /** A change was committed together with this audit row. */
   audited: AuditEntry & { readonly audit_id: number; readonly ts: number }
   /** A line was accepted by the log pipeline, redacted. */

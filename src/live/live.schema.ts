@@ -15,6 +15,7 @@ export const TOPICS = [
   'server_removed',
   'http_server_check',
   'tools_changed',
+  'agent_changed',
   'log',
 ] as const
 export type Topic = (typeof TOPICS)[number]

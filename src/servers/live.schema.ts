@@ -58,5 +58,6 @@ export const Live = Type.Object({
   resources: orNull(Resources),
   stats: Stats,
   log_lines_dropped: Type.Integer({ description: 'Because there were too many, since Toolroom started' }),
+  used_by_agents: Type.Array(Type.String(), { description: 'Whose files have an entry made from it' }),
 })
 export type Live = Static<typeof Live>

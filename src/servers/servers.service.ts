@@ -24,6 +24,8 @@ export interface Deps {
   readonly engine: Engine
   readonly catalogues: Catalogues
   readonly linesDropped: (id: string) => number
+  /** The agents whose files have an entry made from it. */
+  readonly usedBy: (id: string) => string[]
   readonly statsOf: (id: string) => Stats
   readonly facts: FactBus
   readonly secrets: KnownSecrets
@@ -93,7 +95,8 @@ export function createServers(deps: Deps) {
       const life = engine.life(server.id)
       const [desired, catalogue] = [desiredOf(server), catalogues.of(server.id)]
       const [stats, linesDropped] = [deps.statsOf(server.id), deps.linesDropped(server.id)]
-      return { ...definitionOf(server), ...liveOf({ life, desired, catalogue, stats, linesDropped }) }
+      const usedBy = deps.usedBy(server.id)
+      return { ...definitionOf(server), ...liveOf({ life, desired, catalogue, stats, linesDropped, usedBy }) }
     },
 
     async add({ type: _, ...input }: ServerInput, by: Caller): Promise<Server> {

@@ -25,10 +25,11 @@ interface Now {
   readonly catalogue: Catalogue | undefined
   readonly stats: Stats
   readonly linesDropped: number
+  readonly usedBy: string[]
 }
 
 /** What is true of it now. */
-export function liveOf({ life, desired, catalogue, stats, linesDropped }: Now): Live {
+export function liveOf({ life, desired, catalogue, stats, linesDropped, usedBy }: Now): Live {
   const { state, restartCount, lastExit, lastError, uptimeMs, resources } = life
   const toolCount = catalogue?.tools.length ?? null
   const noiseLines = life.conversation?.noiseLines ?? 0
@@ -55,5 +56,6 @@ export function liveOf({ life, desired, catalogue, stats, linesDropped }: Now): 
     resources: resources && { ...resources },
     stats,
     log_lines_dropped: linesDropped,
+    used_by_agents: usedBy,
   }
 }

@@ -26,6 +26,13 @@ export interface Tables {
     /** SHA-256 of the body, because SQLite does not notice a flipped bit in a text. */
     digest: string
   }
+  /** What we remember of one agent's file: which entries are ours. */
+  agent_files: {
+    /** The file and where in it. */
+    id: string
+    /** Ciphertext: entries that are switched off are kept here with all they hold. */
+    body: string
+  }
   audit: {
     id: Generated<number>
     ts: number

@@ -42,4 +42,11 @@ export const MIGRATIONS: readonly ((db: Kysely<never>) => Promise<void>)[] = [
       .addColumn('digest', 'text', (column) => column.notNull())
       .execute()
   },
+  async (db) => {
+    await db.schema
+      .createTable('agent_files')
+      .addColumn('id', 'text', (column) => column.primaryKey())
+      .addColumn('body', 'text', (column) => column.notNull())
+      .execute()
+  },
 ]

@@ -54,7 +54,7 @@ function faultOf(
   if (!documented && status !== 302) return `a status that is not documented: ${status} ${body.slice(0, 300)}`
   for (const secret of [
     TOKEN,
-    house.home,
+    house.data,
     'node_modules',
     '/src/',
     '\n    at ',

@@ -33,6 +33,9 @@ const OPEN_READS = [
   '/api/metrics/prometheus',
   '/api/http-servers',
   '/api/http-servers/docs',
+  '/api/agents',
+  '/api/agents/cursor',
+  '/api/agents/cursor/http-servers',
   '/api/logs',
   '/api/logs/download',
 ]
@@ -49,6 +52,7 @@ export function tokenCases(): void {
     test('is not needed for any read of the specification', async () => {
       covers('public-health', 'public-servers-list', 'public-servers-get', 'public-logs')
       covers('open-auth-http-servers', 'open-auth-logs-download', 'does-rest')
+      covers('public-agents', 'open-auth-agents-get', 'open-auth-agents-http-servers')
       const house = await furnished()
       for (const path of [...OPEN, ...OPEN_READS].flatMap((path) => [path, `${path.replace(/\/$/, '')}/`])) {
         const { statusCode } = await house.inject(path)
@@ -59,6 +63,7 @@ export function tokenCases(): void {
     test('is needed for everything else, and the two sentences say so', async () => {
       covers('auth-1-token-in-header', 'auth-2-header-default', 'auth-4-missing-401', 'auth-4-invalid-401')
       covers('protected-servers-add', 'protected-servers-delete', 'protected-logs-clear')
+      covers('protected-agents-update-servers', 'protected-agents-remove-servers')
       covers('errors-missing-token', 'errors-invalid-token')
       const house = await furnished()
       const open = [...OPEN, ...OPEN_READS]
@@ -202,7 +207,11 @@ export function tokenCases(): void {
 function routesOf(house: House): { method: 'GET'; url: string }[] {
   return house.app.methods.list().map(({ method, url }) => {
     const id = url.includes('http-servers') ? 'docs' : 'github'
-    const path = url.replace(':id', id).replace(':file', 'start.js').replace(':code', 'not_found')
+    const path = url
+      .replace(':id', id)
+      .replace(':agent_type', 'cursor')
+      .replace(':file', 'start.js')
+      .replace(':code', 'not_found')
     return { method: method as 'GET', url: path }
   })
 }

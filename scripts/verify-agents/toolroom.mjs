@@ -1,0 +1,68 @@
+// The built service in a home of its own, spoken to over its door.
+import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { root } from '../lib.mjs'
+
+const START_DEADLINE_MS = 20_000
+const STOP_DEADLINE_MS = 10_000
+
+export async function startToolroom(home) {
+  const token = randomBytes(32).toString('hex')
+  const env = { PATH: process.env.PATH, HOME: home, PORT: '0', AUTH_TOKEN: token, HTTP_CHECK_INTERVAL_S: '0' }
+  const child = spawn(process.execPath, [join(root, 'dist/main.js')], {
+    cwd: home,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const ended = once(child, 'close')
+  const kill = () => child.kill('SIGKILL')
+  process.prependOnceListener('exit', kill) // before its home is removed
+
+  async function stop() {
+    const late = setTimeout(kill, STOP_DEADLINE_MS)
+    child.kill('SIGTERM')
+    await ended
+    clearTimeout(late)
+    process.off('exit', kill)
+  }
+
+  async function ask(method, path, body) {
+    const reply = await fetch(`${address}/api/agents/${path}`, {
+      method,
+      headers: { 'x-svc-token': token, ...(body && { 'content-type': 'application/json' }) },
+      ...(body && { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(30_000),
+    })
+    const answer = await reply.json()
+    if (!reply.ok) throw new Error(`Toolroom answered ${method} with ${reply.status}: ${answer.detail ?? ''}`)
+    return answer
+  }
+
+  const address = await addressOf(child, ended).catch(async (error) => {
+    await stop()
+    throw error
+  })
+  return { ask, stop }
+}
+
+function addressOf(child, ended) {
+  return new Promise((resolve, reject) => {
+    let output = ''
+    const late = setTimeout(() => reject(new Error('Toolroom did not start in time')), START_DEADLINE_MS)
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text) => {
+        output += text
+        const found = /ready at (http:\S+)/.exec(output)?.[1]
+        if (!found) return
+        clearTimeout(late)
+        resolve(found)
+      })
+    }
+    ended.then(() => {
+      clearTimeout(late)
+      reject(new Error(`Toolroom ended: ${output.trim().slice(-500)}`))
+    }, reject)
+  })
+}

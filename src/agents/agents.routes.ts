@@ -1,0 +1,83 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { wholeList } from '../kernel/wire.ts'
+import * as schema from './agents.schema.ts'
+import type { Agents } from './agents.service.ts'
+import * as importing from './importing.schema.ts'
+
+const tags = ['Agents']
+const params = schema.AgentKey
+
+/** Reads, and what is done with all agents at once. */
+export function agentRoutes(agents: Agents): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    const list = { tags, summary: 'List agents', response: { 200: schema.AgentList } }
+    app.get('/agents', { schema: list }, async () => wholeList(agents.list()))
+
+    const get = {
+      tags,
+      summary: "Get an agent's configuration",
+      params,
+      querystring: schema.AgentQuery,
+      response: { 200: schema.AgentView },
+    }
+    app.get('/agents/:agent_type', { schema: get }, (request) => {
+      const { scope, project_path } = request.query
+      return agents.get(request.params.agent_type, scope, project_path)
+    })
+
+    const http = {
+      tags,
+      summary: "List the HTTP servers in an agent's configuration",
+      description: 'POST on the same path adds one: no GET may change anything.',
+      params,
+      querystring: schema.AgentQuery,
+      response: { 200: schema.HttpEntries },
+    }
+    app.get('/agents/:agent_type/http-servers', { schema: http }, async (request) => {
+      const { scope, project_path } = request.query
+      return wholeList(await agents.httpEntries(request.params.agent_type, scope, project_path))
+    })
+
+    const effective = {
+      tags,
+      summary: 'What the agent really uses, from all its files',
+      params,
+      querystring: schema.EffectiveQuery,
+      response: { 200: schema.Effective },
+    }
+    app.get('/agents/:agent_type/effective', { schema: effective }, async (request) =>
+      wholeList(await agents.effective(request.params.agent_type, request.query.project_path)),
+    )
+
+    const history = {
+      tags,
+      summary: "What Toolroom changed in an agent's files, newest first",
+      params,
+      querystring: schema.AgentQuery,
+      response: { 200: schema.History },
+    }
+    app.get('/agents/:agent_type/history', { schema: history }, async (request) => {
+      const { scope, project_path } = request.query
+      return wholeList(agents.history(request.params.agent_type, scope, project_path))
+    })
+
+    const scan = {
+      tags,
+      summary: 'What there is on this computer: agents, their entries, different servers',
+      response: { 200: importing.Scan },
+    }
+    app.get('/agents/scan', { schema: scan }, () => agents.scan())
+
+    const take = {
+      tags,
+      summary: 'Register the servers that agents have in their files',
+      description:
+        'The same server in several agents becomes one. Nothing is started, and no file is changed.',
+      body: importing.ImportInput,
+      response: { 200: importing.ImportReport },
+    }
+    app.post('/agents/import', { schema: take }, (request) =>
+      agents.import(request.body, { request_id: request.id }),
+    )
+  }
+}

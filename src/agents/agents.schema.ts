@@ -1,0 +1,144 @@
+import type { Static } from 'typebox'
+import * as Type from 'typebox'
+import { masked } from '../kernel/server-fields.ts'
+import { listOf, orNull, Timestamp } from '../kernel/wire.ts'
+
+/** An agent type can also be one of its other names, such as `windsurf`; what is neither is simply not there. */
+export const AgentKey = Type.Object({
+  agent_type: Type.String({ description: 'The type, or one of its aliases', examples: ['claude-code'] }),
+})
+
+const AgentType = Type.String({ examples: ['claude-code'] })
+const ScopeName = Type.String({ maxLength: 40, pattern: '^[a-z][a-z-]*$', examples: ['user'] })
+const Path = Type.String({ examples: ['/home/me/.claude.json'] })
+const EntryName = Type.String({ minLength: 1, maxLength: 128, examples: ['github'] })
+
+export const ProjectPath = Type.String({
+  minLength: 1,
+  maxLength: 4096,
+  pattern: '^(?:/|[A-Za-z]:[\\\\/]|\\\\\\\\)[^\\u0000-\\u001f]*$',
+  expected: 'an absolute path',
+  description: 'The folder of a project, for scopes that belong to one; needs the token',
+  examples: ['/home/me/shop'],
+})
+
+export const Revision = Type.String({
+  pattern: '^[0-9a-f]{64}$',
+  expected: 'the revision that a read gave',
+  description: 'SHA-256 of the file you have seen',
+})
+
+const ParseError = Type.Object({
+  line: Type.Integer({ minimum: 1 }),
+  column: Type.Integer({ minimum: 1 }),
+  message: Type.String(),
+})
+
+const ScopeView = Type.Object({
+  scope: ScopeName,
+  path: Path,
+  format: Type.String({ examples: ['json'] }),
+  exists: Type.Boolean(),
+  writable: Type.Boolean(),
+  revision: orNull(Revision),
+  server_count: Type.Integer({ minimum: 0 }),
+  parse_error: Type.Union([ParseError, Type.Null()]),
+  problem: orNull(Type.String({ description: 'Why the file is left alone, when it is' })),
+  note: orNull(Type.String()),
+})
+
+const DRIFTS = ['external_edit', 'entry_removed'] as const
+
+const Drift = Type.Array(
+  Type.Object({
+    scope: ScopeName,
+    name: EntryName,
+    verdict: Type.Enum(DRIFTS, { description: 'Somebody else changed an entry of ours, or took it out' }),
+  }),
+)
+export type Drift = Static<typeof Drift>
+
+const summary = {
+  agent_type: AgentType,
+  name: Type.String({ examples: ['Claude Code'] }),
+  installed: Type.Boolean(),
+  detected_by: orNull(Type.String({ examples: ['~/.claude'] })),
+  scopes: Type.Array(ScopeView),
+  server_count: Type.Integer({ minimum: 0 }),
+  managed_count: Type.Integer({ minimum: 0 }),
+  drift: Drift,
+  reload_hint: orNull(Type.String({ examples: ['new session'] })),
+}
+
+export const AgentList = listOf(Type.Object(summary))
+export type AgentSummary = Static<typeof AgentList>['items'][number]
+
+/** An entry of an agent's file as anybody may see it. */
+const EntryView = Type.Object({
+  name: EntryName,
+  type: orNull(Type.Enum(['stdio', 'http', 'sse'])),
+  command: Type.Optional(Type.String()),
+  args: Type.Optional(Type.Array(Type.String())),
+  env: Type.Optional(masked({ GITHUB_TOKEN: '***' })),
+  cwd: Type.Optional(orNull(Type.String())),
+  url: Type.Optional(Type.String()),
+  headers: Type.Optional(masked({ Authorization: '***' })),
+  enabled: orNull(Type.Boolean({ description: 'Null where only the app itself knows' })),
+  parked: Type.Boolean({
+    description: 'Taken out of the file and kept here, because the agent has no switch',
+  }),
+  managed: Type.Boolean({ description: 'Written by Toolroom' }),
+  linked_server_id: orNull(Type.String({ description: 'The registered server that it is' })),
+  scope: ScopeName,
+  line: orNull(Type.Integer({ minimum: 1 })),
+  problem: orNull(Type.String({ description: 'Why the agent does not use it, when it does not' })),
+})
+export type EntryView = Static<typeof EntryView>
+
+export const AgentView = Type.Object({
+  ...summary,
+  homepage: orNull(Type.String()),
+  aliases: Type.Array(Type.String()),
+  transports: Type.Array(Type.Enum(['stdio', 'http', 'sse'])),
+  servers: Type.Array(EntryView),
+  revision: orNull(Revision),
+  notes: Type.Array(Type.String()),
+})
+export type AgentView = Static<typeof AgentView>
+
+export const AgentQuery = Type.Object(
+  { scope: Type.Optional(ScopeName), project_path: Type.Optional(ProjectPath) },
+  { additionalProperties: false },
+)
+
+export const HttpEntries = listOf(EntryView)
+
+export const EffectiveQuery = Type.Object(
+  { project_path: Type.Optional(ProjectPath) },
+  { additionalProperties: false },
+)
+
+const Standing = Type.Object({ scope: ScopeName, path: Path, line: orNull(Type.Integer({ minimum: 1 })) })
+
+export const Effective = listOf(
+  Type.Object({
+    ...EntryView.properties,
+    path: Path,
+    shadows: Type.Array(Standing, { description: 'Entries of the same name that do not count' }),
+  }),
+)
+export type EffectiveEntry = Static<typeof Effective>['items'][number]
+
+export const History = listOf(
+  Type.Object({
+    id: Type.String(),
+    ts: Timestamp,
+    scope: ScopeName,
+    path: Path,
+    action: Type.Enum(['set', 'remove', 'undo', 'foreign_edit']),
+    names: Type.Array(Type.String()),
+    current: Type.Boolean({ description: 'The file is still as this change left it' }),
+    request_id: orNull(Type.String()),
+  }),
+)
+export type HistoryItem = Static<typeof History>['items'][number]

@@ -1,0 +1,479 @@
+import { once } from 'node:events'
+import { chmodSync, lstatSync, mkdirSync, statSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { WebSocket } from 'ws'
+import { agents, agentView, done, put, textOf } from '../../test/support/agents.ts'
+import { covers } from '../../test/support/covers.ts'
+import { ownFolder } from '../../test/support/folder.ts'
+import { openHouse } from '../../test/support/house.ts'
+import type { EffectiveEntry, HistoryItem } from './agents.schema.ts'
+import type { ImportReport, Scan } from './importing.schema.ts'
+
+const CLAUDE = `{
+  "numStartups": 7,
+  "mcpServers": {
+    "theirs": {
+      "type": "stdio",
+      "command": "npx",
+      "args": ["-y", "theirs-mcp"],
+      "env": { "THEIR_TOKEN": "s3cret-theirs" }
+    }
+  },
+  "oauthAccount": { "accessToken": "s3cret-account" }
+}`
+const CODEX = `# my settings
+model = "gpt" # keep
+
+[mcp_servers.theirs]
+command = "uvx" # why not
+args = ["theirs"]
+
+[mcp_servers.theirs.env]
+KEY = "s3cret-codex"
+`
+const notes = { command: 'npx', args: ['-y', 'notes-mcp'], env: { NOTES_TOKEN: 's3cret-notes' } }
+
+async function houseWith(files: Record<string, string> = {}) {
+  const home = ownFolder()
+  for (const [path, text] of Object.entries(files)) put(home, path, text)
+  return { house: await openHouse({ home }), home }
+}
+
+describe('reading', () => {
+  test('lists every agent with its files, and one with its entries, secrets hidden', async () => {
+    covers('agents-list', 'agents-get', 'does-agents', 'public-agents')
+    const { house } = await houseWith({ '.claude.json': CLAUDE, '.codex/config.toml': CODEX })
+    const reply = await house.inject('/api/agents')
+    const { items } = reply.json()
+    expect(items.length).toBeGreaterThanOrEqual(25)
+    expect(items.find((item: { agent_type: string }) => item.agent_type === 'claude-code')).toMatchObject({
+      name: 'Claude Code',
+      installed: true,
+      server_count: 1,
+      managed_count: 0,
+      drift: [],
+    })
+    const claude = await agentView(house, 'claude-code')
+    expect(claude.servers).toEqual([
+      {
+        name: 'theirs',
+        type: 'stdio',
+        command: 'npx',
+        args: ['-y', 'theirs-mcp'],
+        env: { THEIR_TOKEN: '***' },
+        cwd: null,
+        enabled: true,
+        parked: false,
+        managed: false,
+        linked_server_id: null,
+        scope: 'user',
+        line: 4,
+        problem: null,
+      },
+    ])
+    const codex = await agentView(house, 'codex')
+    expect(JSON.stringify([items, claude, codex])).not.toContain('s3cret')
+    expect(codex.servers[0]).toMatchObject({ name: 'theirs', command: 'uvx', env: { KEY: '***' }, line: 4 })
+  })
+
+  test('a missing file is an empty configuration, an alias is the agent, and an unknown agent is 404', async () => {
+    const { house } = await houseWith()
+    const devin = await agentView(house, 'windsurf')
+    expect(devin).toMatchObject({ agent_type: 'devin-desktop', servers: [], revision: null })
+    expect(devin.scopes[0]).toMatchObject({ exists: false, parse_error: null })
+    const unknown = await agents(house, 'GET', '/nobody')
+    expect(unknown).toMatchObject({ status: 404, body: { code: 'not_found' } })
+  })
+
+  test('a file that cannot be read says where, and reads of a project need the token', async () => {
+    const { house, home } = await houseWith({ '.cursor/mcp.json': '{\n  "mcpServers": { oops }\n}' })
+    const cursor = await agentView(house, 'cursor')
+    expect(cursor.scopes[0]).toMatchObject({ exists: true, parse_error: { line: 2, column: 19 } })
+    const url = `/api/agents/cursor?project_path=${encodeURIComponent(home)}`
+    expect((await house.inject(url)).statusCode).toBe(401)
+    expect((await house.inject(url.replace('project_path', 'p%72oject_path'))).statusCode).toBe(401)
+    expect((await house.inject('/api/agents/cursor')).statusCode).toBe(200)
+    expect((await house.inject('/api/agents/cursor/effective')).statusCode).toBe(401)
+  })
+
+  test('the effective view says which file wins, and where in it', async () => {
+    const { house, home } = await houseWith({
+      '.claude.json': CLAUDE,
+      'shop/.mcp.json':
+        '{\n "mcpServers": {\n  "theirs": { "command": "node" },\n  "shop": { "command": "sh" }\n }\n}\n',
+    })
+    const project = join(home, 'shop')
+    const { items } = await done<{ items: EffectiveEntry[] }>(
+      house,
+      'GET',
+      `/claude-code/effective?project_path=${encodeURIComponent(project)}`,
+    )
+    expect(
+      items.map(({ name, scope, line, command, shadows }) => ({ name, scope, line, command, shadows })),
+    ).toEqual([
+      {
+        name: 'theirs',
+        scope: 'project',
+        line: 3,
+        command: 'node',
+        shadows: [{ scope: 'user', path: join(home, '.claude.json'), line: 4 }],
+      },
+      { name: 'shop', scope: 'project', line: 4, command: 'sh', shadows: [] },
+    ])
+  })
+})
+
+describe('changing', () => {
+  test('adds an entry and touches nothing else; the diff hides every secret', async () => {
+    covers('agents-update-servers')
+    const { house, home } = await houseWith({ '.claude.json': CLAUDE })
+    const dry = await done(house, 'PUT', '/claude-code/servers', { servers: { notes }, dry_run: true })
+    expect(dry).toMatchObject({ dry_run: true, changed: true, added: ['notes'], backup_id: null })
+    expect(textOf(home, '.claude.json')).toBe(CLAUDE)
+    const report = await done(house, 'PUT', '/claude-code/servers', { servers: { notes } })
+    expect(report).toMatchObject({
+      changed: true,
+      added: ['notes'],
+      diff: dry.diff,
+      reload_hint: expect.any(String),
+    })
+    expect(report.diff).toContain('+    "notes": {')
+    expect(report.diff).toContain('notes-mcp')
+    expect(report.diff).not.toContain('s3cret')
+    const text = textOf(home, '.claude.json')
+    expect(JSON.parse(text).mcpServers.notes).toEqual({ type: 'stdio', ...notes })
+    expect(text.replace(/,\n {4}"notes": \{[\s\S]*?\n {4}\}(?=\n {2}\})/, '')).toBe(CLAUDE)
+    expect(statSync(join(home, '.claude.json')).mode & 0o777).toBe(0o644)
+  })
+
+  test('removing what was added gives back the very bytes, also where the file had nothing', async () => {
+    covers('agents-remove-servers')
+    for (const before of [CLAUDE, '{}', '{ }\n', '']) {
+      const { house, home } = await houseWith({ '.claude.json': before })
+      await done(house, 'PUT', '/claude-code/servers', {
+        servers: { notes, other: { url: 'https://docs.example/mcp' } },
+      })
+      await done(house, 'DELETE', '/claude-code/servers', { names: ['notes'] })
+      const report = await done(house, 'DELETE', '/claude-code/servers?name=other')
+      expect(report).toMatchObject({ changed: true, removed: ['other'] })
+      expect(textOf(home, '.claude.json')).toBe(before)
+    }
+  })
+
+  test('without names only our own entries go, and an empty list is refused', async () => {
+    const { house, home } = await houseWith({ '.claude.json': CLAUDE })
+    await done(house, 'PUT', '/claude-code/servers', { servers: { notes } })
+    expect((await agents(house, 'DELETE', '/claude-code/servers', { names: [] })).status).toBe(422)
+    expect(await done(house, 'DELETE', '/claude-code/servers')).toMatchObject({ removed: ['notes'] })
+    expect(textOf(home, '.claude.json')).toBe(CLAUDE)
+    expect(await done(house, 'DELETE', '/claude-code/servers')).toMatchObject({ changed: false, removed: [] })
+  })
+
+  test('an update keeps comments and fields that are not ours, and masked values keep what is there', async () => {
+    const { house, home } = await houseWith({ '.codex/config.toml': CODEX })
+    const entry = { command: 'uvx', args: ['theirs', '--fast'], env: { KEY: '***', LEVEL: 'debug' } }
+    const report = await done(house, 'PUT', '/codex/servers', { servers: { theirs: entry } })
+    expect(report.updated).toEqual(['theirs'])
+    const text = textOf(home, '.codex/config.toml')
+    expect(text).toContain('command = "uvx" # why not')
+    expect(text).toContain('KEY = "s3cret-codex"')
+    expect(text).toContain('"--fast"')
+    expect(text).toContain('model = "gpt" # keep')
+    const masked = { servers: { fresh: { command: 'x', env: { KEY: '***' } } } }
+    expect(await agents(house, 'PUT', '/codex/servers', masked)).toMatchObject({ status: 422 })
+  })
+
+  test('a registered server becomes an entry that is linked to it, in all formats', async () => {
+    const { house } = await houseWith({
+      '.codex/config.toml': CODEX,
+      'config/goose/config.yaml': 'a: 1\n',
+      '.claude.json': CLAUDE,
+    })
+    const headers = { 'x-svc-token': '0123456789abcdef'.repeat(4) }
+    await house.inject({ method: 'POST', url: '/api/servers', headers, payload: { name: 'Notes', ...notes } })
+    for (const type of ['codex', 'claude-code', 'goose']) {
+      await done(house, 'PUT', `/${type}/servers`, { server_ids: ['notes'] })
+      const { servers } = await agentView(house, type)
+      expect(servers.find(({ name }) => name === 'notes')).toMatchObject({
+        managed: true,
+        linked_server_id: 'notes',
+      })
+    }
+    const server = (await house.inject('/api/servers/notes')).json()
+    expect(server.used_by_agents).toEqual(['claude-code', 'codex', 'goose'])
+  })
+
+  test('replace takes out what we manage and leaves what others wrote', async () => {
+    const { house } = await houseWith({ '.claude.json': CLAUDE })
+    await done(house, 'PUT', '/claude-code/servers', { servers: { notes } })
+    const other = { command: 'other' }
+    expect(
+      await done(house, 'PUT', '/claude-code/servers', { servers: { other }, mode: 'replace' }),
+    ).toMatchObject({
+      added: ['other'],
+      removed: ['notes'],
+    })
+    const { servers } = await agentView(house, 'claude-code')
+    expect(servers.map(({ name, managed }) => [name, managed])).toEqual([
+      ['theirs', false],
+      ['other', true],
+    ])
+  })
+
+  test('off and on again: in the entry, in a list elsewhere, or parked where the agent has no switch', async () => {
+    const { house, home } = await houseWith({
+      '.codex/config.toml': CODEX,
+      '.copilot/mcp-config.json': '{}\n',
+      '.cursor/mcp.json': '{}\n',
+    })
+    for (const type of ['codex', 'github-copilot-cli', 'cursor']) {
+      await done(house, 'PUT', `/${type}/servers`, { servers: { notes } })
+      await done(house, 'PUT', `/${type}/servers`, { servers: { notes: { ...notes, enabled: false } } })
+      const off = (await agentView(house, type)).servers.find(({ name }) => name === 'notes')
+      expect(off, type).toMatchObject({ enabled: false, parked: type === 'cursor' })
+      await done(house, 'PUT', `/${type}/servers`, {
+        servers: { notes: { ...notes, env: { NOTES_TOKEN: '***' }, enabled: true } },
+      })
+      const on = (await agentView(house, type)).servers.find(({ name }) => name === 'notes')
+      expect(on, type).toMatchObject({ parked: false })
+      expect(on?.enabled, type).not.toBe(false)
+    }
+    expect(textOf(home, '.cursor/mcp.json')).toContain('s3cret-notes')
+  })
+
+  test('a transport that the agent does not take is explained', async () => {
+    const { house } = await houseWith({ '.config/Claude/claude_desktop_config.json': '{}' })
+    const remote = { servers: { docs: { url: 'https://docs.example/mcp' } } }
+    const refused = await agents<{ detail: string }>(house, 'PUT', '/claude-desktop/servers', remote)
+    expect(refused).toMatchObject({ status: 422, body: { code: 'not_supported' } })
+    expect(refused.body.detail).toMatch(/Claude Desktop/)
+  })
+
+  test('GET lists the HTTP servers of an agent and POST adds one', async () => {
+    covers('agents-http-servers')
+    const { house } = await houseWith({ '.claude.json': CLAUDE })
+    const docs = { name: 'docs', url: 'https://docs.example/mcp?key=s3cret', headers: { 'X-Key': 's3cret' } }
+    await done(house, 'POST', '/claude-code/http-servers', docs)
+    const { items } = await done<{ items: object[] }>(house, 'GET', '/claude-code/http-servers')
+    expect(items).toMatchObject([
+      { name: 'docs', type: 'http', url: 'https://docs.example/mcp?key=***', headers: { 'X-Key': '***' } },
+    ])
+  })
+})
+
+describe('being careful', () => {
+  test('a stale revision changes nothing', async () => {
+    const { house, home } = await houseWith({ '.claude.json': CLAUDE })
+    const { revision } = await agentView(house, 'claude-code')
+    put(home, '.claude.json', `${CLAUDE}\n`)
+    const stale = await agents(house, 'PUT', '/claude-code/servers', { servers: { notes }, revision })
+    expect(stale).toMatchObject({ status: 409, body: { code: 'config_changed' } })
+    expect(textOf(home, '.claude.json')).toBe(`${CLAUDE}\n`)
+  })
+
+  test.each([
+    ['.claude.json', 'claude-code', '{\n  "mcpServers": {\n    // no comments here\n  }\n}', 3],
+    ['.claude.json', 'claude-code', '{"mcpServers": {}, "mcpServers": {}}', 1],
+    ['.codex/config.toml', 'codex', 'a = 1\na = 2\n', 2],
+    ['config/goose/config.yaml', 'goose', 'extensions: [\n', 1],
+    ['.cursor/mcp.json', 'cursor', '[]', 1],
+  ])(
+    '%s of %s that cannot be edited is 409 with line and column, and stays',
+    async (path, type, text, line) => {
+      const { house, home } = await houseWith({ [path]: text })
+      const refused = await agents<{ line: number; column: number }>(house, 'PUT', `/${type}/servers`, {
+        servers: { notes },
+      })
+      expect(refused).toMatchObject({ status: 409, body: { code: 'config_unparsable' } })
+      expect(refused.body.line).toBeGreaterThanOrEqual(line)
+      expect(refused.body.column).toBeGreaterThan(0)
+      expect(textOf(home, path)).toBe(text)
+    },
+  )
+
+  test('read-only, of another user, linked out of the home, hard-linked, too large: each is refused', async () => {
+    const { house, home } = await houseWith({ '.claude.json': CLAUDE })
+    const file = join(home, '.claude.json')
+    const outside = join(ownFolder(), 'elsewhere.json')
+    const attempt = async () => {
+      const { status, body } = await agents<{ code: string }>(house, 'PUT', '/claude-code/servers', {
+        servers: { notes },
+      })
+      return [status, body.code]
+    }
+    chmodSync(file, 0o444)
+    expect(await attempt()).toEqual([409, 'config_read_only'])
+    unlinkSync(file)
+    writeFileSync(outside, '{}')
+    symlinkSync(outside, file)
+    expect(await attempt()).toEqual([409, 'config_unsafe'])
+    expect(textOf(home, '.claude.json')).toBe('{}')
+    unlinkSync(file)
+    writeFileSync(file, `{"a": "${'x'.repeat(10 * 1024 * 1024)}"}`)
+    expect(await attempt()).toEqual([413, 'config_too_large'])
+  })
+
+  test('a link inside the home stays a link, and its target keeps its mode', async () => {
+    const { house, home } = await houseWith({ 'dotfiles/claude.json': CLAUDE })
+    chmodSync(join(home, 'dotfiles/claude.json'), 0o640)
+    symlinkSync(join(home, 'dotfiles/claude.json'), join(home, '.claude.json'))
+    await done(house, 'PUT', '/claude-code/servers', { servers: { notes } })
+    expect(lstatSync(join(home, '.claude.json')).isSymbolicLink()).toBe(true)
+    expect(textOf(home, 'dotfiles/claude.json')).toContain('notes-mcp')
+    expect(statSync(join(home, 'dotfiles/claude.json')).mode & 0o777).toBe(0o640)
+  })
+
+  test('no folder is made for an agent that is not there, unless asked; a new file is for its owner alone', async () => {
+    const { house, home } = await houseWith()
+    const refused = await agents(house, 'PUT', '/cursor/servers', { servers: { notes } })
+    expect(refused).toMatchObject({ status: 409, body: { code: 'agent_not_installed' } })
+    await done(house, 'PUT', '/cursor/servers', { servers: { notes }, create: true })
+    expect(statSync(join(home, '.cursor/mcp.json')).mode & 0o777).toBe(0o600)
+  })
+
+  test('names and scopes that cannot be are refused', async () => {
+    const { house, home } = await houseWith({ '.claude.json': CLAUDE })
+    const status = async (payload: object) =>
+      (await agents(house, 'PUT', '/claude-code/servers', payload)).status
+    expect(await status({ servers: { ['__proto__x'.slice(0, 9)]: notes } })).toBe(422)
+    expect(await status({ servers: { notes }, scope: 'galaxy' })).toBe(422)
+    expect(await status({ servers: { notes }, scope: 'project' })).toBe(422)
+    expect(await status({ servers: { notes }, scope: 'project', project_path: join(home, 'absent') })).toBe(
+      422,
+    )
+    expect(await status({ servers: { notes: { command: 'x', url: 'https://x' } } })).toBe(422)
+    expect(await status({})).toBe(422)
+    expect(await status({ server_ids: ['nobody'] })).toBe(404)
+    mkdirSync(join(home, 'shop'))
+    expect(await status({ servers: { notes }, scope: 'project', project_path: join(home, 'shop') })).toBe(200)
+    expect(JSON.parse(textOf(home, 'shop/.mcp.json')).mcpServers.notes.command).toBe('npx')
+    expect(await status({ servers: { notes }, scope: 'local', project_path: join(home, 'shop') })).toBe(200)
+    expect(
+      JSON.parse(textOf(home, '.claude.json')).projects[join(home, 'shop')].mcpServers.notes.command,
+    ).toBe('npx')
+  })
+})
+
+describe('going back', () => {
+  test('undo gives the very bytes back, twice goes back twice, and the history tells it', async () => {
+    const { house, home } = await houseWith({ '.claude.json': CLAUDE })
+    await done(house, 'PUT', '/claude-code/servers', { servers: { notes } })
+    const between = textOf(home, '.claude.json')
+    await done(house, 'PUT', '/claude-code/servers', { servers: { other: { command: 'other' } } })
+    const undone = await done(house, 'POST', '/claude-code/undo', {})
+    expect(undone).toMatchObject({ changed: true, removed: ['other'] })
+    expect(textOf(home, '.claude.json')).toBe(between)
+    await done(house, 'POST', '/claude-code/undo', {})
+    expect(textOf(home, '.claude.json')).toBe(CLAUDE)
+    expect(await agents(house, 'POST', '/claude-code/undo', {})).toMatchObject({
+      status: 409,
+      body: { code: 'nothing_to_undo' },
+    })
+    const { items } = await done<{ items: HistoryItem[] }>(house, 'GET', '/claude-code/history')
+    expect(items.map(({ action, names }) => [action, names])).toEqual([
+      ['undo', ['notes']],
+      ['undo', ['other']],
+      ['set', ['other']],
+      ['set', ['notes']],
+    ])
+    await done(house, 'POST', '/claude-code/undo', { backup_id: items[0]?.id })
+    expect(textOf(home, '.claude.json')).toBe(between)
+  })
+
+  test('a file that we made is taken away again, and foreign changes are not undone unasked', async () => {
+    const { house, home } = await houseWith({ '.cursor/other.txt': '' })
+    await done(house, 'PUT', '/cursor/servers', { servers: { notes } })
+    put(home, '.cursor/mcp.json', '{ "mcpServers": {} }')
+    expect(await agents(house, 'POST', '/cursor/undo', {})).toMatchObject({
+      status: 409,
+      body: { code: 'config_changed' },
+    })
+    const { items } = await done<{ items: HistoryItem[] }>(house, 'GET', '/cursor/history')
+    await done(house, 'POST', '/cursor/undo', { backup_id: items[0]?.id })
+    expect(() => textOf(home, '.cursor/mcp.json')).toThrow('ENOENT')
+  })
+})
+
+describe('drift', () => {
+  test('what others do to our entries is told, on the bus and in the list, and not repaired', async () => {
+    const { house, home } = await houseWith({ '.cursor/mcp.json': '{}' })
+    await done(house, 'PUT', '/cursor/servers', { servers: { notes, other: { command: 'other' } } })
+    await sleep(250)
+    const heard: unknown[] = []
+    const socket = new WebSocket(`${house.address.replace('http', 'ws')}/api/ws/metrics`)
+    onTestFinished(() => socket.terminate())
+    socket.on('message', (data) => {
+      const { type, data: told } = JSON.parse(String(data))
+      if (type === 'agent_changed') heard.push(told)
+    })
+    await once(socket, 'open')
+    const theirs = JSON.stringify({ mcpServers: { notes: { command: 'evil' } } })
+    put(home, '.cursor/mcp.json', theirs)
+    await expect
+      .poll(() => heard, { timeout: 5000 })
+      .toMatchObject([
+        {
+          agent_type: 'cursor',
+          by: 'other',
+          drift: [
+            { name: 'notes', verdict: 'external_edit' },
+            { name: 'other', verdict: 'entry_removed' },
+          ],
+        },
+      ])
+    expect((await agentView(house, 'cursor')).drift).toHaveLength(2)
+    expect(textOf(home, '.cursor/mcp.json')).toBe(theirs)
+    expect(JSON.stringify(heard)).not.toContain('evil')
+  })
+})
+
+describe('taking over', () => {
+  test('the scan counts agents, entries and different servers; the import makes one server of many entries', async () => {
+    const shared = { command: 'npx', args: ['-y', 'shared-mcp'] }
+    const { house, home } = await houseWith({
+      '.claude.json': JSON.stringify({
+        mcpServers: {
+          shared: { type: 'stdio', ...shared },
+          docs: { type: 'http', url: 'https://docs.example/mcp' },
+        },
+      }),
+      '.cursor/mcp.json': JSON.stringify({
+        mcpServers: {
+          'my shared': shared,
+          docs: { command: 'other-docs', env: { A: `\${env:A}` } },
+          broken: { nothing: 1 },
+        },
+      }),
+    })
+    const scan = await done<Scan>(house, 'GET', '/scan')
+    expect(scan).toMatchObject({ agents_found: 2, entries: 5, different_servers: 3, not_registered: 3 })
+    const dry = await done<ImportReport>(house, 'POST', '/import', { dry_run: true })
+    expect((await house.inject('/api/servers')).json().total).toBe(0)
+    const report = await done<ImportReport>(house, 'POST', '/import', {})
+    expect(report.items.map(({ name, outcome }) => [name, outcome])).toEqual(
+      dry.items.map(({ name, outcome }) => [name, outcome]),
+    )
+    expect(report.items.map(({ name, outcome, found_in }) => [name, outcome, found_in.length])).toEqual([
+      ['shared', 'created', 2],
+      ['docs', 'created', 1],
+      ['docs-cursor', 'created', 1],
+      ['broken', 'refused', 1],
+    ])
+    expect(report.items[2]?.notes[0]).toContain('${')
+    const again = await done<ImportReport>(house, 'POST', '/import', {})
+    expect(again.items.map(({ outcome }) => outcome)).toEqual([
+      'registered',
+      'registered',
+      'registered',
+      'refused',
+    ])
+    expect(await done<Scan>(house, 'GET', '/scan')).toMatchObject({ not_registered: 0 })
+    expect(textOf(home, '.cursor/mcp.json')).toContain('my shared')
+    expect((await agentView(house, 'cursor')).servers[0]).toMatchObject({
+      linked_server_id: 'shared',
+      managed: false,
+    })
+  })
+})

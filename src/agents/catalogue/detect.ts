@@ -1,0 +1,37 @@
+import type { Agent } from './catalogue.schema.ts'
+import { glob } from './places.ts'
+import { type Platform, pathsOf, resolve, variable } from './platform.ts'
+
+export interface Detected {
+  readonly installed: boolean
+  /** What gave it away: a program, an app, a file or a folder. A lone folder may be a leftover. */
+  readonly by: string | null
+}
+
+/** The surest sign first: a program on the PATH, an app, a file, a folder. */
+export function detect(agent: Agent, platform: Platform): Detected {
+  const { binaries, apps, files, folders } = agent.detect
+  const by =
+    binaries.map((name) => onPath(name, platform)).find((path) => path !== undefined) ??
+    [...(platform.os === 'darwin' ? apps : []), ...files, ...folders]
+      .map((template) => there(template, platform))
+      .find((path) => path !== undefined)
+  return { installed: by !== undefined, by: by ?? null }
+}
+
+function onPath(name: string, platform: Platform): string | undefined {
+  const { delimiter, join, isAbsolute } = pathsOf(platform)
+  const names = platform.os === 'win32' ? [`${name}.exe`, `${name}.cmd`] : [name]
+  return (variable(platform, 'PATH') ?? '')
+    .split(delimiter)
+    .map((folder) => folder.replace(/^"(.*)"$/, '$1')) // Windows allows quotes around a folder
+    .filter((folder) => isAbsolute(folder))
+    .flatMap((folder) => names.map((file) => join(folder, file)))
+    .find((path) => platform.exists(path))
+}
+
+function there(template: string, platform: Platform): string | undefined {
+  const path = resolve(template, platform)
+  if (path === undefined) return undefined
+  return glob(path, platform).find((match) => platform.exists(match))
+}

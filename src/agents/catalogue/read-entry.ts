@@ -1,0 +1,76 @@
+import type { Json } from '../formats/format.ts'
+import type { Agent } from './catalogue.schema.ts'
+import type { Definition } from './definition.ts'
+import { commandIn, remoteIn } from './read-fields.ts'
+import { isMap, type JsonMap, TRANSPORTS, valueAt } from './shape.ts'
+import { transportIn, transportsIn } from './transport-in.ts'
+
+export interface ReadEntry {
+  /** What the entry means, also where this agent ignores it; null when it names no server. */
+  readonly definition: Definition | null
+  /** Null when the entry itself does not tell. */
+  readonly enabled: boolean | null
+  /** Why this agent ignores the entry, in one sentence. No value of the file is in it. */
+  readonly problem: string | null
+}
+
+/** No definition and no problem: the entry is no tool server (an extension of the agent, say), and is left alone. */
+export function readEntry(agent: Agent, name: string, value: Json): ReadEntry {
+  if (!isMap(value)) {
+    const problem = `${agent.name} expects an entry with named fields here`
+    return { definition: null, enabled: null, problem }
+  }
+  const enabled = enabledIn(agent, value)
+  if (agent.reservedNames.includes(name) || isForeign(agent, value)) {
+    return { definition: null, enabled, problem: null }
+  }
+  const nested = agent.nested && value[agent.nested.field]
+  const { definition, problems } = isMap(nested) ? readNested(agent, nested) : readFlat(agent, value)
+  return { definition, enabled, problem: problems.find((each) => each !== null) ?? null }
+}
+
+function enabledIn(agent: Agent, entry: JsonMap): boolean | null {
+  const { disabled } = agent
+  if (disabled.kind !== 'entry-flag') return null
+  return ![disabled, ...disabled.elsewhere].some((flag) => entry[flag.field] === flag.value)
+}
+
+function isForeign(agent: Agent, entry: JsonMap): boolean {
+  const transports = transportsIn(agent, entry)
+  return agent.foreign.some(({ field, values }) => {
+    const said = entry[field]
+    return values
+      ? typeof said === 'string' && values.includes(said)
+      : said !== undefined && transports.length === 0
+  })
+}
+
+interface Findings {
+  readonly definition: Definition | null
+  readonly problems: readonly (string | null)[]
+}
+
+function readFlat(agent: Agent, entry: JsonMap): Findings {
+  const { transport, problem } = transportIn(agent, entry)
+  if (transport === undefined) return { definition: null, problems: [problem] }
+  const found = transport === 'stdio' ? commandIn(agent, entry) : remoteIn(agent, transport, entry)
+  const missing = agent[transport]?.required.find((field) => valueAt(entry, [field]) === undefined)
+  const problems = [
+    problem,
+    found.problem,
+    missing === undefined ? null : `${agent.name} ignores an entry without '${missing}'`,
+    Object.entries(agent.mistakes).find(([field]) => entry[field] !== undefined)?.[1] ?? null,
+  ]
+  return { definition: found.definition, problems }
+}
+
+/** `{"transport": {"type": …}}` has the same fields one level deeper, and always says what it is. */
+function readNested(agent: Agent, inner: JsonMap): Findings {
+  const said = inner.type
+  const transport = TRANSPORTS.find((name) => agent.nested?.[name] === said)
+  if (!transport) {
+    return { definition: null, problems: [`${agent.name} does not know the 'type' inside this entry`] }
+  }
+  const found = transport === 'stdio' ? commandIn(agent, inner) : remoteIn(agent, transport, inner)
+  return { definition: found.definition, problems: [found.problem] }
+}

@@ -1,0 +1,65 @@
+import type { Json } from '../formats/format.ts'
+import type { Agent, System, Transport } from './catalogue.schema.ts'
+import { type Definition, NotSupported } from './definition.ts'
+import { isHole, isMap, type JsonMap } from './shape.ts'
+import { forWindows } from './windows.ts'
+
+/** The entry as this agent wants it. Throws `NotSupported` for what its file cannot say. */
+export function writeEntry(
+  agent: Agent,
+  name: string,
+  definition: Definition,
+  os: System,
+): Record<string, Json> {
+  const transport = takes(agent, definition)
+  const values = valuesOf(agent, name, definition, os)
+  return fill(transport.entry, values, [...transport.required, ...transport.always]) ?? {}
+}
+
+function takes(agent: Agent, definition: Definition): Transport {
+  const transport = agent[definition.type]
+  if (!transport) throw new NotSupported(whyNot(agent, definition.type))
+  const hasFolder = definition.type === 'stdio' && definition.cwd !== null
+  if (hasFolder && !Object.values(transport.entry).includes('<cwd>')) {
+    throw new NotSupported(
+      `The file of ${agent.name} has no place for a working folder: use absolute paths in the command and its arguments, and leave 'cwd' out`,
+    )
+  }
+  return transport
+}
+
+const SPOKEN = { stdio: 'local commands', http: 'Streamable HTTP', sse: 'SSE' } as const
+
+export function whyNot(agent: Agent, type: Definition['type']): string {
+  const advice = agent.advice ?? 'Use a local command that speaks to the server in its place'
+  return `${agent.name} does not take servers by ${SPOKEN[type]} from its file. ${advice}`
+}
+
+type Values = Readonly<Record<string, Json>>
+
+function valuesOf(agent: Agent, name: string, definition: Definition, os: System): Values {
+  if (definition.type !== 'stdio') return { name, url: definition.url, headers: { ...definition.headers } }
+  const { command, args } = agent.needsCmd && os === 'win32' ? forWindows(definition) : definition
+  const { env, cwd } = definition
+  return { name, command, args: [...args], 'command+args': [command, ...args], env: { ...env }, cwd }
+}
+
+/** Undefined when it was made of holes that stay empty. */
+function fill(template: JsonMap, values: Values, kept: readonly string[]): Record<string, Json> | undefined {
+  const fields = Object.entries(template).flatMap(([field, value]): [string, Json][] => {
+    const filled = fillOne(value, values)
+    if (filled === undefined) return []
+    const left = isEmpty(filled) && isHole(value) && !kept.includes(field)
+    return left ? [] : [[field, filled]]
+  })
+  return fields.length === 0 && Object.keys(template).length > 0 ? undefined : Object.fromEntries(fields)
+}
+
+function fillOne(value: Json, values: Values): Json | undefined {
+  if (isHole(value)) return values[value.slice(1, -1)]
+  return isMap(value) ? fill(value, values, []) : value
+}
+
+function isEmpty(value: Json): boolean {
+  return value === null || (typeof value === 'object' && Object.keys(value).length === 0)
+}

@@ -1,0 +1,64 @@
+import { type Change, compareLines } from './lines.ts'
+import { maskLine, type Shown } from './mask-line.ts'
+
+const CONTEXT = 3
+
+/** What would change, as `diff -u` says it, with every secret hidden. Empty when nothing would. */
+export function unifiedDiff(name: string, before: string, after: string, shown: Shown): string {
+  if (before === after) return ''
+  const changes = compareLines(linesOf(before), linesOf(after))
+  const hunks = hunksOf(changes).map((hunk) => hunkText(hunk, shown))
+  return [
+    `--- ${before === '' ? '/dev/null' : name}`,
+    `+++ ${after === '' ? '/dev/null' : name}`,
+    ...hunks,
+    '',
+  ].join('\n')
+}
+
+/** Without their ends; that the last one has none is seen as a line of its own. */
+function linesOf(text: string): string[] {
+  if (text === '') return []
+  const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/)
+  if (lines.at(-1) === '') lines.pop()
+  else lines.push(NO_END)
+  return lines
+}
+const NO_END = '\\ No newline at end of file'
+
+interface Hunk {
+  readonly changes: readonly Change[]
+  /** Lines before it, in the old text and in the new one. */
+  readonly before: number
+  readonly after: number
+}
+
+function hunksOf(changes: readonly Change[]): Hunk[] {
+  const near = new Set<number>()
+  for (const [index, { kind }] of changes.entries()) {
+    if (kind === 'same') continue
+    for (let at = index - CONTEXT; at <= index + CONTEXT; at += 1) near.add(at)
+  }
+  const hunks: { changes: Change[]; before: number; after: number }[] = []
+  let [before, after] = [0, 0]
+  for (const [index, change] of changes.entries()) {
+    if (near.has(index)) {
+      if (!near.has(index - 1) || hunks.length === 0) hunks.push({ changes: [], before, after })
+      hunks.at(-1)?.changes.push(change)
+    }
+    if (change.line === NO_END) continue
+    if (change.kind !== 'added') before += 1
+    if (change.kind !== 'removed') after += 1
+  }
+  return hunks
+}
+
+const SIGN = { same: ' ', removed: '-', added: '+' }
+
+function hunkText({ changes, before, after }: Hunk, shown: Shown): string {
+  const lines = changes.map(({ kind, line }) => (line === NO_END ? line : SIGN[kind] + maskLine(line, shown)))
+  const count = (without: Change['kind']) =>
+    changes.filter(({ kind, line }) => kind !== without && line !== NO_END).length
+  const range = (first: number, length: number) => `${length === 0 ? first : first + 1},${length}`
+  return [`@@ -${range(before, count('added'))} +${range(after, count('removed'))} @@`, ...lines].join('\n')
+}

@@ -1,0 +1,66 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { invalidField } from '../kernel/errors.ts'
+import { AgentKey } from './agents.schema.ts'
+import type { Agents } from './agents.service.ts'
+import * as schema from './editing.schema.ts'
+
+const tags = ['Agents']
+const params = AgentKey
+const response = { 200: schema.ChangeReport }
+
+export function editingRoutes(agents: Agents): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    const put = {
+      tags,
+      summary: "Update the agent's server configuration",
+      description:
+        'Adds or updates entries and leaves everything else in the file as it is, to the byte. `dry_run` shows the diff first.',
+      params,
+      body: schema.PutServers,
+      response,
+    }
+    app.put('/agents/:agent_type/servers', { schema: put }, (request) =>
+      agents.set(request.params.agent_type, request.body, { request_id: request.id }),
+    )
+
+    const remove = {
+      tags,
+      summary: 'Remove servers from the agent configuration',
+      description: 'By name, in the body or the query; without names only the entries that Toolroom manages.',
+      params,
+      querystring: schema.RemoveQuery,
+      body: schema.RemoveBody,
+      response,
+    }
+    app.delete('/agents/:agent_type/servers', { schema: remove }, (request) => {
+      const { name, ...query } = request.query
+      const { names, ...body } = request.body ?? {}
+      if (name && names) throw invalidField('/names', 'must not be given in the body and in the query')
+      const by = { request_id: request.id }
+      return agents.remove(request.params.agent_type, names ?? name, { ...query, ...body }, by)
+    })
+
+    const add = {
+      tags,
+      summary: 'Add an HTTP server to the agent configuration',
+      params,
+      body: schema.AddHttpServer,
+      response,
+    }
+    app.post('/agents/:agent_type/http-servers', { schema: add }, (request) =>
+      agents.addHttp(request.params.agent_type, request.body, { request_id: request.id }),
+    )
+
+    const undo = {
+      tags,
+      summary: "Undo the last change of the agent's file, to the byte",
+      description: 'Again and again goes further back. What is there now is kept as a backup, too.',
+      params,
+      body: schema.UndoInput,
+      response,
+    }
+    app.post('/agents/:agent_type/undo', { schema: undo }, (request) =>
+      agents.undo(request.params.agent_type, request.body, { request_id: request.id }),
+    )
+  }
+}

@@ -1,0 +1,78 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { type Agents, createAgents } from './agents/agents.service.ts'
+import type { Definition } from './agents/catalogue/definition.ts'
+import type { Platform } from './agents/catalogue/platform.ts'
+import { Backups } from './agents/files/backups.ts'
+import type { OwnershipStore } from './agents/ownership.ts'
+import type { Registered } from './agents/wanted.ts'
+import type { HttpServer } from './http-servers/http-servers.schema.ts'
+import type { HttpServers } from './http-servers/http-servers.service.ts'
+import type { FactBus } from './kernel/facts.ts'
+import type { Log } from './kernel/log.ts'
+import type { Server } from './servers/servers.schema.ts'
+import type { Servers } from './servers/servers.service.ts'
+
+interface Parts {
+  readonly folder: string
+  readonly platform: Pick<Platform, 'home' | 'env'> & { readonly os: string }
+  readonly facts: FactBus
+  readonly log: Log
+  readonly ownership: OwnershipStore
+  readonly servers: Pick<Servers, 'list' | 'add'>
+  readonly httpServers: Pick<HttpServers, 'list' | 'add'>
+}
+
+/** The agents' room, with the registered servers behind its back. */
+export function openAgents({ folder, platform, facts, log, ownership, servers, httpServers }: Parts): Agents {
+  return createAgents({
+    platform: thisComputer(platform),
+    facts,
+    ownership,
+    backups: new Backups(folder),
+    now: Date.now,
+    registered: async () => [
+      ...(await servers.list()).map(stdioServer),
+      ...(await httpServers.list()).map(httpServer),
+    ],
+    register: (name, definition, by) =>
+      definition.type === 'stdio'
+        ? servers.add({ ...definition, name, args: [...definition.args] }, by)
+        : httpServers.add({ name, ...remote(definition) }, by),
+    onTrouble: (sentence, error) => log.warn({ error }, sentence),
+  })
+}
+
+const stdioServer = ({ id, name, command, args, env, cwd }: Server): Registered => ({
+  id,
+  name,
+  definition: { type: 'stdio', command, args, env, cwd },
+})
+
+const httpServer = ({ id, name, url, transport, headers }: HttpServer): Registered => ({
+  id,
+  name,
+  definition: { type: transport === 'sse' ? 'sse' : 'http', url, headers },
+})
+
+const remote = ({ type, url, headers }: Exclude<Definition, { type: 'stdio' }>) => ({
+  url,
+  headers,
+  transport: type === 'sse' ? ('sse' as const) : ('auto' as const),
+})
+
+/** Agents' files are found from the user's home as the operating system reports it. */
+function thisComputer({ os, home, env }: Parts['platform']): Platform {
+  return {
+    os: os === 'darwin' || os === 'win32' ? os : 'linux',
+    home,
+    env,
+    exists: existsSync,
+    list: (folder) => {
+      try {
+        return readdirSync(folder)
+      } catch {
+        return []
+      }
+    },
+  }
+}

@@ -1,0 +1,40 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { Job, Jobs } from '../kernel/jobs.ts'
+import { isoTime } from '../kernel/time.ts'
+import { wholeList } from '../kernel/wire.ts'
+import { JobKey, JobList, JobView } from './jobs.schema.ts'
+
+const tags = ['Jobs']
+
+export function jobRoutes(jobs: Pick<Jobs, 'list' | 'get' | 'cancel'>): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    const list = { tags, summary: 'List jobs, newest first', response: { 200: JobList } }
+    app.get('/jobs', { schema: list }, async () => wholeList(jobs.list().map(jobView)))
+
+    const get = { tags, summary: 'Get one job', params: JobKey, response: { 200: JobView } }
+    app.get('/jobs/:id', { schema: get }, async (request) => jobView(jobs.get(request.params.id)))
+
+    const cancel = {
+      tags,
+      summary: 'Cancel a job',
+      description: 'Answers when nothing of it is left. A job that is over stays as it is.',
+      params: JobKey,
+      response: { 200: JobView },
+    }
+    app.post('/jobs/:id/cancel', { schema: cancel }, async (request) =>
+      jobView(await jobs.cancel(request.params.id)),
+    )
+  }
+}
+
+export function jobView(job: Job): JobView {
+  const { error } = job
+  return {
+    ...job,
+    created_at: isoTime(job.created_at),
+    started_at: job.started_at === null ? null : isoTime(job.started_at),
+    finished_at: job.finished_at === null ? null : isoTime(job.finished_at),
+    output: [...job.output],
+    error: error && { code: error.code, message: error.message, hint: error.hint ?? null },
+  }
+}

@@ -1,0 +1,24 @@
+import type { Static } from 'typebox'
+import * as Type from 'typebox'
+import { listOf, orNull, Timestamp } from '../kernel/wire.ts'
+
+export const JobKey = Type.Object({ id: Type.String({ examples: ['job_0123456789ab'] }) })
+
+export const JobView = Type.Object({
+  id: Type.String({ examples: ['job_0123456789ab'] }),
+  kind: Type.String({ examples: ['package_install'] }),
+  subject: Type.String({ examples: ['@modelcontextprotocol/server-everything'] }),
+  status: Type.Enum(['queued', 'running', 'done', 'failed', 'cancelled']),
+  phase: Type.String({ examples: ['installing'] }),
+  created_at: Timestamp,
+  started_at: orNull(Timestamp),
+  finished_at: orNull(Timestamp),
+  output: Type.Array(Type.String(), { description: 'The last lines that npm wrote' }),
+  error: Type.Union([
+    Type.Object({ code: Type.String(), message: Type.String(), hint: orNull(Type.String()) }),
+    Type.Null(),
+  ]),
+  result: Type.Unknown({ description: 'What the request would have answered, once the job is done' }),
+})
+export type JobView = Static<typeof JobView>
+export const JobList = listOf(JobView)

@@ -1,0 +1,189 @@
+import { randomBytes } from 'node:crypto'
+import { AppError } from './errors.ts'
+
+export type JobStatus = 'queued' | 'running' | 'done' | 'failed' | 'cancelled'
+
+/** Something that takes long, as whoever asked for it sees it. */
+export interface Job {
+  readonly id: string
+  readonly kind: string
+  /** What it is about, such as the name of a package. */
+  readonly subject: string
+  readonly status: JobStatus
+  readonly phase: string
+  readonly created_at: number
+  readonly started_at: number | null
+  readonly finished_at: number | null
+  /** The last lines that were written on the way. */
+  readonly output: readonly string[]
+  readonly error: AppError | null
+  readonly result: unknown
+}
+
+/** What the work itself is handed. */
+export interface JobHandle {
+  readonly id: string
+  readonly signal: AbortSignal
+  phase(name: string): void
+  line(text: string): void
+}
+
+interface Deps {
+  readonly now: () => number
+  /** How many run at once; the others wait their turn. */
+  readonly atOnce: number
+  readonly onProgress: (job: Job, line: string | null) => void
+}
+
+interface Entry {
+  job: Job
+  readonly key: string
+  readonly abort: AbortController
+  readonly work: (handle: JobHandle) => Promise<unknown>
+  readonly settle: { resolve: (value: unknown) => void; reject: (error: unknown) => void }
+  readonly settled: Promise<unknown>
+}
+
+const KEPT = 100
+const OUTPUT_LINES = 200
+
+/** Work that outlives the request that asked for it. Whoever asks for the same while it is under way joins. */
+export class Jobs {
+  readonly #deps: Deps
+  readonly #entries = new Map<string, Entry>()
+  #running = 0
+
+  constructor(deps: Deps) {
+    this.#deps = deps
+  }
+
+  /** `key` is what makes two requests the same. */
+  run<T>(
+    kind: string,
+    subject: string,
+    key: string,
+    work: (handle: JobHandle) => Promise<T>,
+  ): { id: string; settled: Promise<T> } {
+    const under = [...this.#entries.values()].find((entry) => entry.key === key && isOpen(entry.job))
+    const entry = under ?? this.#add(kind, subject, key, work)
+    return { id: entry.job.id, settled: entry.settled as Promise<T> }
+  }
+
+  list(): Job[] {
+    return [...this.#entries.values()].map(({ job }) => job).reverse()
+  }
+
+  get(id: string): Job {
+    return this.#entry(id).job
+  }
+
+  /** Settles when nothing of it is left. One that is over stays as it is. */
+  async cancel(id: string): Promise<Job> {
+    const entry = this.#entry(id)
+    if (isOpen(entry.job)) {
+      entry.abort.abort()
+      if (entry.job.status === 'queued') this.#finish(entry, 'cancelled', { error: cancelled(entry.job) })
+      await entry.settled.catch(() => {})
+    }
+    return this.get(id)
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#entries.keys()].map((id) => this.cancel(id)))
+  }
+
+  #add(kind: string, subject: string, key: string, work: Entry['work']): Entry {
+    const id = `job_${randomBytes(6).toString('hex')}`
+    const job: Job = {
+      id,
+      kind,
+      subject,
+      status: 'queued',
+      phase: 'queued',
+      created_at: this.#deps.now(),
+      started_at: null,
+      finished_at: null,
+      output: [],
+      error: null,
+      result: null,
+    }
+    const { promise: settled, ...settle } = withResolvers()
+    settled.catch(() => {}) // told to whoever waits, and kept in the job
+    const entry: Entry = { job, key, abort: new AbortController(), work, settle, settled }
+    this.#entries.set(id, entry)
+    this.#forgetOldest()
+    this.#next()
+    return entry
+  }
+
+  #next(): void {
+    const waiting = [...this.#entries.values()].find(({ job }) => job.status === 'queued')
+    if (!waiting || this.#running >= this.#deps.atOnce) return
+    this.#running += 1
+    this.#change(waiting, { status: 'running', phase: 'starting', started_at: this.#deps.now() })
+    void this.#work(waiting).finally(() => {
+      this.#running -= 1
+      this.#next()
+    })
+    this.#next()
+  }
+
+  async #work(entry: Entry): Promise<void> {
+    const handle: JobHandle = {
+      id: entry.job.id,
+      signal: entry.abort.signal,
+      phase: (phase) => this.#change(entry, { phase }),
+      line: (text) => this.#change(entry, { output: [...entry.job.output, text].slice(-OUTPUT_LINES) }, text),
+    }
+    try {
+      this.#finish(entry, 'done', { result: await entry.work(handle) })
+    } catch (error) {
+      if (entry.abort.signal.aborted) this.#finish(entry, 'cancelled', { error: cancelled(entry.job) })
+      else this.#finish(entry, 'failed', { error: asAppError(error) }, error)
+    }
+  }
+
+  #finish(entry: Entry, status: JobStatus, rest: Partial<Job>, error: unknown = rest.error): void {
+    this.#change(entry, { status, phase: status, finished_at: this.#deps.now(), ...rest })
+    if (status === 'done') entry.settle.resolve(rest.result)
+    else entry.settle.reject(error)
+  }
+
+  #change(entry: Entry, change: Partial<Job>, line: string | null = null): void {
+    entry.job = { ...entry.job, ...change }
+    this.#deps.onProgress(entry.job, line)
+  }
+
+  #entry(id: string): Entry {
+    const entry = this.#entries.get(id)
+    if (!entry) throw new AppError('not_found', `There is no job '${id.slice(0, 100)}'`)
+    return entry
+  }
+
+  #forgetOldest(): void {
+    for (const [id, { job }] of this.#entries) {
+      if (this.#entries.size <= KEPT) return
+      if (!isOpen(job)) this.#entries.delete(id)
+    }
+  }
+}
+
+const isOpen = ({ status }: Job): boolean => status === 'queued' || status === 'running'
+
+const cancelled = ({ subject }: Job): AppError =>
+  new AppError('job_cancelled', `The job for ${subject} was cancelled; nothing of it is left`)
+
+const asAppError = (error: unknown): AppError =>
+  error instanceof AppError
+    ? error
+    : new AppError('internal_error', 'The job failed for an unexpected reason', { cause: error })
+
+function withResolvers() {
+  let resolve: (value: unknown) => void = () => {}
+  let reject: (error: unknown) => void = () => {}
+  const promise = new Promise<unknown>((yes, no) => {
+    resolve = yes
+    reject = no
+  })
+  return { promise, resolve, reject }
+}

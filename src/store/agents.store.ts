@@ -1,0 +1,32 @@
+import type { FileRecord, OwnershipStore } from '../agents/ownership.ts'
+import type { Vault } from '../kernel/vault.ts'
+import type { ConfigurationDatabase } from './configuration.ts'
+
+/** Which entries of agents' files are ours, read once and kept in memory beside the table. */
+export async function openOwnership(database: ConfigurationDatabase, vault: Vault): Promise<OwnershipStore> {
+  const records = new Map<string, FileRecord>()
+  for (const { id, body } of await database.db.selectFrom('agent_files').selectAll().execute()) {
+    try {
+      records.set(id, vault.open(`agent_file:${id}`, body) as FileRecord)
+    } catch {
+      throw await database.refuse(`what Toolroom remembers of ${id} cannot be read`)
+    }
+  }
+  return {
+    all: () => [...records.values()],
+    save: async (record, audit) => {
+      const id = JSON.stringify([record.path, ...record.key_path])
+      const isEmpty = record.trace === null && Object.keys(record.entries).length === 0
+      if (isEmpty && !records.has(id) && audit === null) return
+      await database.change(
+        async (trx) => {
+          await trx.deleteFrom('agent_files').where('id', '=', id).execute()
+          const body = vault.seal(`agent_file:${id}`, record)
+          if (!isEmpty) await trx.insertInto('agent_files').values({ id, body }).execute()
+          return [undefined, audit]
+        },
+        { frees: isEmpty, committed: () => (isEmpty ? records.delete(id) : records.set(id, record)) },
+      )
+    },
+  }
+}

@@ -1,0 +1,171 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, lstatSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import type { HistoryItem } from '../../src/agents/agents.schema.ts'
+import { put, textOf } from '../support/agents.ts'
+import { ownFolder } from '../support/folder.ts'
+import { openService } from '../support/service-process.ts'
+
+const FULL = process.env.TOOLROOM_GOALS === 'full'
+const KILLS = FULL ? 500 : 60
+const INTERLEAVINGS = FULL ? 5000 : 200
+
+const script = (name: string) => fileURLToPath(new URL(`../support/${name}.mjs`, import.meta.url))
+
+/** Files as people have them, in every format, each with what must be in it at any moment. */
+const FILES = {
+  '.claude.json': {
+    agent: 'claude-code',
+    text: `{\n  "numStartups": 7,\n  "history": ${JSON.stringify(
+      Array.from({ length: 300 }, (_, n) => `line ${n}`),
+      null,
+      2,
+    )},\n  "mcpServers": {},\n  "last": true\n}`,
+    always: ['"numStartups": 7', '"line 299"', '"last": true'],
+  },
+  '.config/opencode/opencode.jsonc': {
+    agent: 'opencode',
+    text: '// mine\r\n{\r\n  "theme": "dark", // keep\r\n  "mcp": {\r\n    /* first */ "a": { "type": "local", "command": ["a"] }, // of a\r\n  },\r\n}\r\n',
+    always: ['// mine', '// keep', '/* first */', '// of a'],
+  },
+  '.codex/config.toml': {
+    agent: 'codex',
+    text: '# mine\nmodel = "x" # keep\n\n[mcp_servers.a] # of a\ncommand = "a"\n\n# the end\n[tui]\ntheme = "dark"\n',
+    always: ['# mine', '# keep', '# of a', '# the end', 'theme = "dark"'],
+  },
+  '.config/goose/config.yaml': {
+    agent: 'goose',
+    text: '# mine\nGOOSE_MODEL: x # keep\nextensions:\n  a: # of a\n    type: stdio\n    cmd: a\n    args: []\n    enabled: true\n# the end\nlast: true\n',
+    always: ['# mine', '# keep', '# of a', '# the end', 'last: true'],
+  },
+}
+
+describe.runIf(process.platform !== 'win32')("agents' files", () => {
+  test(`R5: ${KILLS} kills in the middle of changes never leave a torn file, a lost comment or a lost key`, {
+    timeout: FULL ? 3_600_000 : 300_000,
+  }, async () => {
+    const home = ownFolder()
+    for (const [path, { text }] of Object.entries(FILES)) put(home, path, text)
+    // One of them is a link, as dotfile managers make them, and for the group to read.
+    put(home, 'dotfiles/config.toml', FILES['.codex/config.toml'].text)
+    const linked = join(home, '.codex/config.toml')
+    rmSync(linked)
+    symlinkSync(join(home, 'dotfiles/config.toml'), linked)
+    chmodSync(join(home, 'dotfiles/config.toml'), 0o640)
+    const readers = [startReader(home), startReader(home)]
+    const agentTypes = Object.values(FILES).map(({ agent }) => agent)
+    let changes = 0
+    for (let cycle = 0; cycle < KILLS; cycle += 1) {
+      const service = await openService({ home })
+      const change = async (agent: string, n: number) => {
+        const entry = {
+          command: 'npx',
+          args: ['-y', `server-${cycle}-${n}`],
+          env: { TOKEN: 'x'.repeat(n % 50) },
+        }
+        const { status } = await service.ask('PUT', `/agents/${agent}/servers`, {
+          servers: { [`s${n % 3}`]: entry },
+        })
+        if (status === 200) changes += 1
+        if (n % 2 === 1) await service.ask('DELETE', `/agents/${agent}/servers`, { names: [`s${n % 3}`] })
+      }
+      await Promise.all(agentTypes.map((agent) => change(agent, 0)))
+      const killed = sleep(5 + ((cycle * 37) % 150)).then(() => service.child.kill('SIGKILL'))
+      const untilKilled = async (agent: string) => {
+        for (let n = 1; ; n += 1) await change(agent, n)
+      }
+      await Promise.allSettled(agentTypes.map(untilKilled))
+      await killed
+      await service.ended
+    }
+    const service = await openService({ home })
+    for (const { agent } of Object.values(FILES)) await service.ask('DELETE', `/agents/${agent}/servers`, {})
+    const seen = await Promise.all(readers.map((reader) => reader.stop()))
+
+    expect(seen.flatMap(({ faults }) => faults)).toEqual([])
+    expect(seen.reduce((sum, { reads }) => sum + reads, 0)).toBeGreaterThan(KILLS * 20)
+    expect(changes).toBeGreaterThan(KILLS * 4)
+    for (const [path, { text, agent }] of Object.entries(FILES)) {
+      // An entry of which the kill came before it was remembered as ours stands there as anybody's.
+      await service.ask('DELETE', `/agents/${agent}/servers`, { names: ['s0', 's1', 's2'] })
+      expect(without(textOf(home, path)), path).toBe(without(text))
+      expect(readdirSync(dirname(join(home, path))).filter((name) => name.endsWith('.tmp'))).toEqual([])
+    }
+    expect(lstatSync(linked).isSymbolicLink()).toBe(true)
+    expect(statSync(linked).mode & 0o777).toBe(0o640)
+  })
+
+  test(`R6: ${INTERLEAVINGS} edits of another program at random moments are kept, or kept as a backup and reported`, {
+    timeout: FULL ? 3_600_000 : 300_000,
+  }, async () => {
+    const home = ownFolder()
+    const path = put(home, '.cursor/mcp.json', '{\n  "foreign": 0,\n  "mcpServers": {}\n}\n')
+    const service = await openService({ home })
+    const writer = startWriter()
+    const lost = { 'in place': 0, 'by rename': 0 }
+    let refused = 0
+    for (let counter = 1; counter <= INTERLEAVINGS; counter += 1) {
+      const way = counter % 2 === 0 ? 'in place' : 'by rename'
+      const servers = { ours: { command: 'npx', args: [String(counter)] } }
+      const [theirs, ours] = await Promise.all([
+        writer.edit({ path, counter, way, delay: ((counter * 7) % 45) / 3 }),
+        service.ask('PUT', '/agents/cursor/servers', { servers }),
+      ])
+      expect(theirs).toBe(counter)
+      if (ours.status !== 200) {
+        expect(['config_changed', 'config_unparsable']).toContain(ours.body.code)
+        refused += 1
+      }
+      const text = readFileSync(path, 'utf8')
+      JSON.parse(text)
+      if (text.includes(`"foreign": ${counter},`)) continue
+      const history: { items: HistoryItem[] } = (await service.ask('GET', '/agents/cursor/history')).body
+      const kept = history.items.some(({ action }) => action === 'foreign_edit')
+      if (!kept || !ours.body.warnings?.length) lost[way] += 1
+    }
+
+    expect(lost['in place']).toBe(0)
+    // A rename in the few microseconds between our last look and our own rename leaves no trace that could be found.
+    expect(lost['by rename']).toBeLessThanOrEqual(Math.ceil(INTERLEAVINGS / 100))
+    expect(refused).toBeLessThan(INTERLEAVINGS / 2)
+  })
+})
+
+/** Blank lines that a removal may leave are no comment and no key. */
+const without = (text: string): string => text.replace(/\s+/g, ' ')
+
+function startReader(home: string) {
+  const files = Object.entries(FILES).map(([path, { always }]) => {
+    return { path: join(home, path), always, json: path.endsWith('.json') }
+  })
+  const child = spawn(process.execPath, [script('config-reader'), JSON.stringify(files)], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let text = ''
+  child.stdout.setEncoding('utf8').on('data', (more: string) => (text += more))
+  return {
+    stop: async (): Promise<{ reads: number; faults: string[] }> => {
+      child.stdin.end()
+      await once(child, 'close')
+      return JSON.parse(text)
+    },
+  }
+}
+
+function startWriter() {
+  const child = spawn(process.execPath, [script('foreign-writer')], { stdio: ['pipe', 'pipe', 'inherit'] })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  return {
+    edit: async (edit: object): Promise<number> => {
+      child.stdin.write(`${JSON.stringify(edit)}\n`)
+      return Number((await lines.next()).value)
+    },
+  }
+}

@@ -1,0 +1,41 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect } from 'vitest'
+import type { AgentView } from '../../src/agents/agents.schema.ts'
+import type { ChangeReport } from '../../src/agents/editing.schema.ts'
+import { AUTHORISED, type House } from './house.ts'
+
+/** Writes a file below the home of a test, with the folders it needs. */
+export function put(home: string, path: string, text: string): string {
+  const file = join(home, path)
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(file, text)
+  return file
+}
+
+export const textOf = (home: string, path: string): string => readFileSync(join(home, path), 'utf8')
+
+/** One request to the agents' doors. */
+export async function agents<T = ChangeReport>(
+  house: House,
+  method: 'GET' | 'PUT' | 'POST' | 'DELETE',
+  path: string,
+  payload?: object,
+) {
+  const reply = await house.inject({
+    method,
+    url: `/api/agents${path}`,
+    headers: AUTHORISED,
+    ...(payload && { payload }),
+  })
+  return { status: reply.statusCode, body: reply.json<T>() }
+}
+
+/** The same, when it must work. */
+export async function done<T = ChangeReport>(...args: Parameters<typeof agents>): Promise<T> {
+  const { status, body } = await agents<T>(...args)
+  expect(status, JSON.stringify(body)).toBe(200)
+  return body
+}
+
+export const agentView = (house: House, type: string) => done<AgentView>(house, 'GET', `/${type}`)

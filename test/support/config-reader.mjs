@@ -1,0 +1,22 @@
+// Reads the files it is given every 2 ms until its input ends, and says what no reader may ever see.
+// Each file: path, and the texts that must always be in it.
+import { readFileSync } from 'node:fs'
+
+const files = JSON.parse(process.argv[2])
+const seen = { reads: 0, faults: [] }
+const timer = setInterval(() => {
+  for (const { path, always, json } of files) {
+    seen.reads += 1
+    try {
+      const text = readFileSync(path, 'utf8')
+      if (json) JSON.parse(text)
+      for (const part of always) if (!text.includes(part)) throw new Error(`without ${part}`)
+    } catch (error) {
+      seen.faults.push(`${path}: ${error.message}`)
+    }
+  }
+}, 2)
+process.stdin.resume().on('end', () => {
+  clearInterval(timer)
+  process.stdout.write(JSON.stringify(seen))
+})
