@@ -1,4 +1,5 @@
 import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { type Agents, createAgents } from './agents/agents.service.ts'
 import type { Definition } from './agents/catalogue/definition.ts'
 import type { Platform } from './agents/catalogue/platform.ts'
@@ -29,6 +30,7 @@ export function openAgents({ folder, platform, facts, log, ownership, servers, h
     facts,
     ownership,
     backups: new Backups(folder),
+    lockLedger: join(folder, 'agent-locks'),
     now: Date.now,
     registered: async () => [
       ...(await servers.list()).map(stdioServer),

@@ -6,6 +6,7 @@ import type { Definition } from './catalogue/definition.ts'
 import { detect } from './catalogue/detect.ts'
 import { createEditing, type EditingDeps } from './editing.ts'
 import { effectiveOf } from './effective.ts'
+import { releaseLeftLocks } from './files/agent-lock.ts'
 import { cleanUp } from './files/stale-temps.ts'
 import { Guard } from './guard.ts'
 import type { ImportInput, ImportReport, Scan } from './importing.schema.ts'
@@ -78,6 +79,7 @@ export function createAgents(deps: Deps) {
 
     /** What a crash left beside agents' files, and from now on what others do to them. */
     open(): void {
+      releaseLeftLocks(deps.lockLedger)
       cleanUp(wheres().map(({ place }) => place.path))
       guard.open()
     },

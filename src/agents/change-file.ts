@@ -16,6 +16,8 @@ export interface FileDeps {
   readonly backups: Backups
   readonly ownership: OwnershipStore
   readonly now: () => number
+  /** A folder of ours that says which locks of agents we hold. */
+  readonly lockLedger: string
 }
 
 /** One file changed, or what would be. */
@@ -40,7 +42,7 @@ export interface Request {
 export async function changeFile(deps: FileDeps, request: Request): Promise<FileChange> {
   const { where, how } = request
   const compute = (content: Content | undefined) => computeChange(deps, request, content)
-  const file = configFile(where)
+  const file = lockedFile(deps, where)
   if (how.dry_run) {
     const { next: _, before: __, ...change } = compute(readConfig(file))
     return change
@@ -127,16 +129,22 @@ export function assertSeen(path: string, revision: string | undefined, content: 
   })
 }
 
-export function configFile(where: Where): ConfigFile {
-  return { path: where.place.path, root: rootOf(where), lock: lockOf(where) }
+export const fileOf = (where: Where): Pick<ConfigFile, 'path' | 'root'> => ({
+  path: where.place.path,
+  root: rootOf(where),
+})
+
+/** The file as it is to be written: under the agent's own lock. */
+export function lockedFile({ lockLedger }: Pick<FileDeps, 'lockLedger'>, where: Where): ConfigFile {
+  return { ...fileOf(where), lock: lockOf(where, lockLedger) }
 }
 
-function lockOf({ agent, place }: Where): LockFacts | null {
+function lockOf({ agent, place }: Where, ledger: string): LockFacts | null {
   const { lock } = agent
   if (!lock?.scopes.includes(place.scope)) return null
   const path = lock.path.replace('<config>', place.path).replace('<folder>', folderOf(place.path))
   const isPopulated = lock.kind === 'directory' && agent.type === 'cline'
-  return { path, kind: isPopulated ? 'populated-directory' : lock.kind }
+  return { path, kind: isPopulated ? 'populated-directory' : lock.kind, ledger }
 }
 
 const folderOf = (path: string): string => path.replace(/[\\/][^\\/]*$/, '')

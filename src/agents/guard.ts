@@ -1,6 +1,6 @@
 import { type FSWatcher, watch } from 'node:fs'
 import type { FactBus } from '../kernel/facts.ts'
-import { configFile } from './change-file.ts'
+import { fileOf } from './change-file.ts'
 import { readConfig } from './files/config-file.ts'
 import { nearestFolder } from './files/may-write.ts'
 import { readPlace, type Where } from './reading.ts'
@@ -116,7 +116,7 @@ const keyOf = ({ agent, place }: Where): string => `${agent.type}\0${place.scope
 /** Of the bytes alone: most of what stirs in a folder is none of our business, and reading it all would be a waste. */
 function revisionOf(where: Where): string {
   try {
-    return readConfig(configFile(where))?.revision ?? 'none'
+    return readConfig(fileOf(where))?.revision ?? 'none'
   } catch (error) {
     return error instanceof Error ? error.message : 'unreadable'
   }

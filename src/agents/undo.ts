@@ -2,7 +2,7 @@ import { AppError } from '../kernel/errors.ts'
 import { isoTime } from '../kernel/time.ts'
 import type { Caller } from '../kernel/wire.ts'
 import type { HistoryItem } from './agents.schema.ts'
-import { assertSeen, configFile, type FileChange } from './change-file.ts'
+import { assertSeen, type FileChange, fileOf, lockedFile } from './change-file.ts'
 import { shownOf } from './diff/shown.ts'
 import { unifiedDiff } from './diff/unified.ts'
 import type { ChangeReport, UndoInput } from './editing.schema.ts'
@@ -55,10 +55,10 @@ export function createUndo(deps: EditingDeps) {
       const { agent, place } = where
       assertMayChange(where, true)
       if (input.dry_run) {
-        return reportOf({ where, how: input }, compute(where, input, readConfig(configFile(where))), '')
+        return reportOf({ where, how: input }, compute(where, input, readConfig(fileOf(where))), '')
       }
       let backup: Backup | null = null
-      const change = await changeConfig(configFile(where), (content) => {
+      const change = await changeConfig(lockedFile(deps, where), (content) => {
         const computed = compute(where, input, content)
         const { added, updated, removed } = computed.plan
         const facts = {
@@ -176,7 +176,7 @@ function readable(where: Where, content: Content | undefined): readonly Entry[] 
 function revisionNow(wheres: readonly Where[], path: string): string | null {
   const where = wheres.find(({ place }) => place.path === path)
   try {
-    return where ? (readConfig(configFile(where))?.revision ?? null) : null
+    return where ? (readConfig(fileOf(where))?.revision ?? null) : null
   } catch {
     return null
   }

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import {
   mkdirSync,
+  readdirSync,
+  readFileSync,
   renameSync,
   rmdirSync,
   rmSync,
@@ -18,6 +20,8 @@ export interface LockFacts {
   readonly path: string
   /** An empty folder; a folder with a file in it; a file. */
   readonly kind: 'directory' | 'populated-directory' | 'file'
+  /** Where we write down that it is ours while we hold it. */
+  readonly ledger: string
 }
 
 const STALE_MS = 10_000
@@ -28,12 +32,43 @@ const PATIENCE_MS = 5_000
 export async function withLock<T>(lock: LockFacts | null, work: () => Promise<T>): Promise<T> {
   if (!lock || !exists(dirname(lock.path))) return work()
   await take(lock)
+  const note = writeDown(lock)
   const touch = setInterval(() => touched(lock.path), STALE_MS / 4).unref()
   try {
     return await work()
   } finally {
     clearInterval(touch)
     release(lock)
+    rmSync(note, { force: true })
+  }
+}
+
+/** Gives back what an earlier run held when it was killed, so that nobody has to wait until it is stale. */
+export function releaseLeftLocks(ledger: string): void {
+  for (const name of namesIn(ledger)) {
+    const note = join(ledger, name)
+    try {
+      const { inode, ...lock } = JSON.parse(readFileSync(note, 'utf8')) as LockFacts & { inode: number }
+      if (statSync(lock.path).ino === inode) release(lock)
+    } catch {
+      // it was given back in time, or the note is only half written
+    }
+    rmSync(note, { force: true })
+  }
+}
+
+function writeDown(lock: LockFacts): string {
+  mkdirSync(lock.ledger, { recursive: true, mode: 0o700 })
+  const note = join(lock.ledger, `${randomBytes(6).toString('hex')}.json`)
+  writeFileSync(note, JSON.stringify({ ...lock, inode: statSync(lock.path).ino }), { mode: 0o600 })
+  return note
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return [] // no lock was ever taken
   }
 }
 

@@ -1,0 +1,57 @@
+import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { ownFolder } from '../../../test/support/folder.ts'
+import { type LockFacts, releaseLeftLocks, withLock } from './agent-lock.ts'
+
+function lockIn(folder: string, kind: LockFacts['kind']): LockFacts {
+  return { path: join(folder, 'config.json.lock'), kind, ledger: join(folder, 'ledger') }
+}
+
+test.each(['directory', 'populated-directory', 'file'] as const)(
+  'a lock that is a %s is there while the work is done, and nobody else has it then',
+  async (kind) => {
+    const folder = ownFolder()
+    const lock = lockIn(folder, kind)
+    const order: string[] = []
+    const first = withLock(lock, async () => {
+      expect(existsSync(lock.path)).toBe(true)
+      await sleep(80)
+      order.push('first')
+    })
+    const second = withLock(lock, async () => void order.push('second'))
+    await Promise.all([first, second])
+    expect(order).toEqual(['first', 'second'])
+    expect(existsSync(lock.path)).toBe(false)
+    expect(readdirSync(lock.ledger)).toEqual([])
+  },
+)
+
+test('a lock that nobody has touched for ten seconds is taken over, a fresh one is waited for and then said', {
+  timeout: 20_000,
+}, async () => {
+  const folder = ownFolder()
+  const lock = lockIn(folder, 'directory')
+  mkdirSync(lock.path)
+  await expect(withLock(lock, async () => {})).rejects.toMatchObject({ code: 'config_locked' })
+  expect(existsSync(lock.path)).toBe(true)
+  const longAgo = new Date(Date.now() - 11_000)
+  utimesSync(lock.path, longAgo, longAgo)
+  expect(await withLock(lock, async () => 'done')).toBe('done')
+})
+
+test('what a killed run held is given back at the next start, and what others hold stays', async () => {
+  const folder = ownFolder()
+  const lock = lockIn(folder, 'directory')
+  const held = withLock(lock, () => new Promise<void>(() => {}))
+  await expect.poll(() => existsSync(lock.ledger) && readdirSync(lock.ledger).length).toBe(1)
+  releaseLeftLocks(lock.ledger)
+  expect(existsSync(lock.path)).toBe(false)
+  expect(readdirSync(lock.ledger)).toEqual([])
+  mkdirSync(lock.path)
+  writeFileSync(join(lock.ledger, 'x.json'), JSON.stringify({ ...lock, inode: 1 }))
+  releaseLeftLocks(lock.ledger)
+  expect(existsSync(lock.path)).toBe(true)
+  void held
+})
