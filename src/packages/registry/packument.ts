@@ -24,18 +24,18 @@ export interface Release {
   readonly hasInstallScript: boolean | null
   readonly publishedAt: number | null
   readonly publisher: string | null
-  /** The registry holds a signed statement about where it was built. */
-  readonly attested: boolean | null
+  /** The registry holds a signed statement about where it was built. Mirrors drop it, so its absence says nothing. */
+  readonly attested: true | null
   readonly unpackedBytes: number | null
 }
 
 type Raw = Readonly<Record<string, unknown>>
 
-/** Undefined when it is no packument at all. */
-export function readPackument(raw: unknown, name: string): Packument | undefined {
+/** Undefined when it is no packument at all. Some registries send times in the short form too, so it is told what was asked. */
+export function readPackument(raw: unknown, name: string, asked: Packument['form']): Packument | undefined {
   if (!isObject(raw) || !isObject(raw.versions) || raw.name !== name) return undefined
   const times = objectOf(raw.time)
-  const form = isObject(raw.time) ? 'full' : 'abbreviated'
+  const form = isObject(raw.time) ? asked : 'abbreviated'
   const releases = Object.entries(raw.versions).flatMap(([version, one]): [string, Release][] =>
     isObject(one) ? [[version, readRelease(version, one, times, form)]] : [],
   )
@@ -67,7 +67,7 @@ function readRelease(version: string, raw: Raw, times: Raw, form: Packument['for
     hasInstallScript: installScriptOf(raw, form),
     publishedAt: timeOf(own(times, version)),
     publisher: personOf(raw._npmUser),
-    attested: isObject(dist.attestations) ? true : form === 'full' ? false : null,
+    attested: isObject(dist.attestations) ? true : null,
     unpackedBytes: typeof dist.unpackedSize === 'number' ? dist.unpackedSize : null,
   }
 }

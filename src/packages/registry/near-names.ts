@@ -1,0 +1,90 @@
+import { WELL_KNOWN } from './well-known.ts'
+
+/** A name in the same results, and how often it is downloaded. */
+export interface Rival {
+  readonly name: string
+  readonly downloads: number | null
+}
+
+const KNOWN = new Set(WELL_KNOWN)
+const MANY_WEEKLY = 1000
+const MUCH_MORE = 10
+
+/** The well-known or far more used package that the name could be mistaken for. */
+export function nearName(rival: Rival, results: readonly Rival[] = []): string | undefined {
+  if (KNOWN.has(rival.name)) return undefined
+  const known = WELL_KNOWN.find((name) => isNear(rival.name, name))
+  return known ?? results.find((other) => isMoreUsed(other, rival) && isNear(rival.name, other.name))?.name
+}
+
+/** For whoever typed a name that does not exist. */
+export function similarNames(name: string, names: readonly string[] = WELL_KNOWN): string[] {
+  const near = names.filter((other) => other !== name && (isNear(name, other) || endsAlike(name, other)))
+  return near.slice(0, 3)
+}
+
+function isMoreUsed(other: Rival, { name, downloads }: Rival): boolean {
+  if (other.name === name || other.downloads === null || other.downloads < MANY_WEEKLY) return false
+  return downloads !== null && other.downloads >= Math.max(1, downloads) * MUCH_MORE
+}
+
+/** Looks the same, is the same but for a letter or two, or has the same name under another owner. */
+function isNear(name: string, known: string): boolean {
+  const [a, b] = [partsOf(name), partsOf(known)]
+  if (name === known || (a.scope !== '' && a.scope === b.scope)) return false // one owner, no trick
+  const [looks, original] = [lookOf(name), lookOf(known)]
+  if (looks === original) return true
+  if (a.short === b.short && a.scope !== b.scope && coreOf(b.short).length >= 4) return true
+  const core = coreOf(known).length
+  const allowed = core >= 8 ? 2 : core >= 4 ? 1 : 0
+  return allowed > 0 && isWithin(looks, original, allowed)
+}
+
+const endsAlike = (name: string, known: string) =>
+  partsOf(name).short === partsOf(known).short && coreOf(known).length >= 4
+
+function partsOf(name: string): { scope: string; short: string } {
+  const [, scope = '', short = name] = /^@([^/]+)\/(.+)$/.exec(name) ?? []
+  return { scope, short }
+}
+
+/** Without what the eye passes over: separators, the bounds of a scope, and letters that look alike. */
+function lookOf(name: string): string {
+  return name
+    .toLowerCase()
+    .replace(/[@/._-]/g, '')
+    .replace(/rn/g, 'm')
+    .replace(/vv/g, 'w')
+    .replace(/[0135]/g, (digit) => ({ 0: 'o', 1: 'l', 3: 'e', 5: 's' })[digit] ?? digit)
+    .replace(/i/g, 'l')
+}
+
+/** What makes the name this one: `github` of `mcp-server-github`. */
+function coreOf(name: string): string {
+  return name
+    .split(/[@/._-]/)
+    .filter((word) => !/^(?:mcp|servers?|tools?|cli|sdk|modelcontextprotocol)$/.test(word))
+    .join('')
+}
+
+/** At most so many letters added, lost, changed or swapped with their neighbour. */
+export function isWithin(a: string, b: string, allowed: number): boolean {
+  if (Math.abs(a.length - b.length) > allowed) return false
+  let before: number[] = []
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index)
+  for (let i = 1; i <= a.length; i += 1) {
+    const next = [i]
+    for (let j = 1; j <= b.length; j += 1) {
+      const same = a[i - 1] === b[j - 1] ? 0 : 1
+      const costs = [at(row, j) + 1, at(next, j - 1) + 1, at(row, j - 1) + same]
+      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]
+      next.push(Math.min(...costs, swapped ? at(before, j - 2) + 1 : Number.POSITIVE_INFINITY))
+    }
+    if (Math.min(...next) > allowed) return false
+    before = row
+    row = next
+  }
+  return at(row, b.length) <= allowed
+}
+
+const at = (row: readonly number[], index: number) => row[index] ?? Number.POSITIVE_INFINITY

@@ -1,0 +1,57 @@
+/** What ranking looks at. */
+export interface Rankable {
+  readonly name: string
+  readonly description: string | null
+  readonly keywords: readonly string[]
+}
+
+const MCP_WORD = /^(?:mcp|mcps|modelcontextprotocol)$/
+const MCP_KEYWORD = /^(?:mcp|model[- ]?context[- ]?protocol)(?:[- ]?(?:server|servers|tool|tools))?$/i
+const MCP_PHRASE = /\bmcp\b|\bmodel[ -]context[ -]protocol\b/i
+
+/** MCP is in its name, its keywords or its description. */
+export const isAboutMcp = (one: Rankable): boolean => mcpScore(one) > 0
+
+/** Does the query itself say MCP? */
+export const saysMcp = (query: string): boolean => wordsOf(query).some(isMcpWord) || MCP_PHRASE.test(query)
+
+/** Best first: the exact name, then what is about MCP and about the query. The registry's order breaks ties. */
+export function ranked<T extends Rankable>(all: readonly T[], query: string): T[] {
+  const wanted = query.trim().toLowerCase()
+  const words = wordsOf(wanted).filter((word) => !isMcpWord(word))
+  const scores = new Map(all.map((one) => [one, scoreOf(one, wanted, words)]))
+  return [...all].sort((a, b) => (scores.get(b) ?? 0) - (scores.get(a) ?? 0))
+}
+
+function scoreOf(one: Rankable, wanted: string, words: readonly string[]): number {
+  if (one.name === wanted) return 1000
+  return mcpScore(one) + queryScore(one, words)
+}
+
+function mcpScore({ name, keywords, description }: Rankable): number {
+  const inName = wordsOf(name).some(isMcpWord) ? 30 : 0
+  const inKeywords = keywords.some((keyword) => MCP_KEYWORD.test(keyword.trim())) ? 25 : 0
+  return inName + inKeywords + (MCP_PHRASE.test(description ?? '') ? 15 : 0)
+}
+
+/** Of the words that were asked for: a whole word of the name counts most, a part of it less. */
+function queryScore({ name, keywords, description }: Rankable, words: readonly string[]): number {
+  if (words.length === 0) return 0
+  const parts = wordsOf(name)
+  const tags = keywords.map((keyword) => keyword.toLowerCase())
+  const text = (description ?? '').toLowerCase()
+  const points = words.map((word) => {
+    const inName = parts.includes(word) ? 24 : name.includes(word) ? 14 : 0
+    return inName + (tags.includes(word) ? 8 : 0) + (text.includes(word) ? 6 : 0)
+  })
+  return points.reduce((sum, one) => sum + one, 0) / words.length
+}
+
+const wordsOf = (text: string) =>
+  text
+    .toLowerCase()
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter(Boolean)
+
+/** `fastmcp` and `xcodebuildmcp` have it at their end. */
+const isMcpWord = (word: string) => MCP_WORD.test(word) || /.{3}mcp$/.test(word)
