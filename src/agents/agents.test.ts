@@ -1,6 +1,17 @@
 import { once } from 'node:events'
-import { chmodSync, lstatSync, mkdirSync, statSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import {
+  chmodSync,
+  chownSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  statSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { join, relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { WebSocket } from 'ws'
@@ -313,6 +324,15 @@ describe('being careful', () => {
     unlinkSync(file)
     writeFileSync(file, `{"a": "${'x'.repeat(10 * 1024 * 1024)}"}`)
     expect(await attempt()).toEqual([413, 'config_too_large'])
+    writeFileSync(file, CLAUDE)
+    linkSync(file, join(home, 'other-name.json'))
+    expect(await attempt()).toEqual([409, 'config_unsafe'])
+    unlinkSync(join(home, 'other-name.json'))
+    if (process.getuid?.() === 0) {
+      chownSync(file, 12_345, 12_345)
+      expect(await attempt()).toEqual([409, 'config_unsafe'])
+    }
+    expect(textOf(home, '.claude.json')).toBe(CLAUDE)
   })
 
   test('a link inside the home stays a link, and its target keeps its mode', async () => {
@@ -393,6 +413,34 @@ describe('going back', () => {
     const { items } = await done<{ items: HistoryItem[] }>(house, 'GET', '/cursor/history')
     await done(house, 'POST', '/cursor/undo', { backup_id: items[0]?.id })
     expect(() => textOf(home, '.cursor/mcp.json')).toThrow('ENOENT')
+  })
+})
+
+describe('leaving nothing behind', () => {
+  test.each(['gemini-cli', 'github-copilot-cli', 'claude-code', 'codex', 'goose'])(
+    'what %s had not is not there any more when our entries go, switches included',
+    async (type) => {
+      const { house, home } = await houseWith()
+      const off = { ...notes, enabled: false }
+      await done(house, 'PUT', `/${type}/servers`, { servers: { notes, off }, create: true })
+      expect(filesBelow(home).length).toBeGreaterThan(0)
+      await done(house, 'DELETE', `/${type}/servers`)
+      expect(filesBelow(home)).toEqual([])
+    },
+  )
+
+  test('a switch in another file is undone with the change that made it', async () => {
+    const { house, home } = await houseWith({
+      '.copilot/mcp-config.json': '{}\n',
+      '.copilot/settings.json': '{ "a": 1 }\n',
+    })
+    const off = { ...notes, enabled: false }
+    const report = await done(house, 'PUT', '/github-copilot-cli/servers', { servers: { off } })
+    expect(report.diff).toContain('settings.json')
+    expect(textOf(home, '.copilot/settings.json')).toContain('"off"')
+    await done(house, 'POST', '/github-copilot-cli/undo', {})
+    expect(textOf(home, '.copilot/mcp-config.json')).toBe('{}\n')
+    expect(textOf(home, '.copilot/settings.json')).toBe('{ "a": 1 }\n')
   })
 })
 
@@ -477,3 +525,11 @@ describe('taking over', () => {
     })
   })
 })
+
+/** Of agents, not of Toolroom. */
+function filesBelow(home: string): string[] {
+  return readdirSync(home, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(home, join(entry.parentPath, entry.name)))
+    .filter((path) => !path.startsWith('data/') && !path.startsWith('config/toolroom/'))
+}

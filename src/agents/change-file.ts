@@ -3,11 +3,12 @@ import type { Caller } from '../kernel/wire.ts'
 import { shownOf } from './diff/shown.ts'
 import { unifiedDiff } from './diff/unified.ts'
 import type { How } from './editing.schema.ts'
-import { applyOperations, formatOf, readText } from './edits.ts'
+import { applyOperations, formatOf, type Operation, readText } from './edits.ts'
 import type { LockFacts } from './files/agent-lock.ts'
 import type { Backup, Backups } from './files/backups.ts'
 import { type ConfigFile, changeConfig, readConfig } from './files/config-file.ts'
 import { type Content, revisionOf } from './files/config-text.ts'
+import type { Path } from './formats/format.ts'
 import { type FileRecord, type OwnershipStore, recordOf } from './ownership.ts'
 import type { Elsewhere, Now, Plan } from './plan.ts'
 import { entriesIn, rootOf, type Where } from './reading.ts'
@@ -24,9 +25,10 @@ export interface FileDeps {
 export interface FileChange {
   readonly plan: Plan
   readonly diff: string
-  readonly backup: Backup | null
   readonly revision: string | null
   readonly trace: string | null
+  readonly madeFile: boolean
+  readonly backup: Backup | null
   readonly foreign: Backup | null
 }
 
@@ -35,59 +37,80 @@ export interface Request {
   readonly how: How
   readonly by: Caller
   readonly action: 'set' | 'remove'
+  /** Of this request, for everything that it changes. */
+  readonly change: string
   readonly plan: (now: Now) => Plan
 }
 
 /** Computes on what the file says now, as often as it changes under our hands, and writes once. */
 export async function changeFile(deps: FileDeps, request: Request): Promise<FileChange> {
   const { where, how } = request
-  const compute = (content: Content | undefined) => computeChange(deps, request, content)
   const file = lockedFile(deps, where)
-  if (how.dry_run) {
-    const { next: _, before: __, ...change } = compute(readConfig(file))
-    return change
-  }
-  let backup: Backup | null = null
-  let foreign: Backup | null = null
-  const change = await changeConfig(file, (content) => {
+  const compute = (content: Content | undefined) => computeChange(deps, request, content)
+  if (how.dry_run) return { ...compute(readConfig(file)), backup: null, foreign: null }
+  const names = ({ plan }: Computed) => [...plan.added, ...plan.updated, ...plan.removed]
+  return writeKept(deps, file, (content) => {
     const computed = compute(content)
+    return { computed, facts: { ...factsOf(request, where.place.path), names: names(computed) } }
+  })
+}
+
+/** What every file that a request changes says of itself in its backup. */
+const factsOf = ({ where, by, action, change }: Omit<Request, 'plan'>, path: string) => ({
+  agent_type: where.agent.type,
+  scope: where.place.scope,
+  path,
+  main: where.place.path,
+  change,
+  action,
+  ...by,
+})
+
+interface Computed {
+  readonly plan: Plan
+  readonly diff: string
+  readonly revision: string | null
+  readonly trace: string | null
+  readonly madeFile: boolean
+  readonly next: Buffer | null | undefined
+}
+
+interface Writable {
+  /** Null takes the file away; undefined leaves it as it is. */
+  readonly next: Buffer | null | undefined
+  readonly revision: string | null
+}
+
+/** Writes what was computed, with what stood there before in safety. */
+export async function writeKept<T extends Writable>(
+  { backups, now }: Pick<FileDeps, 'backups' | 'now'>,
+  file: ConfigFile,
+  compute: (content: Content | undefined) => {
+    computed: T
+    facts: Omit<Backup, 'id' | 'ts' | 'before' | 'after'>
+  },
+): Promise<T & { backup: Backup | null; foreign: Backup | null }> {
+  const kept: { backup: Backup | null; foreign: Backup | null } = { backup: null, foreign: null }
+  const done = await changeConfig(file, (content) => {
+    const { computed, facts } = compute(content)
+    const all = { ...facts, ts: now(), after: computed.revision }
     return {
       next: computed.next,
       result: computed,
       secure: () => {
-        const kept = deps.backups.keep(facts(deps, request, computed), content?.bytes ?? null)
-        backup = kept
+        const backup = backups.keep(all, content?.bytes ?? null)
+        kept.backup = backup
         return () => {
-          deps.backups.discard(kept)
-          backup = null
+          backups.discard(backup)
+          kept.backup = null
         }
       },
       onForeign: (bytes) => {
-        foreign = deps.backups.keep({ ...facts(deps, request, computed), action: 'foreign_edit' }, bytes)
+        kept.foreign = backups.keep({ ...all, action: 'foreign_edit' }, bytes)
       },
     }
   })
-  return { ...change, backup, foreign }
-}
-
-function facts({ now }: FileDeps, { where, by, action }: Request, { plan, revision }: FileChange) {
-  const { agent, place } = where
-  const names = [...plan.added, ...plan.updated, ...plan.removed]
-  return {
-    ts: now(),
-    agent_type: agent.type,
-    scope: place.scope,
-    path: place.path,
-    action,
-    names,
-    after: revision,
-    ...by,
-  }
-}
-
-interface Computed extends FileChange {
-  readonly next: Buffer | undefined
-  readonly before: Content | undefined
+  return { ...done, ...kept }
 }
 
 function computeChange(
@@ -103,21 +126,39 @@ function computeChange(
   const entries = entriesIn(where, text)
   const now = { root: readText(format, place.path, text), entries, owned: record?.entries ?? {} }
   const plan = planFor(now)
-  const edited = applyOperations(format, place.path, text, plan.operations, record?.trace ?? undefined)
-  const isSame = edited.text === text
-  const next = Buffer.from(edited.text)
-  const after = isSame ? entries : entriesIn(where, edited.text)
+  const edited = edit(place, content, plan.operations, record)
+  const after = edited.text === text ? entries : entriesIn(where, edited.text)
   const definitions = [...entries, ...after].flatMap(({ definition }) => definition ?? [])
   const names = [...entries, ...after].map(({ name }) => name)
+  const diff = unifiedDiff(place.path, text, edited.text, shownOf(definitions, names))
+  return { plan, diff, ...edited, trace: after.length === 0 ? null : edited.trace }
+}
+
+/** The text with the operations applied, and what that means for the file. */
+function edit(
+  { path, format, dialect }: Pick<Where['place'], 'path' | 'format' | 'dialect'>,
+  content: Content | undefined,
+  operations: readonly Operation[],
+  record: FileRecord | undefined,
+) {
+  const before = content?.text ?? ''
+  const { text, trace } = applyOperations(
+    formatOf(format, dialect),
+    path,
+    before,
+    operations,
+    record?.trace ?? undefined,
+  )
+  const madeFile = content === undefined || (record?.made_file ?? false)
+  const isGone = text === '' && madeFile
+  const bytes = isGone ? null : Buffer.from(text)
+  const isSame = text === before && !(isGone && content)
   return {
-    plan,
-    diff: unifiedDiff(place.path, text, edited.text, shownOf(definitions, names)),
-    backup: null,
-    foreign: null,
-    revision: isSame ? (content?.revision ?? null) : revisionOf(next),
-    trace: after.length === 0 ? null : (edited.trace ?? null),
-    next: isSame ? undefined : next,
-    before: content,
+    text,
+    trace: trace ?? null,
+    madeFile: madeFile && !isGone,
+    next: isSame ? undefined : bytes,
+    revision: isSame ? (content?.revision ?? null) : bytes && revisionOf(bytes),
   }
 }
 
@@ -149,62 +190,67 @@ function lockOf({ agent, place }: Where, ledger: string): LockFacts | null {
 
 const folderOf = (path: string): string => path.replace(/[\\/][^\\/]*$/, '')
 
-/** The agent's list of what is off, in a file of its own. */
+/** The agent's list of what is off, in a file of its own. Says what changed. */
 export async function changeElsewhere(
   deps: FileDeps,
-  { where, how, by, action }: Omit<Request, 'plan'>,
+  request: Omit<Request, 'plan'>,
   changes: readonly Elsewhere[],
 ): Promise<string> {
-  const diffs: string[] = []
+  const { where, how } = request
+  let diffs = ''
   for (const path of new Set(changes.map(({ file }) => file))) {
     const ours = changes.filter(({ file }) => file === path)
     const [first] = ours
     if (!first) continue
-    const names = ours.flatMap(({ path: way }) =>
-      way.flatMap((step) => (typeof step === 'object' && 'item' in step ? step.item : [])),
-    )
+    const { format, dialect } = first
+    const keyPath = first.path.slice(0, -1).filter((step) => typeof step === 'string')
+    const names = ours.flatMap(({ path: way }) => nameOf(way.at(-1)))
     const compute = (content: Content | undefined) => {
-      const text = content?.text ?? ''
-      const edited = applyOperations(formatOf(first.format, first.dialect), path, text, ours, undefined)
-      return { text, edited: edited.text, next: edited.text === text ? undefined : Buffer.from(edited.text) }
+      const record = recordOf(deps.ownership, path, keyPath)
+      const edited = edit({ path, format, dialect }, content, ours, record)
+      const diff = unifiedDiff(path, content?.text ?? '', edited.text, shownOf([], names))
+      return { ...edited, diff }
     }
     const file = { path, root: rootOf(where), lock: null }
-    const done = how.dry_run
-      ? compute(readConfig(file))
-      : await changeConfig(file, (content) => {
-          const computed = compute(content)
-          const kept = {
-            ts: deps.now(),
-            agent_type: where.agent.type,
-            scope: where.place.scope,
-            path,
-            action,
-            names,
-            after: revisionOf(computed.next ?? Buffer.alloc(0)),
-            ...by,
-          }
-          return {
-            next: computed.next,
-            result: computed,
-            secure: () => {
-              const backup = deps.backups.keep(kept, content?.bytes ?? null)
-              return () => deps.backups.discard(backup)
-            },
-            onForeign: (bytes) => void deps.backups.keep({ ...kept, action: 'foreign_edit' }, bytes),
-          }
-        })
-    diffs.push(unifiedDiff(path, done.text, done.edited, shownOf([], names)))
+    if (how.dry_run) {
+      diffs += compute(readConfig(file)).diff
+      continue
+    }
+    const facts = { ...factsOf(request, path), names }
+    const done = await writeKept(deps, file, (content) => ({ computed: compute(content), facts }))
+    diffs += done.diff
+    const isEmpty = done.next === null || done.text.trim() === ''
+    await deps.ownership.save(
+      {
+        ...recordOfFile(where, path, keyPath),
+        trace: isEmpty ? null : done.trace,
+        made_file: done.madeFile,
+        entries: {},
+      },
+      null,
+    )
   }
-  return diffs.join('')
+  return diffs
 }
 
-/** What is to be remembered of the file from now on. */
-export const recordAfter = ({ agent, place, project }: Where, { plan, trace }: FileChange): FileRecord => ({
+function nameOf(step: Path[number] | undefined): string[] {
+  if (step === undefined) return []
+  if (typeof step === 'string') return [step]
+  return 'item' in step ? [step.item] : [step.is]
+}
+
+const recordOfFile = ({ agent, place, project }: Where, path: string, key_path: readonly string[]) => ({
   agent_type: agent.type,
   scope: place.scope,
   project_path: project ?? null,
-  path: place.path,
-  key_path: place.keyPath,
+  path,
+  key_path,
+})
+
+/** What is to be remembered of the file from now on. */
+export const recordAfter = (where: Where, { plan, trace, madeFile }: FileChange): FileRecord => ({
+  ...recordOfFile(where, where.place.path, where.place.keyPath),
   trace,
+  made_file: madeFile,
   entries: plan.entries,
 })

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { invalidField } from '../kernel/errors.ts'
 import type { AuditEntry, FactBus } from '../kernel/facts.ts'
 import type { Caller } from '../kernel/wire.ts'
@@ -80,7 +81,7 @@ export function createEditing(deps: EditingDeps) {
     plan: (where: Where) => Request['plan'],
   ): Request => {
     const where = whereOf(agentOf(key), deps.platform, how)
-    return { where, how, by, action, plan: plan(where) }
+    return { where, how, by, action, change: randomBytes(6).toString('hex'), plan: plan(where) }
   }
 
   return {

@@ -20,6 +20,8 @@ export interface FileRecord {
   readonly key_path: readonly string[]
   /** What stood there before our first entry; see `formats/format.ts`. */
   readonly trace: string | null
+  /** There was no file before we wrote it, so that without our entries there is none again. */
+  readonly made_file: boolean
   readonly entries: Readonly<Record<string, Owned>>
 }
 

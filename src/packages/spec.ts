@@ -16,8 +16,8 @@ export interface Spec {
  * repository, `../x` a folder. So the grammar is our own, and what it does not name is refused.
  */
 export function parseSpec(name: string, version?: string): Spec {
-  const at = name.indexOf('@', 1)
-  if (version === undefined && at > 0) return parseSpec(name.slice(0, at), name.slice(at + 1))
+  const at = version === undefined ? name.indexOf('@', 1) : -1
+  if (at > 0 && isPackageName(name.slice(0, at))) return parseSpec(name.slice(0, at), name.slice(at + 1))
   if (!isPackageName(name)) throw notAName(name)
   const wanted = version ?? 'latest'
   const kind = kindOf(wanted)

@@ -16,7 +16,7 @@ export async function openOwnership(database: ConfigurationDatabase, vault: Vaul
     all: () => [...records.values()],
     save: async (record, audit) => {
       const id = JSON.stringify([record.path, ...record.key_path])
-      const isEmpty = record.trace === null && Object.keys(record.entries).length === 0
+      const isEmpty = record.trace === null && !record.made_file && Object.keys(record.entries).length === 0
       if (isEmpty && !records.has(id) && audit === null) return
       await database.change(
         async (trx) => {

@@ -4,6 +4,7 @@ import type { Shown } from './mask-line.ts'
 
 /** Words that agents' files use for what is no secret. */
 const WORDS = [
+  '*',
   'stdio',
   'local',
   'remote',

@@ -11,6 +11,10 @@ export interface Backup {
   readonly agent_type: string
   readonly scope: string
   readonly path: string
+  /** The file that the request was about; another one only where an agent keeps its switches elsewhere. */
+  readonly main: string
+  /** What all files that one request changed have in common. */
+  readonly change: string
   /** `foreign_edit` is what another program wrote in the very moment of our own change. */
   readonly action: 'set' | 'remove' | 'undo' | 'foreign_edit'
   readonly names: readonly string[]

@@ -42,7 +42,8 @@ type Raw = Readonly<Record<string, unknown>>
 const NPM_REGISTRY = /^https?:\/\/registry\.npmjs\.org\/?$/
 /** As the rooms that receive the body want them. */
 const ENV_NAME = /^(?!toolroom_)[A-Za-z_][A-Za-z0-9_.-]{0,255}$/i
-const HEADER_NAME = /^(?!(?:host|content-length|transfer-encoding|connection|upgrade|te|trailer|expect|keep-alive)$)[A-Za-z0-9!#$%&'*+.^_`|~-]{1,256}$/i
+const HEADER_NAME =
+  /^(?!(?:host|content-length|transfer-encoding|connection|upgrade|te|trailer|expect|keep-alive)$)[A-Za-z0-9!#$%&'*+.^_`|~-]{1,256}$/i
 const TRANSPORTS = new Map([['streamable-http', 'streamable_http'] as const, ['sse', 'sse'] as const])
 
 /** The first way that works: a program from npm, then a server elsewhere. */
@@ -51,16 +52,20 @@ export function creationOf(server: Raw, registryName: string): Creation {
   const packages = listOf(server.packages).map((one) => fromPackage(one, name))
   const remotes = listOf(server.remotes).map((one) => fromRemote(one, name))
   const ways = [...packages, ...remotes]
-  return ways.find(({ create }) => create !== null) ?? ways[0] ?? no('It names neither a package nor an address')
+  return (
+    ways.find(({ create }) => create !== null) ?? ways[0] ?? no('It names neither a package nor an address')
+  )
 }
 
 function fromPackage(raw: Raw, name: string): Creation {
   const type = textOf(raw.registryType ?? raw.registry_type ?? raw.registry_name, 40) ?? 'unknown'
   if (type !== 'npm') return no(`It is a package of the kind '${type}', and Toolroom installs those of npm`)
   const from = textOf(raw.registryBaseUrl ?? raw.registry_base_url)
-  if (from !== null && !NPM_REGISTRY.test(from)) return no('Its package lies in another registry than that of npm')
+  if (from !== null && !NPM_REGISTRY.test(from))
+    return no('Its package lies in another registry than that of npm')
   const transport = textOf(objectOf(raw.transport).type, 40) ?? 'stdio'
-  if (transport !== 'stdio') return no('Its package is a server that you start yourself, and add by its address')
+  if (transport !== 'stdio')
+    return no('Its package is a server that you start yourself, and add by its address')
   const spec = specOf(raw)
   if (!spec) return no('Its package has a name or version that npm does not know')
   const runtime = argumentsOf(raw.runtimeArguments).args.filter((arg) => !/^(?:-y|--yes)$/.test(arg))
@@ -102,7 +107,8 @@ function fromRemote(raw: Raw, name: string): Creation {
   if (!transport) return no(`It is reached by '${type}', which Toolroom does not speak`)
   const variables: Inputs = inputsOf(raw.variables)
   const { text: url, missing } = filled(textOf(raw.url) ?? '', variables)
-  if (missing.length > 0) return no(`Its address has parts that only you know: ${missing.join(', ').slice(0, 200)}`)
+  if (missing.length > 0)
+    return no(`Its address has parts that only you know: ${missing.join(', ').slice(0, 200)}`)
   if (!isAddress(url)) return no('Its address is not one that Toolroom asks')
   const headers = fieldsOf(raw.headers, HEADER_NAME)
   return {

@@ -10,6 +10,8 @@ export interface Required {
 
 type Raw = Readonly<Record<string, unknown>>
 export type Inputs = Raw
+/** Not every pair of braces: a value may be JSON. */
+const PLACE = /\{([A-Za-z_][\w.-]{0,127})\}/g
 const MAX_VALUES = 64
 const MAX_LENGTH = 4096
 
@@ -22,7 +24,7 @@ export function fieldsOf(value: unknown, name: RegExp) {
   for (const raw of objectsIn(value)) {
     const key = textOf(raw.name, 256)
     if (key === null || !name.test(key) || key === '__proto__') continue
-    const given = valueOf(raw)
+    const given = givenIn(raw)
     if (given === undefined && raw.isRequired !== true && !hasTemplate(raw)) continue
     values[key] = given ?? ''
     if (given === undefined) required.push(requiredOf(raw, key))
@@ -37,7 +39,7 @@ export function argumentsOf(value: unknown) {
   for (const raw of objectsIn(value)) {
     const flag = raw.type === 'named' ? textOf(raw.name, 256) : null
     if (raw.type === 'named' && flag === null) continue
-    const given = valueOf(raw)
+    const given = givenIn(raw)
     const label = flag ?? textOf(raw.valueHint, 100) ?? 'value'
     const isNeeded = given === undefined && (raw.isRequired === true || hasTemplate(raw))
     if (isNeeded) required.push(requiredOf(raw, label))
@@ -48,16 +50,12 @@ export function argumentsOf(value: unknown) {
   return { args, required }
 }
 
-/** `{name}` is filled in from the variables; one without a value is missing, one that is not listed stays as it is. */
+/** `{name}` is filled in from the variables. One without a value is missing, for nobody means the braces themselves. */
 export function filled(template: string, variables: Inputs): { text: string; missing: string[] } {
   const missing: string[] = []
-  const text = template.replace(/\{([^{}]{1,128})\}/g, (whole, name: string) => {
+  const text = template.replace(PLACE, (whole, name: string) => {
     const variable = own(variables, name)
-    if (!isObject(variable)) {
-      missing.push(name)
-      return whole
-    }
-    const value = plainValue(variable)
+    const value = isObject(variable) ? plainValue(variable) : undefined
     if (value === undefined) missing.push(name)
     return value ?? whole
   })
@@ -65,13 +63,13 @@ export function filled(template: string, variables: Inputs): { text: string; mis
 }
 
 /** Undefined when only the person can know it. */
-function valueOf(raw: Raw): string | undefined {
+function givenIn(raw: Raw): string | undefined {
   if (!hasTemplate(raw)) return plainValue(raw)
   const { text, missing } = filled(String(raw.value), inputsOf(raw.variables))
   return missing.length > 0 ? undefined : text
 }
 
-const hasTemplate = (raw: Raw) => typeof raw.value === 'string' && /\{[^{}]+\}/.test(raw.value)
+const hasTemplate = (raw: Raw) => typeof raw.value === 'string' && raw.value.search(PLACE) >= 0
 
 function plainValue(raw: Raw): string | undefined {
   const value = raw.value ?? raw.default

@@ -1,4 +1,4 @@
-import { type Question, ask, untilAfter } from './ask.ts'
+import { ask, type Question, untilAfter } from './ask.ts'
 import { type CreateBody, creationOf, type Required } from './create-body.ts'
 import { notAList, refusal } from './failures.ts'
 import { type Hit, hitOf } from './hit.ts'

@@ -19,8 +19,7 @@ export function nearName(rival: Rival, results: readonly Rival[] = []): string |
 
 /** For whoever typed a name that does not exist. */
 export function similarNames(name: string, names: readonly string[] = WELL_KNOWN): string[] {
-  const near = names.filter((other) => other !== name && (isNear(name, other) || endsAlike(name, other)))
-  return near.slice(0, 3)
+  return names.filter((other) => other !== name && isAlike(name, other)).slice(0, 3)
 }
 
 function isMoreUsed(other: Rival, { name, downloads }: Rival): boolean {
@@ -28,20 +27,22 @@ function isMoreUsed(other: Rival, { name, downloads }: Rival): boolean {
   return downloads !== null && other.downloads >= Math.max(1, downloads) * MUCH_MORE
 }
 
-/** Looks the same, is the same but for a letter or two, or has the same name under another owner. */
+/** Names of one owner may be alike; that is no trick. */
 function isNear(name: string, known: string): boolean {
-  const [a, b] = [partsOf(name), partsOf(known)]
-  if (name === known || (a.scope !== '' && a.scope === b.scope)) return false // one owner, no trick
+  const { scope } = partsOf(name)
+  return name !== known && (scope === '' || scope !== partsOf(known).scope) && isAlike(name, known)
+}
+
+/** Looks the same, is the same but for a letter or two, or has the same name under another owner. */
+function isAlike(name: string, known: string): boolean {
   const [looks, original] = [lookOf(name), lookOf(known)]
   if (looks === original) return true
-  if (a.short === b.short && a.scope !== b.scope && coreOf(b.short).length >= 4) return true
+  const { short } = partsOf(known)
+  if (partsOf(name).short === short && coreOf(short).length >= 4) return true
   const core = coreOf(known).length
   const allowed = core >= 8 ? 2 : core >= 4 ? 1 : 0
   return allowed > 0 && isWithin(looks, original, allowed)
 }
-
-const endsAlike = (name: string, known: string) =>
-  partsOf(name).short === partsOf(known).short && coreOf(known).length >= 4
 
 function partsOf(name: string): { scope: string; short: string } {
   const [, scope = '', short = name] = /^@([^/]+)\/(.+)$/.exec(name) ?? []
@@ -68,7 +69,7 @@ function coreOf(name: string): string {
 }
 
 /** At most so many letters added, lost, changed or swapped with their neighbour. */
-export function isWithin(a: string, b: string, allowed: number): boolean {
+function isWithin(a: string, b: string, allowed: number): boolean {
   if (Math.abs(a.length - b.length) > allowed) return false
   let before: number[] = []
   let row = Array.from({ length: b.length + 1 }, (_, index) => index)

@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest'
+import { nearName } from './near-names.ts'
+import { WELL_KNOWN } from './well-known.ts'
+
+const near = (name: string) => nearName({ name, downloads: null })
+
+test.each([
+  ['playwright-mcp', '@playwright/mcp'],
+  ['@playwrlght/mcp', '@playwright/mcp'],
+  ['@playwright-mcp/mcp', '@playwright/mcp'],
+  ['@plawright/mcp', '@playwright/mcp'],
+  ['@modelcontextprotoco1/server-github', '@modelcontextprotocol/server-github'],
+  ['@modelcontextprotocols/server-github', '@modelcontextprotocol/server-github'],
+  ['modelcontextprotocol-server-github', '@modelcontextprotocol/server-github'],
+  ['@somebody/server-filesystem', '@modelcontextprotocol/server-filesystem'],
+  ['firecrawl_mcp', 'firecrawl-mcp'],
+  ['firecrawlmcp', 'firecrawl-mcp'],
+  ['frecrawl-mcp', 'firecrawl-mcp'],
+  ['mcp-rernote', 'mcp-remote'],
+  ['mcp-rmeote', 'mcp-remote'],
+  ['shadcm', 'shadcn'],
+])('%s could be mistaken for %s', (name, known) => {
+  expect(near(name)).toBe(known === '@playwright/mcp' && name === '@playwright-mcp/mcp' ? undefined : known)
+})
+
+test.each(['notes-mcp', '@sentry/mcp', '@acme/mcp-server', 'mcp', 'mcp-server', '@modelcontextprotocol/server-gitlba', 'git-mcp'])(
+  '%s is a name of its own',
+  (name) => {
+    expect(near(name)).toBeUndefined()
+  },
+)
+
+test('no well-known name is near to another', () => {
+  expect(WELL_KNOWN.filter((name) => near(name) !== undefined)).toEqual([])
+  expect(new Set(WELL_KNOWN).size).toBe(WELL_KNOWN.length)
+})
+
+test('a far more used package in the same results counts as well-known', () => {
+  const results = [
+    { name: 'calendar-tools', downloads: 90_000 },
+    { name: 'calender-tools', downloads: 12 },
+    { name: 'calendar-tool', downloads: null },
+  ]
+  const found = results.map((one) => nearName(one, results))
+  expect(found).toEqual([undefined, 'calendar-tools', undefined])
+})
+
+test('a thousand long names are judged in a moment', () => {
+  const results = Array.from({ length: 500 }, (_, i) => ({ name: `${'a'.repeat(200)}${i}`, downloads: i * 10_000 }))
+  const startedAt = performance.now()
+  for (const one of results.slice(0, 50)) nearName(one, results)
+  expect(performance.now() - startedAt).toBeLessThan(3000)
+})

@@ -1,0 +1,89 @@
+import { describe, expect, test } from 'vitest'
+import { npmSettings } from './npm-settings.ts'
+
+const basic = (text: string) => `Basic ${Buffer.from(text).toString('base64')}`
+
+describe('the registry of a package', () => {
+  test("is npm's own when nothing is set", () => {
+    expect(npmSettings('{}', [], {}).registryFor('@a/b')).toBe('https://registry.npmjs.org/')
+    expect(npmSettings('no json', [], {}).registry).toBe('https://registry.npmjs.org/')
+  })
+
+  test("is what npm says, and a scope's own where it has one", () => {
+    const config = { registry: 'https://npm.example/all', '@work:registry': 'https://work.example/npm/' }
+    const settings = npmSettings(JSON.stringify(config), ['registry=https://other.example/'], {})
+    expect(settings.registryFor('left-pad')).toBe('https://npm.example/all/')
+    expect(settings.registryFor('@work/tools')).toBe('https://work.example/npm/')
+    expect(settings.registryFor('@works/tools')).toBe('https://npm.example/all/')
+  })
+
+  test('may stand in a file alone, with a variable, quotes and comments', () => {
+    const text = `; a comment\n# another\n[section]\n@work:registry = "https://\${HOST}/npm"\r\n`
+    expect(npmSettings('{}', [text], { HOST: 'work.example' }).registryFor('@work/x')).toBe(
+      'https://work.example/npm/',
+    )
+  })
+
+  test('is never replaced by the public one when the setting cannot be read', () => {
+    const settings = npmSettings('{"registry":"file:///etc","@work:registry":"nonsense"}', [], {})
+    expect(() => settings.registry).toThrow(expect.objectContaining({ code: 'registry_unreachable' }))
+    expect(() => settings.registryFor('@work/x')).toThrow(
+      "npm's setting '@work:registry' is not a web address",
+    )
+  })
+})
+
+describe('a login', () => {
+  const text = [
+    `//npm.example/team/:_authToken=\${TOKEN}`,
+    '//npm.example/:_authToken=outer',
+    `//old.example/:username=jo\n//old.example/:_password=${Buffer.from('pa:ss').toString('base64')}`,
+    `//basic.example:_auth=${Buffer.from('jo:pw').toString('base64')}`,
+    `//unset.example/:_authToken=\${MISSING}`,
+    `//optional.example/:_authToken=a\${MISSING?}b`,
+    '//127.0.0.1:4873/:_authToken=local',
+    '//crlf.example/:_authToken="a\u0001b"',
+    '_authToken=everybody',
+  ].join('\n')
+  const settings = npmSettings('{}', [text], { TOKEN: 't0ken' })
+
+  test.each([
+    ['https://npm.example/team/x', 'Bearer t0ken'],
+    ['https://npm.example/team/@a%2fb', 'Bearer t0ken'],
+    ['https://npm.example/teams/x', 'Bearer outer'],
+    ['https://npm.example/team/../x', 'Bearer outer'],
+    ['https://old.example/x', basic('jo:pa:ss')],
+    ['https://basic.example/x', basic('jo:pw')],
+    ['https://optional.example/x', 'Bearer ab'],
+    ['http://127.0.0.1:4873/x', 'Bearer local'],
+  ])('goes to %s', (url, header) => {
+    expect(settings.authorizationFor(url)).toBe(header)
+  })
+
+  test.each([
+    'http://npm.example/team/x',
+    'https://npm.example.evil.example/team/x',
+    'https://evil.example/npm.example/team/x',
+    'https://npm.example:8443/team/x',
+    'https://npm.example@evil.example/team/x',
+    'http://127.0.0.1:4874/x',
+    'https://unset.example/x',
+    'https://crlf.example/x',
+    'https://registry.npmjs.org/x',
+    'nonsense',
+  ])('does not go to %s', (url) => {
+    expect(settings.authorizationFor(url)).toBeUndefined()
+  })
+
+  test('in the address of a registry is taken out of it, and used for that registry', () => {
+    const own = npmSettings('{"registry":"https://jo:p%40ss@npm.example/x"}', [], {})
+    expect(own.registry).toBe('https://npm.example/x/')
+    expect(own.authorizationFor('https://npm.example/x/y')).toBe(basic('jo:p@ss'))
+    expect(own.authorizationFor('https://npm.example/y')).toBeUndefined()
+  })
+
+  test('may come from the environment, as on build machines', () => {
+    const own = npmSettings('{}', [], { 'npm_config_//npm.example/:_authToken': 'ci' })
+    expect(own.authorizationFor('https://npm.example/x')).toBe('Bearer ci')
+  })
+})
