@@ -10,6 +10,7 @@ import type { HttpServer } from './http-servers/http-servers.schema.ts'
 import type { HttpServers } from './http-servers/http-servers.service.ts'
 import type { FactBus } from './kernel/facts.ts'
 import type { Log } from './kernel/log.ts'
+import { type ProgramOf, planOf } from './servers/run-settings.ts'
 import type { Server } from './servers/servers.schema.ts'
 import type { Servers } from './servers/servers.service.ts'
 
@@ -21,10 +22,20 @@ interface Parts {
   readonly ownership: OwnershipStore
   readonly servers: Pick<Servers, 'list' | 'add'>
   readonly httpServers: Pick<HttpServers, 'list' | 'add'>
+  readonly programOf: ProgramOf
 }
 
 /** The agents' room, with the registered servers behind its back. */
-export function openAgents({ folder, platform, facts, log, ownership, servers, httpServers }: Parts): Agents {
+export function openAgents({
+  folder,
+  platform,
+  facts,
+  log,
+  ownership,
+  servers,
+  httpServers,
+  programOf,
+}: Parts): Agents {
   return createAgents({
     platform: thisComputer(platform),
     facts,
@@ -33,7 +44,7 @@ export function openAgents({ folder, platform, facts, log, ownership, servers, h
     lockLedger: join(folder, 'agent-locks'),
     now: Date.now,
     registered: async () => [
-      ...(await servers.list()).map(stdioServer),
+      ...(await servers.list()).map((server) => stdioServer(server, programOf)),
       ...(await httpServers.list()).map(httpServer),
     ],
     register: (name, definition, by) =>
@@ -44,11 +55,12 @@ export function openAgents({ folder, platform, facts, log, ownership, servers, h
   })
 }
 
-const stdioServer = ({ id, name, command, args, env, cwd }: Server): Registered => ({
-  id,
-  name,
-  definition: { type: 'stdio', command, args, env, cwd },
-})
+/** An agent knows nothing of our packages, so it is told the file. */
+function stdioServer(server: Server, programOf: ProgramOf): Registered {
+  const { id, name, env, cwd } = server
+  const { command, args } = planOf(server, programOf)
+  return { id, name, definition: { type: 'stdio', command, args, env, cwd } }
+}
 
 const httpServer = ({ id, name, url, transport, headers }: HttpServer): Registered => ({
   id,

@@ -1,17 +1,24 @@
 import type { Remotes } from './http-servers/remote.ts'
 import type { Catalogues } from './kernel/catalogue.ts'
+import { hashOf } from './kernel/catalogue.ts'
+import { AppError } from './kernel/errors.ts'
 import type { FactBus } from './kernel/facts.ts'
 import type { KnownSecrets } from './kernel/known-secrets.ts'
 import type { Log } from './kernel/log.ts'
 import { maskText } from './kernel/secrets.ts'
 import { VERSION } from './kernel/version.ts'
+import { within } from './kernel/within.ts'
 import { Connection } from './mcp/connection.ts'
 import { probe } from './mcp/http/probe.ts'
 import { RemoteConnection } from './mcp/http/remote-connection.ts'
+import { launch } from './supervisor/launcher.ts'
 import { markOf } from './supervisor/mark.ts'
 import { Reaper } from './supervisor/reaper.ts'
+import { type Command, type Finished, runCommand } from './supervisor/run-command.ts'
+import { StartFailure } from './supervisor/runner.ts'
 import { sweep } from './supervisor/signals.ts'
 import { StartSlots } from './supervisor/start-slots.ts'
+import { gracesWithin } from './supervisor/stop-ladder.ts'
 import { Supervisor } from './supervisor/supervisor.ts'
 
 /** At most so many servers start at once; one that is stuck gives its place back after a while. */
@@ -30,6 +37,10 @@ export interface EngineRoom {
   readonly supervisor: Supervisor<Connection>
   /** As it stands in the environment of everything that is started. */
   readonly mark: string
+  /** Runs a program to its end. */
+  readonly run: (command: Command) => Promise<Finished>
+  /** Starts a server apart from all others, and says what it offers. */
+  readonly trial: (definition: TrialDefinition) => Promise<{ name: string; hash: string }[]>
   close(): Promise<void>
 }
 
@@ -78,11 +89,65 @@ export function openEngineRoom({ folder, facts, secrets, catalogues, log }: Deps
   return {
     supervisor,
     mark,
+    run: (command) => runCommand(command, { mark, reaper }),
+    trial: (definition) =>
+      tryOut(definition, { mark, reaper, clean: (text) => maskText(secrets.redact(text)) }),
     close: async () => {
       await supervisor.close()
       await reaper.close()
     },
   }
+}
+
+type TrialDefinition = Parameters<typeof launch>[0]['definition']
+type Surroundings = Pick<Parameters<typeof launch>[0], 'mark' | 'reaper' | 'clean'>
+
+const TRIAL_MS = 30_000
+const LAST_MS = 500
+let trials = 0
+
+async function tryOut(definition: TrialDefinition, { mark, reaper, clean }: Surroundings) {
+  trials += 1
+  let connection: Connection | undefined
+  let tools: readonly { readonly name?: unknown }[] = []
+  const launched = await launch({
+    definition,
+    mark: `${mark}/trial-${trials}/`,
+    reaper,
+    clean,
+    graces: () => gracesWithin(2),
+    onLine: () => {},
+    converse: (streams) => {
+      connection = new Connection({
+        ...streams,
+        version: VERSION,
+        startMs: TRIAL_MS,
+        onTools: (list) => {
+          tools = list.tools
+        },
+      })
+      return connection
+    },
+  }).catch((error: unknown) => {
+    throw notStarted(error)
+  })
+  try {
+    await Promise.race([launched.ready(), launched.ended.then(() => Promise.reject(new Error('it ended')))])
+    return tools.map((tool) => ({ name: String(tool.name), hash: hashOf(tool) }))
+  } catch (error) {
+    // Its streams end a moment before it does, and why it ended says more than that it did.
+    const exit = await within(launched.ended, LAST_MS)
+    throw notStarted(exit === 'late' ? error : new StartFailure(launched.explain(exit, false), false))
+  } finally {
+    await launched.stop(() => {})
+  }
+}
+
+function notStarted(error: unknown): AppError {
+  if (!(error instanceof StartFailure))
+    return new AppError('server_start_failed', String(error), { cause: error })
+  const { message, hint } = error.error
+  return new AppError('server_start_failed', message, { cause: error, ...(hint ? { hint } : {}) })
 }
 
 /** How HTTP servers are reached. */

@@ -12,12 +12,14 @@ import { openEngineRoom, openRemotes } from './engine.ts'
 import { healthRoutes } from './health/health.routes.ts'
 import { createHealth } from './health/health.service.ts'
 import { type App, buildApp } from './http/app.ts'
+import { hasToken } from './http/auth.ts'
 import { createGate } from './http/gate.ts'
 import { httpServerRoutes } from './http-servers/http-servers.routes.ts'
 import { DEFAULTS as HTTP_DEFAULTS, type HttpServer } from './http-servers/http-servers.schema.ts'
 import { createHttpServers } from './http-servers/http-servers.service.ts'
 import { httpTarget } from './http-servers/import-target.ts'
 import { reachingRoutes } from './http-servers/reaching.routes.ts'
+import { jobRoutes } from './jobs/jobs.routes.ts'
 import { Catalogues } from './kernel/catalogue.ts'
 import { Closer } from './kernel/closer.ts'
 import { AppError } from './kernel/errors.ts'
@@ -34,6 +36,8 @@ import { LogPipeline } from './logs/pipeline.ts'
 import { ServerLines } from './logs/server-lines.ts'
 import { metricsRoutes } from './metrics/metrics.routes.ts'
 import { openObserving } from './observing.ts'
+import { packageRoutes } from './packages/packages.routes.ts'
+import { openPackages } from './packaging.ts'
 import { processRoutes } from './processes/processes.routes.ts'
 import { createProcesses } from './processes/processes.service.ts'
 import { createImporter } from './servers/import.service.ts'
@@ -48,6 +52,7 @@ import { mirrorAudit } from './store/audit-mirror.ts'
 import { ConfigurationDatabase } from './store/configuration.ts'
 import { lockDataFolder } from './store/instance-lock.ts'
 import { openVault } from './store/open-vault.ts'
+import { openPackageStore } from './store/packages.store.ts'
 import { catalogueStore, openWishes } from './store/runs.store.ts'
 import { ServerTable } from './store/servers.store.ts'
 import { endOrphan } from './supervisor/end-orphan.ts'
@@ -145,7 +150,7 @@ async function open(
   closer.add('the configuration store', () => database.close())
   const vault = await openVault(database, new SecretKey(config.folders.config, config.toolroom_secret_key))
   const table = await ServerTable.open(database, vault, MAX_SERVERS, {
-    stdio: DEFAULT_SETTINGS,
+    stdio: { ...DEFAULT_SETTINGS, package: null },
     http: HTTP_DEFAULTS,
   })
   await mirrorAudit(database, facts, logStore, (entry) => pipeline.push(entry))
@@ -181,7 +186,20 @@ async function open(
 
   // Rooms.
   const common = { facts, secrets, now: Date.now, statsOf: metrics.statsOf }
-  const servers = createServers({
+  const { packages, jobs } = openPackages({
+    folder,
+    env: config.platform.env,
+    minAgeDays: config.min_release_age_days,
+    mcpRegistry: config.mcp_registry_url,
+    facts,
+    secrets,
+    store: await openPackageStore(database),
+    engine,
+    servers: () => servers,
+  })
+  closer.add('the jobs', () => jobs.close())
+  packages.cleanUp()
+  const servers: Servers = createServers({
     ...common,
     store: table.of<Server>('stdio'),
     wishes: await openWishes(database),
@@ -189,6 +207,7 @@ async function open(
     catalogues,
     linesDropped: (id) => serverLines.counts(id)?.dropped ?? 0,
     usedBy: (id) => agents.usedBy(id),
+    packages,
   })
   facts.on('server_removed', ({ server_id }) => serverLines.forget(server_id))
   const httpServers = createHttpServers({
@@ -209,6 +228,7 @@ async function open(
     ownership,
     servers,
     httpServers,
+    programOf: packages.programOf,
   })
   closer.add('the agents', () => agents.close())
   await servers.takeOver()
@@ -262,6 +282,8 @@ async function open(
       reachingRoutes(httpServers),
       agentRoutes(agents),
       editingRoutes(agents),
+      packageRoutes(packages, hasToken(token.value, config.auth_token_header_name)),
+      jobRoutes(jobs),
     ],
   })
   // Together: whoever waits for a tool server that ends is told so, and neither waits for the other.

@@ -36,6 +36,7 @@ const ROOMS: Record<string, Rule> = {
   cli: { imports: ['kernel', 'config'] },
 
   'configuring.ts': { imports: 'all' },
+  'packaging.ts': { imports: 'all' },
   'engine.ts': { imports: 'all' },
   'observing.ts': { imports: 'all' },
   'service.ts': { imports: 'all' },

@@ -39,6 +39,15 @@ export function createAuth({
   }
 }
 
+/** For what is done with and without the token, but not alike. A wrong one is none. */
+export function hasToken(token: string, headerName: string) {
+  const expected = digest(token)
+  return (headers: Readonly<Record<string, unknown>>): boolean => {
+    const given = headers[headerName.toLowerCase()]
+    return typeof given === 'string' && timingSafeEqual(digest(given), expected)
+  }
+}
+
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
 const addressOf = (request: FastifyRequest): string => request.socket.remoteAddress ?? 'unknown'
 

@@ -163,7 +163,7 @@ const objectOr = (value: unknown): Record<string, unknown> | null =>
     : null
 
 /** The same for the same definition, whatever the order of its keys. */
-const hashOf = memo((definition: Definition): string =>
+export const hashOf = memo((definition: Definition): string =>
   createHash('sha256')
     .update(JSON.stringify(sorted(definition)))
     .digest('hex'),

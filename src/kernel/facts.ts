@@ -63,6 +63,14 @@ export interface Facts {
     /** What somebody else did to entries that Toolroom wrote. */
     readonly drift: readonly { readonly name: string; readonly verdict: 'external_edit' | 'entry_removed' }[]
   }
+  /** A package is being installed or updated. `line` is what npm wrote, secrets masked. */
+  package_progress: {
+    readonly job_id: string
+    readonly package: string
+    readonly status: string
+    readonly phase: string
+    readonly line: string | null
+  }
   /** A change was committed together with this audit row. */
   audited: AuditEntry & { readonly audit_id: number; readonly ts: number }
   /** A line was accepted by the log pipeline, redacted. */

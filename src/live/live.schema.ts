@@ -16,6 +16,7 @@ export const TOPICS = [
   'http_server_check',
   'tools_changed',
   'agent_changed',
+  'package_progress',
   'log',
 ] as const
 export type Topic = (typeof TOPICS)[number]

@@ -83,6 +83,7 @@ function tellFacts(facts: FactBus, feed: Feed): (() => void)[] {
     passOn('server_removed'),
     passOn('tools_changed'),
     passOn('http_server_check'),
+    facts.on('package_progress', (fact) => feed.publish('package_progress', fact)),
     facts.on('agent_changed', (fact) => feed.publish('agent_changed', fact)),
     facts.on('server_resources', ({ server_id, resources }) => {
       if (feed.heard) feed.publish('server_resources', { server_id, ...resources }, server_id)

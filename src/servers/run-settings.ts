@@ -105,9 +105,25 @@ function modeOver(current: StartMode, { start_mode, auto_start }: Input): StartM
 
 type Runnable = Pick<Plan, 'command' | 'args' | 'env' | 'cwd'> & RunSettings
 
-export function planOf({ command, args, env, cwd, restart, timeouts, ...server }: Runnable): Plan {
+/** Says what a program of an installed package is on the disk. */
+export type ProgramOf = (name: string, program: string) => { command: string; args: string[] }
+
+export function planOf(
+  { env, cwd, restart, timeouts, ...server }: Runnable & { readonly package: string | null },
+  programOf: ProgramOf,
+): Plan {
+  const { command, args } = commandOf(server, programOf)
   const sleeps_after_s = server.start_mode === 'on_demand' ? server.idle_timeout_s : null
   return { command, args, env, cwd, restart, timeouts, sleeps_after_s }
+}
+
+function commandOf(
+  server: Pick<Runnable, 'command' | 'args'> & { readonly package: string | null },
+  programOf: ProgramOf,
+) {
+  if (server.package === null) return server
+  const program = programOf(server.package, server.command)
+  return { command: program.command, args: [...program.args, ...server.args] }
 }
 
 /** What a process was started with cannot be changed while it runs. */

@@ -40,12 +40,21 @@ const input = {
   tags: Tags,
 }
 
+/** Then the command is one of its programs, and may be left out where there is only one to mean. */
+const Package = Type.String({
+  minLength: 1,
+  maxLength: 214,
+  description: 'The name of an installed package to run',
+  examples: ['@modelcontextprotocol/server-memory'],
+})
+
 /** What a caller sends. The same object is the type, the validator and the OpenAPI page. */
 export const ServerInput = Type.Object(
   {
     name: input.name,
     type: Type.Optional(Type.Literal('stdio')),
-    command: input.command,
+    command: Type.Optional(input.command),
+    package: Type.Optional(Package),
     args: Type.Optional(input.args),
     env: Type.Optional(input.env),
     cwd: Type.Optional(input.cwd),
@@ -82,6 +91,7 @@ export const ServerView = Type.Object({
   type: Type.Literal('stdio'),
   name: input.name,
   command: input.command,
+  package: orNull(Package),
   args: Args,
   env: masked({ GITHUB_TOKEN: MASK }),
   cwd: input.cwd,
@@ -97,6 +107,8 @@ export const ServerList = listOf(ServerView)
 /** A STDIO server as it is stored. */
 export interface Server extends ServerRecord, RunSettings {
   readonly command: string
+  /** The package that it runs from; the command is one of its programs then. */
+  readonly package: string | null
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
   readonly cwd: string | null

@@ -1,5 +1,6 @@
 import type { CallRequest } from '../kernel/calling.routes.ts'
 import type { Catalogues } from '../kernel/catalogue.ts'
+import { invalidField } from '../kernel/errors.ts'
 import type { FactBus } from '../kernel/facts.ts'
 import type { KnownSecrets } from '../kernel/known-secrets.ts'
 import { createRegistry, type ServerStore } from '../kernel/registry.ts'
@@ -12,7 +13,7 @@ import { createCalls } from './calls.ts'
 import type { Engine } from './engine.ts'
 import { createLifecycle } from './lifecycle.ts'
 import type { DesiredState } from './live.schema.ts'
-import { DEFAULT_SETTINGS, needsRestart, planOf, settingsOver } from './run-settings.ts'
+import { DEFAULT_SETTINGS, needsRestart, type ProgramOf, planOf, settingsOver } from './run-settings.ts'
 import type { Server, ServerInput, ServerPatch, ServerView } from './servers.schema.ts'
 import { definitionOf, liveOf } from './view.ts'
 import type { WishStore } from './wishes.ts'
@@ -26,6 +27,11 @@ export interface Deps {
   readonly linesDropped: (id: string) => number
   /** The agents whose files have an entry made from it. */
   readonly usedBy: (id: string) => string[]
+  readonly packages: {
+    readonly programOf: ProgramOf
+    /** Which program of the package is meant; throws when that is unclear or there is no such package. */
+    readonly binOf: (name: string, wanted: string | undefined) => string
+  }
   readonly statsOf: (id: string) => Stats
   readonly facts: FactBus
   readonly secrets: KnownSecrets
@@ -57,7 +63,7 @@ export function createServers(deps: Deps) {
 
   function register(server: Server): void {
     registered.add(server.id)
-    engine.register(server.id, planOf(server))
+    engine.register(server.id, planOf(server, deps.packages.programOf))
     settle(server)
   }
 
@@ -103,8 +109,13 @@ export function createServers(deps: Deps) {
       const { env = {}, args = [], cwd = null, description = null, tags = [] } = input
       const kept = { env: keepMaskedValues('env', env, {}), args: keepMaskedArgs(args, []) }
       const settings = settingsOver(DEFAULT_SETTINGS, input)
-      const { name, command } = input
-      const server = await registry.add({ name, command, ...kept, cwd, description, tags, ...settings }, by)
+      const { name, package: from = null } = input
+      const command = from === null ? input.command : deps.packages.binOf(from, input.command)
+      if (command === undefined) throw invalidField('/command', 'is needed, unless a package is named')
+      const server = await registry.add(
+        { name, command, package: from, ...kept, cwd, description, tags, ...settings },
+        by,
+      )
       register(server)
       return server
     },
@@ -143,6 +154,23 @@ export function createServers(deps: Deps) {
           throw error
         }
       })
+    },
+
+    /** Servers that run from a package. */
+    async ofPackage(name: string): Promise<Server[]> {
+      return (await registry.list()).filter((server) => server.package === name)
+    },
+
+    /** Another version of it is in use: what runs from it is started anew. */
+    async packageSwitched(name: string): Promise<void> {
+      for (const server of (await registry.list()).filter((each) => each.package === name)) {
+        await turns.take(server.id, async () => {
+          register(server)
+          const { status } = engine.life(server.id).state
+          if (status === 'running' || status === 'starting' || status === 'backoff')
+            void engine.restart(server.id)
+        })
+      }
     },
 
     /** The result as the tool server sent it. */

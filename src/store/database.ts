@@ -33,6 +33,13 @@ export interface Tables {
     /** Ciphertext: entries that are switched off are kept here with all they hold. */
     body: string
   }
+  /** Installed packages. Their files lie beside the database. */
+  packages: {
+    name: string
+    /** JSON. */
+    body: string
+    digest: string
+  }
   audit: {
     id: Generated<number>
     ts: number

@@ -49,4 +49,12 @@ export const MIGRATIONS: readonly ((db: Kysely<never>) => Promise<void>)[] = [
       .addColumn('body', 'text', (column) => column.notNull())
       .execute()
   },
+  async (db) => {
+    await db.schema
+      .createTable('packages')
+      .addColumn('name', 'text', (column) => column.primaryKey())
+      .addColumn('body', 'text', (column) => column.notNull())
+      .addColumn('digest', 'text', (column) => column.notNull())
+      .execute()
+  },
 ]

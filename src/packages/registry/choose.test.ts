@@ -87,6 +87,23 @@ describe('of all versions', () => {
     expect(() => choose(packument, spec, NODE, { now: NOW, minAgeDays: 1 })).toThrow('has no known date')
   })
 
+  test('a registry cannot pass a path or an option off as a version', () => {
+    const raw = packumentOf(ALL, 'http://x', 'full')
+    const bad = Object.fromEntries(
+      ['../x', '--prefix=/x', '1.0.0 -g', 'v9.0.0'].map((key) => [key, { dist: {} }]),
+    )
+    const tags = { latest: '../x', next: '--prefix=/x', '$(id)': '1.0.0' }
+    const packument = readPackument(
+      { ...raw, versions: { ...raw.versions, ...bad }, 'dist-tags': tags },
+      'notes',
+      'full',
+    )
+    if (!packument) return expect.unreachable()
+    expect([...packument.releases.keys()]).toEqual(Object.keys(raw.versions))
+    expect([...packument.tags]).toEqual([])
+    expect(choose(packument, parseSpec('notes'), NODE, { now: NOW, minAgeDays: 0 }).version).toBe('3.0.0')
+  })
+
   test('a range that cannot be read speaks against nothing', () => {
     expect(chosenOf('notes', NODE, [toolPackage('notes', '1.0.0', needs('twenty'))]).version).toBe('1.0.0')
   })

@@ -1,8 +1,8 @@
-import { compare, gt, prerelease, rcompare, satisfies, valid, validRange } from 'semver'
+import { compare, gt, prerelease, satisfies, validRange } from 'semver'
 import { AppError } from '../../kernel/errors.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { Spec } from '../spec.ts'
-import type { Packument, Release } from './packument.ts'
+import { latestOf, type Packument, type Release } from './packument.ts'
 
 /** The version that will be installed, and what a person should know about it. Null is what the registry does not say. */
 export interface Chosen {
@@ -65,15 +65,6 @@ function named(packument: Packument, { name, wanted, kind }: Spec): Release {
   })
 }
 
-/** A package whose owner removed the tag still has a newest version. */
-function latestOf({ tags, releases }: Packument): Release | undefined {
-  const tagged = releases.get(tags.get(LATEST) ?? '')
-  if (tagged) return tagged
-  const versions = [...releases.keys()].filter((version) => valid(version) !== null).sort(rcompare)
-  const stable = versions.find((version) => prerelease(version) === null)
-  return releases.get(stable ?? versions[0] ?? '')
-}
-
 /** Nobody named a version, so the newest that runs here is as good as meant. One that is not deprecated goes first. */
 function runnable(packument: Packument, latest: Release, node: string): Release | undefined {
   if (runsOn(latest, node)) return latest
@@ -83,10 +74,8 @@ function runnable(packument: Packument, latest: Release, node: string): Release 
 
 /** Newest first, without prereleases. */
 function olderThan({ releases }: Packument, latest: Release): Release[] {
-  const ceiling = valid(latest.version)
   return [...releases.values()]
-    .filter(({ version }) => valid(version) !== null && prerelease(version) === null)
-    .filter(({ version }) => ceiling === null || !gt(version, ceiling))
+    .filter(({ version }) => prerelease(version) === null && !gt(version, latest.version))
     .sort((a, b) => compare(b.version, a.version))
 }
 

@@ -2,6 +2,8 @@ import { isoTime } from '../../kernel/time.ts'
 import { isPackageName } from '../spec.ts'
 import {
   isObject,
+  isVersion,
+  latestOf,
   licenseOf,
   objectOf,
   type Packument,
@@ -48,14 +50,14 @@ export function hitOf(found: Found, near: string | undefined, now: number): Hit 
 }
 
 /** One of `objects` in the answer of `/-/v1/search`. Undefined when it names no package that could be installed. */
-export function foundInSearch(raw: unknown): Found | undefined {
+function foundInSearch(raw: unknown): Found | undefined {
   const one = objectOf(objectOf(raw).package)
   if (typeof one.name !== 'string' || !isPackageName(one.name)) return undefined
   const { weekly } = objectOf(objectOf(raw).downloads)
   const links = objectOf(one.links)
   return {
     name: one.name,
-    version: textOf(one.version, 128) ?? textOf(objectOf(one['dist-tags']).latest, 128),
+    version: [one.version, objectOf(one['dist-tags']).latest].find(isVersion) ?? null,
     description: textOf(one.description),
     keywords: textsOf(one.keywords),
     publishedAt: timeOf(one.date),
@@ -73,12 +75,11 @@ export function foundInSearch(raw: unknown): Found | undefined {
 
 /** Much more than a search tells. */
 export function foundInPackument(packument: Packument): Found {
-  const version = packument.tags.get('latest') ?? [...packument.releases.keys()].at(-1) ?? null
-  const release = packument.releases.get(version ?? '')
+  const release = latestOf(packument)
   const full = packument.form === 'full'
   return {
     name: packument.name,
-    version,
+    version: release?.version ?? null,
     description: packument.description,
     keywords: packument.keywords,
     publishedAt: release?.publishedAt ?? null,

@@ -1,3 +1,5 @@
+import { prerelease, rcompare, valid } from 'semver'
+
 /** What a registry knows about a package, read once and checked: nothing in it is of another type than said here. */
 export interface Packument {
   readonly name: string
@@ -37,10 +39,10 @@ export function readPackument(raw: unknown, name: string, asked: Packument['form
   const times = objectOf(raw.time)
   const form = isObject(raw.time) ? asked : 'abbreviated'
   const releases = Object.entries(raw.versions).flatMap(([version, one]): [string, Release][] =>
-    isObject(one) ? [[version, readRelease(version, one, times, form)]] : [],
+    isObject(one) && isVersion(version) ? [[version, readRelease(version, one, times, form)]] : [],
   )
   const tags = Object.entries(objectOf(raw['dist-tags'])).filter(
-    (tag): tag is [string, string] => typeof tag[1] === 'string',
+    (tag): tag is [string, string] => TAG_NAME.test(tag[0]) && isVersion(tag[1]),
   )
   return {
     name,
@@ -55,6 +57,21 @@ export function readPackument(raw: unknown, name: string, asked: Packument['form
   }
 }
 
+/** A version goes to npm as a word of its command line, so what a registry calls one must be one. */
+export const isVersion = (value: unknown): value is string =>
+  typeof value === 'string' && value.length <= 128 && valid(value) === value
+
+const TAG_NAME = /^[\w.-]{1,64}$/
+
+/** A package whose owner removed the tag still has a newest version. */
+export function latestOf({ tags, releases }: Packument): Release | undefined {
+  const tagged = releases.get(tags.get('latest') ?? '')
+  if (tagged) return tagged
+  const versions = [...releases.keys()].sort(rcompare)
+  const stable = versions.find((version) => prerelease(version) === null)
+  return releases.get(stable ?? versions[0] ?? '')
+}
+
 function readRelease(version: string, raw: Raw, times: Raw, form: Packument['form']): Release {
   const dist = objectOf(raw.dist)
   return {
@@ -63,7 +80,7 @@ function readRelease(version: string, raw: Raw, times: Raw, form: Packument['for
     tarball: textOf(dist.tarball),
     deprecated: deprecationOf(raw.deprecated),
     license: licenseOf(raw.license ?? raw.licenses),
-    engines: textOf(objectOf(raw.engines).node),
+    engines: textOf(objectOf(raw.engines).node, 200),
     hasInstallScript: installScriptOf(raw, form),
     publishedAt: timeOf(own(times, version)),
     publisher: personOf(raw._npmUser),
@@ -99,7 +116,7 @@ export function personOf(value: unknown): string | null {
   return typeof name === 'string' ? textOf(name.replace(/[<(].*$/s, '').trim(), 200) : null
 }
 
-export const peopleOf = (value: unknown): string[] =>
+const peopleOf = (value: unknown): string[] =>
   Array.isArray(value) ? value.slice(0, 100).flatMap((one) => personOf(one) ?? []) : []
 
 export const isObject = (value: unknown): value is Raw =>

@@ -10,7 +10,7 @@ const MCP_KEYWORD = /^(?:mcp|model[- ]?context[- ]?protocol)(?:[- ]?(?:server|se
 const MCP_PHRASE = /\bmcp\b|\bmodel[ -]context[ -]protocol\b/i
 
 /** MCP is in its name, its keywords or its description. */
-export const isAboutMcp = (one: Rankable): boolean => mcpScore(one) > 0
+export const isAboutMcp = (one: Rankable): boolean => mcpPoints(one) > 0
 
 /** Does the query itself say MCP? */
 export const saysMcp = (query: string): boolean => wordsOf(query).some(isMcpWord) || MCP_PHRASE.test(query)
@@ -25,24 +25,26 @@ export function ranked<T extends Rankable>(all: readonly T[], query: string): T[
 
 function scoreOf(one: Rankable, wanted: string, words: readonly string[]): number {
   if (one.name === wanted) return 1000
-  return mcpScore(one) + queryScore(one, words)
+  const [mcp, query] = [mcpPoints(one), queryPoints(one, words)]
+  if (query === 0 && words.length > 0) return mcp / 10 // a tool server for something else
+  return (mcp > 0 ? 60 : 0) + mcp + query
 }
 
-function mcpScore({ name, keywords, description }: Rankable): number {
-  const inName = wordsOf(name).some(isMcpWord) ? 30 : 0
-  const inKeywords = keywords.some((keyword) => MCP_KEYWORD.test(keyword.trim())) ? 25 : 0
-  return inName + inKeywords + (MCP_PHRASE.test(description ?? '') ? 15 : 0)
+function mcpPoints({ name, keywords, description }: Rankable): number {
+  const inName = wordsOf(name).some(isMcpWord) ? 14 : 0
+  const inKeywords = keywords.some((keyword) => MCP_KEYWORD.test(keyword.trim())) ? 10 : 0
+  return inName + inKeywords + (MCP_PHRASE.test(description ?? '') ? 6 : 0)
 }
 
 /** Of the words that were asked for: a whole word of the name counts most, a part of it less. */
-function queryScore({ name, keywords, description }: Rankable, words: readonly string[]): number {
+function queryPoints({ name, keywords, description }: Rankable, words: readonly string[]): number {
   if (words.length === 0) return 0
   const parts = wordsOf(name)
   const tags = keywords.map((keyword) => keyword.toLowerCase())
   const text = (description ?? '').toLowerCase()
   const points = words.map((word) => {
-    const inName = parts.includes(word) ? 24 : name.includes(word) ? 14 : 0
-    return inName + (tags.includes(word) ? 8 : 0) + (text.includes(word) ? 6 : 0)
+    const inName = parts.includes(word) ? 36 : name.includes(word) ? 22 : 0
+    return inName + (tags.includes(word) ? 12 : 0) + (text.includes(word) ? 8 : 0)
   })
   return points.reduce((sum, one) => sum + one, 0) / words.length
 }

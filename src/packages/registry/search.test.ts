@@ -1,5 +1,10 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { type Fault, openRegistry, type TestPackage, toolPackage } from '../../../test/support/registry/registry.ts'
+import {
+  type Fault,
+  openRegistry,
+  type TestPackage,
+  toolPackage,
+} from '../../../test/support/registry/registry.ts'
 import { npmSettings } from './npm-settings.ts'
 import { Registry } from './registry.ts'
 import { FACTS } from './trust.ts'
@@ -24,6 +29,16 @@ describe('a search', () => {
     expect({ total, next_from }).toEqual({ total: 4, next_from: null })
   })
 
+  test('values a fitting package more than a tool server for something else', async () => {
+    const registry = await house([
+      plain('mcp-server-weather', 'An MCP server', ['mcp']),
+      plain('pg-helpers', 'Helpers for postgres'),
+      plain('db-tools', 'MCP tools for postgres'),
+    ])
+    const { items } = await registry.search({ query: 'postgres' }, open)
+    expect(items.map(({ name }) => name)).toEqual(['db-tools', 'pg-helpers', 'mcp-server-weather'])
+  })
+
   test('with mcp_only keeps what has MCP in its name, keywords or description', async () => {
     const registry = await house([
       plain('github', 'The API of github'),
@@ -38,7 +53,9 @@ describe('a search', () => {
   })
 
   test('comes in pages that do not overlap and end', async () => {
-    const registry = await house(Array.from({ length: 45 }, (_, index) => plain(`notes-mcp-${index}`, 'Notes')))
+    const registry = await house(
+      Array.from({ length: 45 }, (_, index) => plain(`notes-mcp-${index}`, 'Notes')),
+    )
     const names: string[] = []
     let from: number | null = 0
     for (let pages = 0; from !== null && pages < 9; pages += 1) {
@@ -53,7 +70,9 @@ describe('a search', () => {
   })
 
   test('gives 20 unless told, and never more than 50', async () => {
-    const registry = await house(Array.from({ length: 60 }, (_, index) => plain(`notes-mcp-${index}`, 'Notes')))
+    const registry = await house(
+      Array.from({ length: 60 }, (_, index) => plain(`notes-mcp-${index}`, 'Notes')),
+    )
     expect((await registry.search({ query: 'mcp' }, open)).items).toHaveLength(20)
     expect((await registry.search({ query: 'mcp', size: 1000 }, open)).items).toHaveLength(50)
     expect((await registry.search({ query: 'mcp', from: 1000 }, open)).items).toEqual([])
@@ -82,7 +101,9 @@ describe('a search', () => {
 
   test('is not spoiled by a look-up that fails beside it', async () => {
     const registry = await house([plain('notes', 'x'), plain('notes-mcp', 'x')], { notes: 'server_error' })
-    expect((await registry.search({ query: 'notes' }, open)).items.map(({ name }) => name)).toContain('notes-mcp')
+    expect((await registry.search({ query: 'notes' }, open)).items.map(({ name }) => name)).toContain(
+      'notes-mcp',
+    )
   })
 })
 
@@ -92,16 +113,23 @@ describe('a registry without search', () => {
   test('still finds an exact name, and says that it has no search', async () => {
     const registry = await house([plain('notes', 'x')], {}, off)
     const result = await registry.search({ query: ' notes ' }, open)
-    expect(result).toMatchObject({ items: [{ name: 'notes', version: '1.0.0' }], total: 1, search_available: false })
-  })
-
-  test.each(['nothing-like-it', 'two words', '@scope', 'Upper'])('asks for an exact name instead of %s', async (query) => {
-    const registry = await house([plain('notes', 'x')], {}, off)
-    await expect(registry.search({ query }, open)).rejects.toMatchObject({
-      code: 'search_unavailable',
-      hint: 'Type the exact name of the package',
+    expect(result).toMatchObject({
+      items: [{ name: 'notes', version: '1.0.0' }],
+      total: 1,
+      search_available: false,
     })
   })
+
+  test.each(['nothing-like-it', 'two words', '@scope', 'Upper'])(
+    'asks for an exact name instead of %s',
+    async (query) => {
+      const registry = await house([plain('notes', 'x')], {}, off)
+      await expect(registry.search({ query }, open)).rejects.toMatchObject({
+        code: 'search_unavailable',
+        hint: 'Type the exact name of the package',
+      })
+    },
+  )
 
   test('names what may have been meant', async () => {
     const registry = await house([], {}, off)
@@ -113,7 +141,9 @@ describe('a registry without search', () => {
 
   test('that fails at the look-up says so', async () => {
     const registry = await house([plain('notes', 'x')], { notes: 'unauthorized' }, off)
-    await expect(registry.search({ query: 'notes' }, open)).rejects.toMatchObject({ code: 'registry_refused' })
+    await expect(registry.search({ query: 'notes' }, open)).rejects.toMatchObject({
+      code: 'registry_refused',
+    })
   })
 })
 
@@ -164,22 +194,38 @@ describe('trust', () => {
   test('of a package that nothing speaks against', async () => {
     const repository = { url: 'git+https://jo:s3cret@code.example/notes.git' }
     const registry = await house([
-      toolPackage('notes-mcp', '1.0.0', { provenance: true, downloadsWeekly: 5000, manifest: { repository } }),
+      toolPackage('notes-mcp', '1.0.0', {
+        provenance: true,
+        downloadsWeekly: 5000,
+        manifest: { repository },
+      }),
     ])
     const { items } = await registry.search({ query: 'notes-mcp' }, open)
     expect(new Set(items[0]?.trust.map(({ state }) => state))).toEqual(new Set(['good']))
     expect(JSON.stringify(items)).not.toContain('s3cret')
-    expect(items[0]).toMatchObject({ downloads_weekly: 5000, license: 'MIT', date: '2025-03-01T10:00:00.000Z' })
+    expect(items[0]).toMatchObject({
+      downloads_weekly: 5000,
+      license: 'MIT',
+      date: '2025-03-01T10:00:00.000Z',
+    })
   })
 
   test('a look-up by name alone tells the same, but for the downloads', async () => {
     const registry = await house([toolPackage('notes-mcp', '1.0.0', { postinstall: true })])
     const hit = await registry.lookUp('notes-mcp', open)
-    expect(statesOf(hit.trust)).toMatchObject({ install_scripts: 'look', deprecated: 'good', downloads: 'unknown' })
+    expect(statesOf(hit.trust)).toMatchObject({
+      install_scripts: 'look',
+      deprecated: 'good',
+      downloads: 'unknown',
+    })
   })
 })
 
-async function house(packages: readonly TestPackage[], faults: Record<string, Fault> = {}, options: Options = {}) {
+async function house(
+  packages: readonly TestPackage[],
+  faults: Record<string, Fault> = {},
+  options: Options = {},
+) {
   const server = await openRegistry(packages, faults, options)
   onTestFinished(server.close)
   const settings = npmSettings(JSON.stringify({ registry: server.url }), [], {})

@@ -58,7 +58,7 @@ export function packumentOf(all: readonly TestPackage[], url: string, form: 'ful
   }
 }
 
-export function tagsOf(versions: readonly TestPackage[]): Record<string, string> {
+function tagsOf(versions: readonly TestPackage[]): Record<string, string> {
   const [newest] = [...versions].sort(byAge)
   const stable = [...versions].sort(byAge).find(({ version }) => !version.includes('-')) ?? newest
   const named = versions.flatMap(({ tags = [], version }) => tags.map((tag) => [tag, version]))

@@ -24,7 +24,7 @@ export function toolPackage(
   const short = name.replace(/^@[^/]+\//, '')
   const bins = {
     one: { bin: { [short]: 'server.mjs' } },
-    two: { bin: { [`${short}-a`]: 'server.mjs', [`${short}-b`]: 'server.mjs' } },
+    two: { bin: { [`${short}-a`]: 'server.mjs', [`${short}-b`]: 'other.mjs' } },
     none: { main: 'server.mjs' },
   }[bin]
   const scripts = postinstall ? { scripts: { postinstall: 'node canary.mjs' } } : {}
@@ -41,6 +41,7 @@ export function toolPackage(
     },
     files: {
       'server.mjs': crash ? CRASH : serverSource(name, version, tools),
+      ...(bin === 'two' && { 'other.mjs': serverSource(name, version, tools) }),
       ...(postinstall && { 'canary.mjs': CANARY }),
     },
     ...facts,

@@ -1,0 +1,92 @@
+import { closeSync, existsSync, openSync, readSync } from 'node:fs'
+import { lstat, readdir } from 'node:fs/promises'
+import { join, normalize, sep } from 'node:path'
+import { AppError } from '../kernel/errors.ts'
+import { askedEnv } from './asked-env.ts'
+import type { InstalledVersion } from './package-store.ts'
+import { objectOf, type Raw, readJson } from './raw-json.ts'
+import type { Chosen } from './registry/registry.ts'
+
+/** Looks at what npm has put into a folder, and refuses it when it is not what was chosen. */
+export async function inspect(
+  folder: string,
+  chosen: Chosen,
+  facts: { readonly scriptsRan: boolean; readonly now: number },
+): Promise<InstalledVersion> {
+  const own = packageFolder(folder, chosen.name)
+  const manifest = readJson(join(own, 'package.json'))
+  const lock = readJson(join(folder, 'package-lock.json'))
+  const entries = Object.entries(objectOf(lock.packages))
+  const locked = objectOf(entries.find(([path]) => path === `node_modules/${chosen.name}`)?.[1])
+  if (manifest.version !== chosen.version || locked.version !== chosen.version)
+    throw wrong(chosen, `npm installed ${String(manifest.version ?? 'nothing')} instead`)
+  const integrity = typeof locked.integrity === 'string' ? locked.integrity : null
+  if (chosen.integrity !== null && integrity !== null && !shares(integrity, chosen.integrity))
+    throw wrong(chosen, 'what came is not what the registry says it is')
+  const bin = binsOf(manifest, chosen.name, own)
+  return {
+    version: chosen.version,
+    requested: chosen.requested,
+    bin,
+    direct: Object.keys(bin).filter((name) => !isForNode(join(own, bin[name] ?? ''))),
+    size_bytes: await sizeOf(folder),
+    integrity: integrity ?? chosen.integrity,
+    license: chosen.license,
+    deprecated: chosen.deprecated,
+    engines: chosen.engines,
+    scripts: entries
+      .filter(([, entry]) => objectOf(entry).hasInstallScript === true)
+      .map(([path]) => path.replace(/^.*node_modules\//, '')),
+    scripts_ran: facts.scriptsRan,
+    asks_for_env: askedEnv(own),
+    installed_at: facts.now,
+  }
+}
+
+export const packageFolder = (folder: string, name: string): string =>
+  join(folder, 'node_modules', ...name.split('/'))
+
+/** Both may name several digests of the same file. */
+const shares = (a: string, b: string): boolean =>
+  a.split(/\s+/).some((digest) => b.split(/\s+/).includes(digest))
+
+/** Programs that lie in the package's own folder; whatever points out of it is not taken. */
+function binsOf(manifest: Raw, name: string, folder: string): Record<string, string> {
+  const { bin } = manifest
+  const short = name.replace(/^@[^/]+\//, '')
+  const named: [string, unknown][] = typeof bin === 'string' ? [[short, bin]] : Object.entries(objectOf(bin))
+  return Object.fromEntries(
+    named.flatMap(([program, file]): [string, string][] => {
+      if (typeof file !== 'string' || !/^[\w.@-]{1,128}$/.test(program)) return []
+      const path = normalize(file)
+      if (path.startsWith('..') || path.startsWith(sep) || !existsSync(join(folder, path))) return []
+      return [[program, path]]
+    }),
+  )
+}
+
+/** By its ending, or by the program that its first line names. */
+function isForNode(file: string): boolean {
+  if (/\.(?:js|mjs|cjs)$/.test(file)) return true
+  const head = Buffer.alloc(100)
+  const handle = openSync(file, 'r')
+  try {
+    readSync(handle, head, 0, head.length, 0)
+  } finally {
+    closeSync(handle)
+  }
+  return /^#!.*\bnode\b/.test(head.toString('latin1').split('\n', 1)[0] ?? '')
+}
+
+async function sizeOf(folder: string): Promise<number> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  const files = entries.filter((entry) => entry.isFile())
+  let bytes = 0
+  for (const file of files) bytes += (await lstat(join(file.parentPath, file.name))).size
+  return bytes
+}
+
+const wrong = ({ name, version }: Chosen, why: string): AppError =>
+  new AppError('install_failed', `'${name}' ${version} was not installed: ${why}`, {
+    hint: 'Look at the registry that your npm is set to',
+  })

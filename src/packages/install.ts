@@ -1,0 +1,84 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { AppError } from '../kernel/errors.ts'
+import type { JobHandle } from '../kernel/jobs.ts'
+import { type PackageFolders, remove } from './folders.ts'
+import { inspect } from './inspect.ts'
+import { type Npm, npmInstall } from './npm.ts'
+import type { InstalledVersion, PackageRecord, PackageStore } from './package-store.ts'
+import { type Chosen, choose, type Registry } from './registry/registry.ts'
+import { idOf, type Spec } from './spec.ts'
+
+export interface InstallDeps {
+  readonly store: PackageStore
+  readonly folders: PackageFolders
+  readonly registry: Pick<Registry, 'packument'>
+  readonly npm: Npm
+  readonly now: () => number
+  readonly minAgeDays: number
+  /** The version of Node that will run it. */
+  readonly node: string
+}
+
+export interface Fetched {
+  readonly chosen: Chosen
+  readonly installed: InstalledVersion
+  /** Where it lies; not yet where it will be. Null when just this version is installed already. */
+  readonly staging: string | null
+}
+
+/** Finds out which version is meant, and has npm put it into a folder where nobody looks. */
+export async function fetchPackage(
+  deps: InstallDeps,
+  spec: Spec,
+  allowScripts: boolean,
+  { signal, phase, line }: JobHandle,
+): Promise<Fetched> {
+  phase('resolving')
+  const packument = await deps.registry.packument(spec.name, { credentials: true, signal })
+  const chosen = choose(packument, spec, deps.node, { now: deps.now(), minAgeDays: deps.minAgeDays })
+  const there = deps.store.all().find(({ name }) => name === spec.name)?.current
+  if (there?.version === chosen.version && there.scripts_ran === allowScripts)
+    return { chosen, installed: { ...there, requested: spec.wanted }, staging: null }
+  const staging = deps.folders.staging()
+  try {
+    phase('installing')
+    writeFileSync(join(staging, 'package.json'), '{"private": true}\n', { mode: 0o600 })
+    const what = { name: chosen.name, version: chosen.version, folder: staging, allowScripts }
+    await npmInstall(deps.npm, what, { signal, onLine: line })
+    phase('checking')
+    const installed = await inspect(staging, chosen, { scriptsRan: allowScripts, now: deps.now() })
+    signal.throwIfAborted()
+    return { chosen, installed, staging }
+  } catch (error) {
+    await remove(staging)
+    throw understandable(chosen.name, error)
+  }
+}
+
+/** The fetched version becomes the one in use. The one before is kept, the one before that goes. */
+export async function adopt(
+  { store, folders }: Pick<InstallDeps, 'store' | 'folders'>,
+  { chosen, installed, staging }: Fetched,
+  audit: Parameters<PackageStore['save']>[1],
+): Promise<PackageRecord> {
+  const { name, latest } = chosen
+  const before = store.all().find((each) => each.name === name)
+  const id = idOf(name)
+  const isOther = before !== undefined && before.current.version !== installed.version
+  const previous = isOther ? before.current : (before?.previous ?? null)
+  const record = { id, name, latest, current: installed, previous }
+  if (staging !== null) folders.settle(staging, record, installed.version)
+  await store.save(record, audit)
+  const former = before?.previous?.version
+  if (isOther && former !== undefined && former !== installed.version && former !== previous?.version)
+    await folders.drop(record, former)
+  return record
+}
+
+function understandable(name: string, error: unknown): unknown {
+  const { code } = error as NodeJS.ErrnoException
+  if (code === 'ENOSPC' || code === 'EDQUOT')
+    return new AppError('disk_full', `The disk is full, so '${name}' was not installed`, { cause: error })
+  return error
+}

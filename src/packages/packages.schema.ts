@@ -1,0 +1,153 @@
+import type { Static } from 'typebox'
+import * as Type from 'typebox'
+import { listOf, orNull, Timestamp } from '../kernel/wire.ts'
+
+const Name = Type.String({
+  minLength: 1,
+  maxLength: 1000,
+  description: 'As npm knows it; paths, URLs, git addresses and options are refused',
+  examples: ['@modelcontextprotocol/server-everything'],
+})
+const Version = Type.String({
+  minLength: 1,
+  maxLength: 1000,
+  description: 'An exact version or a tag',
+  examples: ['latest'],
+})
+
+export const InstallInput = Type.Object(
+  {
+    name: Name,
+    version: Type.Optional(Version),
+    allow_scripts: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description: 'Let the package and its dependencies run install scripts',
+      }),
+    ),
+    create_server: Type.Optional(
+      Type.Boolean({ default: false, description: 'Make a server from it and start it' }),
+    ),
+    bin: Type.Optional(
+      Type.String({ maxLength: 128, description: 'Which of its programs, where it has several' }),
+    ),
+    args: Type.Optional(Type.Array(Type.String({ maxLength: 32_768 }), { maxItems: 256 })),
+    env: Type.Optional(Type.Record(Type.String({ maxLength: 256 }), Type.String({ maxLength: 32_768 }))),
+  },
+  { additionalProperties: false, examples: [{ name: '@modelcontextprotocol/server-everything' }] },
+)
+export type InstallInput = Static<typeof InstallInput>
+
+const closed = { additionalProperties: false }
+export const AsyncQuery = Type.Object(
+  { async: Type.Optional(Type.Boolean({ description: 'Answer at once with a job' })) },
+  closed,
+)
+export const RemoveQuery = Type.Object(
+  { force: Type.Optional(Type.Boolean({ description: 'Even if servers run from it' })) },
+  closed,
+)
+export const UpdateInput = Type.Object({ version: Type.Optional(Version) }, closed)
+
+const AskedEnv = Type.Object({
+  name: Type.String({ examples: ['GITHUB_TOKEN'] }),
+  description: orNull(Type.String()),
+  required: orNull(Type.Boolean()),
+  from: Type.Enum(['server.json', 'readme']),
+})
+
+export const PackageView = Type.Object({
+  id: Type.String({ examples: ['modelcontextprotocol-server-everything-1a2b3c'] }),
+  name: Name,
+  version: Type.String({ examples: ['2026.8.31'] }),
+  requested: Type.String({ examples: ['latest'] }),
+  latest: orNull(Type.String({ description: 'When it was last looked up' })),
+  previous_version: orNull(Type.String({ description: 'Kept for a rollback' })),
+  status: Type.Enum(['installed', 'broken'], { description: '`broken`: its files are not there any more' }),
+  bin: Type.Record(Type.String(), Type.String()),
+  path: Type.String(),
+  size_bytes: Type.Integer({ minimum: 0 }),
+  integrity: orNull(Type.String()),
+  license: orNull(Type.String()),
+  deprecated: orNull(Type.String()),
+  engines: orNull(Type.String()),
+  has_install_scripts: Type.Boolean(),
+  scripts_skipped: Type.Array(Type.String(), { description: 'Packages whose install scripts did not run' }),
+  update_available: Type.Boolean(),
+  asks_for_env: Type.Array(AskedEnv),
+  used_by: Type.Array(Type.String(), { description: 'Ids of servers' }),
+  installed_at: Timestamp,
+})
+export type PackageView = Static<typeof PackageView>
+export const PackageList = listOf(PackageView)
+
+const CreatedServer = Type.Object({
+  id: Type.String(),
+  status: Type.String(),
+  error: orNull(Type.String({ description: 'Why it did not start, when it did not' })),
+})
+export const Installed = Type.Object({
+  ...PackageView.properties,
+  warnings: Type.Array(Type.String()),
+  server: Type.Union([CreatedServer, Type.Null()]),
+})
+export type Installed = Static<typeof Installed>
+
+const Names = Type.Array(Type.String())
+export const Updated = Type.Object({
+  ...PackageView.properties,
+  warnings: Type.Array(Type.String()),
+  from_version: Type.String(),
+  tools: Type.Object(
+    { added: Names, removed: Names, changed: Names },
+    { description: 'How what it offers differs from the version before' },
+  ),
+  tried_with: Type.Array(Type.String(), {
+    description: 'Servers with whose settings the new version was started',
+  }),
+})
+export type Updated = Static<typeof Updated>
+
+const Trust = Type.Object({
+  fact: Type.String({ examples: ['install_scripts'] }),
+  state: Type.Enum(['good', 'look', 'unknown']),
+  detail: Type.String(),
+})
+const CreateBody = Type.Object({}, { additionalProperties: true })
+export const SearchInput = Type.Object(
+  {
+    query: Type.String({ minLength: 1, maxLength: 200, examples: ['github'] }),
+    size: Type.Optional(Type.Integer({ minimum: 1, maximum: 50, default: 20 })),
+    from: Type.Optional(Type.Integer({ minimum: 0, maximum: 1000, default: 0 })),
+    mcp_only: Type.Optional(Type.Boolean({ default: false })),
+    source: Type.Optional(Type.Enum(['npm', 'mcp_registry'], { default: 'npm' })),
+    cursor: Type.Optional(Type.String({ maxLength: 500, description: 'Of the MCP registry' })),
+  },
+  { additionalProperties: false },
+)
+export type SearchInput = Static<typeof SearchInput>
+
+export const SearchAnswer = Type.Object({
+  items: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      version: orNull(Type.String()),
+      description: orNull(Type.String()),
+      keywords: Type.Array(Type.String()),
+      publisher: orNull(Type.String()),
+      date: orNull(Timestamp),
+      license: orNull(Type.String()),
+      downloads_weekly: orNull(Type.Integer({ minimum: 0 })),
+      installed: orNull(Type.String({ description: 'The version that is installed here' })),
+      trust: Type.Array(Trust),
+      source: Type.Enum(['npm', 'mcp_registry']),
+      create: Type.Optional(Type.Union([CreateBody, Type.Null()])),
+      note: Type.Optional(orNull(Type.String())),
+    }),
+  ),
+  total: orNull(Type.Integer({ minimum: 0 })),
+  next_from: orNull(Type.Integer()),
+  next_cursor: orNull(Type.String()),
+  search_available: Type.Boolean({ description: 'False where the registry only knows exact names' }),
+})
+export type SearchAnswer = Static<typeof SearchAnswer>

@@ -1,0 +1,267 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { covers } from '../../test/support/covers.ts'
+import { AUTHORISED } from '../../test/support/house.ts'
+import {
+  houseWithRegistry,
+  install,
+  installed,
+  packageFolders,
+  packages,
+} from '../../test/support/packages.ts'
+import { toolPackage } from '../../test/support/registry/registry.ts'
+import type { JobView } from '../jobs/jobs.schema.ts'
+import type { ServerView } from '../servers/servers.schema.ts'
+import type { PackageView, SearchAnswer, Updated } from './packages.schema.ts'
+
+const post = (house: Awaited<ReturnType<typeof houseWithRegistry>>['house'], url: string, payload?: object) =>
+  house.inject({ method: 'POST', url, headers: AUTHORISED, ...(payload && { payload }) })
+
+describe('installing', () => {
+  test('a package is installed, listed, made into a server that runs its file, and uninstalled', async () => {
+    covers('packages-list', 'packages-install', 'packages-uninstall', 'does-packages')
+    const { house } = await houseWithRegistry([
+      toolPackage('@acme/notes-mcp', '1.2.0', { tools: ['add', 'find'] }),
+    ])
+    const report = await install(house, { name: '@acme/notes-mcp', create_server: true })
+    expect(report).toMatchObject({
+      name: '@acme/notes-mcp',
+      version: '1.2.0',
+      requested: 'latest',
+      status: 'installed',
+      bin: { 'notes-mcp': 'server.mjs' },
+      license: 'MIT',
+      integrity: expect.stringMatching(/^sha512-/),
+      update_available: false,
+      used_by: ['notes-mcp'],
+      server: { id: 'notes-mcp', status: 'running', error: null },
+    })
+    expect(report.id).toMatch(/^acme-notes-mcp-[0-9a-f]{6}$/)
+    const server = (await house.inject('/api/servers/notes-mcp')).json<ServerView>()
+    expect(server).toMatchObject({
+      package: '@acme/notes-mcp',
+      command: 'notes-mcp',
+      status: 'running',
+      tool_count: 2,
+    })
+    expect(await installed(house)).toHaveLength(1)
+    const inUse = await packages<{ servers: string[] }>(house, 'DELETE', `/${report.id}`)
+    expect(inUse).toMatchObject({ status: 409, body: { code: 'package_in_use', servers: ['notes-mcp'] } })
+    await house.inject({ method: 'DELETE', url: '/api/servers/notes-mcp', headers: AUTHORISED })
+    expect((await packages(house, 'DELETE', '/@acme/notes-mcp')).status).toBe(204)
+    expect(await installed(house)).toEqual([])
+    expect(packageFolders(house.data)).toEqual([])
+  })
+
+  test('by id, by name, and by the encoded name a package is found and uninstalled; unknown ones are 404', async () => {
+    covers('packages-uninstall')
+    const { house } = await houseWithRegistry([toolPackage('@acme/a'), toolPackage('plain')])
+    for (const key of ['%40acme%2Fa', '@acme%2Fa', '@acme/a']) {
+      const { id } = await install(house, { name: '@acme/a' })
+      expect((await packages<PackageView>(house, 'GET', `/${id}`)).body.name).toBe('@acme/a')
+      expect((await packages(house, 'DELETE', `/${key}`)).status, key).toBe(204)
+    }
+    const { id } = await install(house, { name: 'plain' })
+    expect(id).toBe('plain')
+    expect((await packages(house, 'DELETE', '/plain')).status).toBe(204)
+    expect((await packages(house, 'DELETE', '/plain')).status).toBe(404)
+  })
+
+  test('install scripts do not run, and it is said whose were skipped; when allowed they run', async () => {
+    const { house, home } = await houseWithRegistry([
+      toolPackage('scripted', '1.0.0', { postinstall: true }),
+      toolPackage('outer', '1.0.0', { manifest: { dependencies: { scripted: '1.0.0' } } }),
+    ])
+    expect(await install(house, { name: 'outer' })).toMatchObject({
+      has_install_scripts: true,
+      scripts_skipped: ['scripted'],
+    })
+    expect(existsSync(join(home, 'canary'))).toBe(false)
+    expect(await install(house, { name: 'scripted', allow_scripts: true })).toMatchObject({
+      scripts_skipped: [],
+    })
+    expect(readFileSync(join(home, 'canary'), 'utf8')).toContain('ran')
+  })
+
+  test('twenty that ask for the same at once are one job, and npm runs once', async () => {
+    const { house, registry } = await houseWithRegistry([toolPackage('popular')])
+    const all = await Promise.all(Array.from({ length: 20 }, () => install(house, { name: 'popular' })))
+    expect(new Set(all.map(({ installed_at }) => installed_at)).size).toBe(1)
+    const { items } = (await house.inject({ url: '/api/jobs', headers: AUTHORISED })).json<{
+      items: JobView[]
+    }>()
+    expect(items).toHaveLength(1)
+    expect(registry.requests.filter(({ path }) => path.endsWith('.tgz'))).toHaveLength(1)
+  })
+
+  test('a job can be followed and cancelled, and then nothing is left of it', async () => {
+    const { house, registry } = await houseWithRegistry([toolPackage('slow')])
+    registry.faults.set('slow', 'silent')
+    const accepted = await post(house, '/api/packages/install-npm?async=true', { name: 'slow' })
+    expect(accepted.statusCode).toBe(202)
+    const { job } = accepted.json<{ job: string }>()
+    expect(accepted.headers.location).toBe(`/api/jobs/${job}`)
+    const cancelled = (await post(house, `/api/jobs/${job}/cancel`)).json<JobView>()
+    expect(cancelled).toMatchObject({ status: 'cancelled', error: { code: 'job_cancelled' } })
+    expect(await installed(house)).toEqual([])
+    expect(packageFolders(house.data)).toEqual([])
+  })
+
+  test('several programs must be told apart, and a package without any cannot be a server', async () => {
+    const { house } = await houseWithRegistry([
+      toolPackage('two', '1.0.0', { bin: 'two' }),
+      toolPackage('none', '1.0.0', { bin: 'none' }),
+    ])
+    const unclear = await packages<{ bins: string[] }>(house, 'POST', '/install-npm', {
+      name: 'two',
+      create_server: true,
+    })
+    expect(unclear).toMatchObject({ status: 409, body: { code: 'bin_unclear', bins: ['two-a', 'two-b'] } })
+    expect(await install(house, { name: 'two', create_server: true, bin: 'two-b' })).toMatchObject({
+      server: { status: 'running' },
+    })
+    expect(
+      await packages(house, 'POST', '/install-npm', { name: 'none', create_server: true }),
+    ).toMatchObject({ status: 409 })
+    const named = await post(house, '/api/servers', { name: 'x', package: 'nobody' })
+    expect(named.statusCode).toBe(404)
+    expect((await post(house, '/api/servers', { name: 'x' })).statusCode).toBe(422)
+  })
+
+  test('what is wrong at the registry is said in a sentence, and nothing half is listed', async () => {
+    const names = ['gone', 'closed', 'broken', 'torn', 'forged', 'odd'] as const
+    const { house, registry } = await houseWithRegistry(names.map((name) => toolPackage(name)))
+    const faults = {
+      gone: ['not_found', 404, 'package_not_found'],
+      closed: ['unauthorized', 502, 'registry_refused'],
+      broken: ['server_error', 502, 'registry_failed'],
+      torn: ['truncated_tarball', 502, 'registry_unreachable'],
+      forged: ['wrong_integrity', 502, 'install_failed'],
+      odd: ['not_json', 502, 'registry_failed'],
+    } as const
+    for (const name of names) {
+      const [fault, status, code] = faults[name]
+      registry.faults.set(name, fault)
+      const refused = await packages(house, 'POST', '/install-npm', { name })
+      expect(refused, name).toMatchObject({ status, body: { code } })
+    }
+    expect(await packages(house, 'POST', '/install-npm', { name: 'nobody', version: '1.0.0' })).toMatchObject(
+      { status: 404 },
+    )
+    expect(await installed(house)).toEqual([])
+    expect(packageFolders(house.data)).toEqual([])
+  }, 120_000)
+
+  test('a deprecated package says so, one that needs a newer Node is replaced by the newest that runs', async () => {
+    const { house } = await houseWithRegistry([
+      toolPackage('old', '1.0.0', { deprecated: 'use new' }),
+      toolPackage('modern', '1.0.0'),
+      toolPackage('modern', '2.0.0', { manifest: { engines: { node: '>=99' } } }),
+    ])
+    expect(await install(house, { name: 'old' })).toMatchObject({
+      deprecated: 'use new',
+      warnings: [expect.stringContaining('deprecated')],
+    })
+    expect(await install(house, { name: 'modern' })).toMatchObject({
+      version: '1.0.0',
+      latest: '2.0.0',
+      update_available: true,
+    })
+    expect(await packages(house, 'POST', '/install-npm', { name: 'modern', version: '2.0.0' })).toMatchObject(
+      { status: 409, body: { code: 'node_too_old' } },
+    )
+  })
+})
+
+describe('updating', () => {
+  test('the new version takes over when it starts, what changed is told, and a rollback goes back', async () => {
+    const { house, registry } = await houseWithRegistry([
+      toolPackage('grows', '1.0.0', { tools: ['a', 'b'] }),
+    ])
+    await install(house, { name: 'grows', create_server: true })
+    registry.publish(toolPackage('grows', '1.1.0', { tools: ['b', 'c'] }))
+    const { status, body } = await packages<Updated>(house, 'POST', '/grows/update')
+    expect(status, JSON.stringify(body)).toBe(200)
+    expect(body).toMatchObject({
+      version: '1.1.0',
+      from_version: '1.0.0',
+      previous_version: '1.0.0',
+      tools: { added: ['c'], removed: ['a'] },
+      tried_with: ['grows'],
+    })
+    await expect
+      .poll(
+        async () =>
+          (await house.inject('/api/servers/grows/tools'))
+            .json()
+            .items?.map((tool: { name: string }) => tool.name),
+        { timeout: 10_000 },
+      )
+      .toEqual(['b', 'c'])
+    expect((await packages<PackageView>(house, 'POST', '/grows/rollback')).body).toMatchObject({
+      version: '1.0.0',
+      previous_version: '1.1.0',
+    })
+    await expect
+      .poll(
+        async () =>
+          (await house.inject('/api/servers/grows/tools'))
+            .json()
+            .items?.map((tool: { name: string }) => tool.name),
+        { timeout: 10_000 },
+      )
+      .toEqual(['a', 'b'])
+  })
+
+  test('a version that does not start changes nothing, and the answer says why', async () => {
+    const { house, registry } = await houseWithRegistry([toolPackage('fragile', '1.0.0')])
+    await install(house, { name: 'fragile', create_server: true })
+    const { pid } = (await house.inject('/api/servers/fragile')).json<ServerView>()
+    registry.publish(toolPackage('fragile', '2.0.0', { crash: true }))
+    const failed = await packages<{ detail: string }>(house, 'POST', '/fragile/update')
+    expect(failed).toMatchObject({ status: 502, body: { code: 'update_failed' } })
+    expect(failed.body.detail).toContain('the package is broken')
+    expect((await house.inject('/api/servers/fragile')).json<ServerView>()).toMatchObject({
+      status: 'running',
+      pid,
+    })
+    expect(await installed(house)).toMatchObject([{ version: '1.0.0', previous_version: null }])
+    expect(await packages(house, 'POST', '/fragile/rollback')).toMatchObject({
+      status: 409,
+      body: { code: 'nothing_to_roll_back' },
+    })
+  })
+})
+
+describe('searching', () => {
+  test('finds packages by what they are about, without credentials when no token came', async () => {
+    covers('packages-search', 'open-auth-packages-search')
+    const { house } = await houseWithRegistry([
+      toolPackage('weather-mcp', '1.0.0'),
+      toolPackage('weather', '9.0.0', { manifest: { keywords: ['sky'], description: 'Plain weather' } }),
+    ])
+    await install(house, { name: 'weather-mcp' })
+    const reply = await house.inject({
+      method: 'POST',
+      url: '/api/packages/search',
+      payload: { query: 'weather', mcp_only: true },
+    })
+    expect(reply.statusCode, reply.body).toBe(200)
+    const { items } = reply.json<SearchAnswer>()
+    expect(items.map(({ name, installed: version }) => [name, version])).toEqual([['weather-mcp', '1.0.0']])
+    expect(items[0]?.trust.map(({ state }) => state)).not.toContain('no')
+  })
+
+  test('a registry without search says so, and exact names still work', async () => {
+    const { house } = await houseWithRegistry([toolPackage('weather-mcp')], {}, { search: 'off' })
+    const none = await packages(house, 'POST', '/search', { query: 'good weather' })
+    expect(none).toMatchObject({
+      status: 502,
+      body: { code: 'search_unavailable', hint: expect.stringContaining('exact name') },
+    })
+    const exact = await packages<SearchAnswer>(house, 'POST', '/search', { query: 'weather-mcp' })
+    expect(exact.body).toMatchObject({ search_available: false, items: [{ name: 'weather-mcp' }] })
+    expect(await install(house, { name: 'weather-mcp' })).toMatchObject({ version: '1.0.0' })
+  })
+})

@@ -1,0 +1,38 @@
+import { createHash } from 'node:crypto'
+import type { PackageRecord, PackageStore } from '../packages/package-store.ts'
+import type { ConfigurationDatabase } from './configuration.ts'
+
+/** Installed packages, read once and kept in memory beside the table. */
+export async function openPackageStore(database: ConfigurationDatabase): Promise<PackageStore> {
+  const records = new Map<string, PackageRecord>()
+  for (const { name, body, digest } of await database.db.selectFrom('packages').selectAll().execute()) {
+    if (digestOf(body) !== digest) throw await database.refuse(`the package '${name}' cannot be read`)
+    records.set(name, JSON.parse(body))
+  }
+  return {
+    all: () => [...records.values()],
+    save: (record, audit) =>
+      database.change(
+        async (trx) => {
+          const body = JSON.stringify(record)
+          await trx.deleteFrom('packages').where('name', '=', record.name).execute()
+          await trx
+            .insertInto('packages')
+            .values({ name: record.name, body, digest: digestOf(body) })
+            .execute()
+          return [undefined, audit]
+        },
+        { committed: () => records.set(record.name, record) },
+      ),
+    remove: (name, audit) =>
+      database.change(
+        async (trx) => {
+          await trx.deleteFrom('packages').where('name', '=', name).execute()
+          return [undefined, audit]
+        },
+        { frees: true, committed: () => records.delete(name) },
+      ),
+  }
+}
+
+const digestOf = (text: string): string => createHash('sha256').update(text).digest('base64')

@@ -1,0 +1,57 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, onTestFinished } from 'vitest'
+import type { Installed, PackageView } from '../../src/packages/packages.schema.ts'
+import { ownFolder } from './folder.ts'
+import { AUTHORISED, type House, openHouse } from './house.ts'
+import { openRegistry } from './registry/registry.ts'
+
+/** A house whose npm knows only a registry on loopback, with a cache and settings of its own. */
+export async function houseWithRegistry(...given: Parameters<typeof openRegistry>) {
+  const registry = await openRegistry(...given)
+  onTestFinished(() => registry.close())
+  const home = ownFolder()
+  const house = await openHouse({ home, env: npmEnv(home, registry.url) })
+  return { registry, house, home }
+}
+
+export const npmEnv = (home: string, registry: string) => ({
+  npm_config_registry: registry,
+  npm_config_cache: join(home, 'npm-cache'),
+  npm_config_userconfig: join(home, 'npmrc'),
+  npm_config_globalconfig: join(home, 'global-npmrc'),
+  CANARY: join(home, 'canary'),
+})
+
+export async function packages<T = Installed>(
+  house: House,
+  method: 'GET' | 'POST' | 'DELETE',
+  path: string,
+  payload?: object,
+) {
+  const reply = await house.inject({
+    method,
+    url: `/api/packages${path}`,
+    headers: AUTHORISED,
+    ...(payload && { payload }),
+  })
+  return { status: reply.statusCode, body: (reply.body === '' ? undefined : reply.json()) as T }
+}
+
+export async function install(house: House, payload: object): Promise<Installed> {
+  const { status, body } = await packages(house, 'POST', '/install-npm', payload)
+  expect(status, JSON.stringify(body)).toBe(201)
+  return body
+}
+
+export const installed = async (house: House): Promise<PackageView[]> =>
+  (await packages<{ items: PackageView[] }>(house, 'GET', '')).body.items
+
+/** Everything below the folder of packages but the folders of work that is under way. */
+export function packageFolders(data: string): string[] {
+  const root = join(data, 'packages')
+  if (!existsSync(root)) return []
+  return readdirSync(root)
+    .filter((name) => name !== '.staging' || readdirSync(join(root, name)).length > 0)
+    .sort()
+}
