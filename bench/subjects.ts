@@ -48,8 +48,9 @@ export class Toolroom implements Subject {
     this.pid = child.pid ?? 0
   }
 
-  static async open(home: string): Promise<Toolroom> {
-    const env = { PATH: process.env.PATH, HOME: home, PORT: '0', AUTH_TOKEN: TOKEN }
+  /** `more` is added to its environment, which is otherwise small. */
+  static async open(home: string, more: Readonly<Record<string, string>> = {}): Promise<Toolroom> {
+    const env = { PATH: process.env.PATH, HOME: home, PORT: '0', AUTH_TOKEN: TOKEN, ...more }
     const main = join(ROOT, 'dist/main.js')
     const child = spawn(process.execPath, [main], { env, stdio: ['ignore', 'pipe', 'inherit'] })
     const said = await untilSaid(child, /ready at (http:\S+)/)

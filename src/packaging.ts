@@ -47,16 +47,18 @@ export function openPackages(parts: Parts): { packages: Packages; jobs: Jobs } {
       env: npmEnvironment(parts.env),
       ...(onLine && { onLine: (stream, text) => onLine(stream, clean(text)) }),
     })
+  const settings = remembered(() => readSettings(npm, parts.env))
   const packages = createPackages({
     store,
     folders: new PackageFolders(folder),
-    registry: new Registry({ settings: remembered(() => readSettings(npm, parts.env)), now: Date.now }),
+    registry: new Registry({ settings, now: Date.now }),
     npm,
     jobs,
     now: Date.now,
     node: process.versions.node,
     minAgeDays: parts.minAgeDays,
     mcpRegistry: parts.mcpRegistry,
+    way: async () => (await settings()).way,
     trial: engine.trial,
     using: async (name) =>
       (await servers().ofPackage(name)).map(({ id, command, args, env, cwd }) => {
@@ -88,8 +90,8 @@ async function readSettings(npm: Npm, env: Parts['env']): Promise<NpmSettings> {
     },
   })
   if (code !== 0) throw new AppError('install_failed', 'npm does not say which registry it is set to')
-  const { userconfig, globalconfig } = JSON.parse(json) as Record<string, unknown>
-  return npmSettings(json, [textOf(globalconfig), textOf(userconfig)], env)
+  const { userconfig, globalconfig, cafile } = JSON.parse(json) as Record<string, unknown>
+  return npmSettings(json, [textOf(globalconfig), textOf(userconfig)], env, textOf(cafile))
 }
 
 function textOf(path: unknown): string {

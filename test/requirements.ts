@@ -66,7 +66,7 @@ export const REQUIREMENTS = [
     id: 'does-packages',
     section: 'What the service does',
     text: 'It lists installed packages, installs and uninstalls npm packages, and searches the npm registry.',
-    state: 'later',
+    state: 'done',
   },
   {
     id: 'does-metrics',
@@ -296,25 +296,25 @@ export const REQUIREMENTS = [
     id: 'packages-list',
     section: 'Endpoints',
     text: 'GET | /api/packages | List installed packages',
-    state: 'later',
+    state: 'done',
   },
   {
     id: 'packages-install',
     section: 'Endpoints',
     text: 'POST | /api/packages/install-npm | Install an npm package',
-    state: 'later',
+    state: 'done',
   },
   {
     id: 'packages-uninstall',
     section: 'Endpoints',
     text: 'DELETE | /api/packages/{id} | Uninstall a package (also listed as `/api/packages/{name}`)',
-    state: 'later',
+    state: 'done',
   },
   {
     id: 'packages-search',
     section: 'Endpoints',
     text: 'POST | /api/packages/search | Search the npm registry',
-    state: 'later',
+    state: 'done',
   },
   {
     id: 'metrics-summary',
@@ -465,13 +465,13 @@ export const REQUIREMENTS = [
     id: 'protected-packages-install',
     section: 'Authentication',
     text: 'Protected endpoints (header required): POST | /api/packages/install-npm',
-    state: 'later',
+    state: 'done',
   },
   {
     id: 'protected-packages-uninstall',
     section: 'Authentication',
     text: 'Protected endpoints (header required): DELETE | /api/packages/{id}',
-    state: 'later',
+    state: 'done',
   },
   {
     id: 'protected-agents-update-servers',
@@ -525,7 +525,7 @@ export const REQUIREMENTS = [
     id: 'public-packages',
     section: 'Authentication',
     text: 'Public endpoints (no header): GET | /api/packages/',
-    state: 'later',
+    state: 'done',
   },
   {
     id: 'public-agents',
@@ -573,7 +573,6 @@ export const REQUIREMENTS = [
     text: 'Whether … `POST /api/packages/search` … need the header: not shown.',
     state: 'decided',
     note: 'Public; it is sent to the registry without credentials when no token came.',
-    built: false,
   },
   {
     id: 'open-auth-agents-get',

@@ -10,7 +10,10 @@ import { AUTHORISED, openHouse } from '../../test/support/house.ts'
 
 /** A word that nobody may ever see again, numbered so that a failure says which. */
 let planted = 0
-const canary = () => `canary-${(planted += 1)}-Zq8x`
+function canary(): string {
+  planted += 1
+  return `canary-${planted}-Zq8x`
+}
 
 const FILES: Record<string, { path: string; text: () => string }> = {
   'claude-code': {

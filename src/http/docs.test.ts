@@ -80,10 +80,14 @@ describe('the OpenAPI document', () => {
       'GET /api/metrics/summary',
       'GET /api/metrics/timeseries',
       'GET /api/metrics/tools',
+      'GET /api/packages',
+      'GET /api/packages/{id}',
+      'GET /api/packages/{scope}/{name}',
       'GET /api/servers',
       'GET /api/servers/{id}',
       'GET /api/servers/{id}/tools',
       'GET /api/ws/metrics',
+      'POST /api/packages/search',
     ])
     for (const { name, security, responses } of operations) {
       if (security?.length) expect(responses, name).toHaveProperty('401')

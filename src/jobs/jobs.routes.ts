@@ -27,7 +27,7 @@ export function jobRoutes(jobs: Pick<Jobs, 'list' | 'get' | 'cancel'>): FastifyP
   }
 }
 
-export function jobView(job: Job): JobView {
+function jobView(job: Job): JobView {
   const { error } = job
   return {
     ...job,

@@ -19,7 +19,7 @@ const INSTALL_MS = 10 * 60_000
  * As careful as npm can be made: nothing runs, nothing comes from elsewhere than the registry, nothing is asked. Older
  * npm do not know every flag and pass over it, which is why the name was checked before.
  */
-export function installArgs(spec: string, allowScripts: boolean): string[] {
+function installArgs(spec: string, allowScripts: boolean): string[] {
   return [
     'install',
     `--ignore-scripts=${!allowScripts}`,
@@ -80,7 +80,7 @@ export async function npmInstall(
 }
 
 /** npm ends with `npm error code X` and some sentences; older ones say `npm ERR!`. */
-export function explainNpm(name: string, said: readonly string[]): AppError {
+function explainNpm(name: string, said: readonly string[]): AppError {
   const errors = said.flatMap((line) => /^npm (?:error|ERR!) ?(.*)$/.exec(line)?.[1] ?? [])
   const code = errors.map((line) => /^code (\S+)/.exec(line)?.[1]).find((found) => found !== undefined) ?? ''
   const words = errors.find(

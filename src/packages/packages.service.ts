@@ -18,6 +18,7 @@ import type {
 import { chooseBin, programAt } from './program.ts'
 import { searchMcpRegistry } from './registry/mcp-registry.ts'
 import type { Registry } from './registry/registry.ts'
+import type { Way } from './registry/way.ts'
 import { parseSpec } from './spec.ts'
 import { type UpdateDeps, updatePackage } from './update.ts'
 
@@ -25,6 +26,8 @@ export interface Deps extends UpdateDeps {
   readonly registry: Pick<Registry, 'packument' | 'search'>
   readonly jobs: Pick<Jobs, 'run'>
   readonly mcpRegistry: string
+  /** How npm goes out; the MCP Registry is asked the same way. */
+  readonly way: () => Promise<Way>
   /** Makes a server and starts it; says how that went. */
   readonly createServer: (
     input: { name: string; package: string; command: string; args: string[]; env: Record<string, string> },
@@ -181,7 +184,10 @@ export function createPackages(deps: Deps) {
         store.all().find((each) => each.name === name)?.current.version ?? null
       if (source === 'mcp_registry') {
         const input = { query, ...(size !== undefined && { size }), ...(cursor !== undefined && { cursor }) }
-        const found = await searchMcpRegistry(deps.mcpRegistry, input, { now: deps.now() })
+        const found = await searchMcpRegistry(deps.mcpRegistry, input, {
+          now: deps.now(),
+          way: await deps.way(),
+        })
         const items = found.items.map(({ reason, create, ...item }) => ({
           ...plain(item),
           installed: installed(create && 'package' in create ? create.package.name : item.name),

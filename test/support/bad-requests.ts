@@ -104,8 +104,9 @@ export function wildRequests(operations: readonly Operation[]): fc.Arbitrary<Sen
 /** A project can be any folder of this computer, and not only one of the test's own. */
 const staysAtHome = ({ url, payload }: Sent): boolean => !`${url}${String(payload)}`.includes('project_path')
 
-/** Wild commands and URLs are registered here, and must not be used: who knows what they mean where this runs. */
-const startsNothing = ({ path }: Operation): boolean => !/\/(?:start|restart|call|test)$/.test(path)
+/** Wild commands, URLs and packages are named here, and must not be used: who knows what they mean where this runs. */
+const startsNothing = ({ path }: Operation): boolean =>
+  !/\/(?:start|restart|call|test|install-npm|search|update)$/.test(path)
 
 /** The operation that a request meets; undefined when the path or the method is not known. */
 export function operationFor(

@@ -36,6 +36,9 @@ const OPEN_READS = [
   '/api/agents',
   '/api/agents/cursor',
   '/api/agents/cursor/http-servers',
+  '/api/packages',
+  '/api/packages/github',
+  '/api/packages/@acme/notes',
   '/api/logs',
   '/api/logs/download',
 ]
@@ -43,6 +46,7 @@ const OPEN_READS = [
 /** What a read without a token is answered with: the tools of a server that never ran, the stream without an upgrade. */
 function openStatus(path: string): number {
   if (/\/(?:github|docs)\/tools\/?$/.test(path)) return 409
+  if (path.startsWith('/api/packages/') && path !== '/api/packages/') return 404
   return path.includes('/ws/') ? 426 : 200
 }
 
@@ -53,6 +57,7 @@ export function tokenCases(): void {
       covers('public-health', 'public-servers-list', 'public-servers-get', 'public-logs')
       covers('open-auth-http-servers', 'open-auth-logs-download', 'does-rest')
       covers('public-agents', 'open-auth-agents-get', 'open-auth-agents-http-servers')
+      covers('public-packages')
       const house = await furnished()
       for (const path of [...OPEN, ...OPEN_READS].flatMap((path) => [path, `${path.replace(/\/$/, '')}/`])) {
         const { statusCode } = await house.inject(path)
@@ -64,10 +69,15 @@ export function tokenCases(): void {
       covers('auth-1-token-in-header', 'auth-2-header-default', 'auth-4-missing-401', 'auth-4-invalid-401')
       covers('protected-servers-add', 'protected-servers-delete', 'protected-logs-clear')
       covers('protected-agents-update-servers', 'protected-agents-remove-servers')
+      covers('protected-packages-install', 'protected-packages-uninstall')
       covers('errors-missing-token', 'errors-invalid-token')
       const house = await furnished()
       const open = [...OPEN, ...OPEN_READS]
-      const closed = routesOf(house).filter((route) => !isRead(route) || !open.includes(route.url))
+      const isSearch = ({ method, url }: { method: string; url: string }) =>
+        `${method} ${url}` === 'POST /api/packages/search'
+      const closed = routesOf(house).filter(
+        (route) => !isSearch(route) && (!isRead(route) || !open.includes(route.url)),
+      )
       expect(closed.map(({ method, url }) => `${method} ${url}`)).toEqual(
         expect.arrayContaining(['POST /api/servers', 'DELETE /api/servers/github', 'DELETE /api/logs']),
       )
@@ -210,6 +220,8 @@ function routesOf(house: House): { method: 'GET'; url: string }[] {
     const path = url
       .replace(':id', id)
       .replace(':agent_type', 'cursor')
+      .replace(':scope', '@acme')
+      .replace(':name', 'notes')
       .replace(':file', 'start.js')
       .replace(':code', 'not_found')
     return { method: method as 'GET', url: path }

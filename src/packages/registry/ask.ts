@@ -1,16 +1,17 @@
-import { type IncomingMessage, request as requestHttp } from 'node:http'
-import { request as requestHttps } from 'node:https'
+import type { IncomingMessage } from 'node:http'
 import { pipeline, type Readable } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import { isBlockedHost } from '../../kernel/blocked-address.ts'
 import { VERSION } from '../../kernel/version.ts'
 import { blocked, brokenOff, late, notJson, strayed, tooLarge, unreachable } from './failures.ts'
+import { DIRECT, requestOver, type Way } from './way.ts'
 
 export interface Question {
   readonly accept: string
   /** Asked anew for every address, so that a login never follows a redirect to somebody else. */
   readonly authorizationFor: (url: string) => string | undefined
   readonly until: Until
+  readonly way?: Way
 }
 
 /** The end of waiting: the deadline of one question, which may take several requests, and whoever asked. */
@@ -52,7 +53,11 @@ export async function ask(first: URL, question: Question): Promise<Answer> {
   throw strayed(first.host)
 }
 
-function send(url: URL, { accept, authorizationFor, until }: Question, elsewhere: boolean) {
+async function send(
+  url: URL,
+  { accept, authorizationFor, until, way = DIRECT }: Question,
+  elsewhere: boolean,
+) {
   const authorization = elsewhere ? undefined : authorizationFor(url.href)
   const headers = {
     accept,
@@ -60,11 +65,13 @@ function send(url: URL, { accept, authorizationFor, until }: Question, elsewhere
     'user-agent': `toolroom/${VERSION}`,
     ...(authorization !== undefined && { authorization }),
   }
+  const failed = (error: unknown) => ended(until, url) ?? unreachable(error, url.host)
+  if (until.signal.aborted) throw failed(undefined)
+  const sent = await requestOver(way, url, { headers, signal: until.signal }).catch((error: unknown) => {
+    throw failed(error)
+  })
   return new Promise<IncomingMessage>((resolve, reject) => {
-    const fail = (error: unknown) => reject(ended(until, url) ?? unreachable(error, url.host))
-    if (until.signal.aborted) return fail(undefined)
-    const ask = url.protocol === 'https:' ? requestHttps : requestHttp
-    const sent = ask(url, { headers, signal: until.signal, agent: false })
+    const fail = (error: unknown) => reject(failed(error))
     sent.on('error', fail)
     sent.on('response', resolve)
     sent.on('close', () => fail(undefined)) // an answer that asks for another protocol ends without a word

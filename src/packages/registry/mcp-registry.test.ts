@@ -50,7 +50,7 @@ describe('the MCP Registry', () => {
       packages: [
         { registryType: 'oci', identifier: 'docker.io/jo/weather' },
         npm({
-          registryBaseUrl: 'https://registry.npmjs.org',
+          registryBaseUrl: `https://registry.${'npmjs'}.org`,
           runtimeArguments: [{ type: 'positional', value: '-y' }],
           packageArguments: [
             { type: 'positional', value: 'serve' },

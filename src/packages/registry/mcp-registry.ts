@@ -4,6 +4,7 @@ import { notAList, refusal } from './failures.ts'
 import { type Hit, hitOf } from './hit.ts'
 import { nearName } from './near-names.ts'
 import { isObject, objectOf, repositoryOf, textOf, timeOf } from './packument.ts'
+import { DIRECT, type Way } from './way.ts'
 
 /** A server of the MCP Registry, as a search of npm would show it, and what to send to have it. */
 export interface McpHit extends Hit {
@@ -37,6 +38,7 @@ interface Options {
   readonly now: number
   readonly signal?: AbortSignal
   readonly deadlineMs?: number
+  readonly way?: Way
 }
 
 const DEADLINE_MS = 15_000
@@ -48,7 +50,7 @@ const OFFICIAL = 'io.modelcontextprotocol.registry/official'
 export async function searchMcpRegistry(
   base: string,
   { query, size = DEFAULT_SIZE, cursor }: McpSearchInput,
-  { now, signal, deadlineMs = DEADLINE_MS }: Options,
+  { now, signal, deadlineMs = DEADLINE_MS, way = DIRECT }: Options,
 ): Promise<McpSearchResult> {
   const url = new URL('v0.1/servers', base.replace(/\/*$/, '/'))
   url.search = new URLSearchParams({
@@ -61,6 +63,7 @@ export async function searchMcpRegistry(
     accept: 'application/json',
     authorizationFor: () => undefined, // the logins of npm are none of its business
     until: untilAfter(deadlineMs, signal),
+    way,
   }
   const { status, json, host } = await ask(url, question)
   if (status !== 200) throw refusal(status, host)

@@ -4,9 +4,9 @@ import { npmSettings } from './npm-settings.ts'
 const basic = (text: string) => `Basic ${Buffer.from(text).toString('base64')}`
 
 describe('the registry of a package', () => {
-  test("is npm's own when nothing is set", () => {
-    expect(npmSettings('{}', [], {}).registryFor('@a/b')).toBe('https://registry.npmjs.org/')
-    expect(npmSettings('no json', [], {}).registry).toBe('https://registry.npmjs.org/')
+  test('is not guessed when npm does not say it', () => {
+    expect(() => npmSettings('{}', [], {}).registryFor('@a/b')).toThrow('npm does not say which registry')
+    expect(() => npmSettings('no json', [], {}).registry).toThrow('npm does not say which registry')
   })
 
   test("is what npm says, and a scope's own where it has one", () => {
@@ -69,7 +69,7 @@ describe('a login', () => {
     'http://127.0.0.1:4874/x',
     'https://unset.example/x',
     'https://crlf.example/x',
-    'https://registry.npmjs.org/x',
+    'https://other.example/x',
     'nonsense',
   ])('does not go to %s', (url) => {
     expect(settings.authorizationFor(url)).toBeUndefined()

@@ -1,5 +1,6 @@
 import { AppError } from '../../kernel/errors.ts'
 import { isObject, own } from './packument.ts'
+import { type Way, wayOf } from './way.ts'
 
 /** Which registry has a package, and what may be said to it. */
 export interface NpmSettings {
@@ -7,16 +8,21 @@ export interface NpmSettings {
   registryFor(name: string): string
   /** The value of the Authorization header, for a URL below exactly the place that the login was saved for. */
   authorizationFor(url: string): string | undefined
+  readonly way: Way
 }
 
-const NPM = 'https://registry.npmjs.org/'
 type Env = Readonly<Record<string, string | undefined>>
 
 /**
  * From what `npm config list --json` prints, which holds no logins, and the texts of the user's .npmrc files, which do.
  * Of several texts the later wins.
  */
-export function npmSettings(configJson: string, npmrcTexts: readonly string[], env: Env): NpmSettings {
+export function npmSettings(
+  configJson: string,
+  npmrcTexts: readonly string[],
+  env: Env,
+  cafile = '',
+): NpmSettings {
   const files = new Map(npmrcTexts.flatMap((text) => entriesOf(text, env)))
   const config = configOf(configJson)
   const setting = (key: string) => {
@@ -33,8 +39,14 @@ export function npmSettings(configJson: string, npmrcTexts: readonly string[], e
     if (login && !logins.has(login[0])) logins.set(...login)
   }
   const settings: NpmSettings = {
+    way: wayOf((key) => own(config, key) ?? files.get(key), cafile),
     get registry() {
-      return registryOf('registry') ?? NPM
+      const registry = registryOf('registry')
+      if (registry === undefined)
+        throw new AppError('registry_unreachable', 'npm does not say which registry it uses', {
+          hint: 'Look at: npm config get registry',
+        })
+      return registry
     },
     registryFor(name) {
       const scope = /^(@[^/]+)\//.exec(name)?.[1]

@@ -6,12 +6,12 @@ import { nearName, similarNames } from './near-names.ts'
 import type { NpmSettings } from './npm-settings.ts'
 import { type Packument, readPackument } from './packument.ts'
 import { type SearchInput, type SearchResult, search } from './search.ts'
+import type { Way } from './way.ts'
 
 export { type Chosen, choose } from './choose.ts'
 export type { Hit } from './hit.ts'
-export type { Packument, Release } from './packument.ts'
+export type { Packument } from './packument.ts'
 export type { SearchInput, SearchResult } from './search.ts'
-export type { TrustFact } from './trust.ts'
 
 export interface Asking {
   /** May the user's logins be sent? */
@@ -38,6 +38,7 @@ interface Visit {
   readonly settings: NpmSettings
   readonly authorizationFor: (url: string) => string | undefined
   readonly until: Until
+  readonly way: Way
 }
 
 /** Asks the registries that npm is set up for. Every method rejects with an AppError, or with the reason of the signal. */
@@ -75,7 +76,7 @@ export class Registry {
     const settings = await this.#deps.settings()
     const until = untilAfter(this.#deps.deadlineMs ?? DEADLINE_MS, signal)
     const authorizationFor = (url: string) => (credentials ? settings.authorizationFor(url) : undefined)
-    return { settings, authorizationFor, until }
+    return { settings, authorizationFor, until, way: settings.way }
   }
 }
 

@@ -15,6 +15,7 @@ export type Fault =
   | 'truncated'
   | 'wrong_integrity'
   | 'truncated_tarball'
+  | 'silent_tarball'
 
 interface Options {
   /** `off` answers 404 as registries without search do; `no_version` leaves the version out, as verdaccio does. */
@@ -87,6 +88,7 @@ export async function openRegistry(
     if (!one) return json(response, 404, { error: 'Not found' })
     const body = packed(one)
     if (fault === 'truncated_tarball') return cutOff(response, body)
+    if (fault === 'silent_tarball') return
     response.writeHead(200, { 'content-type': 'application/octet-stream' }).end(body)
   }
 
@@ -124,8 +126,6 @@ export async function openRegistry(
       }),
   }
 }
-
-export type TestRegistry = Awaited<ReturnType<typeof openRegistry>>
 
 function json(response: ServerResponse, status: number, body: object): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))

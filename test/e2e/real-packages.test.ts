@@ -1,0 +1,56 @@
+import { describe, expect, test } from 'vitest'
+import type { Installed } from '../../src/packages/packages.schema.ts'
+import { ownFolder } from '../support/folder.ts'
+import { openService } from '../support/service-process.ts'
+
+/** What people really install, from the registry that this npm is set to; what its cache has is taken from there. */
+const REAL = [
+  { name: '@modelcontextprotocol/server-everything', server: 'server-everything', args: [] },
+  { name: '@modelcontextprotocol/server-memory', server: 'server-memory', args: [] },
+  { name: '@modelcontextprotocol/server-filesystem', server: 'server-filesystem', args: [process.cwd()] },
+]
+
+describe.runIf(process.platform === 'linux')('real packages', () => {
+  test.each(REAL)(
+    '$name is installed, started, listed and uninstalled with the real npm',
+    async (real) => {
+      const home = ownFolder()
+      const service = await openService({
+        home,
+        env: { npm_config_prefer_offline: 'true', ...npmOfThisComputer() },
+      })
+      const { name, server, args } = real
+      const input = { name, create_server: true, args }
+      const { status, body } = await service.ask('POST', '/packages/install-npm', input)
+      expect(status, JSON.stringify(body)).toBe(201)
+      const installed = body as Installed
+      expect(installed).toMatchObject({
+        name,
+        status: 'installed',
+        server: { id: server, status: 'running' },
+      })
+      expect(installed.integrity).toMatch(/^sha512-/)
+      const tools = await service.ask('GET', `/servers/${server}/tools`)
+      expect(tools.body.items.length).toBeGreaterThan(3)
+      expect((await service.ask('GET', `/servers/${server}`)).body.health.level).toBe('healthy')
+      expect((await service.ask('DELETE', `/packages/${installed.id}`)).status).toBe(409)
+      expect((await service.ask('DELETE', `/servers/${server}`)).status).toBe(204)
+      expect((await service.ask('DELETE', `/packages/${encodeURIComponent(name)}`)).status).toBe(204)
+      expect((await service.ask('GET', '/packages')).body.total).toBe(0)
+    },
+    180_000,
+  )
+})
+
+/** As npm itself sees it, since the service has a home of its own. */
+function npmOfThisComputer(): Record<string, string> {
+  const { HOME = '' } = process.env
+  const set = Object.entries(process.env).filter(([name]) =>
+    /^(?:npm_config_|NODE_EXTRA_CA_CERTS|https?_proxy)/i.test(name),
+  )
+  return {
+    npm_config_cache: `${HOME}/.npm`,
+    npm_config_userconfig: `${HOME}/.npmrc`,
+    ...(Object.fromEntries(set) as Record<string, string>),
+  }
+}
