@@ -80,7 +80,7 @@ export async function npmInstall(
 }
 
 /** npm ends with `npm error code X` and some sentences; older ones say `npm ERR!`. */
-function explainNpm(name: string, said: readonly string[]): AppError {
+export function explainNpm(name: string, said: readonly string[]): AppError {
   const errors = said.flatMap((line) => /^npm (?:error|ERR!) ?(.*)$/.exec(line)?.[1] ?? [])
   const code = errors.map((line) => /^code (\S+)/.exec(line)?.[1]).find((found) => found !== undefined) ?? ''
   const words = errors.find(

@@ -95,18 +95,30 @@ describe('installing', () => {
     expect(registry.requests.filter(({ path }) => path.endsWith('.tgz'))).toHaveLength(1)
   })
 
-  test('a job can be followed and cancelled, and then nothing is left of it', async () => {
-    const { house, registry } = await houseWithRegistry([toolPackage('slow')])
-    registry.faults.set('slow', 'silent')
-    const accepted = await post(house, '/api/packages/install-npm?async=true', { name: 'slow' })
-    expect(accepted.statusCode).toBe(202)
-    const { job } = accepted.json<{ job: string }>()
-    expect(accepted.headers.location).toBe(`/api/jobs/${job}`)
-    const cancelled = (await post(house, `/api/jobs/${job}/cancel`)).json<JobView>()
-    expect(cancelled).toMatchObject({ status: 'cancelled', error: { code: 'job_cancelled' } })
-    expect(await installed(house)).toEqual([])
-    expect(packageFolders(house.data)).toEqual([])
-  })
+  test.each([
+    ['silent', 'resolving'],
+    ['silent_tarball', 'installing'],
+  ] as const)(
+    'a job can be followed and cancelled while the registry is %s, and then nothing is left of it',
+    async (fault, phase) => {
+      const { house, registry } = await houseWithRegistry([toolPackage('slow')])
+      registry.faults.set('slow', fault)
+      const accepted = await post(house, '/api/packages/install-npm?async=true', { name: 'slow' })
+      expect(accepted.statusCode).toBe(202)
+      const { job } = accepted.json<{ job: string }>()
+      expect(accepted.headers.location).toBe(`/api/jobs/${job}`)
+      const state = async () =>
+        (await house.inject({ url: `/api/jobs/${job}`, headers: AUTHORISED })).json<JobView>()
+      await expect.poll(async () => (await state()).phase, { timeout: 10_000 }).toBe(phase)
+      const cancelled = (await post(house, `/api/jobs/${job}/cancel`)).json<JobView>()
+      expect(cancelled).toMatchObject({ status: 'cancelled', error: { code: 'job_cancelled' } })
+      expect(await installed(house)).toEqual([])
+      expect(packageFolders(house.data)).toEqual([])
+      registry.faults.delete('slow')
+      expect(await install(house, { name: 'slow' })).toMatchObject({ status: 'installed' })
+    },
+    30_000,
+  )
 
   test('several programs must be told apart, and a package without any cannot be a server', async () => {
     const { house } = await houseWithRegistry([

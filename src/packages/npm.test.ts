@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest'
+import { explainNpm, npmEnvironment } from './npm.ts'
+
+test.each([
+  ['E404', '404 Not Found - GET x - Not found', 'package_not_found'],
+  ['ETARGET', 'No matching version found for x@9.', 'package_not_found'],
+  ['E401', 'Unable to authenticate', 'registry_refused'],
+  ['E403', '403 Forbidden', 'registry_refused'],
+  ['ENEEDAUTH', 'need auth', 'registry_refused'],
+  ['ENOTFOUND', 'request to the registry failed', 'registry_unreachable'],
+  ['ECONNREFUSED', 'connect ECONNREFUSED', 'registry_unreachable'],
+  ['SELF_SIGNED_CERT_IN_CHAIN', 'self-signed certificate', 'registry_unreachable'],
+  ['ETIMEDOUT', 'network timeout', 'registry_timeout'],
+  ['EINTEGRITY', 'sha512-a integrity checksum failed', 'install_failed'],
+  ['TAR_BAD_ARCHIVE', 'Unrecognized archive format', 'install_failed'],
+  ['EBADENGINE', 'Unsupported engine', 'node_too_old'],
+  ['EBADPLATFORM', 'Unsupported platform', 'install_failed'],
+  ['ENOSPC', 'no space left on device', 'disk_full'],
+  ['E503', '503 Service Unavailable', 'registry_failed'],
+  ['ERESOLVE', 'unable to resolve dependency tree', 'install_failed'],
+])('what npm calls %s is explained', (code, words, expected) => {
+  for (const start of ['npm error', 'npm ERR!']) {
+    const said = [
+      'npm http fetch GET 200',
+      `${start} code ${code}`,
+      `${start} ${words}`,
+      `${start} A complete log of this run is at x`,
+    ]
+    const error = explainNpm('weather', said)
+    expect(error.code).toBe(expected)
+    expect(error.message).toContain('weather')
+    if (expected !== 'disk_full') expect(error.message).toContain(words)
+  }
+})
+
+test('an npm that ends without a word is told apart from one that says why', () => {
+  expect(explainNpm('weather', []).message).toContain('npm said nothing')
+  expect(explainNpm('weather', ['something odd']).message).toContain('something odd')
+})
+
+test('npm gets what is about npm, the network and the user, and nothing of ours', () => {
+  const env = npmEnvironment({
+    HOME: '/home/me',
+    HTTPS_PROXY: 'http://proxy.example',
+    NODE_EXTRA_CA_CERTS: '/ca.pem',
+    npm_config_registry: 'https://npm.example/',
+    npm_config_local_prefix: '/checkout',
+    npm_config_ignore_scripts: 'false',
+    npm_package_name: 'toolroom',
+    npm_lifecycle_event: 'start',
+    AUTH_TOKEN: 'secret',
+    TOOLROOM_SECRET_KEY: 'secret',
+    TOOLROOM_HOME: '/data',
+    INIT_CWD: '/checkout',
+    UNSET: undefined,
+  })
+  expect(Object.keys(env).sort()).toEqual([
+    'HOME',
+    'HTTPS_PROXY',
+    'NODE_EXTRA_CA_CERTS',
+    'npm_config_registry',
+  ])
+})
