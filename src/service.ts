@@ -9,6 +9,8 @@ import { SecretKey } from './config/secret-key.ts'
 import { assertMayBind, tokenFor } from './config/token.ts'
 import { openAgents } from './configuring.ts'
 import { openEngineRoom, openRemotes } from './engine.ts'
+import { keyRoutes } from './gateway/keys.routes.ts'
+import { createKeys } from './gateway/keys.service.ts'
 import { healthRoutes } from './health/health.routes.ts'
 import { createHealth } from './health/health.service.ts'
 import { type App, buildApp } from './http/app.ts'
@@ -51,6 +53,7 @@ import { openOwnership } from './store/agents.store.ts'
 import { mirrorAudit } from './store/audit-mirror.ts'
 import { ConfigurationDatabase } from './store/configuration.ts'
 import { lockDataFolder } from './store/instance-lock.ts'
+import { openKeyStore } from './store/keys.store.ts'
 import { openVault } from './store/open-vault.ts'
 import { openPackageStore } from './store/packages.store.ts'
 import { catalogueStore, openWishes } from './store/runs.store.ts'
@@ -240,6 +243,11 @@ async function open(
     now: Date.now,
     audit: (entry) => database.audit(entry),
   })
+  const keys = createKeys({
+    store: await openKeyStore(database),
+    now: Date.now,
+    onTrouble: (error) => log.warn({ error }, 'the last use of a key could not be kept'),
+  })
   const { mark } = engine
   const processes = createProcesses({
     find: () => findOrphans({ mark }),
@@ -284,6 +292,7 @@ async function open(
       editingRoutes(agents),
       packageRoutes(packages, hasToken(token.value, config.auth_token_header_name)),
       jobRoutes(jobs),
+      keyRoutes(keys),
     ],
   })
   // Together: whoever waits for a tool server that ends is told so, and neither waits for the other.

@@ -40,6 +40,15 @@ export interface Tables {
     body: string
     digest: string
   }
+  /** Keys of agents: their digests only. */
+  keys: {
+    id: string
+    name: string
+    agent_type: string
+    digest: string
+    created_at: number
+    last_used_at: number | null
+  }
   audit: {
     id: Generated<number>
     ts: number

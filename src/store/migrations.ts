@@ -57,4 +57,15 @@ export const MIGRATIONS: readonly ((db: Kysely<never>) => Promise<void>)[] = [
       .addColumn('digest', 'text', (column) => column.notNull())
       .execute()
   },
+  async (db) => {
+    await db.schema
+      .createTable('keys')
+      .addColumn('id', 'text', (column) => column.primaryKey())
+      .addColumn('name', 'text', (column) => column.notNull())
+      .addColumn('agent_type', 'text', (column) => column.notNull())
+      .addColumn('digest', 'text', (column) => column.notNull())
+      .addColumn('created_at', 'bigint', (column) => column.notNull())
+      .addColumn('last_used_at', 'bigint')
+      .execute()
+  },
 ]

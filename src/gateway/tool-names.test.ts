@@ -1,0 +1,70 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { gatewayName, gather } from './tool-names.ts'
+
+const id = fc.stringMatching(/^[a-z0-9][a-z0-9._-]{0,63}$/)
+const tool = fc.oneof(
+  fc.stringMatching(/^[A-Za-z0-9_.-]{1,128}$/),
+  fc.string({ minLength: 1, maxLength: 200 }),
+)
+
+test.each([
+  ['github', 'create_issue', 'github__create_issue'],
+  ['my.files', 'read', /^my_files__read_[0-9a-f]{8}$/],
+  ['files', 'read.text', /^files__read_text_[0-9a-f]{8}$/],
+  ['a', 'x'.repeat(62), /^a__x{52}_[0-9a-f]{8}$/],
+  ['a__b', 'c', /^a__b__c_[0-9a-f]{8}$/],
+])('the tool %s of %s is called so that every model takes it', (server, name, expected) => {
+  expect(gatewayName(server, name)).toMatch(expected)
+})
+
+test('every name has at most 64 plain signs, is always the same, and no two tools share one', () => {
+  fc.assert(
+    fc.property(
+      fc.uniqueArray(fc.tuple(id, tool), { maxLength: 20, selector: ([a, b]) => `${a}\0${b}` }),
+      (pairs) => {
+        const names = pairs.map(([server, name]) => gatewayName(server, name))
+        for (const name of names) expect(name).toMatch(/^[A-Za-z0-9_-]{1,64}$/)
+        expect(new Set(names).size).toBe(names.length)
+        expect(pairs.map(([server, name]) => gatewayName(server, name))).toEqual(names)
+      },
+    ),
+    { numRuns: 2000 },
+  )
+})
+
+test('names that could be read in two ways are told apart', () => {
+  expect(gatewayName('a', 'b__c')).not.toBe(gatewayName('a__b', 'c'))
+  expect(gatewayName('a_', 'x')).not.toBe(gatewayName('a', '_x'))
+  expect(gatewayName('a.b', 'x')).not.toBe(gatewayName('a_b', 'x'))
+})
+
+test('all tools come in a fixed order, and what looks like another is left out and said', () => {
+  const offer = (name: string) => ({ name, definition: null })
+  const servers = [
+    { id: 'zoo', tools: [offer('list'), offer('1ist'), offer('feed')] },
+    { id: 'a-b', tools: [offer('x')] },
+    { id: 'a_b', tools: [offer('x')] },
+  ]
+  const { tools, refused } = gather(servers)
+  expect(tools.map(({ name }) => name)).toEqual(['a-b__x', 'zoo__list', 'zoo__feed'])
+  expect(refused.map(({ server_id, tool: name }) => [server_id, name])).toEqual([
+    ['a_b', 'x'],
+    ['zoo', '1ist'],
+  ])
+  expect(gather([...servers].reverse()).tools).toEqual(tools)
+})
+
+test('a name does not change when another server comes or goes', () => {
+  fc.assert(
+    fc.property(fc.uniqueArray(id, { minLength: 2, maxLength: 8 }), (ids) => {
+      const servers = ids.map((each) => ({ id: each, tools: [{ name: 'do', definition: each }] }))
+      const [, ...fewer] = servers
+      const names = (list: typeof servers) =>
+        new Map(gather(list).tools.map((one) => [one.server_id, one.name]))
+      const [all, some] = [names(servers), names(fewer)]
+      for (const [server, name] of some) if (all.has(server)) expect(all.get(server)).toBe(name)
+    }),
+    { numRuns: 500 },
+  )
+})

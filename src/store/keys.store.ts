@@ -1,0 +1,32 @@
+import type { KeyRecord } from '../gateway/keys.schema.ts'
+import type { KeyStore } from '../gateway/keys.service.ts'
+import type { ConfigurationDatabase } from './configuration.ts'
+
+/** Digests of keys, read once and kept in memory beside the table. */
+export async function openKeyStore(database: ConfigurationDatabase): Promise<KeyStore> {
+  const rows: KeyRecord[] = await database.db.selectFrom('keys').selectAll().orderBy('created_at').execute()
+  const records = new Map(rows.map((row) => [row.id, row]))
+  return {
+    all: () => [...records.values()],
+    save: (record, audit) =>
+      database
+        .change(
+          async (trx) => {
+            if (audit === null && !records.has(record.id)) return [false, null] // taken away meanwhile
+            await trx.deleteFrom('keys').where('id', '=', record.id).execute()
+            await trx.insertInto('keys').values(record).execute()
+            return [true, audit]
+          },
+          { committed: (saved) => saved && records.set(record.id, record) },
+        )
+        .then(() => {}),
+    remove: (id, audit) =>
+      database.change(
+        async (trx) => {
+          await trx.deleteFrom('keys').where('id', '=', id).execute()
+          return [undefined, audit]
+        },
+        { frees: true, committed: () => records.delete(id) },
+      ),
+  }
+}
