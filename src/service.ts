@@ -9,6 +9,7 @@ import { SecretKey } from './config/secret-key.ts'
 import { assertMayBind, tokenFor } from './config/token.ts'
 import { openAgents } from './configuring.ts'
 import { openEngineRoom, openRemotes } from './engine.ts'
+import { openGateway } from './exchange.ts'
 import { keyRoutes } from './gateway/keys.routes.ts'
 import { createKeys } from './gateway/keys.service.ts'
 import { healthRoutes } from './health/health.routes.ts'
@@ -268,10 +269,20 @@ async function open(
   })
 
   // Doors.
+  const gateway = openGateway({
+    facts,
+    log,
+    keys,
+    headerName: config.auth_token_header_name,
+    catalogues,
+    servers,
+    httpServers,
+  })
   const app = await buildApp({
     gate: createGate({ port: () => port(app), allowedHosts: config.allowed_hosts }),
     log,
     version: VERSION,
+    ownDoor: gateway,
     stream: { path: '/api/ws/metrics', hasRoom: live.hasRoom, open: live.open },
     token: token.value,
     headerName: config.auth_token_header_name,
@@ -298,6 +309,7 @@ async function open(
   // Together: whoever waits for a tool server that ends is told so, and neither waits for the other.
   closer.add('the doors and the tool servers', () => Promise.all([closeServer(app), engine.close()]))
   closer.add('the live stream', () => live.close())
+  closer.add('the gateway', () => gateway.close())
   await app.fastify.listen({ host, port: config.port })
   const address = `http://${host.includes(':') ? `[${host}]` : host}:${port(app)}`
   lock.announce(address)

@@ -37,6 +37,7 @@ const ROOMS: Record<string, Rule> = {
 
   'configuring.ts': { imports: 'all' },
   'packaging.ts': { imports: 'all' },
+  'exchange.ts': { imports: 'all' },
   'engine.ts': { imports: 'all' },
   'observing.ts': { imports: 'all' },
   'service.ts': { imports: 'all' },

@@ -7,7 +7,7 @@ import { acceptOnlyJson } from './body.ts'
 import { compileWhenUsed } from './compilers.ts'
 import { serveDocs } from './docs.ts'
 import type { Gate } from './gate.ts'
-import { createListener, onClientError } from './listener.ts'
+import { createListener, type OwnDoor, onClientError } from './listener.ts'
 import { Methods } from './methods.ts'
 import { describeApi } from './openapi.ts'
 import { knownError, PROBLEM_TYPE, problemOf, unexpected } from './problem.ts'
@@ -21,6 +21,8 @@ export interface AppOptions extends AuthOptions {
   readonly gate: Gate
   readonly log: Log
   readonly version: string
+  /** The gateway, which takes its own keys. */
+  readonly ownDoor?: OwnDoor
   readonly stream?: Stream
   /** What the rooms offer, below `/api`. */
   readonly routes: readonly FastifyPluginAsyncTypebox[]
@@ -38,7 +40,7 @@ export interface App {
 export async function buildApp(options: AppOptions): Promise<App> {
   const upgrade = createUpgrade({ ...options, stream: options.stream ?? NO_STREAM })
   const fastify = Fastify({
-    serverFactory: (handler) => createListener(handler, options.gate, upgrade),
+    serverFactory: (handler) => createListener(handler, options.gate, upgrade, options.ownDoor),
     clientErrorHandler: onClientError,
     frameworkErrors: (error, request, reply) =>
       void sendError(error, request, reply as unknown as Reply, options.log),

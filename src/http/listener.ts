@@ -24,11 +24,25 @@ const LIMITS = {
   requireHostHeader: false, // the gate answers in our shape
 }
 
+/** Somebody who answers some paths without the framework. */
+export interface OwnDoor {
+  readonly takes: (url: string) => boolean
+  readonly listener: RequestListener
+}
+
 /** The server under the framework: the gate stands before routing, for requests and for upgrades alike. */
-export function createListener(handler: RequestListener, gate: Gate, upgrade: Upgrade): Server {
+export function createListener(
+  handler: RequestListener,
+  gate: Gate,
+  upgrade: Upgrade,
+  ownDoor?: OwnDoor,
+): Server {
   const guarded: RequestListener = (request, response) => {
     const refusal = gate(request)
-    if (!refusal) return handler(request, response)
+    if (!refusal) {
+      const answers = ownDoor?.takes(request.url ?? '') ? ownDoor.listener : handler
+      return answers(request, response)
+    }
     const answer = problemAnswer(refusal)
     response.writeHead(answer.status, { ...answer.headers, connection: 'close' })
     response.end(request.method === 'HEAD' ? undefined : answer.body)

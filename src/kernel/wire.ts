@@ -39,6 +39,8 @@ export const mapOf = <V extends TSchema>(keyPattern: string, value: V, maxProper
 /** Who asks for a change, for the audit trail. */
 export interface Caller {
   readonly request_id: string | null
+  /** Set for a call through the gateway. */
+  readonly agent_type?: string
 }
 
 /** `My Server (v2)` becomes `my-server-v2`. Empty when the name holds no letter or digit that an id can carry. */

@@ -1,0 +1,219 @@
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { WebSocket } from 'ws'
+import { AUTHORISED, type House, openHouse, TOKEN } from '../../test/support/house.ts'
+import { post, register } from '../../test/support/running.ts'
+import type { NewKey } from './keys.schema.ts'
+
+const META = 'io.modelcontextprotocol'
+
+async function furnished() {
+  const house = await openHouse()
+  await register(house, 'echo')
+  await post(house, '/api/servers/echo/start')
+  const { key } = (await post(house, '/api/keys', { agent_type: 'cursor' })).json<NewKey>()
+  return { house, key }
+}
+
+/** As the SDK of the old revisions does it. */
+async function legacy(house: House, key: string, path = '/mcp') {
+  const client = new Client({ name: 'test', version: '1' })
+  const transport = new StreamableHTTPClientTransport(new URL(house.address + path), {
+    requestInit: { headers: { authorization: `Bearer ${key}` } },
+  })
+  await client.connect(transport)
+  onTestFinished(() => client.close())
+  return { client, transport }
+}
+
+/** One request of the modern revision. */
+async function modern(
+  house: House,
+  key: string,
+  method: string,
+  params: object = {},
+  more: Record<string, string> = {},
+) {
+  const name = (params as { name?: string }).name
+  const _meta = { [`${META}/protocolVersion`]: '2026-07-28', [`${META}/clientCapabilities`]: {} }
+  const reply = await fetch(`${house.address}/mcp`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      authorization: `Bearer ${key}`,
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': method,
+      ...(name !== undefined && { 'mcp-name': name }),
+      ...more,
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 0, method, params: { ...params, _meta } }),
+  })
+  const body = (await reply.json()) as { id: unknown; result?: object; error?: object }
+  return { status: reply.status, body }
+}
+
+describe('an agent of the old revisions', () => {
+  test('says hello, lists the tools of all servers, calls one, and its calls are its own', async () => {
+    const { house, key } = await furnished()
+    const told: { agent_type?: unknown }[] = []
+    const socket = new WebSocket(`${house.address.replace('http', 'ws')}/api/ws/metrics`)
+    onTestFinished(() => socket.terminate())
+    socket.on('message', (data) => {
+      const { type, data: fact } = JSON.parse(String(data))
+      if (type === 'call_completed') told.push(fact)
+    })
+    await once(socket, 'open')
+    const { client } = await legacy(house, key)
+    expect(client.getServerVersion()).toMatchObject({ name: 'toolroom' })
+    const { tools } = await client.listTools()
+    expect(tools.map(({ name }) => name)).toContain('echo__echo')
+    const result = await client.callTool({ name: 'echo__echo', arguments: { text: 'hello' } })
+    expect(JSON.stringify(result)).toContain('hello')
+    await expect.poll(() => told).toMatchObject([{ agent_type: 'cursor', tool: 'echo', server_id: 'echo' }])
+    await expect(client.callTool({ name: 'echo__nothing' })).rejects.toMatchObject({ code: -32602 })
+  })
+
+  test('sees one server with its own names under its path, and nothing under a path of nobody', async () => {
+    const { house, key } = await furnished()
+    const { client } = await legacy(house, key, '/mcp/echo')
+    expect((await client.listTools()).tools.map(({ name }) => name)).toContain('echo')
+    expect(JSON.stringify(await client.callTool({ name: 'echo', arguments: { text: 'alone' } }))).toContain(
+      'alone',
+    )
+    await expect(legacy(house, key, '/mcp/nobody')).rejects.toThrow()
+  })
+
+  test('is told when there are other tools, and its session ends when it says so', async () => {
+    const { house, key } = await furnished()
+    const { client, transport } = await legacy(house, key)
+    let heard = 0
+    client.setNotificationHandler(ToolListChangedNotificationSchema, () => void (heard += 1))
+    await sleep(100)
+    await register(house, 'noisy')
+    await expect.poll(() => heard, { timeout: 5000 }).toBe(1)
+    const session = transport.sessionId ?? ''
+    await transport.terminateSession()
+    const again = await fetch(`${house.address}/mcp`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        authorization: `Bearer ${key}`,
+        'mcp-session-id': session,
+      },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'tools/list' }),
+    })
+    expect(again.status).toBe(404)
+  })
+
+  test('without a session is asked to say hello, and a session of another key is nobody’s', async () => {
+    const { house, key } = await furnished()
+    const { transport } = await legacy(house, key)
+    const other = (await post(house, '/api/keys', { agent_type: 'codex' })).json<NewKey>().key
+    const ask = (bearer: string, session?: string) =>
+      fetch(`${house.address}/mcp`, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          authorization: `Bearer ${bearer}`,
+          ...(session && { 'mcp-session-id': session }),
+        },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
+      })
+    expect((await ask(key)).status).toBe(400)
+    expect((await ask(key, transport.sessionId)).status).toBe(200)
+    expect((await ask(other, transport.sessionId)).status).toBe(404)
+  })
+})
+
+describe('an agent of the modern revision', () => {
+  test('discovers, lists and calls without a session, and ids of 0 are ids', async () => {
+    const { house, key } = await furnished()
+    const found = await modern(house, key, 'server/discover')
+    expect(found.body).toMatchObject({
+      id: 0,
+      result: { resultType: 'complete', supportedVersions: expect.arrayContaining(['2026-07-28']) },
+    })
+    const listed = await modern(house, key, 'tools/list')
+    expect(listed.body.result).toMatchObject({
+      resultType: 'complete',
+      cacheScope: 'private',
+      ttlMs: expect.any(Number),
+    })
+    const called = await modern(house, key, 'tools/call', { name: 'echo__echo', arguments: { text: 'now' } })
+    expect(called.body.result).toMatchObject({ resultType: 'complete' })
+    expect(JSON.stringify(called.body)).toContain('now')
+  })
+
+  test('is refused when headers and body differ, when it speaks the future, and for what is unknown', async () => {
+    const { house, key } = await furnished()
+    const call = { name: 'echo__echo', arguments: { text: 'x' } }
+    expect(await modern(house, key, 'tools/call', call, { 'mcp-name': 'other' })).toMatchObject({
+      status: 400,
+      body: { error: { code: -32020 } },
+    })
+    expect(await modern(house, key, 'tools/call', call, { 'mcp-method': 'tools/list' })).toMatchObject({
+      status: 400,
+      body: { error: { code: -32020 } },
+    })
+    expect(
+      await modern(house, key, 'tools/list', {}, { 'mcp-protocol-version': '2099-01-01' }),
+    ).toMatchObject({ status: 400, body: { error: { code: -32020 } } })
+    expect(await modern(house, key, 'no/such')).toMatchObject({
+      status: 404,
+      body: { id: 0, error: { code: -32601 } },
+    })
+    expect(await modern(house, key, 'tools/call', { name: 'nobody' })).toMatchObject({
+      status: 200,
+      body: { error: { code: -32602 } },
+    })
+    const encoded = `=?base64?${Buffer.from('echo__echo').toString('base64')}?=`
+    expect((await modern(house, key, 'tools/call', call, { 'mcp-name': encoded })).status).toBe(200)
+  })
+})
+
+describe('the door', () => {
+  test('takes keys of agents and nothing else, and says 403 to pages of elsewhere', async () => {
+    const { house, key } = await furnished()
+    const status = async (headers: Record<string, string>, method = 'POST') =>
+      (await fetch(`${house.address}/mcp`, { method, headers, ...(method === 'POST' && { body: '{}' }) }))
+        .status
+    const json = { 'content-type': 'application/json' }
+    expect(await status(json)).toBe(401)
+    expect(await status({ ...json, authorization: `Bearer ${TOKEN}` })).toBe(401)
+    expect(await status({ ...json, 'x-svc-token': TOKEN })).toBe(401)
+    expect(await status({ ...json, 'x-svc-token': key })).toBe(400)
+    expect(await status({ ...json, authorization: `Bearer ${key}`, origin: 'https://evil.example' })).toBe(
+      403,
+    )
+    expect(await status({ authorization: `Bearer ${key}` }, 'GET')).toBe(405)
+    expect(await status({ authorization: `Bearer ${key}` }, 'PUT')).toBe(405)
+    expect(await status({ authorization: `Bearer ${key}`, 'content-type': 'text/plain' })).toBe(415)
+    const { items } = (await house.inject({ url: '/api/keys', headers: AUTHORISED })).json()
+    await house.inject({ method: 'DELETE', url: `/api/keys/${items[0].id}`, headers: AUTHORISED })
+    expect(await status({ ...json, authorization: `Bearer ${key}` })).toBe(401)
+  })
+
+  test.each([
+    '',
+    '[]',
+    'null',
+    '{"jsonrpc":"1.0"}',
+    '{"jsonrpc":"2.0","id":{}}',
+    '{"jsonrpc":"2.0","id":1,"method":7}',
+    '\u0000',
+  ])('the body %j is answered with an error of JSON-RPC', async (body) => {
+    const { house, key } = await furnished()
+    const headers = { 'content-type': 'application/json', authorization: `Bearer ${key}` }
+    const reply = await fetch(`${house.address}/mcp`, { method: 'POST', headers, body })
+    expect(reply.status).toBe(400)
+    expect(await reply.json()).toMatchObject({
+      jsonrpc: '2.0',
+      id: null,
+      error: { code: expect.any(Number) },
+    })
+  })
+})

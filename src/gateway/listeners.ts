@@ -1,0 +1,80 @@
+import type { ServerResponse } from 'node:http'
+import { type Incoming, isObject } from './rpc.ts'
+import type { Session } from './sessions.ts'
+
+const SSE = { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' }
+const KEEP_ALIVE_MS = 15_000
+/** A server that starts says several times that its tools have changed. */
+const DEBOUNCE_MS = 100
+const SUBSCRIPTION = 'io.modelcontextprotocol/subscriptionId'
+
+interface Subscriber {
+  readonly id: string | number
+  readonly response: ServerResponse
+}
+
+/** Who wants to hear of changes: legacy agents over the stream of their session, modern ones over a request of its own. */
+export class Listeners {
+  readonly #subscribers = new Set<Subscriber>()
+  readonly #open = new Set<ServerResponse>()
+  readonly #keepAlive = setInterval(() => this.#beat(), KEEP_ALIVE_MS).unref()
+  #due: NodeJS.Timeout | undefined
+
+  /** The newest stream of a session is the one that counts. */
+  listen(session: Session, response: ServerResponse): void {
+    session.stream?.end()
+    session.stream = response
+    this.#begin(response)
+    response.on('close', () => {
+      if (session.stream === response) session.stream = undefined
+    })
+  }
+
+  /** Of what it asks for only changes of tools can be had here, and the first message says so. */
+  subscribe({ params }: Incoming, id: string | number, response: ServerResponse): void {
+    const asked = isObject(params.notifications) ? params.notifications : {}
+    const honoured = asked.toolsListChanged === true ? { toolsListChanged: true } : {}
+    this.#begin(response)
+    write(response, 'notifications/subscriptions/acknowledged', {
+      notifications: honoured,
+      _meta: { [SUBSCRIPTION]: id },
+    })
+    if (asked.toolsListChanged !== true) return
+    const subscriber = { id, response }
+    this.#subscribers.add(subscriber)
+    response.on('close', () => this.#subscribers.delete(subscriber))
+  }
+
+  toolsChanged(sessions: Iterable<Session>): void {
+    clearTimeout(this.#due)
+    this.#due = setTimeout(() => {
+      const method = 'notifications/tools/list_changed'
+      for (const { stream } of sessions) if (stream) write(stream, method)
+      for (const { id, response } of this.#subscribers)
+        write(response, method, { _meta: { [SUBSCRIPTION]: id } })
+    }, DEBOUNCE_MS).unref()
+  }
+
+  close(): void {
+    clearInterval(this.#keepAlive)
+    clearTimeout(this.#due)
+    for (const response of this.#open) response.end()
+  }
+
+  #begin(response: ServerResponse): void {
+    response.writeHead(200, SSE)
+    response.write(': here\n\n')
+    this.#open.add(response)
+    response.on('close', () => this.#open.delete(response))
+  }
+
+  #beat(): void {
+    for (const response of this.#open) response.write(': here\n\n')
+  }
+}
+
+function write(response: ServerResponse, method: string, params?: object): void {
+  response.write(
+    `event: message\ndata: ${JSON.stringify({ jsonrpc: '2.0', method, ...(params && { params }) })}\n\n`,
+  )
+}
