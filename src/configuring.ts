@@ -6,6 +6,7 @@ import type { Platform } from './agents/catalogue/platform.ts'
 import { Backups } from './agents/files/backups.ts'
 import type { OwnershipStore } from './agents/ownership.ts'
 import type { Registered } from './agents/wanted.ts'
+import type { Keys } from './gateway/keys.service.ts'
 import type { HttpServer } from './http-servers/http-servers.schema.ts'
 import type { HttpServers } from './http-servers/http-servers.service.ts'
 import type { FactBus } from './kernel/facts.ts'
@@ -23,6 +24,9 @@ interface Parts {
   readonly servers: Pick<Servers, 'list' | 'add'>
   readonly httpServers: Pick<HttpServers, 'list' | 'add'>
   readonly programOf: ProgramOf
+  readonly keys: Keys
+  /** Where the service is reached, once it is. */
+  readonly address: () => string
 }
 
 /** The agents' room, with the registered servers behind its back. */
@@ -35,6 +39,8 @@ export function openAgents({
   servers,
   httpServers,
   programOf,
+  keys,
+  address,
 }: Parts): Agents {
   return createAgents({
     platform: thisComputer(platform),
@@ -42,6 +48,17 @@ export function openAgents({
     ownership,
     backups: new Backups(folder),
     lockLedger: join(folder, 'agent-locks'),
+    gateway: {
+      // Agents on this computer reach who listens everywhere at home.
+      url: () => `${address().replace(/\/\/(?:0\.0\.0\.0|\[::\])(?=:)/, '//127.0.0.1')}/mcp`,
+      make: (agent_type, name, by) => keys.add({ agent_type, name }, by),
+      remove: keys.remove,
+      idsOf: (agentType, name) =>
+        keys
+          .list()
+          .filter((key) => key.agent_type === agentType && key.name === name)
+          .map(({ id }) => id),
+    },
     now: Date.now,
     registered: async () => [
       ...(await servers.list()).map((server) => stdioServer(server, programOf)),

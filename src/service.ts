@@ -4,7 +4,7 @@ import { agentRoutes } from './agents/agents.routes.ts'
 import { editingRoutes } from './agents/editing.routes.ts'
 import type { Config } from './config/config.ts'
 import { prepareDataFolder, removeStaleTemps } from './config/data-folder.ts'
-import { bindOf } from './config/host.ts'
+import { bindOf, exposure } from './config/host.ts'
 import { SecretKey } from './config/secret-key.ts'
 import { assertMayBind, tokenFor } from './config/token.ts'
 import { openAgents } from './configuring.ts'
@@ -223,6 +223,11 @@ async function open(
     random: Math.random,
   })
   closer.add('the HTTP servers', () => httpServers.close())
+  const keys = createKeys({
+    store: await openKeyStore(database),
+    now: Date.now,
+    onTrouble: (error) => log.warn({ error }, 'the last use of a key could not be kept'),
+  })
   const ownership = await openOwnership(database, vault)
   const agents = openAgents({
     folder,
@@ -233,6 +238,8 @@ async function open(
     servers,
     httpServers,
     programOf: packages.programOf,
+    keys,
+    address: () => addressOf(host, app),
   })
   closer.add('the agents', () => agents.close())
   await servers.takeOver()
@@ -243,11 +250,6 @@ async function open(
     flush: (patienceMs) => pipeline.flush(patienceMs),
     now: Date.now,
     audit: (entry) => database.audit(entry),
-  })
-  const keys = createKeys({
-    store: await openKeyStore(database),
-    now: Date.now,
-    onTrouble: (error) => log.warn({ error }, 'the last use of a key could not be kept'),
   })
   const { mark } = engine
   const processes = createProcesses({
@@ -311,7 +313,7 @@ async function open(
   closer.add('the live stream', () => live.close())
   closer.add('the gateway', () => gateway.close())
   await app.fastify.listen({ host, port: config.port })
-  const address = `http://${host.includes(':') ? `[${host}]` : host}:${port(app)}`
+  const address = addressOf(host, app)
   lock.announce(address)
   log.info({ address, version: VERSION }, 'service started')
   for (const warning of [...warnings, ...mended]) log.warn(warning)
@@ -329,6 +331,9 @@ async function open(
   }
 }
 
+const addressOf = (host: string, app: App): string =>
+  `http://${host.includes(':') ? `[${host}]` : host}:${port(app)}`
+
 const port = ({ fastify }: App): number => (fastify.server.address() as AddressInfo | null)?.port ?? 0
 
 /** Requests in flight are finished, but nobody may hold the service open. */
@@ -336,12 +341,6 @@ async function closeServer({ fastify }: App): Promise<void> {
   const cut = setTimeout(() => fastify.server.closeAllConnections(), CLOSE_GRACE_MS)
   await fastify.close()
   clearTimeout(cut)
-}
-
-function exposure(loopback: boolean, protectReads: boolean): string[] {
-  if (loopback) return []
-  const plain = 'Toolroom is open to the network without encryption; put a TLS proxy in front'
-  return protectReads ? [plain] : [plain, 'Reads are public on the network; PROTECT_READS=true closes them']
 }
 
 async function auditGuessing(database: ConfigurationDatabase, address: string): Promise<void> {

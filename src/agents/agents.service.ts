@@ -4,6 +4,7 @@ import type { Agent } from './catalogue/catalogue.schema.ts'
 import { AGENTS } from './catalogue/catalogue.ts'
 import type { Definition } from './catalogue/definition.ts'
 import { detect } from './catalogue/detect.ts'
+import { createConnecting, type GatewayKeys } from './connecting.ts'
 import { createEditing, type EditingDeps } from './editing.ts'
 import { effectiveOf } from './effective.ts'
 import { releaseLeftLocks } from './files/agent-lock.ts'
@@ -18,6 +19,7 @@ import { entryViews, type Seen, summaryOf } from './view.ts'
 import { agentOf, wheresOf } from './where.ts'
 
 export interface Deps extends EditingDeps {
+  readonly gateway: GatewayKeys
   readonly register: (name: string, definition: Definition, by: Caller) => Promise<{ readonly id: string }>
   readonly onTrouble: (sentence: string, error: unknown) => void
 }
@@ -27,6 +29,7 @@ export function createAgents(deps: Deps) {
   const { platform, ownership } = deps
   const editing = createEditing(deps)
   const undoing = createUndo(deps)
+  const connecting = createConnecting(editing, deps.gateway)
   const importing = createImporting(deps)
   const guard = new Guard({
     facts: deps.facts,
@@ -74,6 +77,8 @@ export function createAgents(deps: Deps) {
     set: editing.set,
     addHttp: editing.addHttp,
     remove: editing.remove,
+    connect: connecting.connect,
+    disconnect: connecting.disconnect,
     undo: undoing.undo,
     history: undoing.history,
 

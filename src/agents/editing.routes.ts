@@ -51,6 +51,31 @@ export function editingRoutes(agents: Agents): FastifyPluginAsyncTypebox {
       agents.addHttp(request.params.agent_type, request.body, { request_id: request.id }),
     )
 
+    const connect = {
+      tags,
+      summary: 'Connect the agent to the gateway',
+      description:
+        'Makes a key and writes one entry, `toolroom`, through which the agent sees every server. `dry_run` shows the diff first.',
+      params,
+      body: schema.ConnectInput,
+      response,
+    }
+    app.post('/agents/:agent_type/connect', { schema: connect }, (request) =>
+      agents.connect(request.params.agent_type, request.body ?? {}, { request_id: request.id }),
+    )
+
+    const disconnect = {
+      tags,
+      summary: 'Disconnect the agent from the gateway',
+      description: 'Takes the entry out and the key away.',
+      params,
+      body: schema.ConnectInput,
+      response,
+    }
+    app.post('/agents/:agent_type/disconnect', { schema: disconnect }, (request) =>
+      agents.disconnect(request.params.agent_type, request.body ?? {}, { request_id: request.id }),
+    )
+
     const undo = {
       tags,
       summary: "Undo the last change of the agent's file, to the byte",

@@ -112,6 +112,8 @@ export const AddHttpServer = Type.Object(
 )
 export type AddHttpServer = Static<typeof AddHttpServer>
 
+export const ConnectInput = Type.Union([Type.Object(how, { additionalProperties: false }), Type.Null()])
+
 export const UndoInput = Type.Object(
   {
     backup_id: Type.Optional(

@@ -46,3 +46,10 @@ function looseIPv4(text: string): string | undefined {
 }
 
 const dotted = (n: number): string => [n >>> 24, (n >>> 16) & 255, (n >>> 8) & 255, n & 255].join('.')
+
+/** What somebody should know who can be reached from elsewhere. */
+export function exposure(loopback: boolean, protectReads: boolean): string[] {
+  if (loopback) return []
+  const plain = 'Toolroom is open to the network without encryption; put a TLS proxy in front'
+  return protectReads ? [plain] : [plain, 'Reads are public on the network; PROTECT_READS=true closes them']
+}
