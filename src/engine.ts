@@ -176,6 +176,7 @@ export function openRemotes(): Remotes {
         connect: (timeoutMs) => connection.connect(timeoutMs),
         refresh: async (timeoutMs) => void (await connection.refresh(timeoutMs)),
         call: (tool, args, options) => connection.call(tool, args, options),
+        relay: (method, params, options) => connection.relay(method, params, options),
         close: () => void connection.close(),
       }
     },

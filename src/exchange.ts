@@ -15,8 +15,8 @@ interface Parts {
   readonly keys: Keys
   readonly headerName: string
   readonly catalogues: Catalogues
-  readonly servers: Pick<Servers, 'states' | 'call'>
-  readonly httpServers: Pick<HttpServers, 'states' | 'call'>
+  readonly servers: Pick<Servers, 'states' | 'call' | 'relay'>
+  readonly httpServers: Pick<HttpServers, 'states' | 'call' | 'relay'>
 }
 
 /** The gateway, with the servers of both kinds behind its back. */
@@ -30,6 +30,8 @@ export function openGateway({ facts, log, keys, headerName, catalogues, servers,
   const gateway = createGateway({
     version: VERSION,
     offered: () => [...stdio(), ...http()].map((id) => ({ id, tools: catalogues.of(id)?.tools ?? [] })),
+    capabilitiesOf: (id) => catalogues.of(id)?.capabilities ?? {},
+    relay: (id, asked) => (stdio().includes(id) ? servers.relay(id, asked) : httpServers.relay(id, asked)),
     call: (id, asked) => {
       if (stdio().includes(id)) return servers.call(id, asked)
       if (http().includes(id)) return httpServers.call(id, asked)

@@ -5,6 +5,7 @@ import type { FactBus } from './kernel/facts.ts'
 import { Jobs } from './kernel/jobs.ts'
 import type { KnownSecrets } from './kernel/known-secrets.ts'
 import { maskText } from './kernel/secrets.ts'
+import { slugOf } from './kernel/wire.ts'
 import { PackageFolders } from './packages/folders.ts'
 import { type Npm, npmEnvironment } from './packages/npm.ts'
 import type { PackageStore } from './packages/package-store.ts'
@@ -65,6 +66,15 @@ export function openPackages(parts: Parts): { packages: Packages; jobs: Jobs } {
         return { id, program: command, args, env, cwd }
       }),
     switched: (name) => servers().packageSwitched(name),
+    mayCreate: async (name) => {
+      const taken = (await servers().list()).some(
+        (server) => server.name === name || server.id === slugOf(name),
+      )
+      if (taken)
+        throw new AppError('server_exists', `A server called '${name}' exists already`, {
+          hint: 'Rename or delete it first, or install without create_server',
+        })
+    },
     createServer: async (input, by) => {
       const { id } = await servers().add(input, by)
       try {

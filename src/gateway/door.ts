@@ -99,7 +99,7 @@ export function createDoor(deps: Deps) {
     response: ServerResponse,
     place: Pick<Session, 'keyId' | 'serverId'>,
   ): void {
-    const { version, result } = gateway.initialize(message)
+    const { version, result } = gateway.initialize(message, place.serverId)
     const session = sessions.open({ ...place, version })
     send(response, 200, resultMessage(id, result), { [SESSION]: session.id })
   }

@@ -1,12 +1,15 @@
-import type { CallResult } from '../kernel/calling.ts'
+import type { AskedRelay, CallResult } from '../kernel/calling.ts'
 import { AppError } from '../kernel/errors.ts'
-import { completed, LEGACY, MODERN } from './modern.ts'
+import { completed, LEGACY, MODERN, withoutEra } from './modern.ts'
 import { type Offering, Offers } from './offers.ts'
 import { CODES, type Incoming, isObject, RpcError } from './rpc.ts'
 
 export interface GatewayDeps {
   readonly version: string
   readonly offered: () => readonly Offering[]
+  /** What a server can do, as it said itself. */
+  readonly capabilitiesOf: (serverId: string) => Readonly<Record<string, unknown>>
+  readonly relay: (serverId: string, asked: AskedRelay) => Promise<CallResult>
   readonly call: (
     serverId: string,
     asked: {
@@ -28,10 +31,19 @@ export interface Asking {
 }
 
 const CAPABILITIES = { tools: { listChanged: true } }
+/** Handed on to the one server that is meant, and its answer handed back. */
+const RELAYED = [
+  'resources/list',
+  'resources/templates/list',
+  'resources/read',
+  'prompts/list',
+  'prompts/get',
+  'completion/complete',
+]
 const SERVER_INFO = 'io.modelcontextprotocol/serverInfo'
 
 /** What every agent can ask, whichever era it speaks. Answers are bytes, ready to be sent. */
-export function createGateway({ version, offered, call }: GatewayDeps) {
+export function createGateway({ version, offered, capabilitiesOf, relay, call }: GatewayDeps) {
   const offers = new Offers(offered)
   const serverInfo = { name: 'toolroom', title: 'Toolroom', version }
 
@@ -54,7 +66,33 @@ export function createGateway({ version, offered, call }: GatewayDeps) {
         signal,
         by: { request_id, agent_type },
       })
-      return asking.era === 'modern' ? completed(result.json, result.value) : result.json
+      return asking.era === 'modern' ? completed(result.json, result.value, 'tools/call') : result.json
+    } catch (error) {
+      throw asRpcError(error)
+    }
+  }
+
+  /** Of all servers only the tools; of one also what can be handed on. What it would say unasked cannot be, yet. */
+  function capabilities(serverId: string | undefined): object {
+    if (serverId === undefined) return CAPABILITIES
+    const { resources, prompts, completions } = capabilitiesOf(serverId)
+    return {
+      ...CAPABILITIES,
+      ...(resources !== undefined && { resources: {} }),
+      ...(prompts !== undefined && { prompts: {} }),
+      ...(completions !== undefined && { completions: {} }),
+    }
+  }
+
+  async function handOn(
+    { method = '', params }: Incoming,
+    serverId: string,
+    asking: Asking,
+  ): Promise<Buffer> {
+    try {
+      const asked = { method, params: withoutEra(params), signal: asking.signal }
+      const { json, value } = await relay(serverId, asked)
+      return asking.era === 'modern' ? completed(json, value, method) : json
     } catch (error) {
       throw asRpcError(error)
     }
@@ -66,10 +104,10 @@ export function createGateway({ version, offered, call }: GatewayDeps) {
     hasServer: (serverId: string | undefined) => offers.of(serverId) !== undefined,
 
     /** The greeting of the old days. */
-    initialize({ params }: Incoming): { version: string; result: string } {
+    initialize({ params }: Incoming, serverId: string | undefined): { version: string; result: string } {
       const asked = params.protocolVersion
       const spoken = LEGACY.find((known) => known === asked) ?? LEGACY[0]
-      const result = { protocolVersion: spoken, capabilities: CAPABILITIES, serverInfo }
+      const result = { protocolVersion: spoken, capabilities: capabilities(serverId), serverInfo }
       return { version: spoken, result: JSON.stringify(result) }
     },
 
@@ -85,9 +123,12 @@ export function createGateway({ version, offered, call }: GatewayDeps) {
           if (asking.era === 'legacy') return Buffer.from('{}')
           break
         case 'server/discover':
-          if (asking.era === 'modern') return Buffer.from(JSON.stringify(discovered(serverInfo)))
+          if (asking.era === 'modern')
+            return Buffer.from(JSON.stringify(discovered(serverInfo, capabilities(asking.serverId))))
           break
       }
+      if (asking.serverId !== undefined && RELAYED.includes(message.method ?? ''))
+        return handOn(message, asking.serverId, asking)
       const status = asking.era === 'modern' ? 404 : 200
       throw new RpcError(CODES.method, `${String(message.method).slice(0, 100)} is not known here`, {
         status,
@@ -97,10 +138,10 @@ export function createGateway({ version, offered, call }: GatewayDeps) {
 }
 export type Gateway = ReturnType<typeof createGateway>
 
-const discovered = (serverInfo: object) => ({
+const discovered = (serverInfo: object, capabilities: object) => ({
   resultType: 'complete',
   supportedVersions: [MODERN, ...LEGACY],
-  capabilities: CAPABILITIES,
+  capabilities,
   ttlMs: 3_600_000,
   cacheScope: 'private',
   _meta: { [SERVER_INFO]: serverInfo },
@@ -108,11 +149,12 @@ const discovered = (serverInfo: object) => ({
 
 /** What the server itself said goes back as it said it; what we have to say carries our own code. */
 function asRpcError(error: unknown): RpcError {
-  if (!(error instanceof AppError))
-    return new RpcError(CODES.internal, 'The call failed for an unexpected reason')
-  const remote = (error.cause as { remote?: unknown } | undefined)?.remote
+  const remote = remoteOf(error) ?? remoteOf((error as Error | undefined)?.cause)
   if (isObject(remote) && typeof remote.code === 'number')
     return new RpcError(remote.code, String(remote.message), { data: remote.data })
+  if (!(error instanceof AppError)) return new RpcError(CODES.internal, 'The server did not answer')
   const data = { code: error.code, ...(error.hint !== undefined && { hint: error.hint }) }
   return new RpcError(CODES.internal, error.message, { data })
 }
+
+const remoteOf = (error: unknown): unknown => (error as { remote?: unknown } | undefined)?.remote

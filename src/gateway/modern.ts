@@ -56,9 +56,22 @@ const metaOf = (params: Incoming['params']): Readonly<Record<string, unknown>> =
   isObject(params._meta) ? params._meta : {}
 
 /** A server of the old days does not say that its result is complete. */
-export function completed(result: Buffer, value: unknown): Buffer {
-  if (!isObject(value) || value.resultType !== undefined) return result
+export function completed(result: Buffer, value: unknown, method: string): Buffer {
+  if (!isObject(value)) return result
+  const missing = [
+    ...(value.resultType === undefined ? ['"resultType":"complete"'] : []),
+    ...(CACHED.includes(method) && value.ttlMs === undefined ? ['"ttlMs":0', '"cacheScope":"private"'] : []),
+  ]
+  if (missing.length === 0) return result
   const at = result.indexOf('{') + 1
-  const rest = Object.keys(value).length === 0 ? '"resultType":"complete"' : '"resultType":"complete",'
-  return Buffer.concat([result.subarray(0, at), Buffer.from(rest), result.subarray(at)])
+  const text = missing.join(',') + (Object.keys(value).length === 0 ? '' : ',')
+  return Buffer.concat([result.subarray(0, at), Buffer.from(text), result.subarray(at)])
+}
+const CACHED = ['prompts/list', 'resources/list', 'resources/templates/list', 'resources/read']
+
+/** What one era says about itself means nothing to the other. */
+export function withoutEra(params: Incoming['params']): Incoming['params'] {
+  const kept = Object.entries(metaOf(params)).filter(([name]) => !name.startsWith(PREFIX))
+  const { _meta: _, ...rest } = params
+  return kept.length > 0 ? { ...rest, _meta: Object.fromEntries(kept) } : rest
 }

@@ -36,6 +36,7 @@ export function createHttpServers(deps: Deps) {
     test: reaching.test,
     tools: reaching.tools,
     call: reaching.call,
+    relay: reaching.relay,
     statuses: reaching.statuses,
     states: reaching.states,
     close: reaching.close,

@@ -1,5 +1,5 @@
 import type { CallRequest } from '../kernel/calling.routes.ts'
-import { type CallResult, createCaller, refuseUnknownTool } from '../kernel/calling.ts'
+import { type AskedRelay, type CallResult, createCaller, refuseUnknownTool } from '../kernel/calling.ts'
 import { toolListOf } from '../kernel/catalogue.ts'
 import { AppError } from '../kernel/errors.ts'
 import type { ToolList } from '../kernel/tool-fields.ts'
@@ -102,6 +102,14 @@ export function createReaching(deps: Deps) {
           throw translated(server.name, tool, error)
         }
       })
+    },
+
+    /** Whatever else a server can be asked. */
+    async relay(key: string, { method, params, signal }: AskedRelay): Promise<CallResult> {
+      const server = await get(key)
+      const timeoutMs = server.timeouts.request_s * 1000
+      const remote = await ready(server, timeoutMs)
+      return remote.relay(method, params, { timeoutMs, signal })
     },
   }
 }

@@ -1,4 +1,4 @@
-import type { CallTool } from '../kernel/calling.ts'
+import type { CallTool, RelayRequest } from '../kernel/calling.ts'
 import type { Catalogue } from '../kernel/catalogue.ts'
 import type { HttpServer } from './http-servers.schema.ts'
 import type { ConnectionReport } from './report.schema.ts'
@@ -25,6 +25,7 @@ export interface Remote {
   /** The tools again, which is also the question whether it is there. */
   refresh(timeoutMs: number): Promise<void>
   readonly call: CallTool
+  readonly relay: RelayRequest
   close(): void
 }
 

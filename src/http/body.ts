@@ -51,8 +51,13 @@ export interface RouteBody {
 const isPassedOn = ({ routeOptions }: FastifyRequest): boolean =>
   (routeOptions.config as RouteBody).passedOn === true
 
+/** Some operations take a body and do without. */
+const mayBeNull = (schema: unknown): boolean =>
+  ((schema as { anyOf?: readonly { type?: unknown }[] }).anyOf ?? []).some(({ type }) => type === 'null')
+
 function readJson(request: FastifyRequest, body: Buffer): unknown {
-  const needed = request.routeOptions.schema?.body !== undefined && request.method !== 'DELETE'
+  const { schema } = request.routeOptions
+  const needed = schema?.body !== undefined && !mayBeNull(schema.body) && request.method !== 'DELETE'
   if (body.length === 0) {
     if (needed) throw new AppError('invalid_json', 'The body is empty')
     return undefined // many clients name the type even when they send nothing

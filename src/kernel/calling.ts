@@ -17,6 +17,16 @@ export interface CallOptions {
 /** How one tool is called, whatever the way to it. Rejects with an error whose `failure` says why. */
 export type CallTool = (tool: string, args: unknown, options: CallOptions) => Promise<CallResult>
 
+/** Any other request, handed on as it is. */
+export type RelayRequest = (method: string, params: unknown, options: CallOptions) => Promise<CallResult>
+
+/** What is handed on to a server. */
+export interface AskedRelay {
+  readonly method: string
+  readonly params: unknown
+  readonly signal: AbortSignal
+}
+
 /** What a caller asks for. */
 export interface AskedCall {
   readonly tool: string

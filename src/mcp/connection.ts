@@ -104,6 +104,11 @@ export class Connection {
     return this.#asker.requestRaw('tools/call', params, { timeoutMs, signal })
   }
 
+  /** Any request, and its result as the server sent it. Rejects with a RequestError. */
+  relay(method: string, params: unknown, { timeoutMs, signal }: CallOptions): Promise<CallResult> {
+    return this.#asker.requestRaw(method, params, { timeoutMs, signal })
+  }
+
   explain(error: unknown): { error: LastError; retry: boolean } {
     const step = this.greeting === undefined ? 'initialize' : 'tools/list'
     return explainFailure(error, { step, startMs: this.#options.startMs, firstNoise: this.firstNoise })

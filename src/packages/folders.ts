@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { syncFolder } from '../kernel/durable-file.ts'
@@ -27,13 +27,27 @@ export class PackageFolders {
     return folder
   }
 
+  /** The version in use, under a path that stays the same: it stands in the files of agents. */
+  current({ id }: Pick<PackageRecord, 'id'>): string {
+    return join(this.#root, id, CURRENT)
+  }
+
   /** What was made in the staging folder becomes this version. */
-  settle(staging: string, record: Pick<PackageRecord, 'id'>, version: string): void {
+  async settle(staging: string, record: Pick<PackageRecord, 'id'>, version: string): Promise<void> {
     const folder = this.of(record, version)
     mkdirSync(dirname(folder), { recursive: true, mode: 0o700 })
-    if (existsSync(folder)) this.#setAside(folder)
+    const before = existsSync(folder) ? this.#setAside(folder) : undefined
     renameSync(staging, folder)
     syncFolder(dirname(folder))
+    if (before !== undefined) await remove(before)
+  }
+
+  /** From now on this version is the one in use. */
+  point(record: Pick<PackageRecord, 'id'>, version: string): void {
+    const link = this.current(record)
+    const next = `${link}.${randomBytes(4).toString('hex')}`
+    symlinkSync(this.of(record, version), next, 'junction')
+    renameSync(next, link)
   }
 
   /** Out of sight at once; the deleting itself may take a while. */
@@ -50,7 +64,8 @@ export class PackageFolders {
         rmSync(join(this.#root, id), { recursive: true, force: true })
         continue
       }
-      const kept = [record.current.version, record.previous?.version]
+      const kept = [record.current.version, record.previous?.version, CURRENT]
+      this.point(record, record.current.version)
       for (const version of namesIn(join(this.#root, id)))
         if (!kept.includes(version)) rmSync(join(this.#root, id, version), { recursive: true, force: true })
     }
@@ -64,6 +79,7 @@ export class PackageFolders {
 }
 
 const STAGING = '.staging'
+const CURRENT = 'current'
 
 export const remove = (folder: string): Promise<void> =>
   rm(folder, { recursive: true, force: true, maxRetries: 3 })

@@ -1,9 +1,9 @@
-import { writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { AppError } from '../kernel/errors.ts'
 import type { JobHandle } from '../kernel/jobs.ts'
 import { type PackageFolders, remove } from './folders.ts'
-import { inspect } from './inspect.ts'
+import { inspect, packageFolder } from './inspect.ts'
 import { type Npm, npmInstall } from './npm.ts'
 import type { InstalledVersion, PackageRecord, PackageStore } from './package-store.ts'
 import { type Chosen, choose, type Registry } from './registry/registry.ts'
@@ -38,7 +38,10 @@ export async function fetchPackage(
   const packument = await deps.registry.packument(spec.name, { credentials: true, signal })
   const chosen = choose(packument, spec, deps.node, { now: deps.now(), minAgeDays: deps.minAgeDays })
   const there = deps.store.all().find(({ name }) => name === spec.name)?.current
-  if (there?.version === chosen.version && there.scripts_ran === allowScripts)
+  const isWhole =
+    there !== undefined &&
+    existsSync(packageFolder(deps.folders.of({ id: idOf(spec.name) }, there.version), spec.name))
+  if (isWhole && there.version === chosen.version && there.scripts_ran === allowScripts)
     return { chosen, installed: { ...there, requested: spec.wanted }, staging: null }
   const staging = deps.folders.staging()
   try {
@@ -68,8 +71,9 @@ export async function adopt(
   const isOther = before !== undefined && before.current.version !== installed.version
   const previous = isOther ? before.current : (before?.previous ?? null)
   const record = { id, name, latest, current: installed, previous }
-  if (staging !== null) folders.settle(staging, record, installed.version)
+  if (staging !== null) await folders.settle(staging, record, installed.version)
   await store.save(record, audit)
+  folders.point(record, installed.version)
   const former = before?.previous?.version
   if (isOther && former !== undefined && former !== installed.version && former !== previous?.version)
     await folders.drop(record, former)

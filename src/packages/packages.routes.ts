@@ -99,6 +99,14 @@ export function packageRoutes(
       return reply.code(200).send(await underWay.settled)
     })
 
+    const updateScoped = { ...update, summary: 'Update a package by its name with a scope', params: Scoped }
+    app.post('/packages/:scope/:name/update', { schema: updateScoped }, async (request, reply) => {
+      const by = { request_id: request.id }
+      const underWay = packages.update(nameOf(request.params), request.body?.version, by)
+      if (request.query.async) return accepted(reply, underWay)
+      return reply.code(200).send(await underWay.settled)
+    })
+
     const rollback = {
       tags,
       summary: 'Go back to the version before',
@@ -107,6 +115,11 @@ export function packageRoutes(
     }
     app.post('/packages/:id/rollback', { schema: rollback }, (request) =>
       packages.rollback(request.params.id, { request_id: request.id }),
+    )
+
+    const rollbackScoped = { ...rollback, summary: 'Go back, by the name with a scope', params: Scoped }
+    app.post('/packages/:scope/:name/rollback', { schema: rollbackScoped }, (request) =>
+      packages.rollback(nameOf(request.params), { request_id: request.id }),
     )
   }
 }

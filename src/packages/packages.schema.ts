@@ -113,6 +113,8 @@ const Trust = Type.Object({
   state: Type.Enum(['good', 'look', 'unknown']),
   detail: Type.String(),
 })
+/** What only the person knows, and must fill in. */
+const ToFill = Type.Object({}, { additionalProperties: true })
 const CreateBody = Type.Object({}, { additionalProperties: true })
 export const SearchInput = Type.Object(
   {
@@ -143,6 +145,10 @@ export const SearchAnswer = Type.Object({
       source: Type.Enum(['npm', 'mcp_registry']),
       create: Type.Optional(Type.Union([CreateBody, Type.Null()])),
       note: Type.Optional(orNull(Type.String())),
+      title: Type.Optional(orNull(Type.String())),
+      required_env: Type.Optional(Type.Array(ToFill)),
+      required_headers: Type.Optional(Type.Array(ToFill)),
+      required_args: Type.Optional(Type.Array(ToFill)),
     }),
   ),
   total: orNull(Type.Integer({ minimum: 0 })),

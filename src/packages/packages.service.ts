@@ -3,7 +3,9 @@ import { gt, valid } from 'semver'
 import { AppError } from '../kernel/errors.ts'
 import type { JobHandle, Jobs } from '../kernel/jobs.ts'
 import { isoTime } from '../kernel/time.ts'
+import { Turns } from '../kernel/turns.ts'
 import type { Caller } from '../kernel/wire.ts'
+import { remove as removeFolder } from './folders.ts'
 import { packageFolder } from './inspect.ts'
 import { adopt, fetchPackage } from './install.ts'
 import type { PackageRecord } from './package-store.ts'
@@ -19,7 +21,7 @@ import { chooseBin, programAt } from './program.ts'
 import { searchMcpRegistry } from './registry/mcp-registry.ts'
 import type { Registry } from './registry/registry.ts'
 import type { Way } from './registry/way.ts'
-import { parseSpec } from './spec.ts'
+import { parseSpec, type Spec } from './spec.ts'
 import { type UpdateDeps, updatePackage } from './update.ts'
 
 export interface Deps extends UpdateDeps {
@@ -28,6 +30,8 @@ export interface Deps extends UpdateDeps {
   readonly mcpRegistry: string
   /** How npm goes out; the MCP Registry is asked the same way. */
   readonly way: () => Promise<Way>
+  /** Throws when the name is taken. */
+  readonly mayCreate: (name: string) => Promise<void>
   /** Makes a server and starts it; says how that went. */
   readonly createServer: (
     input: { name: string; package: string; command: string; args: string[]; env: Record<string, string> },
@@ -43,6 +47,8 @@ export interface UnderWay<T> {
 /** Tool servers that come as npm packages: installed once, pinned, and run by their file. */
 export function createPackages(deps: Deps) {
   const { store, folders, jobs } = deps
+  /** One change of one package at a time, whoever asks for which version. */
+  const turns = new Turns()
 
   function find(key: string): PackageRecord {
     const all = store.all()
@@ -87,22 +93,63 @@ export function createPackages(deps: Deps) {
     const { allow_scripts = false } = input
     const spec = parseSpec(input.name, input.version)
     const fetched = await fetchPackage(deps, spec, allow_scripts, handle)
-    handle.phase('finishing')
     const { name, version } = fetched.chosen
+    try {
+      // Before anything is kept: what would make the whole request fail must not leave half of it.
+      if (input.create_server) {
+        chooseBin({ id: '', name, latest: null, current: fetched.installed, previous: null }, input.bin)
+        await deps.mayCreate(serverNameOf(name))
+      }
+    } catch (error) {
+      if (fetched.staging !== null) await removeFolder(fetched.staging)
+      throw error
+    }
+    handle.phase('finishing')
     const detail = { name, version, integrity: fetched.installed.integrity, allow_scripts }
     const audit = { action: 'package_installed', subject: name, ...by, detail }
     const before = store.all().find((each) => each.name === name)
     const record = await adopt(deps, fetched, fetched.staging === null ? null : audit)
-    if (before && before.current.version !== record.current.version) await deps.switched(name)
+    if (before?.current.version !== record.current.version) await deps.switched(name)
     const server = input.create_server ? await makeServer(record, input, handle, by) : null
     return { ...(await view(record)), warnings: [...fetched.chosen.warnings], server }
+  }
+
+  async function update(name: string, spec: Spec, handle: JobHandle, by: Caller): Promise<Updated> {
+    const { record, fetched, from, tools, tried } = await updatePackage(deps, find(name), spec, handle, by)
+    const warnings = [...fetched.chosen.warnings]
+    return { ...(await view(record)), warnings, from_version: from, tools, tried_with: tried }
+  }
+
+  async function rollback(record: PackageRecord, by: Caller): Promise<PackageView> {
+    const { current, previous } = record
+    if (!previous)
+      throw new AppError('nothing_to_roll_back', `No earlier version of '${record.name}' is kept`)
+    const back = { ...record, current: previous, previous: current }
+    const detail = { name: record.name, from: current.version, to: previous.version }
+    await store.save(back, { action: 'package_rolled_back', subject: record.id, ...by, detail })
+    folders.point(back, previous.version)
+    await deps.switched(record.name)
+    return view(back)
+  }
+
+  async function remove(record: PackageRecord, force: boolean, by: Caller): Promise<void> {
+    const servers = (await deps.using(record.name)).map(({ id }) => id)
+    if (servers.length > 0 && !force)
+      throw new AppError('package_in_use', `'${record.name}' is used by ${servers.join(', ')}`, {
+        members: { servers },
+        hint: 'Delete these servers first, or send ?force=true',
+      })
+    const detail = { name: record.name, version: record.current.version, servers }
+    await store.remove(record.name, { action: 'package_removed', subject: record.id, ...by, detail })
+    await folders.drop(record)
+    await deps.switched(record.name)
   }
 
   async function makeServer(record: PackageRecord, input: InstallInput, handle: JobHandle, by: Caller) {
     handle.phase('creating a server')
     const command = chooseBin(record, input.bin)
-    const name = record.name.replace(/^@[^/]+\//, '').slice(0, 64)
     const { args = [], env = {} } = input
+    const name = serverNameOf(record.name)
     return deps.createServer({ name, package: record.name, command, args, env }, by)
   }
 
@@ -120,61 +167,26 @@ export function createPackages(deps: Deps) {
       const { name, wanted } = parseSpec(input.name, input.version) // refused before there is a job
       const { allow_scripts = false, create_server = false, bin, args, env } = input
       const key = JSON.stringify(['install', name, wanted, allow_scripts, create_server, bin, args, env])
-      const { id, settled } = jobs.run('package_install', name, key, (handle) => install(input, handle, by))
+      const { id, settled } = jobs.run('package_install', name, key, (handle) =>
+        turns.take(name, () => install(input, handle, by)),
+      )
       return { job: id, settled }
     },
 
     update(key: string, version: string | undefined, by: Caller): UnderWay<Updated> {
       const { name } = find(key)
       const spec = parseSpec(name, version)
-      const { id, settled } = jobs.run(
-        'package_update',
-        name,
-        JSON.stringify(['update', spec]),
-        async (handle): Promise<Updated> => {
-          const { record, fetched, from, tools, tried } = await updatePackage(
-            deps,
-            find(name),
-            spec,
-            handle,
-            by,
-          )
-          return {
-            ...(await view(record)),
-            warnings: [...fetched.chosen.warnings],
-            from_version: from,
-            tools,
-            tried_with: tried,
-          }
-        },
+      const { id, settled } = jobs.run('package_update', name, JSON.stringify(['update', spec]), (handle) =>
+        turns.take(name, () => update(name, spec, handle, by)),
       )
       return { job: id, settled }
     },
 
-    async rollback(key: string, by: Caller): Promise<PackageView> {
-      const record = find(key)
-      const { current, previous } = record
-      if (!previous)
-        throw new AppError('nothing_to_roll_back', `No earlier version of '${record.name}' is kept`)
-      const back = { ...record, current: previous, previous: current }
-      const detail = { name: record.name, from: current.version, to: previous.version }
-      await store.save(back, { action: 'package_rolled_back', subject: record.id, ...by, detail })
-      await deps.switched(record.name)
-      return view(back)
-    },
+    rollback: (key: string, by: Caller): Promise<PackageView> =>
+      turns.take(find(key).name, () => rollback(find(key), by)),
 
-    async remove(key: string, force: boolean, by: Caller): Promise<void> {
-      const record = find(key)
-      const servers = (await deps.using(record.name)).map(({ id }) => id)
-      if (servers.length > 0 && !force)
-        throw new AppError('package_in_use', `'${record.name}' is used by ${servers.join(', ')}`, {
-          members: { servers },
-          hint: 'Delete these servers first, or send ?force=true',
-        })
-      const detail = { name: record.name, version: record.current.version, servers }
-      await store.remove(record.name, { action: 'package_removed', subject: record.id, ...by, detail })
-      await folders.drop(record)
-    },
+    remove: (key: string, force: boolean, by: Caller): Promise<void> =>
+      turns.take(find(key).name, () => remove(find(key), force, by)),
 
     async search(
       { source = 'npm', query, size, from, mcp_only, cursor }: SearchInput,
@@ -194,6 +206,9 @@ export function createPackages(deps: Deps) {
           source,
           create: create && { ...create },
           note: reason,
+          required_env: [...item.required_env],
+          required_headers: [...item.required_headers],
+          required_args: [...item.required_args],
         }))
         return { items, total: null, next_from: null, next_cursor: found.next_cursor, search_available: true }
       }
@@ -220,7 +235,7 @@ export function createPackages(deps: Deps) {
       const bin = Object.hasOwn(record.current.bin, program)
         ? program
         : (Object.keys(record.current.bin)[0] ?? program)
-      return programAt(folders.of(record, record.current.version), name, record.current, bin)
+      return programAt(folders.current(record), name, record.current, bin)
     },
 
     /** For a new server: which of the package's programs is meant. */
@@ -228,6 +243,8 @@ export function createPackages(deps: Deps) {
   }
 }
 export type Packages = ReturnType<typeof createPackages>
+
+const serverNameOf = (name: string): string => name.replace(/^@[^/]+\//, '').slice(0, 64)
 
 /** Lists of the wire are not read-only. */
 function plain<T extends { readonly keywords: readonly string[]; readonly trust: readonly object[] }>(

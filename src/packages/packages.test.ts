@@ -1,6 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { done, put, textOf } from '../../test/support/agents.ts'
 import { covers } from '../../test/support/covers.ts'
 import { AUTHORISED } from '../../test/support/house.ts'
 import {
@@ -183,6 +184,42 @@ describe('installing', () => {
     expect(await packages(house, 'POST', '/install-npm', { name: 'modern', version: '2.0.0' })).toMatchObject(
       { status: 409, body: { code: 'node_too_old' } },
     )
+  })
+})
+
+describe('staying right', () => {
+  test('a package that was taken away by force and installed anew runs again, and a broken one is mended', async () => {
+    const { house } = await houseWithRegistry([toolPackage('comes', '1.0.0'), toolPackage('comes', '1.1.0')])
+    await install(house, { name: 'comes', version: '1.0.0', create_server: true })
+    expect((await packages(house, 'DELETE', '/comes?force=true')).status).toBe(204)
+    await install(house, { name: 'comes', version: '1.1.0' })
+    expect((await post(house, '/api/servers/comes/restart')).statusCode).toBe(200)
+    const [{ path = '' } = {}] = await installed(house)
+    rmSync(path, { recursive: true })
+    expect(await installed(house)).toMatchObject([{ status: 'broken' }])
+    expect(await install(house, { name: 'comes', version: '1.1.0' })).toMatchObject({ status: 'installed' })
+    expect(readdirSync(join(house.data, 'packages/.staging'))).toEqual([])
+  })
+
+  test('what cannot become a server is not installed either', async () => {
+    const { house } = await houseWithRegistry([toolPackage('taken')])
+    await post(house, '/api/servers', { name: 'taken', command: 'x' })
+    const refused = await packages(house, 'POST', '/install-npm', { name: 'taken', create_server: true })
+    expect(refused).toMatchObject({ status: 409, body: { code: 'server_exists' } })
+    expect(await installed(house)).toEqual([])
+  })
+
+  test('an agent that was given the file of a package has the right one after an update, too', async () => {
+    const { house, registry, home } = await houseWithRegistry([toolPackage('shared', '1.0.0')])
+    await install(house, { name: 'shared', create_server: true })
+    put(home, '.cursor/mcp.json', '{}')
+    await done(house, 'PUT', '/cursor/servers', { server_ids: ['shared'] })
+    const file = JSON.parse(textOf(home, '.cursor/mcp.json')).mcpServers.shared.args[0]
+    for (const version of ['1.1.0', '1.2.0']) {
+      registry.publish(toolPackage('shared', version))
+      expect((await packages(house, 'POST', '/shared/update')).status).toBe(200)
+      expect(readFileSync(file, 'utf8')).toContain(version)
+    }
   })
 })
 

@@ -59,6 +59,7 @@ export async function updatePackage(
   try {
     handle.phase('trying')
     const { tools, tried } = await tryOut(deps, record, fetched)
+    handle.signal.throwIfAborted()
     handle.phase('switching')
     const detail = { name: record.name, from, to: fetched.installed.version, tools }
     const audit = { action: 'package_updated', subject: record.id, ...by, detail }

@@ -1,4 +1,10 @@
-import { type AskedCall, type CallResult, createCaller, refuseUnknownTool } from '../kernel/calling.ts'
+import {
+  type AskedCall,
+  type AskedRelay,
+  type CallResult,
+  createCaller,
+  refuseUnknownTool,
+} from '../kernel/calling.ts'
 import type { Catalogues } from '../kernel/catalogue.ts'
 import { AppError } from '../kernel/errors.ts'
 import type { FactBus } from '../kernel/facts.ts'
@@ -28,7 +34,7 @@ export function createCalls({ engine, catalogues, facts }: Deps) {
     if (!outcome.ok) throw startError(name, outcome.error, engine.life(id))
   }
 
-  return async (server: Server, asked: AskedCall): Promise<CallResult> => {
+  async function call(server: Server, asked: AskedCall): Promise<CallResult> {
     const { tool, args, timeoutMs, signal } = asked
     const deadline = performance.now() + timeoutMs
     refuseUnknownTool(server, 'servers', tool, catalogues.of(server.id))
@@ -39,4 +45,13 @@ export function createCalls({ engine, catalogues, facts }: Deps) {
       return engine.using(server.id, (it) => it.call(tool, args, { timeoutMs: left, signal }))
     })
   }
+
+  /** Whatever else a server can be asked. No call of a tool, so nothing is counted. */
+  async function relay(server: Server, { method, params, signal }: AskedRelay): Promise<CallResult> {
+    const timeoutMs = server.timeouts.request_s * 1000
+    await awake(server, timeoutMs, signal)
+    return engine.using(server.id, (it) => it.relay(method, params, { timeoutMs, signal }))
+  }
+
+  return { call, relay }
 }

@@ -1,4 +1,4 @@
-import type { CallTool } from '../kernel/calling.ts'
+import type { CallTool, RelayRequest } from '../kernel/calling.ts'
 import type { Life, Plan, StartOutcome } from '../kernel/server-state.ts'
 
 /** What this room needs to run servers. `supervisor/` and `mcp/` provide it. */
@@ -24,4 +24,5 @@ export type ServerLife = Life<Conversation>
 export interface Conversation {
   readonly noiseLines: number
   readonly call: CallTool
+  readonly relay: RelayRequest
 }

@@ -1,4 +1,5 @@
 import type { CallRequest } from '../kernel/calling.routes.ts'
+import type { AskedRelay } from '../kernel/calling.ts'
 import type { Catalogues } from '../kernel/catalogue.ts'
 import { invalidField } from '../kernel/errors.ts'
 import type { FactBus } from '../kernel/facts.ts'
@@ -49,7 +50,7 @@ export function createServers(deps: Deps) {
   const desiredOf = ({ id, start_mode }: Server): DesiredState =>
     wishes.desired(id) ?? (start_mode === 'manual' ? 'stopped' : 'running')
   const lifecycle = createLifecycle({ ...deps, list: registry.list, get: registry.get, desiredOf, turns })
-  const call = createCalls(deps)
+  const { call, relay } = createCalls(deps)
 
   /** What a server does when nobody has asked for anything: sleep until it is called, or nothing. */
   function settle(server: Server): void {
@@ -179,6 +180,8 @@ export function createServers(deps: Deps) {
       const timeoutMs = (asked.timeout_s ?? server.timeouts.request_s) * 1000
       return call(server, { ...asked, timeoutMs })
     },
+
+    relay: async (key: string, asked: AskedRelay) => relay(await registry.get(key), asked),
   }
 }
 export type Servers = ReturnType<typeof createServers>

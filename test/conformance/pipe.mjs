@@ -8,7 +8,10 @@ import { answerModern } from './pipe/modern.mjs'
 import { StdioChild } from './pipe/stdio-child.mjs'
 import { readJson, refuse } from './pipe/wire.mjs'
 
-const FIXTURE = [process.execPath, fileURLToPath(new URL('../fixtures/servers/conformance.mjs', import.meta.url))]
+const FIXTURE = [
+  process.execPath,
+  fileURLToPath(new URL('../fixtures/servers/conformance.mjs', import.meta.url)),
+]
 const LOCAL_NAMES = ['localhost', '127.0.0.1', '[::1]']
 const LEGACY_VERSIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05']
 const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion'
@@ -45,7 +48,7 @@ async function answer(request, response, { shared, sessions }) {
   if (!isLocal(request)) return refuse(response, 403, -32000, 'Host or Origin is not of this computer', null)
   const version = request.headers['mcp-protocol-version']
   if (request.method !== 'POST') {
-    if (version !== undefined && !LEGACY_VERSIONS.includes(version)) return methodNotAllowed(response)
+    if (isUnknownToLegacy(version)) return methodNotAllowed(response)
     return answerLegacy(request, response, undefined, sessions)
   }
   const message = await readJson(request)
@@ -58,7 +61,9 @@ async function answer(request, response, { shared, sessions }) {
   return answerLegacy(request, response, message, sessions)
 }
 
-const isUnknownToLegacy = (version) => version !== undefined && !LEGACY_VERSIONS.includes(version)
+function isUnknownToLegacy(version) {
+  return version !== undefined && !LEGACY_VERSIONS.includes(version)
+}
 
 function methodNotAllowed(response) {
   response.setHeader('allow', 'POST')

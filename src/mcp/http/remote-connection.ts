@@ -80,6 +80,10 @@ export class RemoteConnection {
     return this.#asker().requestRaw('tools/call', params, { timeoutMs, signal })
   }
 
+  async relay(method: string, params: unknown, { timeoutMs, signal }: CallOptions): Promise<CallResult> {
+    return this.#asker().requestRaw(method, params, { timeoutMs, signal })
+  }
+
   /** Asks for the tools again, which also shows whether the server is there. One without tools is asked another thing. */
   async refresh(timeoutMs: number): Promise<{ readonly latency_ms: number }> {
     const startedAt = performance.now()

@@ -39,7 +39,7 @@ export function npmSettings(
     if (login && !logins.has(login[0])) logins.set(...login)
   }
   const settings: NpmSettings = {
-    way: wayOf((key) => own(config, key) ?? files.get(key), cafile),
+    way: wayOf((key) => own(config, key) ?? files.get(key), cafile, env),
     get registry() {
       const registry = registryOf('registry')
       if (registry === undefined)

@@ -75,13 +75,17 @@ function loginOf({ username, password }: URL): Record<string, string> {
 }
 
 type Setting = (key: string) => unknown
+type Env = Readonly<Record<string, string | undefined>>
 
-/** As npm reads its settings `ca`, `cafile`, `proxy`, `https-proxy` and `noproxy`. */
-export function wayOf(setting: Setting, cafile: string): Way {
-  const own = [setting('ca')].flat().filter((text): text is string => typeof text === 'string' && text !== '')
+/** As npm reads its settings `ca`, `cafile`, `proxy`, `https-proxy` and `noproxy`, and the variables that everybody reads. */
+export function wayOf(setting: Setting, cafile: string, env: Env): Way {
+  const variable = (name: string) => env[name.toLowerCase()] ?? env[name]
+  const given = [setting('ca')]
+    .flat()
+    .filter((text): text is string => typeof text === 'string' && text !== '')
   const filed = cafile.match(/-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g) ?? []
-  const certificates = [...own.map((text) => text.replaceAll('\\n', '\n')), ...filed]
-  const spared = listOf(setting('noproxy'))
+  const certificates = [...given.map((text) => text.replaceAll('\\n', '\n')), ...filed]
+  const spared = [...listOf(setting('noproxy')), ...listOf(variable('NO_PROXY'))]
   return {
     certificates: certificates.length > 0 ? certificates : undefined,
     proxyFor: (url) => {
@@ -89,8 +93,10 @@ export function wayOf(setting: Setting, cafile: string): Way {
         spared.some((host) => host === '*' || `.${url.hostname}`.endsWith(`.${host.replace(/^\*?\./, '')}`))
       )
         return undefined
-      const secure = url.protocol === 'https:' ? setting('https-proxy') : undefined
-      const proxy = [secure, setting('proxy')].find((one) => typeof one === 'string' && URL.canParse(one))
+      const isSecure = url.protocol === 'https:'
+      const own = isSecure ? [setting('https-proxy'), setting('proxy')] : [setting('proxy')]
+      const common = isSecure ? [variable('HTTPS_PROXY'), variable('HTTP_PROXY')] : [variable('HTTP_PROXY')]
+      const proxy = [...own, ...common].find((one) => typeof one === 'string' && URL.canParse(one))
       return typeof proxy === 'string' ? new URL(proxy) : undefined
     },
   }

@@ -18,7 +18,9 @@ export async function headerProblem(headers, { method, params = {} }, tools) {
     .filter(([, { 'x-mcp-header': header }]) => header !== undefined)
     .filter(([key, { 'x-mcp-header': header }]) => {
       const value = params.arguments?.[key]
-      return plain(headers[`mcp-param-${header.toLowerCase()}`]) !== (value === undefined ? value : String(value))
+      return (
+        plain(headers[`mcp-param-${header.toLowerCase()}`]) !== (value === undefined ? value : String(value))
+      )
     })
     .map(([, { 'x-mcp-header': header }]) => `Mcp-Param-${header} is not the argument of the body`)[0]
 }

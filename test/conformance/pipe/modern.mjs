@@ -18,7 +18,12 @@ export async function answerModern(request, response, message, child) {
   if (problem) return refuse(response, 400, -32020, problem, id)
   const statusOf = ({ error }) => (isIncomplete(meta) ? 400 : (STATUS[error?.code] ?? 200))
   const reply = new Reply(response, { statusOf })
-  const ours = begin(child, { id, token: meta.progressToken, hears: meta[`${META}/logLevel`] !== undefined, reply })
+  const ours = begin(child, {
+    id,
+    token: meta.progressToken,
+    hears: meta[`${META}/logLevel`] !== undefined,
+    reply,
+  })
   // In this era a client that goes away has cancelled.
   response.on('close', () => {
     if (!calls.delete(ours)) return

@@ -1,0 +1,93 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { startForwarder } from './forwarder.mjs'
+
+/** What stands between the conformance suite and the gateway must not change what the suite wants to see. */
+
+const KEY = { Authorization: 'Bearer one-key' }
+
+test('the key is added, and everything else arrives as it was sent', async () => {
+  const { forwarder, seen } = await house((_, response) =>
+    response.writeHead(404, { 'X-Odd': 'yes' }).end('no'),
+  )
+  const reply = await ask(`${forwarder}?a=1`, {
+    method: 'POST',
+    headers: { 'Mcp-Method': 'ping' },
+    body: '{}',
+  })
+
+  expect(seen[0]).toMatchObject({ method: 'POST', url: '/mcp/fixture?a=1', body: '{}' })
+  expect(seen[0]?.headers).toMatchObject({ authorization: 'Bearer one-key', 'mcp-method': 'ping' })
+  expect(seen[0]?.rawHeaders).toContain('Mcp-Method')
+  expect(reply).toMatchObject({ status: 404, text: 'no', headers: { 'x-odd': 'yes' } })
+})
+
+test('names of the forwarder become names of the target, foreign ones stay', async () => {
+  const { target, forwarder, seen } = await house((_, response) => response.end())
+  const own = new URL(forwarder).host
+  await ask(forwarder, { headers: { Host: own, Origin: `http://${own}` } })
+  await ask(forwarder, { headers: { Host: 'evil.example.com', Origin: 'http://evil.example.com' } })
+
+  expect(seen[0]?.headers).toMatchObject({ host: target, origin: `http://${target}` })
+  expect(seen[1]?.headers).toMatchObject({ host: 'evil.example.com', origin: 'http://evil.example.com' })
+  expect(seen[1]?.headers.authorization).toBe('Bearer one-key')
+})
+
+test('a stream arrives piece by piece, and the target sees its reader go', async () => {
+  let close: Promise<unknown> = Promise.resolve()
+  const { forwarder } = await house((_, response) => {
+    close = once(response, 'close')
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n')
+  })
+  const stream = request(forwarder).end()
+  const [response] = (await once(stream, 'response')) as [IncomingMessage]
+  const [chunk] = await once(response, 'data')
+  stream.destroy()
+
+  expect(String(chunk)).toBe('data: 1\n\n')
+  await close
+})
+
+interface Seen extends Pick<IncomingMessage, 'headers' | 'rawHeaders' | 'method' | 'url'> {
+  readonly body: string
+}
+
+async function house(answer: (request: IncomingMessage, response: ServerResponse) => unknown) {
+  const seen: Seen[] = []
+  const server = createServer(async (message, response) => {
+    const { headers, rawHeaders, method, url } = message
+    seen.push({ headers, rawHeaders, method, url, body: await textOf(message) })
+    answer(message, response)
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const target = `127.0.0.1:${(server.address() as AddressInfo).port}`
+  const forwarder = await startForwarder(`http://${target}/mcp/fixture`, KEY)
+  onTestFinished(async () => {
+    await forwarder.close()
+    server.close()
+    server.closeAllConnections()
+  })
+  return { target, forwarder: forwarder.url, seen }
+}
+
+interface Sent {
+  readonly method?: string
+  readonly headers?: Record<string, string>
+  readonly body?: string
+}
+
+/** Not `fetch`, which lets nobody choose a Host. */
+async function ask(url: string, { method = 'GET', headers = {}, body }: Sent) {
+  const [response] = (await once(request(url, { method, headers }).end(body), 'response')) as [
+    IncomingMessage,
+  ]
+  return { status: response.statusCode, headers: response.headers, text: await textOf(response) }
+}
+
+async function textOf(stream: IncomingMessage) {
+  let text = ''
+  for await (const chunk of stream.setEncoding('utf8')) text += chunk
+  return text
+}

