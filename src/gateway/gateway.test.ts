@@ -91,7 +91,9 @@ describe('an agent of the old revisions', () => {
     const { house, key } = await furnished()
     const { client, transport } = await legacy(house, key)
     let heard = 0
-    client.setNotificationHandler(ToolListChangedNotificationSchema, () => void (heard += 1))
+    client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
+      heard += 1
+    })
     await sleep(100)
     await register(house, 'noisy')
     await expect.poll(() => heard, { timeout: 5000 }).toBe(1)
