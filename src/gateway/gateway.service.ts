@@ -112,25 +112,20 @@ export function createGateway({ version, offered, capabilitiesOf, relay, call }:
     },
 
     async answer(message: Incoming, asking: Asking): Promise<Buffer> {
-      switch (message.method) {
-        case 'tools/list': {
-          if (message.params.cursor !== undefined) throw new RpcError(CODES.params, 'There is no such page')
-          return Buffer.from(offerFor(asking.serverId).list[asking.era])
-        }
-        case 'tools/call':
-          return callTool(message, asking)
-        case 'ping':
-          if (asking.era === 'legacy') return Buffer.from('{}')
-          break
-        case 'server/discover':
-          if (asking.era === 'modern')
-            return Buffer.from(JSON.stringify(discovered(serverInfo, capabilities(asking.serverId))))
-          break
+      const { method, params } = message
+      const isModern = asking.era === 'modern'
+      if (method === 'tools/call') return callTool(message, asking)
+      if (method === 'tools/list') {
+        if (params.cursor !== undefined) throw new RpcError(CODES.params, 'There is no such page')
+        return Buffer.from(offerFor(asking.serverId).list[asking.era])
       }
-      if (asking.serverId !== undefined && RELAYED.includes(message.method ?? ''))
+      if (method === 'ping' && !isModern) return Buffer.from('{}')
+      if (method === 'server/discover' && isModern)
+        return Buffer.from(JSON.stringify(discovered(serverInfo, capabilities(asking.serverId))))
+      if (asking.serverId !== undefined && RELAYED.includes(method ?? ''))
         return handOn(message, asking.serverId, asking)
-      const status = asking.era === 'modern' ? 404 : 200
-      throw new RpcError(CODES.method, `${String(message.method).slice(0, 100)} is not known here`, {
+      const status = isModern ? 404 : 200
+      throw new RpcError(CODES.method, `${String(method).slice(0, 100)} is not known here`, {
         status,
       })
     },
