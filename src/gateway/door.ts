@@ -4,7 +4,7 @@ import type { FactBus } from '../kernel/facts.ts'
 import type { Gateway } from './gateway.service.ts'
 import type { KeyRecord } from './keys.schema.ts'
 import type { Keys } from './keys.service.ts'
-import { Listeners } from './listeners.ts'
+import { Listeners, SSE, writeEvent } from './listeners.ts'
 import { checkModern, isModern } from './modern.ts'
 import { CODES, errorMessage, type Incoming, RpcError, readIncoming, resultMessage } from './rpc.ts'
 import { type Session, Sessions } from './sessions.ts'
@@ -85,9 +85,10 @@ export function createDoor(deps: Deps) {
         agentType: owner.agent_type,
         requestId: requestId(),
         signal: untilGone(response),
+        tell: (note: string, params: object) => tellBefore(response, note, params),
       }
       const result = await gateway.answer(message, asking)
-      send(response, 200, resultMessage(id, result))
+      finish(response, resultMessage(id, result))
     } catch (error) {
       fail(response, error, id ?? null)
     }
@@ -125,7 +126,7 @@ export function createDoor(deps: Deps) {
     if (!(error instanceof RpcError)) deps.onError(error)
     const known_ =
       error instanceof RpcError ? error : new RpcError(CODES.internal, 'An unexpected fault', { status: 500 })
-    if (response.headersSent || response.destroyed) return void response.end()
+    if (response.headersSent) return finish(response, errorMessage(id, known_))
     const extra =
       known_.status === 401
         ? { 'www-authenticate': 'Bearer realm="toolroom"' }
@@ -173,6 +174,21 @@ function send(
   headers: Record<string, string> = {},
 ): void {
   response.writeHead(status, { ...JSON_TYPE, ...headers, 'content-length': body.length }).end(body)
+}
+
+/** An answer that something came before is the last event of a stream; any other is plain JSON. */
+function finish(response: ServerResponse, message: Buffer): void {
+  if (!response.headersSent) return send(response, 200, message)
+  response.write('event: message\ndata: ')
+  response.write(message)
+  response.end('\n\n')
+}
+
+/** What comes before an answer makes a stream of it. */
+function tellBefore(response: ServerResponse, method: string, params: object): void {
+  if (response.destroyed || response.writableEnded) return
+  if (!response.headersSent) response.writeHead(200, SSE)
+  writeEvent(response, method, params)
 }
 
 async function bodyOf(request: IncomingMessage): Promise<Buffer> {

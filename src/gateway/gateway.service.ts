@@ -1,6 +1,6 @@
 import type { AskedRelay, CallResult } from '../kernel/calling.ts'
 import { AppError } from '../kernel/errors.ts'
-import { completed, LEGACY, MODERN, withoutEra } from './modern.ts'
+import { completed, LEGACY, MODERN, metaOf, withoutEra } from './modern.ts'
 import { type Offering, Offers } from './offers.ts'
 import { CODES, type Incoming, isObject, RpcError } from './rpc.ts'
 
@@ -16,6 +16,8 @@ export interface GatewayDeps {
       readonly tool: string
       readonly args: unknown
       readonly signal: AbortSignal
+      readonly meta?: Readonly<Record<string, unknown>> | undefined
+      readonly onProgress?: ((params: Readonly<Record<string, unknown>>) => void) | undefined
       readonly by: { readonly request_id: string; readonly agent_type: string }
     },
   ) => Promise<CallResult>
@@ -28,6 +30,8 @@ export interface Asking {
   readonly agentType: string
   readonly requestId: string
   readonly signal: AbortSignal
+  /** Tells the agent something before the answer. */
+  readonly tell: (method: string, params: object) => void
 }
 
 const CAPABILITIES = { tools: { listChanged: true } }
@@ -59,11 +63,19 @@ export function createGateway({ version, offered, capabilitiesOf, relay, call }:
     if (!found) throw new RpcError(CODES.params, `Unknown tool: ${String(name).slice(0, 100)}`)
     if (!isObject(args)) throw new RpcError(CODES.params, 'arguments must be an object')
     const { agentType: agent_type, requestId: request_id, signal } = asking
+    const { progressToken, ...meta } = metaOf(withoutEra(params))
+    // The agent's own token goes back with each, and 0 is one. Nobody is asked for what nobody wants to hear.
+    const onProgress =
+      progressToken === undefined
+        ? undefined
+        : (progress: object) => asking.tell('notifications/progress', { ...progress, progressToken })
     try {
       const result = await call(found.server_id, {
         tool: found.tool,
         args,
         signal,
+        meta: Object.keys(meta).length > 0 ? meta : undefined,
+        onProgress,
         by: { request_id, agent_type },
       })
       return asking.era === 'modern' ? completed(result.json, result.value, 'tools/call') : result.json

@@ -2,7 +2,11 @@ import type { ServerResponse } from 'node:http'
 import { type Incoming, isObject } from './rpc.ts'
 import type { Session } from './sessions.ts'
 
-const SSE = { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' }
+export const SSE = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-store',
+  'x-accel-buffering': 'no',
+}
 const KEEP_ALIVE_MS = 15_000
 /** A server that starts says several times that its tools have changed. */
 const DEBOUNCE_MS = 100
@@ -35,7 +39,7 @@ export class Listeners {
     const asked = isObject(params.notifications) ? params.notifications : {}
     const honoured = asked.toolsListChanged === true ? { toolsListChanged: true } : {}
     this.#begin(response)
-    write(response, 'notifications/subscriptions/acknowledged', {
+    writeEvent(response, 'notifications/subscriptions/acknowledged', {
       notifications: honoured,
       _meta: { [SUBSCRIPTION]: id },
     })
@@ -49,9 +53,9 @@ export class Listeners {
     clearTimeout(this.#due)
     this.#due = setTimeout(() => {
       const method = 'notifications/tools/list_changed'
-      for (const { stream } of sessions) if (stream) write(stream, method)
+      for (const { stream } of sessions) if (stream) writeEvent(stream, method)
       for (const { id, response } of this.#subscribers)
-        write(response, method, { _meta: { [SUBSCRIPTION]: id } })
+        writeEvent(response, method, { _meta: { [SUBSCRIPTION]: id } })
     }, DEBOUNCE_MS).unref()
   }
 
@@ -73,7 +77,8 @@ export class Listeners {
   }
 }
 
-function write(response: ServerResponse, method: string, params?: object): void {
+/** One line each: JSON has no line breaks of its own. */
+export function writeEvent(response: ServerResponse, method: string, params?: object): void {
   response.write(
     `event: message\ndata: ${JSON.stringify({ jsonrpc: '2.0', method, ...(params && { params }) })}\n\n`,
   )

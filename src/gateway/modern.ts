@@ -52,7 +52,7 @@ function decoded(header: string): string {
   return text === undefined ? header.trim() : Buffer.from(text, 'base64').toString('utf8')
 }
 
-const metaOf = (params: Incoming['params']): Readonly<Record<string, unknown>> =>
+export const metaOf = (params: Incoming['params']): Readonly<Record<string, unknown>> =>
   isObject(params._meta) ? params._meta : {}
 
 /** A server of the old days does not say that its result is complete. */

@@ -88,7 +88,7 @@ export function createReaching(deps: Deps) {
     /** The result as the server sent it. */
     async call(key: string, asked: CallRequest): Promise<CallResult> {
       const server = await get(key)
-      const { tool, args, signal } = asked
+      const { tool, args, signal, meta, onProgress } = asked
       const timeoutMs = (asked.timeout_s ?? server.timeouts.request_s) * 1000
       const deadline = performance.now() + timeoutMs
       refuseUnknownTool(server, 'http-servers', tool, catalogues.of(server.id))
@@ -97,7 +97,7 @@ export function createReaching(deps: Deps) {
           const remote = await ready(server, timeoutMs)
           refuseUnknownTool(server, 'http-servers', tool, catalogues.of(server.id))
           const left = Math.max(1, deadline - performance.now())
-          return await remote.call(tool, args, { timeoutMs: left, signal })
+          return await remote.call(tool, args, { timeoutMs: left, signal, meta, onProgress })
         } catch (error) {
           throw translated(server.name, tool, error)
         }

@@ -9,9 +9,17 @@ export interface CallResult {
   readonly json: Buffer
 }
 
-export interface CallOptions {
+export interface CallOptions extends Accompanied {
   readonly timeoutMs: number
   readonly signal?: AbortSignal
+}
+
+/** What goes along with a call, there and back. */
+interface Accompanied {
+  /** The caller's `_meta`, passed on. */
+  readonly meta?: Readonly<Record<string, unknown>> | undefined
+  /** How far it is, as the server says it; asked for only when somebody wants to hear it. */
+  readonly onProgress?: ((params: Readonly<Record<string, unknown>>) => void) | undefined
 }
 
 /** How one tool is called, whatever the way to it. Rejects with an error whose `failure` says why. */
@@ -28,7 +36,7 @@ export interface AskedRelay {
 }
 
 /** What a caller asks for. */
-export interface AskedCall {
+export interface AskedCall extends Accompanied {
   readonly tool: string
   readonly args: unknown
   readonly timeoutMs: number

@@ -33,6 +33,7 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined
   /** The caller's `_meta`, passed on. */
   readonly meta?: Readonly<Record<string, unknown>> | undefined
+  readonly onProgress?: ((params: Readonly<Record<string, unknown>>) => void) | undefined
 }
 
 /** A conversation with one tool server, from the handshake to the end of its streams. */
@@ -99,9 +100,10 @@ export class Connection {
   }
 
   /** The result as the server sent it, also when it says `isError`. Rejects with a RequestError. */
-  call(tool: string, args: unknown, { timeoutMs, signal, meta }: CallOptions): Promise<CallResult> {
+  call(tool: string, args: unknown, options: CallOptions): Promise<CallResult> {
+    const { timeoutMs, signal, meta, onProgress } = options
     const params = { name: tool, arguments: args, _meta: meta }
-    return this.#asker.requestRaw('tools/call', params, { timeoutMs, signal })
+    return this.#asker.requestRaw('tools/call', params, { timeoutMs, signal, onProgress })
   }
 
   /** Any request, and its result as the server sent it. Rejects with a RequestError. */

@@ -1,5 +1,12 @@
 import { type Frame, MESSAGE_MAX_BYTES } from '../kernel/frames.ts'
-import { type Message, type RemoteError, readMessage, remoteErrorOf, resultBytes } from './message.ts'
+import {
+  isObject,
+  type Message,
+  type RemoteError,
+  readMessage,
+  remoteErrorOf,
+  resultBytes,
+} from './message.ts'
 
 /** Why a request got no result. `remote` is an answer: the other side said no. `busy` and `too_large` may be ours. */
 export type Failure = 'remote' | 'timeout' | 'cancelled' | 'closed' | 'too_large' | 'busy'
@@ -21,6 +28,8 @@ export interface RequestOptions {
   /** Null only for what lasts as long as the conversation. */
   readonly timeoutMs: number | null
   readonly signal?: AbortSignal | undefined
+  /** Told how far the request is. The token that goes with it is ours, and 0 of others stays theirs. */
+  readonly onProgress?: ((params: Readonly<Record<string, unknown>>) => void) | undefined
 }
 
 export interface CallResult {
@@ -54,6 +63,7 @@ interface Options {
 interface Pending {
   readonly method: string
   readonly fail: (error: Error) => void
+  readonly onProgress: RequestOptions['onProgress']
   readonly succeed: (message: Message, line: Frame) => void
 }
 
@@ -102,7 +112,7 @@ export class Dialogue {
     if (!message) return false
     const { id, method } = message
     if (typeof method !== 'string') this.#answered(message, frame)
-    else if (id === undefined) this.#options.onNotification(method, message.params)
+    else if (id === undefined) this.#noted(method, message.params)
     else this.#answer(id, method)
     return true
   }
@@ -127,12 +137,12 @@ export class Dialogue {
   #ask<T>(
     method: string,
     params: unknown,
-    { timeoutMs, signal }: RequestOptions,
+    { timeoutMs, signal, onProgress }: RequestOptions,
     take: (message: Message, line: Frame) => T,
   ): Promise<T> {
     if (signal?.aborted) return Promise.reject(new RequestError('cancelled', `${method} was cancelled`))
     const id = this.#lastId + 1
-    const message = { jsonrpc: '2.0', id, method, params }
+    const message = { jsonrpc: '2.0', id, method, params: onProgress ? withToken(params, id) : params }
     const text = JSON.stringify(message)
     const refused = this.#refusal(method, text)
     if (refused) return Promise.reject(refused)
@@ -162,7 +172,7 @@ export class Dialogue {
         forget()
         resolve(take(message, answer))
       }
-      this.#pending.set(id, { method, fail, succeed })
+      this.#pending.set(id, { method, fail, onProgress, succeed })
       this.#options.wire.send(text, message)
     })
   }
@@ -181,6 +191,16 @@ export class Dialogue {
     const mayBeTooLarge = text.length * 3 > MESSAGE_MAX_BYTES // no character of a string takes more bytes
     if (!mayBeTooLarge || Buffer.byteLength(text) <= MESSAGE_MAX_BYTES) return undefined
     return new RequestError('too_large', `${what} is larger than ${LIMIT}`)
+  }
+
+  /** Progress belongs to a request; everything else to whoever listens. */
+  #noted(method: string, params: unknown): void {
+    if (method !== 'notifications/progress' || !isObject(params)) {
+      this.#options.onNotification(method, params)
+      return
+    }
+    const { progressToken } = params
+    if (typeof progressToken === 'number') this.#pending.get(progressToken)?.onProgress?.(params)
   }
 
   #answered(message: Message, line: Frame): void {
@@ -211,6 +231,12 @@ export class Dialogue {
     pending?.fail(new RequestError('too_large', `The answer to ${pending.method} is larger than ${LIMIT}`))
     return pending !== undefined
   }
+}
+
+/** The id of the request is as good a token as any, and nobody else uses it. */
+function withToken(params: unknown, progressToken: number): object {
+  const given = isObject(params) ? params : {}
+  return { ...given, _meta: { ...(isObject(given._meta) ? given._meta : {}), progressToken } }
 }
 
 const LIMIT = `${MESSAGE_MAX_BYTES / 1024 / 1024} MiB`

@@ -35,14 +35,16 @@ export function createCalls({ engine, catalogues, facts }: Deps) {
   }
 
   async function call(server: Server, asked: AskedCall): Promise<CallResult> {
-    const { tool, args, timeoutMs, signal } = asked
+    const { tool, args, timeoutMs, signal, meta, onProgress } = asked
     const deadline = performance.now() + timeoutMs
     refuseUnknownTool(server, 'servers', tool, catalogues.of(server.id))
     await awake(server, timeoutMs, signal)
     refuseUnknownTool(server, 'servers', tool, catalogues.of(server.id))
     return called(server, asked, () => {
       const left = Math.max(1, deadline - performance.now())
-      return engine.using(server.id, (it) => it.call(tool, args, { timeoutMs: left, signal }))
+      return engine.using(server.id, (it) =>
+        it.call(tool, args, { timeoutMs: left, signal, meta, onProgress }),
+      )
     })
   }
 

@@ -58,6 +58,16 @@ test('server-everything is the same through the gateway as it is directly: tools
     const [own, ours] = await both((client) => client.readResource({ uri: first.uri }))
     expect(ours).toEqual(own)
   }
+  const steps: unknown[] = []
+  const longCall = { name: 'trigger-long-running-operation', arguments: { duration: 1, steps: 3 } }
+  await through.callTool(longCall, undefined, {
+    onprogress: ({ progress, total }) => steps.push([progress, total]),
+  })
+  expect(steps).toEqual([
+    [1, 3],
+    [2, 3],
+    [3, 3],
+  ])
   await expect(through.readResource({ uri: 'no://such' })).rejects.toMatchObject({ code: expect.any(Number) })
   const calls = (await house.inject({ url: '/api/metrics/agents', headers: AUTHORISED })).json()
   expect(JSON.stringify(calls)).toContain('inspector')

@@ -75,9 +75,10 @@ export class RemoteConnection {
   }
 
   /** The result as the server sent it, also when it says `isError`. Rejects with a RequestError or a RemoteFailure. */
-  async call(tool: string, args: unknown, { timeoutMs, signal, meta }: CallOptions): Promise<CallResult> {
+  async call(tool: string, args: unknown, options: CallOptions): Promise<CallResult> {
+    const { timeoutMs, signal, meta, onProgress } = options
     const params = { name: tool, arguments: args, _meta: meta }
-    return this.#asker().requestRaw('tools/call', params, { timeoutMs, signal })
+    return this.#asker().requestRaw('tools/call', params, { timeoutMs, signal, onProgress })
   }
 
   async relay(method: string, params: unknown, { timeoutMs, signal }: CallOptions): Promise<CallResult> {
