@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { invalidField } from '../kernel/errors.ts'
+import { type ErrorCode, invalidField } from '../kernel/errors.ts'
 import { AgentKey } from './agents.schema.ts'
 import type { Agents } from './agents.service.ts'
 import * as schema from './editing.schema.ts'
@@ -7,6 +7,19 @@ import * as schema from './editing.schema.ts'
 const tags = ['Agents']
 const params = AgentKey
 const response = { 200: schema.ChangeReport }
+/** What can be wrong with a file, beside what can be wrong with a request. */
+const refusals: ErrorCode[] = [
+  'config_changed',
+  'config_unparsable',
+  'config_read_only',
+  'config_unsafe',
+  'config_too_large',
+  'config_locked',
+  'agent_not_installed',
+  'not_supported',
+  'disk_full',
+]
+const config = { errors: refusals }
 
 export function editingRoutes(agents: Agents): FastifyPluginAsyncTypebox {
   return async (app) => {
@@ -19,7 +32,7 @@ export function editingRoutes(agents: Agents): FastifyPluginAsyncTypebox {
       body: schema.PutServers,
       response,
     }
-    app.put('/agents/:agent_type/servers', { schema: put }, (request) =>
+    app.put('/agents/:agent_type/servers', { schema: put, config }, (request) =>
       agents.set(request.params.agent_type, request.body, { request_id: request.id }),
     )
 
@@ -32,7 +45,7 @@ export function editingRoutes(agents: Agents): FastifyPluginAsyncTypebox {
       body: schema.RemoveBody,
       response,
     }
-    app.delete('/agents/:agent_type/servers', { schema: remove }, (request) => {
+    app.delete('/agents/:agent_type/servers', { schema: remove, config }, (request) => {
       const { name, ...query } = request.query
       const { names, ...body } = request.body ?? {}
       if (name && names) throw invalidField('/names', 'must not be given in the body and in the query')
@@ -47,7 +60,7 @@ export function editingRoutes(agents: Agents): FastifyPluginAsyncTypebox {
       body: schema.AddHttpServer,
       response,
     }
-    app.post('/agents/:agent_type/http-servers', { schema: add }, (request) =>
+    app.post('/agents/:agent_type/http-servers', { schema: add, config }, (request) =>
       agents.addHttp(request.params.agent_type, request.body, { request_id: request.id }),
     )
 
@@ -60,7 +73,7 @@ export function editingRoutes(agents: Agents): FastifyPluginAsyncTypebox {
       body: schema.ConnectInput,
       response,
     }
-    app.post('/agents/:agent_type/connect', { schema: connect }, (request) =>
+    app.post('/agents/:agent_type/connect', { schema: connect, config }, (request) =>
       agents.connect(request.params.agent_type, request.body ?? {}, { request_id: request.id }),
     )
 
@@ -72,7 +85,7 @@ export function editingRoutes(agents: Agents): FastifyPluginAsyncTypebox {
       body: schema.ConnectInput,
       response,
     }
-    app.post('/agents/:agent_type/disconnect', { schema: disconnect }, (request) =>
+    app.post('/agents/:agent_type/disconnect', { schema: disconnect, config }, (request) =>
       agents.disconnect(request.params.agent_type, request.body ?? {}, { request_id: request.id }),
     )
 
@@ -84,8 +97,10 @@ export function editingRoutes(agents: Agents): FastifyPluginAsyncTypebox {
       body: schema.UndoInput,
       response,
     }
-    app.post('/agents/:agent_type/undo', { schema: undo }, (request) =>
-      agents.undo(request.params.agent_type, request.body, { request_id: request.id }),
+    app.post(
+      '/agents/:agent_type/undo',
+      { schema: undo, config: { errors: [...refusals, 'nothing_to_undo'] } },
+      (request) => agents.undo(request.params.agent_type, request.body, { request_id: request.id }),
     )
   }
 }

@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply } from 'fastify'
 import * as Type from 'typebox'
+import type { ErrorCode } from '../kernel/errors.ts'
 import { wholeList } from '../kernel/wire.ts'
 import * as schema from './packages.schema.ts'
 import type { Packages, UnderWay } from './packages.service.ts'
@@ -15,6 +16,25 @@ const Scoped = Type.Object({
   name: Type.String({ examples: ['server-everything'] }),
 })
 const nameOf = ({ scope, name }: { scope: string; name: string }) => `${scope}/${name}`
+const LOOK_UP: ErrorCode[] = [
+  'package_not_found',
+  'registry_failed',
+  'registry_refused',
+  'registry_unreachable',
+  'registry_timeout',
+]
+const INSTALL: ErrorCode[] = [
+  ...LOOK_UP,
+  'invalid_package_spec',
+  'package_too_new',
+  'node_too_old',
+  'bin_unclear',
+  'server_exists',
+  'install_failed',
+  'job_cancelled',
+  'disk_full',
+]
+const UPDATE: ErrorCode[] = [...INSTALL, 'update_failed']
 const Accepted = Type.Object({ job: Type.String({ examples: ['job_0123456789ab'] }) })
 
 /** `hasToken` says whether the caller may use the logins of the user's npm. */
@@ -35,12 +55,16 @@ export function packageRoutes(
       body: schema.InstallInput,
       response: { 201: schema.Installed, 202: Accepted },
     }
-    app.post('/packages/install-npm', { schema: install }, async (request, reply) => {
-      const underWay = packages.install(request.body, { request_id: request.id })
-      if (request.query.async) return accepted(reply, underWay)
-      const installed = await underWay.settled
-      return reply.code(201).header('location', `/api/packages/${installed.id}`).send(installed)
-    })
+    app.post(
+      '/packages/install-npm',
+      { schema: install, config: { errors: INSTALL } },
+      async (request, reply) => {
+        const underWay = packages.install(request.body, { request_id: request.id })
+        if (request.query.async) return accepted(reply, underWay)
+        const installed = await underWay.settled
+        return reply.code(201).header('location', `/api/packages/${installed.id}`).send(installed)
+      },
+    )
 
     const search = {
       tags,
@@ -50,8 +74,10 @@ export function packageRoutes(
       body: schema.SearchInput,
       response: { 200: schema.SearchAnswer },
     }
-    app.post('/packages/search', { schema: search }, (request) =>
-      packages.search(request.body, hasToken(request.headers)),
+    app.post(
+      '/packages/search',
+      { schema: search, config: { errors: [...LOOK_UP, 'search_unavailable'] } },
+      (request) => packages.search(request.body, hasToken(request.headers)),
     )
 
     const get = { tags, summary: 'Get one package', params, response: { 200: schema.PackageView } }
@@ -68,20 +94,30 @@ export function packageRoutes(
       querystring: schema.RemoveQuery,
       response: { 204: Type.Null() },
     }
-    app.delete('/packages/:id', { schema: remove }, async (request, reply) => {
-      await packages.remove(request.params.id, request.query.force ?? false, { request_id: request.id })
-      return reply.code(204).send(null)
-    })
+    app.delete(
+      '/packages/:id',
+      { schema: remove, config: { errors: ['package_not_found', 'package_in_use'] } },
+      async (request, reply) => {
+        await packages.remove(request.params.id, request.query.force ?? false, { request_id: request.id })
+        return reply.code(204).send(null)
+      },
+    )
 
     const removeScoped = {
       ...remove,
       summary: 'Uninstall a package by its name with a scope',
       params: Scoped,
     }
-    app.delete('/packages/:scope/:name', { schema: removeScoped }, async (request, reply) => {
-      await packages.remove(nameOf(request.params), request.query.force ?? false, { request_id: request.id })
-      return reply.code(204).send(null)
-    })
+    app.delete(
+      '/packages/:scope/:name',
+      { schema: removeScoped, config: { errors: ['package_not_found', 'package_in_use'] } },
+      async (request, reply) => {
+        await packages.remove(nameOf(request.params), request.query.force ?? false, {
+          request_id: request.id,
+        })
+        return reply.code(204).send(null)
+      },
+    )
 
     const update = {
       tags,
@@ -93,19 +129,27 @@ export function packageRoutes(
       body: Type.Union([schema.UpdateInput, Type.Null()]),
       response: { 200: schema.Updated, 202: Accepted },
     }
-    app.post('/packages/:id/update', { schema: update }, async (request, reply) => {
-      const underWay = packages.update(request.params.id, request.body?.version, { request_id: request.id })
-      if (request.query.async) return accepted(reply, underWay)
-      return reply.code(200).send(await underWay.settled)
-    })
+    app.post(
+      '/packages/:id/update',
+      { schema: update, config: { errors: UPDATE } },
+      async (request, reply) => {
+        const underWay = packages.update(request.params.id, request.body?.version, { request_id: request.id })
+        if (request.query.async) return accepted(reply, underWay)
+        return reply.code(200).send(await underWay.settled)
+      },
+    )
 
     const updateScoped = { ...update, summary: 'Update a package by its name with a scope', params: Scoped }
-    app.post('/packages/:scope/:name/update', { schema: updateScoped }, async (request, reply) => {
-      const by = { request_id: request.id }
-      const underWay = packages.update(nameOf(request.params), request.body?.version, by)
-      if (request.query.async) return accepted(reply, underWay)
-      return reply.code(200).send(await underWay.settled)
-    })
+    app.post(
+      '/packages/:scope/:name/update',
+      { schema: updateScoped, config: { errors: UPDATE } },
+      async (request, reply) => {
+        const by = { request_id: request.id }
+        const underWay = packages.update(nameOf(request.params), request.body?.version, by)
+        if (request.query.async) return accepted(reply, underWay)
+        return reply.code(200).send(await underWay.settled)
+      },
+    )
 
     const rollback = {
       tags,
@@ -113,13 +157,17 @@ export function packageRoutes(
       params,
       response: { 200: schema.PackageView },
     }
-    app.post('/packages/:id/rollback', { schema: rollback }, (request) =>
-      packages.rollback(request.params.id, { request_id: request.id }),
+    app.post(
+      '/packages/:id/rollback',
+      { schema: rollback, config: { errors: ['package_not_found', 'nothing_to_roll_back'] } },
+      (request) => packages.rollback(request.params.id, { request_id: request.id }),
     )
 
     const rollbackScoped = { ...rollback, summary: 'Go back, by the name with a scope', params: Scoped }
-    app.post('/packages/:scope/:name/rollback', { schema: rollbackScoped }, (request) =>
-      packages.rollback(nameOf(request.params), { request_id: request.id }),
+    app.post(
+      '/packages/:scope/:name/rollback',
+      { schema: rollbackScoped, config: { errors: ['package_not_found', 'nothing_to_roll_back'] } },
+      (request) => packages.rollback(nameOf(request.params), { request_id: request.id }),
     )
   }
 }

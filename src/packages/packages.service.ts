@@ -238,6 +238,8 @@ export function createPackages(deps: Deps) {
       return programAt(folders.current(record), name, record.current, bin)
     },
 
+    isInstalled: (name: string): boolean => store.all().some((record) => record.name === name),
+
     /** For a new server: which of the package's programs is meant. */
     binOf: (name: string, wanted: string | undefined): string => chooseBin(find(name), wanted),
   }

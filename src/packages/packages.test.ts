@@ -192,6 +192,10 @@ describe('staying right', () => {
     const { house } = await houseWithRegistry([toolPackage('comes', '1.0.0'), toolPackage('comes', '1.1.0')])
     await install(house, { name: 'comes', version: '1.0.0', create_server: true })
     expect((await packages(house, 'DELETE', '/comes?force=true')).status).toBe(204)
+    expect((await post(house, '/api/servers/comes/restart')).json()).toMatchObject({
+      code: 'package_not_found',
+      detail: expect.stringContaining('which is not installed'),
+    })
     await install(house, { name: 'comes', version: '1.1.0' })
     expect((await post(house, '/api/servers/comes/restart')).statusCode).toBe(200)
     const [{ path = '' } = {}] = await installed(house)

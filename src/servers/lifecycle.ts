@@ -1,4 +1,5 @@
 import { type Catalogues, toolListOf } from '../kernel/catalogue.ts'
+import { AppError } from '../kernel/errors.ts'
 import type { AuditEntry } from '../kernel/facts.ts'
 import type { StartOutcome } from '../kernel/server-state.ts'
 import type { ToolList } from '../kernel/tool-fields.ts'
@@ -16,18 +17,20 @@ interface Deps {
   readonly wishes: WishStore
   readonly catalogues: Catalogues
   readonly turns: Turns
+  readonly packages: { readonly isInstalled: (name: string) => boolean }
   readonly list: () => Promise<Server[]>
   readonly get: (key: string) => Promise<Server>
   readonly desiredOf: (server: Server) => DesiredState
 }
 
 /** Who runs, by the wish of persons. */
-export function createLifecycle({ engine, wishes, catalogues, turns, list, get, desiredOf }: Deps) {
+export function createLifecycle({ engine, wishes, catalogues, turns, packages, list, get, desiredOf }: Deps) {
   /** The wish is kept first: a start that is not remembered would be undone by the next one of Toolroom. */
   async function begin(key: string, how: 'start' | 'restart', by: Caller) {
     const { id } = await get(key)
     return turns.take(id, async () => {
       const server = await get(id)
+      if (server.package !== null && !packages.isInstalled(server.package)) throw notInstalled(server)
       const asked = wishes.desired(id)
       if (asked !== 'running' || how === 'restart')
         await wishes.setDesired(id, 'running', audit(`server_${how}ed`, server, by))
@@ -85,6 +88,15 @@ export function createLifecycle({ engine, wishes, catalogues, turns, list, get, 
     },
   }
 }
+
+const notInstalled = (server: Server): AppError =>
+  new AppError(
+    'package_not_found',
+    `'${server.name}' runs from the package '${server.package}', which is not installed`,
+    {
+      hint: 'Install the package again, or delete the server',
+    },
+  )
 
 function audit(action: string, { id, name }: Server, by: Caller): AuditEntry {
   return { action, subject: id, ...by, detail: { name } }

@@ -30,6 +30,7 @@ export interface Deps {
   readonly usedBy: (id: string) => string[]
   readonly packages: {
     readonly programOf: ProgramOf
+    readonly isInstalled: (name: string) => boolean
     /** Which program of the package is meant; throws when that is unclear or there is no such package. */
     readonly binOf: (name: string, wanted: string | undefined) => string
   }
