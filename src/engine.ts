@@ -68,6 +68,7 @@ export function openEngineRoom({ folder, facts, secrets, catalogues, log }: Deps
         version: VERSION,
         startMs: timeouts.start_s * 1000,
         knownVersion: catalogues.of(id)?.protocol_version ?? null,
+        onNote: (method, params) => facts.publish('server_note', { server_id: id, method, params }),
         onTools: ({ tools, truncated, duplicates }) => {
           const { greeting } = connection
           if (!greeting) return

@@ -6,7 +6,7 @@ import type { KeyRecord } from './keys.schema.ts'
 import type { Keys } from './keys.service.ts'
 import { Listeners, SSE, writeEvent } from './listeners.ts'
 import { checkModern, isModern } from './modern.ts'
-import { CODES, errorMessage, type Incoming, RpcError, readIncoming, resultMessage } from './rpc.ts'
+import { CODES, errorMessage, type Incoming, isObject, RpcError, readIncoming, resultMessage } from './rpc.ts'
 import { type Session, Sessions } from './sessions.ts'
 
 interface Deps {
@@ -35,6 +35,12 @@ export function createDoor(deps: Deps) {
   }
   const stops = (['tools_changed', 'server_added', 'server_updated', 'server_removed'] as const).map((kind) =>
     deps.facts.on(kind, changed),
+  )
+
+  stops.push(
+    deps.facts.on('server_note', ({ server_id, method, params }) =>
+      listeners.note(sessions.all, server_id, method, params),
+    ),
   )
 
   function ownerOf({ headers }: IncomingMessage): KeyRecord {
@@ -75,7 +81,8 @@ export function createDoor(deps: Deps) {
     try {
       if (modern) checkModern(message, request.headers)
       const isGreeting = !modern && method === 'initialize' && id !== undefined
-      if (!modern && !isGreeting) legacySession(request, place)
+      const session = modern || isGreeting ? undefined : legacySession(request, place)
+      if (session && id !== undefined && method === undefined) session.asked.get(String(id))?.(message.answer)
       if (id === undefined || method === undefined) return void response.writeHead(202).end()
       if (isGreeting) return greet(message, id, response, place)
       if (modern && method === 'subscriptions/listen') return listeners.subscribe(message, id, response)
@@ -86,9 +93,15 @@ export function createDoor(deps: Deps) {
         requestId: requestId(),
         signal: untilGone(response),
         tell: (note: string, params: object) => tellBefore(response, note, params),
+        ask: session && ((asked: string, about: unknown) => askAgent(session, response, asked, about)),
       }
-      const result = await gateway.answer(message, asking)
-      finish(response, resultMessage(id, result))
+      const tell = (note: string, about: unknown) => tellBefore(response, note, about as object)
+      session?.open.add(tell)
+      try {
+        finish(response, resultMessage(id, await gateway.answer(message, asking)))
+      } finally {
+        session?.open.delete(tell)
+      }
     } catch (error) {
       fail(response, error, id ?? null)
     }
@@ -101,11 +114,16 @@ export function createDoor(deps: Deps) {
     place: Pick<Session, 'keyId' | 'serverId'>,
   ): void {
     const { version, result } = gateway.initialize(message, place.serverId)
-    const session = sessions.open({ ...place, version })
+    const { capabilities } = message.params
+    const session = sessions.open({
+      ...place,
+      version,
+      capabilities: isObject(capabilities) ? capabilities : {},
+    })
     send(response, 200, resultMessage(id, result), { [SESSION]: session.id })
   }
 
-  function legacySession({ headers }: IncomingMessage, place: Pick<Session, 'keyId' | 'serverId'>): void {
+  function legacySession({ headers }: IncomingMessage, place: Pick<Session, 'keyId' | 'serverId'>): Session {
     const id = headers[SESSION]
     if (typeof id !== 'string')
       throw new RpcError(CODES.request, 'Say initialize first: the request names no session', { status: 400 })
@@ -113,6 +131,7 @@ export function createDoor(deps: Deps) {
     const version = headers['mcp-protocol-version']
     if (version !== undefined && version !== session.version)
       throw new RpcError(CODES.request, `This session speaks ${session.version}`, { status: 400 })
+    return session
   }
 
   function known(id: string, place: Pick<Session, 'keyId' | 'serverId'>): Session {
@@ -185,10 +204,43 @@ function finish(response: ServerResponse, message: Buffer): void {
 }
 
 /** What comes before an answer makes a stream of it. */
-function tellBefore(response: ServerResponse, method: string, params: object): void {
+function tellBefore(response: ServerResponse, method: string, params: object, id?: string): void {
   if (response.destroyed || response.writableEnded) return
   if (!response.headersSent) response.writeHead(200, SSE)
-  writeEvent(response, method, params)
+  writeEvent(response, method, params, id)
+}
+
+const ASKABLE: Readonly<Record<string, string>> = {
+  'sampling/createMessage': 'sampling',
+  'elicitation/create': 'elicitation',
+  'roots/list': 'roots',
+}
+let questions = 0
+
+/** A question of a server goes to the agent whose request it is working on, over the answer to that request. */
+function askAgent(
+  session: Session,
+  response: ServerResponse,
+  method: string,
+  params: unknown,
+): Promise<unknown> {
+  const needs = Object.hasOwn(ASKABLE, method) ? ASKABLE[method] : undefined
+  if (needs === undefined || session.capabilities[needs] === undefined)
+    return Promise.reject(new RpcError(CODES.method, `The agent cannot be asked for ${method.slice(0, 100)}`))
+  questions += 1
+  const id = `toolroom-${questions}`
+  return new Promise((resolve, reject) => {
+    const over = () => session.asked.delete(id)
+    session.asked.set(id, ({ result, error }) => {
+      over()
+      if (result !== undefined) resolve(result)
+      else reject(isObject(error) ? error : new RpcError(CODES.internal, 'The agent gave no answer'))
+    })
+    response.once('close', () => {
+      if (over()) reject(new RpcError(CODES.internal, 'The agent has hung up'))
+    })
+    tellBefore(response, method, params as object, id)
+  })
 }
 
 async function bodyOf(request: IncomingMessage): Promise<Buffer> {

@@ -18,6 +18,7 @@ export interface GatewayDeps {
       readonly signal: AbortSignal
       readonly meta?: Readonly<Record<string, unknown>> | undefined
       readonly onProgress?: ((params: Readonly<Record<string, unknown>>) => void) | undefined
+      readonly onAsked?: ((method: string, params: unknown) => Promise<unknown>) | undefined
       readonly by: { readonly request_id: string; readonly agent_type: string }
     },
   ) => Promise<CallResult>
@@ -32,6 +33,8 @@ export interface Asking {
   readonly signal: AbortSignal
   /** Tells the agent something before the answer. */
   readonly tell: (method: string, params: object) => void
+  /** Asks the agent something before the answer; undefined where it cannot be asked. */
+  readonly ask: ((method: string, params: unknown) => Promise<unknown>) | undefined
 }
 
 const CAPABILITIES = { tools: { listChanged: true } }
@@ -44,6 +47,8 @@ const RELAYED = [
   'prompts/get',
   'completion/complete',
 ]
+/** Only the old revisions have these; there a session hears what comes of it. */
+const LEGACY_RELAYED = ['logging/setLevel', 'resources/subscribe', 'resources/unsubscribe']
 const SERVER_INFO = 'io.modelcontextprotocol/serverInfo'
 
 /** What every agent can ask, whichever era it speaks. Answers are bytes, ready to be sent. */
@@ -76,6 +81,7 @@ export function createGateway({ version, offered, capabilitiesOf, relay, call }:
         signal,
         meta: Object.keys(meta).length > 0 ? meta : undefined,
         onProgress,
+        onAsked: asking.ask,
         by: { request_id, agent_type },
       })
       return asking.era === 'modern' ? completed(result.json, result.value, 'tools/call') : result.json
@@ -84,15 +90,17 @@ export function createGateway({ version, offered, capabilitiesOf, relay, call }:
     }
   }
 
-  /** Of all servers only the tools; of one also what can be handed on. What it would say unasked cannot be, yet. */
-  function capabilities(serverId: string | undefined): object {
+  /** Of all servers only the tools; of one also what can be handed on. What it says unasked, only sessions hear. */
+  function capabilities(serverId: string | undefined, era: Asking['era']): object {
     if (serverId === undefined) return CAPABILITIES
-    const { resources, prompts, completions } = capabilitiesOf(serverId)
+    const { resources, prompts, completions, logging } = capabilitiesOf(serverId)
+    const isLegacy = era === 'legacy'
     return {
       ...CAPABILITIES,
-      ...(resources !== undefined && { resources: {} }),
-      ...(prompts !== undefined && { prompts: {} }),
+      ...(resources !== undefined && { resources: isLegacy ? resources : {} }),
+      ...(prompts !== undefined && { prompts: isLegacy ? prompts : {} }),
       ...(completions !== undefined && { completions: {} }),
+      ...(logging !== undefined && isLegacy && { logging: {} }),
     }
   }
 
@@ -102,7 +110,7 @@ export function createGateway({ version, offered, capabilitiesOf, relay, call }:
     asking: Asking,
   ): Promise<Buffer> {
     try {
-      const asked = { method, params: withoutEra(params), signal: asking.signal }
+      const asked = { method, params: withoutEra(params), signal: asking.signal, onAsked: asking.ask }
       const { json, value } = await relay(serverId, asked)
       return asking.era === 'modern' ? completed(json, value, method) : json
     } catch (error) {
@@ -119,7 +127,7 @@ export function createGateway({ version, offered, capabilitiesOf, relay, call }:
     initialize({ params }: Incoming, serverId: string | undefined): { version: string; result: string } {
       const asked = params.protocolVersion
       const spoken = LEGACY.find((known) => known === asked) ?? LEGACY[0]
-      const result = { protocolVersion: spoken, capabilities: capabilities(serverId), serverInfo }
+      const result = { protocolVersion: spoken, capabilities: capabilities(serverId, 'legacy'), serverInfo }
       return { version: spoken, result: JSON.stringify(result) }
     },
 
@@ -133,8 +141,9 @@ export function createGateway({ version, offered, capabilitiesOf, relay, call }:
       }
       if (method === 'ping' && !isModern) return Buffer.from('{}')
       if (method === 'server/discover' && isModern)
-        return Buffer.from(JSON.stringify(discovered(serverInfo, capabilities(asking.serverId))))
-      if (asking.serverId !== undefined && RELAYED.includes(method ?? ''))
+        return Buffer.from(JSON.stringify(discovered(serverInfo, capabilities(asking.serverId, 'modern'))))
+      const relayed = isModern ? RELAYED : [...RELAYED, ...LEGACY_RELAYED]
+      if (asking.serverId !== undefined && relayed.includes(method ?? ''))
         return handOn(message, asking.serverId, asking)
       const status = isModern ? 404 : 200
       throw new RpcError(CODES.method, `${String(method).slice(0, 100)} is not known here`, {

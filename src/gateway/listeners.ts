@@ -59,6 +59,16 @@ export class Listeners {
     }, DEBOUNCE_MS).unref()
   }
 
+  /** What one server says unasked, to each session that is about this server alone: over one stream, never two. */
+  note(sessions: Iterable<Session>, serverId: string, method: string, params: unknown): void {
+    for (const session of sessions) {
+      if (session.serverId !== serverId) continue
+      const [first] = session.open
+      if (first && method === 'notifications/message') first(method, params)
+      else if (session.stream) writeEvent(session.stream, method, params as object)
+    }
+  }
+
   close(): void {
     clearInterval(this.#keepAlive)
     clearTimeout(this.#due)
@@ -78,8 +88,7 @@ export class Listeners {
 }
 
 /** One line each: JSON has no line breaks of its own. */
-export function writeEvent(response: ServerResponse, method: string, params?: object): void {
-  response.write(
-    `event: message\ndata: ${JSON.stringify({ jsonrpc: '2.0', method, ...(params && { params }) })}\n\n`,
-  )
+export function writeEvent(response: ServerResponse, method: string, params?: object, id?: string): void {
+  const message = { jsonrpc: '2.0', ...(id !== undefined && { id }), method, ...(params && { params }) }
+  response.write(`event: message\ndata: ${JSON.stringify(message)}\n\n`)
 }

@@ -5,6 +5,8 @@ export interface Incoming {
   /** Undefined for an answer to something that a server asked. */
   readonly method: string | undefined
   readonly params: Readonly<Record<string, unknown>>
+  /** Of an answer to something that a server asked. */
+  readonly answer: { readonly result?: unknown; readonly error?: unknown }
 }
 
 export const CODES = {
@@ -46,13 +48,13 @@ export function readIncoming(body: Buffer): Incoming {
   }
   if (!isObject(message) || message.jsonrpc !== '2.0')
     throw new RpcError(CODES.request, 'The body is not one JSON-RPC 2.0 message', { status: 400 })
-  const { id, method, params } = message
+  const { id, method, params, result, error } = message
   if (id !== undefined && typeof id !== 'string' && typeof id !== 'number')
     throw new RpcError(CODES.request, 'The id must be a text or a number', { status: 400 })
   if (method !== undefined && typeof method !== 'string')
     throw new RpcError(CODES.request, 'The method must be a text', { status: 400 })
   if (params !== undefined && !isObject(params)) throw new RpcError(CODES.params, 'params must be an object')
-  return { id, method, params: params ?? {} }
+  return { id, method, params: params ?? {}, answer: { result, error } }
 }
 
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>

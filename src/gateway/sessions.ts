@@ -8,6 +8,12 @@ export interface Session {
   /** The server it is about; undefined for all. */
   readonly serverId: string | undefined
   readonly version: string
+  /** What it can be asked. */
+  readonly capabilities: Readonly<Record<string, unknown>>
+  /** Its requests that are under way; what concerns them is told there. */
+  readonly open: Set<(method: string, params: unknown) => void>
+  /** Questions of servers that wait for its answer. */
+  readonly asked: Map<string, (answer: { result?: unknown; error?: unknown }) => void>
   /** Where it hears what happens without being asked. */
   stream: ServerResponse | undefined
   usedAt: number
@@ -29,13 +35,20 @@ export class Sessions {
     return this.#sessions.values()
   }
 
-  open(facts: Pick<Session, 'keyId' | 'serverId' | 'version'>): Session {
+  open(facts: Pick<Session, 'keyId' | 'serverId' | 'version' | 'capabilities'>): Session {
     const now = this.#now()
     for (const session of this.#sessions.values()) {
       const isFull = this.#sessions.size >= MOST && !session.stream
       if (isFull || (now - session.usedAt > IDLE_MS && !session.stream)) this.end(session)
     }
-    const session: Session = { ...facts, id: randomBytes(16).toString('hex'), stream: undefined, usedAt: now }
+    const session: Session = {
+      ...facts,
+      id: randomBytes(16).toString('hex'),
+      open: new Set(),
+      asked: new Map(),
+      stream: undefined,
+      usedAt: now,
+    }
     this.#sessions.set(session.id, session)
     return session
   }

@@ -20,6 +20,8 @@ interface Accompanied {
   readonly meta?: Readonly<Record<string, unknown>> | undefined
   /** How far it is, as the server says it; asked for only when somebody wants to hear it. */
   readonly onProgress?: ((params: Readonly<Record<string, unknown>>) => void) | undefined
+  /** Answers what the server asks of whoever calls, such as a person's consent. Rejects with what it is told instead. */
+  readonly onAsked?: ((method: string, params: unknown) => Promise<unknown>) | undefined
 }
 
 /** How one tool is called, whatever the way to it. Rejects with an error whose `failure` says why. */
@@ -29,7 +31,7 @@ export type CallTool = (tool: string, args: unknown, options: CallOptions) => Pr
 export type RelayRequest = (method: string, params: unknown, options: CallOptions) => Promise<CallResult>
 
 /** What is handed on to a server. */
-export interface AskedRelay {
+export interface AskedRelay extends Accompanied {
   readonly method: string
   readonly params: unknown
   readonly signal: AbortSignal

@@ -31,6 +31,8 @@ export interface Facts {
     readonly text: string
     readonly cut: number
   }
+  /** What a server says unasked over the protocol: raw, and only for agents that listen to it. */
+  server_note: { readonly server_id: string; readonly method: string; readonly params: unknown }
   /** What a server offers is no longer what it offered before. Names of tools. */
   tools_changed: {
     readonly server_id: string

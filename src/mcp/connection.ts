@@ -26,6 +26,8 @@ interface Options {
   /** What a server says for people over the protocol. */
   readonly onSaid?: (text: string) => void
   readonly onTools: (list: ToolList) => void
+  /** Everything else that it says unasked. */
+  readonly onNote?: (method: string, params: unknown) => void
 }
 
 export interface CallOptions {
@@ -34,7 +36,14 @@ export interface CallOptions {
   /** The caller's `_meta`, passed on. */
   readonly meta?: Readonly<Record<string, unknown>> | undefined
   readonly onProgress?: ((params: Readonly<Record<string, unknown>>) => void) | undefined
+  readonly onAsked?: OnAsked | undefined
 }
+
+type OnAsked = (method: string, params: unknown) => Promise<unknown>
+
+/** What a server may ask of whoever calls it. Not every caller can answer; then it is told so. */
+const CAPABILITIES = { sampling: {}, elicitation: {} }
+const ASKED_OF_AGENTS = ['sampling/createMessage', 'elicitation/create']
 
 /** A conversation with one tool server, from the handshake to the end of its streams. */
 export class Connection {
@@ -42,6 +51,7 @@ export class Connection {
   readonly #peer: Peer
   readonly #noise = new Noise()
   readonly #watch: ToolWatch
+  readonly #askable = new Set<OnAsked>()
   #asker: Asker
   #listening: Listening | undefined
   readonly lost: Promise<void>
@@ -57,9 +67,13 @@ export class Connection {
         options.onNoise(text, cut)
       },
       onNotification: (method, params) => {
-        if (method === 'notifications/tools/list_changed') this.#watch.changed()
-        else if (method === 'notifications/message') options.onSaid?.(saidIn(params))
+        if (method === 'notifications/tools/list_changed') return this.#watch.changed()
+        if (method === 'notifications/message') options.onSaid?.(saidIn(params))
+        options.onNote?.(method, params)
       },
+      // Nothing says which call a question belongs to; the newest is the likeliest.
+      onRequest: (method, params) =>
+        ASKED_OF_AGENTS.includes(method) ? [...this.#askable].at(-1)?.(method, params) : undefined,
     })
     this.#asker = this.#peer
     this.#watch = new ToolWatch({
@@ -89,7 +103,7 @@ export class Connection {
   async ready(): Promise<void> {
     const { version, startMs, knownVersion = null, onTools } = this.#options
     const deadline = performance.now() + startMs
-    this.greeting = await greet(this.#peer, version, startMs, knownVersion)
+    this.greeting = await greet(this.#peer, version, startMs, knownVersion, CAPABILITIES)
     const { era, capabilities } = this.greeting
     if (era === 'modern') this.#asker = modernAsker(this.#peer, version)
     if (!capabilities.tools) return onTools(NO_TOOLS)
@@ -101,14 +115,19 @@ export class Connection {
 
   /** The result as the server sent it, also when it says `isError`. Rejects with a RequestError. */
   call(tool: string, args: unknown, options: CallOptions): Promise<CallResult> {
-    const { timeoutMs, signal, meta, onProgress } = options
-    const params = { name: tool, arguments: args, _meta: meta }
-    return this.#asker.requestRaw('tools/call', params, { timeoutMs, signal, onProgress })
+    return this.relay('tools/call', { name: tool, arguments: args, _meta: options.meta }, options)
   }
 
   /** Any request, and its result as the server sent it. Rejects with a RequestError. */
-  relay(method: string, params: unknown, { timeoutMs, signal }: CallOptions): Promise<CallResult> {
-    return this.#asker.requestRaw(method, params, { timeoutMs, signal })
+  async relay(method: string, params: unknown, options: CallOptions): Promise<CallResult> {
+    const { timeoutMs, signal, onProgress, onAsked } = options
+    const answers: OnAsked | undefined = onAsked && ((asked, about) => onAsked(asked, about))
+    if (answers) this.#askable.add(answers)
+    try {
+      return await this.#asker.requestRaw(method, params, { timeoutMs, signal, onProgress })
+    } finally {
+      if (answers) this.#askable.delete(answers)
+    }
   }
 
   explain(error: unknown): { error: LastError; retry: boolean } {

@@ -58,6 +58,8 @@ export interface Wire {
 interface Options {
   readonly wire: Wire
   readonly onNotification: (method: string, params: unknown) => void
+  /** Undefined when nobody can answer it. */
+  readonly onRequest?: ((method: string, params: unknown) => Promise<unknown> | undefined) | undefined
 }
 
 interface Pending {
@@ -113,7 +115,7 @@ export class Dialogue {
     const { id, method } = message
     if (typeof method !== 'string') this.#answered(message, frame)
     else if (id === undefined) this.#noted(method, message.params)
-    else this.#answer(id, method)
+    else this.#answer(id, method, message.params)
     return true
   }
 
@@ -215,7 +217,15 @@ export class Dialogue {
   }
 
   /** What servers ask of us. An id of 0 is an id. */
-  #answer(id: unknown, method: string): void {
+  #answer(id: unknown, method: string, params: unknown): void {
+    const answer = this.#options.onRequest?.(method, params)
+    if (answer) {
+      answer.then(
+        (result) => this.#tell({ jsonrpc: '2.0', id, result }),
+        (error: unknown) => this.#tell({ jsonrpc: '2.0', id, error: refusalOf(error) }),
+      )
+      return
+    }
     if (method === 'ping') this.#tell({ jsonrpc: '2.0', id, result: {} })
     else if (method === 'roots/list') this.#tell({ jsonrpc: '2.0', id, result: { roots: [] } })
     else {
@@ -237,6 +247,11 @@ export class Dialogue {
 function withToken(params: unknown, progressToken: number): object {
   const given = isObject(params) ? params : {}
   return { ...given, _meta: { ...(isObject(given._meta) ? given._meta : {}), progressToken } }
+}
+
+function refusalOf(error: unknown): object {
+  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown }
+  return { code: typeof code === 'number' ? code : METHOD_NOT_FOUND, message: String(message ?? 'refused') }
 }
 
 const LIMIT = `${MESSAGE_MAX_BYTES / 1024 / 1024} MiB`

@@ -15,6 +15,7 @@ export async function greet(
   version: string,
   timeoutMs: number,
   knownVersion: string | null = null,
+  capabilities: object = {},
 ): Promise<Greeting> {
   const deadline = performance.now() + timeoutMs
   const left = () => Math.max(1, deadline - performance.now())
@@ -25,7 +26,7 @@ export async function greet(
     if (greeting) return greeting
   }
   try {
-    return await initialize(peer, version, left())
+    return await initialize(peer, version, left(), capabilities)
   } catch (error) {
     if (!(error instanceof RequestError) || error.failure !== 'remote') throw error
     const greeting = await probe() // whatever the code was: servers refuse in many ways

@@ -10,9 +10,10 @@ export async function initialize(
   peer: Pick<Dialogue, 'request' | 'notify'>,
   version: string,
   timeoutMs: number,
+  capabilities: object = {}, // no roots: we have none
 ): Promise<Greeting> {
   const clientInfo = { name: 'toolroom', version }
-  const params = { protocolVersion: PROTOCOL_VERSION, capabilities: {}, clientInfo } // no roots: we have none
+  const params = { protocolVersion: PROTOCOL_VERSION, capabilities, clientInfo }
   const greeting = greetingOf(await peer.request('initialize', params, { timeoutMs }))
   peer.notify('notifications/initialized')
   return greeting

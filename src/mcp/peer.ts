@@ -8,6 +8,7 @@ interface Options {
   /** What stands on stdout and is no message. */
   readonly onNoise: (bytes: Buffer, cut: number) => void
   readonly onNotification: (method: string, params: unknown) => void
+  readonly onRequest?: ((method: string, params: unknown) => Promise<unknown> | undefined) | undefined
 }
 
 /** How much may wait for a server that does not read. */
@@ -18,9 +19,9 @@ export const BACKLOG_MAX_BYTES = 16 * 1024 * 1024
  * may be stuck in a write to us, and reads our next line only after it.
  */
 export class Peer extends Dialogue {
-  constructor({ input, output, onNoise, onNotification }: Options) {
+  constructor({ input, output, onNoise, onNotification, onRequest }: Options) {
     const wire = { send: (text: string) => void input.write(`${text}\n`), refusal: () => refusalOf(input) }
-    super({ wire, onNotification })
+    super({ wire, onNotification, onRequest })
     new FrameReader(output, MESSAGE_MAX_BYTES, (frame) => {
       if (!this.hear(frame) && frame.bytes.length > 0) onNoise(frame.bytes, frame.cut)
     })

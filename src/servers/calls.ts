@@ -35,7 +35,7 @@ export function createCalls({ engine, catalogues, facts }: Deps) {
   }
 
   async function call(server: Server, asked: AskedCall): Promise<CallResult> {
-    const { tool, args, timeoutMs, signal, meta, onProgress } = asked
+    const { tool, args, timeoutMs, signal, meta, onProgress, onAsked } = asked
     const deadline = performance.now() + timeoutMs
     refuseUnknownTool(server, 'servers', tool, catalogues.of(server.id))
     await awake(server, timeoutMs, signal)
@@ -43,16 +43,16 @@ export function createCalls({ engine, catalogues, facts }: Deps) {
     return called(server, asked, () => {
       const left = Math.max(1, deadline - performance.now())
       return engine.using(server.id, (it) =>
-        it.call(tool, args, { timeoutMs: left, signal, meta, onProgress }),
+        it.call(tool, args, { timeoutMs: left, signal, meta, onProgress, onAsked }),
       )
     })
   }
 
   /** Whatever else a server can be asked. No call of a tool, so nothing is counted. */
-  async function relay(server: Server, { method, params, signal }: AskedRelay): Promise<CallResult> {
+  async function relay(server: Server, { method, params, ...asked }: AskedRelay): Promise<CallResult> {
     const timeoutMs = server.timeouts.request_s * 1000
-    await awake(server, timeoutMs, signal)
-    return engine.using(server.id, (it) => it.relay(method, params, { timeoutMs, signal }))
+    await awake(server, timeoutMs, asked.signal)
+    return engine.using(server.id, (it) => it.relay(method, params, { timeoutMs, ...asked }))
   }
 
   return { call, relay }
