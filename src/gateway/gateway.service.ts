@@ -18,6 +18,7 @@ export interface GatewayDeps {
       readonly signal: AbortSignal
       readonly meta?: Readonly<Record<string, unknown>> | undefined
       readonly onProgress?: ((params: Readonly<Record<string, unknown>>) => void) | undefined
+      readonly modern?: Readonly<Record<string, unknown>> | undefined
       readonly onAsked?: ((method: string, params: unknown) => Promise<unknown>) | undefined
       readonly by: { readonly request_id: string; readonly agent_type: string }
     },
@@ -82,11 +83,12 @@ export function createGateway({ version, offered, capabilitiesOf, relay, call }:
         meta: Object.keys(meta).length > 0 ? meta : undefined,
         onProgress,
         onAsked: asking.ask,
+        modern: asking.era === 'modern' ? { ...params, name: found.tool } : undefined,
         by: { request_id, agent_type },
       })
       return asking.era === 'modern' ? completed(result.json, result.value, 'tools/call') : result.json
     } catch (error) {
-      throw asRpcError(error)
+      throw asRpcError(error, asking.era)
     }
   }
 
@@ -110,11 +112,17 @@ export function createGateway({ version, offered, capabilitiesOf, relay, call }:
     asking: Asking,
   ): Promise<Buffer> {
     try {
-      const asked = { method, params: withoutEra(params), signal: asking.signal, onAsked: asking.ask }
+      const asked = {
+        method,
+        params: withoutEra(params),
+        signal: asking.signal,
+        onAsked: asking.ask,
+        modern: asking.era === 'modern' ? params : undefined,
+      }
       const { json, value } = await relay(serverId, asked)
       return asking.era === 'modern' ? completed(json, value, method) : json
     } catch (error) {
-      throw asRpcError(error)
+      throw asRpcError(error, asking.era)
     }
   }
 
@@ -164,13 +172,24 @@ const discovered = (serverInfo: object, capabilities: object) => ({
 })
 
 /** What the server itself said goes back as it said it; what we have to say carries our own code. */
-function asRpcError(error: unknown): RpcError {
+function asRpcError(error: unknown, era: Asking['era']): RpcError {
   const remote = remoteOf(error) ?? remoteOf((error as Error | undefined)?.cause)
   if (isObject(remote) && typeof remote.code === 'number')
-    return new RpcError(remote.code, String(remote.message), { data: remote.data })
+    return new RpcError(remote.code, String(remote.message), {
+      data: remote.data,
+      status: (era === 'modern' && STATUS[remote.code]) || 200,
+    })
   if (!(error instanceof AppError)) return new RpcError(CODES.internal, 'The server did not answer')
   const data = { code: error.code, ...(error.hint !== undefined && { hint: error.hint }) }
   return new RpcError(CODES.internal, error.message, { data })
 }
 
 const remoteOf = (error: unknown): unknown => (error as { remote?: unknown } | undefined)?.remote
+
+/** What the modern era says twice, in HTTP and in JSON-RPC. */
+const STATUS: Readonly<Record<number, number>> = {
+  [-32_601]: 404,
+  [-32_020]: 400,
+  [-32_021]: 400,
+  [-32_022]: 400,
+}

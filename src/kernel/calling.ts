@@ -20,6 +20,8 @@ interface Accompanied {
   readonly meta?: Readonly<Record<string, unknown>> | undefined
   /** How far it is, as the server says it; asked for only when somebody wants to hear it. */
   readonly onProgress?: ((params: Readonly<Record<string, unknown>>) => void) | undefined
+  /** What an agent of the modern era sent, whole: for a server that speaks it, too. */
+  readonly modern?: Readonly<Record<string, unknown>> | undefined
   /** Answers what the server asks of whoever calls, such as a person's consent. Rejects with what it is told instead. */
   readonly onAsked?: ((method: string, params: unknown) => Promise<unknown>) | undefined
 }

@@ -6,7 +6,7 @@ import type { Greeting } from './greeting.ts'
 import { greet } from './handshake.ts'
 import { Listening } from './listening.ts'
 import { isObject } from './message.ts'
-import { type Asker, modernAsker } from './modern.ts'
+import { type Asker, discover, modernAsker } from './modern.ts'
 import { Noise } from './noise.ts'
 import { Peer } from './peer.ts'
 import { saidIn } from './said.ts'
@@ -37,12 +37,15 @@ export interface CallOptions {
   readonly meta?: Readonly<Record<string, unknown>> | undefined
   readonly onProgress?: ((params: Readonly<Record<string, unknown>>) => void) | undefined
   readonly onAsked?: OnAsked | undefined
+  /** The request as an agent of the modern era sent it, handed on whole if the server speaks that era. */
+  readonly modern?: Readonly<Record<string, unknown>> | undefined
 }
 
 type OnAsked = (method: string, params: unknown) => Promise<unknown>
 
 /** What a server may ask of whoever calls it. Not every caller can answer; then it is told so. */
 const CAPABILITIES = { sampling: {}, elicitation: {} }
+const PROBE_MS = 2000
 const ASKED_OF_AGENTS = ['sampling/createMessage', 'elicitation/create']
 
 /** A conversation with one tool server, from the handshake to the end of its streams. */
@@ -54,6 +57,7 @@ export class Connection {
   readonly #askable = new Set<OnAsked>()
   #asker: Asker
   #listening: Listening | undefined
+  #modern: Promise<boolean> | undefined
   readonly lost: Promise<void>
   greeting: Greeting | undefined
 
@@ -120,14 +124,28 @@ export class Connection {
 
   /** Any request, and its result as the server sent it. Rejects with a RequestError. */
   async relay(method: string, params: unknown, options: CallOptions): Promise<CallResult> {
-    const { timeoutMs, signal, onProgress, onAsked } = options
+    const { timeoutMs, signal, onProgress, onAsked, modern } = options
+    const whole = modern && (await this.#speaksModern()) ? modern : undefined
+    const asker = whole ? this.#peer : this.#asker
     const answers: OnAsked | undefined = onAsked && ((asked, about) => onAsked(asked, about))
     if (answers) this.#askable.add(answers)
     try {
-      return await this.#asker.requestRaw(method, params, { timeoutMs, signal, onProgress })
+      return await asker.requestRaw(method, whole ?? params, { timeoutMs, signal, onProgress })
     } finally {
       if (answers) this.#askable.delete(answers)
     }
+  }
+
+  /** A server that was greeted the old way may know the new one as well. It is asked once, when somebody needs it. */
+  #speaksModern(): Promise<boolean> {
+    this.#modern ??=
+      this.greeting?.era === 'modern'
+        ? Promise.resolve(true)
+        : discover(this.#peer, this.#options.version, PROBE_MS).then(
+            () => true,
+            () => false,
+          )
+    return this.#modern
   }
 
   explain(error: unknown): { error: LastError; retry: boolean } {

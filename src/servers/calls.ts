@@ -35,7 +35,7 @@ export function createCalls({ engine, catalogues, facts }: Deps) {
   }
 
   async function call(server: Server, asked: AskedCall): Promise<CallResult> {
-    const { tool, args, timeoutMs, signal, meta, onProgress, onAsked } = asked
+    const { tool, args, timeoutMs, signal, meta, modern, onProgress, onAsked } = asked
     const deadline = performance.now() + timeoutMs
     refuseUnknownTool(server, 'servers', tool, catalogues.of(server.id))
     await awake(server, timeoutMs, signal)
@@ -43,7 +43,7 @@ export function createCalls({ engine, catalogues, facts }: Deps) {
     return called(server, asked, () => {
       const left = Math.max(1, deadline - performance.now())
       return engine.using(server.id, (it) =>
-        it.call(tool, args, { timeoutMs: left, signal, meta, onProgress, onAsked }),
+        it.call(tool, args, { timeoutMs: left, signal, meta, modern, onProgress, onAsked }),
       )
     })
   }
