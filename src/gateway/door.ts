@@ -85,7 +85,8 @@ export function createDoor(deps: Deps) {
       if (session && id !== undefined && method === undefined) session.asked.get(String(id))?.(message.answer)
       if (id === undefined || method === undefined) return void response.writeHead(202).end()
       if (isGreeting) return greet(message, id, response, place)
-      if (modern && method === 'subscriptions/listen') return listeners.subscribe(message, id, response)
+      if (modern && method === 'subscriptions/listen')
+        return listeners.subscribe(message, id, response, place.serverId)
       const asking = {
         serverId: place.serverId,
         era: modern ? ('modern' as const) : ('legacy' as const),

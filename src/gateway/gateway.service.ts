@@ -99,8 +99,8 @@ export function createGateway({ version, offered, capabilitiesOf, relay, call }:
     const isLegacy = era === 'legacy'
     return {
       ...CAPABILITIES,
-      ...(resources !== undefined && { resources: isLegacy ? resources : {} }),
-      ...(prompts !== undefined && { prompts: isLegacy ? prompts : {} }),
+      ...(resources !== undefined && { resources: isLegacy ? resources : listChangedOf(resources) }),
+      ...(prompts !== undefined && { prompts: listChangedOf(prompts) }),
       ...(completions !== undefined && { completions: {} }),
       ...(logging !== undefined && isLegacy && { logging: {} }),
     }
@@ -193,3 +193,6 @@ const STATUS: Readonly<Record<number, number>> = {
   [-32_021]: 400,
   [-32_022]: 400,
 }
+
+const listChangedOf = (capability: unknown): object =>
+  isObject(capability) && capability.listChanged === true ? { listChanged: true } : {}

@@ -12,7 +12,17 @@ const KEEP_ALIVE_MS = 15_000
 const DEBOUNCE_MS = 100
 const SUBSCRIPTION = 'io.modelcontextprotocol/subscriptionId'
 
+const TOOLS = 'toolsListChanged'
+const CHANGES: Readonly<Record<string, string>> = {
+  [TOOLS]: 'notifications/tools/list_changed',
+  promptsListChanged: 'notifications/prompts/list_changed',
+  resourcesListChanged: 'notifications/resources/list_changed',
+}
+
 interface Subscriber {
+  readonly serverId: string | undefined
+  /** The changes it wants to hear of. */
+  readonly methods: readonly string[]
   readonly id: string | number
   readonly response: ServerResponse
 }
@@ -34,17 +44,26 @@ export class Listeners {
     })
   }
 
-  /** Of what it asks for only changes of tools can be had here, and the first message says so. */
-  subscribe({ params }: Incoming, id: string | number, response: ServerResponse): void {
-    const asked = isObject(params.notifications) ? params.notifications : {}
-    const honoured = asked.toolsListChanged === true ? { toolsListChanged: true } : {}
+  /** Of what it asks for it gets what can be had here, and the first message says what that is. */
+  subscribe(
+    message: Incoming,
+    id: string | number,
+    response: ServerResponse,
+    serverId: string | undefined,
+  ): void {
+    const { notifications } = message.params
+    const asked = isObject(notifications) ? notifications : {}
+    // What prompts and resources there are is told of one server, not of all together.
+    const offered = serverId === undefined ? [TOOLS] : Object.keys(CHANGES)
+    const honoured = offered.filter((kind) => asked[kind] === true)
     this.#begin(response)
+    const about = { notifications: Object.fromEntries(honoured.map((kind) => [kind, true])) }
     writeEvent(response, 'notifications/subscriptions/acknowledged', {
-      notifications: honoured,
+      ...about,
       _meta: { [SUBSCRIPTION]: id },
     })
-    if (asked.toolsListChanged !== true) return
-    const subscriber = { id, response }
+    const methods = honoured.flatMap((kind) => CHANGES[kind] ?? [])
+    const subscriber = { id, response, serverId, methods }
     this.#subscribers.add(subscriber)
     response.on('close', () => this.#subscribers.delete(subscriber))
   }
@@ -54,8 +73,7 @@ export class Listeners {
     this.#due = setTimeout(() => {
       const method = 'notifications/tools/list_changed'
       for (const { stream } of sessions) if (stream) writeEvent(stream, method)
-      for (const { id, response } of this.#subscribers)
-        writeEvent(response, method, { _meta: { [SUBSCRIPTION]: id } })
+      this.#tellSubscribers(method, () => true)
     }, DEBOUNCE_MS).unref()
   }
 
@@ -66,6 +84,15 @@ export class Listeners {
       const [first] = session.open
       if (first && method === 'notifications/message') first(method, params)
       else if (session.stream) writeEvent(session.stream, method, params as object)
+    }
+    this.#tellSubscribers(method, (subscriber) => subscriber.serverId === serverId)
+  }
+
+  #tellSubscribers(method: string, isMeant: (subscriber: Subscriber) => boolean): void {
+    for (const subscriber of this.#subscribers) {
+      const { id, response, methods } = subscriber
+      if (methods.includes(method) && isMeant(subscriber))
+        writeEvent(response, method, { _meta: { [SUBSCRIPTION]: id } })
     }
   }
 

@@ -1,6 +1,7 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { CreateMessageRequestSchema, ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { expect, onTestFinished, test } from 'vitest'
 import type { NewKey } from '../../src/gateway/keys.schema.ts'
 import { AUTHORISED, openHouse } from '../support/house.ts'
@@ -14,11 +15,11 @@ test('server-everything is the same through the gateway as it is directly: tools
   await post(house, '/api/servers', { name: 'everything', ...everything })
   await post(house, '/api/servers/everything/start')
   const { key } = (await post(house, '/api/keys', { agent_type: 'inspector' })).json<NewKey>()
-  const direct = new Client({ name: 'test', version: '1' })
+  const direct = askable()
   await direct.connect(
     new StdioClientTransport({ command: everything.command, args: [...everything.args], stderr: 'ignore' }),
   )
-  const through = new Client({ name: 'test', version: '1' })
+  const through = askable()
   const url = new URL(`${house.address}/mcp/everything`)
   await through.connect(
     new StreamableHTTPClientTransport(url, { requestInit: { headers: { authorization: `Bearer ${key}` } } }),
@@ -33,12 +34,16 @@ test('server-everything is the same through the gateway as it is directly: tools
 
   const [ownTools, ourTools] = await both((client) => client.listTools())
   const names = ({ tools }: typeof ownTools) => tools.map(({ name }) => name)
-  // What it offers only to agents that can be asked back is not offered to us, yet.
-  expect(names(ownTools)).toEqual(expect.arrayContaining(names(ourTools)))
-  expect(ourTools.tools.length).toBeGreaterThan(5)
+  expect(names(ourTools)).toEqual(names(ownTools))
+  expect(names(ourTools)).toEqual(
+    expect.arrayContaining(['trigger-sampling-request', 'trigger-elicitation-request']),
+  )
   const questions: ((client: Client) => Promise<unknown>)[] = [
     (client) => client.callTool({ name: 'echo', arguments: { message: 'through' } }),
     (client) => client.callTool({ name: 'get-sum', arguments: { a: 2, b: 3 } }),
+    (client) =>
+      client.callTool({ name: 'trigger-sampling-request', arguments: { prompt: 'say it', maxTokens: 10 } }),
+    (client) => client.callTool({ name: 'trigger-elicitation-request', arguments: {} }),
     (client) => client.listResources(),
     (client) => client.listResourceTemplates(),
     (client) => client.listPrompts(),
@@ -72,3 +77,18 @@ test('server-everything is the same through the gateway as it is directly: tools
   const calls = (await house.inject({ url: '/api/metrics/agents', headers: AUTHORISED })).json()
   expect(JSON.stringify(calls)).toContain('inspector')
 }, 30_000)
+
+/** An agent that servers can ask for a sentence of its model, and for the consent of its person. */
+function askable(): Client {
+  const client = new Client(
+    { name: 'test', version: '1' },
+    { capabilities: { sampling: {}, elicitation: {} } },
+  )
+  client.setRequestHandler(CreateMessageRequestSchema, async () => ({
+    role: 'assistant' as const,
+    model: 'test',
+    content: { type: 'text' as const, text: 'as you asked' },
+  }))
+  client.setRequestHandler(ElicitRequestSchema, async () => ({ action: 'decline' as const }))
+  return client
+}

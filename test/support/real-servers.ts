@@ -96,7 +96,11 @@ export async function askDirectly(kind: Kind) {
     return expect.unreachable(`${method} was not answered`)
   }
   const clientInfo = { name: 'a test', version: '1' }
-  await ask('initialize', { protocolVersion: '2025-11-25', capabilities: {}, clientInfo })
+  await ask('initialize', {
+    protocolVersion: '2025-11-25',
+    capabilities: { sampling: {}, elicitation: {} },
+    clientInfo,
+  })
   tell({ method: 'notifications/initialized' })
   return ask
 }

@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest'
+import { REVISIONS, runSuite } from '../conformance/suite.mjs'
+import { definition } from '../support/running.ts'
+import { openService } from '../support/service-process.ts'
+
+/** The official suite, through the gateway, against our own fixture behind the supervisor. */
+test.each(REVISIONS)(
+  'every required scenario of %s passes through the gateway',
+  async (revision) => {
+    const { add, start, ask, address } = await openService()
+    await add({ ...definition('conformance'), name: 'fixture' })
+    await start('fixture')
+    const { key } = (await ask('POST', '/keys', { agent_type: 'referee' })).body
+    const headers = { Authorization: `Bearer ${key}` }
+    const report = await runSuite({ url: `${address}/mcp/fixture`, revision, headers })
+    const failed = report.scenarios.filter(({ required, passed }) => required && !passed)
+    expect(failed.map(({ name, reason }) => `${name}: ${reason}`)).toEqual([])
+    const doubtful = report.scenarios.filter(({ required, warnings }) => required && warnings.length > 0)
+    expect(doubtful.map(({ name, warnings }) => `${name}: ${warnings.join(', ')}`)).toEqual([])
+    expect(report.required).toEqual(
+      revision === '2025-11-25' ? { passed: 30, total: 30 } : { passed: 37, total: 37 },
+    )
+  },
+  600_000,
+)
