@@ -144,16 +144,10 @@ export function createDoor(deps: Deps) {
 
   function fail(response: ServerResponse, error: unknown, id: string | number | null): void {
     if (!(error instanceof RpcError)) deps.onError(error)
-    const known_ =
-      error instanceof RpcError ? error : new RpcError(CODES.internal, 'An unexpected fault', { status: 500 })
-    if (response.headersSent) return finish(response, errorMessage(id, known_))
-    const extra =
-      known_.status === 401
-        ? { 'www-authenticate': 'Bearer realm="toolroom"' }
-        : known_.status === 405
-          ? { allow: 'POST' }
-          : {}
-    send(response, known_.status, errorMessage(id, known_), extra)
+    const told = error instanceof RpcError ? error : unexpected()
+    const message = errorMessage(id, told)
+    if (response.headersSent) finish(response, message)
+    else send(response, told.status, message, HEADERS_OF[told.status] ?? {})
   }
 
   const listener: RequestListener = (request, response) => {
@@ -172,6 +166,13 @@ export function createDoor(deps: Deps) {
 
 /** Outside of what the protocol keeps for itself. */
 const NO_KEY = -31_401
+
+const unexpected = (): RpcError => new RpcError(CODES.internal, 'An unexpected fault', { status: 500 })
+
+const HEADERS_OF: Readonly<Record<number, Record<string, string>>> = {
+  401: { 'www-authenticate': 'Bearer realm="toolroom"' },
+  405: { allow: 'POST' },
+}
 
 const requestId = (): string => `req_${randomBytes(9).toString('base64url')}`
 
@@ -198,7 +199,10 @@ function send(
 
 /** An answer that something came before is the last event of a stream; any other is plain JSON. */
 function finish(response: ServerResponse, message: Buffer): void {
-  if (!response.headersSent) return send(response, 200, message)
+  if (!response.headersSent) {
+    send(response, 200, message)
+    return
+  }
   response.write('event: message\ndata: ')
   response.write(message)
   response.end('\n\n')
