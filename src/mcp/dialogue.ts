@@ -219,7 +219,7 @@ export class Dialogue {
   /** What servers ask of us. An id of 0 is an id. */
   #answer(id: unknown, method: string, params: unknown): void {
     const answer = this.#options.onRequest?.(method, params)
-    if (answer) {
+    if (answer !== undefined) {
       answer.then(
         (result) => this.#tell({ jsonrpc: '2.0', id, result }),
         (error: unknown) => this.#tell({ jsonrpc: '2.0', id, error: refusalOf(error) }),
