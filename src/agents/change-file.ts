@@ -184,8 +184,7 @@ function lockOf({ agent, place }: Where, ledger: string): LockFacts | null {
   const { lock } = agent
   if (!lock?.scopes.includes(place.scope)) return null
   const path = lock.path.replace('<config>', place.path).replace('<folder>', folderOf(place.path))
-  const isPopulated = lock.kind === 'directory' && agent.type === 'cline'
-  return { path, kind: isPopulated ? 'populated-directory' : lock.kind, ledger }
+  return { path, kind: lock.kind, ledger }
 }
 
 const folderOf = (path: string): string => path.replace(/[\\/][^\\/]*$/, '')

@@ -43,6 +43,14 @@ export function createDoor(deps: Deps) {
     ),
   )
 
+  stops.push(
+    deps.facts.on('audited', ({ action, subject }) => {
+      if (action !== 'key_removed') return
+      sessions.close(subject)
+      listeners.close(subject)
+    }),
+  )
+
   function ownerOf({ headers }: IncomingMessage): KeyRecord {
     const bearer = /^Bearer\s+(\S+)\s*$/i.exec(headers.authorization ?? '')?.[1]
     const given = bearer ?? headers[deps.headerName.toLowerCase()]
@@ -86,17 +94,17 @@ export function createDoor(deps: Deps) {
       if (id === undefined || method === undefined) return void response.writeHead(202).end()
       if (isGreeting) return greet(message, id, response, place)
       if (modern && method === 'subscriptions/listen')
-        return listeners.subscribe(message, id, response, place.serverId)
+        return listeners.subscribe(message, id, response, place)
+      const tell = (note: string, about: unknown) => tellBefore(response, note, about as object)
       const asking = {
         serverId: place.serverId,
         era: modern ? ('modern' as const) : ('legacy' as const),
         agentType: owner.agent_type,
         requestId: requestId(),
         signal: untilGone(response),
-        tell: (note: string, params: object) => tellBefore(response, note, params),
+        tell,
         ask: session && ((asked: string, about: unknown) => askAgent(session, response, asked, about)),
       }
-      const tell = (note: string, about: unknown) => tellBefore(response, note, about as object)
       session?.open.add(tell)
       try {
         finish(response, resultMessage(id, await gateway.answer(message, asking)))

@@ -177,6 +177,36 @@ describe('an agent of the modern revision', () => {
   })
 })
 
+test('a key that is taken away closes what it had opened, in both eras', async () => {
+  const { house, key } = await furnished()
+  const { transport } = await legacy(house, key)
+  const headers = { authorization: `Bearer ${key}` }
+  const stream = await fetch(`${house.address}/mcp`, {
+    headers: { ...headers, 'mcp-session-id': transport.sessionId ?? '' },
+  })
+  const _meta = { [`${META}/protocolVersion`]: '2026-07-28', [`${META}/clientCapabilities`]: {} }
+  const listening = await fetch(`${house.address}/mcp`, {
+    method: 'POST',
+    headers: {
+      ...headers,
+      'content-type': 'application/json',
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': 'subscriptions/listen',
+    },
+    body: JSON.stringify({
+      jsonrpc: '2.0',
+      id: 0,
+      method: 'subscriptions/listen',
+      params: { notifications: { toolsListChanged: true }, _meta },
+    }),
+  })
+  expect([stream.status, listening.status]).toEqual([200, 200])
+  const ended = Promise.all([stream.text(), listening.text()])
+  const { items } = (await house.inject({ url: '/api/keys', headers: AUTHORISED })).json()
+  await house.inject({ method: 'DELETE', url: `/api/keys/${items[0].id}`, headers: AUTHORISED })
+  expect((await ended)[1]).toContain('acknowledged')
+})
+
 describe('the door', () => {
   test('takes keys of agents and nothing else, and says 403 to pages of elsewhere', async () => {
     const { house, key } = await furnished()

@@ -19,8 +19,7 @@ const CHANGES: Readonly<Record<string, string>> = {
   resourcesListChanged: 'notifications/resources/list_changed',
 }
 
-interface Subscriber {
-  readonly serverId: string | undefined
+interface Subscriber extends Pick<Session, 'keyId' | 'serverId'> {
   /** The changes it wants to hear of. */
   readonly methods: readonly string[]
   readonly id: string | number
@@ -49,12 +48,12 @@ export class Listeners {
     message: Incoming,
     id: string | number,
     response: ServerResponse,
-    serverId: string | undefined,
+    place: Pick<Session, 'keyId' | 'serverId'>,
   ): void {
     const { notifications } = message.params
     const asked = isObject(notifications) ? notifications : {}
     // What prompts and resources there are is told of one server, not of all together.
-    const offered = serverId === undefined ? [TOOLS] : Object.keys(CHANGES)
+    const offered = place.serverId === undefined ? [TOOLS] : Object.keys(CHANGES)
     const honoured = offered.filter((kind) => asked[kind] === true)
     this.#begin(response)
     const about = { notifications: Object.fromEntries(honoured.map((kind) => [kind, true])) }
@@ -63,7 +62,7 @@ export class Listeners {
       _meta: { [SUBSCRIPTION]: id },
     })
     const methods = honoured.flatMap((kind) => CHANGES[kind] ?? [])
-    const subscriber = { id, response, serverId, methods }
+    const subscriber = { ...place, id, response, methods }
     this.#subscribers.add(subscriber)
     response.on('close', () => this.#subscribers.delete(subscriber))
   }
@@ -96,7 +95,10 @@ export class Listeners {
     }
   }
 
-  close(): void {
+  /** All of them, or those of a key that was taken away. */
+  close(keyId?: string): void {
+    for (const { response, keyId: owner } of this.#subscribers) if (owner === keyId) response.end()
+    if (keyId !== undefined) return
     clearInterval(this.#keepAlive)
     clearTimeout(this.#due)
     for (const response of this.#open) response.end()

@@ -63,7 +63,7 @@ function kindOf(wanted: string): Spec['kind'] | undefined {
 
 function notAName(name: string): AppError {
   return new AppError('invalid_package_spec', `'${shown(name)}' is not the name of an npm package`, {
-    hint: "Write it as on npmjs.com, such as 'server-memory' or '@scope/name'; files, URLs, git addresses and options are not taken",
+    hint: "Write it as npm does, such as 'server-memory' or '@scope/name'; files, URLs, git addresses and options are not taken",
   })
 }
 

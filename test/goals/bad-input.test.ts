@@ -55,6 +55,7 @@ function faultOf(
   for (const secret of [
     TOKEN,
     house.data,
+    ...(tellsPaths(sent) ? [] : [house.home]),
     'node_modules',
     '/src/',
     '\n    at ',
@@ -228,3 +229,6 @@ function statusOf(address: string, agent: Agent, { method, url, headers, payload
     sent.end(payload)
   })
 }
+
+/** Where agents' files and packages lie is what these are asked for. */
+const tellsPaths = ({ url }: Sent): boolean => /^\/api\/(?:agents|packages)\b/.test(url)

@@ -101,7 +101,7 @@ function details(agent: Agent): string {
     `Strongest first: ${agent.precedence.join(', ')}`,
     `Fills in: ${interpolation ? interpolation.syntax.map(code).join(', ') + (interpolation.note ? ` (${lower(interpolation.note)})` : '') : 'nothing'}`,
     `Switched off: ${off(agent)}`,
-    ...(lock ? [`Its lock: ${code(lock.path)}, a ${lock.kind === 'directory' ? 'folder' : 'file'}`] : []),
+    ...(lock ? [`Its lock: ${code(lock.path)}, a ${lock.kind === 'file' ? 'file' : 'folder'}`] : []),
     `How sure this is: ${agent.confidence}`,
   ]
   const title = agent.homepage ? `[${agent.name}](${agent.homepage})` : agent.name

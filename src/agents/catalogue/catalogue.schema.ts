@@ -152,7 +152,8 @@ export const Agent = Type.Object(
     lock: Type.Union([
       Type.Object(
         {
-          kind: Type.Enum(['directory', 'file']),
+          /** A populated one is moved into place with its owner's file in it. */
+          kind: Type.Enum(['directory', 'populated-directory', 'file']),
           path: Word,
           scopes: Words,
           staleMs: orNull(Type.Integer({ minimum: 1 })),

@@ -5,19 +5,11 @@ import type { Spec } from '../spec.ts'
 import { latestOf, type Packument, type Release } from './packument.ts'
 
 /** The version that will be installed, and what a person should know about it. Null is what the registry does not say. */
-export interface Chosen {
+export interface Chosen extends Omit<Release, 'publisher' | 'attested' | 'unpackedBytes'> {
   readonly name: string
-  readonly version: string
   /** The version or tag that was asked for. */
   readonly requested: string
   readonly latest: string | null
-  readonly integrity: string | null
-  readonly tarball: string | null
-  readonly deprecated: string | null
-  readonly license: string | null
-  readonly engines: string | null
-  readonly hasInstallScript: boolean | null
-  readonly publishedAt: number | null
   readonly warnings: readonly string[]
 }
 

@@ -166,5 +166,5 @@ test('writing goes on while a long reading is under way', async () => {
   }
 
   expect(await reading).toMatchObject({ items: [], total: 0 })
-  expect(writtenMeanwhile).toBeGreaterThan(1)
+  expect(writtenMeanwhile).toBeGreaterThan(3)
 })

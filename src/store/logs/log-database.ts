@@ -23,7 +23,7 @@ export interface LogDatabaseOptions {
 /** The most that an append deletes to make room for itself; a cap that was lowered is reached in `tend`. */
 const MOST_TRIMS = 16
 /** How long a reading may keep others waiting. */
-const READING_MS = 10
+const READING_MS = 5
 
 /**
  * `logs.db` behind one connection. Writing is done when the call returns; long readings and clears pause every
