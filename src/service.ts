@@ -9,9 +9,7 @@ import { SecretKey } from './config/secret-key.ts'
 import { assertMayBind, tokenFor } from './config/token.ts'
 import { openAgents } from './configuring.ts'
 import { openEngineRoom, openRemotes } from './engine.ts'
-import { openGateway } from './exchange.ts'
-import { keyRoutes } from './gateway/keys.routes.ts'
-import { createKeys } from './gateway/keys.service.ts'
+import { openExchange } from './exchange.ts'
 import { healthRoutes } from './health/health.routes.ts'
 import { createHealth } from './health/health.service.ts'
 import { type App, buildApp } from './http/app.ts'
@@ -54,7 +52,6 @@ import { openOwnership } from './store/agents.store.ts'
 import { mirrorAudit } from './store/audit-mirror.ts'
 import { ConfigurationDatabase } from './store/configuration.ts'
 import { lockDataFolder } from './store/instance-lock.ts'
-import { openKeyStore } from './store/keys.store.ts'
 import { openVault } from './store/open-vault.ts'
 import { openPackageStore } from './store/packages.store.ts'
 import { catalogueStore, openWishes } from './store/runs.store.ts'
@@ -223,11 +220,8 @@ async function open(
     random: Math.random,
   })
   closer.add('the HTTP servers', () => httpServers.close())
-  const keys = createKeys({
-    store: await openKeyStore(database),
-    now: Date.now,
-    onTrouble: (error) => log.warn({ error }, 'the last use of a key could not be kept'),
-  })
+  const headerName = config.auth_token_header_name
+  const gateway = await openExchange({ database, facts, log, headerName, catalogues, servers, httpServers })
   const ownership = await openOwnership(database, vault)
   const agents = openAgents({
     folder,
@@ -238,7 +232,7 @@ async function open(
     servers,
     httpServers,
     programOf: packages.programOf,
-    keys,
+    keys: gateway.keys,
     address: () => addressOf(host, app),
   })
   closer.add('the agents', () => agents.close())
@@ -271,23 +265,14 @@ async function open(
   })
 
   // Doors.
-  const gateway = openGateway({
-    facts,
-    log,
-    keys,
-    headerName: config.auth_token_header_name,
-    catalogues,
-    servers,
-    httpServers,
-  })
   const app = await buildApp({
     gate: createGate({ port: () => port(app), allowedHosts: config.allowed_hosts }),
     log,
     version: VERSION,
-    ownDoor: gateway,
+    ownDoor: gateway.door,
     stream: { path: '/api/ws/metrics', hasRoom: live.hasRoom, open: live.open },
     token: token.value,
-    headerName: config.auth_token_header_name,
+    headerName,
     protectReads: config.protect_reads,
     onGuessing: (address) =>
       void auditGuessing(database, address).catch((error) => log.error({ error }, 'audit failed')),
@@ -303,15 +288,15 @@ async function open(
       reachingRoutes(httpServers),
       agentRoutes(agents),
       editingRoutes(agents),
-      packageRoutes(packages, hasToken(token.value, config.auth_token_header_name)),
+      packageRoutes(packages, hasToken(token.value, headerName)),
       jobRoutes(jobs),
-      keyRoutes(keys),
+      ...gateway.routes,
     ],
   })
   // Together: whoever waits for a tool server that ends is told so, and neither waits for the other.
   closer.add('the doors and the tool servers', () => Promise.all([closeServer(app), engine.close()]))
   closer.add('the live stream', () => live.close())
-  closer.add('the gateway', () => gateway.close())
+  closer.add('the gateway', () => gateway.door.close())
   await app.fastify.listen({ host, port: config.port })
   const address = addressOf(host, app)
   lock.announce(address)

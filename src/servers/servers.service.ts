@@ -92,6 +92,8 @@ export function createServers(deps: Deps) {
       for (const server of await registry.list()) register(server)
     },
 
+    has: (id: string): boolean => registered.has(id),
+
     /** Where each is, for who follows the changes. */
     states: (): { server_id: string; type: 'stdio'; status: string }[] =>
       [...registered].map((server_id) => {
