@@ -4,8 +4,9 @@ import type { FactBus } from '../kernel/facts.ts'
 import type { Gateway } from './gateway.service.ts'
 import type { KeyRecord } from './keys.schema.ts'
 import type { Keys } from './keys.service.ts'
-import { Listeners, SSE, writeEvent } from './listeners.ts'
+import { Listeners } from './listeners.ts'
 import { checkModern, isModern } from './modern.ts'
+import { Reply, sendJson } from './reply.ts'
 import { CODES, errorMessage, type Incoming, isObject, RpcError, readIncoming, resultMessage } from './rpc.ts'
 import { type Session, Sessions } from './sessions.ts'
 
@@ -19,14 +20,16 @@ interface Deps {
   readonly onError: (error: unknown) => void
 }
 
+type Place = Pick<Session, 'keyId' | 'agentType' | 'serverId'>
+
 const MAX_BYTES = 10 * 1024 * 1024
-const JSON_TYPE = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' }
 const SESSION = 'mcp-session-id'
 const PATH = /^\/mcp(?:\/([^/?#]+))?\/?(?:\?|$)/
 
 /** `/mcp` and `/mcp/{server_id}`, before the framework: a call crosses here thousands of times, and is read once. */
 export function createDoor(deps: Deps) {
   const { gateway, keys } = deps
+  const headerName = deps.headerName.toLowerCase()
   const sessions = new Sessions(deps.now)
   const listeners = new Listeners()
   const changed = () => {
@@ -53,75 +56,103 @@ export function createDoor(deps: Deps) {
 
   function ownerOf({ headers }: IncomingMessage): KeyRecord {
     const bearer = /^Bearer\s+(\S+)\s*$/i.exec(headers.authorization ?? '')?.[1]
-    const given = bearer ?? headers[deps.headerName.toLowerCase()]
+    const given = bearer ?? headers[headerName]
     const owner = typeof given === 'string' ? keys.owner(given) : undefined
     if (owner) return owner
     throw new RpcError(NO_KEY, 'The gateway needs the key of an agent, as a Bearer token', { status: 401 })
   }
 
-  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  function handle(request: IncomingMessage, response: ServerResponse): void {
     const owner = ownerOf(request)
     const serverId = serverOf(request.url ?? '')
+    const place = { keyId: owner.id, agentType: owner.agent_type, serverId }
     if (!gateway.hasServer(serverId))
       throw new RpcError(CODES.request, 'There is no such server', { status: 404 })
-    const place = { keyId: owner.id, serverId }
-    if (request.method === 'POST') return post(request, response, owner, place)
-    if (request.method !== 'GET' && request.method !== 'DELETE') throw notAllowed()
-    const id = request.headers[SESSION]
-    if (typeof id !== 'string') throw notAllowed()
-    const session = known(id, place)
-    if (request.method === 'GET') return listeners.listen(session, response)
-    sessions.end(session)
-    response.writeHead(204).end()
-  }
-
-  async function post(
-    request: IncomingMessage,
-    response: ServerResponse,
-    owner: KeyRecord,
-    place: Pick<Session, 'keyId' | 'serverId'>,
-  ): Promise<void> {
-    if (!/^application\/json\b/i.test(request.headers['content-type'] ?? ''))
-      throw new RpcError(CODES.request, 'The body must be application/json', { status: 415 })
-    const message = readIncoming(await bodyOf(request))
-    const modern = isModern(message, request.headers)
-    const { id, method } = message
-    try {
-      if (modern) checkModern(message, request.headers)
-      const isGreeting = !modern && method === 'initialize' && id !== undefined
-      const session = modern || isGreeting ? undefined : legacySession(request, place)
-      if (session && id !== undefined && method === undefined) session.asked.get(String(id))?.(message.answer)
-      if (id === undefined || method === undefined) return void response.writeHead(202).end()
-      if (isGreeting) return greet(message, id, response, place)
-      if (modern && method === 'subscriptions/listen')
-        return listeners.subscribe(message, id, response, place)
-      const tell = (note: string, about: unknown) => tellBefore(response, note, about as object)
-      const asking = {
-        serverId: place.serverId,
-        era: modern ? ('modern' as const) : ('legacy' as const),
-        agentType: owner.agent_type,
-        requestId: requestId(),
-        signal: untilGone(response),
-        tell,
-        ask: session && ((asked: string, about: unknown) => askAgent(session, response, asked, about)),
+    if (request.method === 'POST') post(request, response, place)
+    else {
+      const id = request.headers[SESSION]
+      const isMeant = request.method === 'GET' || request.method === 'DELETE'
+      if (!isMeant || typeof id !== 'string') throw notAllowed()
+      const session = known(id, place)
+      if (request.method === 'GET') listeners.listen(session, response)
+      else {
+        sessions.end(session)
+        response.writeHead(204).end()
       }
-      session?.open.add(tell)
-      try {
-        finish(response, resultMessage(id, await gateway.answer(message, asking)))
-      } finally {
-        session?.open.delete(tell)
-      }
-    } catch (error) {
-      fail(response, error, id ?? null)
     }
   }
 
-  function greet(
+  function post(request: IncomingMessage, response: ServerResponse, place: Place): void {
+    if (!isJson(request.headers['content-type'] ?? ''))
+      throw new RpcError(CODES.request, 'The body must be application/json', { status: 415 })
+    readBody(
+      request,
+      (body) => {
+        try {
+          take(readIncoming(body), request, response, place)
+        } catch (error) {
+          fail(response, error, null)
+        }
+      },
+      (error) => fail(response, error, null),
+    )
+  }
+
+  function take(message: Incoming, request: IncomingMessage, response: ServerResponse, place: Place): void {
+    try {
+      if (isModern(message, request.headers)) takeModern(message, request, response, place)
+      else if (message.method === 'initialize' && message.id !== undefined)
+        greet(message, message.id, response, place)
+      else takeLegacy(message, legacySession(request, place), response, place)
+    } catch (error) {
+      fail(response, error, message.id ?? null)
+    }
+  }
+
+  function takeModern(
     message: Incoming,
-    id: string | number,
+    request: IncomingMessage,
     response: ServerResponse,
-    place: Pick<Session, 'keyId' | 'serverId'>,
+    place: Place,
   ): void {
+    const { id, method } = message
+    checkModern(message, request.headers)
+    if (id === undefined || method === undefined) response.writeHead(202).end()
+    else if (method === 'subscriptions/listen') listeners.subscribe(message, id, response, place)
+    else answer(message, place, new Reply(id, response, undefined), undefined)
+  }
+
+  function takeLegacy(message: Incoming, session: Session, response: ServerResponse, place: Place): void {
+    const { id, method, params } = message
+    if (id !== undefined && method !== undefined) {
+      if (session.open.has(id))
+        throw new RpcError(CODES.request, 'A request with this id is still under way', { status: 400 })
+      answer(message, place, new Reply(id, response, session), session)
+      return
+    }
+    if (id !== undefined) session.asked.get(String(id))?.(message.answer)
+    else if (method === 'notifications/cancelled') cancel(session, params.requestId)
+    response.writeHead(202).end()
+  }
+
+  function answer(message: Incoming, place: Place, reply: Reply, session: Session | undefined): void {
+    gateway
+      .answer(message, {
+        serverId: place.serverId,
+        era: session ? 'legacy' : 'modern',
+        agentType: place.agentType,
+        requestId: requestId(),
+        signal: reply.signal,
+        tell: (method, params) => reply.tell(method, params),
+        ask: session && ((method, params) => reply.ask(method, params)),
+      })
+      .then(
+        (result) => reply.result(result),
+        (error: unknown) => reply.fail(told(error)),
+      )
+  }
+
+  function greet(message: Incoming, id: string | number, response: ServerResponse, place: Place): void {
     const { version, result } = gateway.initialize(message, place.serverId)
     const { capabilities } = message.params
     const session = sessions.open({
@@ -129,10 +160,10 @@ export function createDoor(deps: Deps) {
       version,
       capabilities: isObject(capabilities) ? capabilities : {},
     })
-    send(response, 200, resultMessage(id, result), { [SESSION]: session.id })
+    sendJson(response, 200, resultMessage(id, result), { [SESSION]: session.id })
   }
 
-  function legacySession({ headers }: IncomingMessage, place: Pick<Session, 'keyId' | 'serverId'>): Session {
+  function legacySession({ headers }: IncomingMessage, place: Place): Session {
     const id = headers[SESSION]
     if (typeof id !== 'string')
       throw new RpcError(CODES.request, 'Say initialize first: the request names no session', { status: 400 })
@@ -143,26 +174,34 @@ export function createDoor(deps: Deps) {
     return session
   }
 
-  function known(id: string, place: Pick<Session, 'keyId' | 'serverId'>): Session {
+  function known(id: string, place: Place): Session {
     const session = sessions.find(id, place)
     if (!session)
       throw new RpcError(CODES.request, 'This session is over: say initialize again', { status: 404 })
     return session
   }
 
+  function told(error: unknown): RpcError {
+    if (error instanceof RpcError) return error
+    deps.onError(error)
+    return unexpected()
+  }
+
   function fail(response: ServerResponse, error: unknown, id: string | number | null): void {
-    if (!(error instanceof RpcError)) deps.onError(error)
-    const told = error instanceof RpcError ? error : unexpected()
-    const message = errorMessage(id, told)
-    if (response.headersSent) finish(response, message)
-    else send(response, told.status, message, HEADERS_OF[told.status] ?? {})
+    const said = told(error)
+    if (response.headersSent) response.destroy()
+    else sendJson(response, said.status, errorMessage(id, said), HEADERS_OF[said.status])
   }
 
   const listener: RequestListener = (request, response) => {
-    handle(request, response).catch((error: unknown) => fail(response, error, null))
+    try {
+      handle(request, response)
+    } catch (error) {
+      fail(response, error, null)
+    }
   }
   return {
-    takes: (url: string): boolean => PATH.test(url),
+    takes: (url: string): boolean => url.startsWith('/mcp') && PATH.test(url),
     listener,
     close(): void {
       for (const stop of stops) stop()
@@ -182,11 +221,24 @@ const HEADERS_OF: Readonly<Record<number, Record<string, string>>> = {
   405: { allow: 'POST' },
 }
 
-const requestId = (): string => `req_${randomBytes(9).toString('base64url')}`
+/** Unique within this run and the next ones. */
+const requestId = (): string => {
+  requests += 1
+  return `${RUN}${requests.toString(36)}`
+}
+const RUN = `req_${randomBytes(6).toString('base64url')}`
+let requests = 0
 
 const notAllowed = (): RpcError => new RpcError(CODES.request, 'This endpoint takes POST', { status: 405 })
 
+const isJson = (type: string): boolean => type === 'application/json' || /^application\/json\b/i.test(type)
+
+function cancel(session: Session, id: unknown): void {
+  if (typeof id === 'string' || typeof id === 'number') session.open.get(id)?.cancel()
+}
+
 function serverOf(url: string): string | undefined {
+  if (url === '/mcp') return undefined
   const segment = PATH.exec(url)?.[1]
   if (segment === undefined) return undefined
   try {
@@ -196,83 +248,23 @@ function serverOf(url: string): string | undefined {
   }
 }
 
-function send(
-  response: ServerResponse,
-  status: number,
-  body: Buffer,
-  headers: Record<string, string> = {},
+function readBody(
+  request: IncomingMessage,
+  onBody: (body: Buffer) => void,
+  onError: (error: RpcError) => void,
 ): void {
-  response.writeHead(status, { ...JSON_TYPE, ...headers, 'content-length': body.length }).end(body)
-}
-
-/** An answer that something came before is the last event of a stream; any other is plain JSON. */
-function finish(response: ServerResponse, message: Buffer): void {
-  if (!response.headersSent) {
-    send(response, 200, message)
-    return
-  }
-  response.write('event: message\ndata: ')
-  response.write(message)
-  response.end('\n\n')
-}
-
-/** What comes before an answer makes a stream of it. */
-function tellBefore(response: ServerResponse, method: string, params: object, id?: string): void {
-  if (response.destroyed || response.writableEnded) return
-  if (!response.headersSent) response.writeHead(200, SSE)
-  writeEvent(response, method, params, id)
-}
-
-const ASKABLE: Readonly<Record<string, string>> = {
-  'sampling/createMessage': 'sampling',
-  'elicitation/create': 'elicitation',
-  'roots/list': 'roots',
-}
-let questions = 0
-
-/** A question of a server goes to the agent whose request it is working on, over the answer to that request. */
-function askAgent(
-  session: Session,
-  response: ServerResponse,
-  method: string,
-  params: unknown,
-): Promise<unknown> {
-  const needs = Object.hasOwn(ASKABLE, method) ? ASKABLE[method] : undefined
-  if (needs === undefined || session.capabilities[needs] === undefined)
-    return Promise.reject(new RpcError(CODES.method, `The agent cannot be asked for ${method.slice(0, 100)}`))
-  questions += 1
-  const id = `toolroom-${questions}`
-  return new Promise((resolve, reject) => {
-    const over = () => session.asked.delete(id)
-    session.asked.set(id, ({ result, error }) => {
-      over()
-      if (result !== undefined) resolve(result)
-      else reject(isObject(error) ? error : new RpcError(CODES.internal, 'The agent gave no answer'))
-    })
-    response.once('close', () => {
-      if (over()) reject(new RpcError(CODES.internal, 'The agent has hung up'))
-    })
-    tellBefore(response, method, params as object, id)
-  })
-}
-
-async function bodyOf(request: IncomingMessage): Promise<Buffer> {
   const parts: Buffer[] = []
   let length = 0
-  for await (const part of request as AsyncIterable<Buffer>) {
+  const onData = (part: Buffer) => {
     length += part.length
-    if (length > MAX_BYTES)
-      throw new RpcError(CODES.request, 'The body is larger than 10 MiB', { status: 413 })
     parts.push(part)
+    if (length <= MAX_BYTES) return
+    request.off('data', onData).off('end', onEnd).resume()
+    onError(new RpcError(CODES.request, 'The body is larger than 10 MiB', { status: 413 }))
   }
-  return parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts)
-}
-
-/** Whoever hangs up does not want the answer any more. */
-function untilGone(response: ServerResponse): AbortSignal {
-  const gone = new AbortController()
-  response.on('close', () => {
-    if (!response.writableFinished) gone.abort()
-  })
-  return gone.signal
+  const onEnd = () => onBody(parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts, length))
+  request
+    .on('data', onData)
+    .on('end', onEnd)
+    .on('error', () => {}) // whoever hangs up gets no answer
 }

@@ -1,12 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import { type Incoming, isObject } from './rpc.ts'
 import type { Session } from './sessions.ts'
+import { SSE } from './sse.ts'
 
-export const SSE = {
-  'content-type': 'text/event-stream',
-  'cache-control': 'no-store',
-  'x-accel-buffering': 'no',
-}
 const KEEP_ALIVE_MS = 15_000
 /** A server that starts says several times that its tools have changed. */
 const DEBOUNCE_MS = 100
@@ -19,7 +15,7 @@ const CHANGES: Readonly<Record<string, string>> = {
   resourcesListChanged: 'notifications/resources/list_changed',
 }
 
-interface Subscriber extends Pick<Session, 'keyId' | 'serverId'> {
+interface Subscriber extends Pick<Session, 'keyId' | 'agentType' | 'serverId'> {
   /** The changes it wants to hear of. */
   readonly methods: readonly string[]
   readonly id: string | number
@@ -48,7 +44,7 @@ export class Listeners {
     message: Incoming,
     id: string | number,
     response: ServerResponse,
-    place: Pick<Session, 'keyId' | 'serverId'>,
+    place: Pick<Session, 'keyId' | 'agentType' | 'serverId'>,
   ): void {
     const { notifications } = message.params
     const asked = isObject(notifications) ? notifications : {}
@@ -80,8 +76,8 @@ export class Listeners {
   note(sessions: Iterable<Session>, serverId: string, method: string, params: unknown): void {
     for (const session of sessions) {
       if (session.serverId !== serverId) continue
-      const [first] = session.open
-      if (first && method === 'notifications/message') first(method, params)
+      const [first] = session.open.values()
+      if (first && method === 'notifications/message') first.tell(method, params)
       else if (session.stream) writeEvent(session.stream, method, params as object)
     }
     this.#tellSubscribers(method, (subscriber) => subscriber.serverId === serverId)

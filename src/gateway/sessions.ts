@@ -1,17 +1,19 @@
 import { randomBytes } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
+import type { Reply } from './reply.ts'
 
 /** A legacy agent between its `initialize` and its end. */
 export interface Session {
   readonly id: string
   readonly keyId: string
+  readonly agentType: string
   /** The server it is about; undefined for all. */
   readonly serverId: string | undefined
   readonly version: string
   /** What it can be asked. */
   readonly capabilities: Readonly<Record<string, unknown>>
-  /** Its requests that are under way; what concerns them is told there. */
-  readonly open: Set<(method: string, params: unknown) => void>
+  /** Its requests that are under way, by their ids. */
+  readonly open: Map<string | number, Reply>
   /** Questions of servers that wait for its answer. */
   readonly asked: Map<string, (answer: { result?: unknown; error?: unknown }) => void>
   /** Where it hears what happens without being asked. */
@@ -35,7 +37,7 @@ export class Sessions {
     return this.#sessions.values()
   }
 
-  open(facts: Pick<Session, 'keyId' | 'serverId' | 'version' | 'capabilities'>): Session {
+  open(facts: Pick<Session, 'keyId' | 'agentType' | 'serverId' | 'version' | 'capabilities'>): Session {
     const now = this.#now()
     for (const session of this.#sessions.values()) {
       const isFull = this.#sessions.size >= MOST && !session.stream
@@ -44,7 +46,7 @@ export class Sessions {
     const session: Session = {
       ...facts,
       id: randomBytes(16).toString('hex'),
-      open: new Set(),
+      open: new Map(),
       asked: new Map(),
       stream: undefined,
       usedAt: now,
@@ -64,6 +66,7 @@ export class Sessions {
   end(session: Session): void {
     this.#sessions.delete(session.id)
     session.stream?.end()
+    for (const reply of session.open.values()) reply.cancel()
   }
 
   /** A key that was taken away closes what it had opened. */
