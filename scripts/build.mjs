@@ -16,6 +16,8 @@ import { fail, filesUnder, root, seconds } from './lib.mjs'
 import { buildHash, readBuilt } from './prepare.mjs'
 
 const ENTRIES = { main: 'src/main.ts', 'log-worker': 'src/store/logs/log-worker.ts' }
+/** By itself, and in the form that can be loaded with what V8 has made of it: see src/cli/compiled.ts. */
+const SERVICE = 'src/up.ts'
 /** Packages that look for files of their own at run time: a native addon, and the pages of Swagger UI. */
 const EXTERNAL = [/^@photostructure\/sqlite/, /^@fastify\/swagger-ui/]
 
@@ -36,13 +38,19 @@ const bytes = files.reduce((sum, file) => sum + statSync(join(root, 'dist', file
 const took = seconds(performance.now() - startedAt)
 console.log(`Built dist in ${took}: ${files.length} files, ${(bytes / 1e6).toFixed(1)} MB with source maps`)
 
-/** Each entry by itself: the log's thread must not load what only the service needs. */
+/**
+ * Each entry by itself: the log's thread must not load what only the service needs. What main.ts imports late becomes a
+ * chunk beside it, so that a bridge, which an agent starts often, reads a few kilobytes.
+ */
 async function bundle() {
-  for (const [name, path] of Object.entries(ENTRIES)) await bundleEntry(name, path)
+  const UP_FILE = await bundleEntry('up', SERVICE, { format: 'cjs', entryFileNames: '[name]-[hash].cjs' })
+  for (const [name, path] of Object.entries(ENTRIES))
+    await bundleEntry(name, path, { define: { UP_FILE: JSON.stringify(UP_FILE) } })
   chmodSync(join(root, scratch, 'main.js'), 0o755)
 }
 
-async function bundleEntry(name, path) {
+/** @returns the name of its file */
+async function bundleEntry(name, path, { define = {}, ...more }) {
   const bundler = await rolldown({
     cwd: root,
     input: { [name]: path },
@@ -50,7 +58,7 @@ async function bundleEntry(name, path) {
     external: EXTERNAL,
     resolve: { alias: ALIAS },
     tsconfig: join(root, 'tsconfig.json'),
-    transform: { target: 'node20.19' },
+    transform: { target: 'node20.19', define },
     onLog(level, log, handle) {
       // A warning in our own code stops the build; packages are as they are.
       const ours = log.id?.startsWith(join(root, 'src'))
@@ -61,17 +69,20 @@ async function bundleEntry(name, path) {
     dir: scratch,
     format: 'esm',
     sourcemap: true,
-    codeSplitting: false,
+    codeSplitting: name === 'main',
     // Less to read and to keep in memory; names stay, so that a stack trace can be read.
     minify: { compress: true, mangle: false, codegen: { removeWhitespace: true } },
     entryFileNames: '[name].js',
-    banner: name === 'main' ? '#!/usr/bin/env node' : '',
+    chunkFileNames: '[name]-[hash].js',
+    banner: (chunk) => (chunk.isEntry && name === 'main' ? '#!/usr/bin/env node' : ''),
+    ...more,
   })
   await bundler.close()
   for (const { fileName, code = '' } of output.filter(({ type }) => type === 'chunk')) {
     const left = /\brequire\(["'`](\.{1,2}\/[^"'`]*)/.exec(code)?.[1]
     if (left) throw new Error(`${fileName} still asks for '${left}', which is not in dist: see ALIAS`)
   }
+  return output.find(({ isEntry }) => isEntry)?.fileName
 }
 
 /**

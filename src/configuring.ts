@@ -1,5 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { type Agents, createAgents } from './agents/agents.service.ts'
 import type { Definition } from './agents/catalogue/definition.ts'
 import type { Platform } from './agents/catalogue/platform.ts'
@@ -27,7 +28,11 @@ interface Parts {
   readonly keys: Keys
   /** Where the service is reached, once it is. */
   readonly address: () => string
+  /** Of the program that runs; of the build beside the sources where these run by themselves, as in tests. */
+  readonly mainFile?: string | undefined
 }
+
+const BUILT = fileURLToPath(new URL('../dist/main.js', import.meta.url))
 
 /** The agents' room, with the registered servers behind its back. */
 export function openAgents({
@@ -41,6 +46,7 @@ export function openAgents({
   programOf,
   keys,
   address,
+  mainFile = BUILT,
 }: Parts): Agents {
   return createAgents({
     platform: thisComputer(platform),
@@ -50,7 +56,8 @@ export function openAgents({
     lockLedger: join(folder, 'agent-locks'),
     gateway: {
       // Agents on this computer reach who listens everywhere at home.
-      url: () => `${address().replace(/\/\/(?:0\.0\.0\.0|\[::\])(?=:)/, '//127.0.0.1')}/mcp`,
+      address: () => address().replace(/\/\/(?:0\.0\.0\.0|\[::\])(?=:)/, '//127.0.0.1'),
+      program: { command: process.execPath, mainFile },
       make: (agent_type, name, by) => keys.add({ agent_type, name }, by),
       remove: keys.remove,
       idsOf: (agentType, name) =>

@@ -1,110 +1,33 @@
-import { homedir } from 'node:os'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type Config, readConfig } from './config/config.ts'
-import { type Flags, readFlags } from './config/flags.ts'
-import { HELP } from './config/help.ts'
-import { portTaken } from './config/port-owner.ts'
-import { StartError } from './kernel/exit.ts'
-import { VERSION } from './kernel/version.ts'
-import { openService, type Service } from './service.ts'
-import { openLogThread } from './store/logs/log-thread.ts'
+import { loadCompiled } from './cli/compiled.ts'
+import { commandOf } from './config/commands.ts'
+import { isStartError } from './kernel/exit.ts'
 
-const say = (line: string) => process.stdout.write(`${line}\n`)
-const warn = (sentence: string) => process.stderr.write(`Warning: ${sentence}\n`)
-/** A terminal's Ctrl-C reaches npm and us, and npm may hand it on: two signals, one intent. */
-const SAME_INTENT_MS = 100
+type Up = typeof import('./up.ts')
+/** The service, bundled by itself; the build knows its name. */
+declare const UP_FILE: string
 
-async function main(): Promise<void> {
-  const flags = readFlags(process.argv.slice(2))
-  if (flags.command === 'help') return void say(HELP)
-  if (flags.command === 'version') return void say(VERSION)
-  const config = readConfig({
-    flags,
-    platform: { os: process.platform, home: homedir(), env: process.env },
-    packageRoot: dirname(dirname(fileURLToPath(import.meta.url))),
-  })
-  const stop = stopOnSignals()
-  const service = await start(config, flags)
-  stop.when(service)
-  for (const warning of service.warnings) warn(warning)
-  say(`Toolroom is ready at ${service.address}${service.tokenFile ? ` (token in ${service.tokenFile})` : ''}`)
-}
-
-async function start(config: Config, { afterDamage }: Flags): Promise<Service> {
-  const openLogs = async ({
-    folder,
-    maxBytes,
-    onTrouble,
-  }: Parameters<Parameters<typeof openService>[1]['openLogs']>[0]) =>
-    openLogThread({
-      path: `${folder}/logs.db`,
-      maxBytes,
-      onDamaged: onTrouble,
-      onError: (error: Error) => onTrouble(error.message),
-      workerUrl: new URL('./log-worker.js', import.meta.url),
-    })
-  try {
-    return await openService(config, { afterDamage, warn, openLogs })
-  } catch (error) {
-    if (!(error instanceof Error) || !('code' in error)) throw error
-    if (error.code === 'EADDRINUSE') throw await portTaken(config.host, config.port)
-    if (error.code === 'EACCES' && 'syscall' in error && error.syscall === 'listen') {
-      throw new StartError(
-        'port_taken',
-        `Port ${config.port} needs rights that this user does not have; choose one above 1023`,
-      )
-    }
-    if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND') {
-      throw new StartError(
-        'configuration',
-        `HOST ${JSON.stringify(config.host)} is no address of this computer`,
-      )
-    }
-    throw error
+/** Each command is loaded when it is asked for: the bridge of an agent need not know the service. */
+async function main(argv: readonly string[]): Promise<void> {
+  const mainFile = fileURLToPath(import.meta.url)
+  const { name, words } = commandOf(argv) ?? { name: 'up', words: argv }
+  switch (name) {
+    case 'status':
+      return (await import('./cli/status.ts')).status(words, mainFile)
+    case 'connect':
+      return (await import('./cli/connect.ts')).connect(words)
+    case 'up':
+      return (loadCompiled(join(dirname(mainFile), UP_FILE)) as Up).up(words, mainFile)
   }
-}
-
-/** The first signal ends in good order, a second one at once. One that comes during the start waits for its end. */
-function stopOnSignals(): { when(service: Service): void } {
-  let service: Service | undefined
-  let asked: number | undefined
-  const stop = (signal: NodeJS.Signals) => {
-    const now = performance.now()
-    const again = asked !== undefined && (signal !== 'SIGINT' || now - asked > SAME_INTENT_MS)
-    if (again) process.exit(130)
-    if (asked !== undefined) return
-    asked = now
-    if (service) void end(service)
-  }
-  process.on('SIGTERM', stop).on('SIGINT', stop).on('SIGHUP', stop)
-  return {
-    when: (opened) => {
-      service = opened
-      process.on('unhandledRejection', (error) =>
-        opened.log.error({ error }, 'a promise was rejected and nobody noticed'),
-      )
-      process.on('uncaughtException', (error) => {
-        opened.log.fatal({ error }, 'unexpected fault, the service ends')
-        process.stderr.write(`toolroom: unexpected fault: ${error.stack}\n`)
-        void opened.close().finally(() => process.exit(70))
-      })
-      if (asked !== undefined) void end(opened)
-    },
-  }
-}
-
-async function end(service: Service): Promise<void> {
-  await service.close()
-  process.exit(0)
 }
 
 // Whoever reads our output may go away; the service stays.
 process.stdout.on('error', () => {})
 process.stderr.on('error', () => {})
 
-main().catch((error: unknown) => {
-  const known = error instanceof StartError
+main(process.argv.slice(2)).catch((error: unknown) => {
+  const known = isStartError(error)
   process.stderr.write(
     known ? `toolroom: ${error.message}\n` : `toolroom: ${error instanceof Error ? error.stack : error}\n`,
   )

@@ -29,7 +29,7 @@ export function createAgents(deps: Deps) {
   const { platform, ownership } = deps
   const editing = createEditing(deps)
   const undoing = createUndo(deps)
-  const connecting = createConnecting(editing, deps.gateway)
+  const connecting = createConnecting(editing, deps, deps.gateway)
   const importing = createImporting(deps)
   const guard = new Guard({
     facts: deps.facts,
@@ -74,9 +74,9 @@ export function createAgents(deps: Deps) {
     }))
 
   return {
-    set: editing.set,
+    set: connecting.set,
     addHttp: editing.addHttp,
-    remove: editing.remove,
+    remove: connecting.remove,
     connect: connecting.connect,
     disconnect: connecting.disconnect,
     undo: undoing.undo,

@@ -68,7 +68,7 @@ export function editingRoutes(agents: Agents): FastifyPluginAsyncTypebox {
       tags,
       summary: 'Connect the agent to the gateway',
       description:
-        'Makes a key and writes one entry, `toolroom`, through which the agent sees every server. `dry_run` shows the diff first.',
+        'Makes a key and writes one entry, `toolroom`, through which the agent sees every server. An agent that takes only local commands gets one that starts a bridge. `dry_run` shows the diff first.',
       params,
       body: schema.ConnectInput,
       response,
@@ -82,7 +82,7 @@ export function editingRoutes(agents: Agents): FastifyPluginAsyncTypebox {
       summary: 'Disconnect the agent from the gateway',
       description: 'Takes the entry out and the key away.',
       params,
-      body: schema.ConnectInput,
+      body: schema.DisconnectInput,
       response,
     }
     app.post('/agents/:agent_type/disconnect', { schema: disconnect, config }, (request) =>

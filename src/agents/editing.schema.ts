@@ -67,7 +67,13 @@ export const PutServers = Type.Object(
         description: '`replace` also takes out the other entries that Toolroom manages in this file',
       }),
     ),
-    via: Type.Optional(Type.Literal('direct')),
+    via: Type.Optional(
+      Type.Enum(['direct', 'gateway'], {
+        default: 'direct',
+        description:
+          '`gateway` writes entries that lead through Toolroom: one for each of `server_ids`, or one for all',
+      }),
+    ),
     ...how,
   },
   {
@@ -112,7 +118,18 @@ export const AddHttpServer = Type.Object(
 )
 export type AddHttpServer = Static<typeof AddHttpServer>
 
-export const ConnectInput = Type.Union([Type.Object(how, { additionalProperties: false }), Type.Null()])
+const bridge = Type.Optional(
+  Type.Boolean({
+    default: false,
+    description:
+      'Write a local command instead of an address; done by itself where the agent takes no address',
+  }),
+)
+export const ConnectInput = Type.Union([
+  Type.Object({ bridge, ...how }, { additionalProperties: false }),
+  Type.Null(),
+])
+export const DisconnectInput = Type.Union([Type.Object(how, { additionalProperties: false }), Type.Null()])
 
 export const UndoInput = Type.Object(
   {

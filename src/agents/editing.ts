@@ -12,7 +12,7 @@ import {
   recordAfter,
 } from './change-file.ts'
 import type { AddHttpServer, ChangeReport, How, PutServers } from './editing.schema.ts'
-import { type Plan, planRemove, planSet } from './plan.ts'
+import { type Now, planRemove, planSet } from './plan.ts'
 import type { Where } from './reading.ts'
 import { type Registered, unknownServer, type Wanted, wantedEntry, wantedServer } from './wanted.ts'
 import { agentOf, assertMayChange, whereOf } from './where.ts'
@@ -84,6 +84,18 @@ export function createEditing(deps: EditingDeps) {
     return { where, how, by, action, change: randomBytes(6).toString('hex'), plan: plan(where) }
   }
 
+  /** What is wanted may depend on what is there. */
+  async function put(
+    key: string,
+    how: How,
+    by: Caller,
+    wanted: (now: Now) => readonly Wanted[],
+    replace: boolean,
+  ): Promise<ChangeReport> {
+    const plan = (where: Where) => (now: Now) => planSet(where, now, wanted(now), replace)
+    return run(requestFor(key, how, by, 'set', plan))
+  }
+
   return {
     async set(key: string, input: PutServers, by: Caller): Promise<ChangeReport> {
       agentOf(key)
@@ -92,12 +104,11 @@ export function createEditing(deps: EditingDeps) {
         throw invalidField('/servers', 'or server_ids must be given, one of both')
       const wanted: Wanted[] = Object.entries(servers ?? {}).map(([name, entry]) => wantedEntry(name, entry))
       for (const id of server_ids ?? []) wanted.push(wantedServer(await find(id)))
-      const plan =
-        (where: Where) =>
-        (now: Parameters<Request['plan']>[0]): Plan =>
-          planSet(where, now, wanted, mode === 'replace')
-      return run(requestFor(key, how, by, 'set', plan))
+      return put(key, how, by, () => wanted, mode === 'replace')
     },
+
+    put,
+    find,
 
     async addHttp(key: string, input: AddHttpServer, by: Caller): Promise<ChangeReport> {
       agentOf(key)

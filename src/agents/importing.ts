@@ -2,6 +2,7 @@ import { AppError } from '../kernel/errors.ts'
 import { type Caller, slugOf } from '../kernel/wire.ts'
 import type { Agent } from './catalogue/catalogue.schema.ts'
 import type { Definition } from './catalogue/definition.ts'
+import { readGatewayEntry } from './gateway-entry.ts'
 import { identityOf, isEqual, registeredAs } from './identity.ts'
 import type { ImportInput, ImportItem, ImportReport, Scan } from './importing.schema.ts'
 import type { PlaceState } from './reading.ts'
@@ -126,6 +127,7 @@ function gather(files: readonly AgentFiles[], names: readonly string[] | undefin
     for (const { place, entries } of states) {
       for (const { name, definition, problem } of entries) {
         if (names && !names.includes(name)) continue
+        if (readGatewayEntry(definition)) continue // it leads to ourselves
         const source = { agent_type: agent.type, scope: place.scope, name }
         if (!definition) {
           refused.push({

@@ -1,3 +1,4 @@
+import { commandRows, row } from './commands.ts'
 import { envName, flagName, type SettingName, Settings } from './schema.ts'
 
 const OTHERS = [
@@ -9,16 +10,22 @@ const OTHERS = [
 
 /** Made from the schema, so that it cannot go stale. */
 export const HELP = [
-  'Usage: toolroom [up] [flags]',
+  'Usage: toolroom [command] [flags]',
   '',
-  'Starts the service and prints its address. Each flag is also an environment variable and a key of config.json.',
+  row('up', 'Start the service and print its address; also without a command.'),
+  ...commandRows(),
+  '',
+  'toolroom <command> --help explains one. Exit codes: 0 well, 1 port taken, 3 not running, 4 token refused,',
+  '65 database damaged, 75 data folder in use, 78 wrong flag or setting.',
+  '',
+  'Flags of up. Each is also an environment variable and a key of config.json.',
   '',
   ...(Object.keys(Settings.properties) as SettingName[]).map((name) => {
     const schema = Settings.properties[name] as { description?: string; default?: unknown; secret?: boolean }
     const label = schema.secret ? `${envName(name)} (no flag)` : flagName(name)
     const preset =
       schema.default === undefined || String(schema.default) === '' ? '' : ` [${String(schema.default)}]`
-    return `  ${label.padEnd(32)} ${schema.description}${preset}`
+    return row(label, `${schema.description}${preset}`)
   }),
-  ...OTHERS.map(([label, text]) => `  ${label.padEnd(32)} ${text}`.trimEnd()),
+  ...OTHERS.map(([label, text]) => row(label, text)),
 ].join('\n')

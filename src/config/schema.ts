@@ -93,6 +93,11 @@ export const Settings = Type.Object(
       expected: 'a whole number of seconds; 0 for never',
       description: 'How often HTTP servers are asked whether they are there; 0 is never.',
     }),
+    hold_changed_tools: Type.Boolean({
+      default: false,
+      expected: 'true or false',
+      description: 'Withhold a tool whose definition has changed from agents until somebody approves it.',
+    }),
     min_release_age_days: Type.Integer({
       default: 0,
       minimum: 0,

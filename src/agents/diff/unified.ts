@@ -1,4 +1,4 @@
-import { type Change, compareLines } from './lines.ts'
+import { type Change, compare } from '../../kernel/compare.ts'
 import { maskLine, type Shown } from './mask-line.ts'
 
 const CONTEXT = 3
@@ -6,7 +6,7 @@ const CONTEXT = 3
 /** What would change, as `diff -u` says it, with every secret hidden. Empty when nothing would. */
 export function unifiedDiff(name: string, before: string, after: string, shown: Shown): string {
   if (before === after) return ''
-  const changes = compareLines(linesOf(before), linesOf(after))
+  const changes = compare(linesOf(before), linesOf(after))
   const hunks = hunksOf(changes).map((hunk) => hunkText(hunk, shown))
   return [
     `--- ${before === '' ? '/dev/null' : name}`,
@@ -46,7 +46,7 @@ function hunksOf(changes: readonly Change[]): Hunk[] {
       if (!near.has(index - 1) || hunks.length === 0) hunks.push({ changes: [], before, after })
       hunks.at(-1)?.changes.push(change)
     }
-    if (change.line === NO_END) continue
+    if (change.text === NO_END) continue
     if (change.kind !== 'added') before += 1
     if (change.kind !== 'removed') after += 1
   }
@@ -56,9 +56,9 @@ function hunksOf(changes: readonly Change[]): Hunk[] {
 const SIGN = { same: ' ', removed: '-', added: '+' }
 
 function hunkText({ changes, before, after }: Hunk, shown: Shown): string {
-  const lines = changes.map(({ kind, line }) => (line === NO_END ? line : SIGN[kind] + maskLine(line, shown)))
+  const lines = changes.map(({ kind, text }) => (text === NO_END ? text : SIGN[kind] + maskLine(text, shown)))
   const count = (without: Change['kind']) =>
-    changes.filter(({ kind, line }) => kind !== without && line !== NO_END).length
+    changes.filter(({ kind, text }) => kind !== without && text !== NO_END).length
   const range = (first: number, length: number) => `${length === 0 ? first : first + 1},${length}`
   return [`@@ -${range(before, count('added'))} +${range(after, count('removed'))} @@`, ...lines].join('\n')
 }

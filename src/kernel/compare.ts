@@ -1,39 +1,41 @@
-/** One line of a comparison. */
+/** One piece of a comparison: a line, or a word. */
 export interface Change {
   readonly kind: 'same' | 'removed' | 'added'
-  readonly line: string
+  readonly text: string
 }
 
-/** Beyond this, lines that differ are shown as replaced as a whole instead of being compared one by one. */
 const MOST_COMPARED = 2000
 
-/** Which lines went and which came. An edit touches a few lines in a row, so the ends are cut off first. */
-export function compareLines(before: readonly string[], after: readonly string[]): Change[] {
+/**
+ * Which pieces went and which came. An edit touches a few pieces in a row, so the ends are cut off first. Beyond `most`,
+ * what differs is shown as replaced as a whole instead of being compared piece by piece.
+ */
+export function compare(before: readonly string[], after: readonly string[], most = MOST_COMPARED): Change[] {
   let head = 0
   while (head < before.length && head < after.length && before[head] === after[head]) head += 1
   let tail = 0
-  const most = Math.min(before.length, after.length) - head
-  while (tail < most && before[before.length - 1 - tail] === after[after.length - 1 - tail]) tail += 1
-  const same = (line: string): Change => ({ kind: 'same', line })
+  const rest = Math.min(before.length, after.length) - head
+  while (tail < rest && before[before.length - 1 - tail] === after[after.length - 1 - tail]) tail += 1
+  const same = (text: string): Change => ({ kind: 'same', text })
   return [
     ...before.slice(0, head).map(same),
-    ...compareMiddle(before.slice(head, before.length - tail), after.slice(head, after.length - tail)),
+    ...compareMiddle(before.slice(head, before.length - tail), after.slice(head, after.length - tail), most),
     ...before.slice(before.length - tail).map(same),
   ]
 }
 
-function compareMiddle(before: readonly string[], after: readonly string[]): Change[] {
-  const removed = before.map((line): Change => ({ kind: 'removed', line }))
-  const added = after.map((line): Change => ({ kind: 'added', line }))
+function compareMiddle(before: readonly string[], after: readonly string[], most: number): Change[] {
+  const removed = before.map((text): Change => ({ kind: 'removed', text }))
+  const added = after.map((text): Change => ({ kind: 'added', text }))
   if (before.length === 0 || after.length === 0) return [...removed, ...added]
-  if (before.length > MOST_COMPARED || after.length > MOST_COMPARED) return [...removed, ...added]
+  if (before.length > most || after.length > most) return [...removed, ...added]
   const common = commonTable(before, after)
   const changes: Change[] = []
   let [i, j] = [0, 0]
   while (i < before.length && j < after.length) {
-    const line = before[i] ?? ''
-    if (line === after[j]) {
-      changes.push({ kind: 'same', line })
+    const text = before[i] ?? ''
+    if (text === after[j]) {
+      changes.push({ kind: 'same', text })
       i += 1
       j += 1
     } else if ((common[i + 1]?.[j] ?? 0) >= (common[i]?.[j + 1] ?? 0)) changes.push(removed[i++] as Change)
@@ -42,7 +44,7 @@ function compareMiddle(before: readonly string[], after: readonly string[]): Cha
   return [...changes, ...removed.slice(i), ...added.slice(j)]
 }
 
-/** How many lines the rests of both have in common, from every pair of places on. */
+/** How many pieces the rests of both have in common, from every pair of places on. */
 function commonTable(before: readonly string[], after: readonly string[]): Uint16Array[] {
   const table = Array.from({ length: before.length + 1 }, () => new Uint16Array(after.length + 1))
   for (let i = before.length - 1; i >= 0; i -= 1) {

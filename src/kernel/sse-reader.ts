@@ -1,4 +1,4 @@
-import { MESSAGE_MAX_BYTES } from '../../kernel/frames.ts'
+import { MESSAGE_MAX_BYTES } from './frames.ts'
 
 export interface SseEvent {
   /** `message` unless the server named it. */

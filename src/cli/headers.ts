@@ -1,0 +1,35 @@
+import { headerText } from '../kernel/header-text.ts'
+import type { Message } from './message.ts'
+
+/** A legacy agent between its `initialize` and its end. */
+export interface Session {
+  readonly id: string
+  /** Empty when the answer to its `initialize` named none. */
+  readonly version: string
+}
+
+const NAMED: Readonly<Record<string, string>> = {
+  'tools/call': 'name',
+  'prompts/get': 'name',
+  'resources/read': 'uri',
+}
+
+/** What HTTP repeats of a message: of a modern one what it says itself, of the others the session it belongs to. */
+export function headersOf(message: Message, session: Session | undefined): Record<string, string> {
+  const { modern, method = '', params } = message
+  const always = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
+  if (modern === undefined)
+    return { ...always, ...(session && method !== 'initialize' && sessionHeaders(session)) }
+  const name = Object.hasOwn(NAMED, method) ? params[NAMED[method] ?? ''] : undefined
+  return {
+    ...always,
+    'mcp-protocol-version': headerText(modern),
+    'mcp-method': headerText(method),
+    ...(typeof name === 'string' && { 'mcp-name': headerText(name) }),
+  }
+}
+
+export const sessionHeaders = ({ id, version }: Session): Record<string, string> => ({
+  'mcp-session-id': id,
+  ...(version !== '' && { 'mcp-protocol-version': headerText(version) }),
+})

@@ -1,0 +1,138 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { stripVTControlCharacters } from 'node:util'
+import { expect, onTestFinished, test } from 'vitest'
+import { MAIN } from '../../test/support/bridge.ts'
+import { ownFolder } from '../../test/support/folder.ts'
+import { type House, openHouse, TOKEN } from '../../test/support/house.ts'
+import { post, register } from '../../test/support/running.ts'
+import { type Report, statusLines } from './status-lines.ts'
+
+async function status(env: Record<string, string>, ...argv: string[]) {
+  const child = spawn(process.execPath, [MAIN, 'status', ...argv], {
+    env: { PATH: process.env.PATH, ...env },
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const output = { stdout: '', stderr: '' }
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (output.stdout += text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (output.stderr += text))
+  const [code] = await once(child, 'close')
+  return { code, ...output }
+}
+
+const at = (house: House) => ({ HOME: house.home, TOOLROOM_HOME: house.data })
+
+test('the running service is found by its data folder, with a line for each server', async () => {
+  const house = await openHouse()
+  await register(house, 'echo')
+  await register(house, 'crash', [], { restart: { policy: 'never' } })
+  await post(house, '/api/servers/echo/start')
+  await post(house, '/api/servers/crash/start')
+  await post(house, '/api/http-servers', { name: 'Remote docs', url: 'http://127.0.0.1:9/mcp' })
+  const { code, stdout, stderr } = await status(at(house))
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  const [head, ...lines] = stdout.trimEnd().split('\n')
+  expect(head).toMatch(new RegExp(`^Toolroom \\d+\\.\\d+\\.\\d+ at ${house.address}, up \\d+ s$`))
+  expect(lines.find((line) => line.includes('echo'))).toMatch(/^ {2}echo {9}running {6}4 tools$/)
+  expect(lines.find((line) => line.includes('crash'))).toMatch(/^ {2}crash {8}\S+ +- {8}\S.*exit code \d/i)
+  expect(lines.find((line) => line.includes('docs'))).toMatch(/^ {2}Remote docs {2}not checked {2}-$/)
+  expect(stdout).not.toContain('\u001b')
+
+  const json = JSON.parse((await status(at(house), '--json')).stdout)
+  expect(json).toMatchObject({ address: house.address, version: expect.any(String), status: 'ok' })
+  expect(json.servers.map(({ id }: { id: string }) => id)).toEqual(['echo', 'crash', 'remote-docs'])
+})
+
+test('reads that are closed are opened with the token, and a wrong one exits 4', async () => {
+  const house = await openHouse({ env: { PROTECT_READS: 'true', AUTH_TOKEN_HEADER_NAME: 'X-Mine' } })
+  const header = { AUTH_TOKEN_HEADER_NAME: 'X-Mine' }
+  expect(await status({ ...at(house), ...header, AUTH_TOKEN: TOKEN })).toMatchObject({ code: 0, stderr: '' })
+  const refused = await status({ ...at(house), ...header, AUTH_TOKEN: 'f'.repeat(64) }, '--json')
+  expect(refused).toMatchObject({ code: 4, stderr: expect.stringContaining('asks for its token') })
+  expect(JSON.parse(refused.stdout)).toMatchObject({ code: 'token_refused' })
+})
+
+test('nobody at home exits 3 with one line, in JSON too', async () => {
+  const env = { HOME: ownFolder() }
+  const sentence = 'toolroom: Toolroom is not running: start it with `toolroom up`\n'
+  expect(await status(env)).toEqual({ code: 3, stdout: '', stderr: sentence })
+  const { code, stdout } = await status(env, '--json')
+  expect({ code, ...JSON.parse(stdout) }).toEqual({
+    code: 'not_running',
+    detail: 'Toolroom is not running',
+    hint: 'start it with `toolroom up`',
+  })
+  expect(await status(env, '--url', 'http://127.0.0.1:9')).toMatchObject({
+    code: 3,
+    stderr: expect.stringContaining('does not answer at http://127.0.0.1:9'),
+  })
+})
+
+test('another program at the address is not taken for Toolroom, and is told no token', async () => {
+  const tokens: unknown[] = []
+  const server = createServer((request, response) => {
+    tokens.push(request.headers['x-svc-token'])
+    response.writeHead(200, { 'content-type': 'application/json' }).end('{"hello":1}')
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const answer = await status({ HOME: ownFolder(), AUTH_TOKEN: TOKEN }, '--url', url)
+  expect(answer).toMatchObject({ code: 3, stderr: expect.stringContaining('is not Toolroom') })
+  expect(tokens).toEqual([undefined])
+})
+
+test.each([
+  [['--help'], 0, /^Usage: toolroom status \[--json\]/],
+  [['--jsn'], 78, /^$/],
+])('status %j exits %i', async (argv, code, stdout) => {
+  const answer = await status({ HOME: ownFolder() }, ...argv)
+  expect(answer.code).toBe(code)
+  expect(answer.stdout).toMatch(stdout)
+})
+
+const report = (...servers: Report['servers']): Report => ({
+  address: 'http://127.0.0.1:8665',
+  version: '1.0.0',
+  status: 'ok',
+  uptime_s: 7500,
+  checks: [{ name: 'disk', ok: false, detail: 'The disk is full' }],
+  warnings: ['AUTH_TOKEN is weak'],
+  servers,
+})
+const server = (id: string, state: string, level: string, summary: string, action: string | null = null) => ({
+  id,
+  name: id,
+  status: state,
+  tool_count: level === 'healthy' ? 1 : null,
+  health: { level, summary, action },
+})
+
+test('columns are aligned, what is wrong comes last with its hint, and nothing a server wrote moves the cursor', () => {
+  const lines = statusLines(
+    report(
+      server('a', 'idle', 'healthy', 'Asleep'),
+      server('longer', 'failed', 'unhealthy', 'It\u001b[2Jfell\nover', 'Set TOKEN'),
+    ),
+    { width: undefined, isColoured: false },
+  )
+  expect(lines).toEqual([
+    'Toolroom 1.0.0 at http://127.0.0.1:8665, up 2 h 5 min',
+    '! disk: The disk is full',
+    '! AUTH_TOKEN is weak',
+    '  a       asleep  1 tool',
+    '  longer  failed  -       It [2Jfell over. Set TOKEN',
+  ])
+})
+
+test('a terminal gets colours beside the words, and no line wider than it is', () => {
+  const long = server('a', 'failed', 'unhealthy', 'x'.repeat(200))
+  const lines = statusLines(report(long), { width: 40, isColoured: true })
+  const plain = lines.map(stripVTControlCharacters)
+  expect(Math.max(...plain.slice(1).map((line) => line.length))).toBe(40)
+  expect(lines.at(-1)).toContain('\u001b[31mfailed\u001b[0m')
+  expect(plain.at(-1)).toMatch(/^ {2}a {2}failed {2}- {2}x+…$/)
+})

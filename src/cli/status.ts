@@ -1,0 +1,101 @@
+import { readFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { commandHelp, readCommand } from '../config/commands.ts'
+import { type Config, readConfig } from '../config/config.ts'
+import { readFlags } from '../config/flags.ts'
+import { EXIT } from '../kernel/exit.ts'
+import { findAddress, givenAddress } from './find.ts'
+import { type Report, type ServerLine, statusLines } from './status-lines.ts'
+
+const TIMEOUT_MS = 5000
+
+class Failure extends Error {
+  readonly code: 'not_running' | 'token_refused'
+  readonly hint: string
+
+  constructor(code: Failure['code'], message: string, hint: string) {
+    super(message)
+    this.code = code
+    this.hint = hint
+  }
+}
+
+/** Says whether Toolroom runs, and how its servers are. */
+export async function status(words: readonly string[], mainFile: string): Promise<void> {
+  const given = readCommand('status', words)
+  if (given === 'help') return void process.stdout.write(`${commandHelp('status')}\n`)
+  const { env, stdout, stderr } = process
+  const config = readConfig({
+    flags: readFlags([]),
+    platform: { os: process.platform, home: homedir(), env },
+    packageRoot: dirname(dirname(mainFile)),
+  })
+  const url = given['--url'] === undefined ? undefined : givenAddress(given['--url'], '--url')
+  const isJson = given['--json'] !== undefined
+  try {
+    const report = await ask(url, config)
+    const width = stdout.isTTY ? stdout.columns : undefined
+    const isColoured = stdout.isTTY && !env.NO_COLOR && env.TERM !== 'dumb'
+    const lines = isJson ? [JSON.stringify(report)] : statusLines(report, { width, isColoured })
+    stdout.write(`${lines.join('\n')}\n`)
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    const { code, message, hint } = error
+    if (isJson) stdout.write(`${JSON.stringify({ code, detail: message, hint })}\n`)
+    stderr.write(`toolroom: ${message}: ${hint}\n`)
+    process.exitCode = EXIT[code]
+  }
+}
+
+async function ask(given: string | undefined, config: Config): Promise<Report> {
+  const address = given ?? findAddress(config.folders.data)
+  if (address === undefined) throw notRunning('Toolroom is not running')
+  // Only to the Toolroom of our own data folder, or where the user has closed reads: an address can be mistaken.
+  const token = given === undefined || config.protect_reads ? tokenOf(config) : undefined
+  const get = async <T>(path: string, headers: Record<string, string> = {}): Promise<T> => {
+    const signal = AbortSignal.timeout(TIMEOUT_MS)
+    const reply = await fetch(address + path, { headers, signal, redirect: 'error' }).catch(() => {
+      throw notRunning(`Toolroom does not answer at ${address}`)
+    })
+    if (reply.status === 401) {
+      const header = config.auth_token_header_name
+      if (token !== undefined && headers[header] === undefined) return get(path, { [header]: token })
+      throw tokenRefused(address)
+    }
+    return (await reply.json().catch(() => {
+      throw notToolroom(address)
+    })) as T
+  }
+  const list = async (path: string): Promise<ServerLine[]> => {
+    const { items } = await get<{ items?: ServerLine[] }>(path)
+    if (!Array.isArray(items)) throw notToolroom(address)
+    return items
+  }
+  const health = await get<Omit<Report, 'address' | 'servers'>>('/api/health')
+  if (typeof health.version !== 'string') throw notToolroom(address)
+  return {
+    address,
+    ...health,
+    servers: [...(await list('/api/servers')), ...(await list('/api/http-servers'))],
+  }
+}
+
+const notToolroom = (address: string): Failure => notRunning(`What answers at ${address} is not Toolroom`)
+
+function tokenRefused(address: string): Failure {
+  const sentence = `The Toolroom at ${address} asks for its token, and this is not it`
+  return new Failure('token_refused', sentence, 'set AUTH_TOKEN, or TOOLROOM_HOME to its data folder')
+}
+
+const notRunning = (sentence: string): Failure =>
+  new Failure('not_running', sentence, 'start it with `toolroom up`')
+
+function tokenOf({ auth_token, folders }: Config): string | undefined {
+  if (auth_token !== undefined) return auth_token
+  try {
+    return readFileSync(join(folders.data, 'token'), 'utf8').trim()
+  } catch {
+    return undefined // none was made yet, or it is not ours to read
+  }
+}

@@ -1,0 +1,104 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { expect, onTestFinished } from 'vitest'
+import type { NewKey } from '../../src/gateway/keys.schema.ts'
+import type { House } from './house.ts'
+import { post } from './running.ts'
+
+export const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
+const META = 'io.modelcontextprotocol'
+
+interface Options {
+  readonly env: Readonly<Record<string, string>>
+  readonly argv?: readonly string[]
+}
+
+export interface Line {
+  readonly id?: unknown
+  readonly method?: string
+  readonly params?: Record<string, unknown>
+  readonly result?: Record<string, unknown>
+  readonly error?: { readonly code: number; readonly message: string }
+}
+
+/** `toolroom connect` as an agent starts it, spoken to line by line. Ended, by its id, with the test at the latest. */
+export function openBridge({ env, argv = [] }: Options) {
+  const child = spawn(process.execPath, [MAIN, 'connect', ...argv], {
+    env: { PATH: process.env.PATH, ...env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const output = { stdout: '', stderr: '' }
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (output.stdout += text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (output.stderr += text))
+  const ended = once(child, 'close').then(([code, signal]) => ({ code, signal }))
+  const lines = (): Line[] =>
+    output.stdout
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line))
+  const write = (text: string) => void child.stdin.write(`${text}\n`)
+  const say = (message: object) => write(JSON.stringify({ jsonrpc: '2.0', ...message }))
+  const until = async (wished: (line: Line) => boolean, ms = 15_000): Promise<Line> => {
+    await expect.poll(() => lines().some(wished), { timeout: ms }).toBe(true)
+    return lines().find(wished) ?? expect.unreachable()
+  }
+  const ask = async (id: string | number, method: string, params: object = {}): Promise<Line> => {
+    say({ id, method, params })
+    return until((line) => line.id === id && line.method === undefined)
+  }
+  /** As the revision without sessions has it. */
+  const modern = (params: object = {}) => ({
+    ...params,
+    _meta: { [`${META}/protocolVersion`]: '2026-07-28', [`${META}/clientCapabilities`]: {} },
+  })
+  const greet = async (id: string | number = 'hello'): Promise<Line> => {
+    const clientInfo = { name: 'test', version: '1' }
+    const answer = await ask(id, 'initialize', {
+      protocolVersion: '2025-06-18',
+      capabilities: {},
+      clientInfo,
+    })
+    say({ method: 'notifications/initialized' })
+    return answer
+  }
+  return { child, output, ended, lines, write, say, until, ask, modern, greet }
+}
+
+/** What a bridge needs to find this house by its data folder. */
+export async function bridgeEnv(house: House): Promise<Record<string, string>> {
+  return { TOOLROOM_HOME: house.data, TOOLROOM_KEY: (await keyFor(house)).key }
+}
+
+export const keyFor = async (house: House): Promise<NewKey> =>
+  (await post(house, '/api/keys', { agent_type: 'claude-desktop' })).json<NewKey>()
+
+interface Seen {
+  readonly method: string | undefined
+  readonly headers: Readonly<Record<string, unknown>>
+  readonly status: number | undefined
+}
+
+/** Stands before a house and writes down who asks what. */
+export async function openWitness(address: string) {
+  const seen: Seen[] = []
+  const { hostname, port, host } = new URL(address)
+  const server = createServer((incoming, outgoing) => {
+    const { method, url, headers } = incoming
+    const passed = request({ hostname, port, method, path: url, headers: { ...headers, host } }, (answer) => {
+      seen.push({ method, headers, status: answer.statusCode })
+      outgoing.writeHead(answer.statusCode ?? 500, answer.headers)
+      answer.pipe(outgoing)
+    })
+    passed.on('error', () => outgoing.destroy())
+    outgoing.on('close', () => passed.destroy())
+    incoming.pipe(passed)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close().closeAllConnections())
+  return { seen, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
+}
