@@ -1,6 +1,8 @@
+import { Pins } from './gateway/pins.ts'
+import { ChangeNotes } from './gateway/pins-notes.ts'
 import type { Remotes } from './http-servers/remote.ts'
-import type { Catalogues } from './kernel/catalogue.ts'
-import { hashOf } from './kernel/catalogue.ts'
+import { Catalogues, hashOf } from './kernel/catalogue.ts'
+import type { Closer } from './kernel/closer.ts'
 import { AppError } from './kernel/errors.ts'
 import type { FactBus } from './kernel/facts.ts'
 import type { KnownSecrets } from './kernel/known-secrets.ts'
@@ -11,6 +13,10 @@ import { within } from './kernel/within.ts'
 import { Connection } from './mcp/connection.ts'
 import { probe } from './mcp/http/probe.ts'
 import { RemoteConnection } from './mcp/http/remote-connection.ts'
+import type { ConfigurationDatabase } from './store/configuration.ts'
+import { pinStore } from './store/pins.store.ts'
+import { catalogueStore } from './store/runs.store.ts'
+import type { ServerTable } from './store/servers.store.ts'
 import { launch } from './supervisor/launcher.ts'
 import { markOf } from './supervisor/mark.ts'
 import { Reaper } from './supervisor/reaper.ts'
@@ -83,6 +89,7 @@ export function openEngineRoom({ folder, facts, secrets, catalogues, log }: Deps
             duplicates,
           })
         },
+        onList: (kind, items) => catalogues.listed(id, kind, items),
       })
       return connection
     },
@@ -158,13 +165,14 @@ export function openRemotes(): Remotes {
       const report = await probe({ url, headers, transport, version: VERSION })
       return { ...report, steps: [...report.steps] }
     },
-    open: ({ url, headers, transport }, known, onTools) => {
+    open: ({ url, headers, transport }, known, { onTools, ...hearing }) => {
       const connection: RemoteConnection = new RemoteConnection({
         url,
         headers,
         transport,
         known,
         version: VERSION,
+        ...hearing,
         onTools: ({ tools, truncated, duplicates }) => {
           const { greeting, transport: used } = connection
           if (!greeting || !used) return
@@ -182,4 +190,32 @@ export function openRemotes(): Remotes {
       }
     },
   }
+}
+
+interface Known extends Pick<Deps, 'facts' | 'secrets' | 'log'> {
+  readonly database: ConfigurationDatabase
+  readonly table: ServerTable
+  readonly closer: Closer
+  /** A changed tool is withheld from agents until somebody approves it. */
+  readonly hold: boolean
+}
+
+/** What servers said of themselves, and which of it was approved. */
+export async function openCatalogues({ database, table, facts, secrets, log, closer, hold }: Known) {
+  const redact = (text: string) => secrets.redact(text)
+  const onTrouble = (error: unknown) => log.warn({ error }, 'a change of tools could not be kept')
+  const notes = new ChangeNotes({ log, audit: (entry) => database.audit(entry), onTrouble })
+  const store = pinStore(database, table)
+  const pins = await Pins.open({ store, facts, notes, hold, redact, now: Date.now, onTrouble })
+  closer.add('the tool pins', () => pins.close())
+  const catalogues = await Catalogues.open({
+    store: catalogueStore(database, table),
+    pins,
+    facts,
+    redact,
+    now: Date.now,
+    onTrouble: (server_id, error) => log.warn({ server_id, error }, 'tools could not be kept'),
+  })
+  closer.add('the catalogues', () => catalogues.save())
+  return { catalogues, pins }
 }

@@ -2,7 +2,16 @@ import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import type { ServerRecord } from '../kernel/registry.ts'
 import { MASK } from '../kernel/secrets.ts'
-import { masked, recordFields, ServerId, ServerName, Tags } from '../kernel/server-fields.ts'
+import {
+  masked,
+  OFFER_DEFAULTS,
+  offerInput,
+  offerView,
+  recordFields,
+  ServerId,
+  ServerName,
+  Tags,
+} from '../kernel/server-fields.ts'
 import { listOf, mapOf } from '../kernel/wire.ts'
 import { Live } from './report.schema.ts'
 
@@ -69,6 +78,7 @@ export const HttpServerInput = Type.Object(
     tags: Type.Optional(input.tags),
     enabled: Type.Optional(input.enabled),
     timeouts: Type.Optional(SomeTimeouts),
+    ...offerInput,
   },
   { additionalProperties: false, examples: [example] },
 )
@@ -83,6 +93,7 @@ export const HttpServerUpdate = Type.Object(
     tags: Type.Optional(input.tags),
     enabled: Type.Optional(input.enabled),
     timeouts: Type.Optional(SomeTimeouts),
+    ...offerInput,
   },
   {
     additionalProperties: false,
@@ -103,6 +114,7 @@ export const HttpServerView = Type.Object({
   tags: Tags,
   enabled: input.enabled,
   timeouts: Timeouts,
+  ...offerView,
   ...Live.properties,
   ...recordFields,
 })
@@ -119,7 +131,8 @@ export interface HttpServer extends ServerRecord {
   readonly timeouts: Static<typeof Timeouts>
 }
 
-export const DEFAULTS: Pick<HttpServer, 'enabled' | 'timeouts'> = {
+export const DEFAULTS: Pick<HttpServer, 'enabled' | 'timeouts' | 'tools' | 'expose'> = {
   enabled: true,
   timeouts: { connect_s: 10, request_s: 60 },
+  ...OFFER_DEFAULTS,
 }

@@ -4,7 +4,7 @@ import type { FactBus } from '../kernel/facts.ts'
 import type { KnownSecrets } from '../kernel/known-secrets.ts'
 import { createRegistry, type ServerStore } from '../kernel/registry.ts'
 import { MASK, maskValues } from '../kernel/secrets.ts'
-import type { Stats } from '../kernel/server-fields.ts'
+import { offerOver, type Stats } from '../kernel/server-fields.ts'
 import type { Caller } from '../kernel/wire.ts'
 import { keepMaskedUrl, keepMaskedValues, originOf } from '../kernel/write-back.ts'
 import {
@@ -21,6 +21,8 @@ import type { WatchDeps } from './watch.ts'
 /** What this room needs from the house. `store/` provides it, `service.ts` plugs it in. */
 export interface Deps extends WatchDeps {
   readonly statsOf: (id: string) => Stats
+  /** What the gateway calls the tools that it offers of a server, by their own names. */
+  readonly gatewayNames: (id: string) => ReadonlyMap<string, string>
   readonly store: ServerStore<HttpServer>
   readonly facts: FactBus
   readonly secrets: KnownSecrets
@@ -56,9 +58,7 @@ export function createHttpServers(deps: Deps) {
     },
 
     async remove(key: string, by: Caller): Promise<void> {
-      const { id } = await registry.get(key)
-      await registry.remove(id, by)
-      reaching.forget(id)
+      await registry.remove(key, by, (id) => reaching.forget(id))
     },
 
     async add({ type: _, ...input }: HttpServerInput, by: Caller): Promise<HttpServer> {
@@ -66,7 +66,8 @@ export function createHttpServers(deps: Deps) {
       const timeouts = { ...DEFAULTS.timeouts, ...input.timeouts }
       const url = checkedUrl(keepMaskedUrl(input.url, undefined))
       const kept = checkedHeaders(keepMaskedValues('headers', headers, {}))
-      const server = await registry.add({ name, url, transport, headers: kept, tags, enabled, timeouts }, by)
+      const fields = { name, url, transport, headers: kept, tags, enabled, timeouts }
+      const server = await registry.add({ ...fields, ...offerOver(DEFAULTS, input) }, by)
       reaching.watch(server)
       return server
     },
@@ -81,7 +82,8 @@ export function createHttpServers(deps: Deps) {
         const url =
           update.url === undefined ? current.url : checkedUrl(keepMaskedUrl(update.url, current.url))
         const timeouts = { ...current.timeouts, ...update.timeouts }
-        return { ...update, url, timeouts, headers: headersFor(url, update.headers, current) }
+        const headers = headersFor(url, update.headers, current)
+        return { ...update, url, timeouts, headers, ...offerOver(current, update) }
       }
       const server = await registry.change(key, revision, edit, by)
       reaching.watch(server)

@@ -4,12 +4,13 @@ import { toolListOf } from '../kernel/catalogue.ts'
 import { AppError } from '../kernel/errors.ts'
 import type { ToolList } from '../kernel/tool-fields.ts'
 import type { HttpServer } from './http-servers.schema.ts'
-import { findingOf } from './remote.ts'
+import { findingOf, type Remote } from './remote.ts'
 import type { ConnectionReport, Status } from './report.schema.ts'
 import { type Connectedness, Watch, type WatchDeps } from './watch.ts'
 
 interface Deps extends WatchDeps {
   readonly get: (key: string) => Promise<HttpServer>
+  readonly gatewayNames: (id: string) => ReadonlyMap<string, string>
 }
 
 const NEVER: Connectedness = {
@@ -32,6 +33,25 @@ export function createReaching(deps: Deps) {
     if (!server.enabled || !watch)
       throw new AppError('server_not_running', `'${server.name}' is disabled`, { hint: 'Enable it first' })
     return watch.connected(Math.min(timeoutMs, server.timeouts.connect_s * 1000))
+  }
+
+  /** A server that has forgotten us has not taken the request: it is asked once more, over a new connection. */
+  async function using(
+    server: HttpServer,
+    timeoutMs: number,
+    ask: (remote: Remote, timeoutMs: number) => Promise<CallResult>,
+  ): Promise<CallResult> {
+    const deadline = performance.now() + timeoutMs
+    const left = () => Math.max(1, deadline - performance.now())
+    const remote = await ready(server, timeoutMs)
+    try {
+      return await ask(remote, left())
+    } catch (error) {
+      if (findingOf(error).code !== 'session_lost') throw error
+      const next = await ready(server, left())
+      if (next === remote) throw error // it has been greeted again already
+      return ask(next, left())
+    }
   }
 
   return {
@@ -77,7 +97,9 @@ export function createReaching(deps: Deps) {
       const server = await get(key)
       const catalogue = catalogues.of(server.id)
       const { status, lastError } = known(server.id)
-      if (catalogue) return toolListOf(catalogue, status === 'connected' ? 'live' : 'cache')
+      const source = status === 'connected' ? 'live' : 'cache'
+      const [names, held] = [deps.gatewayNames(server.id), catalogues.held(server.id)]
+      if (catalogue) return toolListOf(catalogue, source, { settings: server, names, held })
       const why = lastError ? `: ${lastError.message}` : ''
       const hint = lastError?.hint ?? 'Test its connection first'
       throw new AppError('server_not_running', `The tools of '${server.name}' are not known yet${why}`, {
@@ -88,44 +110,48 @@ export function createReaching(deps: Deps) {
     /** The result as the server sent it. */
     async call(key: string, asked: CallRequest): Promise<CallResult> {
       const server = await get(key)
-      const { tool, args, signal, meta, onProgress } = asked
+      const { tool, args, signal, meta, modern, onProgress, onAsked, capabilities } = asked
       const timeoutMs = (asked.timeout_s ?? server.timeouts.request_s) * 1000
-      const deadline = performance.now() + timeoutMs
       refuseUnknownTool(server, 'http-servers', tool, catalogues.of(server.id))
-      return called(server, { ...asked, timeoutMs }, async () => {
+      return called(server, { ...asked, timeoutMs }, async (times) => {
+        const before = performance.now()
         try {
-          const remote = await ready(server, timeoutMs)
-          refuseUnknownTool(server, 'http-servers', tool, catalogues.of(server.id))
-          const left = Math.max(1, deadline - performance.now())
-          return await remote.call(tool, args, { timeoutMs: left, signal, meta, onProgress })
+          const along = { signal, meta, modern, onProgress, onAsked, capabilities }
+          return await using(server, timeoutMs, (remote, left) => {
+            refuseUnknownTool(server, 'http-servers', tool, catalogues.of(server.id))
+            asked.admit?.()
+            times.handedAt = performance.now()
+            times.start_ms = times.handedAt - before
+            return remote.call(tool, args, { ...along, timeoutMs: left })
+          })
         } catch (error) {
-          throw translated(server.name, tool, error)
+          throw translated(`The call of '${tool}' on '${server.name}'`, error)
         }
       })
     },
 
     /** Whatever else a server can be asked. */
-    async relay(key: string, { method, params, signal }: AskedRelay): Promise<CallResult> {
+    async relay(key: string, { method, params, ...asked }: AskedRelay): Promise<CallResult> {
       const server = await get(key)
-      const timeoutMs = server.timeouts.request_s * 1000
-      const remote = await ready(server, timeoutMs)
-      return remote.relay(method, params, { timeoutMs, signal })
+      try {
+        return await using(server, server.timeouts.request_s * 1000, (remote, left) =>
+          remote.relay(method, params, { ...asked, timeoutMs: left }),
+        )
+      } catch (error) {
+        throw translated(`${method} of '${server.name}'`, error)
+      }
     },
   }
 }
 
 /** What only the way to the server can say. The rest is the same for every call. */
-function translated(name: string, tool: string, error: unknown): unknown {
+function translated(what: string, error: unknown): unknown {
   if (error instanceof AppError || !(error instanceof Error) || 'failure' in error || !('code' in error))
     return error
   const { code, message, hint } = findingOf(error)
   const late = code === 'timeout' || code === 'connect_timeout'
-  return new AppError(
-    late ? 'call_timeout' : 'call_failed',
-    `The call of '${tool}' on '${name}' failed: ${message}`,
-    {
-      ...(hint !== null && { hint }),
-      cause: error,
-    },
-  )
+  return new AppError(late ? 'call_timeout' : 'call_failed', `${what} failed: ${message}`, {
+    ...(hint !== null && { hint }),
+    cause: error,
+  })
 }

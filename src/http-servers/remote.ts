@@ -1,11 +1,11 @@
 import type { CallTool, RelayRequest } from '../kernel/calling.ts'
-import type { Catalogue } from '../kernel/catalogue.ts'
+import type { Heard, OtherLists } from '../kernel/catalogue.ts'
 import type { HttpServer } from './http-servers.schema.ts'
 import type { ConnectionReport } from './report.schema.ts'
 
 /** What this room needs to reach servers. `mcp/` provides it. */
 export interface Remotes {
-  open(server: HttpServer, known: Known | null, onTools: (heard: Heard) => void): Remote
+  open(server: HttpServer, known: Known | null, hearing: Hearing): Remote
   /** Never rejects, and takes 10 s at most. */
   probe(server: HttpServer): Promise<ConnectionReport>
 }
@@ -16,7 +16,18 @@ export interface Known {
   readonly protocol_version: string
 }
 
-export type Heard = Omit<Catalogue, 'fetched_at'>
+/** Who is told what a server says. */
+export interface Hearing {
+  readonly onTools: (heard: Heard) => void
+  readonly onList: (kind: keyof OtherLists, items: OtherLists[typeof kind]) => void
+  /** What it says for people. */
+  readonly onSaid: (text: string) => void
+  readonly onNote: (method: string, params: unknown) => void
+  /** It has begun anew within the same connection, or may have. */
+  readonly onAnew: () => void
+  /** The connection is over, and not because it was closed. */
+  readonly onLost: () => void
+}
 
 /** One server, spoken to over HTTP. Rejects with a finding, or as every call does. */
 export interface Remote {

@@ -9,10 +9,10 @@ import type { Connectedness } from './watch.ts'
 
 /** What was written of a server, as anybody may see it. */
 export const definitionOf = memo((server: HttpServer): Omit<HttpServerView, keyof Live> => {
-  const { id, name, transport, tags, enabled, timeouts, revision } = server
+  const { id, name, transport, tags, enabled, timeouts, tools, expose, revision } = server
   const shown = { url: maskUrl(server.url), transport, headers: maskValues(server.headers), tags: [...tags] }
   const times = { created_at: isoTime(server.created_at), updated_at: isoTime(server.updated_at) }
-  return { id, type: 'http', name, ...shown, enabled, timeouts, ...times, revision }
+  return { id, type: 'http', name, ...shown, enabled, timeouts, tools, expose, ...times, revision }
 })
 
 /** What is true of it now. */

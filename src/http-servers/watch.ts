@@ -49,6 +49,7 @@ export class Watch {
   readonly #deps: WatchDeps
   #server: HttpServer
   #remote: Promise<Remote> | undefined
+  #opened: Remote | undefined
   #timer: NodeJS.Timeout | undefined
   #failures = 0
   #wasThere = false
@@ -117,19 +118,29 @@ export class Watch {
   }
 
   async #connect(timeoutMs: number): Promise<Remote> {
-    const { remotes, catalogues } = this.#deps
+    const { remotes, catalogues, facts } = this.#deps
     const { id } = this.#server
     const before = catalogues.of(id)
     const known = before?.transport
       ? { transport: before.transport, protocol_version: before.protocol_version }
       : null
-    const remote = remotes.open(this.#server, known, (heard) => catalogues.learned(id, heard))
+    const onAnew = () => facts.publish('http_server_connected', { server_id: id })
+    const remote: Remote = remotes.open(this.#server, known, {
+      onAnew,
+      onTools: (heard) => catalogues.learned(id, heard),
+      onList: (kind, items) => catalogues.listed(id, kind, items),
+      onSaid: (text) => facts.publish('server_line', { server_id: id, stream: 'mcp', text, cut: 0 }),
+      onNote: (method, params) => facts.publish('server_note', { server_id: id, method, params }),
+      onLost: () => this.#opened === remote && this.#letGo(), // who comes next connects anew
+    })
+    this.#opened = remote
     try {
       await remote.connect(timeoutMs)
+      onAnew()
       return remote
     } catch (error) {
       remote.close()
-      this.#remote = undefined
+      if (this.#opened === remote) this.#remote = undefined // unless the server was changed meanwhile
       throw error
     }
   }

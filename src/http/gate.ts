@@ -18,11 +18,12 @@ export type Gate = (request: IncomingMessage) => AppError | undefined
  * Sec-Fetch-Site that the browser sends along.
  */
 export function createGate({ port, allowedHosts }: Options): Gate {
-  const known = new Map<string, ReadonlySet<string>>()
+  const known = new Map<string, ReadonlySet<string>>() // as many as this computer has addresses
   const authoritiesAt = (localAddress = ''): ReadonlySet<string> => {
-    const key = `${port()} ${localAddress}`
-    const allowed = known.get(key) ?? allowedAuthorities(port(), allowedHosts, localAddress)
-    known.set(key, allowed) // as many as this computer has addresses
+    const seen = known.get(localAddress)
+    if (seen) return seen
+    const allowed = allowedAuthorities(port(), allowedHosts, localAddress)
+    if (port() !== 0) known.set(localAddress, allowed)
     return allowed
   }
   return (request) => {
@@ -31,10 +32,10 @@ export function createGate({ port, allowedHosts }: Options): Gate {
       return new AppError('url_too_long', `The URL is longer than ${MAX_URL_BYTES} bytes`)
     if (!url.startsWith('/'))
       return new AppError('bad_host_header', 'The request target must be a path, the host goes into Host')
-    if (/^[^?]*%00/.test(url)) return new AppError('bad_request', 'The path must not hold a NUL character')
-    const hosts = rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host')
+    if (url.includes('%00') && /^[^?]*%00/.test(url))
+      return new AppError('bad_request', 'The path must not hold a NUL character')
     const host = headers.host?.toLowerCase() ?? ''
-    if (hosts.length !== 1 || host === '') {
+    if (host === '' || hostHeaders(rawHeaders) !== 1) {
       return new AppError('bad_host_header', 'A request needs exactly one Host header')
     }
     const allowed = authoritiesAt(request.socket.localAddress)
@@ -45,6 +46,16 @@ export function createGate({ port, allowedHosts }: Options): Gate {
     if (site === undefined || site === 'same-origin' || site === 'none') return undefined
     return new AppError('cross_site', 'The request comes from another web site')
   }
+}
+
+/** How often it was sent; of several Node keeps the first. Names and values take turns. */
+function hostHeaders(rawHeaders: readonly string[]): number {
+  let count = 0
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] as string
+    if (name.length === 4 && name.toLowerCase() === 'host') count += 1
+  }
+  return count
 }
 
 /** Loopback names with our port, the address the connection came in on, and what the user allowed. */

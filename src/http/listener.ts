@@ -5,6 +5,7 @@ import {
   type Server,
   STATUS_CODES,
 } from 'node:http'
+import { createServer as createTcpServer } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { AppError } from '../kernel/errors.ts'
 import { letGoOfIdle } from './connections.ts'
@@ -60,6 +61,14 @@ export function createListener(
     if (refusal) writeProblem(socket, refusal)
   })
   return server
+}
+
+/** Rejects as listening would. Whoever must not begin before the place is ours asks first. */
+export function tryPlace(host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const trial = createTcpServer().once('error', reject)
+    trial.listen({ host, port }, () => trial.close(() => resolve()))
+  })
 }
 
 /** A request that Node could not even parse. */

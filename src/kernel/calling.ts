@@ -1,6 +1,8 @@
+import type { CancelSignal } from './cancel.ts'
 import type { Catalogue } from './catalogue.ts'
 import { AppError } from './errors.ts'
 import type { Call, FactBus } from './facts.ts'
+import { memo } from './memo.ts'
 import type { Caller } from './wire.ts'
 
 /** `json` is the result as the server sent it, to the last byte. */
@@ -11,7 +13,7 @@ export interface CallResult {
 
 export interface CallOptions extends Accompanied {
   readonly timeoutMs: number
-  readonly signal?: AbortSignal
+  readonly signal?: CancelSignal
 }
 
 /** What goes along with a call, there and back. */
@@ -20,10 +22,14 @@ interface Accompanied {
   readonly meta?: Readonly<Record<string, unknown>> | undefined
   /** How far it is, as the server says it; asked for only when somebody wants to hear it. */
   readonly onProgress?: ((params: Readonly<Record<string, unknown>>) => void) | undefined
+  /** The arguments of a tool as the caller wrote them, where that is worth it: one line of valid JSON. */
+  readonly argsJson?: Buffer | undefined
   /** What an agent of the modern era sent, whole: for a server that speaks it, too. */
   readonly modern?: Readonly<Record<string, unknown>> | undefined
   /** Answers what the server asks of whoever calls, such as a person's consent. Rejects with what it is told instead. */
   readonly onAsked?: ((method: string, params: unknown) => Promise<unknown>) | undefined
+  /** What the caller can be asked, in the words of the protocol; a server of the modern era wants to know it before. */
+  readonly capabilities?: object | undefined
 }
 
 /** How one tool is called, whatever the way to it. Rejects with an error whose `failure` says why. */
@@ -32,25 +38,41 @@ export type CallTool = (tool: string, args: unknown, options: CallOptions) => Pr
 /** Any other request, handed on as it is. */
 export type RelayRequest = (method: string, params: unknown, options: CallOptions) => Promise<CallResult>
 
+/** How patient whoever asks is. */
+interface Patient {
+  /** Agents wait for a server that has fallen until it is tried again; a person is told at once that it does not run. */
+  readonly waits?: true | undefined
+}
+
 /** What is handed on to a server. */
-export interface AskedRelay extends Accompanied {
+export interface AskedRelay extends Accompanied, Patient {
   readonly method: string
   readonly params: unknown
-  readonly signal: AbortSignal
+  readonly signal: CancelSignal
 }
 
 /** What a caller asks for. */
-export interface AskedCall extends Accompanied {
+export interface AskedCall extends Accompanied, Patient {
   readonly tool: string
   readonly args: unknown
   readonly timeoutMs: number
-  readonly signal: AbortSignal
+  readonly signal: CancelSignal
   readonly by: Caller
+  /** Asked when the server is there and has said its tools; throws when the call must not be made after all. */
+  readonly admit?: (() => void) | undefined
 }
 
 interface Called {
   readonly id: string
   readonly name: string
+}
+
+/** Where the time of one call goes, noted by who runs it. */
+export interface CallTimes {
+  /** What it took until the server was there. */
+  start_ms: number
+  /** When the server got it; undefined when it never did. */
+  handedAt: number | undefined
 }
 
 /** Calls of tools of any server, each of which is two facts. */
@@ -59,29 +81,42 @@ export function createCaller(facts: FactBus) {
   return async (
     server: Called,
     { tool, by }: AskedCall,
-    run: () => Promise<CallResult>,
+    run: (times: CallTimes) => Promise<CallResult>,
   ): Promise<CallResult> => {
     lastCall += 1
-    const fact: Call = { call_id: lastCall, server_id: server.id, tool, agent_type: null, ...by }
+    const { request_id, agent_type = null } = by
+    const fact: Call = { call_id: lastCall, server_id: server.id, tool, agent_type, request_id }
     facts.publish('call_started', fact)
     const startedAt = performance.now()
+    const times: CallTimes = { start_ms: 0, handedAt: undefined }
     const completed = (
       status: 'ok' | 'error' | 'timeout' | 'cancelled',
-      code: string | null,
-      bytes: number,
+      error_code: string | null,
+      response_bytes: number,
     ) => {
-      const duration_ms = performance.now() - startedAt
+      const { start_ms, handedAt } = times
+      const endedAt = performance.now()
+      const duration_ms = endedAt - startedAt
+      const server_ms = handedAt === undefined ? 0 : endedAt - handedAt
+      const queue_ms = Math.max(0, duration_ms - start_ms - server_ms)
       facts.publish('call_completed', {
-        ...fact,
+        call_id: fact.call_id,
+        server_id: fact.server_id,
+        tool,
+        agent_type,
+        request_id,
         status,
-        error_code: code,
+        error_code,
         duration_ms,
-        response_bytes: bytes,
+        queue_ms,
+        start_ms,
+        server_ms,
+        response_bytes,
       })
     }
     try {
-      const result = await run()
-      const failed = (result.value as { isError?: unknown } | null)?.isError === true
+      const result = await run(times)
+      const failed = saysError(result)
       completed(failed ? 'error' : 'ok', failed ? 'tool_error' : null, result.json.length)
       return result
     } catch (error) {
@@ -96,6 +131,13 @@ export function createCaller(facts: FactBus) {
   }
 }
 
+/** A large result is not read for it, unless it may say so. */
+function saysError(result: CallResult): boolean {
+  if (result.json.length > LARGE_BYTES && !result.json.includes('"isError"')) return false
+  return (result.value as { isError?: unknown } | null)?.isError === true
+}
+const LARGE_BYTES = 16 * 1024
+
 /** Only of a server whose tools are known can it be said that it has no such tool. */
 export function refuseUnknownTool(
   { id, name }: Called,
@@ -103,10 +145,12 @@ export function refuseUnknownTool(
   tool: string,
   known: Catalogue | undefined,
 ): void {
-  if (!known || known.truncated || known.tools.some((each) => each.name === tool)) return
+  if (!known || known.truncated || namesIn(known).has(tool)) return
   const hint = `GET /api/${path}/${id}/tools lists its tools`
   throw new AppError('not_found', `'${name}' has no tool '${tool.slice(0, 100)}'`, { hint })
 }
+
+const namesIn = memo(({ tools }: Catalogue) => new Set(tools.map(({ name }) => name)))
 
 type Failure = 'remote' | 'timeout' | 'cancelled' | 'closed' | 'too_large' | 'busy'
 

@@ -23,6 +23,8 @@ export const CATALOGUE = {
   config_read_only: { status: 409, title: 'File is read-only' },
   config_unsafe: { status: 409, title: 'File is left alone' },
   agent_not_installed: { status: 409, title: 'Agent not installed' },
+  tool_held: { status: 409, title: 'Tool waits for approval' },
+  nothing_to_approve: { status: 409, title: 'Nothing to approve' },
   nothing_to_undo: { status: 409, title: 'Nothing to undo' },
   package_in_use: { status: 409, title: 'Package is in use' },
   package_too_new: { status: 409, title: 'Package is too new' },

@@ -1,5 +1,6 @@
 import type { LogEntry, Stream } from './log.ts'
 import type { Resources, ServerState } from './server-state.ts'
+import type { ToolDiff } from './tool-fields.ts'
 
 /** What a change was, who asked, and what it changed: never with a secret in it. */
 export interface AuditEntry {
@@ -33,14 +34,23 @@ export interface Facts {
   }
   /** What a server says unasked over the protocol: raw, and only for agents that listen to it. */
   server_note: { readonly server_id: string; readonly method: string; readonly params: unknown }
-  /** What a server offers is no longer what it offered before. Names of tools. */
+  /** What a server offers, or what agents may see of it, is no longer what it was before. Names of tools. */
   tools_changed: {
     readonly server_id: string
     readonly added: readonly string[]
     readonly removed: readonly string[]
     readonly changed: readonly string[]
+    /** From what was approved to what is offered now. */
+    readonly diffs: readonly ToolDiff[]
     readonly tool_count: number
   }
+  /** The same of what it offers besides tools. Templates count as resources. */
+  lists_changed: {
+    readonly server_id: string
+    readonly kinds: readonly ('prompts' | 'resources')[]
+  }
+  /** A conversation with an HTTP server has begun: it knows nothing of what was asked for in the one before. */
+  http_server_connected: { readonly server_id: string }
   /** An HTTP server was looked after. */
   http_server_check: {
     readonly server_id: string
@@ -51,7 +61,14 @@ export interface Facts {
   }
   call_started: Call
   call_completed: Call & {
+    /** From the moment it came until its answer was there: the sum of the next three. */
     readonly duration_ms: number
+    /** What Toolroom itself took of it. */
+    readonly queue_ms: number
+    /** Waiting for the server to start, or for the connection to it. */
+    readonly start_ms: number
+    /** From the moment the server was given it. */
+    readonly server_ms: number
     readonly status: 'ok' | 'error' | 'timeout' | 'cancelled'
     readonly error_code: string | null
     readonly response_bytes: number
@@ -65,6 +82,8 @@ export interface Facts {
     /** What somebody else did to entries that Toolroom wrote. */
     readonly drift: readonly { readonly name: string; readonly verdict: 'external_edit' | 'entry_removed' }[]
   }
+  /** An agent is to see other tools at the gateway than before. */
+  agent_tools_changed: { readonly agent_type: string }
   /** A package is being installed or updated. `line` is what npm wrote, secrets masked. */
   package_progress: {
     readonly job_id: string

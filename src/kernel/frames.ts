@@ -15,6 +15,8 @@ const LF = 0x0a
 const CR = 0x0d
 const NOTHING = Buffer.alloc(0)
 const FIRST_ROOM = 1024
+/** From this size on a part is kept as it came, and copied once when its frame is whole. */
+const LARGE_PART = 16 * 1024
 const TURN_MS = 3
 
 /**
@@ -24,8 +26,10 @@ const TURN_MS = 3
 export class Frames {
   readonly #maxBytes: number
   readonly #onFrame: (frame: Frame) => void
-  /** The kept beginning of the unfinished frame: `#kept` bytes of `#room` are in use. */
+  /** The kept beginning of the unfinished frame: large parts as they came, and then `#used` bytes of `#room`. */
+  #parts: Buffer[] = []
   #room: Buffer = NOTHING
+  #used = 0
   #kept = 0
   /** All bytes of the unfinished frame, kept or not, and the last of them. */
   #seen = 0
@@ -38,7 +42,7 @@ export class Frames {
 
   /** Memory held for the unfinished frame. */
   get heldBytes(): number {
-    return this.#room.length
+    return this.#parts.reduce((sum, { length }) => sum + length, this.#room.length)
   }
 
   /** Says how many bytes were taken: all of them, unless it was `enough` after one of the frames. */
@@ -62,9 +66,13 @@ export class Frames {
 
   #finish(rest: Buffer): void {
     this.#keep(rest)
-    const [bytes, seen, last] = [this.#room.subarray(0, this.#kept), this.#seen, this.#last]
+    const room = this.#room.subarray(0, this.#used)
+    const bytes = this.#parts.length === 0 ? room : Buffer.concat([...this.#parts, room], this.#kept)
+    const [seen, last] = [this.#seen, this.#last]
     // The frame now belongs to its receiver, and the state is clean before a receiver that may throw.
+    this.#parts = []
     this.#room = NOTHING
+    this.#used = 0
     this.#kept = 0
     this.#seen = 0
     this.#emit(bytes, seen, last, false)
@@ -79,12 +87,23 @@ export class Frames {
   #keep(part: Buffer): void {
     const taken = Math.min(part.length, this.#maxBytes - this.#kept)
     if (taken > 0) {
-      this.#makeRoom(this.#kept + taken)
-      part.copy(this.#room, this.#kept, 0, taken)
+      if (taken >= LARGE_PART) this.#keepPart(part.subarray(0, taken))
+      else {
+        this.#makeRoom(this.#used + taken)
+        part.copy(this.#room, this.#used, 0, taken)
+        this.#used += taken
+      }
       this.#kept += taken
     }
     this.#seen += part.length
     this.#last = part.at(-1) ?? this.#last
+  }
+
+  #keepPart(part: Buffer): void {
+    if (this.#used > 0) this.#parts.push(this.#room.subarray(0, this.#used))
+    this.#parts.push(part)
+    this.#room = NOTHING
+    this.#used = 0
   }
 
   /** Doubling keeps the copying linear; a list of chunks would not bound the memory of a million tiny ones. */
@@ -92,7 +111,7 @@ export class Frames {
     if (needed <= this.#room.length) return
     const size = Math.min(this.#maxBytes, Math.max(needed, this.#room.length * 2, FIRST_ROOM))
     const bigger = Buffer.allocUnsafeSlow(size)
-    this.#room.copy(bigger, 0, 0, this.#kept)
+    this.#room.copy(bigger, 0, 0, this.#used)
     this.#room = bigger
   }
 }

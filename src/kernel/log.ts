@@ -62,12 +62,13 @@ export function createLog(
 function entryOf(ts: number, level: Level, fields: Fields, message: string): LogEntry {
   const columns: Record<string, string> = {}
   const data: Record<string, unknown> = {}
-  for (const [key, value] of Object.entries(fields)) {
+  const { source = 'service', ...others } = fields as Fields & { readonly source?: Source }
+  for (const [key, value] of Object.entries(others)) {
     if (COLUMNS.some((column) => column === key) && typeof value === 'string') columns[key] = value
     else if (value !== undefined) data[key] = value instanceof Error ? describe(value) : value
   }
   const extra = Object.keys(data).length > 0 ? { data } : {}
-  return { ts, level, source: 'service', message, ...columns, ...extra }
+  return { ts, level, source, message, ...columns, ...extra }
 }
 
 /** An Error has no own enumerable fields, so JSON would show it as `{}`. */

@@ -2,11 +2,11 @@ import { AppError } from './errors.ts'
 import type { AuditEntry, FactBus, ServerKind } from './facts.ts'
 import type { KnownSecrets } from './known-secrets.ts'
 import { type Carrier, secretsIn } from './secrets.ts'
-import { MAX_SERVERS } from './server-fields.ts'
+import { MAX_SERVERS, type OfferSettings } from './server-fields.ts'
 import { type Caller, slugOf } from './wire.ts'
 
 /** What every server record has, whatever its kind. */
-export interface ServerRecord {
+export interface ServerRecord extends OfferSettings {
   readonly id: string
   readonly name: string
   readonly created_at: number
@@ -42,7 +42,7 @@ interface Deps<T extends ServerRecord> {
   readonly shown: (record: T) => Readonly<Record<string, unknown>>
 }
 
-type Fields<T extends ServerRecord> = Omit<T, Exclude<keyof ServerRecord, 'name'>>
+type Fields<T extends ServerRecord> = Omit<T, Exclude<keyof ServerRecord, 'name' | keyof OfferSettings>>
 
 /** What STDIO and HTTP servers do alike: names and ids, revisions, the audit row, the fact, the secrets to look out for. */
 export function createRegistry<T extends ServerRecord>(deps: Deps<T>) {
@@ -117,11 +117,13 @@ export function createRegistry<T extends ServerRecord>(deps: Deps<T>) {
       return outcome
     },
 
-    async remove(key: string, by: Caller): Promise<void> {
+    /** `forget` is called when it is gone and before anybody hears of it: whoever hears may look. */
+    async remove(key: string, by: Caller, forget: (id: string) => void): Promise<void> {
       const record = await get(key)
       const audit = { action: 'server_removed', subject: record.id, ...by, detail: deps.shown(record) }
       if (!(await store.remove(record.id, audit))) await get(key)
       secrets.delete(`server:${record.id}`)
+      forget(record.id)
       facts.publish('server_removed', { server_id: record.id, type: kind })
     },
   }

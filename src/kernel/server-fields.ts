@@ -1,7 +1,8 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
+import { invalidField, pointer } from './errors.ts'
 import { MASK } from './secrets.ts'
-import { ID_PATTERN, orNull, Timestamp } from './wire.ts'
+import { ID_PATTERN, mapOf, orNull, Timestamp } from './wire.ts'
 
 /** What STDIO and HTTP servers have in common. */
 
@@ -60,6 +61,75 @@ export const masked = (example: Record<string, typeof MASK>) =>
   })
 
 export const MAX_SERVERS = 500
+export const MAX_TOOLS = 5000
+export const TOOL_NAME_PATTERN = '^[^\\u0000-\\u001f\\u007f]{1,256}$'
+
+const Alias = orNull(
+  Type.String({
+    pattern: '^[A-Za-z0-9_-]{1,64}$',
+    expected: 'letters, digits, _ and - only, 64 of them at most',
+    description: 'What agents call it instead; null: its own name',
+    examples: ['new_issue'],
+  }),
+)
+const Enabled = Type.Boolean({ description: 'false: no agent sees it, and none can call it' })
+const Expose = Type.Boolean({ description: 'false: the gateway offers nothing of it' })
+const toolsExample = { examples: [{ create_issue: { enabled: true, alias: 'new_issue' } }] }
+
+/** What the gateway offers of a server. A map that is sent takes the place of the one that is stored. */
+export const offerInput = {
+  tools: Type.Optional(
+    mapOf(
+      TOOL_NAME_PATTERN,
+      Type.Object(
+        { enabled: Type.Optional(Enabled), alias: Type.Optional(Alias) },
+        { additionalProperties: false },
+      ),
+      MAX_TOOLS,
+    ),
+  ),
+  expose: Type.Optional(Expose),
+}
+const ToolSetting = Type.Object({ enabled: Enabled, alias: Alias })
+export const offerView = {
+  tools: Type.Unsafe<Record<string, Static<typeof ToolSetting>>>({
+    type: 'object',
+    additionalProperties: ToolSetting,
+    description: 'By the tool’s own name; one that is not named is enabled under that name',
+    ...toolsExample,
+  }),
+  expose: Expose,
+}
+
+type OfferInput = Static<ReturnType<typeof Type.Object<typeof offerInput>>>
+
+/** As it is stored. */
+export interface OfferSettings {
+  readonly tools: Readonly<Record<string, Static<typeof ToolSetting>>>
+  readonly expose: boolean
+}
+export const OFFER_DEFAULTS: OfferSettings = { tools: {}, expose: true }
+
+/** Names come from outside, and `constructor` is one. */
+export const settingOf = ({ tools }: OfferSettings, tool: string): Static<typeof ToolSetting> =>
+  (Object.hasOwn(tools, tool) ? tools[tool] : undefined) ?? { enabled: true, alias: null }
+
+/** What is given, over what there is. Two tools under one alias could not both be called. */
+export function offerOver(
+  current: OfferSettings,
+  { tools, expose = current.expose }: OfferInput,
+): OfferSettings {
+  if (tools === undefined) return { tools: current.tools, expose }
+  const owners = new Map<string, string>()
+  const whole = Object.entries(tools).map(([tool, { enabled = true, alias = null }]) => {
+    const owner = alias === null ? undefined : owners.get(alias)
+    if (owner !== undefined)
+      throw invalidField(`/tools/${pointer(tool)}/alias`, `is also the alias of '${owner.slice(0, 64)}'`)
+    if (alias !== null) owners.set(alias, tool)
+    return [tool, { enabled, alias }] as const
+  })
+  return { tools: Object.fromEntries(whole), expose }
+}
 
 export const IfMatch = Type.Object({
   'if-match': Type.Optional(

@@ -6,15 +6,43 @@ import { orNull, Timestamp } from './wire.ts'
 
 const anything = Type.Object({}, { additionalProperties: true })
 
-const Tool = Type.Object({
+/** What is another in one field of one tool. */
+const ToolDiff = Type.Object({
+  tool: Type.String({ examples: ['create_issue'] }),
+  field: Type.String({ description: 'JSON pointer', examples: ['/description'] }),
+  words: Type.Array(Type.Object({ op: Type.Enum(['same', 'added', 'removed']), text: Type.String() }), {
+    description: 'What cannot be seen is written as `\\u{200B}`, what is left out is an ellipsis',
+  }),
+})
+export type ToolDiff = Static<typeof ToolDiff>
+
+const HeldChange = Type.Object({
+  since: Timestamp,
+  diffs: Type.Array(ToolDiff, { description: 'From what was approved to what is offered now' }),
+})
+export type HeldChange = Static<typeof HeldChange>
+
+export const Tool = Type.Object({
   name: Type.String({ examples: ['create_issue'] }),
   title: orNull(Type.String()),
   description: orNull(Type.String()),
   input_schema: anything,
   output_schema: orNull(anything),
   annotations: orNull(anything),
+  enabled: Type.Boolean({ description: 'As `tools` of the server says' }),
+  gateway_name: orNull(
+    Type.String({
+      description:
+        'Its name at `/mcp`: `<server>__<alias or tool>`. Null when it is not offered there: it is disabled, its server is not exposed or disabled, it could be taken for another tool, or its schema asks for a header that cannot be',
+      examples: ['github__create_issue'],
+    }),
+  ),
   tokens: Type.Integer({ description: 'About what it takes of an agent’s context: characters / 4' }),
   hash: Type.String({ description: 'SHA-256 of the whole definition; another one is another tool' }),
+  state: Type.Enum(['ok', 'held'], {
+    description: '`held`: it has changed, and agents do not see it until it is approved',
+  }),
+  change: orNull(HeldChange),
 })
 export type Tool = Static<typeof Tool>
 

@@ -1,11 +1,14 @@
+import type { CancelSignal } from './cancel.ts'
+
 /** What comes in time, or `late`. The work itself goes on. */
-export async function within<T>(work: Promise<T>, ms: number, signal?: AbortSignal): Promise<T | 'late'> {
+export async function within<T>(work: Promise<T>, ms: number, signal?: CancelSignal): Promise<T | 'late'> {
   let timer: NodeJS.Timeout | undefined
   let leave = () => {}
   const late = new Promise<'late'>((resolve) => {
     leave = () => resolve('late')
     timer = setTimeout(leave, ms)
     signal?.addEventListener('abort', leave, { once: true })
+    if (signal?.aborted) leave()
   })
   try {
     return await Promise.race([work, late])

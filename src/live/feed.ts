@@ -22,15 +22,21 @@ interface Deps {
 /** How long who was cut off may come back without having missed anything. */
 const WINDOW_MS = 60_000
 const WINDOW_BYTES = 8 * 1024 * 1024
+/** So many that are forgotten may lie there until they are cleared away. */
+const FEW = 1024
 /** These are of the moment, or far too many: nobody needs them later. */
 const FLEETING: readonly Topic[] = ['metrics', 'log', 'server_resources']
 
-/** Numbers what happens, and keeps the last minute of it. */
+/** Numbers what happens, and keeps the last minute of it, as long as there is somebody who could ask for it. */
 export class Feed {
   readonly #deps: Deps
   readonly #listeners = new Set<(event: LiveEvent) => void>()
+  /** Kept are those from `#first` on: taking each away from the front would move all others. */
   #recent: LiveEvent[] = []
+  #first = 0
   #bytes = 0
+  /** Until then somebody who listened may come back. */
+  #keptUntil = Number.NEGATIVE_INFINITY
   /** The newest event that is no longer kept. */
   #forgotten: number
   #last: number
@@ -53,22 +59,31 @@ export class Feed {
   publish(topic: Topic, data: object, server_id: string | null = null): void {
     this.#last += 1
     const { now, clock } = this.#deps
+    const at = clock()
+    const isFleeting = FLEETING.includes(topic)
+    if (!this.heard && (isFleeting || at >= this.#keptUntil)) {
+      if (!isFleeting) this.#forgetAll()
+      return
+    }
     const text = JSON.stringify(data)
-    const event = { event: this.#last, topic, ts: isoTime(now()), data: text, server_id, at: clock() }
-    if (!FLEETING.includes(topic)) this.#keep(event)
+    const event = { event: this.#last, topic, ts: isoTime(now()), data: text, server_id, at }
+    if (!isFleeting) this.#keep(event)
     for (const listener of this.#listeners) listener(event)
   }
 
   on(listener: (event: LiveEvent) => void): () => void {
     this.#listeners.add(listener)
-    return () => void this.#listeners.delete(listener)
+    return () => {
+      this.#keptUntil = this.#deps.clock() + WINDOW_MS
+      this.#listeners.delete(listener)
+    }
   }
 
   /** What happened between two events, both left out; undefined when not all of it is known any more. */
   between(after: number, before: number): readonly LiveEvent[] | undefined {
     this.#forget()
     if (after < this.#forgotten || after > this.#last) return undefined
-    return this.#recent.filter(({ event }) => event > after && event < before)
+    return this.#recent.filter(({ event }, at) => at >= this.#first && event > after && event < before)
   }
 
   #keep(event: LiveEvent): void {
@@ -79,14 +94,23 @@ export class Feed {
 
   #forget(): void {
     const oldest = this.#deps.clock() - WINDOW_MS
-    let gone = 0
-    for (const { at, data } of this.#recent) {
-      if (at >= oldest && this.#bytes <= WINDOW_BYTES) break
-      this.#bytes -= data.length
-      gone += 1
+    for (let event = this.#recent[this.#first]; event; event = this.#recent[this.#first]) {
+      if (event.at >= oldest && this.#bytes <= WINDOW_BYTES) break
+      this.#bytes -= event.data.length
+      this.#forgotten = event.event
+      this.#first += 1
     }
-    if (gone === 0) return
-    this.#forgotten = this.#recent[gone - 1]?.event ?? this.#forgotten
-    this.#recent = this.#recent.slice(gone)
+    if (this.#first < FEW || this.#first * 2 < this.#recent.length) return
+    this.#recent = this.#recent.slice(this.#first)
+    this.#first = 0
+  }
+
+  /** Nobody listened for so long that nobody can come back. */
+  #forgetAll(): void {
+    this.#forgotten = this.#last
+    if (this.#recent.length === 0) return
+    this.#recent = []
+    this.#first = 0
+    this.#bytes = 0
   }
 }

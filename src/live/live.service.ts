@@ -61,7 +61,7 @@ export function createLive({ facts, version, summary, servers, now, clock = () =
 }
 export type Live = ReturnType<typeof createLive>
 
-/** Facts become events. Numbers and names only: nothing that was said in a call, no value of any setting. */
+/** Facts become events. Numbers, names and what tools say of themselves: nothing that was said in a call, no value of any setting. */
 function tellFacts(facts: FactBus, feed: Feed): (() => void)[] {
   const passOn = <
     K extends

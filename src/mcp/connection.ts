@@ -1,15 +1,21 @@
 import type { Readable, Writable } from 'node:stream'
+import type { CancelSignal } from '../kernel/cancel.ts'
 import type { LastError } from '../kernel/server-state.ts'
 import type { CallResult } from './dialogue.ts'
 import { explainFailure } from './explain.ts'
+import { refuseState } from './foreign-state.ts'
 import type { Greeting } from './greeting.ts'
 import { greet } from './handshake.ts'
-import { Listening } from './listening.ts'
-import { isObject } from './message.ts'
+import { requestComplete } from './input-required.ts'
+import { announcedBy, Listening } from './listening.ts'
 import { type Asker, discover, modernAsker } from './modern.ts'
 import { Noise } from './noise.ts'
+import { noteTo } from './notes.ts'
+import { type ListKind, OtherLists } from './other-lists.ts'
+import type { Definition } from './pages.ts'
 import { Peer } from './peer.ts'
-import { saidIn } from './said.ts'
+import { CAPABILITIES, type OnAsked } from './questions.ts'
+import { StandingWishes } from './standing-wishes.ts'
 import { listTools, NO_TOOLS, type ToolList } from './tool-list.ts'
 import { ToolWatch } from './tool-watch.ts'
 
@@ -26,27 +32,29 @@ interface Options {
   /** What a server says for people over the protocol. */
   readonly onSaid?: (text: string) => void
   readonly onTools: (list: ToolList) => void
+  /** Its prompts, resources or templates, as soon as it has said them. Not asked for where nobody wants to know. */
+  readonly onList?: (kind: ListKind, items: readonly Definition[]) => void
   /** Everything else that it says unasked. */
   readonly onNote?: (method: string, params: unknown) => void
 }
 
 export interface CallOptions {
   readonly timeoutMs: number
-  readonly signal?: AbortSignal | undefined
+  readonly signal?: CancelSignal | undefined
   /** The caller's `_meta`, passed on. */
   readonly meta?: Readonly<Record<string, unknown>> | undefined
   readonly onProgress?: ((params: Readonly<Record<string, unknown>>) => void) | undefined
   readonly onAsked?: OnAsked | undefined
+  /** The arguments as the caller wrote them: one line of valid JSON, to be handed on as it is. */
+  readonly argsJson?: Buffer | undefined
+  readonly rawArguments?: Buffer | undefined
+  /** What the caller can be asked. */
+  readonly capabilities?: object | undefined
   /** The request as an agent of the modern era sent it, handed on whole if the server speaks that era. */
   readonly modern?: Readonly<Record<string, unknown>> | undefined
 }
 
-type OnAsked = (method: string, params: unknown) => Promise<unknown>
-
-/** What a server may ask of whoever calls it. Not every caller can answer; then it is told so. */
-const CAPABILITIES = { sampling: {}, elicitation: {} }
 const PROBE_MS = 2000
-const ASKED_OF_AGENTS = ['sampling/createMessage', 'elicitation/create']
 
 /** A conversation with one tool server, from the handshake to the end of its streams. */
 export class Connection {
@@ -54,7 +62,8 @@ export class Connection {
   readonly #peer: Peer
   readonly #noise = new Noise()
   readonly #watch: ToolWatch
-  readonly #askable = new Set<OnAsked>()
+  readonly #others: OtherLists
+  #wishes: StandingWishes | undefined
   #asker: Asker
   #listening: Listening | undefined
   #modern: Promise<boolean> | undefined
@@ -70,14 +79,14 @@ export class Connection {
         const { text, cut } = this.#noise.hear(bytes, missing)
         options.onNoise(text, cut)
       },
-      onNotification: (method, params) => {
-        if (method === 'notifications/tools/list_changed') return this.#watch.changed()
-        if (method === 'notifications/message') options.onSaid?.(saidIn(params))
-        options.onNote?.(method, params)
-      },
-      // Nothing says which call a question belongs to; the newest is the likeliest.
-      onRequest: (method, params) =>
-        ASKED_OF_AGENTS.includes(method) ? [...this.#askable].at(-1)?.(method, params) : undefined,
+      onNotification: noteTo({
+        ...options,
+        onToolsChanged: () => this.#watch.changed(),
+        onNote: (method, params) => {
+          this.#others.heard(method)
+          options.onNote?.(method, params)
+        },
+      }),
     })
     this.#asker = this.#peer
     this.#watch = new ToolWatch({
@@ -85,10 +94,17 @@ export class Connection {
       timeoutMs: options.startMs,
       onTools: options.onTools,
     })
+    this.#others = new OtherLists({
+      asker: () => this.#asker,
+      timeoutMs: options.startMs,
+      onList: (kind, items) => options.onList?.(kind, items),
+    })
     this.lost = new Promise((resolve) => {
       options.output.once('close', () => {
         this.#watch.close()
+        this.#others.close()
         this.#listening?.close()
+        this.#wishes?.close()
         resolve()
       })
     })
@@ -109,31 +125,49 @@ export class Connection {
     const deadline = performance.now() + startMs
     this.greeting = await greet(this.#peer, version, startMs, knownVersion, CAPABILITIES)
     const { era, capabilities } = this.greeting
-    if (era === 'modern') this.#asker = modernAsker(this.#peer, version)
-    if (!capabilities.tools) return onTools(NO_TOOLS)
-    await this.#watch.first(Math.max(1, deadline - performance.now()))
-    if (era === 'modern' && isObject(capabilities.tools) && capabilities.tools.listChanged === true) {
-      this.#listening = new Listening(this.#asker, () => this.#watch.changed())
+    if (era === 'modern') {
+      this.#asker = modernAsker(this.#peer, version)
+      this.#wishes = new StandingWishes(this.#asker)
     }
+    if (capabilities.tools) await this.#watch.first(Math.max(1, deadline - performance.now()))
+    else onTools(NO_TOOLS)
+    this.#follow(this.greeting)
+  }
+
+  /** What it offers besides tools is asked for when it is ready, and what changes is listened to. */
+  #follow({ era, capabilities }: Greeting): void {
+    if (this.#options.onList) this.#others.begin(capabilities)
+    const announced = announcedBy(capabilities)
+    if (era !== 'modern' || !announced) return
+    const mayHaveChanged = () => {
+      if (capabilities.tools) this.#watch.changed()
+      this.#others.changed()
+    }
+    this.#listening = new Listening(this.#asker, mayHaveChanged, announced)
   }
 
   /** The result as the server sent it, also when it says `isError`. Rejects with a RequestError. */
   call(tool: string, args: unknown, options: CallOptions): Promise<CallResult> {
-    return this.relay('tools/call', { name: tool, arguments: args, _meta: options.meta }, options)
+    const { argsJson, meta, modern } = options
+    if (!argsJson) return this.relay('tools/call', { name: tool, arguments: args, _meta: meta }, options)
+    const spliced = {
+      ...options,
+      rawArguments: argsJson,
+      modern: modern && { ...modern, arguments: undefined },
+    }
+    return this.relay('tools/call', { name: tool, _meta: meta }, spliced)
   }
 
   /** Any request, and its result as the server sent it. Rejects with a RequestError. */
   async relay(method: string, params: unknown, options: CallOptions): Promise<CallResult> {
-    const { timeoutMs, signal, onProgress, onAsked, modern } = options
-    const whole = modern && (await this.#speaksModern()) ? modern : undefined
-    const asker = whole ? this.#peer : this.#asker
-    const answers: OnAsked | undefined = onAsked && ((asked, about) => onAsked(asked, about))
-    if (answers) this.#askable.add(answers)
-    try {
-      return await asker.requestRaw(method, whole ?? params, { timeoutMs, signal, onProgress })
-    } finally {
-      if (answers) this.#askable.delete(answers)
+    const { modern } = options
+    if (modern && (await this.#speaksModern())) return this.#peer.requestRaw(method, modern, options)
+    if (this.#wishes) {
+      const done = this.#wishes.take(method, params)
+      return done ?? requestComplete(this.#asker, method, this.#wishes.with(params), options)
     }
+    refuseState(modern)
+    return this.#asker.requestRaw(method, params, options)
   }
 
   /** A server that was greeted the old way may know the new one as well. It is asked once, when somebody needs it. */

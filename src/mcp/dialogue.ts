@@ -1,3 +1,4 @@
+import type { CancelSignal } from '../kernel/cancel.ts'
 import { type Frame, MESSAGE_MAX_BYTES } from '../kernel/frames.ts'
 import {
   isObject,
@@ -7,6 +8,8 @@ import {
   remoteErrorOf,
   resultBytes,
 } from './message.ts'
+import { Patience } from './patience.ts'
+import { isForAgents, type OnAsked, ownAnswer } from './questions.ts'
 
 /** Why a request got no result. `remote` is an answer: the other side said no. `busy` and `too_large` may be ours. */
 export type Failure = 'remote' | 'timeout' | 'cancelled' | 'closed' | 'too_large' | 'busy'
@@ -27,9 +30,14 @@ export class RequestError extends Error {
 export interface RequestOptions {
   /** Null only for what lasts as long as the conversation. */
   readonly timeoutMs: number | null
-  readonly signal?: AbortSignal | undefined
+  readonly signal?: CancelSignal | undefined
   /** Told how far the request is. The token that goes with it is ours, and 0 of others stays theirs. */
   readonly onProgress?: ((params: Readonly<Record<string, unknown>>) => void) | undefined
+  readonly onAsked?: OnAsked | undefined
+  /** The `arguments` of `params`, as they came: one line of valid JSON. */
+  readonly rawArguments?: Buffer | undefined
+  /** What the caller can be asked. Only the modern era says that with each request. */
+  readonly capabilities?: object | undefined
 }
 
 export interface CallResult {
@@ -49,6 +57,8 @@ export interface Outgoing {
 export interface Wire {
   /** Must not throw: what cannot be carried is told to the dialogue with `fail`. */
   readonly send: (text: string, message: Outgoing) => void
+  /** One message in three parts, where that saves making one text of them. */
+  readonly sendSpliced?: (head: string, middle: Buffer, tail: string) => void
   /** Why nothing can be carried now. */
   readonly refusal?: () => RequestError | undefined
   /** Nobody waits for the answer to this request any longer. */
@@ -58,15 +68,18 @@ export interface Wire {
 interface Options {
   readonly wire: Wire
   readonly onNotification: (method: string, params: unknown) => void
-  /** Undefined when nobody can answer it. */
-  readonly onRequest?: ((method: string, params: unknown) => Promise<unknown> | undefined) | undefined
 }
 
 interface Pending {
   readonly method: string
   readonly fail: (error: Error) => void
   readonly onProgress: RequestOptions['onProgress']
+  readonly onAsked: RequestOptions['onAsked']
   readonly succeed: (message: Message, line: Frame) => void
+  readonly timeoutMs: number | null
+  readonly onDeadline: () => void
+  timer: NodeJS.Timeout | undefined
+  patience: Patience | undefined
 }
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1
@@ -92,14 +105,17 @@ export class Dialogue {
 
   /** The result, parsed. Rejects with a RequestError, or with the error of who carries the messages. */
   request(method: string, params: unknown, options: RequestOptions): Promise<unknown> {
-    return this.#ask(method, params, options, ({ result }) => result)
+    return this.#ask(method, params, options, (message, { bytes }) =>
+      message.resultAt && message.result === undefined ? parsed(resultBytes(bytes, message)) : message.result,
+    )
   }
 
   /** The result, parsed and as it came. */
   requestRaw(method: string, params: unknown, options: RequestOptions): Promise<CallResult> {
     return this.#ask(method, params, options, (message, { bytes, borrowed }) => {
       const json = resultBytes(bytes, message)
-      return { value: message.result, json: borrowed ? Buffer.from(json) : json }
+      const kept = borrowed ? Buffer.from(json) : json
+      return message.result === undefined ? new UnreadResult(kept) : { value: message.result, json: kept }
     })
   }
 
@@ -107,15 +123,15 @@ export class Dialogue {
     this.#tell({ jsonrpc: '2.0', method, params })
   }
 
-  /** Takes one message of the other side. False when it is none. */
-  hear(frame: Frame): boolean {
+  /** Takes one message of the other side. False when it is none. `along` is the request whose answer it came along with. */
+  hear(frame: Frame, along?: number): boolean {
     if (frame.cut > 0) return this.#refuseTooLarge(frame.bytes)
     const message = readMessage(frame.bytes)
     if (!message) return false
     const { id, method } = message
     if (typeof method !== 'string') this.#answered(message, frame)
     else if (id === undefined) this.#noted(method, message.params)
-    else this.#answer(id, method, message.params)
+    else this.#answer(id, method, message.params, along)
     return true
   }
 
@@ -139,14 +155,14 @@ export class Dialogue {
   #ask<T>(
     method: string,
     params: unknown,
-    { timeoutMs, signal, onProgress }: RequestOptions,
+    { timeoutMs, signal, onProgress, onAsked, rawArguments }: RequestOptions,
     take: (message: Message, line: Frame) => T,
   ): Promise<T> {
     if (signal?.aborted) return Promise.reject(new RequestError('cancelled', `${method} was cancelled`))
     const id = this.#lastId + 1
     const message = { jsonrpc: '2.0', id, method, params: onProgress ? withToken(params, id) : params }
     const text = JSON.stringify(message)
-    const refused = this.#refusal(method, text)
+    const refused = this.#refusal(method, text, rawArguments?.length)
     if (refused) return Promise.reject(refused)
     this.#lastId = id
     return new Promise((resolve, reject) => {
@@ -157,12 +173,15 @@ export class Dialogue {
         this.#options.wire.forget?.(id)
       }
       const onAbort = () => giveUp('cancelled', `${method} was cancelled`)
-      const onDeadline = () => giveUp('timeout', `${method} was not answered within ${secondsOf(timeoutMs)}`)
-      const timer =
-        timeoutMs === null ? undefined : setTimeout(onDeadline, Math.min(timeoutMs, LONGEST_TIMER_MS))
+      const onDeadline = () => {
+        const more = pending.patience?.more()
+        if (more === undefined) giveUp('timeout', `${method} was not answered within ${secondsOf(timeoutMs)}`)
+        else if (more > 0) pending.timer = setTimeout(onDeadline, more)
+      }
       signal?.addEventListener('abort', onAbort, { once: true })
       const forget = () => {
-        clearTimeout(timer)
+        clearTimeout(pending.timer)
+        pending.timer = undefined
         signal?.removeEventListener('abort', onAbort)
         this.#pending.delete(id)
       }
@@ -174,9 +193,29 @@ export class Dialogue {
         forget()
         resolve(take(message, answer))
       }
-      this.#pending.set(id, { method, fail, onProgress, succeed })
-      this.#options.wire.send(text, message)
+      const pending: Pending = {
+        method,
+        fail,
+        onProgress,
+        onAsked,
+        succeed,
+        timeoutMs,
+        onDeadline,
+        timer: timeoutMs === null ? undefined : setTimeout(onDeadline, Math.min(timeoutMs, LONGEST_TIMER_MS)),
+        patience: undefined,
+      }
+      this.#pending.set(id, pending)
+      if (rawArguments) this.#sendWith(text, message, rawArguments)
+      else this.#options.wire.send(text, message)
     })
+  }
+
+  /** Without reading and writing them anew: at the end of `params`, which is the end of the message. */
+  #sendWith(text: string, message: Outgoing, rawArguments: Buffer): void {
+    const { send, sendSpliced } = this.#options.wire
+    const head = `${text.slice(0, -2)},"arguments":`
+    if (sendSpliced) sendSpliced(head, rawArguments, '}}')
+    else send(`${head}${rawArguments.toString('utf8')}}}`, message)
   }
 
   #tell(message: object): void {
@@ -187,11 +226,12 @@ export class Dialogue {
   }
 
   /** Why this cannot be sent now. */
-  #refusal(what: string, text: string): RequestError | undefined {
+  #refusal(what: string, text: string, more = 0): RequestError | undefined {
     const refused = this.#closed ?? this.#options.wire.refusal?.()
     if (refused) return refused
-    const mayBeTooLarge = text.length * 3 > MESSAGE_MAX_BYTES // no character of a string takes more bytes
-    if (!mayBeTooLarge || Buffer.byteLength(text) <= MESSAGE_MAX_BYTES) return undefined
+    const room = MESSAGE_MAX_BYTES - more
+    const mayBeTooLarge = text.length * 3 > room // no character of a string takes more bytes
+    if (!mayBeTooLarge || Buffer.byteLength(text) <= room) return undefined
     return new RequestError('too_large', `${what} is larger than ${LIMIT}`)
   }
 
@@ -202,7 +242,10 @@ export class Dialogue {
       return
     }
     const { progressToken } = params
-    if (typeof progressToken === 'number') this.#pending.get(progressToken)?.onProgress?.(params)
+    const pending = typeof progressToken === 'number' ? this.#pending.get(progressToken) : undefined
+    if (!pending?.onProgress) return
+    patienceOf(pending).progressed()
+    pending.onProgress(params)
   }
 
   #answered(message: Message, line: Frame): void {
@@ -217,21 +260,29 @@ export class Dialogue {
   }
 
   /** What servers ask of us. An id of 0 is an id. */
-  #answer(id: unknown, method: string, params: unknown): void {
-    const answer = this.#options.onRequest?.(method, params)
-    if (answer !== undefined) {
-      answer.then(
-        (result) => this.#tell({ jsonrpc: '2.0', id, result }),
-        (error: unknown) => this.#tell({ jsonrpc: '2.0', id, error: refusalOf(error) }),
-      )
+  #answer(id: unknown, method: string, params: unknown, along: number | undefined): void {
+    const asked = isForAgents(method) ? this.#askable(along) : undefined
+    if (asked?.onAsked) {
+      const patience = patienceOf(asked)
+      patience.asked()
+      asked
+        .onAsked(method, params)
+        .finally(() => patience.answered())
+        .then(
+          (result) => this.#tell({ jsonrpc: '2.0', id, result }),
+          (error: unknown) => this.#tell({ jsonrpc: '2.0', id, error: refusalOf(error) }),
+        )
       return
     }
-    if (method === 'ping') this.#tell({ jsonrpc: '2.0', id, result: {} })
-    else if (method === 'roots/list') this.#tell({ jsonrpc: '2.0', id, result: { roots: [] } })
-    else {
-      const error = { code: METHOD_NOT_FOUND, message: `${method.slice(0, 100)} is not supported` }
-      this.#tell({ jsonrpc: '2.0', id, error })
-    }
+    const result = ownAnswer(method)
+    const error = { code: METHOD_NOT_FOUND, message: `${method.slice(0, 100)} is not supported` }
+    this.#tell({ jsonrpc: '2.0', id, ...(result ? { result } : { error }) })
+  }
+
+  /** Whoever made the request that it came along with. Where nothing says so, the newest caller is the likeliest. */
+  #askable(along: number | undefined): Pending | undefined {
+    if (along !== undefined) return this.#pending.get(along)
+    return [...this.#pending.values()].findLast(({ onAsked }) => onAsked !== undefined)
   }
 
   /** The head of an answer that is too large mostly tells which request it is for; then that one fails, alone. */
@@ -241,6 +292,35 @@ export class Dialogue {
     pending?.fail(new RequestError('too_large', `The answer to ${pending.method} is larger than ${LIMIT}`))
     return pending !== undefined
   }
+}
+
+/** A large result, which is read only when somebody looks into it. */
+class UnreadResult implements CallResult {
+  readonly json: Buffer
+  #value: unknown
+
+  constructor(json: Buffer) {
+    this.json = json
+  }
+
+  get value(): unknown {
+    this.#value ??= parsed(this.json)
+    return this.#value
+  }
+}
+
+/** Undefined for what looked like JSON and is none. */
+function parsed(json: Buffer): unknown {
+  try {
+    return JSON.parse(json.toString('utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+function patienceOf(pending: Pending): Patience {
+  pending.patience ??= new Patience(pending, pending.onDeadline)
+  return pending.patience
 }
 
 /** The id of the request is as good a token as any, and nobody else uses it. */

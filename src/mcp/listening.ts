@@ -1,4 +1,5 @@
 import { RequestError } from './dialogue.ts'
+import { isObject } from './message.ts'
 import type { Asker } from './modern.ts'
 import { isUnknownMethod } from './tool-list.ts'
 
@@ -8,13 +9,26 @@ const AGAIN_AFTER_MS = 60_000
 export class Listening {
   readonly #asker: Asker
   readonly #onGap: () => void
+  readonly #notifications: object
+  readonly #signal: AbortSignal | undefined
   #timer: NodeJS.Timeout | undefined
   #closed = false
 
-  /** `onGap`: for a while nobody listened, so there may be a change that was not announced. */
-  constructor(asker: Asker, onGap: () => void) {
+  /**
+   * `onGap`: for a while nobody listened, so there may be a change that was not announced. `signal` ends it before the
+   * conversation does.
+   */
+  constructor(
+    asker: Asker,
+    onGap: () => void,
+    notifications: object = { toolsListChanged: true },
+    signal?: AbortSignal,
+  ) {
     this.#asker = asker
     this.#onGap = onGap
+    this.#notifications = notifications
+    this.#signal = signal
+    signal?.addEventListener('abort', () => this.close(), { once: true })
     this.#listen()
   }
 
@@ -33,13 +47,28 @@ export class Listening {
         this.#onGap()
       }, wait)
     }
-    const params = { notifications: { toolsListChanged: true } }
+    const params = { notifications: this.#notifications }
     void this.#asker
-      .request('subscriptions/listen', params, { timeoutMs: null })
+      .request('subscriptions/listen', params, { timeoutMs: null, signal: this.#signal })
       .then(again, (error: unknown) => isFinal(error) || again())
   }
 }
 
 function isFinal(error: unknown): boolean {
   return isUnknownMethod(error) || (error instanceof RequestError && error.failure === 'closed')
+}
+
+const ANNOUNCED = {
+  tools: 'toolsListChanged',
+  prompts: 'promptsListChanged',
+  resources: 'resourcesListChanged',
+}
+
+/** The announcements that a server has declared; undefined when there are none. */
+export function announcedBy(capabilities: Readonly<Record<string, unknown>>): object | undefined {
+  const kinds = Object.entries(ANNOUNCED).filter(([name]) => {
+    const capability = capabilities[name]
+    return isObject(capability) && capability.listChanged === true
+  })
+  return kinds.length > 0 ? Object.fromEntries(kinds.map(([, kind]) => [kind, true])) : undefined
 }

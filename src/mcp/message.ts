@@ -1,10 +1,11 @@
-import { type ByteRange, rawMember, trimmed } from './raw-member.ts'
+import { type ByteRange, isOneValue, rawMember, trimmed } from '../kernel/raw-member.ts'
 
 /** A JSON-RPC message, parsed. */
 export interface Message {
   readonly id?: unknown
   readonly method?: unknown
   readonly params?: unknown
+  /** Not read yet where it is large; `resultAt` says where it stands. */
   readonly result?: unknown
   readonly error?: unknown
   /** Where the result stands in the line, when reading it has shown that already. */
@@ -30,7 +31,8 @@ export function resultBytes(line: Buffer, { resultAt }: Message): Buffer {
 }
 
 /** Undefined when the message is a result. Some libraries send `error: null` beside one. */
-export function remoteErrorOf({ result, error }: Message): RemoteError | undefined {
+export function remoteErrorOf({ result, error, resultAt }: Message): RemoteError | undefined {
+  if (resultAt) return undefined
   if (error === undefined || error === null) {
     if (result !== undefined) return undefined
     return { code: INTERNAL_ERROR, message: 'It answered with neither a result nor an error' }
@@ -54,6 +56,8 @@ const RESULT_FIRST = '{"result":'
 const RESULT_LAST_HEAD = /^\{"jsonrpc": ?"2\.0", ?"id": ?(0|[1-9]\d{0,14}), ?"result":/
 const RESULT_FIRST_TAIL = /, ?"jsonrpc": ?"2\.0", ?"id": ?(0|[1-9]\d{0,14})\}$/
 const LONGEST_FRAME = 64
+/** Beyond this it is cheaper to hand a result on than to read it, and mostly nobody looks into it. */
+const LARGE_BYTES = 16 * 1024
 
 /**
  * The two spellings in which nearly all answers come, with and without spaces. What stands between head and tail is
@@ -73,8 +77,10 @@ function usualAnswer(line: Buffer): Message | undefined {
 }
 
 function answerOf(line: Buffer, id: number, at: ByteRange): Message | undefined {
+  const resultAt = trimmed(line, at)
+  if (at.end - at.start > LARGE_BYTES) return isOneValue(line, resultAt) ? { id, resultAt } : undefined
   try {
-    return { id, result: JSON.parse(line.toString('utf8', at.start, at.end)), resultAt: trimmed(line, at) }
+    return { id, result: JSON.parse(line.toString('utf8', at.start, at.end)), resultAt }
   } catch {
     return undefined // there is more in the line than head, value and tail, or it is no JSON at all
   }

@@ -8,7 +8,6 @@ interface Options {
   /** What stands on stdout and is no message. */
   readonly onNoise: (bytes: Buffer, cut: number) => void
   readonly onNotification: (method: string, params: unknown) => void
-  readonly onRequest?: ((method: string, params: unknown) => Promise<unknown> | undefined) | undefined
 }
 
 /** How much may wait for a server that does not read. */
@@ -19,9 +18,19 @@ export const BACKLOG_MAX_BYTES = 16 * 1024 * 1024
  * may be stuck in a write to us, and reads our next line only after it.
  */
 export class Peer extends Dialogue {
-  constructor({ input, output, onNoise, onNotification, onRequest }: Options) {
-    const wire = { send: (text: string) => void input.write(`${text}\n`), refusal: () => refusalOf(input) }
-    super({ wire, onNotification, onRequest })
+  constructor({ input, output, onNoise, onNotification }: Options) {
+    const wire = {
+      send: (text: string) => void input.write(`${text}\n`),
+      sendSpliced: (head: string, middle: Buffer, tail: string) => {
+        input.cork()
+        input.write(head)
+        input.write(middle)
+        input.write(`${tail}\n`)
+        input.uncork()
+      },
+      refusal: () => refusalOf(input),
+    }
+    super({ wire, onNotification })
     new FrameReader(output, MESSAGE_MAX_BYTES, (frame) => {
       if (!this.hear(frame) && frame.bytes.length > 0) onNoise(frame.bytes, frame.cut)
     })

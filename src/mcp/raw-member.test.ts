@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { rawMember } from '../kernel/raw-member.ts'
 import { readMessage, resultBytes } from './message.ts'
-import { rawMember } from './raw-member.ts'
 
 const space = fc.string({ unit: fc.constantFrom(' ', '\t', '\r', '\n'), maxLength: 3 })
 

@@ -1,12 +1,10 @@
 import { RequestError } from './dialogue.ts'
-import { isObject } from './message.ts'
 import type { Asker } from './modern.ts'
-
-type Tool = Readonly<Record<string, unknown>>
+import { type Definition, drain } from './pages.ts'
 
 export interface ToolList {
   /** As the server sent them, unknown fields included. No name comes twice. */
-  readonly tools: readonly Tool[]
+  readonly tools: readonly Definition[]
   /** There were more tools or pages than we take. */
   readonly truncated: boolean
   /** Tools that were left out because an earlier one has their name. */
@@ -15,34 +13,13 @@ export interface ToolList {
 
 export const NO_TOOLS: ToolList = { tools: [], truncated: false, duplicates: 0 }
 
-const MAX_TOOLS = 5000
-const MAX_PAGES = 100
 const METHOD_NOT_FOUND = -32_601
+const QUESTION = { method: 'tools/list', field: 'tools', key: 'name' }
 
-/** Every page of the list, within one deadline. A cursor that comes again, or never ends, is cut. */
+/** Every page of the list, within one deadline. */
 export async function listTools(asker: Pick<Asker, 'request'>, timeoutMs: number): Promise<ToolList> {
-  const deadline = performance.now() + timeoutMs
-  const byName = new Map<unknown, Tool>()
-  const seen = new Set<string>()
-  let duplicates = 0
-  const listed = (truncated: boolean) => ({ tools: [...byName.values()], truncated, duplicates })
-  let params = {}
-  for (let page = 0; page < MAX_PAGES; page += 1) {
-    const left = Math.max(1, deadline - performance.now())
-    const result = await asker.request('tools/list', params, { timeoutMs: left })
-    const { tools, nextCursor } = isObject(result) ? result : {}
-    for (const tool of Array.isArray(tools) ? tools : []) {
-      if (!isObject(tool) || typeof tool.name !== 'string') continue
-      if (byName.has(tool.name)) duplicates += 1
-      else if (byName.size === MAX_TOOLS) return listed(true)
-      else byName.set(tool.name, tool)
-    }
-    if (typeof nextCursor !== 'string') return listed(false) // an empty string is a cursor
-    if (seen.has(nextCursor)) return listed(true)
-    seen.add(nextCursor)
-    params = { cursor: nextCursor }
-  }
-  return listed(true)
+  const { items, ...rest } = await drain(asker, QUESTION, timeoutMs)
+  return { tools: items, ...rest }
 }
 
 /** Servers exist that declare tools and do not know the question. */

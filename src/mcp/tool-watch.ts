@@ -1,4 +1,5 @@
-import { isUnknownMethod, NO_TOOLS, type ToolList } from './tool-list.ts'
+import { ListWatch } from './list-watch.ts'
+import { NO_TOOLS, type ToolList } from './tool-list.ts'
 
 interface Options {
   readonly list: (timeoutMs: number) => Promise<ToolList>
@@ -7,68 +8,9 @@ interface Options {
   readonly onTools: (list: ToolList) => void
 }
 
-/** Servers announce several changes in a row; one list at the end is enough, unless the end does not come. */
-const QUIET_MS = 100
-const LATEST_MS = 1000
-const RETRY_MS = 1000
-
-/** Knows the tools of a server and hears when they change. There is never more than one list under way. */
-export class ToolWatch {
-  readonly #options: Options
-  #timer: NodeJS.Timeout | undefined
-  /** Also before the first list: what changes until then is in it. */
-  #listing = true
-  /** The first announcement since the last list began. */
-  #changedAt: number | undefined
-  #retried = false
-  #closed = false
-
-  constructor(options: Options) {
-    this.#options = options
-  }
-
-  /** Rejects when there is no list. A server that does not know the question has no tools. */
-  async first(timeoutMs: number): Promise<void> {
-    this.#changedAt = undefined
-    const list = await this.#options.list(timeoutMs).catch((error: unknown) => {
-      if (isUnknownMethod(error)) return NO_TOOLS
-      throw error
-    })
-    this.#done(list)
-  }
-
-  changed(): void {
-    const now = performance.now()
-    this.#changedAt ??= now
-    this.#retried = false
-    if (!this.#listing) this.#listIn(Math.min(QUIET_MS, this.#changedAt + LATEST_MS - now))
-  }
-
-  close(): void {
-    this.#closed = true
-    clearTimeout(this.#timer)
-  }
-
-  #listIn(ms: number): void {
-    if (this.#closed) return
-    clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => void this.#again(), Math.max(0, ms))
-  }
-
-  async #again(): Promise<void> {
-    this.#listing = true
-    this.#changedAt = undefined
-    const { list, timeoutMs } = this.#options
-    this.#done(await list(timeoutMs).catch(() => undefined)) // the tools stay as they were known
-  }
-
-  #done(list: ToolList | undefined): void {
-    this.#listing = false
-    if (this.#changedAt !== undefined) this.#listIn(QUIET_MS)
-    else if (list === undefined && !this.#retried) {
-      this.#retried = true
-      this.#listIn(RETRY_MS)
-    }
-    if (list && !this.#closed) this.#options.onTools(list)
+/** Knows the tools of a server and hears when they change. */
+export class ToolWatch extends ListWatch<ToolList> {
+  constructor({ list, timeoutMs, onTools }: Options) {
+    super({ list, timeoutMs, none: NO_TOOLS, onList: onTools })
   }
 }

@@ -9,7 +9,7 @@ import type { Catalogues } from '../kernel/catalogue.ts'
 import { AppError } from '../kernel/errors.ts'
 import type { FactBus } from '../kernel/facts.ts'
 import { within } from '../kernel/within.ts'
-import type { Engine } from './engine.ts'
+import type { Engine, ServerLife } from './engine.ts'
 import type { Server } from './servers.schema.ts'
 import { notRunning, startError } from './start-errors.ts'
 
@@ -19,14 +19,30 @@ interface Deps {
   readonly facts: FactBus
 }
 
+/** Also one that still says `running`, but has fallen a moment ago. */
+const COMES_BACK: readonly string[] = ['backoff', 'stopping', 'running']
+
 /** Calls of tools of STDIO servers. One that sleeps is woken first. */
 export function createCalls({ engine, catalogues, facts }: Deps) {
   const called = createCaller(facts)
 
-  async function awake({ id, name }: Server, timeoutMs: number, signal: AbortSignal): Promise<void> {
-    const { status } = engine.life(id).state
-    if (status === 'running') return
-    if (status !== 'idle' && status !== 'starting') throw notRunning(name, engine.life(id))
+  /** Throws when it does not run and waiting for it would be in vain. */
+  function mayCome({ id, name }: Server, { waits }: Pick<AskedCall, 'waits'>): ServerLife {
+    const life = engine.life(id)
+    const { status } = life.state
+    const comes = status === 'idle' || status === 'starting' || (waits && COMES_BACK.includes(status))
+    if (!life.conversation && status !== 'running' && !comes) throw notRunning(name, life)
+    return life
+  }
+
+  async function awake(
+    server: Server,
+    timeoutMs: number,
+    { signal, waits }: Pick<AskedCall, 'signal' | 'waits'>,
+  ): Promise<void> {
+    const { id, name } = server
+    const life = mayCome(server, { waits })
+    if (life.conversation || (life.state.status === 'running' && !waits)) return
     const outcome = await within(engine.wake(id), timeoutMs, signal)
     if (outcome === 'late') {
       throw new AppError('start_timeout', `'${name}' did not start within ${timeoutMs / 1000} s`)
@@ -35,23 +51,31 @@ export function createCalls({ engine, catalogues, facts }: Deps) {
   }
 
   async function call(server: Server, asked: AskedCall): Promise<CallResult> {
-    const { tool, args, timeoutMs, signal, meta, modern, onProgress, onAsked } = asked
+    const { tool, args, argsJson, timeoutMs, signal, meta, modern, onProgress, onAsked, capabilities } = asked
     const deadline = performance.now() + timeoutMs
     refuseUnknownTool(server, 'servers', tool, catalogues.of(server.id))
-    await awake(server, timeoutMs, signal)
-    refuseUnknownTool(server, 'servers', tool, catalogues.of(server.id))
-    return called(server, asked, () => {
-      const left = Math.max(1, deadline - performance.now())
-      return engine.using(server.id, (it) =>
-        it.call(tool, args, { timeoutMs: left, signal, meta, modern, onProgress, onAsked }),
-      )
+    const life = mayCome(server, asked)
+    return called(server, asked, async (times) => {
+      if (!life.conversation) {
+        const before = performance.now()
+        await awake(server, timeoutMs, asked)
+        refuseUnknownTool(server, 'servers', tool, catalogues.of(server.id))
+        times.start_ms = performance.now() - before
+      }
+      asked.admit?.()
+      times.handedAt = performance.now()
+      const along = { argsJson, signal, meta, modern, onProgress, onAsked, capabilities }
+      const left = Math.max(1, deadline - times.handedAt)
+      return engine.using(server.id, (it) => it.call(tool, args, { ...along, timeoutMs: left }))
     })
   }
 
   /** Whatever else a server can be asked. No call of a tool, so nothing is counted. */
-  async function relay(server: Server, { method, params, ...asked }: AskedRelay): Promise<CallResult> {
-    const timeoutMs = server.timeouts.request_s * 1000
-    await awake(server, timeoutMs, asked.signal)
+  async function relay(server: Server, { method, params, waits, ...asked }: AskedRelay): Promise<CallResult> {
+    const wholeMs = server.timeouts.request_s * 1000
+    const deadline = performance.now() + wholeMs
+    await awake(server, wholeMs, { signal: asked.signal, waits })
+    const timeoutMs = Math.max(1, deadline - performance.now())
     return engine.using(server.id, (it) => it.relay(method, params, { timeoutMs, ...asked }))
   }
 

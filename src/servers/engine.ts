@@ -6,7 +6,7 @@ export interface Engine {
   /** A new server, or a new plan for a known one: what runs goes on, and the next start takes it. */
   register(id: string, plan: Plan): void
   start(id: string): Promise<StartOutcome>
-  /** For a call: wakes one that sleeps and waits for one that starts. Starts nobody against a person's will. */
+  /** For a call: wakes one that sleeps, waits for one that starts or will. Starts nobody against a person's will. */
   wake(id: string): Promise<StartOutcome>
   restart(id: string): Promise<StartOutcome>
   /** Settles when nothing of it is left. */

@@ -18,13 +18,16 @@ interface Deps {
   readonly catalogues: Catalogues
   readonly turns: Turns
   readonly packages: { readonly isInstalled: (name: string) => boolean }
+  readonly gatewayNames: (id: string) => ReadonlyMap<string, string>
   readonly list: () => Promise<Server[]>
   readonly get: (key: string) => Promise<Server>
   readonly desiredOf: (server: Server) => DesiredState
 }
 
 /** Who runs, by the wish of persons. */
-export function createLifecycle({ engine, wishes, catalogues, turns, packages, list, get, desiredOf }: Deps) {
+export function createLifecycle(deps: Deps) {
+  const { engine, wishes, catalogues, turns, packages, list, get, desiredOf } = deps
+
   /** The wish is kept first: a start that is not remembered would be undone by the next one of Toolroom. */
   async function begin(key: string, how: 'start' | 'restart', by: Caller) {
     const { id } = await get(key)
@@ -80,11 +83,16 @@ export function createLifecycle({ engine, wishes, catalogues, turns, packages, l
     },
 
     async tools(key: string): Promise<ToolList> {
-      const { id, name } = await get(key)
-      const life = engine.life(id)
-      const catalogue = catalogues.of(id)
-      if (!catalogue) throw notRunning(name, life)
-      return toolListOf(catalogue, life.state.status === 'running' ? 'live' : 'cache')
+      const server = await get(key)
+      const life = engine.life(server.id)
+      const catalogue = catalogues.of(server.id)
+      if (!catalogue) throw notRunning(server.name, life)
+      const source = life.state.status === 'running' ? 'live' : 'cache'
+      return toolListOf(catalogue, source, {
+        settings: server,
+        names: deps.gatewayNames(server.id),
+        held: catalogues.held(server.id),
+      })
     },
   }
 }

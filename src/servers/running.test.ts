@@ -167,8 +167,12 @@ describe('tools', () => {
       input_schema: { type: 'object', properties: { text: { type: 'string' } }, required: [] },
       output_schema: null,
       annotations: null,
+      enabled: true,
+      gateway_name: 'echo__echo',
       tokens: expect.any(Number),
       hash: expect.stringMatching(/^[0-9a-f]{64}$/),
+      state: 'ok',
+      change: null,
     })
     await first.close()
     const second = await openHouse({ home: first.home })

@@ -2,7 +2,15 @@ import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import type { ServerRecord } from '../kernel/registry.ts'
 import { MASK } from '../kernel/secrets.ts'
-import { masked, recordFields, ServerId, ServerName, Tags } from '../kernel/server-fields.ts'
+import {
+  masked,
+  offerInput,
+  offerView,
+  recordFields,
+  ServerId,
+  ServerName,
+  Tags,
+} from '../kernel/server-fields.ts'
 import { listOf, mapOf, orNull } from '../kernel/wire.ts'
 import { Live } from './live.schema.ts'
 import { type RunSettings, settingsInput, settingsView } from './run-settings.ts'
@@ -61,6 +69,7 @@ export const ServerInput = Type.Object(
     description: Type.Optional(input.description),
     tags: Type.Optional(input.tags),
     ...settingsInput,
+    ...offerInput,
   },
   { additionalProperties: false, examples: [{ name: 'GitHub', command: 'npx', ...example }] },
 )
@@ -76,6 +85,7 @@ export const ServerPatch = Type.Object(
     description: Type.Optional(input.description),
     tags: Type.Optional(input.tags),
     ...settingsInput,
+    ...offerInput,
   },
   {
     additionalProperties: false,
@@ -98,6 +108,7 @@ export const ServerView = Type.Object({
   description: Description,
   tags: Tags,
   ...settingsView,
+  ...offerView,
   ...Live.properties,
   ...recordFields,
 })

@@ -6,7 +6,7 @@ import type { FactBus } from '../kernel/facts.ts'
 import type { KnownSecrets } from '../kernel/known-secrets.ts'
 import { createRegistry, type ServerStore } from '../kernel/registry.ts'
 import { secretsIn } from '../kernel/secrets.ts'
-import type { Stats } from '../kernel/server-fields.ts'
+import { OFFER_DEFAULTS, offerOver, type Stats } from '../kernel/server-fields.ts'
 import { Turns } from '../kernel/turns.ts'
 import type { Caller } from '../kernel/wire.ts'
 import { keepMaskedArgs, keepMaskedValues } from '../kernel/write-back.ts'
@@ -35,6 +35,8 @@ export interface Deps {
     readonly binOf: (name: string, wanted: string | undefined) => string
   }
   readonly statsOf: (id: string) => Stats
+  /** What the gateway calls the tools that it offers of a server, by their own names. */
+  readonly gatewayNames: (id: string) => ReadonlyMap<string, string>
   readonly facts: FactBus
   readonly secrets: KnownSecrets
   readonly now: () => number
@@ -67,6 +69,12 @@ export function createServers(deps: Deps) {
     registered.add(server.id)
     engine.register(server.id, planOf(server, deps.packages.programOf))
     settle(server)
+  }
+
+  function forget(id: string): void {
+    registered.delete(id)
+    catalogues.forget(id)
+    wishes.forget(id)
   }
 
   /** A process keeps the secrets that it was started with until it ends. */
@@ -112,7 +120,7 @@ export function createServers(deps: Deps) {
     async add({ type: _, ...input }: ServerInput, by: Caller): Promise<Server> {
       const { env = {}, args = [], cwd = null, description = null, tags = [] } = input
       const kept = { env: keepMaskedValues('env', env, {}), args: keepMaskedArgs(args, []) }
-      const settings = settingsOver(DEFAULT_SETTINGS, input)
+      const settings = { ...settingsOver(DEFAULT_SETTINGS, input), ...offerOver(OFFER_DEFAULTS, input) }
       const { name, package: from = null } = input
       const command = from === null ? input.command : deps.packages.binOf(from, input.command)
       if (command === undefined) throw invalidField('/command', 'is needed, unless a package is named')
@@ -149,10 +157,7 @@ export function createServers(deps: Deps) {
         const server = await registry.get(id)
         await engine.remove(id)
         try {
-          await registry.remove(id, by)
-          registered.delete(id)
-          catalogues.forget(id)
-          wishes.forget(id)
+          await registry.remove(id, by, forget)
         } catch (error) {
           register(server) // it is still there, only stopped
           throw error
@@ -194,6 +199,7 @@ function edited(current: Server, patch: ServerPatch): Partial<Server> {
   return {
     ...fields,
     ...settingsOver(current, patch),
+    ...offerOver(current, patch),
     ...(patch.env && { env: keepMaskedValues('env', patch.env, current.env) }),
     ...(patch.args && { args: keepMaskedArgs(patch.args, current.args) }),
   }

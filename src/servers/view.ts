@@ -11,11 +11,11 @@ import type { Server, ServerView } from './servers.schema.ts'
 /** What was written of a server, as anybody may see it. */
 export const definitionOf = memo((server: Server): Omit<ServerView, keyof Live> => {
   const { id, name, command, package: from, args, env, cwd, description, tags, revision } = server
-  const { start_mode, idle_timeout_s, restart, timeouts } = server
+  const { start_mode, idle_timeout_s, restart, timeouts, tools, expose } = server
   const times = { created_at: isoTime(server.created_at), updated_at: isoTime(server.updated_at) }
   const shown = { args: maskArgs(args), env: maskValues(env), cwd, description, tags: [...tags] }
   const auto_start = start_mode === 'eager'
-  const settings = { start_mode, auto_start, idle_timeout_s, restart, timeouts }
+  const settings = { start_mode, auto_start, idle_timeout_s, restart, timeouts, tools, expose }
   return { id, type: 'stdio', name, command, package: from, ...shown, ...settings, ...times, revision }
 })
 

@@ -73,6 +73,8 @@ const STOPPED_WHILE_STARTING: LastError = {
 export class Runner {
   readonly #deps: RunnerDeps
   readonly #starting: ((outcome: StartOutcome) => void)[] = []
+  /** Who waits for the next start without wishing for one: nobody tries earlier for their sake. */
+  readonly #joining: ((outcome: StartOutcome) => void)[] = []
   readonly #stopping: (() => void)[] = []
   readonly #startsAt: number[] = []
   #state: ServerState = { status: 'stopped' }
@@ -83,6 +85,8 @@ export class Runner {
   /** Aborted by a wish to start that does not want to wait for the next try. */
   #pause = new AbortController()
   #runningSince = 0
+  /** From its handshake until it has ended or closed its output, which is before anybody knows what follows. */
+  #running: Launched | undefined
   restartCount = 0
   lastExit: LastExit | null = null
   /** Why it does not run, though somebody wished it to; null while all is well. */
@@ -104,8 +108,8 @@ export class Runner {
   /** Settles when it runs, or when the attempt that this call waits for has failed. */
   start(): Promise<StartOutcome> {
     this.#wish = 'run'
-    const stays = this.#state.status === 'running' && !this.#attempt.signal.aborted
-    if (stays) return Promise.resolve({ ok: true })
+    const runs = this.#state.status === 'running' && !this.#attempt.signal.aborted
+    if (runs) return Promise.resolve({ ok: true })
     const outcome = new Promise<StartOutcome>((resolve) => this.#starting.push(resolve))
     this.#pause.abort()
     if (!this.#living) {
@@ -115,12 +119,21 @@ export class Runner {
     return outcome
   }
 
-  /** The outcome of the start that is under way, without wishing for one. */
+  /** It can be talked to. A process that has just fallen cannot, though its state still says that it runs. */
+  get stays(): boolean {
+    return this.#running !== undefined && !this.#attempt.signal.aborted
+  }
+
+  /** It sleeps, or is about to. */
+  get sleeps(): boolean {
+    return this.#wish === 'sleep'
+  }
+
+  /** The outcome of the start that is under way or comes next, without wishing for one. */
   joined(): Promise<StartOutcome> {
-    const starts = this.#state.status === 'starting' && this.#wish === 'run'
-    if (starts) return new Promise((resolve) => this.#starting.push(resolve))
-    const error = this.lastError ?? STOPPED_WHILE_STARTING
-    return Promise.resolve(this.#state.status === 'running' ? { ok: true } : { ok: false, error })
+    if (this.stays) return Promise.resolve({ ok: true })
+    if (this.#living && this.#wish === 'run') return new Promise((resolve) => this.#joining.push(resolve))
+    return Promise.resolve({ ok: false, error: this.lastError ?? STOPPED_WHILE_STARTING })
   }
 
   /** Settles when nothing of it is left. A wish to stop, whatever runs. */
@@ -176,6 +189,7 @@ export class Runner {
   #rest(): boolean {
     const again = this.#wish === 'run' && this.#starting.length > 0
     if (this.#wish !== 'run') this.#lieDown(this.#wish)
+    if (!again) this.#answer({ ok: false, error: this.lastError ?? STOPPED_WHILE_STARTING })
     for (const resolve of this.#stopping.splice(0)) resolve()
     this.#living = again
     return again
@@ -197,8 +211,12 @@ export class Runner {
         this.#become({ status: 'backoff', attempt: restart.attempt, next_retry_at, error }, error.message)
       } else this.#become({ status: 'stopped' }, error.message)
     }
-    this.#answer({ ok: false, error })
-    return restart?.kind === 'retry' ? restart : undefined
+    const next = restart?.kind === 'retry' ? restart : undefined
+    const fell = ending.kind === 'ended' && ending.ranMs > 0
+    // Who joined a start hears how that went; who came after a fall waits for the next start.
+    if (next && fell) answer(this.#starting, { ok: false, error })
+    else this.#answer({ ok: false, error })
+    return next
   }
 
   #restartAfter({ end, ranMs }: Extract<Ending, { kind: 'ended' }>, failures: number) {
@@ -246,6 +264,10 @@ export class Runner {
       release()
       wasRunning = true
       this.#runningSince = performance.now()
+      this.#running = launched
+      void Promise.race([launched.ended, launched.lost]).then(() => {
+        this.#running = undefined
+      })
       this.lastError = null
       this.#become({ status: 'running', pid: launched.pid, started_at: this.#deps.now() }, 'handshake done')
       this.#answer({ ok: true })
@@ -270,18 +292,23 @@ export class Runner {
 
   async #wait(ms: number): Promise<void> {
     this.#pause = new AbortController()
-    if (this.#wish === 'stop' || this.#starting.length > 0) return
+    if (this.#wish !== 'run' || this.#starting.length > 0) return
     await sleep(ms, undefined, { signal: this.#pause.signal }).catch(() => {}) // cut short by a wish
   }
 
   #answer(outcome: StartOutcome): void {
-    for (const resolve of this.#starting.splice(0)) resolve(outcome)
+    answer(this.#starting, outcome)
+    answer(this.#joining, outcome)
   }
 
   #become(state: ServerState, cause: string): void {
     this.#state = state
     this.#deps.onState(state, cause)
   }
+}
+
+function answer(waiting: ((outcome: StartOutcome) => void)[], outcome: StartOutcome): void {
+  for (const resolve of waiting.splice(0)) resolve(outcome)
 }
 
 /** A process that ends closes its pipes first, so what looks like trouble may be its end a moment before. */

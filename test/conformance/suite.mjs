@@ -43,26 +43,30 @@ export async function runSuite({ url, revision, headers = {}, scenario, deadline
   }
 }
 
-/** @returns the server scenarios of a revision, in the suite's own words: the required ones, then those it only reports */
-export async function listScenarios(revision, suite) {
+/** @returns the scenarios of a revision for one side, in the suite's own words: the required ones, then those it only reports */
+export async function listScenarios(revision, suite, side = 'server') {
   const { output } = await ask(
     suite ?? (await installSuite()),
-    ['list', '--server', '--requirements', revision],
+    ['list', `--${side}`, '--requirements', revision],
     30_000,
   )
   const sections = output.split(/\n(?=\S)/)
-  const required = sections.find((text) => text.startsWith('Server scenarios')) ?? ''
+  const required =
+    sections.find((text) => text.startsWith(side === 'server' ? 'Server scenarios' : 'Client scenarios')) ??
+    ''
   const others = sections.find((text) => text.startsWith('Run and reported')) ?? ''
   const rows = [
     ...[...required.matchAll(/^ +- (\S+)/gm)].map(([, name]) => ({ name, required: true })),
-    ...[...others.matchAll(/^ +- (\S+) \[server\]/gm)].map(([, name]) => ({ name, required: false })),
+    ...[...others.matchAll(/^ +- (\S+) \[(\w+)\]/gm)]
+      .filter(([, , of]) => of === side)
+      .map(([, name]) => ({ name, required: false })),
   ]
   if (rows.length === 0)
-    throw new Error(`The suite lists no server scenario for ${revision}: ${output.trim()}`)
+    throw new Error(`The suite lists no ${side} scenario for ${revision}: ${output.trim()}`)
   return rows
 }
 
-const ask = ({ command: [program, ...before] }, args, deadlineMs) =>
+export const ask = ({ command: [program, ...before] }, args, deadlineMs) =>
   run(program, [...before, ...args], { quiet: true, deadlineMs, env: { NO_COLOR: '1' } })
 
 /** @returns the checks by scenario; the folders are called server-<scenario>-<time> */
@@ -75,7 +79,7 @@ function resultsIn(folder) {
 }
 
 /** The file is written at a scenario's end: one that threw, or was cut off, has none or half of it. */
-function checksIn(path) {
+export function checksIn(path) {
   try {
     return JSON.parse(readFileSync(path, 'utf8'))
   } catch {
@@ -83,7 +87,7 @@ function checksIn(path) {
   }
 }
 
-function rowOf({ name, required }, results, output) {
+export function rowOf({ name, required }, results, output) {
   const checks = results.get(name)
   if (!checks) return { name, required, passed: false, reason: whyNot(name, output), warnings: [], checks: 0 }
   const failures = checks.filter(({ status }) => status === 'FAILURE')
@@ -108,7 +112,7 @@ function whyNot(name, output) {
   return thrown ? thrown.trim().split('\n')[0] : `It did not run. The suite's last words: ${last}`
 }
 
-function reportOf({ url, revision, suite, ms, scenarios }) {
+export function reportOf({ url, revision, suite, ms, scenarios }) {
   const required = scenarios.filter((each) => each.required)
   const passed = required.filter((each) => each.passed)
   // Whoever chose one that is not required wants to know about that one.

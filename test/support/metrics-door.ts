@@ -23,6 +23,7 @@ export async function openMetrics() {
     serverStatuses: () => ({ running: 2, stopped: 1 }),
     httpServerStatuses: () => ({ connected: 1 }),
     findServer: async (key) => ({ docs: 'docs', Docs: 'docs', quiet: 'quiet' })[key],
+    contextTokens: () => null,
     processFigures: () => FIGURES,
     uptimeMs: () => 61_900,
     now: clock.now,

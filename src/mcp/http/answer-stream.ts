@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { SseReader } from '../../kernel/sse-reader.ts'
 import type { Dialogue } from '../dialogue.ts'
 import { hearEvents, isEventStream, otherAnswer } from './hear.ts'
 import type { HttpAnswer } from './http-answer.ts'
 import { RemoteFailure } from './remote-failure.ts'
-import { SseReader } from './sse-reader.ts'
 
 interface Options {
   readonly dialogue: Dialogue
@@ -31,7 +31,7 @@ export async function hearAnswerStream(first: HttpAnswer, options: Options): Pro
   let empty = 0
   for (let answer = first; ; answer = await resumed(answer, resume, lastEventId)) {
     const reader = new SseReader(({ event, data }) => {
-      if (event === 'message') dialogue.hear({ bytes: data, cut: 0, borrowed: false })
+      if (event === 'message') dialogue.hear({ bytes: data, cut: 0, borrowed: false }, id)
       if (!dialogue.awaits(id)) answer.expire()
     }, maxBytes)
     const broken = await hearEvents(answer, reader, streamMaxBytes).catch((error: unknown) => error)

@@ -8,18 +8,21 @@ export type Transport = 'streamable_http' | 'sse'
 export interface Carrier {
   readonly transport: Transport
   readonly asker: Asker
+  /** Asks in exactly the words it is given. */
+  readonly plain: Asker
   /** The handshake of the legacy era. */
   initialize(timeoutMs: number): Promise<Greeting>
-  /** From now on changes are announced, as far as the server does that. */
-  listen(): void
+  /** What a legacy server says unasked is heard from now on, if it offers that. Done when it is, or soon anyway. */
+  listen(): Promise<void>
   knows(list: ToolList): void
   /** Ends whatever is open. Says goodbye within `timeoutMs` where that is the custom. Never rejects. */
   close(timeoutMs: number): Promise<void>
 }
 
 export interface CarrierEvents {
-  /** The tools may be others than before. */
+  /** What it offers may be something else than before, and it did not say so. */
   readonly onChanged: () => void
+  readonly onNotification: (method: string, params: unknown) => void
   /** The conversation is over. */
   readonly onLost: (reason: string) => void
 }

@@ -1,12 +1,12 @@
 import { MESSAGE_MAX_BYTES } from '../../kernel/frames.ts'
 import type { KnownSecrets } from '../../kernel/known-secrets.ts'
 import { maskText } from '../../kernel/secrets.ts'
+import { EventTooLargeError, type SseReader } from '../../kernel/sse-reader.ts'
 import { type Dialogue, RequestError } from '../dialogue.ts'
 import { type RemoteError, readMessage, remoteErrorOf } from '../message.ts'
 import { quotable } from '../noise.ts'
 import type { HttpAnswer } from './http-answer.ts'
 import { MEBIBYTE, RemoteFailure, tooLarge } from './remote-failure.ts'
-import { EventTooLargeError, type SseReader } from './sse-reader.ts'
 import { statusFailure } from './status-failure.ts'
 
 const EVENT_STREAM = 'text/event-stream'

@@ -2,8 +2,15 @@ import { KnownSecrets } from '../../kernel/known-secrets.ts'
 import { secretsIn } from '../../kernel/secrets.ts'
 import type { CallOptions } from '../connection.ts'
 import { type CallResult, RequestError } from '../dialogue.ts'
+import { refuseState } from '../foreign-state.ts'
 import type { Greeting } from '../greeting.ts'
+import { requestComplete } from '../input-required.ts'
+import { announcedBy, Listening } from '../listening.ts'
 import { isObject } from '../message.ts'
+import { noteTo } from '../notes.ts'
+import { type ListKind, OtherLists } from '../other-lists.ts'
+import type { Definition } from '../pages.ts'
+import { StandingWishes } from '../standing-wishes.ts'
 import { isUnknownMethod, listTools, NO_TOOLS, type ToolList } from '../tool-list.ts'
 import { ToolWatch } from '../tool-watch.ts'
 import type { Carrier, Transport } from './carrier.ts'
@@ -21,6 +28,14 @@ export interface RemoteOptions {
   /** How the server spoke the last time, which saves it the question of the other ways. */
   readonly known?: Known | null
   readonly onTools: (list: ToolList) => void
+  /** Its prompts, resources or templates, as soon as it has said them. Not asked for where nobody wants to know. */
+  readonly onList?: (kind: ListKind, items: readonly Definition[]) => void
+  /** What a server says for people over the protocol. */
+  readonly onSaid?: (text: string) => void
+  /** Everything else that it says unasked. */
+  readonly onNote?: (method: string, params: unknown) => void
+  /** The server has begun anew, or may have: what it was asked to tell it tells no longer. */
+  readonly onAnew?: () => void
   /** The conversation is over, and not by `close`. A new one needs a new connection. */
   readonly onLost?: (reason: string) => void
   readonly onReached?: (what: Reached | 'initialize') => void
@@ -37,6 +52,9 @@ export class RemoteConnection {
   readonly #client: HttpClient
   readonly #secrets = new KnownSecrets()
   readonly #watch: ToolWatch
+  readonly #others: OtherLists
+  #listening: Listening | undefined
+  #wishes: StandingWishes | undefined
   #carrier: Carrier | undefined
   #closing: Promise<void> | undefined
   greeting: Greeting | undefined
@@ -53,6 +71,11 @@ export class RemoteConnection {
       list: (timeoutMs) => this.#list(timeoutMs),
       timeoutMs: LIST_MS,
       onTools: (list) => this.#heardOf(list),
+    })
+    this.#others = new OtherLists({
+      asker: () => this.#open().asker,
+      timeoutMs: LIST_MS,
+      onList: (kind, items) => options.onList?.(kind, items),
     })
   }
 
@@ -76,20 +99,28 @@ export class RemoteConnection {
 
   /** The result as the server sent it, also when it says `isError`. Rejects with a RequestError or a RemoteFailure. */
   async call(tool: string, args: unknown, options: CallOptions): Promise<CallResult> {
-    const { timeoutMs, signal, meta, onProgress } = options
-    const params = { name: tool, arguments: args, _meta: meta }
-    return this.#asker().requestRaw('tools/call', params, { timeoutMs, signal, onProgress })
+    return this.relay('tools/call', { name: tool, arguments: args, _meta: options.meta }, options)
   }
 
-  async relay(method: string, params: unknown, { timeoutMs, signal }: CallOptions): Promise<CallResult> {
-    return this.#asker().requestRaw(method, params, { timeoutMs, signal })
+  /** Any request, and its result as the server sent it. Rejects with a RequestError or a RemoteFailure. */
+  async relay(method: string, params: unknown, options: CallOptions): Promise<CallResult> {
+    const { asker, plain } = this.#open()
+    if (this.#wishes) {
+      if (options.modern) return plain.requestRaw(method, options.modern, options)
+      const done = this.#wishes.take(method, params)
+      return done ?? requestComplete(asker, method, this.#wishes.with(params), options)
+    }
+    refuseState(options.modern)
+    // What it asks may come over the stream that belongs to no request.
+    if (options.onAsked) await this.#open().listen()
+    return asker.requestRaw(method, params, options)
   }
 
   /** Asks for the tools again, which also shows whether the server is there. One without tools is asked another thing. */
   async refresh(timeoutMs: number): Promise<{ readonly latency_ms: number }> {
     const startedAt = performance.now()
     if (this.#hasTools()) this.#heardOf(await this.#list(timeoutMs))
-    else await this.#asker().request(this.#lifeSign(), {}, { timeoutMs })
+    else await this.#open().asker.request(this.#lifeSign(), {}, { timeoutMs })
     return { latency_ms: performance.now() - startedAt }
   }
 
@@ -100,13 +131,13 @@ export class RemoteConnection {
   }
 
   async #close(timeoutMs: number): Promise<void> {
-    this.#watch.close()
+    this.#leave()
     await this.#carrier?.close(timeoutMs)
     this.#client.close()
   }
 
   async #greet(timeoutMs: number): Promise<void> {
-    const { version, transport, known = null, onReached, onLost } = this.#options
+    const { version, transport, known = null, onReached, onLost, onSaid, onNote } = this.#options
     const found = await greetRemote(
       {
         client: this.#client,
@@ -115,10 +146,21 @@ export class RemoteConnection {
         secrets: this.#secrets,
         transport,
         known,
-        onChanged: () => this.#watch.changed(),
+        onChanged: () => {
+          this.#mayHaveChanged()
+          this.#options.onAnew?.()
+        },
+        onNotification: noteTo({
+          onToolsChanged: () => this.#watch.changed(),
+          onSaid,
+          onNote: (method, params) => {
+            this.#others.heard(method)
+            onNote?.(method, params)
+          },
+        }),
         onLost: (reason) => {
           if (this.#carrier === undefined) return // another way is tried, or the greeting fails
-          this.#watch.close()
+          this.#leave()
           onLost?.(reason)
         },
       },
@@ -130,18 +172,38 @@ export class RemoteConnection {
   }
 
   async #firstTools(timeoutMs: number): Promise<void> {
-    if (!this.#hasTools()) {
-      this.#options.onTools(NO_TOOLS)
-      return
-    }
-    await this.#watch.first(timeoutMs)
-    const tools = this.greeting?.capabilities.tools
-    if (isObject(tools) && tools.listChanged === true) this.#carrier?.listen()
+    if (this.#hasTools()) await this.#watch.first(timeoutMs)
+    else this.#options.onTools(NO_TOOLS)
+    this.#follow(this.#open())
+  }
+
+  /** What it offers besides tools is asked for when it is connected, and what changes is listened to. */
+  #follow(carrier: Carrier): void {
+    const { era, capabilities = {} } = this.greeting ?? {}
+    if (this.#options.onList) this.#others.begin(capabilities)
+    if (era === 'legacy' && saysThingsUnasked(capabilities)) void carrier.listen()
+    if (era !== 'modern') return
+    this.#wishes = new StandingWishes(carrier.asker)
+    const announced = announcedBy(capabilities)
+    if (announced) this.#listening = new Listening(carrier.asker, () => this.#mayHaveChanged(), announced)
+  }
+
+  #mayHaveChanged(): void {
+    if (this.#hasTools()) this.#watch.changed()
+    this.#others.changed()
+  }
+
+  /** Nothing is asked by itself any more. */
+  #leave(): void {
+    this.#watch.close()
+    this.#others.close()
+    this.#listening?.close()
+    this.#wishes?.close()
   }
 
   async #list(timeoutMs: number): Promise<ToolList> {
     try {
-      return await listTools(this.#asker(), timeoutMs)
+      return await listTools(this.#open().asker, timeoutMs)
     } catch (error) {
       if (isUnknownMethod(error)) return NO_TOOLS
       throw error
@@ -161,10 +223,16 @@ export class RemoteConnection {
     return this.greeting?.era === 'modern' ? 'server/discover' : 'ping'
   }
 
-  #asker(): Carrier['asker'] {
+  #open(): Carrier {
     if (this.#carrier === undefined || this.#closing !== undefined) {
       throw new RequestError('closed', 'The connection is not open')
     }
-    return this.#carrier.asker
+    return this.#carrier
   }
+}
+
+/** Whether it is worth a connection of its own to hear what a server says unasked. */
+function saysThingsUnasked({ tools, prompts, resources, logging }: Greeting['capabilities']): boolean {
+  const changes = [tools, prompts, resources].some((each) => isObject(each) && each.listChanged === true)
+  return changes || isObject(logging) || (isObject(resources) && resources.subscribe === true)
 }

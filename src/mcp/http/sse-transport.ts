@@ -1,15 +1,16 @@
 import type { KnownSecrets } from '../../kernel/known-secrets.ts'
+import { SseReader } from '../../kernel/sse-reader.ts'
 import { Dialogue, type Outgoing, RequestError } from '../dialogue.ts'
 import type { Greeting } from '../greeting.ts'
 import { initialize } from '../legacy.ts'
 import type { Asker } from '../modern.ts'
+import { CAPABILITIES } from '../questions.ts'
 import { ACCEPT_STREAM, type Carrier, type CarrierEvents, JSON_TYPE, TELL_MS } from './carrier.ts'
 import { hearEvents, isEventStream, notMcp, refusalIn } from './hear.ts'
 import type { HttpAnswer } from './http-answer.ts'
 import type { HttpClient } from './http-client.ts'
 import { late, RemoteFailure } from './remote-failure.ts'
 import { sessionLost } from './session.ts'
-import { SseReader } from './sse-reader.ts'
 
 interface Options extends CarrierEvents {
   readonly client: HttpClient
@@ -21,7 +22,6 @@ interface Options extends CarrierEvents {
 }
 
 const MAX_TELLING = 64
-const CHANGED = 'notifications/tools/list_changed'
 
 /** HTTP+SSE of 2024-11-05: one stream for all that the server says, and an address for all that we say. */
 export class SseTransport implements Carrier {
@@ -42,11 +42,15 @@ export class SseTransport implements Carrier {
         send: (text, message) => this.#send(text, message),
         forget: (id) => this.#open.get(id)?.abort(new RequestError('cancelled', 'Nobody waits any longer')),
       },
-      onNotification: (method) => method === CHANGED && options.onChanged(),
+      onNotification: options.onNotification,
     })
   }
 
   get asker(): Asker {
+    return this.#dialogue
+  }
+
+  get plain(): Asker {
     return this.#dialogue
   }
 
@@ -56,7 +60,7 @@ export class SseTransport implements Carrier {
     this.#endpoint = await this.#connect(Math.min(timeoutMs, this.#options.endpointMs))
     const request: Dialogue['request'] = (...question) => this.#dialogue.request(...question)
     const { version } = this.#options
-    const greeting = await initialize({ request, notify: () => {} }, version, left()).catch(
+    const greeting = await initialize({ request, notify: () => {} }, version, left(), CAPABILITIES).catch(
       (error: unknown) => {
         throw this.#lost ?? error
       },
@@ -65,7 +69,7 @@ export class SseTransport implements Carrier {
     return greeting
   }
 
-  listen(): void {} // everything comes in the one stream
+  async listen(): Promise<void> {} // everything comes in the one stream
 
   knows(): void {} // nothing of it is needed
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type SseEvent, SseReader } from '../../kernel/sse-reader.ts'
 import { hearEvents, isEventStream } from './hear.ts'
 import type { HttpAnswer } from './http-answer.ts'
-import { type SseEvent, SseReader } from './sse-reader.ts'
 
 interface Options {
   readonly open: (lastEventId: string | undefined, signal: AbortSignal) => Promise<HttpAnswer>
@@ -16,8 +16,14 @@ const LONGEST_WAIT_MS = 60_000
 /** What a legacy server says without being asked. It need not offer this; where it does, the stream is held open. */
 export class StandingStream {
   readonly #end = new AbortController()
+  /** The first answer has come, whatever it was. */
+  readonly answered: Promise<void>
+  #answer = () => {}
 
   constructor(options: Options) {
+    this.answered = new Promise((resolve) => {
+      this.#answer = resolve
+    })
     void this.#run(options, this.#end.signal).catch(() => {}) // it was closed while it waited
   }
 
@@ -32,6 +38,7 @@ export class StandingStream {
       const startedAt = performance.now()
       const reader = new SseReader(hear)
       const offered = await open(lastEventId, signal)
+        .finally(this.#answer)
         .then((answer) => this.#hear(answer, reader))
         .catch(() => true) // it broke off, or could not be opened: the requests tell whether the server is gone
       if (!offered || signal.aborted) return

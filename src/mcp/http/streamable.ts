@@ -1,9 +1,10 @@
 import type { KnownSecrets } from '../../kernel/known-secrets.ts'
+import { within } from '../../kernel/within.ts'
 import { Dialogue, type Outgoing, RequestError } from '../dialogue.ts'
 import type { Greeting } from '../greeting.ts'
 import { initialize } from '../legacy.ts'
-import { Listening } from '../listening.ts'
 import { type Asker, discover, modernAsker } from '../modern.ts'
+import { CAPABILITIES } from '../questions.ts'
 import type { ToolList } from '../tool-list.ts'
 import { hearAnswerStream } from './answer-stream.ts'
 import {
@@ -36,9 +37,10 @@ interface Refused {
 
 const RENEW_MS = 10_000
 const MAX_TELLING = 64
-const CHANGED = 'notifications/tools/list_changed'
+/** Some servers begin the answer to the question for their stream only when they have something to say. */
+const HEARS_WITHIN_MS = 1000
 /** Their answer may begin as late as it ends. */
-const SLOW = ['tools/call', 'subscriptions/listen']
+const SLOW = ['tools/call', 'resources/read', 'prompts/get', 'completion/complete', 'subscriptions/listen']
 
 /** Streamable HTTP, in both eras: a POST for each message, and what comes back for it is in its answer. */
 export class Streamable implements Carrier {
@@ -51,7 +53,7 @@ export class Streamable implements Carrier {
   readonly #session = new Session()
   #renewing: Promise<void> | undefined
   #standing: StandingStream | undefined
-  #listening: Listening | undefined
+  #hears: Promise<unknown> | undefined
   #mirrors: Mirrors = new Map()
   #telling = 0
   #closed = false
@@ -63,13 +65,17 @@ export class Streamable implements Carrier {
         send: (text, message) => this.#send(text, message),
         forget: (id) => this.#open.get(id)?.abort(new RequestError('cancelled', 'Nobody waits any longer')),
       },
-      onNotification: (method) => method === CHANGED && options.onChanged(),
+      onNotification: options.onNotification,
     })
     this.#asker = this.#dialogue
   }
 
   get asker(): Asker {
     return this.#asker
+  }
+
+  get plain(): Asker {
+    return this.#dialogue
   }
 
   /** Rejects when the server does not speak the modern era. */
@@ -85,7 +91,7 @@ export class Streamable implements Carrier {
     this.#era = 'legacy'
     const { version } = this.#options
     const request: Dialogue['request'] = (...question) => this.#dialogue.request(...question)
-    const greeting = await initialize({ request, notify: () => {} }, version, timeoutMs)
+    const greeting = await initialize({ request, notify: () => {} }, version, timeoutMs, CAPABILITIES)
     this.#session.protocol = greeting.protocol_version
     // Servers refuse what comes before this, and another connection may be quicker: so it must have arrived.
     const done = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' })
@@ -93,10 +99,9 @@ export class Streamable implements Carrier {
     return greeting
   }
 
-  listen(): void {
-    const { onChanged } = this.#options
-    if (this.#era === 'modern') this.#listening = new Listening(this.#asker, onChanged)
-    else this.#stand()
+  async listen(): Promise<void> {
+    if (this.#era === 'legacy' && !this.#standing) this.#stand()
+    await this.#hears
   }
 
   knows(list: ToolList): void {
@@ -107,7 +112,6 @@ export class Streamable implements Carrier {
     if (this.#closed) return
     this.#closed = true
     this.#standing?.close()
-    this.#listening?.close()
     this.#dialogue.close('The connection was closed')
     for (const exchange of this.#open.values()) exchange.abort(new RequestError('closed', 'It was closed'))
     if (this.#session.id === undefined || timeoutMs <= 0) return
@@ -203,9 +207,10 @@ export class Streamable implements Carrier {
     if (this.#session.id !== lost) return
     this.#renewing ??= this.initialize(RENEW_MS)
       .then(
-        () => {
+        async () => {
           this.#options.onChanged()
           if (this.#standing) this.#stand()
+          await this.#hears
         },
         (error: unknown) => {
           this.#session.id = lost
@@ -226,6 +231,7 @@ export class Streamable implements Carrier {
       hear: ({ data }) => void this.#dialogue.hear({ bytes: data, cut: 0, borrowed: false }),
       onGap: this.#options.onChanged,
     })
+    this.#hears = within(this.#standing.answered, HEARS_WITHIN_MS)
   }
 
   #stream(lastEventId: string | undefined, signal: AbortSignal): Promise<HttpAnswer> {

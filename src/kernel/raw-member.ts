@@ -23,6 +23,11 @@ export function rawMember(json: Buffer, name: string): ByteRange | undefined {
   return found
 }
 
+/** Whether nothing but one value stands there, as far as quotes and braces tell. */
+export function isOneValue(json: Buffer, { start, end }: ByteRange): boolean {
+  return start < end && valueEnd(json, start) === end
+}
+
 /** Without the whitespace at both ends. */
 export function trimmed(json: Buffer, { start, end }: ByteRange): ByteRange {
   let last = end

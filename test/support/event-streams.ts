@@ -1,0 +1,219 @@
+import { type ClientRequest, type IncomingMessage, request } from 'node:http'
+import { expect, onTestFinished } from 'vitest'
+
+/** A message of JSON-RPC, as it came. */
+export interface Message {
+  readonly id?: string | number | null
+  readonly method?: string
+  readonly params?: Readonly<Record<string, unknown>>
+  readonly result?: Readonly<Record<string, unknown>>
+  readonly error?: { readonly code: number; readonly message: string }
+}
+
+export interface Event {
+  readonly id: string | undefined
+  readonly retry: string | undefined
+  readonly data: string
+}
+
+interface Options {
+  readonly method?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: object
+  /** Takes nothing of the answer until `read` is called. */
+  readonly isLazy?: boolean
+}
+
+/** One exchange over a connection of its own, which can be broken, or not be read. */
+export class Exchange {
+  readonly #request: ClientRequest
+  #response: IncomingMessage | undefined
+  #rest: string[] = []
+  readonly #messages: Message[] = []
+  /** Whole ones only. */
+  readonly events: Event[] = []
+  status = 0
+  type = ''
+  isOver = false
+
+  constructor(url: string, { method = 'POST', headers = {}, body, isLazy = false }: Options) {
+    const json = body && { 'content-type': 'application/json' }
+    const accept = 'application/json, text/event-stream'
+    this.#request = request(url, { method, agent: false, headers: { accept, ...json, ...headers } })
+    this.#request.on('error', () => {}) // it is broken on purpose
+    this.#request.on('close', () => {
+      this.isOver = true
+    })
+    this.#request.on('response', (response) => {
+      this.status = response.statusCode ?? 0
+      this.type = response.headers['content-type'] ?? ''
+      this.#response = response
+      response.on('error', () => {})
+      if (!isLazy) this.read()
+    })
+    this.#request.end(body && JSON.stringify(body))
+    onTestFinished(() => this.break())
+  }
+
+  read(): void {
+    this.#response?.setEncoding('utf8').on('data', (text: string) => this.#take(text))
+  }
+
+  /** Only the new part is looked at: some streams are long. */
+  #take(text: string): void {
+    const parts = text.split('\n\n')
+    if (!this.type.startsWith('text/event-stream') || parts.length === 1) {
+      this.#rest.push(text)
+      return
+    }
+    const [first = '', ...others] = parts
+    const rest = others.pop() ?? ''
+    for (const block of [this.#rest.join('') + first, ...others]) this.#event(block)
+    this.#rest = [rest]
+  }
+
+  #event(block: string): void {
+    const fields = new Map(block.split('\n').map((line) => [line.slice(0, line.indexOf(':')), line]))
+    const fieldOf = (name: string) =>
+      fields
+        .get(name)
+        ?.slice(name.length + 1)
+        .trim()
+    const data = fieldOf('data')
+    if (data === undefined) return
+    this.events.push({ id: fieldOf('id'), retry: fieldOf('retry'), data })
+    if (data !== '') this.#messages.push(JSON.parse(data))
+  }
+
+  break(): void {
+    this.#request.destroy()
+  }
+
+  get headers(): IncomingMessage['headers'] {
+    return this.#response?.headers ?? {}
+  }
+
+  get messages(): readonly Message[] {
+    if (!this.type.startsWith('application/json')) return this.#messages
+    return this.isOver ? [JSON.parse(this.#rest.join(''))] : []
+  }
+
+  /** The answer to the request, when it has come. */
+  get answer(): Message | undefined {
+    return this.messages.find(({ method }) => method === undefined)
+  }
+
+  async answered(): Promise<Message> {
+    await expect.poll(() => this.answer, { timeout: 10_000 }).toBeDefined()
+    return this.answer ?? {}
+  }
+
+  async over(): Promise<void> {
+    await expect.poll(() => this.isOver, { timeout: 10_000 }).toBe(true)
+  }
+}
+
+/** The text of a tool's result. */
+export const textIn = ({ result }: Message): string => {
+  const [first] = (result?.content ?? []) as { text?: string }[]
+  return first?.text ?? ''
+}
+
+const PREFIX = 'io.modelcontextprotocol'
+
+interface Agent {
+  readonly address: string
+  readonly key: string
+  readonly path: string
+}
+
+/** One agent of the old revisions that writes its requests by hand. */
+export class LegacyAgent {
+  readonly #agent: Agent
+  readonly version: string
+  readonly session: string
+  #lastId = -1
+
+  private constructor(agent: Agent, version: string, session: string) {
+    this.#agent = agent
+    this.version = version
+    this.session = session
+  }
+
+  static async open(agent: Agent, version = '2025-11-25', capabilities: object = {}): Promise<LegacyAgent> {
+    const params = { protocolVersion: version, capabilities, clientInfo: { name: 'test', version: '1' } }
+    const hello = new Exchange(agent.address + agent.path, {
+      headers: { authorization: `Bearer ${agent.key}` },
+      body: { jsonrpc: '2.0', id: 'hello', method: 'initialize', params },
+    })
+    await hello.answered()
+    return new LegacyAgent(agent, version, String(hello.headers['mcp-session-id']))
+  }
+
+  get #headers() {
+    return {
+      authorization: `Bearer ${this.#agent.key}`,
+      'mcp-session-id': this.session,
+      'mcp-protocol-version': this.version,
+    }
+  }
+
+  /** Ids begin at 0, as those of real agents do. */
+  ask(method: string, params: object = {}): Exchange & { readonly requestId: number } {
+    this.#lastId += 1
+    const requestId = this.#lastId
+    return Object.assign(this.tell({ id: requestId, method, params }), { requestId })
+  }
+
+  call(name: string, args: object = {}, progressToken?: number) {
+    const _meta = progressToken === undefined ? {} : { _meta: { progressToken } }
+    return this.ask('tools/call', { name, arguments: args, ..._meta })
+  }
+
+  tell(message: object): Exchange {
+    const body = { jsonrpc: '2.0', ...message }
+    return new Exchange(this.#agent.address + this.#agent.path, { headers: this.#headers, body })
+  }
+
+  listen(lastEventId?: string, isLazy = false): Exchange {
+    const from = lastEventId === undefined ? {} : { 'last-event-id': lastEventId }
+    const headers = { ...this.#headers, ...from }
+    return new Exchange(this.#agent.address + this.#agent.path, { method: 'GET', headers, isLazy })
+  }
+
+  end(): Exchange {
+    return new Exchange(this.#agent.address + this.#agent.path, { method: 'DELETE', headers: this.#headers })
+  }
+}
+
+/** One request of the modern era. */
+export function askModern(
+  { address, key, path }: Agent,
+  method: string,
+  params: Readonly<Record<string, unknown>> = {},
+  { id = 0, capabilities = {}, headers = {}, progressToken }: ModernOptions = {},
+): Exchange {
+  const name = params.name ?? params.uri
+  const _meta = {
+    [`${PREFIX}/protocolVersion`]: '2026-07-28',
+    [`${PREFIX}/clientCapabilities`]: capabilities,
+    ...(progressToken !== undefined && { progressToken }),
+  }
+  return new Exchange(address + path, {
+    headers: {
+      authorization: `Bearer ${key}`,
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': method,
+      ...(typeof name === 'string' && { 'mcp-name': name }),
+      ...headers,
+    },
+    body: { jsonrpc: '2.0', id, method, params: { ...params, _meta } },
+  })
+}
+
+interface ModernOptions {
+  readonly id?: string | number
+  readonly capabilities?: object
+  readonly headers?: Readonly<Record<string, string>>
+  readonly progressToken?: string | number
+}

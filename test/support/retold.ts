@@ -1,0 +1,23 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { ownFolder } from './folder.ts'
+import type { House } from './house.ts'
+import { post, register } from './running.ts'
+
+type Definition = Readonly<Record<string, unknown>>
+
+/** A server named `retold` that offers what it is told to, and says so. */
+export function retold(first: readonly Definition[]) {
+  const file = join(ownFolder(), 'tools.json')
+  const write = (tools: readonly Definition[]) => writeFileSync(file, JSON.stringify(tools))
+  write(first)
+  return {
+    /** What it offers from now on; nobody is told. */
+    write,
+    add: (house: House, more: object = {}) => register(house, 'retold', [`--file=${file}`], more),
+    async offer(house: House, tools: readonly Definition[]): Promise<void> {
+      write(tools)
+      await post(house, '/api/servers/retold/tools/tell/call', {})
+    },
+  }
+}
