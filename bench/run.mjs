@@ -1,4 +1,5 @@
-// npm run bench [name …]: measures, prints a table, writes bench/results/<name>.json. A bench is no test.
+// npm run bench [name …] [-- --quick]: measures, prints a table, writes bench/results/<name>.json. A bench is no test.
+// --quick is for those that know it: fewer rounds, figures to look at and not to keep.
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -7,7 +8,8 @@ import { prepare } from '../scripts/prepare.mjs'
 
 const here = fileURLToPath(new URL('.', import.meta.url))
 const cache = join(here, '../node_modules/.cache/bench')
-const wanted = process.argv.slice(2)
+const isQuick = process.argv.includes('--quick')
+const wanted = process.argv.slice(2).filter((word) => !word.startsWith('--'))
 const names = readdirSync(here)
   .filter((file) => file.endsWith('.bench.ts'))
   .map((file) => file.slice(0, -'.bench.ts'.length))
@@ -24,7 +26,7 @@ for (const name of names) {
   const file = join(cache, `${name}.js`)
   await bundler.write({ file, format: 'esm', codeSplitting: false })
   const { run } = await import(pathToFileURL(file).href)
-  const report = await run()
+  const report = await run({ isQuick })
   console.log(`\n${report.title}`)
   console.table(report.rows)
   writeFileSync(join(here, `results/${name}.json`), `${JSON.stringify(report, null, 2)}\n`)

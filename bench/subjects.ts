@@ -38,13 +38,13 @@ export interface View {
 /** The built service, over HTTP. */
 export class Toolroom implements Subject {
   readonly pid: number
+  readonly address: string
   readonly #child: ChildProcess
-  readonly #address: string
   readonly #agent = new Agent({ keepAlive: true })
 
   private constructor(child: ChildProcess, address: string) {
     this.#child = child
-    this.#address = address
+    this.address = address
     this.pid = child.pid ?? 0
   }
 
@@ -101,7 +101,7 @@ export class Toolroom implements Subject {
   ask(method: 'GET' | 'POST', path: string, body?: object): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const headers = { 'x-svc-token': TOKEN, ...(body && { 'content-type': 'application/json' }) }
-      const asked = request(`${this.#address}${path}`, { method, headers, agent: this.#agent }, (reply) => {
+      const asked = request(`${this.address}${path}`, { method, headers, agent: this.#agent }, (reply) => {
         const chunks: Buffer[] = []
         reply
           .on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -209,7 +209,7 @@ export function cpuMs(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) * 10
 }
 
-function untilSaid(child: ChildProcess, words: RegExp): Promise<string> {
+export function untilSaid(child: ChildProcess, words: RegExp): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = ''
     const hear = (chunk: Buffer) => {

@@ -20,6 +20,8 @@ interface Deps {
   readonly servers: () => readonly { server_id: string; type: 'stdio' | 'http'; status: string }[]
   /** The id of the server that has this id or name. */
   readonly findServer: (key: string, kind?: 'http') => Promise<string | undefined>
+  /** What its tools take of an agent's context. */
+  readonly contextTokens: (agentType: string) => number | null
 }
 
 /** What is counted and what is told: the metrics and the live stream. */
@@ -44,6 +46,7 @@ export function openObserving(deps: Deps): { metrics: Metrics; live: Live } {
     httpServerStatuses: statuses('http'),
     findServer: deps.findServer,
     processFigures: () => sampler.figures(),
+    contextTokens: deps.contextTokens,
     uptimeMs: deps.uptimeMs,
     now: Date.now,
   })

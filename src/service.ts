@@ -8,26 +8,26 @@ import { bindOf, exposure } from './config/host.ts'
 import { SecretKey } from './config/secret-key.ts'
 import { assertMayBind, tokenFor } from './config/token.ts'
 import { openAgents } from './configuring.ts'
-import { openEngineRoom, openRemotes } from './engine.ts'
+import { openCatalogues, openEngineRoom, openRemotes } from './engine.ts'
 import { openExchange } from './exchange.ts'
 import { healthRoutes } from './health/health.routes.ts'
 import { createHealth } from './health/health.service.ts'
 import { type App, buildApp } from './http/app.ts'
 import { hasToken } from './http/auth.ts'
 import { createGate } from './http/gate.ts'
+import { tryPlace } from './http/listener.ts'
 import { httpServerRoutes } from './http-servers/http-servers.routes.ts'
 import { DEFAULTS as HTTP_DEFAULTS, type HttpServer } from './http-servers/http-servers.schema.ts'
 import { createHttpServers } from './http-servers/http-servers.service.ts'
 import { httpTarget } from './http-servers/import-target.ts'
 import { reachingRoutes } from './http-servers/reaching.routes.ts'
 import { jobRoutes } from './jobs/jobs.routes.ts'
-import { Catalogues } from './kernel/catalogue.ts'
 import { Closer } from './kernel/closer.ts'
 import { AppError } from './kernel/errors.ts'
 import { FactBus } from './kernel/facts.ts'
 import { KnownSecrets } from './kernel/known-secrets.ts'
 import { createLog, type Log } from './kernel/log.ts'
-import { MAX_SERVERS } from './kernel/server-fields.ts'
+import { MAX_SERVERS, OFFER_DEFAULTS } from './kernel/server-fields.ts'
 import { VERSION } from './kernel/version.ts'
 import { liveRoutes } from './live/live.routes.ts'
 import type { LogStore, StoredEntry } from './logs/log-store.ts'
@@ -54,19 +54,23 @@ import { ConfigurationDatabase } from './store/configuration.ts'
 import { lockDataFolder } from './store/instance-lock.ts'
 import { openVault } from './store/open-vault.ts'
 import { openPackageStore } from './store/packages.store.ts'
-import { catalogueStore, openWishes } from './store/runs.store.ts'
+import { openWishes } from './store/runs.store.ts'
 import { ServerTable } from './store/servers.store.ts'
 import { endOrphan } from './supervisor/end-orphan.ts'
 import { findOrphans } from './supervisor/orphans.ts'
 
 const BACKUP_EVERY_MS = 24 * 3_600_000
 const CLOSE_GRACE_MS = 4_000
+/** Looking at all agents' files takes a moment in which the first agents want to be served. */
+const AGENTS_AFTER_MS = 300
 
 export interface ServiceOptions {
   readonly afterDamage?: 'restore' | 'start_empty' | undefined
   /** For the person at the terminal: what the log cannot hold, and what it must not keep to itself. */
   readonly warn: (sentence: string) => void
   readonly openLogs: (options: OpenLogs) => Promise<LogStore>
+  /** What an agent starts as its bridge. */
+  readonly mainFile?: string | undefined
 }
 
 export interface OpenLogs {
@@ -151,7 +155,7 @@ async function open(
   closer.add('the configuration store', () => database.close())
   const vault = await openVault(database, new SecretKey(config.folders.config, config.toolroom_secret_key))
   const table = await ServerTable.open(database, vault, MAX_SERVERS, {
-    stdio: { ...DEFAULT_SETTINGS, package: null },
+    stdio: { ...DEFAULT_SETTINGS, ...OFFER_DEFAULTS, package: null },
     http: HTTP_DEFAULTS,
   })
   await mirrorAudit(database, facts, logStore, (entry) => pipeline.push(entry))
@@ -162,14 +166,8 @@ async function open(
   closer.add('the backup timer', () => clearInterval(backups))
 
   // Engine: processes and the protocol.
-  const catalogues = await Catalogues.open({
-    store: catalogueStore(database, table),
-    facts,
-    redact: (text) => secrets.redact(text),
-    now: Date.now,
-    onTrouble: (server_id, error) => log.warn({ server_id, error }, 'tools could not be kept'),
-  })
-  closer.add('the catalogues', () => catalogues.save())
+  const hold = config.hold_changed_tools
+  const { catalogues, pins } = await openCatalogues({ database, table, facts, secrets, log, closer, hold })
   const engine = openEngineRoom({ folder, facts, secrets, catalogues, log })
   closer.add('the tool servers', () => engine.close())
 
@@ -183,10 +181,12 @@ async function open(
     uptimeMs: () => performance.now() - startedAt,
     servers: () => [...servers.states(), ...httpServers.states()],
     findServer: async (key, kind) => table.idOf(key, kind),
+    contextTokens: (agentType) => gateway.contextTokens(agentType),
   })
 
   // Rooms.
-  const common = { facts, secrets, now: Date.now, statsOf: metrics.statsOf }
+  const gatewayNames = (id: string) => gateway.namesOf(id)
+  const common = { facts, secrets, now: Date.now, statsOf: metrics.statsOf, gatewayNames }
   const { packages, jobs } = openPackages({
     folder,
     env: config.platform.env,
@@ -221,7 +221,17 @@ async function open(
   })
   closer.add('the HTTP servers', () => httpServers.close())
   const headerName = config.auth_token_header_name
-  const gateway = await openExchange({ database, facts, log, headerName, catalogues, servers, httpServers })
+  const gateway = await openExchange({
+    database,
+    facts,
+    log,
+    headerName,
+    catalogues,
+    pins,
+    record: (id) => table.record(id),
+    servers,
+    httpServers,
+  })
   const ownership = await openOwnership(database, vault)
   const agents = openAgents({
     folder,
@@ -234,6 +244,7 @@ async function open(
     programOf: packages.programOf,
     keys: gateway.keys,
     address: () => addressOf(host, app),
+    mainFile: options.mainFile,
   })
   closer.add('the agents', () => agents.close())
   await servers.takeOver()
@@ -264,7 +275,9 @@ async function open(
     uptimeMs: () => performance.now() - startedAt,
   })
 
-  // Doors.
+  // Doors. While they are built, servers that start with us may do so already.
+  await tryPlace(host, config.port)
+  void servers.startEager().catch((error: unknown) => log.error({ error }, 'eager start failed'))
   const app = await buildApp({
     gate: createGate({ port: () => port(app), allowedHosts: config.allowed_hosts }),
     log,
@@ -302,8 +315,8 @@ async function open(
   lock.announce(address)
   log.info({ address, version: VERSION }, 'service started')
   for (const warning of [...warnings, ...mended]) log.warn(warning)
-  setImmediate(() => agents.open())
-  void servers.startEager().catch((error: unknown) => log.error({ error }, 'eager start failed'))
+  const looking = setTimeout(() => agents.open(), AGENTS_AFTER_MS)
+  closer.add('the look at agents', () => clearTimeout(looking))
   closer.add('the service', () => log.info('service stopping'))
   return {
     app,

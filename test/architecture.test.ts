@@ -41,6 +41,7 @@ const ROOMS: Record<string, Rule> = {
   'engine.ts': { imports: 'all' },
   'observing.ts': { imports: 'all' },
   'service.ts': { imports: 'all' },
+  'up.ts': { imports: 'all' },
   'main.ts': { imports: 'all' },
 }
 

@@ -23,6 +23,8 @@ const server = (id: string, more: Partial<TestServer> = {}): TestServer => {
     created_at: 1,
     updated_at: 1,
     revision: 1,
+    tools: {},
+    expose: true,
     command: 'npx',
     env: { A: 'one' },
     ...more,

@@ -7,7 +7,12 @@ export function parseCodex([list, appServer]) {
   return JSON.parse(list.stdout).map(({ name, enabled, transport }) => {
     const status = statuses.find((each) => each.name === name)
     const target = [transport.command, ...(transport.args ?? []), transport.url].filter(Boolean).join(' ')
-    return { name, target, state: enabled ? codexState(status) : 'disabled' }
+    return {
+      name,
+      target,
+      state: enabled ? codexState(status) : 'disabled',
+      tools: Object.keys(status?.tools ?? {}),
+    }
   })
 }
 

@@ -50,10 +50,11 @@ export async function askAgent(agent, cli, { home, project }) {
 }
 
 /** `lines` go to its input; with `until` it is ended as soon as its output says that. */
-async function runCli({ command: [program, ...before] }, { args, lines, until }, { home, project }) {
+export async function runCli({ command: [program, ...before] }, question, { home, project }) {
+  const { args, lines, until, env = {} } = question
   const child = spawn(program, [...before, ...args], {
     cwd: project,
-    env: environment(home),
+    env: { ...environment(home), ...env },
     stdio: [lines ? 'pipe' : 'ignore', 'pipe', 'pipe'],
     detached: true, // a group of its own, so that the servers it started can be ended with it
   })
@@ -108,7 +109,7 @@ function firstLine(text, home) {
 }
 
 /** Nothing of ours but PATH. Whoever wants to speak to the world finds a proxy that nobody runs. */
-function environment(home) {
+export function environment(home) {
   const nowhere = 'http://127.0.0.1:9'
   const local = '127.0.0.1,localhost'
   return {

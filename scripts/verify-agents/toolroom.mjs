@@ -8,12 +8,14 @@ import { root } from '../lib.mjs'
 const START_DEADLINE_MS = 20_000
 const STOP_DEADLINE_MS = 10_000
 
-export async function startToolroom(home) {
+/** `preload`: a module that Node loads before the service, and `env`: what that needs to know. */
+export async function startToolroom(home, { preload, env = {} } = {}) {
   const token = randomBytes(32).toString('hex')
-  const env = { PATH: process.env.PATH, HOME: home, PORT: '0', AUTH_TOKEN: token, HTTP_CHECK_INTERVAL_S: '0' }
-  const child = spawn(process.execPath, [join(root, 'dist/main.js')], {
+  const own = { PATH: process.env.PATH, HOME: home, PORT: '0', AUTH_TOKEN: token, HTTP_CHECK_INTERVAL_S: '0' }
+  const args = [...(preload ? ['--import', preload] : []), join(root, 'dist/main.js')]
+  const child = spawn(process.execPath, args, {
     cwd: home,
-    env,
+    env: { ...own, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const ended = once(child, 'close')
@@ -28,8 +30,10 @@ export async function startToolroom(home) {
     process.off('exit', kill)
   }
 
-  async function ask(method, path, body) {
-    const reply = await fetch(`${address}/api/agents/${path}`, {
+  const ask = (method, path, body) => request(method, `agents/${path}`, body)
+
+  async function request(method, path, body) {
+    const reply = await fetch(`${address}/api/${path}`, {
       method,
       headers: { 'x-svc-token': token, ...(body && { 'content-type': 'application/json' }) },
       ...(body && { body: JSON.stringify(body) }),
@@ -44,7 +48,7 @@ export async function startToolroom(home) {
     await stop()
     throw error
   })
-  return { ask, stop }
+  return { ask, request, address, stop }
 }
 
 function addressOf(child, ended) {

@@ -139,7 +139,7 @@ function stateWanted({ connects }, state) {
   return connects || state === 'disabled' ? state : 'enabled'
 }
 
-function put(home, files) {
+export function put(home, files) {
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(join(home, path)), { recursive: true })
     writeFileSync(join(home, path), text)
@@ -147,7 +147,7 @@ function put(home, files) {
 }
 
 /** Undefined for a file that is not there. */
-function textsOf({ files }, home) {
+export function textsOf({ files }, home) {
   return Object.fromEntries(
     files.map((path) => {
       const full = join(home, path)

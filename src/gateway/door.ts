@@ -1,13 +1,20 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { FactBus } from '../kernel/facts.ts'
+import type { Log } from '../kernel/log.ts'
 import type { Gateway } from './gateway.service.ts'
+import { beginHearing } from './hearing.ts'
+import { sendJson } from './json-answer.ts'
 import type { KeyRecord } from './keys.schema.ts'
 import type { Keys } from './keys.service.ts'
-import { Listeners } from './listeners.ts'
+import { Listeners, TOOLS_CHANGED } from './listeners.ts'
 import { checkModern, isModern } from './modern.ts'
-import { Reply, sendJson } from './reply.ts'
+import { ModernReplies } from './modern-replies.ts'
+import type { ModernReply } from './modern-reply.ts'
+import { NoteCap } from './note-cap.ts'
+import { Reply } from './reply.ts'
 import { CODES, errorMessage, type Incoming, isObject, RpcError, readIncoming, resultMessage } from './rpc.ts'
+import { hearerOf } from './session-hearer.ts'
 import { type Session, Sessions } from './sessions.ts'
 
 interface Deps {
@@ -18,6 +25,7 @@ interface Deps {
   readonly headerName: string
   readonly now: () => number
   readonly onError: (error: unknown) => void
+  readonly log: Pick<Log, 'warn'>
 }
 
 type Place = Pick<Session, 'keyId' | 'agentType' | 'serverId'>
@@ -30,27 +38,57 @@ const PATH = /^\/mcp(?:\/([^/?#]+))?\/?(?:\?|$)/
 export function createDoor(deps: Deps) {
   const { gateway, keys } = deps
   const headerName = deps.headerName.toLowerCase()
-  const sessions = new Sessions(deps.now)
-  const listeners = new Listeners()
+  const tooSlow = ({ agentType: agent_type }: Partial<Place>, messages: number) =>
+    deps.log.warn({ agent_type, messages }, 'an agent reads too slowly, and was not told everything')
+  const sessions = new Sessions(deps.now, tooSlow)
+  const listeners = new Listeners({ resources: gateway.collection.subscriptions, onDropped: tooSlow })
+  const noteCap = new NoteCap(
+    () => performance.now(),
+    (server_id, messages) =>
+      deps.log.warn({ server_id, messages }, 'a server says more than agents are told'),
+  )
+  const modern = new ModernReplies({ now: deps.now, onDropped: (messages) => tooSlow({}, messages) })
+  /** Whoever is with a server that it may no longer see hears nothing more of it. */
+  const endHidden = () => {
+    const isHidden = ({ serverId, agentType }: Place) => !gateway.hasServer(serverId, agentType)
+    for (const session of [...sessions.all]) if (isHidden(session)) sessions.end(session)
+    listeners.end(isHidden)
+  }
   const changed = () => {
     gateway.changed()
     listeners.toolsChanged(sessions.all)
+    endHidden()
   }
   const stops = (['tools_changed', 'server_added', 'server_updated', 'server_removed'] as const).map((kind) =>
     deps.facts.on(kind, changed),
   )
 
   stops.push(
-    deps.facts.on('server_note', ({ server_id, method, params }) =>
-      listeners.note(sessions.all, server_id, method, params),
-    ),
+    beginHearing({
+      facts: deps.facts,
+      collection: gateway.collection,
+      sessions: () => sessions.all,
+      passes: (serverId) => noteCap.take(serverId),
+      note: (concerned, serverId, method, params) => listeners.note(concerned, serverId, method, params),
+      changed: (method, type) =>
+        listeners.changed(sessions.all, method, ({ serverId, agentType }) => {
+          return serverId === undefined && (type === undefined || agentType === type)
+        }),
+      onLeftOut: (left) => deps.log.warn({ ...left }, 'something of a server is not offered to agents'),
+    }),
   )
 
   stops.push(
     deps.facts.on('audited', ({ action, subject }) => {
       if (action !== 'key_removed') return
       sessions.close(subject)
-      listeners.close(subject)
+      listeners.end(({ keyId }) => keyId === subject)
+      modern.close(subject)
+    }),
+    deps.facts.on('server_removed', ({ server_id }) => noteCap.forget(server_id)),
+    deps.facts.on('agent_tools_changed', ({ agent_type }) => {
+      listeners.changed(sessions.all, TOOLS_CHANGED, ({ agentType }) => agentType === agent_type)
+      endHidden()
     }),
   )
 
@@ -66,7 +104,7 @@ export function createDoor(deps: Deps) {
     const owner = ownerOf(request)
     const serverId = serverOf(request.url ?? '')
     const place = { keyId: owner.id, agentType: owner.agent_type, serverId }
-    if (!gateway.hasServer(serverId))
+    if (!gateway.hasServer(serverId, place.agentType))
       throw new RpcError(CODES.request, 'There is no such server', { status: 404 })
     if (request.method === 'POST') post(request, response, place)
     else {
@@ -74,7 +112,7 @@ export function createDoor(deps: Deps) {
       const isMeant = request.method === 'GET' || request.method === 'DELETE'
       if (!isMeant || typeof id !== 'string') throw notAllowed()
       const session = known(id, place)
-      if (request.method === 'GET') listeners.listen(session, response)
+      if (request.method === 'GET') listeners.listen(session, response, lastEventId(request))
       else {
         sessions.end(session)
         response.writeHead(204).end()
@@ -119,7 +157,10 @@ export function createDoor(deps: Deps) {
     checkModern(message, request.headers)
     if (id === undefined || method === undefined) response.writeHead(202).end()
     else if (method === 'subscriptions/listen') listeners.subscribe(message, id, response, place)
-    else answer(message, place, new Reply(id, response, undefined), undefined)
+    else {
+      const reply = modern.open(message, id, response, place)
+      if (reply) answer(message, place, reply, undefined)
+    }
   }
 
   function takeLegacy(message: Incoming, session: Session, response: ServerResponse, place: Place): void {
@@ -135,7 +176,12 @@ export function createDoor(deps: Deps) {
     response.writeHead(202).end()
   }
 
-  function answer(message: Incoming, place: Place, reply: Reply, session: Session | undefined): void {
+  function answer(
+    message: Incoming,
+    place: Place,
+    reply: Reply | ModernReply,
+    session: Session | undefined,
+  ): void {
     gateway
       .answer(message, {
         serverId: place.serverId,
@@ -143,8 +189,9 @@ export function createDoor(deps: Deps) {
         agentType: place.agentType,
         requestId: requestId(),
         signal: reply.signal,
+        session,
         tell: (method, params) => reply.tell(method, params),
-        ask: session && ((method, params) => reply.ask(method, params)),
+        ask: (method, params) => reply.ask(method, params),
       })
       .then(
         (result) => reply.result(result),
@@ -153,13 +200,14 @@ export function createDoor(deps: Deps) {
   }
 
   function greet(message: Incoming, id: string | number, response: ServerResponse, place: Place): void {
-    const { version, result } = gateway.initialize(message, place.serverId)
+    const { version, result } = gateway.initialize(message, place)
     const { capabilities } = message.params
     const session = sessions.open({
       ...place,
       version,
       capabilities: isObject(capabilities) ? capabilities : {},
     })
+    session.atEnd.push(() => gateway.collection.left(hearerOf(session)))
     sendJson(response, 200, resultMessage(id, result), { [SESSION]: session.id })
   }
 
@@ -207,6 +255,7 @@ export function createDoor(deps: Deps) {
       for (const stop of stops) stop()
       listeners.close()
       sessions.close()
+      modern.close()
     },
   }
 }
@@ -232,6 +281,11 @@ let requests = 0
 const notAllowed = (): RpcError => new RpcError(CODES.request, 'This endpoint takes POST', { status: 405 })
 
 const isJson = (type: string): boolean => type === 'application/json' || /^application\/json\b/i.test(type)
+
+function lastEventId({ headers }: IncomingMessage): string | undefined {
+  const given = headers['last-event-id']
+  return typeof given === 'string' ? given : undefined
+}
 
 function cancel(session: Session, id: unknown): void {
   if (typeof id === 'string' || typeof id === 'number') session.open.get(id)?.cancel()

@@ -1,26 +1,38 @@
 import type { AskedRelay, CallResult } from '../kernel/calling.ts'
+import type { CancelSignal } from '../kernel/cancel.ts'
+import type { Catalogue } from '../kernel/catalogue.ts'
 import { AppError } from '../kernel/errors.ts'
+import { createCollection } from './collection.ts'
 import { completed, LEGACY, MODERN, metaOf, withoutEra } from './modern.ts'
-import { type Offering, Offers } from './offers.ts'
+import type { Offer, Offers } from './offers.ts'
+import { rawArguments } from './raw-arguments.ts'
 import { CODES, type Incoming, isObject, RpcError } from './rpc.ts'
+import type { Session } from './sessions.ts'
+import { meantBy } from './tool-search-calls.ts'
 
 export interface GatewayDeps {
   readonly version: string
-  readonly offered: () => readonly Offering[]
-  /** What a server can do, as it said itself. */
-  readonly capabilitiesOf: (serverId: string) => Readonly<Record<string, unknown>>
+  /** Which tools each agent sees. */
+  readonly offers: Offers
+  /** What a server said of itself when it last ran. */
+  readonly catalogueOf: (serverId: string) => Catalogue | undefined
+  /** Whether it can be told something without being woken for it. */
+  readonly isAwake: (serverId: string) => boolean
   readonly relay: (serverId: string, asked: AskedRelay) => Promise<CallResult>
   readonly call: (
     serverId: string,
     asked: {
       readonly tool: string
       readonly args: unknown
-      readonly signal: AbortSignal
+      readonly argsJson?: Buffer | undefined
+      readonly signal: CancelSignal
       readonly meta?: Readonly<Record<string, unknown>> | undefined
       readonly onProgress?: ((params: Readonly<Record<string, unknown>>) => void) | undefined
       readonly modern?: Readonly<Record<string, unknown>> | undefined
       readonly onAsked?: ((method: string, params: unknown) => Promise<unknown>) | undefined
+      readonly capabilities?: object | undefined
       readonly by: { readonly request_id: string; readonly agent_type: string }
+      readonly waits: true
     },
   ) => Promise<CallResult>
 }
@@ -31,9 +43,11 @@ export interface Asking {
   readonly era: 'legacy' | 'modern'
   readonly agentType: string
   readonly requestId: string
-  readonly signal: AbortSignal
+  readonly signal: CancelSignal
   /** Tells the agent something before the answer. */
   readonly tell: (method: string, params: object) => void
+  /** Where it hears what comes after the answer; undefined where nothing can come. */
+  readonly session: Session | undefined
   /** Asks the agent something before the answer; undefined where it cannot be asked. */
   readonly ask: ((method: string, params: unknown) => Promise<unknown>) | undefined
 }
@@ -48,94 +62,142 @@ const RELAYED = [
   'prompts/get',
   'completion/complete',
 ]
-/** Only the old revisions have these; there a session hears what comes of it. */
-const LEGACY_RELAYED = ['logging/setLevel', 'resources/subscribe', 'resources/unsubscribe']
 const SERVER_INFO = 'io.modelcontextprotocol/serverInfo'
+const WISH_MS = 60_000
+const TTL_MS = 60_000
 
 /** What every agent can ask, whichever era it speaks. Answers are bytes, ready to be sent. */
-export function createGateway({ version, offered, capabilitiesOf, relay, call }: GatewayDeps) {
-  const offers = new Offers(offered)
+export function createGateway({ version, offers, catalogueOf, isAwake, relay, call }: GatewayDeps) {
+  const collection = createCollection<Asking>({
+    catalogueOf,
+    isAwake,
+    visibleServers: (agentType) => offers.of(undefined, agentType)?.servers ?? [],
+    handOn: (message, serverId, asking) => relayed(message, serverId, asking),
+    ask: (serverId, method, params) =>
+      relay(serverId, { method, params, signal: AbortSignal.timeout(WISH_MS) }).catch((error: unknown) => {
+        throw asRpcError(error, 'legacy')
+      }),
+  })
   const serverInfo = { name: 'toolroom', title: 'Toolroom', version }
 
-  const offerFor = (serverId: string | undefined) => {
-    const offer = offers.of(serverId)
+  const offerFor = ({ serverId, agentType }: Asking): Offer => {
+    const offer = offers.of(serverId, agentType)
     if (!offer) throw new RpcError(CODES.request, 'There is no such server', { status: 404 })
     return offer
   }
 
-  async function callTool({ params }: Incoming, asking: Asking): Promise<Buffer> {
-    const { name, arguments: args = {} } = params
-    const found = typeof name === 'string' ? offerFor(asking.serverId).find(name) : undefined
-    if (!found) throw new RpcError(CODES.params, `Unknown tool: ${String(name).slice(0, 100)}`)
-    if (!isObject(args)) throw new RpcError(CODES.params, 'arguments must be an object')
+  async function callTool({ params, body }: Incoming, asking: Asking): Promise<Buffer> {
+    const { name, arguments: given = {} } = params
+    if (!isObject(given)) throw new RpcError(CODES.params, 'arguments must be an object')
+    const meant = meantBy(offerFor(asking), name, given)
+    if (!meant) throw new RpcError(CODES.params, `Unknown tool: ${String(name).slice(0, 100)}`)
+    if (meant.kind === 'said') return said(meant.result, asking.era)
+    const { found, args } = meant
+    const inner = args === given ? {} : { arguments: args }
     const { agentType: agent_type, requestId: request_id, signal } = asking
-    const { progressToken, ...meta } = metaOf(withoutEra(params))
-    // The agent's own token goes back with each, and 0 is one. Nobody is asked for what nobody wants to hear.
-    const onProgress =
-      progressToken === undefined
-        ? undefined
-        : (progress: object) => asking.tell('notifications/progress', { ...progress, progressToken })
+    const { progressToken, meta } = alongWith(params)
+    const onProgress = progressTo(asking, progressToken)
+    const stop = collection.listenTo(found.server_id, params, asking)
     try {
       const result = await call(found.server_id, {
         tool: found.tool,
         args,
+        argsJson: args === params.arguments ? rawArguments(body) : undefined,
         signal,
-        meta: Object.keys(meta).length > 0 ? meta : undefined,
+        meta,
         onProgress,
         onAsked: asking.ask,
-        modern: asking.era === 'modern' ? { ...params, name: found.tool } : undefined,
+        capabilities: asking.session?.capabilities,
+        modern: asking.era === 'modern' ? { ...params, name: found.tool, ...inner } : undefined,
         by: { request_id, agent_type },
+        waits: true,
       })
-      return asking.era === 'modern' ? completed(result.json, result.value, 'tools/call') : result.json
+      const told = collection.remember(found.server_id, result, asking)
+      return asking.era === 'modern' ? completed(told, 'tools/call') : told.json
     } catch (error) {
       throw asRpcError(error, asking.era)
+    } finally {
+      stop?.()
     }
   }
 
-  /** Of all servers only the tools; of one also what can be handed on. What it says unasked, only sessions hear. */
-  function capabilities(serverId: string | undefined, era: Asking['era']): object {
-    if (serverId === undefined) return CAPABILITIES
-    const { resources, prompts, completions, logging } = capabilitiesOf(serverId)
+  /** Of one server what it can do itself, as far as it goes through here. */
+  function capabilities({
+    serverId,
+    agentType,
+    era,
+  }: Pick<Asking, 'serverId' | 'agentType' | 'era'>): object {
+    if (serverId === undefined) return collection.capabilities(agentType, era)
+    const { resources, prompts, completions, logging } = catalogueOf(serverId)?.capabilities ?? {}
     const isLegacy = era === 'legacy'
     return {
       ...CAPABILITIES,
-      ...(resources !== undefined && { resources: isLegacy ? resources : listChangedOf(resources) }),
+      ...(resources !== undefined && { resources }),
       ...(prompts !== undefined && { prompts: listChangedOf(prompts) }),
       ...(completions !== undefined && { completions: {} }),
       ...(logging !== undefined && isLegacy && { logging: {} }),
     }
   }
 
-  async function handOn(
+  async function handOn(message: Incoming, serverId: string, asking: Asking): Promise<Buffer> {
+    const stop = collection.listenTo(serverId, message.params, asking)
+    try {
+      const result = await relayed(message, serverId, asking)
+      return asking.era === 'modern' ? completed(result, message.method ?? '') : result.json
+    } finally {
+      stop?.()
+    }
+  }
+
+  async function relayed(
     { method = '', params }: Incoming,
     serverId: string,
     asking: Asking,
-  ): Promise<Buffer> {
+  ): Promise<CallResult> {
     try {
       const asked = {
         method,
         params: withoutEra(params),
         signal: asking.signal,
+        onProgress: progressTo(asking, metaOf(params).progressToken),
         onAsked: asking.ask,
+        capabilities: asking.session?.capabilities,
         modern: asking.era === 'modern' ? params : undefined,
+        waits: true as const,
       }
-      const { json, value } = await relay(serverId, asked)
-      return asking.era === 'modern' ? completed(json, value, method) : json
+      return await relay(serverId, asked)
     } catch (error) {
       throw asRpcError(error, asking.era)
     }
   }
 
+  const discovered = (asking: Asking) => ({
+    resultType: 'complete',
+    supportedVersions: [MODERN, ...LEGACY],
+    capabilities: capabilities(asking),
+    instructions: collection.instructions(asking.serverId, asking.agentType),
+    ttlMs: asking.serverId === undefined ? TTL_MS : 3_600_000, // what all can do changes with who is there
+    cacheScope: 'private',
+    _meta: { [SERVER_INFO]: serverInfo },
+  })
+
   return {
+    collection,
     changed: () => offers.changed(),
-    refused: () => offers.of(undefined)?.refused ?? [],
-    hasServer: (serverId: string | undefined) => offers.of(serverId) !== undefined,
+    refused: () => offers.refused,
+    hasServer: (serverId: string | undefined, agentType: string) =>
+      offers.of(serverId, agentType) !== undefined,
 
     /** The greeting of the old days. */
-    initialize({ params }: Incoming, serverId: string | undefined): { version: string; result: string } {
+    initialize(
+      { params }: Incoming,
+      { serverId, agentType }: Pick<Asking, 'serverId' | 'agentType'>,
+    ): { version: string; result: string } {
       const asked = params.protocolVersion
       const spoken = LEGACY.find((known) => known === asked) ?? LEGACY[0]
-      const result = { protocolVersion: spoken, capabilities: capabilities(serverId, 'legacy'), serverInfo }
+      const can = capabilities({ serverId, agentType, era: 'legacy' })
+      const instructions = collection.instructions(serverId, agentType)
+      const result = { protocolVersion: spoken, capabilities: can, serverInfo, instructions }
       return { version: spoken, result: JSON.stringify(result) }
     },
 
@@ -145,13 +207,13 @@ export function createGateway({ version, offered, capabilitiesOf, relay, call }:
       if (method === 'tools/call') return callTool(message, asking)
       if (method === 'tools/list') {
         if (params.cursor !== undefined) throw new RpcError(CODES.params, 'There is no such page')
-        return Buffer.from(offerFor(asking.serverId).list[asking.era])
+        return Buffer.from(offerFor(asking).list[asking.era])
       }
       if (method === 'ping' && !isModern) return Buffer.from('{}')
-      if (method === 'server/discover' && isModern)
-        return Buffer.from(JSON.stringify(discovered(serverInfo, capabilities(asking.serverId, 'modern'))))
-      const relayed = isModern ? RELAYED : [...RELAYED, ...LEGACY_RELAYED]
-      if (asking.serverId !== undefined && relayed.includes(method ?? ''))
+      if (method === 'server/discover' && isModern) return Buffer.from(JSON.stringify(discovered(asking)))
+      const answered = collection.answer(message, asking)
+      if (answered) return answered
+      if (asking.serverId !== undefined && RELAYED.includes(method ?? ''))
         return handOn(message, asking.serverId, asking)
       const status = isModern ? 404 : 200
       throw new RpcError(CODES.method, `${String(method).slice(0, 100)} is not known here`, {
@@ -162,14 +224,24 @@ export function createGateway({ version, offered, capabilitiesOf, relay, call }:
 }
 export type Gateway = ReturnType<typeof createGateway>
 
-const discovered = (serverInfo: object, capabilities: object) => ({
-  resultType: 'complete',
-  supportedVersions: [MODERN, ...LEGACY],
-  capabilities,
-  ttlMs: 3_600_000,
-  cacheScope: 'private',
-  _meta: { [SERVER_INFO]: serverInfo },
-})
+/** Our own words as the result of a call. */
+function said(result: object, era: Asking['era']): Buffer {
+  const json = Buffer.from(JSON.stringify(result))
+  return era === 'modern' ? completed({ json, value: result }, 'tools/call') : json
+}
+
+/** What of the caller's `_meta` concerns the server. */
+function alongWith(params: Incoming['params']) {
+  if (params._meta === undefined) return {}
+  const { progressToken, ...meta } = metaOf(withoutEra(params))
+  return { progressToken, meta: Object.keys(meta).length > 0 ? meta : undefined }
+}
+
+/** The agent's own token goes back with each, and 0 is one. Nobody is asked for what nobody wants to hear. */
+function progressTo({ tell }: Asking, progressToken: unknown): ((progress: object) => void) | undefined {
+  if (progressToken === undefined) return undefined
+  return (progress) => tell('notifications/progress', { ...progress, progressToken })
+}
 
 /** What the server itself said goes back as it said it; what we have to say carries our own code. */
 function asRpcError(error: unknown, era: Asking['era']): RpcError {
@@ -179,7 +251,10 @@ function asRpcError(error: unknown, era: Asking['era']): RpcError {
       data: remote.data,
       status: (era === 'modern' && STATUS[remote.code]) || 200,
     })
-  if (!(error instanceof AppError)) return new RpcError(CODES.internal, 'The server did not answer')
+  if (!(error instanceof AppError)) {
+    const said = error instanceof Error && 'failure' in error ? error.message : 'The server did not answer'
+    return new RpcError(CODES.internal, said)
+  }
   const data = { code: error.code, ...(error.hint !== undefined && { hint: error.hint }) }
   return new RpcError(CODES.internal, error.message, { data })
 }

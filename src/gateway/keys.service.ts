@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import { AppError } from '../kernel/errors.ts'
 import type { AuditEntry } from '../kernel/facts.ts'
 import { isoTime } from '../kernel/time.ts'
@@ -8,6 +8,8 @@ import type { KeyInput, KeyRecord, KeyView, NewKey } from './keys.schema.ts'
 /** What the keys need of the store. */
 export interface KeyStore {
   all(): readonly KeyRecord[]
+  /** By the digest of the key. */
+  find(digest: string): KeyRecord | undefined
   save(record: KeyRecord, audit: AuditEntry | null): Promise<void>
   remove(id: string, audit: AuditEntry): Promise<void>
 }
@@ -70,8 +72,7 @@ export function createKeys({ store, now, onTrouble }: Deps) {
 
     /** Whose key it is. Digests are compared, so that the time it takes says nothing about the key. */
     owner(key: string): KeyRecord | undefined {
-      const digest = digestOf(key)
-      const record = store.all().find((each) => each.digest === digest)
+      const record = store.find(digestOf(key))
       if (record) noteUse(record)
       return record
     },
@@ -79,4 +80,4 @@ export function createKeys({ store, now, onTrouble }: Deps) {
 }
 export type Keys = ReturnType<typeof createKeys>
 
-const digestOf = (key: string): string => createHash('sha256').update(key).digest('hex')
+const digestOf = (key: string): string => hash('sha256', key, 'hex')

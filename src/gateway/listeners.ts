@@ -1,119 +1,155 @@
 import type { ServerResponse } from 'node:http'
-import { type Incoming, isObject } from './rpc.ts'
+import { Drops } from './drops.ts'
+import { EventStream } from './event-stream.ts'
+import type { Hearer } from './hearer.ts'
+import { CODES, type Incoming, isObject, RpcError, resultMessage } from './rpc.ts'
+import { hearerOf } from './session-hearer.ts'
 import type { Session } from './sessions.ts'
-import { SSE } from './sse.ts'
+import { beat, messageOf } from './sse.ts'
+
+type Place = Pick<Session, 'keyId' | 'agentType' | 'serverId'>
+
+interface Subscriber extends Place, Hearer {
+  /** The changes it wants to hear of. */
+  readonly methods: readonly string[]
+  readonly id: string | number
+  readonly stream: EventStream
+}
+
+interface Deps {
+  /** Who hears when a resource is another; false where nobody tells. */
+  readonly resources?: { add(hearer: Hearer, uri: string): boolean; remove(hearer: Hearer): void }
+  /** Of what somebody was not told because it reads too slowly. */
+  readonly onDropped?: (place: Place, count: number) => void
+}
 
 const KEEP_ALIVE_MS = 15_000
 /** A server that starts says several times that its tools have changed. */
 const DEBOUNCE_MS = 100
+const DROPS_MS = 60_000
+const MOST_PER_KEY = 32
+const MOST_RESOURCES = 1000
+/** Ours, and so outside of what the protocol keeps for itself. */
+const TOO_MANY = -31_429
 const SUBSCRIPTION = 'io.modelcontextprotocol/subscriptionId'
+export const TOOLS_CHANGED = 'notifications/tools/list_changed'
 
-const TOOLS = 'toolsListChanged'
 const CHANGES: Readonly<Record<string, string>> = {
-  [TOOLS]: 'notifications/tools/list_changed',
+  toolsListChanged: TOOLS_CHANGED,
   promptsListChanged: 'notifications/prompts/list_changed',
   resourcesListChanged: 'notifications/resources/list_changed',
 }
 
-interface Subscriber extends Pick<Session, 'keyId' | 'agentType' | 'serverId'> {
-  /** The changes it wants to hear of. */
-  readonly methods: readonly string[]
-  readonly id: string | number
-  readonly response: ServerResponse
-}
-
 /** Who wants to hear of changes: legacy agents over the stream of their session, modern ones over a request of its own. */
 export class Listeners {
+  readonly #deps: Deps
   readonly #subscribers = new Set<Subscriber>()
   readonly #open = new Set<ServerResponse>()
   readonly #keepAlive = setInterval(() => this.#beat(), KEEP_ALIVE_MS).unref()
   #due: NodeJS.Timeout | undefined
 
-  /** The newest stream of a session is the one that counts. */
-  listen(session: Session, response: ServerResponse): void {
-    session.stream?.end()
-    session.stream = response
-    this.#begin(response)
-    response.on('close', () => {
-      if (session.stream === response) session.stream = undefined
-    })
+  constructor(deps: Deps = {}) {
+    this.#deps = deps
+  }
+
+  /** The standing stream of a session, or one that broke and goes on after the event that was heard last. */
+  listen(session: Session, response: ServerResponse, lastEventId?: string): void {
+    if (lastEventId === undefined) session.streams.stand(response)
+    else session.streams.resume(lastEventId, response)
+    this.#keepAwake(response)
   }
 
   /** Of what it asks for it gets what can be had here, and the first message says what that is. */
-  subscribe(
-    message: Incoming,
-    id: string | number,
-    response: ServerResponse,
-    place: Pick<Session, 'keyId' | 'agentType' | 'serverId'>,
-  ): void {
-    const { notifications } = message.params
-    const asked = isObject(notifications) ? notifications : {}
-    // What prompts and resources there are is told of one server, not of all together.
-    const offered = place.serverId === undefined ? [TOOLS] : Object.keys(CHANGES)
-    const honoured = offered.filter((kind) => asked[kind] === true)
-    this.#begin(response)
-    const about = { notifications: Object.fromEntries(honoured.map((kind) => [kind, true])) }
-    writeEvent(response, 'notifications/subscriptions/acknowledged', {
-      ...about,
-      _meta: { [SUBSCRIPTION]: id },
-    })
-    const methods = honoured.flatMap((kind) => CHANGES[kind] ?? [])
-    const subscriber = { ...place, id, response, methods }
+  subscribe(message: Incoming, id: string | number, response: ServerResponse, place: Place): void {
+    const { notifications: asked } = message.params
+    if (!isObject(asked)) throw new RpcError(CODES.params, 'notifications must say what to listen to')
+    this.#refuseTooMany(place)
+    const kinds = Object.keys(CHANGES).filter((kind) => asked[kind] === true)
+    const drops = new Drops(DROPS_MS, (count) => this.#deps.onDropped?.(place, count))
+    const stream = new EventStream(response, drops)
+    const subscriber: Subscriber = {
+      ...place,
+      id,
+      stream,
+      methods: kinds.flatMap((kind) => CHANGES[kind] ?? []),
+      tell: (method, params) => stream.tell(messageOf(method, tagged(params, id))),
+    }
+    const uris = this.#watch(subscriber, asked.resourceSubscriptions)
+    const honoured = {
+      ...Object.fromEntries(kinds.map((kind) => [kind, true])),
+      ...(uris.length > 0 && { resourceSubscriptions: uris }),
+    }
+    subscriber.tell('notifications/subscriptions/acknowledged', { notifications: honoured })
     this.#subscribers.add(subscriber)
-    response.on('close', () => this.#subscribers.delete(subscriber))
+    this.#keepAwake(response)
+    response.on('close', () => {
+      this.#subscribers.delete(subscriber)
+      this.#deps.resources?.remove(subscriber)
+    })
   }
 
   toolsChanged(sessions: Iterable<Session>): void {
     clearTimeout(this.#due)
-    this.#due = setTimeout(() => {
-      const method = 'notifications/tools/list_changed'
-      for (const { stream } of sessions) if (stream) writeEvent(stream, method)
-      this.#tellSubscribers(method, () => true)
-    }, DEBOUNCE_MS).unref()
+    this.#due = setTimeout(() => this.changed(sessions, TOOLS_CHANGED, () => true), DEBOUNCE_MS).unref()
+  }
+
+  /** A list is no longer what it was. */
+  changed(sessions: Iterable<Session>, method: string, isMeant: (place: Place) => boolean): void {
+    for (const session of sessions) if (isMeant(session)) session.streams.tell(method)
+    for (const subscriber of this.#subscribers)
+      if (subscriber.methods.includes(method) && isMeant(subscriber)) subscriber.tell(method, {})
   }
 
   /** What one server says unasked, to each session that is about this server alone: over one stream, never two. */
   note(sessions: Iterable<Session>, serverId: string, method: string, params: unknown): void {
-    for (const session of sessions) {
-      if (session.serverId !== serverId) continue
-      const [first] = session.open.values()
-      if (first && method === 'notifications/message') first.tell(method, params)
-      else if (session.stream) writeEvent(session.stream, method, params as object)
-    }
-    this.#tellSubscribers(method, (subscriber) => subscriber.serverId === serverId)
+    const said = isObject(params) ? params : {}
+    for (const session of sessions) if (session.serverId === serverId) hearerOf(session).tell(method, said)
+    for (const subscriber of this.#subscribers)
+      if (subscriber.methods.includes(method) && subscriber.serverId === serverId)
+        subscriber.tell(method, said)
   }
 
-  #tellSubscribers(method: string, isMeant: (subscriber: Subscriber) => boolean): void {
+  /** The subscriptions of these. The specification says the end in two ways; so do we. */
+  end(isMeant: (place: Place) => boolean): void {
     for (const subscriber of this.#subscribers) {
-      const { id, response, methods } = subscriber
-      if (methods.includes(method) && isMeant(subscriber))
-        writeEvent(response, method, { _meta: { [SUBSCRIPTION]: id } })
+      if (!isMeant(subscriber)) continue
+      const { id, stream, tell } = subscriber
+      tell('notifications/cancelled', { requestId: id, reason: 'The gateway ends it' })
+      stream.end(resultMessage(id, JSON.stringify(tagged({ resultType: 'complete' }, id))))
     }
   }
 
-  /** All of them, or those of a key that was taken away. */
-  close(keyId?: string): void {
-    for (const { response, keyId: owner } of this.#subscribers) if (owner === keyId) response.end()
-    if (keyId !== undefined) return
+  close(): void {
+    this.end(() => true)
     clearInterval(this.#keepAlive)
     clearTimeout(this.#due)
-    for (const response of this.#open) response.end()
   }
 
-  #begin(response: ServerResponse): void {
-    response.writeHead(200, SSE)
-    response.write(': here\n\n')
+  /** Those that can be had. */
+  #watch(subscriber: Subscriber, asked: unknown): string[] {
+    const { resources } = this.#deps
+    if (!resources || !Array.isArray(asked)) return []
+    const uris = asked.filter((uri): uri is string => typeof uri === 'string')
+    return [...new Set(uris)].slice(0, MOST_RESOURCES).filter((uri) => resources.add(subscriber, uri))
+  }
+
+  #refuseTooMany({ keyId }: Place): void {
+    const own = [...this.#subscribers].filter((subscriber) => subscriber.keyId === keyId)
+    if (own.length < MOST_PER_KEY) return
+    throw new RpcError(TOO_MANY, `This agent listens ${MOST_PER_KEY} times already`, { status: 429 })
+  }
+
+  #keepAwake(response: ServerResponse): void {
     this.#open.add(response)
     response.on('close', () => this.#open.delete(response))
   }
 
   #beat(): void {
-    for (const response of this.#open) response.write(': here\n\n')
+    for (const response of this.#open) beat(response)
   }
 }
 
-/** One line each: JSON has no line breaks of its own. */
-export function writeEvent(response: ServerResponse, method: string, params?: object, id?: string): void {
-  const message = { jsonrpc: '2.0', ...(id !== undefined && { id }), method, ...(params && { params }) }
-  response.write(`event: message\ndata: ${JSON.stringify(message)}\n\n`)
+const tagged = (params: Readonly<Record<string, unknown>> | object, id: string | number): object => {
+  const { _meta } = params as { _meta?: unknown }
+  return { ...params, _meta: { ...(isObject(_meta) ? _meta : {}), [SUBSCRIPTION]: id } }
 }

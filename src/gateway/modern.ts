@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import type { CallResult } from '../kernel/calling.ts'
 import { CODES, type Incoming, isObject, RpcError } from './rpc.ts'
 
 /** The revision without sessions: every request says what it needs to have said. */
@@ -55,18 +56,28 @@ function decoded(header: string): string {
 export const metaOf = (params: Incoming['params']): Readonly<Record<string, unknown>> =>
   isObject(params._meta) ? params._meta : {}
 
-/** A server of the old days does not say that its result is complete. */
-export function completed(result: Buffer, value: unknown, method: string): Buffer {
-  if (!isObject(value)) return result
-  const missing = [
-    ...(value.resultType === undefined ? ['"resultType":"complete"'] : []),
-    ...(CACHED.includes(method) && value.ttlMs === undefined ? ['"ttlMs":0', '"cacheScope":"private"'] : []),
-  ]
-  if (missing.length === 0) return result
-  const at = result.indexOf('{') + 1
-  const text = missing.join(',') + (Object.keys(value).length === 0 ? '' : ',')
-  return Buffer.concat([result.subarray(0, at), Buffer.from(text), result.subarray(at)])
+/** What an agent of the modern era says it can be asked. */
+export function capabilitiesIn(params: Incoming['params']): Readonly<Record<string, unknown>> {
+  const said = metaOf(params)[`${PREFIX}clientCapabilities`]
+  return isObject(said) ? said : {}
 }
+
+/** A server of the old days does not say that its result is complete. */
+export function completed(result: CallResult, method: string): Buffer {
+  const { json } = result
+  const lacks = (name: string) => !json.includes(`"${name}"`) || !isIn(result.value, name)
+  const missing = [
+    ...(lacks('resultType') ? ['"resultType":"complete"'] : []),
+    ...(CACHED.includes(method) && lacks('ttlMs') ? ['"ttlMs":0', '"cacheScope":"private"'] : []),
+  ]
+  if (missing.length === 0 || json[0] !== OPEN_BRACE) return json
+  const rest = json.subarray(1)
+  const isEmpty = rest.length < SHORT && /^\s*\}$/.test(rest.toString('latin1'))
+  return Buffer.concat([Buffer.from(`{${missing.join(',')}${isEmpty ? '' : ','}`), rest])
+}
+const OPEN_BRACE = 0x7b
+const SHORT = 64
+const isIn = (value: unknown, name: string): boolean => isObject(value) && value[name] !== undefined
 const CACHED = ['prompts/list', 'resources/list', 'resources/templates/list', 'resources/read']
 
 /** What one era says about itself means nothing to the other. */

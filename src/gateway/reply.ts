@@ -1,107 +1,115 @@
 import type { ServerResponse } from 'node:http'
-import { writeEvent } from './listeners.ts'
-import { CODES, errorMessage, isObject, RpcError, resultMessage } from './rpc.ts'
+import { Cancellation, type CancelSignal } from '../kernel/cancel.ts'
+import { ASK_MS, refusalToAsk } from './asking.ts'
+import type { EventStream } from './event-stream.ts'
+import { sendJson, sendResult } from './json-answer.ts'
+import { CODES, cancelled, errorMessage, isObject, RpcError, resultMessage } from './rpc.ts'
 import type { Session } from './sessions.ts'
-import { SSE } from './sse.ts'
+import { messageOf } from './sse.ts'
 
-const JSON_TYPE = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' }
-
-const ASKABLE: Readonly<Record<string, string>> = {
-  'sampling/createMessage': 'sampling',
-  'elicitation/create': 'elicitation',
-  'roots/list': 'roots',
-}
 let questions = 0
 
 /**
- * The answer to one request: plain JSON, or the last event of a stream when something has to be said before it. Whatever
- * happens it is given once.
+ * The answer to one request of a session: plain JSON, or the last event of a stream when something has to be said before it.
+ * Whatever happens it is given once. Who hangs up may only be away: a session says `notifications/cancelled`.
  */
 export class Reply {
   readonly id: string | number
   readonly #response: ServerResponse
-  readonly #session: Session | undefined
-  readonly #gone = new AbortController()
+  readonly #session: Session
+  readonly #gone = new Cancellation()
+  #stream: EventStream | undefined
+  #refusals: Set<(error: RpcError) => void> | undefined
   #given = false
 
-  /** In the modern era whoever hangs up cancels; a session says `notifications/cancelled`, and may only be away. */
-  constructor(id: string | number, response: ServerResponse, session: Session | undefined) {
+  constructor(id: string | number, response: ServerResponse, session: Session) {
     this.id = id
     this.#response = response
     this.#session = session
-    if (session) session.open.set(id, this)
-    else response.on('close', () => this.cancel())
+    session.open.set(id, this)
   }
 
   /** Aborted when nobody wants the answer any more. */
-  get signal(): AbortSignal {
-    return this.#gone.signal
+  get signal(): CancelSignal {
+    return this.#gone
   }
 
   cancel(): void {
-    if (!this.#given) this.#gone.abort()
+    if (this.#given) return
+    this.fail(cancelled())
+    this.#gone.abort()
   }
 
   result(result: Buffer | string): void {
-    this.#give(200, resultMessage(this.id, result))
+    if (!this.#close()) return
+    if (this.#stream) this.#session.streams.complete(this.#stream, resultMessage(this.id, result))
+    else sendResult(this.#response, this.id, result)
   }
 
   fail(error: RpcError): void {
-    this.#give(error.status, errorMessage(this.id, error))
+    if (!this.#close()) return
+    const message = errorMessage(this.id, error)
+    if (this.#stream) this.#session.streams.complete(this.#stream, message)
+    else sendJson(this.#response, error.status, message)
   }
 
   /** Says something before the answer, which makes a stream of it. */
-  tell(method: string, params: unknown, id?: string): void {
-    const response = this.#response
-    if (this.#given || response.destroyed) return
-    if (!response.headersSent) response.writeHead(200, SSE)
-    writeEvent(response, method, params as object, id)
+  tell(method: string, params: unknown): void {
+    this.#open()?.tell(messageOf(method, params as object))
   }
 
   /** A question of a server goes to the agent whose request it is working on, over the answer to that request. */
   ask(method: string, params: unknown): Promise<unknown> {
-    const session = this.#session
-    const needs = Object.hasOwn(ASKABLE, method) ? ASKABLE[method] : undefined
-    if (!session || needs === undefined || session.capabilities[needs] === undefined)
-      return Promise.reject(
-        new RpcError(CODES.method, `The agent cannot be asked for ${method.slice(0, 100)}`),
-      )
+    const refusal = refusalToAsk(this.#session.capabilities, method, params)
+    if (refusal) return Promise.reject(refusal)
+    const stream = this.#open()
+    if (!stream || stream.isLost) return Promise.reject(hungUp())
+    stream.onLost = () => this.#refuse(hungUp())
     questions += 1
     const id = `toolroom-${questions}`
     return new Promise((resolve, reject) => {
-      const over = () => session.asked.delete(id)
-      session.asked.set(id, ({ result, error }) => {
+      const { asked } = this.#session
+      const over = () => {
+        clearTimeout(late)
+        asked.delete(id)
+        this.#refusals?.delete(refuse)
+      }
+      const refuse = (error: RpcError) => {
+        over()
+        reject(error)
+      }
+      const late = setTimeout(() => refuse(nothing('The agent did not answer in time')), ASK_MS)
+      asked.set(id, ({ result, error }) => {
         over()
         if (result !== undefined) resolve(result)
-        else reject(isObject(error) ? error : new RpcError(CODES.internal, 'The agent gave no answer'))
+        else reject(isObject(error) ? error : nothing('The agent gave no answer'))
       })
-      this.#response.once('close', () => {
-        if (over()) reject(new RpcError(CODES.internal, 'The agent has hung up'))
-      })
-      this.tell(method, params, id)
+      this.#refusals ??= new Set()
+      this.#refusals.add(refuse)
+      stream.say(messageOf(method, params as object, id))
     })
   }
 
-  #give(status: number, message: Buffer): void {
-    if (this.#given) return
+  /** Undefined when it is over, or when nobody was there for its beginning. */
+  #open(): EventStream | undefined {
+    if (this.#given || (!this.#stream && this.#response.destroyed)) return undefined
+    this.#stream ??= this.#session.streams.answer(this.#response)
+    return this.#stream
+  }
+
+  /** False when it was given already. */
+  #close(): boolean {
+    if (this.#given) return false
     this.#given = true
-    this.#session?.open.delete(this.id)
-    const response = this.#response
-    if (!response.headersSent) {
-      sendJson(response, status, message)
-      return
-    }
-    response.write('event: message\ndata: ')
-    response.write(message)
-    response.end('\n\n')
+    this.#session.open.delete(this.id)
+    if (this.#refusals) this.#refuse(nothing('The request is over'))
+    return true
+  }
+
+  #refuse(error: RpcError): void {
+    for (const refuse of this.#refusals ?? []) refuse(error)
   }
 }
 
-export function sendJson(
-  response: ServerResponse,
-  status: number,
-  body: Buffer,
-  headers: Readonly<Record<string, string>> = {},
-): void {
-  response.writeHead(status, { ...JSON_TYPE, ...headers, 'content-length': body.length }).end(body)
-}
+const nothing = (why: string): RpcError => new RpcError(CODES.internal, why)
+const hungUp = (): RpcError => nothing('The agent has hung up')

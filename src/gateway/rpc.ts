@@ -5,6 +5,8 @@ export interface Incoming {
   /** Undefined for an answer to something that a server asked. */
   readonly method: string | undefined
   readonly params: Readonly<Record<string, unknown>>
+  /** What it was read from. */
+  readonly body: Buffer
   /** Of an answer to something that a server asked. */
   readonly answer: { readonly result?: unknown; readonly error?: unknown }
 }
@@ -38,6 +40,11 @@ export class RpcError extends Error {
   }
 }
 
+/** Ours, and so outside of what the protocol keeps for itself. */
+const CANCELLED = -31_499
+
+export const cancelled = (): RpcError => new RpcError(CANCELLED, 'The request was cancelled')
+
 /** Throws when it is no single message: batches are a thing of one old revision, and nobody sends them. */
 export function readIncoming(body: Buffer): Incoming {
   let message: unknown
@@ -54,7 +61,7 @@ export function readIncoming(body: Buffer): Incoming {
   if (method !== undefined && typeof method !== 'string')
     throw new RpcError(CODES.request, 'The method must be a text', { status: 400 })
   if (params !== undefined && !isObject(params)) throw new RpcError(CODES.params, 'params must be an object')
-  return { id, method, params: params ?? {}, answer: { result, error } }
+  return { id, method, params: params ?? {}, body, answer: { result, error } }
 }
 
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
@@ -62,10 +69,20 @@ export const isObject = (value: unknown): value is Readonly<Record<string, unkno
 
 /** The result stays as the bytes it came in. */
 export function resultMessage(id: string | number, result: Buffer | string): Buffer {
-  const head = Buffer.from(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`)
-  return Buffer.concat([head, typeof result === 'string' ? Buffer.from(result) : result, CLOSE])
+  const head = resultHead(id)
+  if (typeof result === 'string') return Buffer.from(`${head}${result}}`)
+  const headBytes = Buffer.byteLength(head)
+  const message = Buffer.allocUnsafe(headBytes + result.length + 1)
+  message.write(head)
+  result.copy(message, headBytes)
+  message[headBytes + result.length] = CLOSE_BRACE
+  return message
 }
-const CLOSE = Buffer.from('}')
+const CLOSE_BRACE = 0x7d
+
+/** What stands before the result; after it there is one brace. */
+export const resultHead = (id: string | number): string =>
+  `{"jsonrpc":"2.0","id":${typeof id === 'number' ? id : JSON.stringify(id)},"result":`
 
 export function errorMessage(id: string | number | null, { code, message, data }: RpcError): Buffer {
   const error = { code, message, ...(data !== undefined && { data }) }

@@ -1,6 +1,13 @@
 import { randomBytes } from 'node:crypto'
-import type { ServerResponse } from 'node:http'
-import type { Reply } from './reply.ts'
+import { Drops } from './drops.ts'
+import { EventLogs } from './event-log.ts'
+import { Streams } from './streams.ts'
+
+/** What is to be done with a request before it is answered. */
+interface UnderWay {
+  cancel(): void
+  tell(method: string, params: unknown): void
+}
 
 /** A legacy agent between its `initialize` and its end. */
 export interface Session {
@@ -13,24 +20,42 @@ export interface Session {
   /** What it can be asked. */
   readonly capabilities: Readonly<Record<string, unknown>>
   /** Its requests that are under way, by their ids. */
-  readonly open: Map<string | number, Reply>
+  readonly open: Map<string | number, UnderWay>
   /** Questions of servers that wait for its answer. */
   readonly asked: Map<string, (answer: { result?: unknown; error?: unknown }) => void>
-  /** Where it hears what happens without being asked. */
-  stream: ServerResponse | undefined
+  /** Where it hears what is said before answers, and without being asked. */
+  readonly streams: Streams
+  /** Called when it is over. */
+  readonly atEnd: (() => void)[]
   usedAt: number
 }
 
-const MOST = 1000
+interface Limits {
+  readonly all: number
+  readonly perKey: number
+}
+
+const LIMITS: Limits = { all: 1000, perKey: 100 }
 const IDLE_MS = 24 * 3_600_000
+const DROPS_MS = 60_000
 
 /** Who has said hello. A session belongs to the key that opened it. */
 export class Sessions {
   readonly #now: () => number
+  readonly #onDropped: (session: Session, count: number) => void
+  readonly #limits: Limits
+  readonly #logs = new EventLogs()
   readonly #sessions = new Map<string, Session>()
 
-  constructor(now: () => number) {
+  /** `onDropped` hears of what an agent was not told because it reads too slowly. */
+  constructor(
+    now: () => number,
+    onDropped: (session: Session, count: number) => void = () => {},
+    limits = LIMITS,
+  ) {
     this.#now = now
+    this.#onDropped = onDropped
+    this.#limits = limits
   }
 
   get all(): Iterable<Session> {
@@ -39,16 +64,15 @@ export class Sessions {
 
   open(facts: Pick<Session, 'keyId' | 'agentType' | 'serverId' | 'version' | 'capabilities'>): Session {
     const now = this.#now()
-    for (const session of this.#sessions.values()) {
-      const isFull = this.#sessions.size >= MOST && !session.stream
-      if (isFull || (now - session.usedAt > IDLE_MS && !session.stream)) this.end(session)
-    }
+    this.#makeRoom(facts.keyId, now)
+    const drops = new Drops(DROPS_MS, (count) => this.#onDropped(session, count))
     const session: Session = {
       ...facts,
       id: randomBytes(16).toString('hex'),
       open: new Map(),
       asked: new Map(),
-      stream: undefined,
+      streams: new Streams(this.#logs.open(), drops, facts.version),
+      atEnd: [],
       usedAt: now,
     }
     this.#sessions.set(session.id, session)
@@ -65,8 +89,9 @@ export class Sessions {
 
   end(session: Session): void {
     this.#sessions.delete(session.id)
-    session.stream?.end()
-    for (const reply of session.open.values()) reply.cancel()
+    for (const reply of [...session.open.values()]) reply.cancel()
+    session.streams.close()
+    for (const over of session.atEnd.splice(0)) over()
   }
 
   /** A key that was taken away closes what it had opened. */
@@ -74,4 +99,24 @@ export class Sessions {
     for (const session of [...this.#sessions.values()])
       if (keyId === undefined || session.keyId === keyId) this.end(session)
   }
+
+  /** Agents that never say goodbye leave sessions behind. The one that was idle for the longest time goes first. */
+  #makeRoom(keyId: string, now: number): void {
+    const own: Session[] = []
+    for (const session of this.#sessions.values()) {
+      if (now - session.usedAt > IDLE_MS && !isBusy(session)) this.end(session)
+      else if (session.keyId === keyId) own.push(session)
+    }
+    if (own.length >= this.#limits.perKey) this.#endIdlest(own)
+    else if (this.#sessions.size >= this.#limits.all) this.#endIdlest([...this.#sessions.values()])
+  }
+
+  #endIdlest(sessions: readonly Session[]): void {
+    const [idlest] = sessions.toSorted(
+      (one, other) => Number(isBusy(one)) - Number(isBusy(other)) || one.usedAt - other.usedAt,
+    )
+    if (idlest) this.end(idlest)
+  }
 }
+
+const isBusy = ({ open, streams }: Session): boolean => open.size > 0 || streams.isListening

@@ -24,8 +24,10 @@ export function gatewayName(serverId: string, tool: string): string {
 const isUnclear = (serverId: string): boolean => serverId.includes(SEPARATOR) || serverId.endsWith('_')
 
 export interface NamedTool<T> {
+  /** What agents call it. */
   readonly name: string
   readonly server_id: string
+  /** What its server calls it. */
   readonly tool: string
   readonly definition: T
 }
@@ -40,15 +42,19 @@ export interface Refused {
 export function gather<T>(
   servers: readonly {
     readonly id: string
-    readonly tools: readonly { readonly name: string; readonly definition: T }[]
+    readonly tools: readonly {
+      readonly name: string
+      readonly alias?: string | null
+      readonly definition: T
+    }[]
   }[],
 ): { tools: NamedTool<T>[]; refused: Refused[] } {
   const tools: NamedTool<T>[] = []
   const refused: Refused[] = []
   const seen = new Map<string, NamedTool<T>>()
   for (const { id, tools: offered } of [...servers].sort(byId)) {
-    for (const { name: tool, definition } of offered) {
-      const named = { name: gatewayName(id, tool), server_id: id, tool, definition }
+    for (const { name: tool, alias, definition } of offered) {
+      const named = { name: gatewayName(id, alias ?? tool), server_id: id, tool, definition }
       const twin = seen.get(lookOf(named.name))
       if (twin) {
         const reason = `It looks like '${twin.tool}' of '${twin.server_id}' at the gateway: rename one of them`

@@ -95,6 +95,15 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
     happened: 'The agent was not found on this computer, and neither was the folder its file would go to.',
     todo: 'Install the agent first, or send `create: true` to make the folder.',
   },
+  tool_held: {
+    happened:
+      'The definition of the tool has changed, and HOLD_CHANGED_TOOLS withholds it from agents until somebody has approved it.',
+    todo: '`GET …/tools` shows what changed; `POST …/tools/{tool}/approve` lets agents use it again.',
+  },
+  nothing_to_approve: {
+    happened: 'The tool does not wait for approval, or it has changed since the `hash` that was sent.',
+    todo: '`GET …/tools` says which tools are held, what changed in them, and their `hash`.',
+  },
   nothing_to_undo: {
     happened: "No change of this agent's file is remembered, or its backup is gone.",
     todo: '`GET /api/agents/{agent_type}/history` lists the changes that can be undone.',

@@ -80,7 +80,18 @@ export const AgentFigures = Type.Object({
   ...Figures,
 })
 export type AgentFigures = Static<typeof AgentFigures>
-export const AgentFiguresList = listOf(AgentFigures)
+export const AgentFiguresList = listOf(
+  Type.Object({
+    ...AgentFigures.properties,
+    context_tokens: orNull(
+      Type.Integer({
+        minimum: 0,
+        description:
+          'About what the tools that it sees at the gateway take of its context; null: it has no key',
+      }),
+    ),
+  }),
+)
 
 const ByStatus = Type.Record(Type.String(), Type.Integer({ minimum: 0 }), {
   description: 'How many, by status',

@@ -21,6 +21,8 @@ export interface Deps {
   /** The id of the server that has this id or name, of one kind or of any. */
   readonly findServer: (key: string, kind?: 'http') => Promise<string | undefined>
   readonly processFigures: () => ProcessFigures
+  /** What its tools take of an agent's context; null when it has none from us. */
+  readonly contextTokens: (agentType: string) => number | null
   readonly uptimeMs: () => number
   readonly now: () => number
 }
@@ -73,7 +75,11 @@ export function createMetrics(deps: Deps) {
 
     timeseries: (query: SeriesQuery): Timeseries => timeseriesOf(recorder, query, now()),
     tools: (window: WindowName, server_id?: string) => toolsIn(recorder, window, now(), server_id),
-    agents: (window: WindowName) => agentsIn(recorder, window, now()),
+    agents: (window: WindowName) =>
+      agentsIn(recorder, window, now()).map((figures) => {
+        const { agent_type } = figures
+        return { ...figures, context_tokens: agent_type === null ? null : deps.contextTokens(agent_type) }
+      }),
     forServer,
 
     /** By id or name; one that was deleted as long as something is known of it. */

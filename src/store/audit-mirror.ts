@@ -36,7 +36,8 @@ function detailOf(text: string): Record<string, unknown> {
 
 function lineOf({ audit_id, ts, action, subject, request_id, detail }: Facts['audited']): LogEntry {
   const message = `${action.replaceAll('_', ' ')}: ${subject}`
-  const server = action.startsWith('server_') ? { server_id: subject } : {}
+  const server = ABOUT_SERVERS.test(action) ? { server_id: subject } : {}
   const data = { audit_id, action, subject, ...detail }
   return { ts, level: 'info', source: 'audit', message, request_id, ...server, data }
 }
+const ABOUT_SERVERS = /^(?:server_|tools_changed$|tool_approved$)/

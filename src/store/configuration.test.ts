@@ -41,6 +41,8 @@ const record = {
   created_at: 1,
   updated_at: 1,
   revision: 1,
+  tools: {},
+  expose: true,
   env: { KEY: 'canary-secret-value' },
 }
 const audit = { action: 'server_added', subject: 'a', request_id: null, detail: {} }

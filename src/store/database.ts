@@ -49,6 +49,25 @@ export interface Tables {
     created_at: number
     last_used_at: number | null
   }
+  /** Which tools an agent sees at the gateway. No row: all of them. */
+  agent_tools: {
+    agent_type: string
+    /** JSON. */
+    body: string
+  }
+  /** Tools as they were approved. */
+  tool_pins: {
+    server_id: string
+    /** JSON: a name can hold what a text in SQLite cannot. */
+    tool: string
+    hash: string
+    /** JSON. */
+    definition: string
+    approved_at: number
+    /** Of the definition that waits for approval. */
+    seen_hash: string | null
+    seen_at: number | null
+  }
   audit: {
     id: Generated<number>
     ts: number

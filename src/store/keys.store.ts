@@ -6,7 +6,12 @@ import type { ConfigurationDatabase } from './configuration.ts'
 export async function openKeyStore(database: ConfigurationDatabase): Promise<KeyStore> {
   const rows: KeyRecord[] = await database.db.selectFrom('keys').selectAll().orderBy('created_at').execute()
   const records = new Map(rows.map((row) => [row.id, row]))
+  let byDigest = new Map(rows.map((row) => [row.digest, row]))
+  const changed = () => {
+    byDigest = new Map([...records.values()].map((record) => [record.digest, record]))
+  }
   return {
+    find: (digest) => byDigest.get(digest),
     all: () => [...records.values()],
     save: (record, audit) =>
       database
@@ -17,7 +22,12 @@ export async function openKeyStore(database: ConfigurationDatabase): Promise<Key
             await trx.insertInto('keys').values(record).execute()
             return [true, audit]
           },
-          { committed: (saved) => saved && records.set(record.id, record) },
+          {
+            committed: (saved) => {
+              if (saved) records.set(record.id, record)
+              changed()
+            },
+          },
         )
         .then(() => {}),
     remove: (id, audit) =>
@@ -26,7 +36,13 @@ export async function openKeyStore(database: ConfigurationDatabase): Promise<Key
           await trx.deleteFrom('keys').where('id', '=', id).execute()
           return [undefined, audit]
         },
-        { frees: true, committed: () => records.delete(id) },
+        {
+          frees: true,
+          committed: () => {
+            records.delete(id)
+            changed()
+          },
+        },
       ),
   }
 }

@@ -68,4 +68,24 @@ export const MIGRATIONS: readonly ((db: Kysely<never>) => Promise<void>)[] = [
       .addColumn('last_used_at', 'bigint')
       .execute()
   },
+  async (db) => {
+    await db.schema
+      .createTable('agent_tools')
+      .addColumn('agent_type', 'text', (column) => column.primaryKey())
+      .addColumn('body', 'text', (column) => column.notNull())
+      .execute()
+  },
+  async (db) => {
+    await db.schema
+      .createTable('tool_pins')
+      .addColumn('server_id', 'text', (column) => column.notNull())
+      .addColumn('tool', 'text', (column) => column.notNull())
+      .addColumn('hash', 'text', (column) => column.notNull())
+      .addColumn('definition', 'text', (column) => column.notNull())
+      .addColumn('approved_at', 'bigint', (column) => column.notNull())
+      .addColumn('seen_hash', 'text')
+      .addColumn('seen_at', 'bigint')
+      .addPrimaryKeyConstraint('tool_pins_key', ['server_id', 'tool'])
+      .execute()
+  },
 ]

@@ -68,6 +68,11 @@ export class ServerTable {
     return this.#records.has(id)
   }
 
+  /** What is stored of it, of either kind. */
+  record(id: string): ServerRecord | undefined {
+    return this.#records.get(id)?.record
+  }
+
   #ofKind(kind: ServerKind): ServerRecord[] {
     return [...this.#records.values()].filter((entry) => entry.kind === kind).map((entry) => entry.record)
   }
@@ -125,6 +130,7 @@ export class ServerTable {
         await trx.deleteFrom('tool_servers').where('id', '=', id).execute()
         await trx.deleteFrom('wishes').where('server_id', '=', id).execute()
         await trx.deleteFrom('catalogues').where('server_id', '=', id).execute()
+        await trx.deleteFrom('tool_pins').where('server_id', '=', id).execute()
         return [true, audit]
       },
       { frees: true, committed: (removed) => removed && this.#records.delete(id) },

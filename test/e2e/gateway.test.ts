@@ -82,7 +82,7 @@ test('server-everything is the same through the gateway as it is directly: tools
 function askable(): Client {
   const client = new Client(
     { name: 'test', version: '1' },
-    { capabilities: { sampling: {}, elicitation: {} } },
+    { capabilities: { sampling: {}, elicitation: { form: {}, url: {} } } },
   )
   client.setRequestHandler(CreateMessageRequestSchema, async () => ({
     role: 'assistant' as const,

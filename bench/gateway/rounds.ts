@@ -1,0 +1,63 @@
+/** What every subject gave, round by round. */
+export type Rounds<Name extends string> = Readonly<Record<Name, readonly number[]>>
+
+/** A B C A B C …: what else this computer does hits all alike. The first round warms up and counts for nothing. */
+export async function interleaved<Name extends string, Figure>(
+  rounds: number,
+  subjects: Readonly<Record<Name, () => Promise<Figure>>>,
+): Promise<Record<Name, Figure[]>> {
+  const names = Object.keys(subjects) as Name[]
+  const found = Object.fromEntries(names.map((name) => [name, []])) as unknown as Record<Name, Figure[]>
+  for (let round = -1; round < rounds; round += 1) {
+    for (const name of names) {
+      const figure = await subjects[name]()
+      if (round >= 0) found[name].push(figure)
+    }
+  }
+  return found
+}
+
+/** Neighbours in time are compared, then the middle of all rounds is taken. */
+export function ratio(ours: readonly number[], ...beside: readonly (readonly number[])[]): number {
+  return median(ours.map((figure, n) => figure / beside.reduce((sum, each) => sum + (each[n] ?? 0), 0)))
+}
+
+export function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
+}
+
+interface Goal {
+  readonly is: 'most' | 'least'
+  readonly must: number
+  readonly aim: number
+}
+
+/** `passThrough` is what the least possible gateway gave in the same run. */
+export function row(
+  figure: string,
+  dividedBy: string,
+  ours: number,
+  { goal, passThrough }: { goal?: Goal; passThrough?: number } = {},
+) {
+  return {
+    figure,
+    'divided by': dividedBy,
+    ours: round(ours),
+    'pass-through': passThrough === undefined ? '' : round(passThrough),
+    must: goal ? `${SIGN[goal.is]} ${goal.must}` : '',
+    aim: goal ? `${SIGN[goal.is]} ${goal.aim}` : '',
+    verdict: goal ? verdictOf(ours, goal) : '',
+  }
+}
+const SIGN = { most: '≤', least: '≥' } as const
+
+export const atMost = (must: number, aim: number): Goal => ({ is: 'most', must, aim })
+export const atLeast = (must: number, aim: number): Goal => ({ is: 'least', must, aim })
+
+function verdictOf(ours: number, { is, must, aim }: Goal): string {
+  const keeps = (bound: number) => (is === 'most' ? ours <= bound : ours >= bound)
+  if (keeps(aim)) return 'aim'
+  return keeps(must) ? 'must' : 'MISSED'
+}
+
+const round = (value: number) => Number(value.toPrecision(3))

@@ -1,0 +1,83 @@
+import * as measures from './measures.ts'
+import { atLeast, atMost, median, ratio, row } from './rounds.ts'
+
+const { LIBRARY } = measures
+
+export interface Found {
+  readonly oneByOne: Awaited<ReturnType<typeof measures.oneByOne>>
+  readonly atOnce: Awaited<ReturnType<typeof measures.atOnce>>
+  readonly large: Awaited<ReturnType<typeof measures.large>>
+  readonly largeResults: Awaited<ReturnType<typeof measures.largeResults>>
+  readonly visits: Awaited<ReturnType<typeof measures.visits>>
+  readonly frozen: Awaited<ReturnType<typeof measures.frozen>>
+  readonly library: Awaited<ReturnType<typeof measures.library>>
+  readonly everything: Awaited<ReturnType<typeof measures.everything>>
+  readonly launches: Awaited<ReturnType<typeof measures.launches>>
+}
+
+export function rowsOf(found: Found) {
+  const { oneByOne: one, large: kib, largeResults: results, visits, library, everything } = found
+  const cpu = (who: keyof Found['atOnce']) => found.atOnce[who].map(({ cpuUs }) => cpuUs)
+  const rate = (who: keyof Found['atOnce']) => found.atOnce[who].map(({ perSecond }) => perSecond)
+  const legs = (who: readonly number[]) => ratio(who, one.stdio, one.floor)
+  const FLOOR = 'http-floor'
+  const LEGS = 'stdio leg + http-floor'
+  return [
+    row('tools/call, p50', LEGS, legs(one.ours), {
+      goal: atMost(1.8, 1.4),
+      passThrough: legs(one.passThrough),
+    }),
+    row('tools/call of 2026-07-28, p50', LEGS, legs(one.modern)),
+    row('CPU per call, 64 in flight', FLOOR, ratio(cpu('ours'), cpu('floor')), {
+      goal: atMost(2.2, 1.6),
+      passThrough: ratio(cpu('passThrough'), cpu('floor')),
+    }),
+    row('CPU per call of 2026-07-28, 64 in flight', FLOOR, ratio(cpu('modern'), cpu('floor'))),
+    row('calls/s, 64 in flight', FLOOR, ratio(rate('ours'), rate('floor')), {
+      goal: atLeast(0.6, 0.8),
+      passThrough: ratio(rate('passThrough'), rate('floor')),
+    }),
+    row('256 KiB there and back, p50', LEGS, ratio(kib.ours, kib.stdio, kib.floor), {
+      goal: atMost(1, 0.85),
+      passThrough: ratio(kib.passThrough, kib.stdio, kib.floor),
+    }),
+    row('256 KiB result, CPU', FLOOR, ratio(results.ours, results.floor), {
+      goal: atMost(1, 0.7),
+      passThrough: ratio(results.passThrough, results.floor),
+    }),
+    row(
+      'new session + tools/list + end, p50',
+      `the same 4 requests, ${FLOOR}`,
+      ratio(visits.ours, visits.floor),
+      {
+        goal: atMost(3, 2),
+      },
+    ),
+    row(
+      `tools/list of ${LIBRARY.servers} × ${LIBRARY.tools}, p50`,
+      'one server with all + http-floor, our bytes',
+      ratio(library.ours, library.stdio, library.floor),
+      { goal: atMost(0.5, 0.4) },
+    ),
+    row('launch → first call', FLOOR, ratio(found.launches.ours, found.launches.floor), {
+      goal: atMost(4, 2.5),
+    }),
+    row('p99 while another is frozen', 'p99 before', ratio(found.frozen.during, found.frozen.before), {
+      goal: atMost(1.5, 1.2),
+    }),
+    row(
+      'server-everything, p50',
+      'its own HTTP mode',
+      ratio(everything.oneByOne.ours, everything.oneByOne.own),
+    ),
+    row(
+      'server-everything, calls/s, 64 in flight',
+      'its own HTTP mode',
+      ratio(everything.atOnce.ours, everything.atOnce.own),
+    ),
+    row('tools/call, p50 ms', '', median(one.ours), { passThrough: median(one.passThrough) }),
+    row('CPU per call, 64 in flight, µs', '', median(cpu('ours')), {
+      passThrough: median(cpu('passThrough')),
+    }),
+  ]
+}

@@ -1,0 +1,53 @@
+// Connecting an agent through our API, and taking it back: what must be true of its file and its key either way.
+import { join } from 'node:path'
+import { textsOf } from '../verify-agents/trial.mjs'
+
+const KEY = /tk_[\w-]+/
+
+/** @returns `key`, and `disconnect`, which checks that everything is as it was */
+export async function connect(agent, { home, toolroom }, expect) {
+  const before = textsOf(agent, home)
+  const dry = await toolroom.ask('POST', `${agent.type}/connect`, { dry_run: true, create: true })
+  expect(dry.changed && dry.added.join() === 'toolroom', 'the dry run does not announce the entry')
+  expect(same(before, textsOf(agent, home)), 'the dry run changed its file')
+
+  const report = await toolroom.ask('POST', `${agent.type}/connect`, { create: true })
+  const path = agent.files[0]
+  expect(report.path === join(home, path), 'Toolroom chose another file')
+  const written = textsOf(agent, home)
+  const key = KEY.exec(written[path] ?? '')?.[0]
+  expect(
+    key !== undefined && !report.diff.includes(key),
+    'there is no key in its file, or it is in the diff too',
+  )
+  expect(await opens(toolroom, key), 'the key does not open the gateway')
+
+  async function disconnect() {
+    const isRewritten = !same(written, textsOf(agent, home))
+    await toolroom.ask('POST', `${agent.type}/disconnect`)
+    const after = textsOf(agent, home)
+    // An agent that wrote its own file meanwhile has changed it for good; its entry must be gone all the same.
+    if (isRewritten) expect(!after[path]?.includes(key), 'the entry was left in its file')
+    else expect(same(before, after), 'after the end its file is not what it was')
+    expect(!(await opens(toolroom, key)), 'the key still opens the gateway')
+    return { isRewritten }
+  }
+  return { key, disconnect }
+}
+
+async function opens({ address }, key) {
+  const reply = await fetch(`${address}/mcp`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${key}`,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' }),
+    signal: AbortSignal.timeout(10_000),
+  })
+  await reply.arrayBuffer()
+  return reply.status !== 401
+}
+
+const same = (before, after) => JSON.stringify(before) === JSON.stringify(after)

@@ -1,0 +1,200 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { openTcp } from '../../test/fixtures/http/sites.ts'
+import { Agent, callsStarted, type Era, META, newKey, textOf, toolsIn } from '../../test/support/gateway.ts'
+import { openHouse } from '../../test/support/house.ts'
+import { percentile } from '../../test/support/measuring.ts'
+import { get, post, register } from '../../test/support/running.ts'
+
+const ERAS: readonly Era[] = ['legacy', 'modern']
+const MODERN = '2026-07-28'
+
+/** A house with this fixture at work, and an echo beside it. */
+async function furnished(kind: string, args: readonly string[] = [], more: object = {}) {
+  const house = await openHouse()
+  await register(house, 'echo')
+  await register(house, kind, args, more)
+  for (const id of ['echo', kind]) await post(house, `/api/servers/${id}/start`)
+  return { house, key: await newKey(house) }
+}
+
+describe('case 47: at the endpoint', () => {
+  test('there is nothing to GET or DELETE without a session', async () => {
+    const { house, key } = await furnished('liar')
+    for (const path of ['/mcp', '/mcp/echo']) {
+      for (const method of ['GET', 'DELETE']) {
+        for (const version of [{}, { 'mcp-protocol-version': MODERN }]) {
+          const headers = { authorization: `Bearer ${key}`, ...version }
+          const reply = await fetch(house.address + path, { method, headers })
+          expect([reply.status, reply.headers.get('allow')], `${method} ${path}`).toEqual([405, 'POST'])
+        }
+      }
+    }
+  })
+
+  const RIGHT = {
+    'mcp-protocol-version': MODERN,
+    'mcp-method': 'tools/call',
+    'mcp-name': 'echo__echo',
+  }
+  const without = (name: keyof typeof RIGHT) => {
+    const { [name]: _, ...rest } = RIGHT
+    return rest
+  }
+  test.each<[string, Record<string, string>]>([
+    ['another method', { ...RIGHT, 'mcp-method': 'tools/list' }],
+    ['no method', without('mcp-method')],
+    ['another name', { ...RIGHT, 'mcp-name': 'echo__pid' }],
+    ['no name', without('mcp-name')],
+    ['another name in Base64', { ...RIGHT, 'mcp-name': '=?base64?ZWNob19fcGlk?=' }],
+    ['a name in other letters', { ...RIGHT, 'mcp-name': 'ECHO__echo' }],
+    ['another version', { ...RIGHT, 'mcp-protocol-version': '2025-11-25' }],
+    ['no version', without('mcp-protocol-version')],
+  ])('headers with %s than the body are refused, and nothing is called', async (_, headers) => {
+    const { house, key } = await furnished('liar')
+    const started = await callsStarted(house)
+    const ask = async (given: Record<string, string>) => {
+      const reply = await fetch(`${house.address}/mcp`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...given },
+        body: JSON.stringify({
+          jsonrpc: '2.0',
+          id: 0,
+          method: 'tools/call',
+          params: { name: 'echo__echo', arguments: { text: 'x' }, _meta: META },
+        }),
+      })
+      return { status: reply.status, body: (await reply.json()) as object }
+    }
+    expect(await ask(headers)).toMatchObject({ status: 400, body: { id: 0, error: { code: -32_020 } } })
+    expect(await ask(RIGHT)).toMatchObject({ status: 200, body: { id: 0, result: {} } })
+    await expect.poll(started).toBe(1)
+  })
+
+  test.each(ERAS)('a tool that is not there is -32602 for an agent of the %s era', async (era) => {
+    const { house, key } = await furnished('liar')
+    const agent = await Agent.open(house, key, era)
+    for (const name of ['echo__nothing', 'nobody__echo', 'echo', 'echo__', '__echo', 'constructor', '']) {
+      const { answers } = await agent.call(name)
+      expect(answers, name).toMatchObject([{ error: { code: -32_602 } }])
+    }
+    expect(textOf((await agent.call('echo__echo', { text: 'here' })).answers[0])).toBe('here')
+  })
+})
+
+describe('case 47: a schema of a tool', () => {
+  test('that refers to an address is handed on, and nobody goes there', async () => {
+    const visitors: unknown[] = []
+    const site = await openTcp((socket) => {
+      visitors.push(socket.remotePort)
+      socket.destroy()
+    })
+    onTestFinished(() => site.close())
+    const { house, key } = await furnished('odd-schema', [`--url=${site.origin}/schema.json`])
+    for (const era of ERAS) {
+      const agent = await Agent.open(house, key, era)
+      const listed = await agent.ask('tools/list')
+      expect(JSON.stringify(listed.answers[0])).toContain(`"$ref":"${site.origin}/schema.json"`)
+      for (const tool of ['ref', 'ref_whole', 'ref_out', 'ref_schema']) {
+        const { answers } = await agent.call(`odd-schema__${tool}`, { text: 7 })
+        expect(textOf(answers[0]), tool).toBe(tool)
+      }
+    }
+    await house.inject('/api/servers/odd-schema/tools')
+    await post(house, '/api/servers/odd-schema/tools/ref/call', { arguments: { text: 7 } })
+    expect(visitors).toEqual([])
+    await fetch(site.origin).catch(() => {})
+    expect(visitors, 'who goes there is seen').toHaveLength(1)
+  })
+
+  test.each(ERAS)('with a header that cannot be leaves its tool out, of the %s era', async (era) => {
+    const { house, key } = await furnished('odd-schema')
+    const agent = await Agent.open(house, key, era)
+    const names = toolsIn((await agent.ask('tools/list')).answers[0])?.filter((name) =>
+      name.includes('header'),
+    )
+    expect(names).toEqual(['odd-schema__header_good'])
+    const { answers } = await agent.call('odd-schema__header_space')
+    expect(answers).toMatchObject([{ error: { code: -32_602 } }])
+  })
+})
+
+describe('case 48: a server that', () => {
+  test.each([
+    ['dies', []],
+    ['is killed', ['--signal=SIGKILL']],
+    ['ends in good order', ['--code=0']],
+    ['dies in the middle of its answer', ['--half']],
+  ])('%s during a call ends it within a second', async (_, args) => {
+    const { house, key } = await furnished('dies-mid-call', args)
+    for (const era of ERAS) {
+      const agent = await Agent.open(house, key, era)
+      await post(house, '/api/servers/dies-mid-call/start')
+      const { answers, ms } = await agent.call('dies-mid-call__die')
+      expect(answers).toMatchObject([{ error: { code: -32_603, data: { code: 'call_failed' } } }])
+      expect(ms).toBeLessThan(50 + 1000)
+      expect(textOf((await agent.call('echo__echo', { text: 'alive' })).answers[0])).toBe('alive')
+    }
+  })
+
+  test.each(ERAS)('answers twice is heard once, by an agent of the %s era', async (era) => {
+    const { house, key } = await furnished('liar')
+    const agent = await Agent.open(house, key, era)
+    for (let n = 0; n < 3; n += 1) {
+      const twice = await agent.call('liar__twice')
+      expect(twice.messages).toHaveLength(1)
+      expect(textOf(twice.answers[0])).toBe('first')
+      expect(textOf((await agent.call('liar__honest')).answers[0])).toBe('the truth')
+    }
+    expect(agent.heard.filter(({ id }) => id !== undefined)).toEqual([])
+  })
+
+  test.each(ERAS)('answers what nobody asked is not heard by an agent of the %s era', async (era) => {
+    const { house, key } = await furnished('liar', [], { timeouts: { start_s: 10, stop_s: 1, request_s: 1 } })
+    const agent = await Agent.open(house, key, era)
+    const wrong = await agent.call('liar__wrong_id')
+    expect(wrong.answers).toMatchObject([{ error: { data: { code: 'call_timeout' } } }])
+    expect(wrong.messages).toHaveLength(1)
+    expect(textOf((await agent.call('liar__honest')).answers[0])).toBe('the truth')
+    expect((await get(house, 'liar')).status).toBe('running')
+  })
+
+  test('says a great deal unasked is cut short, and others are served as before', async () => {
+    const COUNT = 20_000
+    const { house, key } = await furnished('chatter')
+    const listening = await Agent.open(house, key, 'legacy', '/mcp/chatter')
+    const agent = await Agent.open(house, key, 'modern')
+    const medianMs = async (until: () => boolean) => {
+      const times: number[] = []
+      while (!until()) {
+        const { answers, ms } = await agent.call('echo__echo', { text: `call ${times.length}` })
+        expect(textOf(answers[0])).toBe(`call ${times.length}`)
+        times.push(ms)
+      }
+      return { median: percentile(times, 50), calls: times.length }
+    }
+    let asked = 0
+    await medianMs(() => ++asked > 100)
+    const before = await medianMs(() => ++asked > 200)
+    const startedAt = performance.now()
+    let over = false
+    const chatter = agent.call('chatter__chatter', { count: COUNT }).finally(() => {
+      over = true
+    })
+    const during = await medianMs(() => over)
+    const seconds = (performance.now() - startedAt) / 1000
+    expect(textOf((await chatter).answers[0])).toBe(String(COUNT))
+    const heard = () => listening.heard.filter(({ method }) => method === 'notifications/message').length
+    const dropped = async (): Promise<number[]> => {
+      const { items } = (await house.inject('/api/logs?server_id=chatter&source=service&level=warn')).json()
+      return items.map(({ data }: { data: { messages: number } }) => data.messages)
+    }
+    // What was not handed on was counted, and is told in a line a second.
+    const sum = async () => (await dropped()).reduce((all, each) => all + each, heard())
+    await expect.poll(sum, { timeout: 5000 }).toBe(COUNT)
+    expect(heard()).toBeGreaterThan(0)
+    expect(heard()).toBeLessThanOrEqual(1000 * (seconds + 1) + 1)
+    expect((await dropped()).length).toBeLessThanOrEqual(seconds + 3)
+    expect(during.median).toBeLessThan(Math.max(20 * before.median, 50))
+    expect(textOf((await listening.call('echo', { text: 'again' })).answers[0])).toBe('again')
+  })
+})

@@ -1,0 +1,31 @@
+import type { ServerResponse } from 'node:http'
+import { resultHead, resultMessage } from './rpc.ts'
+
+/** Beyond this a copy costs more than three writes. */
+const LARGE_BYTES = 16 * 1024
+const JSON_TYPE = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' }
+
+export function sendJson(
+  response: ServerResponse,
+  status: number,
+  body: Buffer,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  response.writeHead(status, { ...JSON_TYPE, ...headers, 'content-length': body.length }).end(body)
+}
+
+/** A large result is sent from where it lies. */
+export function sendResult(response: ServerResponse, id: string | number, result: Buffer | string): void {
+  if (result.length <= LARGE_BYTES) {
+    sendJson(response, 200, resultMessage(id, result))
+    return
+  }
+  const head = resultHead(id)
+  const length = Buffer.byteLength(head) + Buffer.byteLength(result) + 1
+  response.writeHead(200, { ...JSON_TYPE, 'content-length': length })
+  response.cork()
+  response.write(head)
+  response.write(result)
+  response.end('}')
+  response.uncork()
+}

@@ -1,0 +1,83 @@
+import { expect, test } from 'vitest'
+import { Agent, callsStarted, newKey, textOf } from '../../test/support/gateway.ts'
+import { type House, openHouse } from '../../test/support/house.ts'
+import { get, post, register, until } from '../../test/support/running.ts'
+
+const PATIENCE_MS = 20_000
+
+async function furnished(more: object = {}) {
+  const house = await openHouse()
+  await register(house, 'echo', [], more)
+  await post(house, '/api/servers/echo/start')
+  const key = await newKey(house)
+  return { house, key }
+}
+
+/** Kills it and waits until it is to be tried again; the n-th fall in a row is followed by a longer pause. */
+async function fall(house: House) {
+  const { pid } = await until(house, 'echo', ({ status }) => status === 'running', PATIENCE_MS)
+  process.kill(pid ?? 0, 'SIGKILL')
+  return until(house, 'echo', ({ status }) => status === 'backoff', PATIENCE_MS)
+}
+
+test('a call of an agent waits until a server that has fallen is tried again, and no try comes earlier for it', async () => {
+  const { house, key } = await furnished()
+  const fallen = await fall(house)
+  const byPerson = await post(house, '/api/servers/echo/tools/echo/call', { arguments: { text: 'hi' } })
+  expect(byPerson.statusCode).toBe(409)
+  expect(byPerson.json()).toMatchObject({ code: 'server_not_running' })
+  const agents = [await Agent.open(house, key, 'modern'), await Agent.open(house, key, 'legacy')]
+  const calls = agents.map((agent, at) => agent.call('echo__echo', { text: `still there ${at}` }))
+  const replies = await Promise.all(calls)
+  expect(replies.map(({ answers }) => textOf(answers[0]))).toEqual(['still there 0', 'still there 1'])
+  const back = await get(house, 'echo')
+  expect(back).toMatchObject({ status: 'running', restart_count: 1 })
+  expect(Date.parse(back.started_at ?? '')).toBeGreaterThanOrEqual(Date.parse(fallen.next_retry_at ?? ''))
+})
+
+test('an agent that asks again as soon as its call was lost gets its answer', async () => {
+  const { house, key } = await furnished()
+  const agent = await Agent.open(house, key, 'modern')
+  const { pid } = await get(house, 'echo')
+  const started = await callsStarted(house)
+  const lost = agent.call('echo__slow', { ms: 30_000 })
+  await expect.poll(started).toBe(1)
+  process.kill(pid ?? 0, 'SIGKILL')
+  expect((await lost).answers[0]?.error).toMatchObject({ data: { code: 'call_failed' } })
+  expect(textOf((await agent.call('echo__echo', { text: 'again' })).answers[0])).toBe('again')
+})
+
+test('a person who stops it meanwhile ends the wait at once', async () => {
+  const { house, key } = await furnished()
+  for (let n = 0; n < 2; n += 1) await fall(house)
+  const { next_retry_at } = await fall(house) // after 3.2 s at the earliest
+  const agent = await Agent.open(house, key, 'modern')
+  const started = await callsStarted(house)
+  const call = agent.call('echo__echo', { text: 'x' })
+  await expect.poll(started).toBe(1)
+  await post(house, '/api/servers/echo/stop')
+  const { answers } = await call
+  const message = expect.stringContaining('was stopped')
+  expect(answers).toMatchObject([{ error: { message, data: { code: 'server_not_running' } } }])
+  expect(Date.now()).toBeLessThan(Date.parse(next_retry_at ?? ''))
+  expect((await get(house, 'echo')).status).toBe('stopped')
+})
+
+test('a call waits no longer than it may take', async () => {
+  const { house, key } = await furnished({ timeouts: { start_s: 10, stop_s: 1, request_s: 1 } })
+  await fall(house)
+  await fall(house) // now the pause is 1.6 s at least
+  const agent = await Agent.open(house, key, 'legacy')
+  const { answers, ms } = await agent.call('echo__echo', { text: 'x' })
+  expect(answers[0]?.error).toMatchObject({ code: -32603, data: { code: 'start_timeout' } })
+  expect(ms).toBeGreaterThan(950)
+})
+
+test('a call of a server that is just falling asleep wakes it again', async () => {
+  const house = await openHouse()
+  await register(house, 'deaf', [], { start_mode: 'on_demand', idle_timeout_s: 1 })
+  await post(house, '/api/servers/deaf/start')
+  const agent = await Agent.open(house, await newKey(house), 'modern')
+  await until(house, 'deaf', ({ status }) => status === 'stopping')
+  expect(textOf((await agent.call('deaf__echo', { text: 'good morning' })).answers[0])).toBe('good morning')
+})

@@ -1,0 +1,55 @@
+import type { PinStore } from '../gateway/pins.ts'
+import type { Pin, PinKey } from '../gateway/pins-book.ts'
+import type { ConfigurationDatabase } from './configuration.ts'
+import type { Tables } from './database.ts'
+import type { ServerTable } from './servers.store.ts'
+
+const AT_ONCE = 100
+
+/** Tools as they were approved. */
+export function pinStore(database: ConfigurationDatabase, servers: Pick<ServerTable, 'has'>): PinStore {
+  return {
+    async all() {
+      const rows = await database.db.selectFrom('tool_pins').selectAll().execute()
+      return rows.filter(({ server_id }) => servers.has(server_id)).flatMap(pinIn)
+    },
+    save: (keys, pinOf, change) =>
+      database.change(
+        async (trx) => {
+          for (let from = 0; from < keys.length; from += AT_ONCE) {
+            const some = keys.slice(from, from + AT_ONCE)
+            for (const [server_id, tools] of byServer(some))
+              await trx
+                .deleteFrom('tool_pins')
+                .where('server_id', '=', server_id)
+                .where('tool', 'in', tools)
+                .execute()
+            const rows = some
+              .map(pinOf)
+              .filter((pin) => pin !== undefined)
+              .filter(({ server_id }) => servers.has(server_id))
+              .map((pin) => ({ ...pin, tool: JSON.stringify(pin.tool) }))
+            if (rows.length > 0) await trx.insertInto('tool_pins').values(rows).execute()
+          }
+          return [undefined, change?.audit ?? null]
+        },
+        { committed: () => change?.committed() },
+      ),
+  }
+}
+
+/** One whose name cannot be read is as if it had never been seen. */
+function pinIn(row: Tables['tool_pins']): Pin[] {
+  try {
+    return [{ ...row, tool: JSON.parse(row.tool) }]
+  } catch {
+    return []
+  }
+}
+
+function byServer(keys: readonly PinKey[]): Map<string, string[]> {
+  const tools = new Map<string, string[]>()
+  for (const { server_id, tool } of keys)
+    tools.set(server_id, [...(tools.get(server_id) ?? []), JSON.stringify(tool)])
+  return tools
+}

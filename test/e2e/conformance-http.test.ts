@@ -1,0 +1,29 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { startPipe } from '../conformance/pipe.mjs'
+import { REVISIONS, runSuite } from '../conformance/suite.mjs'
+import { AUTHORISED, openHouse } from '../support/house.ts'
+
+/** The official suite, through the gateway, against our own fixture at a URL: over HTTP on both sides. */
+test.each(REVISIONS)(
+  'every required scenario of %s passes through the gateway and over HTTP',
+  async (revision) => {
+    const pipe = await startPipe()
+    onTestFinished(() => pipe.close())
+    const house = await openHouse()
+    const post = (url: string, payload: object) =>
+      house.inject({ method: 'POST', url, headers: AUTHORISED, payload })
+    await post('/api/http-servers', { name: 'fixture', url: pipe.url })
+    await post('/api/http-servers/fixture/tools/test_simple_text/call', {}) // whoever is called is connected to
+    const { key } = (await post('/api/keys', { agent_type: 'referee' })).json()
+    const headers = { Authorization: `Bearer ${key}` }
+    const report = await runSuite({ url: `${house.address}/mcp/fixture`, revision, headers })
+    const failed = report.scenarios.filter(({ required, passed }) => required && !passed)
+    expect(failed.map(({ name, reason }) => `${name}: ${reason}`)).toEqual([])
+    const doubtful = report.scenarios.filter(({ required, warnings }) => required && warnings.length > 0)
+    expect(doubtful.map(({ name, warnings }) => `${name}: ${warnings.join(', ')}`)).toEqual([])
+    expect(report.required).toEqual(
+      revision === '2025-11-25' ? { passed: 30, total: 30 } : { passed: 37, total: 37 },
+    )
+  },
+  600_000,
+)

@@ -1,0 +1,143 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { Agent, callsStarted, newKey, type Reply, textOf, toolsIn } from '../support/gateway.ts'
+import { type House, openHouse } from '../support/house.ts'
+import { percentile } from '../support/measuring.ts'
+import { get, post, register, until } from '../support/running.ts'
+
+const WAITING = 16
+const KIBIBYTE = 1024
+const LARGE = 'x'.repeat(256 * KIBIBYTE)
+/** More of them than what may wait for a server that does not read. */
+const TOO_MANY = 80
+const CALLS = 200
+/** Only a sign that nobody waits for the frozen one; how much slower others may get is for the benches. */
+const MAX_FACTOR = 5
+/** Below that, the machine is measured and not the gateway. */
+const SMALL_MS = 5
+const MAX_ERROR_MS = 1000
+
+describe.runIf(process.platform === 'linux')('a server that is frozen', () => {
+  test(`with ${WAITING} large calls waiting keeps nobody from another one, and answers when it goes on`, async () => {
+    const { house, frozen, other } = await furnished()
+    await medianOf(other) // as one that is in use
+    const before = await medianOf(other)
+    const { goOn } = await freeze(house)
+    let answered = 0
+    const waiting = Array.from({ length: WAITING }, () =>
+      frozen.call('frozen__length', { text: LARGE }).finally(() => {
+        answered += 1
+      }),
+    )
+    const during = await medianOf(other)
+    console.log(`median ${before.toFixed(2)} ms before, ${during.toFixed(2)} ms beside a frozen server`)
+    expect(answered).toBe(0)
+    expect(during).toBeLessThan(Math.max(MAX_FACTOR * before, SMALL_MS))
+    goOn()
+    const replies = await Promise.all(waiting)
+    expect(replies.map(textIn)).toEqual(Array(WAITING).fill(String(LARGE.length)))
+  })
+
+  test('and then killed loses the calls that wait for it within a second', async () => {
+    const { house, frozen } = await furnished()
+    const { pid } = await freeze(house)
+    const started = await callsStarted(house)
+    const waiting = Array.from({ length: WAITING }, async () => {
+      const { answers } = await frozen.call('frozen__length', { text: LARGE })
+      return { error: answers[0]?.error, at: performance.now() }
+    })
+    await expect.poll(started).toBe(WAITING)
+    process.kill(pid, 'SIGKILL')
+    const diedAt = performance.now()
+    for (const { error, at } of await Promise.all(waiting)) {
+      expect(error).toMatchObject({ code: -32603, data: { code: 'call_failed' } })
+      expect(at - diedAt).toBeLessThan(MAX_ERROR_MS)
+    }
+    expect(textIn(await frozen.call('frozen__say', { text: 'back' }))).toBe('back')
+  })
+
+  test('has a bounded backlog: whoever comes then is told at once that it does not read', async () => {
+    const { house, frozen, other } = await furnished()
+    const { goOn } = await freeze(house)
+    const started = await callsStarted(house)
+    const calls = Array.from({ length: TOO_MANY }, () => frozen.call('frozen__length', { text: LARGE }))
+    await expect.poll(started, { timeout: 10_000 }).toBe(TOO_MANY)
+    expect(busyIn(await frozen.call('frozen__say', { text: 'me, too' }))).toBe(true)
+    expect(textIn(await other.call('other__say', { text: 'fine' }))).toBe('fine')
+    goOn()
+    const replies = await Promise.all(calls)
+    const answered = replies.filter((reply) => textIn(reply) === String(LARGE.length))
+    const refused = replies.filter(busyIn)
+    console.log(`${answered.length} of ${TOO_MANY} waited, ${refused.length} were refused`)
+    expect(answered.length).toBeGreaterThanOrEqual(WAITING)
+    expect(refused.length).toBeGreaterThan(0)
+    expect(answered.length + refused.length).toBe(TOO_MANY)
+    expect(textIn(await frozen.call('frozen__say', { text: 'thawed' }))).toBe('thawed')
+  })
+})
+
+test('a server that is stuck in its handshake at the start keeps nobody from the others', async () => {
+  const house = await openHouse()
+  await register(house, 'later', [], { name: 'other', start_mode: 'eager' })
+  await register(house, 'later', [], { name: 'sleeper', start_mode: 'on_demand' })
+  for (const id of ['other', 'sleeper']) await post(house, `/api/servers/${id}/start`)
+  await register(house, 'slow-handshake', ['--ms=600000'], {
+    name: 'stuck',
+    start_mode: 'eager',
+    timeouts: { start_s: 60, stop_s: 1 },
+  })
+  const key = await newKey(house)
+  await house.close()
+  const again = await openHouse({ home: house.home })
+  for (const era of ['modern', 'legacy'] as const) {
+    const agent = await Agent.open(again, key, era)
+    const { answers } = await agent.ask('tools/list')
+    expect(toolsIn(answers[0])).toEqual(expect.arrayContaining(['other__say', 'sleeper__say']))
+    expect(textIn(await agent.call('other__say', { text: 'here' }))).toBe('here')
+    expect(textIn(await agent.call('sleeper__say', { text: 'up' }))).toBe('up')
+  }
+  expect((await get(again, 'stuck')).status).toBe('starting')
+})
+
+/** Two servers, and an agent for each. */
+async function furnished() {
+  const house = await openHouse()
+  for (const name of ['frozen', 'other']) {
+    await register(house, 'later', [], { name })
+    await post(house, `/api/servers/${name}/start`)
+  }
+  const frozen = await Agent.open(house, await newKey(house), 'modern')
+  const other = await Agent.open(house, await newKey(house, 'codex'), 'legacy')
+  await frozen.call('frozen__say', { text: 'warm' }) // asked once which eras it speaks
+  return { house, frozen, other }
+}
+
+async function freeze(house: House) {
+  const { pid } = await until(house, 'frozen', ({ status }) => status === 'running')
+  if (pid === null) return expect.unreachable('it has no pid')
+  process.kill(pid, 'SIGSTOP')
+  const goOn = () => {
+    try {
+      process.kill(pid, 'SIGCONT')
+    } catch {
+      // it was killed meanwhile
+    }
+  }
+  onTestFinished(goOn)
+  return { pid, goOn }
+}
+
+/** Milliseconds of many calls of the other server, one after another. */
+async function medianOf(agent: Agent): Promise<number> {
+  const times: number[] = []
+  for (let n = 0; n < CALLS; n += 1) {
+    const reply = await agent.call('other__say', { text: `call ${n}` })
+    expect(textIn(reply)).toBe(`call ${n}`)
+    times.push(reply.ms)
+  }
+  return percentile(times, 50)
+}
+
+const textIn = ({ answers }: Reply) => textOf(answers[0])
+
+const busyIn = ({ answers }: Reply) =>
+  answers[0]?.error?.message.includes('It does not read its input') === true

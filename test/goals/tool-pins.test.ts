@@ -1,0 +1,317 @@
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { WebSocket } from 'ws'
+import type { Facts } from '../../src/kernel/facts.ts'
+import type { Tool } from '../../src/kernel/tool-fields.ts'
+import { Agent, newKey } from '../support/gateway.ts'
+import { openHouse } from '../support/house.ts'
+import { retold } from '../support/retold.ts'
+import { post } from '../support/running.ts'
+
+/** In full: one tool at a time. In short: all of them at once, each in another field. */
+const FULL = process.env.TOOLROOM_GOALS === 'full'
+const TOOLS = 100
+const PATIENCE_MS = FULL ? 1_800_000 : 120_000
+
+type Told = Facts['tools_changed']
+type Definition = ReturnType<typeof definitionOf>
+
+const definitionOf = (n: number) => ({
+  name: `tool_${n}`,
+  title: `Tool ${n}`,
+  description: 'Reads a file and gives its text',
+  inputSchema: {
+    type: 'object',
+    properties: {
+      path: { type: 'string', description: 'Which file' },
+      options: { type: 'object', properties: { lines: { type: 'array', items: { maximum: 10 } } } },
+    },
+    required: ['path'],
+  },
+  outputSchema: { type: 'object', properties: { text: { type: 'string', description: 'Its text' } } },
+  annotations: { readOnlyHint: true, title: 'Read' },
+  icons: [{ src: 'https://icons.example/read.png', mimeType: 'image/png' }],
+  _meta: { 'example.com/owner': 'somebody' },
+  'x-unknown': { since: 0 } as unknown,
+})
+
+/** What the fixture offers besides, and never changes. */
+const TELL = {
+  name: 'tell',
+  description: 'The tool tell',
+  inputSchema: { type: 'object', properties: {}, required: [] },
+} as unknown as Definition
+
+interface Mutation {
+  readonly says: string
+  /** Where it is to be seen; null: nowhere, because nothing has changed. */
+  readonly field: string | null
+  readonly of: (tool: Definition, n: number) => Definition
+}
+
+const described = (says: string, edit: (text: string, n: number) => string): Mutation => ({
+  says,
+  field: '/description',
+  of: (tool, n) => ({ ...tool, description: edit(tool.description, n) }),
+})
+const swapped = (text: string, one: string, other: string) =>
+  text.includes(one) ? text.replace(one, other) : text.replace(other, one)
+
+/** Each gives another definition each time, but for the last. */
+const MUTATIONS: readonly Mutation[] = [
+  { says: 'title', field: '/title', of: (tool, n) => ({ ...tool, title: `Title ${n}` }) },
+  described('a sentence', (text, n) => `${text}. Before that, call tool ${n}.`),
+  described('one letter', (text) => swapped(text, 'file', 'file5')),
+  described('a letter that looks the same', (text) => swapped(text, 'gives', 'giv\u0435s')),
+  described('whitespace', (text) => swapped(text, 'a file', 'a  file')),
+  described('nothing that can be seen', (text) => swapped(text, 'Reads', 'Reads\u200B\u{E0041}')),
+  {
+    says: 'inputSchema, deep inside',
+    field: '/inputSchema/properties/options/properties/lines/items/maximum',
+    of: (tool, n) => {
+      const { inputSchema } = tool
+      const options = { type: 'object', properties: { lines: { type: 'array', items: { maximum: 11 + n } } } }
+      const properties = { ...inputSchema.properties, options }
+      return { ...tool, inputSchema: { ...inputSchema, properties } }
+    },
+  },
+  {
+    says: 'what is required',
+    field: '/inputSchema/required',
+    of: (tool, n) => ({ ...tool, inputSchema: { ...tool.inputSchema, required: ['path', `more_${n}`] } }),
+  },
+  {
+    says: 'outputSchema',
+    field: '/outputSchema/properties/text/description',
+    of: (tool, n) => {
+      const text = { type: 'string', description: `Its text, ${n}` }
+      return { ...tool, outputSchema: { type: 'object', properties: { text } } }
+    },
+  },
+  {
+    says: 'annotations',
+    field: '/annotations/readOnlyHint',
+    of: (tool) => {
+      const readOnlyHint = !tool.annotations.readOnlyHint
+      return { ...tool, annotations: { ...tool.annotations, readOnlyHint } }
+    },
+  },
+  {
+    says: '_meta',
+    field: '/_meta/example.com~1owner',
+    of: (tool, n) => ({ ...tool, _meta: { 'example.com/owner': `owner ${n}` } }),
+  },
+  {
+    says: 'icons',
+    field: '/icons/0/src',
+    of: (tool, n) => ({ ...tool, icons: [{ src: `https://icons.example/${n}.png`, mimeType: 'image/png' }] }),
+  },
+  {
+    says: 'an unknown field',
+    field: '/x-unknown/since',
+    of: (tool, n) => ({ ...tool, 'x-unknown': { since: n } }),
+  },
+  { says: 'the name', field: null, of: (tool, n) => ({ ...tool, name: `${tool.name.split('-')[0]}-${n}` }) },
+  {
+    says: 'the order of keys',
+    field: null,
+    of: (tool) => Object.fromEntries(Object.entries(tool).reverse()) as Definition,
+  },
+]
+
+interface Step {
+  readonly tools: Definition[]
+  /** The field that is another, by the name of the tool. */
+  readonly fields: ReadonlyMap<string, string>
+}
+
+/** Every tool meets every mutation. */
+function stepsFrom(first: Definition[]): Step[] {
+  const steps: Step[] = []
+  let tools = first
+  let serial = 0
+  const step = (mutationOf: (n: number) => Mutation | undefined) => {
+    const fields = new Map<string, string>()
+    tools = tools.map((tool, n) => {
+      serial += 1
+      const mutation = mutationOf(n)
+      if (mutation?.field) fields.set(tool.name, mutation.field)
+      return mutation?.of(tool, serial) ?? tool
+    })
+    steps.push({ tools, fields })
+  }
+  for (const round of MUTATIONS.keys()) {
+    const at = (n: number) => MUTATIONS[(n + round) % MUTATIONS.length]
+    if (FULL) for (const only of first.keys()) step((n) => (n === only ? at(n) : undefined))
+    else step(at)
+  }
+  return steps
+}
+
+/** What is announced and what an agent sees, in the order in which one process hears of it. */
+async function watched(env: Record<string, string>, mayBeSeen: (hash: string) => boolean = () => true) {
+  const house = await openHouse({ env })
+  const told: Told[] = []
+  /** Tools that were announced since the agent last saw them. */
+  const announced = new Set<string>()
+  const socket = new WebSocket(`${house.address.replace('http', 'ws')}/api/ws/metrics`)
+  onTestFinished(() => socket.terminate())
+  socket.on('message', (text) => {
+    const { type, data } = JSON.parse(String(text))
+    if (type !== 'tools_changed') return
+    told.push(data)
+    for (const name of [...data.added, ...data.changed]) announced.add(name)
+  })
+  await once(socket, 'open')
+  const agent = await Agent.open(house, await newKey(house), 'modern')
+  const seen = new Map<string, string>()
+  const tooEarly: string[] = []
+  let lists = 0
+  const look = async () => {
+    const { answers } = await agent.ask('tools/list')
+    const { tools } = (answers[0]?.result ?? { tools: [] }) as { tools: Definition[] }
+    lists += 1
+    const now = new Map(tools.map((tool) => [tool.name.replace(/^retold__/, ''), hashOf(tool)]))
+    for (const [name, hash] of now) {
+      if (seen.get(name) === hash) continue
+      if (!announced.delete(name) || !mayBeSeen(hash)) tooEarly.push(name)
+      seen.set(name, hash)
+    }
+    return now
+  }
+  let stopped = false
+  let latest = new Map<string, string>()
+  const looking = (async () => {
+    while (!stopped) latest = await look()
+  })()
+  const stop = () => {
+    stopped = true
+    return looking
+  }
+  onTestFinished(() => stop().catch(() => {})) // a test that failed has said why
+  return { house, told, agent, tooEarly, latest: () => latest, lists: () => lists, stop }
+}
+
+/** Of its own, so that the one under test cannot be wrong in the same way. The name at the gateway is none of the tool's. */
+function hashOf({ name, ...definition }: Definition): string {
+  const inOrder = (_: string, value: unknown) =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : value
+  const own = { ...definition, name: name.replace(/^retold__/, '') }
+  return createHash('sha256').update(JSON.stringify(own, inOrder)).digest('hex')
+}
+
+const hashesOf = (tools: readonly Definition[]) => new Map(tools.map((tool) => [tool.name, hashOf(tool)]))
+describe(`R27: ${TOOLS} tools, of which each changes in every field`, () => {
+  const first = Array.from({ length: TOOLS }, (_, n) => definitionOf(n))
+  const steps = stepsFrom(first)
+
+  test('an agent never sees a definition that was not announced before', {
+    timeout: PATIENCE_MS,
+  }, async () => {
+    const watch = await watched({})
+    const server = await started(watch, first)
+    let before: readonly Definition[] = first
+    for (const step of steps) {
+      await take(step, before, server, watch)
+      await sees(watch, step.tools)
+      before = step.tools
+    }
+    await watch.stop()
+    expect(watch.tooEarly).toEqual([])
+    expect(watch.lists()).toBeGreaterThan(MUTATIONS.length)
+    const changes = steps.reduce((sum, { fields }) => sum + fields.size, 0)
+    console.log(`${changes} changes were announced before any of ${watch.lists()} lists showed them`)
+  })
+
+  test('with HOLD_CHANGED_TOOLS an agent sees no change before it is approved', {
+    timeout: PATIENCE_MS,
+  }, async () => {
+    const approved = new Set<string>()
+    const approve = (tools: readonly Definition[]) => {
+      for (const hash of hashesOf(tools).values()) approved.add(hash)
+    }
+    const watch = await watched({ HOLD_CHANGED_TOOLS: 'true' }, (hash) => approved.has(hash))
+    approve([...first, TELL])
+    const server = await started(watch, first)
+    let before: readonly Definition[] = first
+    let approvals = 0
+    for (const step of steps.slice(0, FULL ? 3 * TOOLS : 3)) {
+      const open = step.tools.filter(({ name }) => !step.fields.has(name))
+      approve(open) // one under a new name is a new one
+      await take(step, before, server, watch)
+      await sees(watch, open)
+      const { items } = (await watch.house.inject('/api/servers/retold/tools')).json<{ items: Tool[] }>()
+      const held = items.filter(({ state }) => state === 'held')
+      expect(held.map(({ name }) => name).sort()).toEqual([...step.fields.keys()].sort())
+      for (const { name, hash } of held.slice(0, 1)) {
+        const { answers } = await watch.agent.call(`retold__${name}`)
+        expect(answers[0]?.error?.message).toContain('waits for approval')
+        expect(answers[0]?.error?.data?.code).toBe('tool_held')
+        expect(step.tools.filter((tool) => hashOf(tool) === hash)).toHaveLength(1)
+      }
+      for (const { name, hash } of held) {
+        approved.add(hash)
+        const reply = await post(watch.house, `/api/servers/retold/tools/${name}/approve`, { hash })
+        expect(reply.statusCode, reply.body).toBe(200)
+        approvals += 1
+      }
+      await sees(watch, step.tools)
+      before = step.tools
+    }
+    await watch.stop()
+    expect(watch.tooEarly).toEqual([])
+    console.log(`${approvals} changes were held until they were approved, in ${watch.lists()} lists`)
+  })
+})
+
+type Watch = Awaited<ReturnType<typeof watched>>
+type Server = ReturnType<typeof retold>
+
+async function started(watch: Watch, tools: readonly Definition[]): Promise<Server> {
+  const server = retold(tools)
+  await server.add(watch.house)
+  await post(watch.house, '/api/servers/retold/start')
+  await sees(watch, tools)
+  return server
+}
+
+/** The server changes its tools, and exactly that is told, once. */
+async function take(
+  { tools, fields }: Step,
+  before: readonly Definition[],
+  server: Server,
+  { house, told }: Watch,
+): Promise<void> {
+  const heard = told.length
+  await server.offer(house, tools)
+  const isOther = tools.some((tool, n) => hashOf(tool) !== hashOf(before[n] ?? tool))
+  if (!isOther) return
+  await expect.poll(() => told.length, { timeout: 5000 }).toBe(heard + 1)
+  expectTold(told.at(-1), before, tools, fields)
+}
+
+const sees = ({ latest }: Watch, tools: readonly Definition[]) =>
+  expect
+    .poll(() => Object.fromEntries(latest()), { timeout: 5000 })
+    .toEqual(Object.fromEntries(hashesOf([...tools, TELL])))
+
+/** Names exactly what has changed; and where, of as many as it has room for. */
+function expectTold(
+  told: Told | undefined,
+  before: readonly Definition[],
+  tools: readonly Definition[],
+  fields: ReadonlyMap<string, string>,
+): void {
+  const [old, now] = [hashesOf(before), hashesOf(tools)]
+  expect(told?.added).toEqual([...now.keys()].filter((name) => !old.has(name)))
+  expect(told?.removed).toEqual([...old.keys()].filter((name) => !now.has(name)))
+  expect([...(told?.changed ?? [])].sort()).toEqual([...fields.keys()].sort())
+  for (const { tool, field, words } of told?.diffs ?? []) {
+    expect(field, tool).toBe(fields.get(tool))
+    expect(words.some(({ op }) => op !== 'same')).toBe(true)
+  }
+  expect(new Set(told?.diffs.map(({ tool }) => tool)).size).toBe(Math.min(50, fields.size))
+}
