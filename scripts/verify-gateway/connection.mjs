@@ -4,14 +4,17 @@ import { textsOf } from '../verify-agents/trial.mjs'
 
 const KEY = /tk_[\w-]+/
 
-/** @returns `key`, and `disconnect`, which checks that everything is as it was */
-export async function connect(agent, { home, toolroom }, expect) {
+/**
+ * `bridge`: by a local command instead of an address.
+ * @returns `disconnect`, which checks that everything is as it was
+ */
+export async function connect(agent, { home, toolroom }, expect, { bridge = false } = {}) {
   const before = textsOf(agent, home)
-  const dry = await toolroom.ask('POST', `${agent.type}/connect`, { dry_run: true, create: true })
+  const dry = await toolroom.ask('POST', `${agent.type}/connect`, { dry_run: true, create: true, bridge })
   expect(dry.changed && dry.added.join() === 'toolroom', 'the dry run does not announce the entry')
   expect(same(before, textsOf(agent, home)), 'the dry run changed its file')
 
-  const report = await toolroom.ask('POST', `${agent.type}/connect`, { create: true })
+  const report = await toolroom.ask('POST', `${agent.type}/connect`, { create: true, bridge })
   const path = agent.files[0]
   expect(report.path === join(home, path), 'Toolroom chose another file')
   const written = textsOf(agent, home)
@@ -32,7 +35,7 @@ export async function connect(agent, { home, toolroom }, expect) {
     expect(!(await opens(toolroom, key)), 'the key still opens the gateway')
     return { isRewritten }
   }
-  return { key, disconnect }
+  return { disconnect }
 }
 
 async function opens({ address }, key) {

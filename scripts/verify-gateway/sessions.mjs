@@ -64,7 +64,7 @@ export async function trySession(agent, cli, house, expect) {
     expect(called, 'the result of the call did not come back to its model')
     const { isRewritten } = await disconnect()
     const remark = isRewritten ? 'it writes its file by itself' : null
-    return { connected: heard.methods.length > 0, tools, called, heard, remark }
+    return { connected: heard.revisions.length > 0, tools, called, heard, remark }
   } finally {
     await model.close()
   }

@@ -14,13 +14,21 @@ export function sendJson(
   response.writeHead(status, { ...JSON_TYPE, ...headers, 'content-length': body.length }).end(body)
 }
 
+/** A text goes out together with the head, in one write; a character of this text is one byte. */
+function sendSmall(response: ServerResponse, text: string): void {
+  response.writeHead(200, { ...JSON_TYPE, 'content-length': text.length }).end(text, 'latin1')
+}
+// biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII is meant
+const ASCII = /^[\x00-\x7f]*$/
+
 /** A large result is sent from where it lies. */
 export function sendResult(response: ServerResponse, id: string | number, result: Buffer | string): void {
+  const head = resultHead(id)
   if (result.length <= LARGE_BYTES) {
-    sendJson(response, 200, resultMessage(id, result))
+    if (typeof result === 'string' || !ASCII.test(head)) sendJson(response, 200, resultMessage(id, result))
+    else sendSmall(response, `${head}${result.toString('latin1')}}`)
     return
   }
-  const head = resultHead(id)
   const length = Buffer.byteLength(head) + Buffer.byteLength(result) + 1
   response.writeHead(200, { ...JSON_TYPE, 'content-length': length })
   response.cork()

@@ -7,7 +7,8 @@ export interface CancelSignal {
 
 /** An AbortController with its signal, for paths where every call needs one: a fortieth of its price. */
 export class Cancellation implements CancelSignal {
-  readonly #listeners = new Set<() => void>()
+  /** Mostly there is one listener at a time. */
+  #listeners: (() => void)[] | undefined
   #aborted = false
 
   get aborted(): boolean {
@@ -15,18 +16,20 @@ export class Cancellation implements CancelSignal {
   }
 
   addEventListener(_: 'abort', listener: () => void): void {
-    this.#listeners.add(listener)
+    if (this.#listeners) this.#listeners.push(listener)
+    else this.#listeners = [listener]
   }
 
   removeEventListener(_: 'abort', listener: () => void): void {
-    this.#listeners.delete(listener)
+    const at = this.#listeners?.indexOf(listener) ?? -1
+    if (at >= 0) this.#listeners?.splice(at, 1)
   }
 
   abort(): void {
     if (this.#aborted) return
     this.#aborted = true
-    const listeners = [...this.#listeners]
-    this.#listeners.clear()
+    const listeners = this.#listeners ?? []
+    this.#listeners = undefined
     for (const listener of listeners) listener()
   }
 }

@@ -17,6 +17,8 @@ export interface ServerRecord extends OfferSettings {
 /** What a room needs of the store for its kind of server. */
 export interface ServerStore<T extends ServerRecord> {
   all(): Promise<T[]>
+  /** By id, at once: for paths that are walked thousands of times. */
+  peek(id: string): T | undefined
   /** By id, or by the exact name; the id wins. */
   find(key: string): Promise<T | undefined>
   /** `taken` when any server, STDIO or HTTP, has the id or the name: two adds at once meet here. */
@@ -72,6 +74,7 @@ export function createRegistry<T extends ServerRecord>(deps: Deps<T>) {
   return {
     list: () => store.all(),
     get,
+    peek: (id: string) => store.peek(id),
 
     /** Call once at start: lines must be searched for secrets that were stored long ago, too. */
     async rememberSecrets(): Promise<void> {

@@ -1,6 +1,7 @@
 import type { Readable, Writable } from 'node:stream'
 import { FrameReader, MESSAGE_MAX_BYTES } from '../kernel/frames.ts'
 import { Dialogue, RequestError } from './dialogue.ts'
+import { Outbox } from './outbox.ts'
 
 interface Options {
   readonly input: Writable
@@ -19,16 +20,11 @@ export const BACKLOG_MAX_BYTES = 16 * 1024 * 1024
  */
 export class Peer extends Dialogue {
   constructor({ input, output, onNoise, onNotification }: Options) {
+    const outbox = new Outbox(input)
     const wire = {
-      send: (text: string) => void input.write(`${text}\n`),
-      sendSpliced: (head: string, middle: Buffer, tail: string) => {
-        input.cork()
-        input.write(head)
-        input.write(middle)
-        input.write(`${tail}\n`)
-        input.uncork()
-      },
-      refusal: () => refusalOf(input),
+      send: (text: string) => outbox.add(text),
+      sendSpliced: (head: string, middle: Buffer, tail: string) => outbox.addSpliced(head, middle, tail),
+      refusal: () => refusalOf(input, outbox.length),
     }
     super({ wire, onNotification })
     new FrameReader(output, MESSAGE_MAX_BYTES, (frame) => {
@@ -41,8 +37,9 @@ export class Peer extends Dialogue {
   }
 }
 
-function refusalOf(input: Writable): RequestError | undefined {
+function refusalOf(input: Writable, waiting: number): RequestError | undefined {
   if (!input.writable) return new RequestError('closed', 'It closed its input')
-  if (input.writableLength > BACKLOG_MAX_BYTES) return new RequestError('busy', 'It does not read its input')
+  if (input.writableLength + waiting > BACKLOG_MAX_BYTES)
+    return new RequestError('busy', 'It does not read its input')
   return undefined
 }

@@ -64,9 +64,9 @@ export function createCalls({ engine, catalogues, facts }: Deps) {
       }
       asked.admit?.()
       times.handedAt = performance.now()
-      const along = { argsJson, signal, meta, modern, onProgress, onAsked, capabilities }
       const left = Math.max(1, deadline - times.handedAt)
-      return engine.using(server.id, (it) => it.call(tool, args, { ...along, timeoutMs: left }))
+      const along = { timeoutMs: left, argsJson, signal, meta, modern, onProgress, onAsked, capabilities }
+      return engine.using(server.id, (it) => it.call(tool, args, along))
     })
   }
 

@@ -184,7 +184,7 @@ export function createServers(deps: Deps) {
 
     /** The result as the tool server sent it. */
     async call(key: string, asked: CallRequest) {
-      const server = await registry.get(key)
+      const server = registry.peek(key) ?? (await registry.get(key))
       const timeoutMs = (asked.timeout_s ?? server.timeouts.request_s) * 1000
       return call(server, { ...asked, timeoutMs })
     },

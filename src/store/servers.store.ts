@@ -51,6 +51,7 @@ export class ServerTable {
   of<T extends ServerRecord>(kind: ServerKind): ServerStore<T> {
     return {
       all: async () => this.#ofKind(kind) as T[],
+      peek: (id) => this.#byId(kind, id) as T | undefined,
       find: async (key) => this.#find(kind, key) as T | undefined,
       insert: (server, audit) => this.#insert(kind, server, audit),
       change: (id, edit) => this.#change(kind, id, edit as never) as Promise<T | 'taken' | undefined>,
@@ -77,9 +78,13 @@ export class ServerTable {
     return [...this.#records.values()].filter((entry) => entry.kind === kind).map((entry) => entry.record)
   }
 
+  #byId(kind: ServerKind, id: string): ServerRecord | undefined {
+    const entry = this.#records.get(id)
+    return entry?.kind === kind ? entry.record : undefined
+  }
+
   #find(kind: ServerKind, key: string): ServerRecord | undefined {
-    const byId = this.#records.get(key)
-    return byId?.kind === kind ? byId.record : this.#ofKind(kind).find((record) => record.name === key)
+    return this.#byId(kind, key) ?? this.#ofKind(kind).find((record) => record.name === key)
   }
 
   async #insert(
