@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import { InFlight } from '../kernel/in-flight.ts'
 import { Drops } from './drops.ts'
 import { ModernReply } from './modern-reply.ts'
 import { Parking } from './parking.ts'
@@ -20,7 +21,7 @@ export class ModernReplies {
   constructor({ now, onDropped }: Deps) {
     this.#around = {
       parking: new Parking<ModernReply>({ now }),
-      underWay: new Set<ModernReply>(),
+      underWay: new InFlight<ModernReply, ModernReply>(),
       drops: new Drops(DROPS_MS, onDropped),
     }
   }
@@ -42,7 +43,7 @@ export class ModernReplies {
 
   /** All of them, or those of a key that was taken away. */
   close(keyId?: string): void {
-    for (const reply of [...this.#around.underWay])
+    for (const reply of this.#around.underWay.values())
       if (keyId === undefined || reply.place.keyId === keyId) reply.cancel()
   }
 }

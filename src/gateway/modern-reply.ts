@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { Cancellation, type CancelSignal } from '../kernel/cancel.ts'
+import type { InFlight } from '../kernel/in-flight.ts'
 import { refusalToAsk } from './asking.ts'
 import type { Drops } from './drops.ts'
 import { EventStream } from './event-stream.ts'
@@ -25,7 +26,7 @@ interface Around {
   /** Of what was not said because somebody reads too slowly. */
   readonly drops: Drops
   /** All that are under way. */
-  readonly underWay: Set<ModernReply>
+  readonly underWay: InFlight<ModernReply, ModernReply>
 }
 
 /** Only these may be answered with a question. */
@@ -63,7 +64,7 @@ export class ModernReply {
     this.#id = id
     this.place = place
     this.#around = around
-    around.underWay.add(this)
+    around.underWay.add(this, this)
     this.#attach(response)
   }
 

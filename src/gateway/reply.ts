@@ -26,7 +26,7 @@ export class Reply {
     this.id = id
     this.#response = response
     this.#session = session
-    session.open.set(id, this)
+    session.open.add(id, this)
   }
 
   /** Aborted when nobody wants the answer any more. */

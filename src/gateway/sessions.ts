@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { InFlight } from '../kernel/in-flight.ts'
 import { Drops } from './drops.ts'
 import { EventLogs } from './event-log.ts'
 import { Streams } from './streams.ts'
@@ -20,7 +21,7 @@ export interface Session {
   /** What it can be asked. */
   readonly capabilities: Readonly<Record<string, unknown>>
   /** Its requests that are under way, by their ids. */
-  readonly open: Map<string | number, UnderWay>
+  readonly open: InFlight<string | number, UnderWay>
   /** Questions of servers that wait for its answer. */
   readonly asked: Map<string, (answer: { result?: unknown; error?: unknown }) => void>
   /** Where it hears what is said before answers, and without being asked. */
@@ -69,7 +70,7 @@ export class Sessions {
     const session: Session = {
       ...facts,
       id: randomBytes(16).toString('hex'),
-      open: new Map(),
+      open: new InFlight(),
       asked: new Map(),
       streams: new Streams(this.#logs.open(), drops, facts.version),
       atEnd: [],
@@ -89,7 +90,7 @@ export class Sessions {
 
   end(session: Session): void {
     this.#sessions.delete(session.id)
-    for (const reply of [...session.open.values()]) reply.cancel()
+    for (const reply of session.open.values()) reply.cancel()
     session.streams.close()
     for (const over of session.atEnd.splice(0)) over()
   }

@@ -113,7 +113,7 @@ export function createReaching(deps: Deps) {
       const { tool, args, signal, meta, modern, onProgress, onAsked, capabilities } = asked
       const timeoutMs = (asked.timeout_s ?? server.timeouts.request_s) * 1000
       refuseUnknownTool(server, 'http-servers', tool, catalogues.of(server.id))
-      return called(server, { ...asked, timeoutMs }, async (times) => {
+      return called(server, asked, async (times) => {
         const before = performance.now()
         try {
           const along = { signal, meta, modern, onProgress, onAsked, capabilities }

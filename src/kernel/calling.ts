@@ -80,7 +80,7 @@ export function createCaller(facts: FactBus) {
   let lastCall = 0
   return async (
     server: Called,
-    { tool, by }: AskedCall,
+    { tool, by }: Pick<AskedCall, 'tool' | 'by'>,
     run: (times: CallTimes) => Promise<CallResult>,
   ): Promise<CallResult> => {
     lastCall += 1

@@ -1,5 +1,6 @@
 import type { CancelSignal } from '../kernel/cancel.ts'
 import { type Frame, MESSAGE_MAX_BYTES } from '../kernel/frames.ts'
+import { InFlight } from '../kernel/in-flight.ts'
 import {
   isObject,
   type Message,
@@ -91,7 +92,7 @@ const NEVER_CANCELLED = ['initialize', 'server/discover']
 /** JSON-RPC with a server, whatever carries it. Every request gets exactly one outcome. */
 export class Dialogue {
   readonly #options: Options
-  readonly #pending = new Map<number, Pending>()
+  readonly #pending = new InFlight<number, Pending>()
   #lastId = 0
   #closed: RequestError | undefined
   /** Messages that name a request we do not know: answered twice, too late, or never asked. */
@@ -149,7 +150,7 @@ export class Dialogue {
   close(reason: string): void {
     if (this.#closed) return
     this.#closed = new RequestError('closed', reason)
-    for (const { fail } of [...this.#pending.values()]) fail(this.#closed)
+    for (const { fail } of this.#pending.values()) fail(this.#closed)
   }
 
   #ask<T>(
@@ -204,7 +205,7 @@ export class Dialogue {
         timer: timeoutMs === null ? undefined : setTimeout(onDeadline, Math.min(timeoutMs, LONGEST_TIMER_MS)),
         patience: undefined,
       }
-      this.#pending.set(id, pending)
+      this.#pending.add(id, pending)
       if (rawArguments) this.#sendWith(text, message, rawArguments)
       else this.#options.wire.send(text, message)
     })
@@ -282,7 +283,7 @@ export class Dialogue {
   /** Whoever made the request that it came along with. Where nothing says so, the newest caller is the likeliest. */
   #askable(along: number | undefined): Pending | undefined {
     if (along !== undefined) return this.#pending.get(along)
-    return [...this.#pending.values()].findLast(({ onAsked }) => onAsked !== undefined)
+    return this.#pending.values().findLast(({ onAsked }) => onAsked !== undefined)
   }
 
   /** The head of an answer that is too large mostly tells which request it is for; then that one fails, alone. */

@@ -114,7 +114,8 @@ export class Recorder {
     this.flush()
   }
 
-  #called({ server_id, tool, agent_type, ...call }: Facts['call_completed']): void {
+  #called(call: Facts['call_completed']): void {
+    const { server_id, tool, agent_type, status, error_code, duration_ms, response_bytes } = call
     const key = {
       kind: 'tool_call',
       server_id,
@@ -123,20 +124,26 @@ export class Recorder {
       name: null,
       labels: null,
     } as const
-    const { status, error_code, duration_ms, response_bytes } = call
-    this.#observe(key, { status, error_code, value: duration_ms, request_bytes: 0, response_bytes })
+    this.#observe(key, status, error_code, duration_ms, response_bytes)
   }
 
   #checked({ server_id, ok, duration_ms, error_code }: Facts['http_server_check']): void {
     const key = { kind: 'check', server_id, tool: null, agent_type: null, name: null, labels: null } as const
-    const status = ok ? 'ok' : 'error'
-    this.#observe(key, { status, error_code, value: duration_ms, request_bytes: 0, response_bytes: 0 })
+    this.#observe(key, ok ? 'ok' : 'error', error_code, duration_ms, 0)
     this.checks.add({ server_id, ts: this.#deps.now(), ok, duration_ms, error_code })
   }
 
-  #observe(key: SeriesKey, happening: Omit<Happening, 'ts'>): void {
-    const value = happening.value >= 0 ? happening.value : 0
-    this.#count(this.series.takeOrOther(key), { ...happening, value, ts: this.#deps.now() })
+  #observe(
+    key: SeriesKey,
+    status: Happening['status'],
+    error_code: string | null,
+    duration_ms: number,
+    response_bytes: number,
+  ): void {
+    const value = duration_ms >= 0 ? duration_ms : 0
+    const ts = this.#deps.now()
+    const happening = { ts, value, status, error_code, request_bytes: 0, response_bytes }
+    this.#count(this.series.takeOrOther(key), happening)
   }
 
   #count(series: Series, happening: Happening): void {
@@ -182,7 +189,9 @@ export class Recorder {
 }
 
 /** As a name of a series: no control characters, and not longer than a person reads. */
-const plain = (name: string): string => name.slice(0, LONGEST_NAME).replace(/\p{Cc}/gu, '\u{fffd}')
+const plain = (name: string): string =>
+  PLAIN.test(name) ? name : name.slice(0, LONGEST_NAME).replace(/\p{Cc}/gu, '\u{fffd}')
+const PLAIN = /^[\w.-]{1,64}$/
 
 function checkOf({ ts, status, value, error_code }: Event, server_id: string) {
   return { server_id, ts, ok: status === 'ok', duration_ms: value, error_code }

@@ -50,8 +50,12 @@ export function createCalls({ engine, catalogues, facts }: Deps) {
     if (!outcome.ok) throw startError(name, outcome.error, engine.life(id))
   }
 
-  async function call(server: Server, asked: AskedCall): Promise<CallResult> {
-    const { tool, args, argsJson, timeoutMs, signal, meta, modern, onProgress, onAsked, capabilities } = asked
+  async function call(
+    server: Server,
+    asked: Omit<AskedCall, 'timeoutMs'>,
+    timeoutMs: number,
+  ): Promise<CallResult> {
+    const { tool, args, argsJson, signal, meta, modern, onProgress, onAsked, capabilities } = asked
     const deadline = performance.now() + timeoutMs
     refuseUnknownTool(server, 'servers', tool, catalogues.of(server.id))
     const life = mayCome(server, asked)

@@ -186,7 +186,7 @@ export function createServers(deps: Deps) {
     async call(key: string, asked: CallRequest) {
       const server = registry.peek(key) ?? (await registry.get(key))
       const timeoutMs = (asked.timeout_s ?? server.timeouts.request_s) * 1000
-      return call(server, { ...asked, timeoutMs })
+      return call(server, asked, timeoutMs)
     },
 
     relay: async (key: string, asked: AskedRelay) => relay(await registry.get(key), asked),
