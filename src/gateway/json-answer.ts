@@ -16,7 +16,12 @@ export function sendJson(
 
 /** A text goes out together with the head, in one write; a character of this text is one byte. */
 function sendSmall(response: ServerResponse, text: string): void {
-  response.writeHead(200, { ...JSON_TYPE, 'content-length': text.length }).end(text, 'latin1')
+  const headers = {
+    'content-type': JSON_TYPE['content-type'],
+    'cache-control': JSON_TYPE['cache-control'],
+    'content-length': text.length,
+  }
+  response.writeHead(200, headers).end(text, 'latin1')
 }
 // biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII is meant
 const ASCII = /^[\x00-\x7f]*$/

@@ -80,4 +80,14 @@ export function createKeys({ store, now, onTrouble }: Deps) {
 }
 export type Keys = ReturnType<typeof createKeys>
 
-const digestOf = (key: string): string => hash('sha256', key, 'hex')
+/** Agents send theirs with every request. */
+function digestOf(key: string): string {
+  const known = digests.get(key)
+  if (known !== undefined) return known
+  const digest = hash('sha256', key, 'hex')
+  if (digests.size >= MAX_KEYS) digests.clear() // somebody tries one after the other
+  if (key.length <= LONGEST_KEY) digests.set(key, digest)
+  return digest
+}
+const digests = new Map<string, string>()
+const LONGEST_KEY = 64

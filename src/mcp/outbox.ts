@@ -1,12 +1,16 @@
 import type { Writable } from 'node:stream'
 
+/** So many lines go at once, so that the server begins with them while the next ones are read. */
+const FULL = 16
+
 /**
- * Lines for a server, written together once in a turn of the event loop: whatever many agents ask at the same moment is one
- * write, and for the server one read.
+ * Lines for a server, written together in a turn of the event loop: whatever many agents ask at the same moment is few
+ * writes, and for the server few reads.
  */
 export class Outbox {
   readonly #stream: Writable
   #text = ''
+  #count = 0
   #due: NodeJS.Immediate | undefined
 
   constructor(stream: Writable) {
@@ -20,7 +24,9 @@ export class Outbox {
 
   add(line: string): void {
     this.#text += `${line}\n`
-    this.#due ??= setImmediate(() => this.flush())
+    this.#count += 1
+    if (this.#count >= FULL) this.flush()
+    else this.#due ??= setImmediate(() => this.flush())
   }
 
   /** In three parts, of which the middle is not made into text. */
@@ -39,6 +45,7 @@ export class Outbox {
     if (this.#text === '') return
     const text = this.#text
     this.#text = ''
+    this.#count = 0
     if (this.#stream.writable) this.#stream.write(text)
   }
 }
