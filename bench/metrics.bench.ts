@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buildApp } from '../src/http/app.ts'
+import { Front } from '../src/http/front.ts'
 import { createLog } from '../src/kernel/log.ts'
 import { metricsRoutes } from '../src/metrics/metrics.routes.ts'
 import { createMetrics, type Metrics } from '../src/metrics/metrics.service.ts'
@@ -123,7 +124,7 @@ async function recording(events: readonly Event[], path: string) {
 /** Through the door: token, JSON, schema, room. */
 async function posting(metrics: Metrics, events: readonly Event[]): Promise<number> {
   const { fastify } = await buildApp({
-    gate: () => undefined,
+    front: new Front({ allowedHosts: [] }),
     log: createLog(() => {}, 'fatal'),
     version: '0',
     token: 'token',

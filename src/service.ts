@@ -1,4 +1,3 @@
-import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { agentRoutes } from './agents/agents.routes.ts'
 import { editingRoutes } from './agents/editing.routes.ts'
@@ -14,8 +13,7 @@ import { healthRoutes } from './health/health.routes.ts'
 import { createHealth } from './health/health.service.ts'
 import { type App, buildApp } from './http/app.ts'
 import { hasToken } from './http/auth.ts'
-import { createGate } from './http/gate.ts'
-import { tryPlace } from './http/listener.ts'
+import { Front } from './http/front.ts'
 import { httpServerRoutes } from './http-servers/http-servers.routes.ts'
 import { DEFAULTS as HTTP_DEFAULTS, type HttpServer } from './http-servers/http-servers.schema.ts'
 import { createHttpServers } from './http-servers/http-servers.service.ts'
@@ -60,7 +58,7 @@ import { endOrphan } from './supervisor/end-orphan.ts'
 import { findOrphans } from './supervisor/orphans.ts'
 
 const BACKUP_EVERY_MS = 24 * 3_600_000
-const CLOSE_GRACE_MS = 4_000
+const FLUSH_MS = 4_000
 /** Looking at all agents' files takes a moment in which the first agents want to be served. */
 const AGENTS_AFTER_MS = 300
 
@@ -69,6 +67,8 @@ export interface ServiceOptions {
   /** For the person at the terminal: what the log cannot hold, and what it must not keep to itself. */
   readonly warn: (sentence: string) => void
   readonly openLogs: (options: OpenLogs) => Promise<LogStore>
+  /** Somebody can come: agents are served at once, everybody else within a moment. */
+  readonly onOpen?: (at: Pick<Service, 'address' | 'tokenFile' | 'warnings'>) => void
   /** What an agent starts as its bridge. */
   readonly mainFile?: string | undefined
 }
@@ -141,7 +141,7 @@ async function open(
   facts.on('server_line', (line) => serverLines.heard(line))
   closer.add('the log pipeline', () => {
     serverLines.flush()
-    return Promise.race([pipeline.flush(), sleep(CLOSE_GRACE_MS, undefined, { ref: false })])
+    return Promise.race([pipeline.flush(), sleep(FLUSH_MS, undefined, { ref: false })])
   })
   const log = createLog((entry) => pipeline.push(entry), config.log_level)
 
@@ -158,7 +158,10 @@ async function open(
     stdio: { ...DEFAULT_SETTINGS, ...OFFER_DEFAULTS, package: null },
     http: HTTP_DEFAULTS,
   })
-  await mirrorAudit(database, facts, logStore, (entry) => pipeline.push(entry))
+  const mirrored = mirrorAudit(database, facts, logStore, (entry) => pipeline.push(entry)).catch(
+    (error: unknown) => log.error({ error }, 'changes of an earlier run could not be written into the log'),
+  )
+  closer.add('the mirror of the audit', () => mirrored)
   const backups = setInterval(
     () => void database.backUp().catch((error) => log.error({ error }, 'backup failed')),
     BACKUP_EVERY_MS,
@@ -232,6 +235,7 @@ async function open(
     servers,
     httpServers,
   })
+  const front = new Front({ allowedHosts: config.allowed_hosts, ownDoor: gateway.door })
   const ownership = await openOwnership(database, vault)
   const agents = openAgents({
     folder,
@@ -243,7 +247,7 @@ async function open(
     httpServers,
     programOf: packages.programOf,
     keys: gateway.keys,
-    address: () => addressOf(host, app),
+    address: () => front.address(host),
     mainFile: options.mainFile,
   })
   closer.add('the agents', () => agents.close())
@@ -275,14 +279,19 @@ async function open(
     uptimeMs: () => performance.now() - startedAt,
   })
 
-  // Doors. While they are built, servers that start with us may do so already.
-  await tryPlace(host, config.port)
+  // Doors. Agents come in at once, and servers that start with us do; the rest of the house is opened meanwhile.
+  closer.add('the doors and the tool servers', () => Promise.all([front.close(), engine.close()]))
+  closer.add('the live stream', () => live.close())
+  closer.add('the gateway', () => gateway.door.close())
+  await front.listen(host, config.port)
+  const address = front.address(host)
+  lock.announce(address)
   void servers.startEager().catch((error: unknown) => log.error({ error }, 'eager start failed'))
+  options.onOpen?.({ address, tokenFile: token.file, warnings: [...warnings, ...mended] })
   const app = await buildApp({
-    gate: createGate({ port: () => port(app), allowedHosts: config.allowed_hosts }),
+    front,
     log,
     version: VERSION,
-    ownDoor: gateway.door,
     stream: { path: '/api/ws/metrics', hasRoom: live.hasRoom, open: live.open },
     token: token.value,
     headerName,
@@ -306,13 +315,7 @@ async function open(
       ...gateway.routes,
     ],
   })
-  // Together: whoever waits for a tool server that ends is told so, and neither waits for the other.
-  closer.add('the doors and the tool servers', () => Promise.all([closeServer(app), engine.close()]))
-  closer.add('the live stream', () => live.close())
-  closer.add('the gateway', () => gateway.door.close())
-  await app.fastify.listen({ host, port: config.port })
-  const address = addressOf(host, app)
-  lock.announce(address)
+  closer.add('the app', () => app.fastify.close())
   log.info({ address, version: VERSION }, 'service started')
   for (const warning of [...warnings, ...mended]) log.warn(warning)
   const looking = setTimeout(() => agents.open(), AGENTS_AFTER_MS)
@@ -327,18 +330,6 @@ async function open(
     log,
     close: () => closer.close(),
   }
-}
-
-const addressOf = (host: string, app: App): string =>
-  `http://${host.includes(':') ? `[${host}]` : host}:${port(app)}`
-
-const port = ({ fastify }: App): number => (fastify.server.address() as AddressInfo | null)?.port ?? 0
-
-/** Requests in flight are finished, but nobody may hold the service open. */
-async function closeServer({ fastify }: App): Promise<void> {
-  const cut = setTimeout(() => fastify.server.closeAllConnections(), CLOSE_GRACE_MS)
-  await fastify.close()
-  clearTimeout(cut)
 }
 
 async function auditGuessing(database: ConfigurationDatabase, address: string): Promise<void> {

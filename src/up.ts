@@ -26,10 +26,12 @@ export async function up(argv: readonly string[], mainFile: string): Promise<voi
     packageRoot: dirname(dirname(mainFile)),
   })
   const stop = stopOnSignals()
-  const service = await start(config, flags, mainFile)
-  stop.when(service)
-  for (const warning of service.warnings) warn(warning)
-  say(`Toolroom is ready at ${service.address}${service.tokenFile ? ` (token in ${service.tokenFile})` : ''}`)
+  stop.when(await start(config, flags, mainFile))
+}
+
+function tell({ address, tokenFile, warnings }: Pick<Service, 'address' | 'tokenFile' | 'warnings'>): void {
+  for (const warning of warnings) warn(warning)
+  say(`Toolroom is ready at ${address}${tokenFile ? ` (token in ${tokenFile})` : ''}`)
 }
 
 async function start(config: Config, { afterDamage }: Flags, mainFile: string): Promise<Service> {
@@ -46,7 +48,7 @@ async function start(config: Config, { afterDamage }: Flags, mainFile: string): 
       workerUrl: new URL('./log-worker.js', pathToFileURL(mainFile)),
     })
   try {
-    return await openService(config, { afterDamage, warn, openLogs, mainFile })
+    return await openService(config, { afterDamage, warn, openLogs, mainFile, onOpen: tell })
   } catch (error) {
     if (!(error instanceof Error) || !('code' in error)) throw error
     if (error.code === 'EADDRINUSE') throw await portTaken(config.host, config.port)

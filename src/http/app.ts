@@ -1,3 +1,4 @@
+import type { RequestListener } from 'node:http'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance } from 'fastify'
 import { AppError } from '../kernel/errors.ts'
@@ -6,8 +7,7 @@ import { type AuthOptions, createAuth } from './auth.ts'
 import { acceptOnlyJson } from './body.ts'
 import { compileWhenUsed } from './compilers.ts'
 import { serveDocs } from './docs.ts'
-import type { Gate } from './gate.ts'
-import { createListener, type OwnDoor, onClientError } from './listener.ts'
+import type { Front } from './front.ts'
 import { Methods } from './methods.ts'
 import { describeApi } from './openapi.ts'
 import { knownError, PROBLEM_TYPE, problemOf, unexpected } from './problem.ts'
@@ -18,11 +18,10 @@ import { validationError } from './validation.ts'
 import { createUpgrade, type Stream } from './websocket.ts'
 
 export interface AppOptions extends AuthOptions {
-  readonly gate: Gate
+  /** Whose requests it answers once it is built. */
+  readonly front: Front
   readonly log: Log
   readonly version: string
-  /** The gateway, which takes its own keys. */
-  readonly ownDoor?: OwnDoor
   readonly stream?: Stream
   /** What the rooms offer, below `/api`. */
   readonly routes: readonly FastifyPluginAsyncTypebox[]
@@ -39,9 +38,13 @@ export interface App {
 /** The front door, built apart from listening. Order of checks: gate, path and method, token, body, input, the room. */
 export async function buildApp(options: AppOptions): Promise<App> {
   const upgrade = createUpgrade({ ...options, stream: options.stream ?? NO_STREAM })
+  const { front } = options
+  let handler: RequestListener = () => {}
   const fastify = Fastify({
-    serverFactory: (handler) => createListener(handler, options.gate, upgrade, options.ownDoor),
-    clientErrorHandler: onClientError,
+    serverFactory: (answers) => {
+      handler = answers
+      return front.server
+    },
     frameworkErrors: (error, request, reply) =>
       void sendError(error, request, reply as unknown as Reply, options.log),
     loggerInstance: quiet(options.log),
@@ -76,6 +79,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   serveDocs(fastify, () => fastify.swagger())
   for (const room of options.routes) await fastify.register(room, { prefix: '/api' })
   await fastify.ready()
+  front.serve(handler, upgrade)
   return { fastify, methods }
 }
 

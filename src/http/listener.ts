@@ -5,7 +5,6 @@ import {
   type Server,
   STATUS_CODES,
 } from 'node:http'
-import { createServer as createTcpServer } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { AppError } from '../kernel/errors.ts'
 import { letGoOfIdle } from './connections.ts'
@@ -50,6 +49,7 @@ export function createListener(
   }
   const server = createServer(LIMITS, guarded)
   letGoOfIdle(server)
+  server.on('clientError', onClientError)
   server.on('checkExpectation', guarded)
   server.on('upgrade', (request, socket, head) => {
     if (request.headers.upgrade?.toLowerCase() !== 'websocket') {
@@ -63,16 +63,8 @@ export function createListener(
   return server
 }
 
-/** Rejects as listening would. Whoever must not begin before the place is ours asks first. */
-export function tryPlace(host: string, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const trial = createTcpServer().once('error', reject)
-    trial.listen({ host, port }, () => trial.close(() => resolve()))
-  })
-}
-
 /** A request that Node could not even parse. */
-export function onClientError(error: Error & { code?: string }, socket: Duplex): void {
+function onClientError(error: Error & { code?: string }, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
     return
@@ -103,7 +95,7 @@ function withoutOffer(connection: string): string {
 }
 
 /** Straight onto the socket, where there is no response object. */
-function writeProblem(socket: Duplex, error: AppError): void {
+export function writeProblem(socket: Duplex, error: AppError): void {
   const { status, headers, body } = problemAnswer(error)
   const lines = Object.entries({ ...headers, connection: 'close' }).map(
     ([name, value]) => `${name}: ${value}\r\n`,

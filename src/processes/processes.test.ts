@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { leaveBehind } from '../../test/support/orphan.ts'
 import { buildApp } from '../http/app.ts'
+import { Front } from '../http/front.ts'
 import type { AuditEntry } from '../kernel/facts.ts'
 import { createLog } from '../kernel/log.ts'
 import type { Orphan } from '../kernel/orphan.ts'
@@ -33,7 +34,7 @@ async function open(deps: Partial<Deps> = {}) {
     ...deps,
   })
   const { fastify } = await buildApp({
-    gate: () => undefined,
+    front: new Front({ allowedHosts: [] }),
     log: createLog(() => {}, 'fatal'),
     version: '0',
     token: TOKEN,

@@ -5,7 +5,8 @@ import type { ConfigurationDatabase } from './configuration.ts'
 
 /**
  * Audit rows are committed with the change they speak of, in the configuration database. People read them in the log:
- * each is written there too, and what a crash kept from getting there is made up for at the next start.
+ * each is written there too, and what a crash kept from getting there is made up for at the next start. Nobody need wait
+ * for that: what happens meanwhile is written after it.
  */
 export async function mirrorAudit(
   database: ConfigurationDatabase,
@@ -13,16 +14,23 @@ export async function mirrorAudit(
   logs: Pick<LogStore, 'lastAuditId'>,
   write: (entry: LogEntry) => void,
 ): Promise<void> {
-  const last = await logs.lastAuditId()
-  const missing = await database.db
-    .selectFrom('audit')
-    .selectAll()
-    .where('id', '>', last)
-    .orderBy('id')
-    .execute()
-  for (const { id, detail, ...row } of missing)
-    write(lineOf({ ...row, audit_id: id, detail: detailOf(detail) }))
-  facts.on('audited', (fact) => write(lineOf(fact)))
+  let waiting: Facts['audited'][] | undefined = []
+  facts.on('audited', (fact) => {
+    if (waiting) waiting.push(fact)
+    else write(lineOf(fact))
+  })
+  let last = Number.NEGATIVE_INFINITY
+  try {
+    last = await logs.lastAuditId()
+    const rows = database.db.selectFrom('audit').selectAll().where('id', '>', last).orderBy('id')
+    for (const { id, detail, ...row } of await rows.execute()) {
+      write(lineOf({ ...row, audit_id: id, detail: detailOf(detail) }))
+      last = id
+    }
+  } finally {
+    for (const fact of waiting) if (fact.audit_id > last) write(lineOf(fact))
+    waiting = undefined
+  }
 }
 
 /** One row that was damaged must not keep the service from starting. */

@@ -1,5 +1,6 @@
 import { onTestFinished } from 'vitest'
 import { buildApp } from '../../src/http/app.ts'
+import { Front } from '../../src/http/front.ts'
 import { createLog } from '../../src/kernel/log.ts'
 import { metricsRoutes } from '../../src/metrics/metrics.routes.ts'
 import { createMetrics } from '../../src/metrics/metrics.service.ts'
@@ -29,7 +30,7 @@ export async function openMetrics() {
     now: clock.now,
   })
   const { fastify } = await buildApp({
-    gate: () => undefined,
+    front: new Front({ allowedHosts: [] }),
     log: createLog(() => {}, 'fatal'),
     version: '0',
     token: TOKEN,
