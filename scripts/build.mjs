@@ -4,6 +4,7 @@ import {
   existsSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
   renameSync,
   rmSync,
   statSync,
@@ -43,7 +44,12 @@ console.log(`Built dist in ${took}: ${files.length} files, ${(bytes / 1e6).toFix
  * chunk beside it, so that a bridge, which an agent starts often, reads a few kilobytes.
  */
 async function bundle() {
-  const UP_FILE = await bundleEntry('up', SERVICE, { format: 'cjs', entryFileNames: '[name]-[hash].cjs' })
+  const UP_FILE = await bundleEntry('up', SERVICE, {
+    format: 'cjs',
+    codeSplitting: true,
+    entryFileNames: '[name]-[hash].cjs',
+    chunkFileNames: '[name]-[hash].cjs',
+  })
   for (const [name, path] of Object.entries(ENTRIES))
     await bundleEntry(name, path, { define: { UP_FILE: JSON.stringify(UP_FILE) } })
   chmodSync(join(root, scratch, 'main.js'), 0o755)
@@ -78,11 +84,25 @@ async function bundleEntry(name, path, { define = {}, ...more }) {
     ...more,
   })
   await bundler.close()
+  const names = output.map(({ fileName }) => `./${fileName}`)
   for (const { fileName, code = '' } of output.filter(({ type }) => type === 'chunk')) {
-    const left = /\brequire\(["'`](\.{1,2}\/[^"'`]*)/.exec(code)?.[1]
+    const asked = [...code.matchAll(/\brequire\(["'`](\.{1,2}\/[^"'`]*)/g)].map(([, name]) => name)
+    const left = asked.find((name) => !names.includes(name))
     if (left) throw new Error(`${fileName} still asks for '${left}', which is not in dist: see ALIAS`)
   }
-  return output.find(({ isEntry }) => isEntry)?.fileName
+  if (more.format === 'cjs')
+    for (const { fileName } of output.filter(({ type }) => type === 'chunk'))
+      toAscii(join(root, scratch, fileName))
+  return output.find(({ isEntry }) => isEntry).fileName
+}
+
+/** V8 keeps a text that is all ASCII in half the memory, and reads it twice as fast. Strings mean the same. */
+function toAscii(file) {
+  const text = readFileSync(file, 'utf8')
+  if (/String\.raw`[^`]*[\u0080-\uffff]/.test(text))
+    throw new Error(`${file} has a raw string that would change`)
+  const escaped = (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`
+  writeFileSync(file, text.replace(/[\u0080-\uffff]/g, escaped))
 }
 
 /**

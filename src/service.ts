@@ -11,7 +11,7 @@ import { openCatalogues, openEngineRoom, openRemotes } from './engine.ts'
 import { openExchange } from './exchange.ts'
 import { healthRoutes } from './health/health.routes.ts'
 import { createHealth } from './health/health.service.ts'
-import { type App, buildApp } from './http/app.ts'
+import type { App } from './http/app.ts'
 import { hasToken } from './http/auth.ts'
 import { Front } from './http/front.ts'
 import { httpServerRoutes } from './http-servers/http-servers.routes.ts'
@@ -59,6 +59,8 @@ import { findOrphans } from './supervisor/orphans.ts'
 
 const BACKUP_EVERY_MS = 24 * 3_600_000
 const FLUSH_MS = 4_000
+/** Building the app takes a moment, too, and agents that wait for the gateway should not wait for it. */
+const AGENTS_FIRST_MS = 150
 /** Looking at all agents' files takes a moment in which the first agents want to be served. */
 const AGENTS_AFTER_MS = 300
 
@@ -287,7 +289,11 @@ async function open(
   const address = front.address(host)
   lock.announce(address)
   void servers.startEager().catch((error: unknown) => log.error({ error }, 'eager start failed'))
-  options.onOpen?.({ address, tokenFile: token.file, warnings: [...warnings, ...mended] })
+  if (options.onOpen) {
+    options.onOpen({ address, tokenFile: token.file, warnings: [...warnings, ...mended] })
+    await front.untilWanted(AGENTS_FIRST_MS)
+  }
+  const { buildApp } = await import('./http/app.ts')
   const app = await buildApp({
     front,
     log,

@@ -24,6 +24,7 @@ export class Front {
   readonly #early: (() => void)[] = []
   #handler: RequestListener | undefined
   #upgrade: Upgrade | undefined
+  #wanted = () => {}
 
   constructor({ allowedHosts, ownDoor }: Options) {
     const gate = createGate({ port: () => this.port, allowedHosts })
@@ -61,6 +62,18 @@ export class Front {
     for (const answer of this.#early.splice(0)) answer()
   }
 
+  /** Waits until somebody wants more than the gateway has, but not longer than this. */
+  untilWanted(ms: number): Promise<void> {
+    if (this.#early.length > 0) return Promise.resolve()
+    return new Promise((resolve) => {
+      const late = setTimeout(resolve, ms)
+      this.#wanted = () => {
+        clearTimeout(late)
+        resolve()
+      }
+    })
+  }
+
   close(): Promise<void> {
     if (!this.server.listening) return Promise.resolve()
     const cut = setTimeout(() => this.server.closeAllConnections(), CLOSE_GRACE_MS)
@@ -75,15 +88,20 @@ export class Front {
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
     if (this.#handler) this.#handler(request, response)
-    else this.#early.push(() => this.#handler?.(request, response))
+    else this.#wait(() => this.#handler?.(request, response))
   }
 
   #upgraded(request: IncomingMessage, socket: Duplex, head: Buffer): AppError | undefined {
     if (this.#upgrade) return this.#upgrade(request, socket, head)
-    this.#early.push(() => {
+    this.#wait(() => {
       const refusal = this.#upgrade?.(request, socket, head)
       if (refusal) writeProblem(socket, refusal)
     })
     return undefined
+  }
+
+  #wait(answer: () => void): void {
+    this.#early.push(answer)
+    this.#wanted()
   }
 }

@@ -103,7 +103,7 @@ function exact(value: unknown, written: string): unknown {
 }
 
 const STRAIGHT = String.raw`"(?:[^"\\\n]|\\.)*"?`
-const CURLY = String.raw`[“”„‟](?:[^"“”„‟\\\n]|\\.)*(["“”„‟])?`
+const CURLY = String.raw`[\u201c\u201d\u201e\u201f](?:[^"\u201c\u201d\u201e\u201f\\\n]|\\.)*(["\u201c\u201d\u201e\u201f])?`
 const ODD_SPACE = String.raw`[\u00a0\u2007\u200b\u202f\u3000\ufeff]`
 const REPAIRS = new RegExp(`${STRAIGHT}|${CURLY}|(${ODD_SPACE})`, 'g')
 

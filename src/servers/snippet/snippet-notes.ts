@@ -15,7 +15,7 @@ const PLACEHOLDER = new RegExp(
     '(?<![A-Za-z])YOUR(?:[-_ ]|[A-Z]{2})',
     '(?<![A-Za-z])(?:REPLACE|INSERT|ENTER|CHANGE)[-_ ]?(?:ME|THIS|WITH|YOUR|HERE)',
     String.raw`(?<![A-Za-z0-9])(?:[xX]{3,}|\*{3,})(?![A-Za-z0-9])`,
-    String.raw`\.\.\.$|…`,
+    String.raw`\.\.\.$|\u2026`,
     String.raw`(?:^|[/\\=])path[/\\]to(?:[/\\]|$)`,
     String.raw`[/\\](?:Users|home)[/\\](?:username|yourname|USERNAME)(?:[/\\]|$)`,
   ].join('|'),
