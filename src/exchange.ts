@@ -29,7 +29,7 @@ interface Parts {
   readonly pins: Pins
   /** What is stored of a server, as it is now. */
   readonly record: (id: string) => OfferSettings | undefined
-  readonly servers: Pick<Servers, 'states' | 'has' | 'get' | 'tools' | 'call' | 'relay'>
+  readonly servers: Pick<Servers, 'states' | 'has' | 'get' | 'tools' | 'call' | 'relay' | 'meet'>
   readonly httpServers: Pick<HttpServers, 'states' | 'get' | 'tools' | 'call' | 'relay'>
 }
 
@@ -63,6 +63,7 @@ export async function openExchange(parts: Parts) {
     version: VERSION,
     offers,
     catalogueOf: (id) => catalogues.of(id),
+    meet: (ids) => servers.meet(ids),
     isAwake: (id) => isAwake(servers.has(id) ? servers : httpServers, id),
     relay: (id, asked) => kindOf(id).relay(id, asked),
     call: (id, asked) =>

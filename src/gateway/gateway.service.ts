@@ -16,6 +16,8 @@ export interface GatewayDeps {
   readonly offers: Offers
   /** What a server said of itself when it last ran. */
   readonly catalogueOf: (serverId: string) => Catalogue | undefined
+  /** Somebody lists what these offer; waits for those that were never seen, where there are any. */
+  readonly meet: (serverIds: readonly string[]) => Promise<unknown> | undefined
   /** Whether it can be told something without being woken for it. */
   readonly isAwake: (serverId: string) => boolean
   readonly relay: (serverId: string, asked: AskedRelay) => Promise<CallResult>
@@ -67,7 +69,7 @@ const WISH_MS = 60_000
 const TTL_MS = 60_000
 
 /** What every agent can ask, whichever era it speaks. Answers are bytes, ready to be sent. */
-export function createGateway({ version, offers, catalogueOf, isAwake, relay, call }: GatewayDeps) {
+export function createGateway({ version, offers, catalogueOf, meet, isAwake, relay, call }: GatewayDeps) {
   const collection = createCollection<Asking>({
     catalogueOf,
     isAwake,
@@ -207,6 +209,7 @@ export function createGateway({ version, offers, catalogueOf, isAwake, relay, ca
       if (method === 'tools/call') return callTool(message, asking)
       if (method === 'tools/list') {
         if (params.cursor !== undefined) throw new RpcError(CODES.params, 'There is no such page')
+        await meet(offerFor(asking).servers)
         return Buffer.from(offerFor(asking).list[asking.era])
       }
       if (method === 'ping' && !isModern) return Buffer.from('{}')

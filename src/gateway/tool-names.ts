@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto'
 
-/** What the APIs of language models take as a name. */
-const MAX_LENGTH = 64
+/**
+ * The APIs of language models take 64 signs, and agents put the name of our entry before ours: `mcp__toolroom__` is 15.
+ * Cursor counts 60 with the name of the entry.
+ */
+const MAX_LENGTH = 49
 const MARK_LENGTH = 8
 const SEPARATOR = '__'
 const OTHER_SIGNS = /[^A-Za-z0-9_-]/g

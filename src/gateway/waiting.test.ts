@@ -81,3 +81,33 @@ test('a call of a server that is just falling asleep wakes it again', async () =
   await until(house, 'deaf', ({ status }) => status === 'stopping')
   expect(textOf((await agent.call('deaf__echo', { text: 'good morning' })).answers[0])).toBe('good morning')
 })
+
+const namesOf = async (agent: Agent): Promise<string[]> => {
+  const { answers } = await agent.ask('tools/list', {})
+  return (
+    (answers[0]?.result as { tools: { name: string }[] } | undefined)?.tools.map(({ name }) => name) ?? []
+  )
+}
+
+test('a server that sleeps and was never seen is woken by the first list, which has its tools', async () => {
+  const house = await openHouse()
+  const agent = await Agent.open(house, await newKey(house), 'modern')
+  await register(house, 'echo', [], { start_mode: 'on_demand' })
+  expect((await get(house, 'echo')).status).toBe('idle')
+  expect(await namesOf(agent)).toContain('echo__echo')
+  await post(house, '/api/servers/echo/stop')
+  expect(await namesOf(agent)).toContain('echo__echo')
+  expect((await get(house, 'echo')).status).toBe('stopped')
+})
+
+test('one that never answers holds up the first list for a moment, and no other', async () => {
+  const house = await openHouse()
+  const agent = await Agent.open(house, await newKey(house), 'modern')
+  await register(house, 'slow-handshake', ['--ms=60000'], { start_mode: 'on_demand' })
+  await register(house, 'echo')
+  await post(house, '/api/servers/echo/start')
+  expect(await namesOf(agent)).toContain('echo__echo')
+  const before = performance.now()
+  expect(await namesOf(agent)).toContain('echo__echo')
+  expect(performance.now() - before).toBeLessThan(1000)
+}, 15_000)

@@ -9,6 +9,7 @@ import { secretsIn } from '../kernel/secrets.ts'
 import { OFFER_DEFAULTS, offerOver, type Stats } from '../kernel/server-fields.ts'
 import { Turns } from '../kernel/turns.ts'
 import type { Caller } from '../kernel/wire.ts'
+import { within } from '../kernel/within.ts'
 import { keepMaskedArgs, keepMaskedValues } from '../kernel/write-back.ts'
 import { createCalls } from './calls.ts'
 import type { Engine } from './engine.ts'
@@ -42,6 +43,8 @@ export interface Deps {
   readonly now: () => number
 }
 
+/** Who lists waits so long for servers that were never seen; later their tools are told as a change. */
+const MEET_MS = 2000
 /** Lines that a process wrote before its end may be read a moment after it. */
 const FORGET_AFTER_MS = 5000
 
@@ -101,6 +104,19 @@ export function createServers(deps: Deps) {
     },
 
     has: (id: string): boolean => registered.has(id),
+
+    /**
+     * Somebody lists what these offer: those that sleep and were never seen are woken for it, once. Undefined when there
+     * is nobody to wait for.
+     */
+    meet(ids: readonly string[]): Promise<unknown> | undefined {
+      const unknown = ids.filter(
+        (id) => registered.has(id) && !catalogues.of(id) && engine.life(id).state.status === 'idle',
+      )
+      return unknown.length === 0
+        ? undefined
+        : within(Promise.all(unknown.map((id) => engine.wake(id))), MEET_MS)
+    },
 
     /** Where each is, for who follows the changes. */
     states: (): { server_id: string; type: 'stdio'; status: string }[] =>
