@@ -62,12 +62,11 @@ export class Offers {
   /** Undefined when there is no such server, or not for this agent. Without an agent: everything that is offered. */
   of(serverId: string | undefined, agentType?: string): Offer | undefined {
     const sight = (agentType === undefined ? undefined : this.#sightOf(agentType)) ?? EVERYTHING
-    const prepared = this.#prepared.get(sight) ?? new Map<string, Offer>()
-    this.#prepared.set(sight, prepared)
-    const known = prepared.get(serverId ?? '')
+    const prepared = this.#prepared.get(sight)
+    const known = prepared?.get(serverId ?? '')
     if (known) return known
     const offer = this.#prepare(serverId, sight)
-    if (offer) prepared.set(serverId ?? '', offer)
+    if (offer) this.#prepared.set(sight, new Map(prepared).set(serverId ?? '', offer))
     return offer
   }
 

@@ -73,7 +73,7 @@ describe('a legacy server', () => {
     const { connection, say, sent } = wired()
     const calls = [connection.call('a', { x: 1 }, { ...patient, meta: { progressToken: 0 } })]
     calls.push(connection.call('b', undefined, patient))
-    expect(sent().map(({ params }) => params)).toEqual([
+    expect((await sent()).map(({ params }) => params)).toEqual([
       { name: 'a', arguments: { x: 1 }, _meta: { progressToken: 0 } },
       { name: 'b' },
     ])

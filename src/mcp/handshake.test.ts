@@ -25,7 +25,7 @@ describe('the handshake', () => {
   test('keeps what the server said of itself, then says that it is done', async () => {
     const { peer, say, sent } = pair()
     const greeting = greet(peer, '1.2.3', 5000)
-    expect(sent()[0].params).toMatchObject({
+    expect((await sent())[0].params).toMatchObject({
       protocolVersion: '2025-11-25',
       clientInfo: { name: 'toolroom', version: '1.2.3' },
     })
@@ -37,7 +37,7 @@ describe('the handshake', () => {
       capabilities: { tools: {} },
       instructions: null,
     })
-    expect(sent()).toEqual([{ jsonrpc: '2.0', method: 'notifications/initialized' }])
+    expect(await sent()).toEqual([{ jsonrpc: '2.0', method: 'notifications/initialized' }])
   })
 
   test.each([-32601, -32022, -32602, 0])(
@@ -46,7 +46,7 @@ describe('the handshake', () => {
       const { peer, say, sent } = pair()
       const greeting = greet(peer, '1.2.3', 5000)
       await say(refusal(1, code))
-      expect(sent()[1]).toMatchObject({
+      expect((await sent())[1]).toMatchObject({
         method: 'server/discover',
         params: {
           _meta: {
@@ -66,7 +66,7 @@ describe('the handshake', () => {
         capabilities: { tools: {} },
         instructions: 'Ask',
       })
-      expect(sent()).toEqual([])
+      expect(await sent()).toEqual([])
     },
   )
 
@@ -86,7 +86,7 @@ describe('the handshake', () => {
   test('begins with the modern question where that was right the last time', async () => {
     const { peer, say, sent } = pair()
     const greeting = greet(peer, '0', 5000, '2026-07-28')
-    expect(sent().map(({ method }) => method)).toEqual(['server/discover'])
+    expect((await sent()).map(({ method }) => method)).toEqual(['server/discover'])
     await say(answer(1, modern))
     expect(await greeting).toMatchObject({ era: 'modern', server_info: {} })
   })
@@ -95,7 +95,7 @@ describe('the handshake', () => {
     const { peer, say, sent } = pair()
     const greeting = greet(peer, '0', 5000, '2026-07-28')
     await say(refusal(1))
-    expect(sent().map(({ method }) => method)).toEqual(['server/discover', 'initialize'])
+    expect((await sent()).map(({ method }) => method)).toEqual(['server/discover', 'initialize'])
     await say(answer(2, legacy))
     expect(await greeting).toMatchObject({ era: 'legacy' })
   })
@@ -104,7 +104,7 @@ describe('the handshake', () => {
     const { peer, say, sent } = pair()
     const startedAt = performance.now()
     const greeting = greet(peer, '0', 1000, '2026-07-28')
-    await expect.poll(() => sent().at(-1)?.method).toBe('initialize')
+    await expect.poll(async () => (await sent()).at(-1)?.method).toBe('initialize')
     expect(performance.now() - startedAt).toBeLessThan(900)
     await say(answer(1, modern), refusal(2)) // it has come to itself
     await say(answer(3, modern))
@@ -117,6 +117,6 @@ describe('the handshake', () => {
     const startedAt = performance.now()
     await expect(greet(peer, '0', 300, '2026-07-28')).rejects.toMatchObject({ failure: 'timeout' })
     expect(performance.now() - startedAt).toBeLessThan(400)
-    expect(sent().map(({ method }) => method)).toEqual(['server/discover', 'initialize'])
+    expect((await sent()).map(({ method }) => method)).toEqual(['server/discover', 'initialize'])
   })
 })

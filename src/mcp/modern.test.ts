@@ -22,7 +22,7 @@ test('a server that refuses the version and names it is asked again, once', asyn
   await say(refusal(3, ['2026-07-28']))
   await say(refusal(4, ['2026-07-28']))
   expect(await again).toBe('remote')
-  expect(sent()).toHaveLength(4)
+  expect(await sent()).toHaveLength(4)
 })
 
 test('a server that names only other versions is not', async () => {
@@ -30,5 +30,5 @@ test('a server that names only other versions is not', async () => {
   const failure = failureOf(discover(peer, '0', 5000))
   await say(refusal(1, ['2025-11-25']))
   expect(await failure).toBe('remote')
-  expect(sent()).toHaveLength(1)
+  expect(await sent()).toHaveLength(1)
 })

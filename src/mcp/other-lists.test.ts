@@ -22,9 +22,9 @@ const ALL = { prompts: {}, resources: {} }
 test('only what is declared is asked for, each by itself and to its last page', async () => {
   const { others, told, say, sent } = lists()
   others.begin({ tools: {} })
-  expect(sent()).toEqual([])
+  expect(await sent()).toEqual([])
   others.begin(ALL)
-  expect(sent().map(({ method }) => method)).toEqual([
+  expect((await sent()).map(({ method }) => method)).toEqual([
     'prompts/list',
     'resources/list',
     'resources/templates/list',
@@ -54,18 +54,18 @@ test('a change is asked for again, of resources with the templates, and after th
   others.begin(ALL)
   await say(answer(1, { prompts: [] }), answer(2, { resources: [] }), answer(3, {}))
   expect(told).toHaveLength(3)
-  sent()
+  await sent()
   expect(others.heard('notifications/tools/list_changed')).toBe(false)
   expect(others.heard('notifications/resources/list_changed')).toBe(true)
   expect(others.heard('notifications/resources/list_changed')).toBe(true)
   const asked: string[] = []
-  const methods = () => {
-    asked.push(...sent().map(({ method }) => method))
+  const methods = async () => {
+    asked.push(...(await sent()).map(({ method }) => method))
     return asked
   }
   await expect.poll(methods).toEqual(['resources/list', 'resources/templates/list'])
   others.close()
   others.changed()
   await sleep(250) // longer than it waits for the last of several announcements
-  expect(methods()).toHaveLength(2)
+  expect(await methods()).toHaveLength(2)
 })

@@ -5,7 +5,7 @@ describe('a request', () => {
   test('gets its own result, unchanged, in whatever order answers come', async () => {
     const { peer, sent, say } = pair()
     const [a, b] = [peer.request('a', { x: 1 }, patient), peer.request('b', undefined, patient)]
-    expect(sent()).toEqual([
+    expect(await sent()).toEqual([
       { jsonrpc: '2.0', id: 1, method: 'a', params: { x: 1 } },
       { jsonrpc: '2.0', id: 2, method: 'b' },
     ])
@@ -69,7 +69,7 @@ describe('a request', () => {
   test('for the handshake is given up without a word, as the specification wants', async () => {
     const { peer, sent } = pair()
     expect(await failureOf(peer.request('initialize', {}, { timeoutMs: 10 }))).toBe('timeout')
-    expect(sent().map(({ method }) => method)).toEqual(['initialize'])
+    expect((await sent()).map(({ method }) => method)).toEqual(['initialize'])
   })
 
   test('without a deadline, or with one beyond the longest timer, waits', async () => {
@@ -86,7 +86,7 @@ describe('a request', () => {
     const cancelled = failureOf(peer.request('slow', {}, { ...patient, signal: abort.signal }))
     abort.abort()
     expect(await cancelled).toBe('cancelled')
-    expect(sent().filter(({ method }) => method === 'notifications/cancelled')).toMatchObject([
+    expect((await sent()).filter(({ method }) => method === 'notifications/cancelled')).toMatchObject([
       { params: { requestId: 1 } },
       { params: { requestId: 2 } },
     ])
@@ -195,7 +195,7 @@ test('requests of the server are answered, also with an id of 0', async () => {
     { jsonrpc: '2.0', id: 'a', method: 'roots/list' },
     { jsonrpc: '2.0', id: 2, method: 'sampling/createMessage' },
   )
-  expect(sent()).toEqual([
+  expect(await sent()).toEqual([
     { jsonrpc: '2.0', id: 0, result: {} },
     { jsonrpc: '2.0', id: 'a', result: { roots: [] } },
     { jsonrpc: '2.0', id: 2, error: { code: -32601, message: 'sampling/createMessage is not supported' } },

@@ -15,7 +15,7 @@ test('the list of tools is drained over its pages, an empty cursor included, and
     truncated: true,
     duplicates: 0,
   })
-  expect(sent().map(({ params }) => params)).toEqual([{}, { cursor: '' }, { cursor: 'x' }])
+  expect((await sent()).map(({ params }) => params)).toEqual([{}, { cursor: '' }, { cursor: 'x' }])
 })
 
 test('of tools with the same name the first counts, and the others are counted', async () => {

@@ -46,6 +46,10 @@ describe('server-everything', () => {
         annotations,
         tokens: Math.ceil(JSON.stringify([name, description, inputSchema]).length / 4),
         hash: expect.stringMatching(/^[0-9a-f]{64}$/),
+        enabled: true,
+        gateway_name: `everything__${name}`,
+        state: 'ok',
+        change: null,
       })),
     )
     expect(new Set(items.map(({ hash }: { hash: string }) => hash)).size).toBe(tools.length)

@@ -191,12 +191,13 @@ export function askModern(
   { address, key, path }: Agent,
   method: string,
   params: Readonly<Record<string, unknown>> = {},
-  { id = 0, capabilities = {}, headers = {}, progressToken }: ModernOptions = {},
+  { id = 0, capabilities = {}, headers = {}, meta = {}, progressToken }: ModernOptions = {},
 ): Exchange {
   const name = params.name ?? params.uri
   const _meta = {
     [`${PREFIX}/protocolVersion`]: '2026-07-28',
     [`${PREFIX}/clientCapabilities`]: capabilities,
+    ...meta,
     ...(progressToken !== undefined && { progressToken }),
   }
   return new Exchange(address + path, {
@@ -215,5 +216,7 @@ interface ModernOptions {
   readonly id?: string | number
   readonly capabilities?: object
   readonly headers?: Readonly<Record<string, string>>
+  /** More of `_meta`. */
+  readonly meta?: object
   readonly progressToken?: string | number
 }

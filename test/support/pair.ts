@@ -6,12 +6,15 @@ import { Peer } from '../../src/mcp/peer.ts'
 /** Streams whose other end is the test. */
 export function wires() {
   const [input, output] = [new PassThrough(), new PassThrough()]
-  const sent = () =>
-    String(input.read() ?? '')
+  /** What has come by the end of this turn of the event loop: then it is written. */
+  const sent = async () => {
+    await tick()
+    return String(input.read() ?? '')
       .trim()
       .split('\n')
       .filter(Boolean)
       .map((line) => JSON.parse(line))
+  }
   const say = async (...lines: (string | object)[]) => {
     for (const line of lines) output.write(`${typeof line === 'string' ? line : JSON.stringify(line)}\n`)
     await tick()
