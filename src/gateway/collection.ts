@@ -81,7 +81,7 @@ export function createCollection<Asking extends Questioner>(deps: Deps<Asking>) 
     asking: Asking,
     nameOf = nameFor(serverId, asking),
   ): Promise<Buffer> {
-    const stop = listenTo(serverId, message.params, asking)
+    const stop = await listenTo(serverId, message.params, asking)
     try {
       const { json, value } = await handOn(message, serverId, asking)
       const told = links.through(serverId, value, nameOf)
@@ -157,7 +157,11 @@ export function createCollection<Asking extends Questioner>(deps: Deps<Asking>) 
   }
 
   /** What the server says until this is answered goes to who has asked for it. Undefined when nobody has. */
-  function listenTo(serverId: string, params: Incoming['params'], asking: Asking): (() => void) | undefined {
+  function listenTo(
+    serverId: string,
+    params: Incoming['params'],
+    asking: Asking,
+  ): Promise<(() => void) | undefined> | undefined {
     if (asking.era === 'legacy') return undefined
     const level = metaOf(params)[LOG_LEVEL]
     return level === undefined ? undefined : logs.during(serverId, asking, level)

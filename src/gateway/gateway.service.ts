@@ -99,7 +99,8 @@ export function createGateway({ version, offers, catalogueOf, meet, isAwake, rel
     const { agentType: agent_type, requestId: request_id, signal } = asking
     const { progressToken, meta } = alongWith(params)
     const onProgress = progressTo(asking, progressToken)
-    const stop = collection.listenTo(found.server_id, params, asking)
+    const listening = collection.listenTo(found.server_id, params, asking)
+    const stop = listening && (await listening)
     try {
       const result = await call(found.server_id, {
         tool: found.tool,
@@ -142,7 +143,7 @@ export function createGateway({ version, offers, catalogueOf, meet, isAwake, rel
   }
 
   async function handOn(message: Incoming, serverId: string, asking: Asking): Promise<Buffer> {
-    const stop = collection.listenTo(serverId, message.params, asking)
+    const stop = await collection.listenTo(serverId, message.params, asking)
     try {
       const result = await relayed(message, serverId, asking)
       return asking.era === 'modern' ? completed(result, message.method ?? '') : result.json

@@ -1,7 +1,10 @@
+import { within } from '../kernel/within.ts'
 import type { Hearer, Upstream } from './hearer.ts'
 import { CODES, isObject, RpcError } from './rpc.ts'
 
 const LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency']
+/** So long a request waits until its server knows what is to be said; then it goes without that. */
+const TELL_MS = 1000
 const UNKNOWN = LEVELS.indexOf('info')
 
 interface Deps extends Upstream {
@@ -41,12 +44,13 @@ export class LogLevels {
   }
 
   /** Until the function it gives is called. Undefined when it wants to hear nothing. */
-  during(serverId: string, hearer: Hearer, level: unknown): (() => void) | undefined {
+  async during(serverId: string, hearer: Hearer, level: unknown): Promise<(() => void) | undefined> {
     const index = LEVELS.indexOf(String(level))
     if (index === -1) return undefined
     const hearers = this.#requests.get(serverId) ?? new Map<Hearer, number>()
     this.#requests.set(serverId, hearers.set(hearer, index))
-    this.#tell(serverId)
+    const told = this.#tell(serverId)
+    if (told !== undefined) await within(told, TELL_MS)
     return () => {
       hearers.delete(hearer)
       if (hearers.size === 0) this.#requests.delete(serverId)
@@ -67,24 +71,26 @@ export class LogLevels {
   /** A server that was started knows nothing of what was said to the one before. */
   started(serverId: string): void {
     this.#told.delete(serverId)
-    this.#tell(serverId)
+    void this.#tell(serverId)
   }
 
   #tellAll(hearer: Hearer): void {
     for (const serverId of hearer.serverId === undefined ? this.#seen(hearer) : [hearer.serverId])
-      this.#tell(serverId)
+      void this.#tell(serverId)
   }
 
-  #tell(serverId: string): void {
+  /** Undefined where it knows already, or is not told. Never rejects. */
+  #tell(serverId: string): Promise<void> | undefined {
     const { hasLog, isAwake, ask } = this.#deps
     const wanted = this.#keenest(serverId)
-    if (wanted === undefined || this.#told.get(serverId) === wanted) return
-    if (!hasLog(serverId) || !isAwake(serverId)) return
+    if (wanted === undefined || this.#told.get(serverId) === wanted) return undefined
+    if (!hasLog(serverId) || !isAwake(serverId)) return undefined
     this.#told.set(serverId, wanted)
     // One that does not take it goes on as it was, and what it says is sifted here in any case.
-    void ask(serverId, 'logging/setLevel', { level: LEVELS[wanted] }).catch(() => {
-      this.#told.delete(serverId)
-    })
+    return ask(serverId, 'logging/setLevel', { level: LEVELS[wanted] }).then(
+      () => {},
+      () => void this.#told.delete(serverId),
+    )
   }
 
   #keenest(serverId: string): number | undefined {
