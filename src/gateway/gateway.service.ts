@@ -184,6 +184,24 @@ export function createGateway({ version, offers, catalogueOf, meet, isAwake, rel
     _meta: { [SERVER_INFO]: serverInfo },
   })
 
+  async function answerOther(message: Incoming, asking: Asking): Promise<Buffer> {
+    const { method, params } = message
+    const isModern = asking.era === 'modern'
+    if (method === 'tools/list') {
+      if (params.cursor !== undefined) throw new RpcError(CODES.params, 'There is no such page')
+      await meet(offerFor(asking).servers)
+      return Buffer.from(offerFor(asking).list[asking.era])
+    }
+    if (method === 'ping' && !isModern) return Buffer.from('{}')
+    if (method === 'server/discover' && isModern) return Buffer.from(JSON.stringify(discovered(asking)))
+    const answered = collection.answer(message, asking)
+    if (answered) return answered
+    if (asking.serverId !== undefined && RELAYED.includes(method ?? ''))
+      return handOn(message, asking.serverId, asking)
+    const status = isModern ? 404 : 200
+    throw new RpcError(CODES.method, `${String(method).slice(0, 100)} is not known here`, { status })
+  }
+
   return {
     collection,
     changed: () => offers.changed(),
@@ -204,26 +222,8 @@ export function createGateway({ version, offers, catalogueOf, meet, isAwake, rel
       return { version: spoken, result: JSON.stringify(result) }
     },
 
-    async answer(message: Incoming, asking: Asking): Promise<Buffer> {
-      const { method, params } = message
-      const isModern = asking.era === 'modern'
-      if (method === 'tools/call') return callTool(message, asking)
-      if (method === 'tools/list') {
-        if (params.cursor !== undefined) throw new RpcError(CODES.params, 'There is no such page')
-        await meet(offerFor(asking).servers)
-        return Buffer.from(offerFor(asking).list[asking.era])
-      }
-      if (method === 'ping' && !isModern) return Buffer.from('{}')
-      if (method === 'server/discover' && isModern) return Buffer.from(JSON.stringify(discovered(asking)))
-      const answered = collection.answer(message, asking)
-      if (answered) return answered
-      if (asking.serverId !== undefined && RELAYED.includes(method ?? ''))
-        return handOn(message, asking.serverId, asking)
-      const status = isModern ? 404 : 200
-      throw new RpcError(CODES.method, `${String(method).slice(0, 100)} is not known here`, {
-        status,
-      })
-    },
+    answer: (message: Incoming, asking: Asking): Promise<Buffer> =>
+      message.method === 'tools/call' ? callTool(message, asking) : answerOther(message, asking),
   }
 }
 export type Gateway = ReturnType<typeof createGateway>

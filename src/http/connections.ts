@@ -14,6 +14,11 @@ export function letGoOfIdle(server: Server): void {
   const idle = new Set<Socket>() // in the order in which they became idle
   const known = new WeakSet<Socket>()
   let open = 0
+  /** One for all responses: it is called thousands of times in a second. */
+  function idleAgain(this: ServerResponse): void {
+    const { socket } = this.req
+    if (!socket.destroyed) idle.add(socket)
+  }
   server.maxConnections = HARD_LIMIT
   server.on('connection', (socket: Socket) => {
     if (known.has(socket)) return // given back by an upgrade that was none
@@ -31,8 +36,6 @@ export function letGoOfIdle(server: Server): void {
   server.prependListener('upgrade', (_, socket) => idle.delete(socket as Socket)) // it is being served
   server.prependListener('request', ({ socket }, response: ServerResponse) => {
     idle.delete(socket)
-    response.once('close', () => {
-      if (!socket.destroyed) idle.add(socket)
-    })
+    response.on('close', idleAgain)
   })
 }

@@ -159,14 +159,26 @@ export class Connection {
   }
 
   /** Any request, and its result as the server sent it. Rejects with a RequestError. */
-  async relay(method: string, params: unknown, options: CallOptions): Promise<CallResult> {
+  relay(method: string, params: unknown, options: CallOptions): Promise<CallResult> {
     const { modern } = options
-    if (modern && (await this.#speaksModern())) return this.#peer.requestRaw(method, modern, options)
+    return modern
+      ? this.#relayModern(method, params, options, modern)
+      : this.#relayLegacy(method, params, options)
+  }
+
+  async #relayModern(method: string, params: unknown, options: CallOptions, modern: Definition) {
+    if (await this.#speaksModern()) return this.#peer.requestRaw(method, modern, options)
+    refuseState(modern)
+    return this.#relayLegacy(method, params, options)
+  }
+
+  #relayLegacy(method: string, params: unknown, options: CallOptions): Promise<CallResult> {
     if (this.#wishes) {
       const done = this.#wishes.take(method, params)
-      return done ?? requestComplete(this.#asker, method, this.#wishes.with(params), options)
+      return done
+        ? Promise.resolve(done)
+        : requestComplete(this.#asker, method, this.#wishes.with(params), options)
     }
-    refuseState(modern)
     return this.#asker.requestRaw(method, params, options)
   }
 

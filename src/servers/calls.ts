@@ -2,6 +2,7 @@ import {
   type AskedCall,
   type AskedRelay,
   type CallResult,
+  type CallTimes,
   createCaller,
   refuseUnknownTool,
 } from '../kernel/calling.ts'
@@ -50,27 +51,26 @@ export function createCalls({ engine, catalogues, facts }: Deps) {
     if (!outcome.ok) throw startError(name, outcome.error, engine.life(id))
   }
 
-  async function call(
-    server: Server,
-    asked: Omit<AskedCall, 'timeoutMs'>,
-    timeoutMs: number,
-  ): Promise<CallResult> {
+  /** Walked for every call, so whatever need not wait does not: each `async` in between costs. */
+  function call(server: Server, asked: Omit<AskedCall, 'timeoutMs'>, timeoutMs: number): Promise<CallResult> {
     const { tool, args, argsJson, signal, meta, modern, onProgress, onAsked, capabilities } = asked
     const deadline = performance.now() + timeoutMs
     refuseUnknownTool(server, 'servers', tool, catalogues.of(server.id))
     const life = mayCome(server, asked)
-    return called(server, asked, async (times) => {
-      if (!life.conversation) {
-        const before = performance.now()
-        await awake(server, timeoutMs, asked)
-        refuseUnknownTool(server, 'servers', tool, catalogues.of(server.id))
-        times.start_ms = performance.now() - before
-      }
+    const hand = (times: CallTimes) => {
       asked.admit?.()
       times.handedAt = performance.now()
       const left = Math.max(1, deadline - times.handedAt)
       const along = { timeoutMs: left, argsJson, signal, meta, modern, onProgress, onAsked, capabilities }
       return engine.using(server.id, (it) => it.call(tool, args, along))
+    }
+    if (life.conversation) return called(server, asked, hand)
+    return called(server, asked, async (times) => {
+      const before = performance.now()
+      await awake(server, timeoutMs, asked)
+      refuseUnknownTool(server, 'servers', tool, catalogues.of(server.id))
+      times.start_ms = performance.now() - before
+      return hand(times)
     })
   }
 

@@ -199,10 +199,11 @@ export function createServers(deps: Deps) {
     },
 
     /** The result as the tool server sent it. */
-    async call(key: string, asked: CallRequest) {
-      const server = registry.peek(key) ?? (await registry.get(key))
-      const timeoutMs = (asked.timeout_s ?? server.timeouts.request_s) * 1000
-      return call(server, asked, timeoutMs)
+    call(key: string, asked: CallRequest) {
+      const of = (server: Server) =>
+        call(server, asked, (asked.timeout_s ?? server.timeouts.request_s) * 1000)
+      const server = registry.peek(key)
+      return server ? of(server) : registry.get(key).then(of)
     },
 
     relay: async (key: string, asked: AskedRelay) => relay(await registry.get(key), asked),
