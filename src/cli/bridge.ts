@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isObject } from '../kernel/is-object.ts'
 import { headersOf } from './headers.ts'
 import type { Hear } from './hear.ts'
 import { Hello } from './hello.ts'
@@ -7,7 +8,6 @@ import {
   CODES,
   errorLine,
   idKey,
-  isObject,
   isRequest,
   type Message,
   noteLine,

@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import { MESSAGE_MAX_BYTES } from '../kernel/frames.ts'
+import { isObject } from '../kernel/is-object.ts'
 import { SseReader } from '../kernel/sse-reader.ts'
-import { isObject, parsed } from './message.ts'
+import { parsed } from './message.ts'
 
 export type Hear = (message: Readonly<Record<string, unknown>>, bytes: Buffer) => void
 

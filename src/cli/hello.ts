@@ -1,8 +1,9 @@
 import type { IncomingMessage } from 'node:http'
+import { isObject } from '../kernel/is-object.ts'
 import { headersOf, type Session, sessionHeaders } from './headers.ts'
 import { type Hear, hearAnswer } from './hear.ts'
 import type { Link } from './link.ts'
-import { isObject, type Message } from './message.ts'
+import type { Message } from './message.ts'
 import { Standing } from './standing.ts'
 
 interface Deps {

@@ -1,3 +1,5 @@
+import { isObject } from '../kernel/is-object.ts'
+
 /** A line of the agent. It is handed on as it came; what is read of it only decides how. */
 export interface Message {
   readonly bytes: Buffer
@@ -76,6 +78,3 @@ export const noteLine = (method: string, params?: object): string =>
 /** One line, whatever the JSON looked like. */
 export const oneLine = (bytes: Buffer, value: unknown): Buffer | string =>
   bytes.includes(0x0a) || bytes.includes(0x0d) ? JSON.stringify(value) : bytes
-
-export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)

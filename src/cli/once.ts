@@ -1,8 +1,9 @@
 import type { IncomingMessage } from 'node:http'
+import { isObject } from '../kernel/is-object.ts'
 import { headersOf, type Session } from './headers.ts'
 import { hearAnswer, isEventStream } from './hear.ts'
 import { Away, type Link } from './link.ts'
-import { CODES, errorLine, isObject, oneLine, type Request } from './message.ts'
+import { CODES, errorLine, oneLine, type Request } from './message.ts'
 
 /** What became of a request: answered, or broken off without an answer, or refused by who stands at the door. */
 export type Outcome = 'answered' | 'broken' | Refusal

@@ -1,4 +1,5 @@
-import { CODES, isObject, RpcError } from './rpc.ts'
+import { isObject } from '../kernel/is-object.ts'
+import { CODES, RpcError } from './rpc.ts'
 
 const NEEDS: Readonly<Record<string, string>> = {
   'sampling/createMessage': 'sampling',

@@ -1,4 +1,4 @@
-import { isObject } from './rpc.ts'
+import { isObject } from '../kernel/is-object.ts'
 
 const MOST = 10_000
 const LONGEST_URI = 4096

@@ -1,6 +1,7 @@
+import { isObject } from '../kernel/is-object.ts'
 import { within } from '../kernel/within.ts'
 import type { Hearer, Upstream } from './hearer.ts'
-import { CODES, isObject, RpcError } from './rpc.ts'
+import { CODES, RpcError } from './rpc.ts'
 
 const LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency']
 /** So long a request waits until its server knows what is to be said; then it goes without that. */

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { CallResult } from '../kernel/calling.ts'
-import { CODES, type Incoming, isObject, RpcError } from './rpc.ts'
+import { isObject } from '../kernel/is-object.ts'
+import { CODES, type Incoming, RpcError } from './rpc.ts'
 
 /** The revision without sessions: every request says what it needs to have said. */
 export const MODERN = '2026-07-28'

@@ -1,3 +1,4 @@
+import type { Definition } from '../kernel/catalogue.ts'
 import { headerProblem } from '../kernel/header-mirrors.ts'
 import { memo } from '../kernel/memo.ts'
 import { type OfferSettings, settingOf } from '../kernel/server-fields.ts'
@@ -6,7 +7,6 @@ import { type Found, searchIn } from './tool-search.ts'
 import { SEARCH_TOOLS } from './tool-search-definitions.ts'
 import { type AgentTools, EVERYTHING } from './visibility.schema.ts'
 
-export type Definition = Readonly<Record<string, unknown>>
 export type OfferedTool = NamedTool<Definition>
 
 /** What a server offers, as it said it itself, and what the person who runs it lets through. */

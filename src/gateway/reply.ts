@@ -1,9 +1,10 @@
 import type { ServerResponse } from 'node:http'
 import { Cancellation, type CancelSignal } from '../kernel/cancel.ts'
+import { isObject } from '../kernel/is-object.ts'
 import { ASK_MS, refusalToAsk } from './asking.ts'
 import type { EventStream } from './event-stream.ts'
 import { sendJson, sendResult } from './json-answer.ts'
-import { CODES, cancelled, errorMessage, isObject, RpcError, resultMessage } from './rpc.ts'
+import { CODES, cancelled, errorMessage, RpcError, resultMessage } from './rpc.ts'
 import type { Session } from './sessions.ts'
 import { messageOf } from './sse.ts'
 

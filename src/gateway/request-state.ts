@@ -1,5 +1,6 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import { CODES, type Incoming, isObject, RpcError } from './rpc.ts'
+import { isObject } from '../kernel/is-object.ts'
+import { CODES, type Incoming, RpcError } from './rpc.ts'
 
 /** What a requestState says, under a seal: it comes back from outside. */
 export interface Stated {

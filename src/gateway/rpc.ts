@@ -1,3 +1,5 @@
+import { isObject } from '../kernel/is-object.ts'
+
 /** JSON-RPC as an agent sends it, read once and checked. */
 export interface Incoming {
   /** Undefined for a notification. An id of 0 is an id. */
@@ -63,9 +65,6 @@ export function readIncoming(body: Buffer): Incoming {
   if (params !== undefined && !isObject(params)) throw new RpcError(CODES.params, 'params must be an object')
   return { id, method, params: params ?? {}, body, answer: { result, error } }
 }
-
-export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** The result stays as the bytes it came in. */
 export function resultMessage(id: string | number, result: Buffer | string): Buffer {

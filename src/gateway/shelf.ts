@@ -1,9 +1,7 @@
-import type { OtherLists } from '../kernel/catalogue.ts'
+import type { Definition, OtherLists } from '../kernel/catalogue.ts'
 import { gather } from './tool-names.ts'
 import { readTemplate, type UriTemplate } from './uri-template.ts'
 import { isWrapped, unwrap, wrap } from './wrapped-uri.ts'
-
-type Definition = Readonly<Record<string, unknown>>
 
 /** What a server offers besides tools, as it said it itself. */
 export interface Stock extends OtherLists {

@@ -1,6 +1,7 @@
+import { isObject } from '../kernel/is-object.ts'
 import type { Hearer, Upstream } from './hearer.ts'
 import { notFound } from './not-found.ts'
-import { CODES, isObject, RpcError } from './rpc.ts'
+import { CODES, RpcError } from './rpc.ts'
 import type { Place } from './shelf.ts'
 import { wrap } from './wrapped-uri.ts'
 

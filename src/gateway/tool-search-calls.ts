@@ -1,5 +1,5 @@
+import { isObject } from '../kernel/is-object.ts'
 import type { Offer, OfferedTool } from './offers.ts'
-import { isObject } from './rpc.ts'
 import { CALL_TOOL, DEFAULT_LIMIT, FIND_TOOLS, MAX_LIMIT, MAX_QUERY } from './tool-search-definitions.ts'
 
 /** What a call of an agent comes down to: a tool of a server, or words of ours. Undefined: there is no such tool. */

@@ -1,5 +1,4 @@
-type Definition = Readonly<Record<string, unknown>>
-
+import type { Definition } from '../kernel/catalogue.ts'
 export interface Found {
   /** The best first. */
   readonly tools: readonly Definition[]

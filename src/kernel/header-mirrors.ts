@@ -1,3 +1,5 @@
+import { isObject } from './is-object.ts'
+
 /** What a tool wants to see of its arguments in a header: `path` leads through `properties` of its schema. */
 export interface Mirrored {
   readonly header: string
@@ -67,6 +69,3 @@ function* declarations(schema: unknown, reachable: boolean, depth: number): Gene
 }
 
 const isHeader = (value: unknown): value is string => typeof value === 'string' && TOKEN.test(value)
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)

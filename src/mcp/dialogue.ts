@@ -1,14 +1,8 @@
 import type { CancelSignal } from '../kernel/cancel.ts'
 import { type Frame, MESSAGE_MAX_BYTES } from '../kernel/frames.ts'
 import { InFlight } from '../kernel/in-flight.ts'
-import {
-  isObject,
-  type Message,
-  type RemoteError,
-  readMessage,
-  remoteErrorOf,
-  resultBytes,
-} from './message.ts'
+import { isObject } from '../kernel/is-object.ts'
+import { type Message, type RemoteError, readMessage, remoteErrorOf, resultBytes } from './message.ts'
 import { Patience } from './patience.ts'
 import { isForAgents, type OnAsked, ownAnswer } from './questions.ts'
 

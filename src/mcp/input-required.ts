@@ -1,6 +1,6 @@
+import { isObject } from '../kernel/is-object.ts'
 import { within } from '../kernel/within.ts'
 import { type CallResult, RequestError, type RequestOptions } from './dialogue.ts'
-import { isObject } from './message.ts'
 import type { Asker } from './modern.ts'
 import { isForAgents, type OnAsked, ownAnswer } from './questions.ts'
 

@@ -1,6 +1,6 @@
+import { isObject } from '../kernel/is-object.ts'
 import type { Dialogue } from './dialogue.ts'
 import { type Greeting, NotMcpError } from './greeting.ts'
-import { isObject } from './message.ts'
 
 const PROTOCOL_VERSION = '2025-11-25'
 const KNOWN_VERSIONS = [PROTOCOL_VERSION, '2025-06-18', '2025-03-26', '2024-11-05', '2024-10-07']

@@ -1,5 +1,5 @@
+import { isObject } from '../kernel/is-object.ts'
 import { RequestError } from './dialogue.ts'
-import { isObject } from './message.ts'
 import type { Asker } from './modern.ts'
 import { isUnknownMethod } from './tool-list.ts'
 

@@ -1,3 +1,4 @@
+import { isObject } from '../kernel/is-object.ts'
 import { type ByteRange, isOneValue, rawMember, trimmed } from '../kernel/raw-member.ts'
 
 /** A JSON-RPC message, parsed. */
@@ -44,10 +45,6 @@ export function remoteErrorOf({ result, error, resultAt }: Message): RemoteError
     message: typeof message === 'string' ? message : 'It answered with an error that says nothing',
     ...(data !== undefined && { data }),
   }
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 const INTERNAL_ERROR = -32_603

@@ -1,6 +1,6 @@
+import { isObject } from '../kernel/is-object.ts'
 import { type Dialogue, RequestError, type RequestOptions } from './dialogue.ts'
 import type { Greeting } from './greeting.ts'
-import { isObject } from './message.ts'
 import { askableIn } from './questions.ts'
 
 /** How requests are made; in the modern era each of them says who asks. */

@@ -1,6 +1,7 @@
+import type { Definition } from '../kernel/catalogue.ts'
 import { ListWatch } from './list-watch.ts'
 import type { Asker } from './modern.ts'
-import { type Definition, drain } from './pages.ts'
+import { drain } from './pages.ts'
 
 /** What a server offers besides tools, in the words of the catalogue. */
 export type ListKind = 'prompts' | 'resources' | 'resource_templates'

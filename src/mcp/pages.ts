@@ -1,7 +1,6 @@
-import { isObject } from './message.ts'
+import type { Definition } from '../kernel/catalogue.ts'
+import { isObject } from '../kernel/is-object.ts'
 import type { Asker } from './modern.ts'
-
-export type Definition = Readonly<Record<string, unknown>>
 
 export interface Pages {
   /** As the server sent them, unknown fields included. None comes twice. */

@@ -1,5 +1,5 @@
 import { LOG_LINE_MAX_BYTES } from '../kernel/frames.ts'
-import { isObject } from './message.ts'
+import { isObject } from '../kernel/is-object.ts'
 
 /** The text of a log message of the protocol, with its level in front as programs write it: `[warning] db: gone`. */
 export function saidIn(params: unknown): string {

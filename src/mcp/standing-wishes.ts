@@ -1,6 +1,6 @@
+import { isObject } from '../kernel/is-object.ts'
 import type { CallResult } from './dialogue.ts'
 import { Listening } from './listening.ts'
-import { isObject } from './message.ts'
 import { type Asker, LOG_LEVEL } from './modern.ts'
 
 const DONE: CallResult = { value: {}, json: Buffer.from('{}') }

@@ -1,6 +1,7 @@
+import type { Definition } from '../kernel/catalogue.ts'
 import { RequestError } from './dialogue.ts'
 import type { Asker } from './modern.ts'
-import { type Definition, drain } from './pages.ts'
+import { drain } from './pages.ts'
 
 export interface ToolList {
   /** As the server sent them, unknown fields included. No name comes twice. */

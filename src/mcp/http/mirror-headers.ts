@@ -1,7 +1,7 @@
 import { type Mirrored, mirroredIn } from '../../kernel/header-mirrors.ts'
 import { headerText } from '../../kernel/header-text.ts'
+import { isObject } from '../../kernel/is-object.ts'
 import type { Outgoing } from '../dialogue.ts'
-import { isObject } from '../message.ts'
 import { MODERN_VERSION } from '../modern.ts'
 import type { ToolList } from '../tool-list.ts'
 
