@@ -18,7 +18,7 @@ import { buildHash, readBuilt } from './prepare.mjs'
 
 const ENTRIES = { main: 'src/main.ts', 'log-worker': 'src/store/logs/log-worker.ts' }
 /** By itself, and in the form that can be loaded with what V8 has made of it: see src/cli/compiled.ts. */
-const SERVICE = 'src/up.ts'
+const SERVICE = 'src/compose/up.ts'
 /** Packages that look for files of their own at run time: a native addon, and the pages of Swagger UI. */
 const EXTERNAL = [/^@photostructure\/sqlite/, /^@fastify\/swagger-ui/]
 

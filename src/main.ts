@@ -4,7 +4,7 @@ import { loadCompiled } from './cli/compiled.ts'
 import { commandOf } from './config/commands.ts'
 import { isStartError } from './kernel/exit.ts'
 
-type Up = typeof import('./up.ts')
+type Up = typeof import('./compose/up.ts')
 /** The service, bundled by itself; the build knows its name. */
 declare const UP_FILE: string
 

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { masked } from '../kernel/server-fields.ts'
 import { listOf, orNull, Timestamp } from '../kernel/wire.ts'
+import { masked } from '../upstreams/server-fields.ts'
 
 /** An agent type can also be one of its other names, such as `windsurf`; what is neither is simply not there. */
 export const AgentKey = Type.Object({

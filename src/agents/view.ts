@@ -1,4 +1,4 @@
-import { maskArgs, maskUrl, maskValues } from '../kernel/secrets.ts'
+import { maskArgs, maskUrl, maskValues } from '../kernel/secrets/secrets.ts'
 import type { AgentSummary, Drift, EntryView } from './agents.schema.ts'
 import type { Agent } from './catalogue/catalogue.schema.ts'
 import { type Definition, readEntry } from './catalogue/entry.ts'

@@ -1,5 +1,5 @@
 import { AppError, invalidField, pointer } from '../kernel/errors.ts'
-import { keepMaskedArgs, keepMaskedUrl, keepMaskedValues, originOf } from '../kernel/write-back.ts'
+import { keepMaskedArgs, keepMaskedUrl, keepMaskedValues, originOf } from '../kernel/secrets/write-back.ts'
 import type { Definition } from './catalogue/entry.ts'
 import type { EntryInput } from './editing.schema.ts'
 

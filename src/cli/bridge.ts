@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isObject } from '../kernel/is-object.ts'
+import { Hello } from './handshake.ts'
 import { headersOf } from './headers.ts'
 import type { Hear } from './hear.ts'
-import { Hello } from './hello.ts'
 import { Away, type Link, nextWait } from './link.ts'
 import {
   CODES,

@@ -1,4 +1,4 @@
-import { headerText } from '../kernel/header-text.ts'
+import { headerText } from '../protocol/header-text.ts'
 import type { Message } from './message.ts'
 
 /** A legacy agent between its `initialize` and its end. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
-import { MESSAGE_MAX_BYTES } from '../kernel/frames.ts'
 import { isObject } from '../kernel/is-object.ts'
-import { SseReader } from '../kernel/sse-reader.ts'
+import { MESSAGE_MAX_BYTES } from '../protocol/frames.ts'
+import { SseReader } from '../protocol/sse-reader.ts'
 import { parsed } from './message.ts'
 
 export type Hear = (message: Readonly<Record<string, unknown>>, bytes: Buffer) => void

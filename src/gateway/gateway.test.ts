@@ -7,7 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { AUTHORISED, type House, openHouse, TOKEN } from '../../test/support/house.ts'
 import { post, register } from '../../test/support/running.ts'
-import type { NewKey } from './keys.schema.ts'
+import type { NewKey } from './keys/keys.schema.ts'
 
 const META = 'io.modelcontextprotocol'
 

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import * as Type from 'typebox'
-import { IfMatch, revisionOf, ServerKey } from '../kernel/server-fields.ts'
 import { wholeList } from '../kernel/wire.ts'
+import { IfMatch, revisionOf, ServerKey } from '../upstreams/server-fields.ts'
 import * as schema from './http-servers.schema.ts'
 import type { HttpServers } from './http-servers.service.ts'
 

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import type { ServerRecord } from '../kernel/registry.ts'
-import { MASK } from '../kernel/secrets.ts'
+import { MASK } from '../kernel/secrets/secrets.ts'
+import { listOf, mapOf } from '../kernel/wire.ts'
 import {
   masked,
   OFFER_DEFAULTS,
@@ -11,8 +11,8 @@ import {
   ServerId,
   ServerName,
   Tags,
-} from '../kernel/server-fields.ts'
-import { listOf, mapOf } from '../kernel/wire.ts'
+} from '../upstreams/server-fields.ts'
+import type { ServerRecord } from '../upstreams/server-registry.ts'
 import { Live } from './report.schema.ts'
 
 export const TRANSPORTS = ['auto', 'streamable_http', 'sse'] as const

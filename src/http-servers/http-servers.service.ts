@@ -1,12 +1,13 @@
-import { isBlockedHost } from '../kernel/blocked-address.ts'
 import { AppError, invalidField, pointer } from '../kernel/errors.ts'
 import type { FactBus } from '../kernel/facts.ts'
-import type { KnownSecrets } from '../kernel/known-secrets.ts'
-import { createRegistry, type ServerStore } from '../kernel/registry.ts'
-import { MASK, maskValues } from '../kernel/secrets.ts'
-import { offerOver, type Stats } from '../kernel/server-fields.ts'
+import type { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
+import { MASK, maskValues } from '../kernel/secrets/secrets.ts'
+import { keepMaskedUrl, keepMaskedValues, originOf } from '../kernel/secrets/write-back.ts'
 import type { Caller } from '../kernel/wire.ts'
-import { keepMaskedUrl, keepMaskedValues, originOf } from '../kernel/write-back.ts'
+import { isBlockedHost } from '../net/blocked-address.ts'
+import { offerOver, type Stats } from '../upstreams/server-fields.ts'
+import { createRegistry, type ServerStore } from '../upstreams/server-registry.ts'
+import { createReaching } from './http-calls.ts'
 import {
   DEFAULTS,
   type HttpServer,
@@ -14,7 +15,6 @@ import {
   type HttpServerUpdate,
   type HttpServerView,
 } from './http-servers.schema.ts'
-import { createReaching } from './reaching.ts'
 import { definitionOf, liveOf } from './view.ts'
 import type { WatchDeps } from './watch.ts'
 

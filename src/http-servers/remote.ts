@@ -1,5 +1,6 @@
-import type { CallTool, RelayRequest } from '../kernel/calling.ts'
-import type { Heard, OtherLists } from '../kernel/catalogue.ts'
+import { CallFailure } from '../protocol/call.ts'
+import type { CallTool, RelayRequest } from '../upstreams/calls.ts'
+import type { Heard, OtherLists } from '../upstreams/catalogues.ts'
 import type { HttpServer } from './http-servers.schema.ts'
 import type { ConnectionReport } from './report.schema.ts'
 
@@ -50,7 +51,7 @@ export interface Finding {
 
 export function findingOf(error: unknown): Finding {
   if (!(error instanceof Error)) return { code: 'error', message: String(error), hint: null }
-  const { code, failure, hint, retryAfterS } = error as Error & Partial<Finding> & { failure?: string }
-  const word = typeof code === 'string' ? code : (failure ?? 'error')
+  const { code, hint, retryAfterS } = error as Error & Partial<Finding>
+  const word = typeof code === 'string' ? code : error instanceof CallFailure ? error.reason : 'error'
   return { code: word, message: error.message, hint: hint ?? null, retryAfterS }
 }

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { Stats } from '../kernel/server-fields.ts'
 import { orNull, Timestamp } from '../kernel/wire.ts'
+import { Stats } from '../upstreams/server-fields.ts'
 
 const anything = Type.Object({}, { additionalProperties: true })
 

@@ -1,5 +1,5 @@
-import type { Catalogues } from '../kernel/catalogue.ts'
 import type { FactBus } from '../kernel/facts.ts'
+import type { Catalogues } from '../upstreams/catalogues.ts'
 import type { HttpServer } from './http-servers.schema.ts'
 import { type Finding, findingOf, type Remote, type Remotes } from './remote.ts'
 import type { ConnectionReport, Status } from './report.schema.ts'

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { covers } from '../../test/support/covers.ts'
 import { ownFolder } from '../../test/support/folder.ts'
 import { type House, AUTHORISED as headers, openHouse } from '../../test/support/house.ts'
-import { KnownSecrets } from '../kernel/known-secrets.ts'
+import { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
 import type { LogLine } from './logs.schema.ts'
 import { storable } from './redact.ts'
 

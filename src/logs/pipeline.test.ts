@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { FactBus } from '../kernel/facts.ts'
-import { KnownSecrets } from '../kernel/known-secrets.ts'
 import type { LogEntry } from '../kernel/log.ts'
+import { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
 import type { StoredEntry } from './log-store.ts'
 import { LogPipeline } from './pipeline.ts'
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FactBus } from '../kernel/facts.ts'
-import type { KnownSecrets } from '../kernel/known-secrets.ts'
 import type { LogEntry } from '../kernel/log.ts'
+import type { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
 import type { LogStore, StoredEntry } from './log-store.ts'
 import { storable } from './redact.ts'
 

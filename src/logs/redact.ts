@@ -1,6 +1,6 @@
-import type { KnownSecrets } from '../kernel/known-secrets.ts'
 import type { LogEntry } from '../kernel/log.ts'
-import { maskText } from '../kernel/secrets.ts'
+import type { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
+import { maskText } from '../kernel/secrets/secrets.ts'
 import type { StoredEntry } from './log-store.ts'
 
 const MAX_BYTES = 64 * 1024

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import * as Type from 'typebox'
-import { ServerKey } from '../kernel/server-fields.ts'
 import { wholeList } from '../kernel/wire.ts'
+import { ServerKey } from '../upstreams/server-fields.ts'
 import * as schema from './metrics.schema.ts'
 import type { Metrics } from './metrics.service.ts'
 import { Accepted, MetricEvents } from './record.schema.ts'

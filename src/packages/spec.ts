@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { validRange } from 'semver'
 import { AppError } from '../kernel/errors.ts'
-import { maskText } from '../kernel/secrets.ts'
+import { maskText } from '../kernel/secrets/secrets.ts'
 import { slugOf } from '../kernel/wire.ts'
 
 /** What somebody wants to have: a package of a registry, by an exact version or by a tag. */

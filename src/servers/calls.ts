@@ -1,15 +1,15 @@
-import {
-  type AskedCall,
-  type AskedRelay,
-  type CallResult,
-  type CallTimes,
-  createCaller,
-  refuseUnknownTool,
-} from '../kernel/calling.ts'
-import type { Catalogues } from '../kernel/catalogue.ts'
 import { AppError } from '../kernel/errors.ts'
 import type { FactBus } from '../kernel/facts.ts'
 import { within } from '../kernel/within.ts'
+import type { CallResult } from '../protocol/call.ts'
+import {
+  type AskedCall,
+  type AskedRelay,
+  type CallTimes,
+  createCaller,
+  refuseUnknownTool,
+} from '../upstreams/calls.ts'
+import type { Catalogues } from '../upstreams/catalogues.ts'
 import type { Engine, ServerLife } from './engine.ts'
 import type { Server } from './servers.schema.ts'
 import { notRunning, startError } from './start-errors.ts'
@@ -53,7 +53,17 @@ export function createCalls({ engine, catalogues, facts }: Deps) {
 
   /** Walked for every call, so whatever need not wait does not: each `async` in between costs. */
   function call(server: Server, asked: Omit<AskedCall, 'timeoutMs'>, timeoutMs: number): Promise<CallResult> {
-    const { tool, args, argsJson, signal, meta, modern, onProgress, onAsked, capabilities } = asked
+    const {
+      tool,
+      args,
+      rawArguments,
+      signal,
+      meta,
+      modernParams,
+      onProgress,
+      onServerRequest,
+      capabilities,
+    } = asked
     const deadline = performance.now() + timeoutMs
     refuseUnknownTool(server, 'servers', tool, catalogues.of(server.id))
     const life = mayCome(server, asked)
@@ -61,7 +71,16 @@ export function createCalls({ engine, catalogues, facts }: Deps) {
       asked.admit?.()
       times.handedAt = performance.now()
       const left = Math.max(1, deadline - times.handedAt)
-      const along = { timeoutMs: left, argsJson, signal, meta, modern, onProgress, onAsked, capabilities }
+      const along = {
+        timeoutMs: left,
+        rawArguments,
+        signal,
+        meta,
+        modernParams,
+        onProgress,
+        onServerRequest,
+        capabilities,
+      }
       return engine.using(server.id, (it) => it.call(tool, args, along))
     }
     if (life.conversation) return called(server, asked, hand)

@@ -1,5 +1,5 @@
-import type { CallTool, RelayRequest } from '../kernel/calling.ts'
 import type { Life, Plan, StartOutcome } from '../kernel/server-state.ts'
+import type { CallTool, RelayRequest } from '../upstreams/calls.ts'
 
 /** What this room needs to run servers. `supervisor/` and `mcp/` provide it. */
 export interface Engine {

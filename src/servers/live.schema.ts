@@ -1,8 +1,8 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { Stats } from '../kernel/server-fields.ts'
 import { STATUSES } from '../kernel/server-state.ts'
 import { orNull, Timestamp } from '../kernel/wire.ts'
+import { Stats } from '../upstreams/server-fields.ts'
 
 /** What is true of a server now. Nothing here can be written. */
 

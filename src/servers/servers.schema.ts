@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import type { ServerRecord } from '../kernel/registry.ts'
-import { MASK } from '../kernel/secrets.ts'
+import { MASK } from '../kernel/secrets/secrets.ts'
+import { listOf, mapOf, orNull } from '../kernel/wire.ts'
 import {
   masked,
   offerInput,
@@ -10,8 +10,8 @@ import {
   ServerId,
   ServerName,
   Tags,
-} from '../kernel/server-fields.ts'
-import { listOf, mapOf, orNull } from '../kernel/wire.ts'
+} from '../upstreams/server-fields.ts'
+import type { ServerRecord } from '../upstreams/server-registry.ts'
 import { Live } from './live.schema.ts'
 import { type RunSettings, settingsInput, settingsView } from './run-settings.ts'
 

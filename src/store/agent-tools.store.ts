@@ -1,5 +1,5 @@
-import type { AgentTools } from '../gateway/visibility.schema.ts'
-import type { AgentToolsStore } from '../gateway/visibility.service.ts'
+import type { AgentTools } from '../gateway/visibility/visibility.schema.ts'
+import type { AgentToolsStore } from '../gateway/visibility/visibility.service.ts'
 import type { ConfigurationDatabase } from './configuration.ts'
 
 /** What agents may see, read once and kept in memory beside the table. */

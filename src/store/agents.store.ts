@@ -1,5 +1,5 @@
 import type { FileRecord, OwnershipStore } from '../agents/ownership.ts'
-import type { Vault } from '../kernel/vault.ts'
+import type { Vault } from '../kernel/secrets/vault.ts'
 import type { ConfigurationDatabase } from './configuration.ts'
 
 /** Which entries of agents' files are ours, read once and kept in memory beside the table. */

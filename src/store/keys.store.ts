@@ -1,5 +1,5 @@
-import type { KeyRecord } from '../gateway/keys.schema.ts'
-import type { KeyStore } from '../gateway/keys.service.ts'
+import type { KeyRecord } from '../gateway/keys/keys.schema.ts'
+import type { KeyStore } from '../gateway/keys/keys.service.ts'
 import type { ConfigurationDatabase } from './configuration.ts'
 
 /** Digests of keys, read once and kept in memory beside the table. */

@@ -1,5 +1,5 @@
 import { StartError } from '../kernel/exit.ts'
-import { Vault } from '../kernel/vault.ts'
+import { Vault } from '../kernel/secrets/vault.ts'
 import type { ConfigurationDatabase } from './configuration.ts'
 
 interface KeySource {

@@ -1,5 +1,5 @@
-import type { PinStore } from '../gateway/pins.ts'
-import type { Pin, PinKey } from '../gateway/pins-book.ts'
+import type { Pin, PinKey } from '../gateway/pins/pin-records.ts'
+import type { PinStore } from '../gateway/pins/pins.ts'
 import type { ConfigurationDatabase } from './configuration.ts'
 import type { Tables } from './database.ts'
 import type { ServerTable } from './servers.store.ts'

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import type { Catalogue, CatalogueStore } from '../kernel/catalogue.ts'
 import type { DesiredState } from '../servers/live.schema.ts'
 import type { WishStore } from '../servers/wishes.ts'
+import type { Catalogue, CatalogueStore } from '../upstreams/catalogues.ts'
 import type { ConfigurationDatabase } from './configuration.ts'
 import type { ServerTable } from './servers.store.ts'
 

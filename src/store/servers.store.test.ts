@@ -3,7 +3,7 @@ import { onTestFinished } from 'vitest'
 import { type StoreHouse, storeContract, type TestServer } from '../../test/store.contract.ts'
 import { ownFolder } from '../../test/support/folder.ts'
 import { FactBus } from '../kernel/facts.ts'
-import { Vault } from '../kernel/vault.ts'
+import { Vault } from '../kernel/secrets/vault.ts'
 import { ConfigurationDatabase } from './configuration.ts'
 import { ServerTable } from './servers.store.ts'
 

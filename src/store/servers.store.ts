@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { AuditEntry, ServerKind } from '../kernel/facts.ts'
-import type { ServerRecord, ServerStore } from '../kernel/registry.ts'
-import type { Vault } from '../kernel/vault.ts'
+import type { Vault } from '../kernel/secrets/vault.ts'
+import type { ServerRecord, ServerStore } from '../upstreams/server-registry.ts'
 import type { ConfigurationDatabase, Trx } from './configuration.ts'
 import type { Tables } from './database.ts'
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Orphan } from '../kernel/orphan.ts'
-import { maskArgs } from '../kernel/secrets.ts'
+import { maskArgs } from '../kernel/secrets/secrets.ts'
 import { looksLikeMcp } from './looks-like-mcp.ts'
 import {
   commandLine,

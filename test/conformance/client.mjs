@@ -11,7 +11,7 @@ const { headerProblem } = await load('header-mirrors')
 
 const { MCP_CONFORMANCE_CONTEXT = '{}', MCP_CONFORMANCE_PROTOCOL_VERSION: version } = process.env
 const { toolCalls } = JSON.parse(MCP_CONFORMANCE_CONTEXT)
-const along = { timeoutMs: 20_000, onAsked, capabilities: { sampling: {}, elicitation: {} } }
+const along = { timeoutMs: 20_000, onServerRequest, capabilities: { sampling: {}, elicitation: {} } }
 let tools = []
 
 const connection = new RemoteConnection({
@@ -40,7 +40,7 @@ try {
     arguments: Object.fromEntries(args.map((each) => [each.name, 'x'])),
   }))
 } catch (error) {
-  console.error(`${error.code ?? error.failure ?? error.name}: ${error.message}`)
+  console.error(`${error.code ?? error.reason ?? error.name}: ${error.message}`)
   process.exitCode = 1
 } finally {
   await connection.close()
@@ -67,7 +67,7 @@ function valueFor({ type, default: usual }) {
 }
 
 /** A person who agrees to everything, and changes nothing of what was suggested. */
-async function onAsked(method, { requestedSchema }) {
+async function onServerRequest(method, { requestedSchema }) {
   if (method === 'sampling/createMessage')
     return { role: 'assistant', model: 'none', content: { type: 'text', text: 'x' } }
   const { properties } = requestedSchema

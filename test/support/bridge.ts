@@ -4,7 +4,7 @@ import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished } from 'vitest'
-import type { NewKey } from '../../src/gateway/keys.schema.ts'
+import type { NewKey } from '../../src/gateway/keys/keys.schema.ts'
 import type { House } from './house.ts'
 import { post } from './running.ts'
 

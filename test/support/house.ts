@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import { openService, type ServiceOptions } from '../../src/compose/service.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { readFlags } from '../../src/config/flags.ts'
-import { openService, type ServiceOptions } from '../../src/service.ts'
 import { ownFolder } from './folder.ts'
 import { openLogsHere } from './logs.ts'
 

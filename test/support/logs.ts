@@ -1,6 +1,6 @@
 import { join } from 'node:path'
+import type { OpenLogs } from '../../src/compose/service.ts'
 import type { LogStore } from '../../src/logs/log-store.ts'
-import type { OpenLogs } from '../../src/service.ts'
 import { InThreadLogs } from '../../src/store/logs/in-thread.ts'
 
 /** The real log store, in the test's own thread: there is no built worker to run. */

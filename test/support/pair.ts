@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream'
 import { setImmediate as tick } from 'node:timers/promises'
-import type { RequestError } from '../../src/mcp/dialogue.ts'
-import { Peer } from '../../src/mcp/peer.ts'
+import { Peer } from '../../src/mcp/transports/stdio/stdio-peer.ts'
+import type { CallFailure } from '../../src/protocol/call.ts'
 
 /** Streams whose other end is the test. */
 export function wires() {
@@ -41,5 +41,5 @@ export const patient = { timeoutMs: 5000 }
 export const failureOf = (promise: Promise<unknown>) =>
   promise.then(
     () => 'none',
-    (error) => (error as RequestError).failure,
+    (error) => (error as CallFailure).reason,
   )

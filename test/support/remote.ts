@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished } from 'vitest'
-import { RemoteConnection, type RemoteOptions } from '../../src/mcp/http/remote-connection.ts'
-import type { ToolList } from '../../src/mcp/tool-list.ts'
+import type { ToolList } from '../../src/mcp/client/tool-list.ts'
+import { RemoteConnection, type RemoteOptions } from '../../src/mcp/transports/http/remote-connection.ts'
 import { closedPort } from '../fixtures/http/sites.ts'
 
 /** A connection that ends with the test, and everything it told. */

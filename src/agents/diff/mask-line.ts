@@ -1,4 +1,4 @@
-import { MASK } from '../../kernel/secrets.ts'
+import { MASK } from '../../kernel/secrets/secrets.ts'
 
 /** Texts that may be seen, each with what is shown of it. Whatever is not here is hidden. */
 export type Shown = ReadonlyMap<string, string>

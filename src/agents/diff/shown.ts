@@ -1,4 +1,4 @@
-import { maskArgs, maskUrl } from '../../kernel/secrets.ts'
+import { maskArgs, maskUrl } from '../../kernel/secrets/secrets.ts'
 import type { Definition } from '../catalogue/definition.ts'
 import type { Shown } from './mask-line.ts'
 

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import { pipeline, type Readable } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
-import { isBlockedHost } from '../../kernel/blocked-address.ts'
 import { VERSION } from '../../kernel/version.ts'
+import { isBlockedHost } from '../../net/blocked-address.ts'
 import { blocked, brokenOff, late, notJson, strayed, tooLarge, unreachable } from './failures.ts'
 import { DIRECT, requestOver, type Way } from './way.ts'
 

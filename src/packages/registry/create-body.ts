@@ -1,5 +1,5 @@
-import { isBlockedHost } from '../../kernel/blocked-address.ts'
 import { AppError } from '../../kernel/errors.ts'
+import { isBlockedHost } from '../../net/blocked-address.ts'
 import { parseSpec, type Spec } from '../spec.ts'
 import { argumentsOf, fieldsOf, filled, type Inputs, inputsOf, type Required } from './inputs.ts'
 import { isObject, objectOf, textOf } from './packument.ts'

@@ -1,4 +1,4 @@
-import { maskUrl } from '../../kernel/secrets.ts'
+import { maskUrl } from '../../kernel/secrets/secrets.ts'
 import { isoTime } from '../../kernel/time.ts'
 
 /** One thing to know before a stranger's program is installed. What the registry does not say is unknown, never bad. */

@@ -1,4 +1,4 @@
-import { maskArgs } from '../../kernel/secrets.ts'
+import { maskArgs } from '../../kernel/secrets/secrets.ts'
 import type { Definition } from './snippet-definition.ts'
 
 const MAX_NAME = 64

@@ -1,0 +1,127 @@
+import { readFileSync } from 'node:fs'
+import { AppError } from '../kernel/errors.ts'
+import type { FactBus } from '../kernel/facts.ts'
+import { Jobs } from '../kernel/jobs.ts'
+import type { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
+import { maskText } from '../kernel/secrets/secrets.ts'
+import { slugOf } from '../kernel/wire.ts'
+import { PackageFolders } from '../packages/folders.ts'
+import { type Npm, npmEnvironment } from '../packages/npm.ts'
+import type { PackageStore } from '../packages/package-store.ts'
+import { createPackages, type Packages } from '../packages/packages.service.ts'
+import { type NpmSettings, npmSettings } from '../packages/registry/npm-settings.ts'
+import { Registry } from '../packages/registry/registry.ts'
+import type { Servers } from '../servers/servers.service.ts'
+import type { EngineRoom } from './runtime.ts'
+
+interface Parts {
+  readonly folder: string
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly minAgeDays: number
+  readonly mcpRegistry: string
+  readonly facts: FactBus
+  readonly secrets: KnownSecrets
+  readonly store: PackageStore
+  readonly engine: Pick<EngineRoom, 'run' | 'trial'>
+  /** Asked only when somebody asks for something. */
+  readonly servers: () => Servers
+}
+
+const AT_ONCE = 2
+const SETTINGS_MS = 30_000
+const START_WAIT_S = 30
+
+/** The packages' room, with npm, the registry and the servers behind its back. */
+export function openPackages(parts: Parts): { packages: Packages; jobs: Jobs } {
+  const { folder, facts, secrets, store, engine, servers } = parts
+  const clean = (text: string) => maskText(secrets.redact(text))
+  const jobs = new Jobs({
+    now: Date.now,
+    atOnce: AT_ONCE,
+    onProgress: ({ id, subject, status, phase }, line) =>
+      facts.publish('package_progress', { job_id: id, package: subject, status, phase, line }),
+  })
+  const npm: Npm = async ({ onLine, ...run }) =>
+    engine.run({
+      ...run,
+      command: 'npm',
+      env: npmEnvironment(parts.env),
+      ...(onLine && { onLine: (stream, text) => onLine(stream, clean(text)) }),
+    })
+  const settings = remembered(() => readSettings(npm, parts.env))
+  const packages = createPackages({
+    store,
+    folders: new PackageFolders(folder),
+    registry: new Registry({ settings, now: Date.now }),
+    npm,
+    jobs,
+    now: Date.now,
+    node: process.versions.node,
+    minAgeDays: parts.minAgeDays,
+    mcpRegistry: parts.mcpRegistry,
+    way: async () => (await settings()).way,
+    trial: engine.trial,
+    using: async (name) =>
+      (await servers().ofPackage(name)).map(({ id, command, args, env, cwd }) => {
+        return { id, program: command, args, env, cwd }
+      }),
+    switched: (name) => servers().packageSwitched(name),
+    mayCreate: async (name) => {
+      const taken = (await servers().list()).some(
+        (server) => server.name === name || server.id === slugOf(name),
+      )
+      if (taken)
+        throw new AppError('server_exists', `A server called '${name}' exists already`, {
+          hint: 'Rename or delete it first, or install without create_server',
+        })
+    },
+    createServer: async (input, by) => {
+      const { id } = await servers().add(input, by)
+      try {
+        const { running } = await servers().start(id, START_WAIT_S, by)
+        return { id, status: running ? 'running' : 'starting', error: null }
+      } catch (error) {
+        if (!(error instanceof AppError)) throw error
+        return { id, status: 'failed', error: error.message }
+      }
+    },
+  })
+  return { packages, jobs }
+}
+
+/** npm says where its registries are; the logins stand in its files. */
+async function readSettings(npm: Npm, env: Parts['env']): Promise<NpmSettings> {
+  let json = ''
+  const { code } = await npm({
+    args: ['config', 'list', '--json'],
+    timeoutMs: 20_000,
+    onLine: (stream, text) => {
+      if (stream === 'stdout') json += `${text}\n`
+    },
+  })
+  if (code !== 0) throw new AppError('install_failed', 'npm does not say which registry it is set to')
+  const { userconfig, globalconfig, cafile } = JSON.parse(json) as Record<string, unknown>
+  return npmSettings(json, [textOf(globalconfig), textOf(userconfig)], env, textOf(cafile))
+}
+
+function textOf(path: unknown): string {
+  try {
+    return typeof path === 'string' ? readFileSync(path, 'utf8') : ''
+  } catch {
+    return '' // most people have none
+  }
+}
+
+/** Asking npm takes a quarter of a second, and a person who searches asks several times. */
+function remembered<T>(read: () => Promise<T>): () => Promise<T> {
+  let last: { readonly value: Promise<T>; readonly at: number } | undefined
+  return () => {
+    if (last && performance.now() - last.at < SETTINGS_MS) return last.value
+    const value = read()
+    last = { value, at: performance.now() }
+    value.catch(() => {
+      last = undefined
+    })
+    return value
+  }
+}

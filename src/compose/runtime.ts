@@ -1,0 +1,221 @@
+import { ChangeNotes } from '../gateway/pins/change-records.ts'
+import { Pins } from '../gateway/pins/pins.ts'
+import type { Remotes } from '../http-servers/remote.ts'
+import type { Closer } from '../kernel/closer.ts'
+import { AppError } from '../kernel/errors.ts'
+import type { FactBus } from '../kernel/facts.ts'
+import type { Log } from '../kernel/log.ts'
+import type { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
+import { maskText } from '../kernel/secrets/secrets.ts'
+import { VERSION } from '../kernel/version.ts'
+import { within } from '../kernel/within.ts'
+import { Connection } from '../mcp/client/connection.ts'
+import { probe } from '../mcp/transports/http/connection-test.ts'
+import { RemoteConnection } from '../mcp/transports/http/remote-connection.ts'
+import type { ConfigurationDatabase } from '../store/configuration.ts'
+import { pinStore } from '../store/pins.store.ts'
+import { catalogueStore } from '../store/runs.store.ts'
+import type { ServerTable } from '../store/servers.store.ts'
+import { launch } from '../supervisor/launcher.ts'
+import { markOf } from '../supervisor/mark.ts'
+import { Reaper } from '../supervisor/reaper.ts'
+import { type Command, type Finished, runCommand } from '../supervisor/run-command.ts'
+import { StartFailure } from '../supervisor/runner.ts'
+import { sweep } from '../supervisor/signals.ts'
+import { StartSlots } from '../supervisor/start-slots.ts'
+import { gracesWithin } from '../supervisor/stop-ladder.ts'
+import { Supervisor } from '../supervisor/supervisor.ts'
+import { Catalogues, hashOf } from '../upstreams/catalogues.ts'
+
+/** At most so many servers start at once; one that is stuck gives its place back after a while. */
+const SLOTS = 4
+const SLOT_MS = 2000
+
+interface Deps {
+  readonly folder: string
+  readonly facts: FactBus
+  readonly secrets: KnownSecrets
+  readonly catalogues: Catalogues
+  readonly log: Log
+}
+
+export interface EngineRoom {
+  readonly supervisor: Supervisor<Connection>
+  /** As it stands in the environment of everything that is started. */
+  readonly mark: string
+  /** Runs a program to its end. */
+  readonly run: (command: Command) => Promise<Finished>
+  /** Starts a server apart from all others, and says what it offers. */
+  readonly trial: (definition: TrialDefinition) => Promise<{ name: string; hash: string }[]>
+  close(): Promise<void>
+}
+
+/** Processes and the protocol, connected. What a service that was killed left behind is ended before anything starts. */
+export function openEngineRoom({ folder, facts, secrets, catalogues, log }: Deps): EngineRoom {
+  const mark = markOf(folder)
+  const leftovers = sweep(mark)
+  if (leftovers > 0) log.warn({ processes: leftovers }, 'ended processes that an earlier run had left')
+  const reaper = new Reaper({ mark, onTrouble: (message) => log.error(message) })
+  const supervisor = new Supervisor<Connection>({
+    mark,
+    reaper,
+    slots: new StartSlots(SLOTS, SLOT_MS),
+    clean: (text) => maskText(secrets.redact(text)),
+    onState: (server_id, state, cause) => {
+      const level = state.status === 'backoff' || state.status === 'failed' ? 'warn' : 'info'
+      log[level]({ server_id, status: state.status, cause }, `server ${state.status}: ${cause}`)
+      facts.publish('server_status', { server_id, state, cause })
+    },
+    onLine: (server_id, stream, text, cut) => facts.publish('server_line', { server_id, stream, text, cut }),
+    onResources: (server_id, resources) => facts.publish('server_resources', { server_id, resources }),
+    converse: (id, { timeouts }, streams) => {
+      const connection: Connection = new Connection({
+        ...streams,
+        version: VERSION,
+        startMs: timeouts.start_s * 1000,
+        knownVersion: catalogues.of(id)?.protocol_version ?? null,
+        onNote: (method, params) => facts.publish('server_note', { server_id: id, method, params }),
+        onTools: ({ tools, truncated, duplicates }) => {
+          const { greeting } = connection
+          if (!greeting) return
+          const { protocol_version, server_info, capabilities, instructions } = greeting
+          catalogues.learned(id, {
+            protocol_version,
+            server_info,
+            capabilities,
+            instructions,
+            tools,
+            truncated,
+            duplicates,
+          })
+        },
+        onList: (kind, items) => catalogues.listed(id, kind, items),
+      })
+      return connection
+    },
+  })
+  return {
+    supervisor,
+    mark,
+    run: (command) => runCommand(command, { mark, reaper }),
+    trial: (definition) =>
+      tryOut(definition, { mark, reaper, clean: (text) => maskText(secrets.redact(text)) }),
+    close: async () => {
+      await supervisor.close()
+      await reaper.close()
+    },
+  }
+}
+
+type TrialDefinition = Parameters<typeof launch>[0]['definition']
+type Surroundings = Pick<Parameters<typeof launch>[0], 'mark' | 'reaper' | 'clean'>
+
+const TRIAL_MS = 30_000
+const LAST_MS = 500
+let trials = 0
+
+async function tryOut(definition: TrialDefinition, { mark, reaper, clean }: Surroundings) {
+  trials += 1
+  let connection: Connection | undefined
+  let tools: readonly { readonly name?: unknown }[] = []
+  const launched = await launch({
+    definition,
+    mark: `${mark}/trial-${trials}/`,
+    reaper,
+    clean,
+    graces: () => gracesWithin(2),
+    onLine: () => {},
+    converse: (streams) => {
+      connection = new Connection({
+        ...streams,
+        version: VERSION,
+        startMs: TRIAL_MS,
+        onTools: (list) => {
+          tools = list.tools
+        },
+      })
+      return connection
+    },
+  }).catch((error: unknown) => {
+    throw notStarted(error)
+  })
+  try {
+    await Promise.race([launched.ready(), launched.ended.then(() => Promise.reject(new Error('it ended')))])
+    return tools.map((tool) => ({ name: String(tool.name), hash: hashOf(tool) }))
+  } catch (error) {
+    // Its streams end a moment before it does, and why it ended says more than that it did.
+    const exit = await within(launched.ended, LAST_MS)
+    throw notStarted(exit === 'late' ? error : new StartFailure(launched.explain(exit, false), false))
+  } finally {
+    await launched.stop(() => {})
+  }
+}
+
+function notStarted(error: unknown): AppError {
+  if (!(error instanceof StartFailure))
+    return new AppError('server_start_failed', String(error), { cause: error })
+  const { message, hint } = error.error
+  return new AppError('server_start_failed', message, { cause: error, ...(hint ? { hint } : {}) })
+}
+
+/** How HTTP servers are reached. */
+export function openRemotes(): Remotes {
+  return {
+    probe: async ({ url, headers, transport }) => {
+      const report = await probe({ url, headers, transport, version: VERSION })
+      return { ...report, steps: [...report.steps] }
+    },
+    open: ({ url, headers, transport }, known, { onTools, ...hearing }) => {
+      const connection: RemoteConnection = new RemoteConnection({
+        url,
+        headers,
+        transport,
+        known,
+        version: VERSION,
+        ...hearing,
+        onTools: ({ tools, truncated, duplicates }) => {
+          const { greeting, transport: used } = connection
+          if (!greeting || !used) return
+          const { protocol_version, server_info, capabilities, instructions } = greeting
+          const said = { protocol_version, server_info, capabilities, instructions, transport: used }
+          onTools({ ...said, tools, truncated, duplicates })
+        },
+      })
+      return {
+        connect: (timeoutMs) => connection.connect(timeoutMs),
+        refresh: async (timeoutMs) => void (await connection.refresh(timeoutMs)),
+        call: (tool, args, options) => connection.call(tool, args, options),
+        relay: (method, params, options) => connection.relay(method, params, options),
+        close: () => void connection.close(),
+      }
+    },
+  }
+}
+
+interface Known extends Pick<Deps, 'facts' | 'secrets' | 'log'> {
+  readonly database: ConfigurationDatabase
+  readonly table: ServerTable
+  readonly closer: Closer
+  /** A changed tool is withheld from agents until somebody approves it. */
+  readonly hold: boolean
+}
+
+/** What servers said of themselves, and which of it was approved. */
+export async function openCatalogues({ database, table, facts, secrets, log, closer, hold }: Known) {
+  const redact = (text: string) => secrets.redact(text)
+  const onTrouble = (error: unknown) => log.warn({ error }, 'a change of tools could not be kept')
+  const notes = new ChangeNotes({ log, audit: (entry) => database.audit(entry), onTrouble })
+  const store = pinStore(database, table)
+  const pins = await Pins.open({ store, facts, notes, hold, redact, now: Date.now, onTrouble })
+  closer.add('the tool pins', () => pins.close())
+  const catalogues = await Catalogues.open({
+    store: catalogueStore(database, table),
+    pins,
+    facts,
+    redact,
+    now: Date.now,
+    onTrouble: (server_id, error) => log.warn({ server_id, error }, 'tools could not be kept'),
+  })
+  closer.add('the catalogues', () => catalogues.save())
+  return { catalogues, pins }
+}

@@ -1,0 +1,344 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { agentRoutes } from '../agents/agents.routes.ts'
+import { editingRoutes } from '../agents/editing.routes.ts'
+import type { Config } from '../config/config.ts'
+import { prepareDataFolder, removeStaleTemps } from '../config/data-folder.ts'
+import { bindOf, exposure } from '../config/host.ts'
+import { SecretKey } from '../config/secret-key.ts'
+import { assertMayBind, tokenFor } from '../config/token.ts'
+import { healthRoutes } from '../health/health.routes.ts'
+import { createHealth } from '../health/health.service.ts'
+import type { App } from '../http/app.ts'
+import { hasToken } from '../http/auth.ts'
+import { Front } from '../http/front.ts'
+import { reachingRoutes } from '../http-servers/http-calls.routes.ts'
+import { httpServerRoutes } from '../http-servers/http-servers.routes.ts'
+import { DEFAULTS as HTTP_DEFAULTS, type HttpServer } from '../http-servers/http-servers.schema.ts'
+import { createHttpServers } from '../http-servers/http-servers.service.ts'
+import { httpTarget } from '../http-servers/import-target.ts'
+import { jobRoutes } from '../jobs/jobs.routes.ts'
+import { Closer } from '../kernel/closer.ts'
+import { AppError } from '../kernel/errors.ts'
+import { FactBus } from '../kernel/facts.ts'
+import { createLog, type Log } from '../kernel/log.ts'
+import { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
+import { VERSION } from '../kernel/version.ts'
+import { liveRoutes } from '../live/live.routes.ts'
+import type { LogStore, StoredEntry } from '../logs/log-store.ts'
+import { logRoutes } from '../logs/logs.routes.ts'
+import { createLogs } from '../logs/logs.service.ts'
+import { LogPipeline } from '../logs/pipeline.ts'
+import { ServerLines } from '../logs/server-lines.ts'
+import { metricsRoutes } from '../metrics/metrics.routes.ts'
+import { packageRoutes } from '../packages/packages.routes.ts'
+import { processRoutes } from '../processes/processes.routes.ts'
+import { createProcesses } from '../processes/processes.service.ts'
+import { createImporter } from '../servers/import.service.ts'
+import { stdioTarget } from '../servers/import-target.ts'
+import { DEFAULT_SETTINGS } from '../servers/run-settings.ts'
+import { runningRoutes } from '../servers/running.routes.ts'
+import { serverRoutes } from '../servers/servers.routes.ts'
+import type { Server } from '../servers/servers.schema.ts'
+import { createServers, type Servers } from '../servers/servers.service.ts'
+import { openOwnership } from '../store/agents.store.ts'
+import { mirrorAudit } from '../store/audit-mirror.ts'
+import { ConfigurationDatabase } from '../store/configuration.ts'
+import { lockDataFolder } from '../store/instance-lock.ts'
+import { openVault } from '../store/open-vault.ts'
+import { openPackageStore } from '../store/packages.store.ts'
+import { openWishes } from '../store/runs.store.ts'
+import { ServerTable } from '../store/servers.store.ts'
+import { endOrphan } from '../supervisor/end-orphan.ts'
+import { findOrphans } from '../supervisor/orphans.ts'
+import { MAX_SERVERS, OFFER_DEFAULTS } from '../upstreams/server-fields.ts'
+import { openAgents } from './agents.ts'
+import { openExchange } from './gateway.ts'
+import { openObserving } from './observability.ts'
+import { openPackages } from './packages.ts'
+import { openCatalogues, openEngineRoom, openRemotes } from './runtime.ts'
+
+const BACKUP_EVERY_MS = 24 * 3_600_000
+const FLUSH_MS = 4_000
+/** Building the app takes a moment, too, and agents that wait for the gateway should not wait for it. */
+const AGENTS_FIRST_MS = 150
+/** Looking at all agents' files takes a moment in which the first agents want to be served. */
+const AGENTS_AFTER_MS = 300
+
+export interface ServiceOptions {
+  readonly afterDamage?: 'restore' | 'start_empty' | undefined
+  /** For the person at the terminal: what the log cannot hold, and what it must not keep to itself. */
+  readonly warn: (sentence: string) => void
+  readonly openLogs: (options: OpenLogs) => Promise<LogStore>
+  /** Somebody can come: agents are served at once, everybody else within a moment. */
+  readonly onOpen?: (at: Pick<Service, 'address' | 'tokenFile' | 'warnings'>) => void
+  /** What an agent starts as its bridge. */
+  readonly mainFile?: string | undefined
+}
+
+export interface OpenLogs {
+  readonly folder: string
+  readonly maxBytes: number
+  readonly onTrouble: (sentence: string) => void
+}
+
+export interface Service {
+  readonly app: App
+  /** The rooms, for who lives in the same process. */
+  readonly rooms: { readonly servers: Servers }
+  readonly address: string
+  readonly tokenFile: string | null
+  readonly warnings: readonly string[]
+  readonly log: Log
+  close(): Promise<void>
+}
+
+/** Opens the house from the ground up and closes it in reverse. The only place that knows everyone. */
+export async function openService(config: Config, options: ServiceOptions): Promise<Service> {
+  const bind = assertMayBind(bindOf(config.host), config.host, config.auth_token)
+  const closer = new Closer((name, error) => options.warn(`Closing ${name} failed: ${String(error)}`))
+  try {
+    return await open(config, options, bind.address, bind.loopback, closer)
+  } catch (error) {
+    await closer.close()
+    throw error
+  }
+}
+
+async function open(
+  config: Config,
+  options: ServiceOptions,
+  host: string,
+  loopback: boolean,
+  closer: Closer,
+): Promise<Service> {
+  const startedAt = performance.now()
+  const folder = config.folders.data
+  const mended = prepareDataFolder(folder)
+  const lock = lockDataFolder(folder)
+  closer.add('the instance lock', () => lock.release())
+  removeStaleTemps(folder)
+  const token = tokenFor(folder, config.auth_token)
+  const warnings = [...config.warnings, ...token.warnings, ...exposure(loopback, config.protect_reads)]
+
+  // Ground: facts, secrets, the log.
+  const facts = new FactBus((error) => log.error({ error }, 'a listener failed'))
+  const secrets = new KnownSecrets()
+  secrets.set('auth_token', [token.value])
+  if (config.toolroom_secret_key) secrets.set('secret_key', [config.toolroom_secret_key])
+  // Not at once: what is found while the store opens comes before there is a log to write it to.
+  const onTrouble = (sentence: string) => void setImmediate(() => log.error(sentence))
+  const logStore = await options.openLogs({ folder, maxBytes: config.log_max_mb * 1_048_576, onTrouble })
+  closer.add('the log store', () => logStore.close())
+  const onLost = (lines: readonly StoredEntry[], error: unknown) => {
+    const why = error instanceof Error ? error.message : String(error)
+    options.warn(`${lines.length} log lines could not be stored: ${why}`)
+    for (const { source, server_id, repeat } of lines)
+      if (source === 'server' && server_id) serverLines.lost(server_id, repeat)
+  }
+  const pipeline = new LogPipeline({ store: logStore, secrets, facts, now: Date.now, onLost })
+  const serverLines = new ServerLines({
+    push: (entry, repeat) => pipeline.push(entry, repeat),
+    now: Date.now,
+  })
+  facts.on('server_line', (line) => serverLines.heard(line))
+  closer.add('the log pipeline', () => {
+    serverLines.flush()
+    return Promise.race([pipeline.flush(), sleep(FLUSH_MS, undefined, { ref: false })])
+  })
+  const log = createLog((entry) => pipeline.push(entry), config.log_level)
+
+  // Engine: the configuration store.
+  const database = await ConfigurationDatabase.open({
+    folder,
+    facts,
+    afterDamage: options.afterDamage,
+    onTrouble: (message, error) => log.error({ error }, message),
+  })
+  closer.add('the configuration store', () => database.close())
+  const vault = await openVault(database, new SecretKey(config.folders.config, config.toolroom_secret_key))
+  const table = await ServerTable.open(database, vault, MAX_SERVERS, {
+    stdio: { ...DEFAULT_SETTINGS, ...OFFER_DEFAULTS, package: null },
+    http: HTTP_DEFAULTS,
+  })
+  const mirrored = mirrorAudit(database, facts, logStore, (entry) => pipeline.push(entry)).catch(
+    (error: unknown) => log.error({ error }, 'changes of an earlier run could not be written into the log'),
+  )
+  closer.add('the mirror of the audit', () => mirrored)
+  const backups = setInterval(
+    () => void database.backUp().catch((error) => log.error({ error }, 'backup failed')),
+    BACKUP_EVERY_MS,
+  )
+  closer.add('the backup timer', () => clearInterval(backups))
+
+  // Engine: processes and the protocol.
+  const hold = config.hold_changed_tools
+  const { catalogues, pins } = await openCatalogues({ database, table, facts, secrets, log, closer, hold })
+  const engine = openEngineRoom({ folder, facts, secrets, catalogues, log })
+  closer.add('the tool servers', () => engine.close())
+
+  // What is counted and told. Asked only once the rooms below are there.
+  const { metrics, live } = openObserving({
+    folder,
+    retentionDays: config.metrics_retention_days,
+    facts,
+    log,
+    closer,
+    uptimeMs: () => performance.now() - startedAt,
+    servers: () => [...servers.states(), ...httpServers.states()],
+    findServer: async (key, kind) => table.idOf(key, kind),
+    contextTokens: (agentType) => gateway.contextTokens(agentType),
+  })
+
+  // Rooms.
+  const gatewayNames = (id: string) => gateway.namesOf(id)
+  const common = { facts, secrets, now: Date.now, statsOf: metrics.statsOf, gatewayNames }
+  const { packages, jobs } = openPackages({
+    folder,
+    env: config.platform.env,
+    minAgeDays: config.min_release_age_days,
+    mcpRegistry: config.mcp_registry_url,
+    facts,
+    secrets,
+    store: await openPackageStore(database),
+    engine,
+    servers: () => servers,
+  })
+  closer.add('the jobs', () => jobs.close())
+  packages.cleanUp()
+  const servers: Servers = createServers({
+    ...common,
+    store: table.of<Server>('stdio'),
+    wishes: await openWishes(database),
+    engine: engine.supervisor,
+    catalogues,
+    linesDropped: (id) => serverLines.counts(id)?.dropped ?? 0,
+    usedBy: (id) => agents.usedBy(id),
+    packages,
+  })
+  facts.on('server_removed', ({ server_id }) => serverLines.forget(server_id))
+  const httpServers = createHttpServers({
+    ...common,
+    store: table.of<HttpServer>('http'),
+    catalogues,
+    remotes: openRemotes(),
+    intervalMs: config.http_check_interval_s * 1000,
+    random: Math.random,
+  })
+  closer.add('the HTTP servers', () => httpServers.close())
+  const headerName = config.auth_token_header_name
+  const gateway = await openExchange({
+    database,
+    facts,
+    log,
+    headerName,
+    catalogues,
+    pins,
+    record: (id) => table.record(id),
+    servers,
+    httpServers,
+  })
+  const front = new Front({ allowedHosts: config.allowed_hosts, ownDoor: gateway.door })
+  const ownership = await openOwnership(database, vault)
+  const agents = openAgents({
+    folder,
+    platform: config.platform,
+    facts,
+    log,
+    ownership,
+    servers,
+    httpServers,
+    programOf: packages.programOf,
+    keys: gateway.keys,
+    address: () => front.address(host),
+    mainFile: options.mainFile,
+  })
+  closer.add('the agents', () => agents.close())
+  await servers.takeOver()
+  await httpServers.takeOver()
+  const importer = createImporter({ stdio: stdioTarget(servers), http: httpTarget(httpServers) })
+  const logs = createLogs({
+    store: logStore,
+    flush: (patienceMs) => pipeline.flush(patienceMs),
+    now: Date.now,
+    audit: (entry) => database.audit(entry),
+  })
+  const { mark } = engine
+  const processes = createProcesses({
+    find: () => findOrphans({ mark }),
+    end: (id) => endOrphan(id, { mark }),
+    audit: (entry) => database.audit(entry),
+    now: Date.now,
+  })
+  const disk = async () => {
+    if (!database.reserve.hasRoom())
+      throw new AppError('disk_full', 'The disk that holds the data folder is full')
+  }
+  const checks = { store: () => database.check(), logs: () => logStore.check(), disk }
+  const health = createHealth({
+    version: VERSION,
+    warnings,
+    checks,
+    uptimeMs: () => performance.now() - startedAt,
+  })
+
+  // Doors. Agents come in at once, and servers that start with us do; the rest of the house is opened meanwhile.
+  closer.add('the doors and the tool servers', () => Promise.all([front.close(), engine.close()]))
+  closer.add('the live stream', () => live.close())
+  closer.add('the gateway', () => gateway.door.close())
+  await front.listen(host, config.port)
+  const address = front.address(host)
+  lock.announce(address)
+  void servers.startEager().catch((error: unknown) => log.error({ error }, 'eager start failed'))
+  if (options.onOpen) {
+    options.onOpen({ address, tokenFile: token.file, warnings: [...warnings, ...mended] })
+    await front.untilWanted(AGENTS_FIRST_MS)
+  }
+  const { buildApp } = await import('../http/app.ts')
+  const app = await buildApp({
+    front,
+    log,
+    version: VERSION,
+    stream: { path: '/api/ws/metrics', hasRoom: live.hasRoom, open: live.open },
+    token: token.value,
+    headerName,
+    protectReads: config.protect_reads,
+    onGuessing: (address) =>
+      void auditGuessing(database, address).catch((error) => log.error({ error }, 'audit failed')),
+    routes: [
+      healthRoutes(health),
+      serverRoutes(servers, importer),
+      runningRoutes(servers),
+      httpServerRoutes(httpServers),
+      logRoutes(logs),
+      processRoutes(processes),
+      liveRoutes(),
+      metricsRoutes(metrics),
+      reachingRoutes(httpServers),
+      agentRoutes(agents),
+      editingRoutes(agents),
+      packageRoutes(packages, hasToken(token.value, headerName)),
+      jobRoutes(jobs),
+      ...gateway.routes,
+    ],
+  })
+  closer.add('the app', () => app.fastify.close())
+  log.info({ address, version: VERSION }, 'service started')
+  for (const warning of [...warnings, ...mended]) log.warn(warning)
+  const looking = setTimeout(() => agents.open(), AGENTS_AFTER_MS)
+  closer.add('the look at agents', () => clearTimeout(looking))
+  closer.add('the service', () => log.info('service stopping'))
+  return {
+    app,
+    rooms: { servers },
+    address,
+    tokenFile: token.file,
+    warnings: [...warnings, ...mended],
+    log,
+    close: () => closer.close(),
+  }
+}
+
+async function auditGuessing(database: ConfigurationDatabase, address: string): Promise<void> {
+  const detail = { address, note: 'more than 10 wrong tokens within a minute; answers are delayed' }
+  await database.audit({ action: 'token_guessing', subject: address, request_id: null, detail })
+}

@@ -1,0 +1,254 @@
+import { describe, expect, test } from 'vitest'
+import { openHouse, TOKEN } from '../../../test/support/house.ts'
+import { addLibrary, agentAt, furnished, modern } from '../../../test/support/libraries.ts'
+import { byNode } from '../../../test/support/real-servers.ts'
+import { post, until } from '../../../test/support/running.ts'
+
+const textIn = (result: unknown) => JSON.stringify(result)
+
+describe('all servers together', () => {
+  test('offer their prompts under the names of their servers, and each is asked for its own', async () => {
+    const { house, agent } = await furnished()
+    const names = (await agent.listPrompts()).prompts.map(({ name }) => name)
+    expect(names).toEqual([
+      'conformance__test_simple_prompt',
+      'conformance__test_prompt_with_arguments',
+      'conformance__test_prompt_with_embedded_resource',
+      'conformance__test_prompt_with_image',
+      'conformance__test_input_required_result_prompt',
+      'north__greet',
+      'south__greet',
+    ])
+    for (const server of ['north', 'south']) {
+      const asked = { name: `${server}__greet`, arguments: { who: 'you' } }
+      expect(textIn(await agent.getPrompt(asked))).toContain(`${server} greets you`)
+      expect(textIn(await modern(house, 'prompts/get', asked))).toContain(`${server} greets you`)
+    }
+    await expect(agent.getPrompt({ name: 'greet' })).rejects.toMatchObject({ code: -32602 })
+    expect(await modern(house, 'prompts/get', { name: 'north__none' })).toMatchObject({
+      error: { code: -32602 },
+    })
+  })
+
+  test('offer their resources, and of two with one URI both can be read', async () => {
+    const { house, agent } = await furnished()
+    const uris = (await agent.listResources()).resources.map(({ uri }) => uri)
+    const wrapped = 'toolroom://south/book%3A%2F%2Fshared'
+    expect(uris).toEqual([
+      'test://static-text',
+      'test://static-binary',
+      'test://watched-resource',
+      'book://shared',
+      'book://north/one',
+      wrapped,
+      'book://south/one',
+    ])
+    const read = async (uri: string) => (await agent.readResource({ uri })).contents
+    expect(await read('book://shared')).toMatchObject([
+      { uri: 'book://shared', text: 'north has book://shared' },
+    ])
+    expect(await read(wrapped)).toMatchObject([{ uri: wrapped, text: 'south has book://shared' }])
+    expect((await modern(house, 'resources/read', { uri: wrapped })).result).toMatchObject({
+      resultType: 'complete',
+      cacheScope: 'private',
+      contents: [{ uri: wrapped, text: 'south has book://shared' }],
+    })
+  })
+
+  test('offer their templates, and what is made of one finds its server', async () => {
+    const { agent } = await furnished()
+    const templates = (await agent.listResourceTemplates()).resourceTemplates
+    expect(templates.map(({ uriTemplate }) => uriTemplate)).toEqual([
+      'test://template/{id}/data',
+      'book://any/{id}',
+      'book://north/pages/{page}{?size}',
+      'book://south/pages/{page}{?size}',
+    ])
+    const read = async (uri: string) => textIn(await agent.readResource({ uri }))
+    expect(await read('book://south/pages/7?size=2')).toContain('south has')
+    expect(await read('book://any/7')).toContain('north has')
+    expect(await read('test://template/7/data')).toContain('Data for ID: 7')
+  })
+
+  test('say that a resource is not there in the words of each era', async () => {
+    const { house, agent } = await furnished()
+    const uri = 'no://such'
+    await expect(agent.readResource({ uri })).rejects.toMatchObject({ code: -32002, data: { uri } })
+    expect(await modern(house, 'resources/read', { uri })).toMatchObject({
+      error: { code: -32602, message: 'Resource not found', data: { uri } },
+    })
+    // Here the server itself says it, in words of the old era.
+    expect(await modern(house, 'resources/read', { uri: 'toolroom://south/no%3A%2F%2Fsuch' })).toMatchObject({
+      error: { code: -32602, data: { uri: 'toolroom://south/no%3A%2F%2Fsuch' } },
+    })
+  })
+
+  test('complete for a prompt and for a template', async () => {
+    const { house, agent } = await furnished()
+    const argument = { name: 'x', value: 'y' }
+    const prompt = { type: 'ref/prompt' as const, name: 'south__greet' }
+    const template = { type: 'ref/resource' as const, uri: 'book://south/pages/{page}{?size}' }
+    expect(textIn(await agent.complete({ ref: prompt, argument }))).toContain('south completes greet')
+    expect(textIn(await agent.complete({ ref: template, argument }))).toContain(
+      'south completes book://south/pages/{page}{?size}',
+    )
+    expect(textIn(await modern(house, 'completion/complete', { ref: prompt, argument }))).toContain(
+      'south completes greet',
+    )
+    for (const ref of [
+      { ...prompt, name: 'none' },
+      { ...template, uri: 'none://{x}' },
+    ])
+      await expect(agent.complete({ ref, argument })).rejects.toMatchObject({ code: -32602 })
+  })
+
+  test('let an agent read what a result has spoken of, from whoever spoke of it', async () => {
+    const { house, agent } = await furnished()
+    const hidden = 'hidden://south/x'
+    await expect(agent.readResource({ uri: hidden })).rejects.toMatchObject({ code: -32002 })
+    await agent.callTool({ name: 'south__link' })
+    expect(textIn(await agent.readResource({ uri: hidden }))).toContain(`south has ${hidden}`)
+    expect(textIn(await modern(house, 'resources/read', { uri: hidden }))).toContain(`south has ${hidden}`)
+    // North has one with this name, and the one of the south is meant.
+    const { content } = await agent.callTool({ name: 'south__link', arguments: { uri: 'book://shared' } })
+    const [link] = content as { uri: string }[]
+    expect(link?.uri).toBe('toolroom://south/book%3A%2F%2Fshared')
+    expect(textIn(await agent.readResource({ uri: link?.uri ?? '' }))).toContain('south has book://shared')
+  })
+
+  test('say what they can do and how they are used, and each says its own under its path', async () => {
+    const { house, agent } = await furnished()
+    const all = {
+      tools: { listChanged: true },
+      prompts: { listChanged: true },
+      resources: { listChanged: true, subscribe: true },
+      completions: {},
+    }
+    expect(agent.getServerCapabilities()).toEqual({ ...all, logging: {} })
+    expect(agent.getInstructions()).toBe('## north\nAsk the north plainly')
+    expect((await modern(house, 'server/discover')).result).toMatchObject({
+      capabilities: all,
+      instructions: '## north\nAsk the north plainly',
+    })
+    const north = await agentAt(house, '/mcp/north')
+    expect(north.getInstructions()).toBe('Ask the north plainly')
+    expect((await north.listPrompts()).prompts.map(({ name }) => name)).toEqual(['greet'])
+    const echo = await agentAt(house, '/mcp/echo')
+    expect(echo.getServerCapabilities()).toEqual({ tools: { listChanged: true } })
+    expect(echo.getInstructions()).toBeUndefined()
+  })
+
+  test('say how far a question is, to whoever asked it', async () => {
+    const { agent } = await furnished()
+    const steps: unknown[] = []
+    await agent.readResource({ uri: 'book://north/one' }, { onprogress: (step) => void steps.push(step) })
+    expect(steps).toEqual([{ progress: 1, total: 1 }])
+  })
+
+  test('are those that an agent may see: the others are neither listed nor read', async () => {
+    const { house, agent } = await furnished()
+    const headers = { 'x-svc-token': TOKEN }
+    const payload = { servers: ['south'] }
+    await house.inject({ method: 'PUT', url: '/api/agents/cursor/tools', headers, payload })
+    expect((await agent.listPrompts()).prompts.map(({ name }) => name)).toEqual(['south__greet'])
+    // Nobody else is there who has it, so it keeps its name.
+    const uris = (await agent.listResources()).resources.map(({ uri }) => uri)
+    expect(uris).toEqual(['book://shared', 'book://south/one'])
+    expect(textIn(await agent.readResource({ uri: 'book://shared' }))).toContain('south has')
+    for (const uri of ['book://north/one', 'toolroom://north/book%3A%2F%2Fshared'])
+      await expect(agent.readResource({ uri })).rejects.toMatchObject({ code: -32002 })
+    await expect(agent.getPrompt({ name: 'north__greet' })).rejects.toMatchObject({ code: -32602 })
+  })
+
+  test('have one page of each list, and no other', async () => {
+    const { house, agent } = await furnished()
+    for (const method of ['prompts/list', 'resources/list', 'resources/templates/list']) {
+      expect(await modern(house, method, { cursor: '' })).toMatchObject({ error: { code: -32602 } })
+      expect((await modern(house, method)).result).toMatchObject({
+        resultType: 'complete',
+        ttlMs: expect.any(Number),
+        cacheScope: 'private',
+      })
+    }
+    expect(await agent.listPrompts()).not.toHaveProperty('nextCursor')
+  })
+})
+
+describe('one server that fails', () => {
+  test.each(['--unlisted', '--stuck'])(
+    'with %s neither fails nor delays what the others offer',
+    async (how) => {
+      const house = await openHouse()
+      await addLibrary(house, 'north')
+      await addLibrary(house, 'odd', [how], { timeouts: { start_s: 60, stop_s: 1 } })
+      const agent = await agentAt(house)
+      await expect
+        .poll(async () => (await agent.listPrompts()).prompts.map(({ name }) => name))
+        .toEqual(['north__greet', 'odd__greet'])
+      await expect.poll(async () => (await agent.listResourceTemplates()).resourceTemplates).toHaveLength(3)
+      await expect.poll(async () => (await agent.listResources()).resources).toHaveLength(2)
+      expect(textIn(await agent.readResource({ uri: 'book://odd/pages/1' }))).toContain('odd has')
+    },
+  )
+
+  test('is still listed when it sleeps, also after a new start of Toolroom, and a question wakes it', async () => {
+    const first = await openHouse()
+    await addLibrary(first, 'north', [], { start_mode: 'on_demand' })
+    const before = await agentAt(first)
+    await expect.poll(async () => (await before.listPrompts()).prompts).toHaveLength(1)
+    await expect.poll(async () => (await before.listResources()).resources).toHaveLength(2)
+    await first.close()
+
+    const house = await openHouse({ home: first.home })
+    await until(house, 'north', ({ status }) => status === 'idle')
+    const agent = await agentAt(house)
+    expect((await agent.listResources()).resources).toHaveLength(2)
+    expect((await agent.listPrompts()).prompts.map(({ name }) => name)).toEqual(['north__greet'])
+    expect(textIn(await agent.readResource({ uri: 'book://north/one' }))).toContain('north has')
+    await until(house, 'north', ({ status }) => status === 'running')
+  })
+
+  test('has nothing left when it is removed', async () => {
+    const house = await openHouse()
+    await addLibrary(house, 'north')
+    const agent = await agentAt(house)
+    await expect.poll(async () => (await agent.listPrompts()).prompts).toHaveLength(1)
+    await post(house, '/api/servers/north/stop')
+    await house.inject({ method: 'DELETE', url: '/api/servers/north', headers: { 'x-svc-token': TOKEN } })
+    expect((await agent.listPrompts()).prompts).toEqual([])
+    await expect(agent.readResource({ uri: 'book://north/one' })).rejects.toMatchObject({ code: -32002 })
+  })
+})
+
+test('server-everything is read and asked among others as it is alone', async () => {
+  const house = await openHouse()
+  await addLibrary(house, 'north')
+  await post(house, '/api/servers', { name: 'everything', ...byNode('everything') })
+  await post(house, '/api/servers/everything/start')
+  const [agent, alone] = [await agentAt(house), await agentAt(house, '/mcp/everything')]
+  const own = async () => (await alone.listResources()).resources
+  const among = async () =>
+    (await agent.listResources()).resources.filter(({ uri }) => !uri.startsWith('book://'))
+  await expect.poll(among, { timeout: 5000 }).toEqual(await own())
+  const [first] = await own()
+  const uris = [first?.uri ?? '', 'demo://resource/dynamic/text/1']
+  for (const uri of uris) {
+    const [ours, theirs] = [await agent.readResource({ uri }), await alone.readResource({ uri })]
+    expect(untimed(ours)).toEqual(untimed(theirs))
+  }
+  const prompt = 'completable-prompt'
+  const argument = { name: 'department', value: 'E' }
+  expect(
+    await agent.complete({ ref: { type: 'ref/prompt', name: `everything__${prompt}` }, argument }),
+  ).toEqual(await alone.complete({ ref: { type: 'ref/prompt', name: prompt }, argument }))
+  expect(await agent.getPrompt({ name: 'everything__simple-prompt' })).toEqual(
+    await alone.getPrompt({ name: 'simple-prompt' }),
+  )
+  const links = { name: 'everything__get-resource-links', arguments: { count: 2 } }
+  const { content } = await agent.callTool(links)
+  for (const { type, uri } of content as { type: string; uri: string }[])
+    if (type === 'resource_link') expect((await agent.readResource({ uri })).contents).toHaveLength(1)
+}, 30_000)
+
+/** What is made anew with every answer. */
+const untimed = (result: unknown) => JSON.stringify(result).replace(/\d+:\d+:\d+(?: [AP]M)?/g, '')

@@ -1,0 +1,209 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { openHttp } from '../../../test/fixtures/http/sites.ts'
+import { tiny } from '../../../test/fixtures/http/tiny.ts'
+import { add } from '../../../test/support/furnished.ts'
+import { gateTable, knockHeaders, pairwiseKnocks } from '../../../test/support/gate-table.ts'
+import { Agent, META, newKey, textOf } from '../../../test/support/gateway.ts'
+import { AUTHORISED, type House, openHouse, TOKEN } from '../../../test/support/house.ts'
+import { readOpenApi } from '../../../test/support/openapi.ts'
+import { inParallel, rawAnswer, requestBytes } from '../../../test/support/raw-http.ts'
+import { post, register } from '../../../test/support/running.ts'
+
+const JSON_TYPE = { 'content-type': 'application/json' }
+const PING = JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'tools/list', params: { _meta: META } })
+const MODERN = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/list' }
+
+async function furnished() {
+  const house = await openHouse()
+  await register(house, 'recorder')
+  await post(house, '/api/servers/recorder/start')
+  return { house, key: await newKey(house) }
+}
+
+describe('the management token', () => {
+  test.each(['/mcp', '/mcp/recorder', '/mcp/nobody'])(
+    'does not open %s, in whichever header and beside whatever',
+    async (path) => {
+      const { house, key } = await furnished()
+      const ask = (headers: Record<string, string>, method = 'POST') =>
+        fetch(house.address + path, {
+          method,
+          headers: { ...JSON_TYPE, ...MODERN, ...headers },
+          ...(method === 'POST' && { body: PING }),
+        })
+      const refused: Record<string, string>[] = [
+        {},
+        { authorization: `Bearer ${TOKEN}` },
+        { authorization: `bearer ${TOKEN}` },
+        { authorization: TOKEN },
+        { authorization: `Basic ${Buffer.from(`toolroom:${TOKEN}`).toString('base64')}` },
+        { 'x-svc-token': TOKEN },
+        { authorization: `Bearer ${TOKEN}`, 'x-svc-token': TOKEN },
+        { authorization: `Bearer ${key}x` },
+        { authorization: `Bearer ${key.toUpperCase()}` },
+        { authorization: 'Bearer' },
+        { cookie: `key=${key}` },
+        { 'x-api-key': key },
+      ]
+      for (const headers of refused) {
+        for (const method of ['POST', 'GET', 'DELETE']) {
+          const reply = await ask(headers, method)
+          expect(reply.status, JSON.stringify(Object.keys(headers))).toBe(401)
+          expect(reply.headers.get('www-authenticate')).toMatch(/^Bearer /)
+          expect(await reply.json()).toMatchObject({
+            jsonrpc: '2.0',
+            id: null,
+            error: { code: expect.any(Number) },
+          })
+        }
+      }
+      const expected = path === '/mcp/nobody' ? 404 : 200
+      expect((await ask({ authorization: `Bearer ${key}` })).status).toBe(expected)
+      expect((await ask({ 'x-svc-token': key })).status).toBe(expected)
+      expect(
+        (await fetch(`${house.address + path}?key=${key}`, { method: 'POST', headers: JSON_TYPE })).status,
+      ).toBe(401)
+    },
+  )
+})
+
+test('a key opens no protected route of the API, in whichever header', async () => {
+  const { house, key } = await furnished()
+  const { operations } = readOpenApi((await house.inject('/docs/json')).json())
+  const closed = operations.filter(({ needsToken }) => needsToken)
+  expect(closed.length).toBeGreaterThan(20)
+  expect(closed.map(({ method, path }) => `${method} ${path}`)).toContain('POST /api/keys')
+  const before = (await house.inject('/api/servers')).json()
+  // All at once: whoever guesses often is answered later.
+  await inParallel(closed, closed.length, async ({ method, path }) => {
+    const url = path.replace(/\{(\w+)\}/g, 'recorder')
+    for (const headers of [{ 'x-svc-token': key }, { authorization: `Bearer ${key}` }]) {
+      const reply = await fetch(house.address + url, { method, headers })
+      expect.soft(reply.status, `${method} ${url} with ${Object.keys(headers)}`).toBe(401)
+      await reply.arrayBuffer()
+    }
+  })
+  expect((await house.inject('/api/servers')).json().items).toMatchObject(
+    before.items.map(({ id, status, revision }: { id: string; status: string; revision: number }) => ({
+      id,
+      status,
+      revision,
+    })),
+  )
+})
+
+describe('the gate', () => {
+  test.each([
+    ['POST', '/mcp', 200],
+    ['POST', '/mcp/recorder', 200],
+    ['GET', '/mcp', 405],
+    ['DELETE', '/mcp/recorder', 405],
+  ])('stands before %s %s, also for who has a key', async (method, path, accepted) => {
+    const { house, key } = await furnished()
+    const port = Number(new URL(house.address).port)
+    const headers = Object.entries({ ...JSON_TYPE, ...MODERN, authorization: `Bearer ${key}` })
+    const wrong: string[] = []
+    await inParallel(pairwiseKnocks(gateTable(port)), 48, async ([knock, verdict]) => {
+      const body = method === 'POST' ? PING : ''
+      const bytes = requestBytes(method, path, [...knockHeaders(knock), ...headers], body)
+      const answer = await rawAnswer({ port }, bytes)
+      const good =
+        verdict === 'in'
+          ? answer.status === accepted
+          : answer.status === 403 && JSON.parse(answer.body).code === verdict
+      if (!good || answer.head.includes('access-control-'))
+        wrong.push(`${JSON.stringify(knock)}: ${answer.status} instead of ${verdict}`)
+    })
+    expect(wrong).toEqual([])
+  })
+
+  test.each([
+    ['no Host', []],
+    ['two Hosts', ['127.0.0.1', '127.0.0.1']],
+  ])('refuses %s', async (_, hosts) => {
+    const { house, key } = await furnished()
+    const port = Number(new URL(house.address).port)
+    const lines = hosts.map((host) => ['Host', `${host}:${port}`] as const)
+    const bytes = requestBytes('POST', '/mcp', [...lines, ['Authorization', `Bearer ${key}`]], PING)
+    expect((await rawAnswer({ port }, bytes)).status).toBe(400)
+  })
+})
+
+describe('what an agent says to the gateway for itself', () => {
+  const OWN = {
+    cookie: 'session=of-the-agent',
+    forwarded: 'for=of-the-agent',
+    'x-api-key': 'of-the-agent',
+    'x-forwarded-for': 'of-the-agent',
+    'proxy-authorization': 'Basic of-the-agent',
+    'user-agent': 'of-the-agent',
+  }
+
+  /** Calls as an agent of either era would, with more headers than it should send. */
+  async function callWith(house: House, key: string, name: string, headers: Record<string, string>) {
+    const reply = await fetch(`${house.address}/mcp`, {
+      method: 'POST',
+      headers: { ...JSON_TYPE, ...MODERN, 'mcp-method': 'tools/call', 'mcp-name': name, ...OWN, ...headers },
+      body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: 0,
+        method: 'tools/call',
+        params: { name, arguments: { text: 'hello' }, _meta: META },
+      }),
+    })
+    expect(reply.status).toBe(200)
+    expect(JSON.stringify(await reply.json())).not.toContain(key)
+  }
+
+  test('does not reach an HTTP server: neither its key nor any header of its own', async () => {
+    const { house, key } = await furnished()
+    const bodies: string[] = []
+    const site = await openHttp((request, response) => {
+      request.on('data', (part) => bodies.push(String(part)))
+      return tiny(request, response)
+    })
+    onTestFinished(() => site.close())
+    const remote = { name: 'remote', url: `${site.origin}/mcp`, headers: { authorization: 'Bearer its-own' } }
+    expect((await add(house, remote, '/api/http-servers')).statusCode).toBe(201)
+    const tools = () => house.inject('/api/http-servers/remote/tools').then(({ statusCode }) => statusCode)
+    await house.inject({
+      method: 'POST',
+      url: '/api/http-servers/remote/tools/echo/call',
+      headers: AUTHORISED,
+      payload: {},
+    })
+    await expect.poll(tools).toBe(200)
+    const from = site.received.length
+    await callWith(house, key, 'remote__echo', { authorization: `Bearer ${key}` })
+    await callWith(house, key, 'remote__echo', { 'x-svc-token': key })
+    await callWith(house, key, 'remote__echo', { authorization: `Bearer ${key}`, 'x-svc-token': TOKEN })
+    const legacy = await Agent.open(house, key, 'legacy')
+    expect(textOf((await legacy.call('remote__echo', { text: 'old' })).answers[0])).toBe('old')
+    expect(site.received.length).toBeGreaterThanOrEqual(from + 4)
+    for (const headers of site.received) {
+      expect(headers.authorization).toBe('Bearer its-own')
+      for (const name of [
+        'x-svc-token',
+        'cookie',
+        'forwarded',
+        'x-api-key',
+        'x-forwarded-for',
+        'proxy-authorization',
+      ])
+        expect(headers[name], name).toBeUndefined()
+    }
+    expect(bodies.join('')).toContain('"tools/call"')
+    const everything = JSON.stringify([site.received, bodies])
+    for (const secret of [key, TOKEN, 'of-the-agent']) expect(everything).not.toContain(secret)
+  })
+
+  test('does not reach a STDIO server: neither in its environment nor in what it reads', async () => {
+    const { house, key } = await furnished()
+    await callWith(house, key, 'recorder__all', { authorization: `Bearer ${key}` })
+    await callWith(house, key, 'recorder__all', { 'x-svc-token': key })
+    const legacy = await Agent.open(house, key, 'legacy')
+    const seen = textOf((await legacy.call('recorder__all')).answers[0]) ?? ''
+    expect(JSON.parse(seen).read).toContain('"tools/call"')
+    for (const secret of [key, TOKEN, 'of-the-agent', 'mcp-session-id']) expect(seen).not.toContain(secret)
+  })
+})

@@ -1,0 +1,32 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import * as Type from 'typebox'
+import { wholeList } from '../../kernel/wire.ts'
+import * as schema from './keys.schema.ts'
+import type { Keys } from './keys.service.ts'
+
+const tags = ['Gateway']
+
+export function keyRoutes(keys: Keys): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    const list = { tags, summary: 'List the keys of agents', response: { 200: schema.KeyList } }
+    app.get('/keys', { schema: list }, async () => wholeList(keys.list()))
+
+    const add = {
+      tags,
+      summary: 'Make a key for an agent',
+      description: 'It opens the gateway and nothing under `/api`. The key is shown this once.',
+      body: schema.KeyInput,
+      response: { 201: schema.NewKey },
+    }
+    app.post('/keys', { schema: add }, async (request, reply) => {
+      const key = await keys.add(request.body, { request_id: request.id })
+      return reply.code(201).header('location', `/api/keys/${key.id}`).send(key)
+    })
+
+    const remove = { tags, summary: 'Take a key away', params: schema.KeyId, response: { 204: Type.Null() } }
+    app.delete('/keys/:id', { schema: remove }, async (request, reply) => {
+      await keys.remove(request.params.id, { request_id: request.id })
+      return reply.code(204).send(null)
+    })
+  }
+}

@@ -1,0 +1,51 @@
+import type { Static } from 'typebox'
+import * as Type from 'typebox'
+import { listOf, orNull, Timestamp } from '../../kernel/wire.ts'
+
+const Name = Type.String({
+  minLength: 1,
+  maxLength: 100,
+  pattern: '^[^\\u0000-\\u001f\\u007f]+$',
+  expected: 'one line',
+  examples: ['Claude Code on the laptop'],
+})
+const AgentType = Type.String({
+  pattern: '^[a-z0-9][a-z0-9-]{0,63}$',
+  expected: 'the type of an agent, or a word of your own in the same letters',
+  description: 'Whose calls these are; it stands in metrics, logs and the live stream',
+  examples: ['claude-code'],
+})
+
+export const KeyInput = Type.Object(
+  { name: Type.Optional(Name), agent_type: AgentType },
+  { additionalProperties: false, examples: [{ agent_type: 'claude-code' }] },
+)
+export type KeyInput = Static<typeof KeyInput>
+
+export const KeyView = Type.Object({
+  id: Type.String({ examples: ['key_0123456789ab'] }),
+  name: Name,
+  agent_type: AgentType,
+  created_at: Timestamp,
+  last_used_at: orNull(Timestamp),
+})
+export type KeyView = Static<typeof KeyView>
+export const KeyList = listOf(KeyView)
+
+export const NewKey = Type.Object({
+  ...KeyView.properties,
+  key: Type.String({ description: 'Shown this once; only a digest of it is kept', examples: ['tk_…'] }),
+})
+export type NewKey = Static<typeof NewKey>
+
+export const KeyId = Type.Object({ id: Type.String({ examples: ['key_0123456789ab'] }) })
+
+/** As it is stored: whoever reads the database cannot use it. */
+export interface KeyRecord {
+  readonly id: string
+  readonly name: string
+  readonly agent_type: string
+  readonly digest: string
+  readonly created_at: number
+  readonly last_used_at: number | null
+}

@@ -1,0 +1,51 @@
+import { Drops } from './drop-counter.ts'
+
+const PER_SECOND = 1000
+const TELL_MS = 1000
+
+interface Bucket {
+  left: number
+  filledAt: number
+  readonly drops: Drops
+}
+
+/** What one server says unasked costs all that listen: it may say so much in a second, and the rest is left out. */
+export class NoteCap {
+  readonly #buckets = new Map<string, Bucket>()
+  readonly #now: () => number
+  readonly #onDropped: (serverId: string, count: number) => void
+
+  /** `now` is monotonic. */
+  constructor(now: () => number, onDropped: (serverId: string, count: number) => void) {
+    this.#now = now
+    this.#onDropped = onDropped
+  }
+
+  /** Whether this one may pass. */
+  take(serverId: string): boolean {
+    const bucket = this.#bucket(serverId)
+    const now = this.#now()
+    bucket.left = Math.min(PER_SECOND, bucket.left + ((now - bucket.filledAt) * PER_SECOND) / 1000)
+    bucket.filledAt = now
+    if (bucket.left >= 1) {
+      bucket.left -= 1
+      return true
+    }
+    bucket.drops.add()
+    return false
+  }
+
+  forget(serverId: string): void {
+    this.#buckets.delete(serverId)
+  }
+
+  #bucket(serverId: string): Bucket {
+    let bucket = this.#buckets.get(serverId)
+    if (!bucket) {
+      const drops = new Drops(TELL_MS, (count) => this.#onDropped(serverId, count))
+      bucket = { left: PER_SECOND, filledAt: this.#now(), drops }
+      this.#buckets.set(serverId, bucket)
+    }
+    return bucket
+  }
+}

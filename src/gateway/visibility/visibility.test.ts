@@ -1,0 +1,285 @@
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { ownFolder } from '../../../test/support/folder.ts'
+import { Agent, textOf } from '../../../test/support/gateway.ts'
+import { AUTHORISED, type House, openHouse } from '../../../test/support/house.ts'
+import { post, register } from '../../../test/support/running.ts'
+import type { NewKey } from '../keys/keys.schema.ts'
+import type { AgentToolsView } from './visibility.schema.ts'
+
+/** Two servers, `echo` and `noisy`, and a key for Cursor. */
+async function furnished({ home = ownFolder(), running = true } = {}) {
+  const house = await openHouse({ home })
+  for (const kind of ['echo', 'noisy']) {
+    await register(house, kind)
+    if (running) expect((await post(house, `/api/servers/${kind}/start`)).statusCode).toBe(200)
+  }
+  const { key } = (await post(house, '/api/keys', { agent_type: 'cursor' })).json<NewKey>()
+  return { house, key }
+}
+
+const read = (house: House, agent = 'cursor') =>
+  house.inject({ url: `/api/agents/${agent}/tools`, headers: AUTHORISED })
+
+const choose = (house: House, payload: object, agent = 'cursor') =>
+  house.inject({ method: 'PUT', url: `/api/agents/${agent}/tools`, headers: AUTHORISED, payload })
+
+async function chosen(house: House, payload: object): Promise<AgentToolsView> {
+  const reply = await choose(house, payload)
+  expect(reply.statusCode, reply.body).toBe(200)
+  return reply.json()
+}
+
+const change = (house: House, id: string, payload: object) =>
+  house.inject({ method: 'PATCH', url: `/api/servers/${id}`, headers: AUTHORISED, payload })
+
+async function agent(house: House, key: string, path = '/mcp') {
+  const client = new Client({ name: 'test', version: '1' })
+  const transport = new StreamableHTTPClientTransport(new URL(house.address + path), {
+    requestInit: { headers: { authorization: `Bearer ${key}` } },
+  })
+  onTestFinished(() => client.close())
+  await client.connect(transport as Parameters<typeof client.connect>[0])
+  const names = async () => (await client.listTools()).tools.map(({ name }) => name)
+  const call = (name: string, args: object = {}) => client.callTool({ name, arguments: { ...args } })
+  return { client, names, call }
+}
+
+const UNKNOWN = { code: -32_602, message: expect.stringContaining('Unknown tool') }
+
+describe('what an agent sees', () => {
+  test('is everything until somebody chooses, with what it costs', async () => {
+    const { house } = await furnished()
+    const { items } = (await house.inject('/api/servers/echo/tools')).json()
+    const view = (await read(house)).json<AgentToolsView>()
+    expect(view).toMatchObject({ agent_type: 'cursor', tool_mode: 'full', servers: null, tools: {} })
+    expect(view.by_server.map(({ server_id }) => server_id)).toEqual(['echo', 'noisy'])
+    const tokens = items.reduce((sum: number, one: { tokens: number }) => sum + one.tokens, 0)
+    expect(view.by_server[0]).toEqual({ server_id: 'echo', tools: items.length, tokens })
+    expect(view.visible).toEqual({
+      servers: 2,
+      tools: view.by_server.reduce((sum, one) => sum + one.tools, 0),
+      tokens: view.tokens_full,
+    })
+    expect(view.tokens_full).toBe(view.by_server.reduce((sum, one) => sum + one.tokens, 0))
+  })
+
+  test('is what was chosen for it, at once, and nothing else can be called', async () => {
+    const { house, key } = await furnished()
+    const { key: other } = (await post(house, '/api/keys', { agent_type: 'codex' })).json<NewKey>()
+    const [cursor, codex] = [await agent(house, key), await agent(house, other)]
+    const all = await cursor.names()
+    expect(all).toContain('noisy__echo')
+    const view = await chosen(house, { servers: ['echo'], tools: { echo: ['echo', 'not there yet'] } })
+    expect(view).toMatchObject({ servers: ['echo'], visible: { servers: 1, tools: 1 } })
+    expect(await cursor.names()).toEqual(['echo__echo'])
+    expect(JSON.stringify(await cursor.call('echo__echo', { text: 'still here' }))).toContain('still here')
+    await expect(cursor.call('echo__pid')).rejects.toMatchObject(UNKNOWN)
+    await expect(cursor.call('noisy__echo', { text: 'x' })).rejects.toMatchObject(UNKNOWN)
+    expect(await codex.names()).toEqual(all)
+    await chosen(house, { servers: null, tools: {} })
+    expect(await cursor.names()).toEqual(all)
+  })
+
+  test('counts at the path of one server, too', async () => {
+    const { house, key } = await furnished()
+    const echo = await agent(house, key, '/mcp/echo')
+    await chosen(house, { servers: ['echo'], tools: { echo: ['pid'] } })
+    expect(await echo.names()).toEqual(['pid'])
+    await expect(echo.call('echo', { text: 'x' })).rejects.toMatchObject(UNKNOWN)
+    await expect(agent(house, key, '/mcp/noisy')).rejects.toThrow('There is no such server')
+    await chosen(house, { servers: ['noisy'] })
+    await expect(echo.names()).rejects.toThrow('There is no such server')
+  })
+
+  test('is kept when Toolroom starts anew, and fields that are not named stay', async () => {
+    const home = ownFolder()
+    const { house } = await furnished({ home, running: false })
+    await chosen(house, { servers: ['echo'] })
+    await chosen(house, { tool_mode: 'search' })
+    await chosen(house, { tools: { echo: ['pid'], noisy: null } })
+    await house.close()
+    const again = await openHouse({ home })
+    expect((await read(again)).json()).toMatchObject({
+      tool_mode: 'search',
+      servers: ['echo'],
+      tools: { echo: ['pid'] },
+    })
+  })
+
+  test('two choices at once are both kept', async () => {
+    const { house } = await furnished({ running: false })
+    await Promise.all([chosen(house, { servers: ['echo'] }), chosen(house, { tool_mode: 'search' })])
+    expect((await read(house)).json()).toMatchObject({ tool_mode: 'search', servers: ['echo'] })
+  })
+
+  test('a server that is deleted stays named, and cannot be named anew', async () => {
+    const { house, key } = await furnished()
+    const cursor = await agent(house, key)
+    await chosen(house, { servers: ['echo', 'noisy'], tools: { noisy: ['echo'] } })
+    await house.inject({ method: 'DELETE', url: '/api/servers/noisy', headers: AUTHORISED })
+    expect((await read(house)).json()).toMatchObject({
+      servers: ['echo', 'noisy'],
+      visible: { servers: 1 },
+      by_server: [{ server_id: 'echo' }],
+    })
+    expect(await cursor.names()).not.toContain('noisy__echo')
+    const refused = await choose(house, { servers: ['noisy'] })
+    expect(refused.json()).toMatchObject({ status: 422, errors: [{ path: '/servers/0' }] })
+    expect(refused.json().detail).toContain("'noisy'")
+  })
+
+  test('is audited with its difference, and only when something changes', async () => {
+    const { house } = await furnished({ running: false })
+    await chosen(house, { servers: ['echo'] })
+    await chosen(house, { servers: ['echo'] })
+    const { items } = (await house.inject('/api/logs?source=audit&search=agent')).json()
+    expect(items).toHaveLength(1)
+    expect(items[0]).toMatchObject({
+      message: 'agent tools changed: cursor',
+      data: { changed: { servers: { before: null, after: ['echo'] } } },
+    })
+  })
+})
+
+describe('choosing', () => {
+  test('needs the token, as does reading', async () => {
+    const { house, key } = await furnished({ running: false })
+    expect((await house.inject('/api/agents/cursor/tools')).statusCode).toBe(401)
+    const headers = { authorization: `Bearer ${key}` }
+    const payload = { servers: null }
+    for (const method of ['GET', 'PUT'] as const) {
+      const reply = await house.inject({ method, url: '/api/agents/cursor/tools', headers, payload })
+      expect(reply.statusCode).toBe(401)
+    }
+  })
+
+  test('is for agents that are known, or have a key', async () => {
+    const { house } = await furnished({ running: false })
+    expect((await read(house, 'claude-code')).statusCode).toBe(200)
+    expect((await read(house, 'windsurf')).json()).toMatchObject({ agent_type: 'devin-desktop' })
+    expect((await read(house, 'my-own')).statusCode).toBe(404)
+    expect((await choose(house, { servers: null }, 'my-own')).statusCode).toBe(404)
+    await post(house, '/api/keys', { agent_type: 'my-own' })
+    expect((await choose(house, { servers: [] }, 'my-own')).json()).toMatchObject({ visible: { tools: 0 } })
+  })
+
+  test.each<[object, string]>([
+    [{}, ''],
+    [{ tool_mode: 'all' }, '/tool_mode'],
+    [{ servers: ['nobody'] }, '/servers/0'],
+    [{ servers: ['echo', 'echo'] }, '/servers'],
+    [{ servers: 'echo' }, '/servers'],
+    [{ tools: { nobody: null } }, '/tools/nobody'],
+    [{ tools: { echo: [''] } }, '/tools/echo/0'],
+    [{ tools: { echo: 'pid' } }, '/tools/echo'],
+    [{ tools: null }, '/tools'],
+    [{ server: [] }, '/server'],
+  ])('%j is refused, and nothing is changed', async (payload, path) => {
+    const { house } = await furnished({ running: false })
+    const reply = await choose(house, payload)
+    expect(reply.json()).toMatchObject({ status: 422, code: 'invalid_input', errors: [{ path }] })
+    expect((await read(house)).json()).toMatchObject({ tool_mode: 'full', servers: null, tools: {} })
+  })
+})
+
+describe('search mode', () => {
+  test('an agent gets two tools, and finds and calls the others with them', async () => {
+    const { house, key } = await furnished()
+    const cursor = await agent(house, key)
+    const view = await chosen(house, { tool_mode: 'search' })
+    expect(view.visible.tools).toBe(view.by_server.reduce((sum, one) => sum + one.tools, 0))
+    expect(view.visible.tokens).not.toBe(view.tokens_full)
+    expect(await cursor.names()).toEqual(['find_tools', 'call_tool'])
+    const found = await cursor.call('find_tools', { query: 'echo', limit: 2 })
+    expect(found).toMatchObject({
+      structuredContent: { tools: [{ name: 'echo__echo', inputSchema: { type: 'object' } }, {}] },
+    })
+    const echoed = await cursor.call('call_tool', { name: 'echo__echo', arguments: { text: 'found you' } })
+    expect(JSON.stringify(echoed)).toContain('found you')
+    expect(await cursor.call('call_tool', { name: 'echo__nothing' })).toMatchObject({ isError: true })
+    await chosen(house, { servers: ['noisy'] })
+    expect(await cursor.call('find_tools', { query: 'pid' })).toMatchObject({
+      structuredContent: { tools: [], total: 0 },
+    })
+    expect(await cursor.call('call_tool', { name: 'echo__pid' })).toMatchObject({ isError: true })
+  })
+
+  test('a modern agent searches and calls as well, also servers of its own era', async () => {
+    const { house, key } = await furnished()
+    await register(house, 'modern')
+    await post(house, '/api/servers/modern/start')
+    await chosen(house, { tool_mode: 'search' })
+    const cursor = await Agent.open(house, key, 'modern')
+    const [listed] = (await cursor.ask('tools/list')).answers
+    expect(listed?.result).toMatchObject({
+      tools: [{ name: 'find_tools' }, { name: 'call_tool' }],
+      ttlMs: 60_000,
+    })
+    const [found] = (await cursor.call('find_tools', { query: 'meta' })).answers
+    expect(found?.result).toMatchObject({ resultType: 'complete', structuredContent: { total: 1 } })
+    for (const server of ['echo', 'modern']) {
+      const call = { name: `${server}__echo`, arguments: { text: `by ${server}` } }
+      const [answer] = (await cursor.call('call_tool', call)).answers
+      expect(answer?.result).toMatchObject({ resultType: 'complete' })
+      expect(textOf(answer)).toContain(`by ${server}`)
+    }
+  })
+
+  test('a call is counted for the tool that was meant, and what tools cost is told with it', async () => {
+    const { house, key } = await furnished()
+    const view = await chosen(house, { tool_mode: 'search' })
+    const cursor = await agent(house, key)
+    await cursor.call('call_tool', { name: 'echo__pid' })
+    const { items: tools } = (await house.inject('/api/metrics/tools')).json()
+    expect(tools).toMatchObject([{ server_id: 'echo', tool: 'pid' }])
+    const { items: agents } = (await house.inject('/api/metrics/agents')).json()
+    expect(agents).toMatchObject([{ agent_type: 'cursor', context_tokens: view.visible.tokens }])
+  })
+})
+
+describe('what a server offers', () => {
+  test('a disabled tool is gone at once, an alias is its name, and both can be read', async () => {
+    const { house, key } = await furnished()
+    const [all, alone] = [await agent(house, key), await agent(house, key, '/mcp/echo')]
+    const tools = { pid: { enabled: false }, echo: { alias: 'say' } }
+    const changed = await change(house, 'echo', { tools })
+    expect(changed.json()).toMatchObject({
+      tools: { pid: { enabled: false, alias: null }, echo: { enabled: true, alias: 'say' } },
+    })
+    const names = await all.names()
+    expect(names).toContain('echo__say')
+    expect(names).not.toContain('echo__pid')
+    expect(await alone.names()).toEqual(expect.arrayContaining(['say', 'env', 'slow']))
+    expect(JSON.stringify(await all.call('echo__say', { text: 'one' }))).toContain('one')
+    expect(JSON.stringify(await alone.call('say', { text: 'two' }))).toContain('two')
+    for (const name of ['echo__pid', 'echo__echo'])
+      await expect(all.call(name, { text: 'x' })).rejects.toMatchObject(UNKNOWN)
+    for (const name of ['pid', 'echo'])
+      await expect(alone.call(name, { text: 'x' })).rejects.toMatchObject(UNKNOWN)
+    const { items } = (await house.inject('/api/servers/echo/tools')).json<{ items: { name: string }[] }>()
+    expect(items.find(({ name }) => name === 'pid')).toMatchObject({ enabled: false, gateway_name: null })
+    expect(items.find(({ name }) => name === 'echo')).toMatchObject({
+      enabled: true,
+      gateway_name: 'echo__say',
+    })
+    expect(items.find(({ name }) => name === 'env')).toMatchObject({
+      enabled: true,
+      gateway_name: 'echo__env',
+    })
+  })
+
+  test('a server that is not exposed is not there, and is again when it is', async () => {
+    const { house, key } = await furnished()
+    const cursor = await agent(house, key)
+    await change(house, 'echo', { expose: false })
+    expect((await cursor.names()).filter((name) => name.startsWith('echo__'))).toEqual([])
+    await expect(agent(house, key, '/mcp/echo')).rejects.toThrow('There is no such server')
+    const { items } = (await house.inject('/api/servers/echo/tools')).json()
+    expect(items[0]).toMatchObject({ enabled: true, gateway_name: null })
+    expect((await read(house)).json().by_server).toMatchObject([{ server_id: 'noisy' }])
+    await change(house, 'echo', { expose: true })
+    expect(await cursor.names()).toContain('echo__echo')
+  })
+})

@@ -1,0 +1,77 @@
+import { AppError, type FieldError, pointer } from '../errors.ts'
+import { MASK, maskArgs, maskUrl } from './secrets.ts'
+
+/**
+ * A reader sees `***`; writing `***` back keeps what is stored. Each function takes what came in and what is stored
+ * and gives what to store now, or refuses: a mask that stands for nothing must never become the value.
+ */
+
+/** env and headers: by key. */
+export function keepMaskedValues(
+  field: string,
+  incoming: Readonly<Record<string, string>>,
+  stored: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const errors: FieldError[] = []
+  const kept = Object.entries(incoming).map(([key, value]): [string, string] => {
+    if (value !== MASK) return [key, value]
+    const before = Object.hasOwn(stored, key) ? stored[key] : undefined
+    if (before === undefined) errors.push({ path: `/${field}/${pointer(key)}`, message: nothingStored })
+    return [key, before ?? '']
+  })
+  refuse(field, errors)
+  return Object.fromEntries(kept)
+}
+
+/** args: by position, and only when the number of arguments is the same. */
+export function keepMaskedArgs(incoming: readonly string[], stored: readonly string[]): string[] {
+  const shown = maskArgs(stored)
+  const errors: FieldError[] = []
+  const kept = incoming.map((arg, index) => {
+    if (!arg.includes(MASK)) return arg
+    const before = stored[index]
+    if (before !== undefined && arg === shown[index] && incoming.length === stored.length) return before
+    errors.push({
+      path: `/args/${index}`,
+      message: `contains ${MASK}, which keeps a stored argument only at its place and with the same number of arguments`,
+    })
+    return arg
+  })
+  refuse('args', errors)
+  return kept
+}
+
+/** url: whole, or single query values of the same origin. */
+export function keepMaskedUrl(incoming: string, stored: string | undefined): string {
+  if (!incoming.includes(MASK)) return incoming
+  if (stored !== undefined && incoming === maskUrl(stored)) return stored
+  const merged = stored === undefined ? undefined : mergeQuery(incoming, stored)
+  if (merged !== undefined) return merged
+  refuse('url', [{ path: '/url', message: `contains ${MASK}, ${nothingStored}` }])
+  return incoming
+}
+
+function mergeQuery(incoming: string, stored: string): string | undefined {
+  if (originOf(incoming) === undefined || originOf(incoming) !== originOf(stored)) return undefined
+  const [before, now] = [new URL(stored), new URL(incoming)]
+  for (const [key, value] of [...now.searchParams]) {
+    const kept = before.searchParams.get(key)
+    if (value === MASK && kept !== null) now.searchParams.set(key, kept)
+  }
+  return now.href.includes(MASK) ? undefined : now.href
+}
+
+/** Where a secret may be sent: scheme, host and port. Undefined when the text is no URL. */
+export function originOf(url: string): string | undefined {
+  return URL.canParse(url) ? new URL(url).origin : undefined
+}
+
+const nothingStored = `is ${MASK}, but nothing is stored that it could stand for`
+
+function refuse(field: string, errors: readonly FieldError[]): void {
+  if (errors.length === 0) return
+  throw new AppError('invalid_input', `${field} holds ${MASK} where no stored value can be kept`, {
+    errors,
+    hint: `Send the real value, or leave ${field} out to keep it as it is`,
+  })
+}

@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest'
+import { pair } from '../../../test/support/pair.ts'
+import { listTools } from './tool-list.ts'
+
+const page = (id: number, result: unknown) => ({ jsonrpc: '2.0', id, result })
+
+test('the list of tools is drained over its pages, an empty cursor included, and a circle is cut', async () => {
+  const { peer, say, sent } = pair()
+  const list = listTools(peer, 5000)
+  await say(page(1, { tools: [{ name: 'a', extra: 1 }, { broken: true }, 7], nextCursor: '' }))
+  await say(page(2, { tools: [{ name: 'b' }], nextCursor: 'x' }))
+  await say(page(3, { tools: [{ name: 'c' }], nextCursor: 'x' }))
+  expect(await list).toEqual({
+    tools: [{ name: 'a', extra: 1 }, { name: 'b' }, { name: 'c' }],
+    truncated: true,
+    duplicates: 0,
+  })
+  expect((await sent()).map(({ params }) => params)).toEqual([{}, { cursor: '' }, { cursor: 'x' }])
+})
+
+test('of tools with the same name the first counts, and the others are counted', async () => {
+  const { peer, say } = pair()
+  const list = listTools(peer, 5000)
+  const twice = [{ name: 'a', nth: 1 }, { name: 'A' }, { name: 'a', nth: 2 }]
+  await say(page(1, { tools: twice, nextCursor: 'n' }))
+  await say(page(2, { tools: [{ name: 'a', nth: 3 }, { name: '__proto__' }] }))
+  expect(await list).toEqual({
+    tools: [{ name: 'a', nth: 1 }, { name: 'A' }, { name: '__proto__' }],
+    truncated: false,
+    duplicates: 2,
+  })
+})
+
+test('more tools than anybody can use are cut, also when they come at once', async () => {
+  const tools = Array.from({ length: 300_000 }, (_, n) => ({ name: `t${n}` }))
+  const list = await listTools({ request: async () => ({ tools }) }, 5000)
+  expect(list).toMatchObject({ truncated: true, duplicates: 0 })
+  expect(list.tools).toHaveLength(5000)
+})
+
+test('pages without an end are cut', async () => {
+  let pages = 0
+  const endless = { request: async () => ({ tools: [{ name: `t${++pages}` }], nextCursor: `${pages}` }) }
+  expect(await listTools(endless, 5000)).toMatchObject({ truncated: true })
+  expect(pages).toBe(100)
+})
+
+test.each([[null], ['text'], [{}], [{ tools: {} }]])('%j is a list without tools', async (result) => {
+  const list = await listTools({ request: async () => result }, 5000)
+  expect(list).toEqual({ tools: [], truncated: false, duplicates: 0 })
+})

@@ -1,0 +1,76 @@
+import { lookup } from 'node:dns'
+import { expect, onTestFinished, test } from 'vitest'
+import { openDualEra } from '../../../../test/fixtures/http/dual-era.ts'
+import { openFaults } from '../../../../test/fixtures/http/faults.ts'
+import { openHttp, pem } from '../../../../test/fixtures/http/sites.ts'
+import { answerTo, bodyOf } from '../../../../test/fixtures/http/tiny.ts'
+import { probe } from './connection-test.ts'
+
+const of = (url: string, own: Partial<Parameters<typeof probe>[0]> = {}) =>
+  probe({ url, headers: {}, transport: 'auto', version: '0', timeoutMs: 5000, ...own })
+const shortly = (report: Awaited<ReturnType<typeof probe>>) =>
+  report.steps.map(({ name, ok }) => (ok ? name : `${name}!`))
+
+test('a good server passes every step, and each is told in a sentence', async () => {
+  const faults = await openFaults()
+  onTestFinished(() => void faults.close())
+  const { port } = new URL(faults.urls.good_tls)
+  const report = await of(`https://localhost:${port}/mcp`, { network: { ca: pem('authority'), lookup } })
+  expect(report).toMatchObject({
+    ok: true,
+    transport: 'streamable_http',
+    protocol_version: '2025-06-18',
+    server_info: { name: 'tiny', version: '1.0.0' },
+    tool_count: 1,
+    error: null,
+  })
+  expect(report.steps.map(({ name, ok, detail }) => [name, ok, detail])).toEqual([
+    ['dns', true, 'The name localhost was found'],
+    ['tcp', true, `localhost:${port} takes connections`],
+    ['tls', true, `The certificate of localhost:${port} is valid`],
+    ['http', true, `localhost:${port} answers over HTTP`],
+    ['initialize', true, 'It speaks MCP 2025-06-18 over Streamable HTTP'],
+    ['tools_list', true, 'It offers 1 tool'],
+  ])
+  const sum = report.steps.reduce((total, { ms }) => total + ms, 0)
+  expect(Math.abs(sum - report.latency_ms)).toBeLessThan(5)
+  await expect.poll(faults.open).toEqual([])
+})
+
+test('what does not apply is left out', async () => {
+  const server = await openDualEra()
+  onTestFinished(() => server.close())
+  const report = await of(server.url)
+  expect(shortly(report)).toEqual(['tcp', 'http', 'initialize', 'tools_list'])
+  expect(report).toMatchObject({ ok: true, protocol_version: '2026-07-28', tool_count: 2 })
+})
+
+test.each([
+  ['nonsense', 'protocol_error', ['dns!']],
+  ['http://169.254.169.254/', 'blocked_address', ['tcp!']],
+  ['http://metadata.google.internal/', 'blocked_address', ['dns!']],
+])('%s ends with %s', async (url, code, steps) => {
+  const report = await of(url)
+  expect([report.error?.code, shortly(report)]).toEqual([code, steps])
+})
+
+test('a server that repeats what it was sent tells nobody', async () => {
+  const site = await openHttp(async (request, response) => {
+    const asked = await bodyOf(request)
+    const { authorization = '' } = request.headers
+    const text = answerTo(asked).replace('"tiny"', JSON.stringify(authorization))
+    if (asked.method === 'tools/list') {
+      const error = { code: -1, message: `wrong ${authorization} for ${request.url}` }
+      return void response.end(JSON.stringify({ jsonrpc: '2.0', id: asked.id, error }))
+    }
+    response.end(text)
+  })
+  onTestFinished(() => site.close())
+  const report = await of(`${site.origin}/mcp?key=key-in-the-query`, {
+    headers: { Authorization: 'Bearer the-token' },
+  })
+  expect(shortly(report)).toEqual(['tcp', 'http', 'initialize', 'tools_list!'])
+  expect(report.server_info).toEqual({ name: '***', version: '1.0.0' })
+  expect(report.error?.message).toContain('refused tools/list: wrong ***')
+  expect(JSON.stringify(report)).not.toMatch(/the-token|key-in-the-query/)
+})

@@ -1,0 +1,175 @@
+import { isIP } from 'node:net'
+import { KnownSecrets } from '../../../kernel/secrets/known-secrets.ts'
+import { maskText, secretsIn } from '../../../kernel/secrets/secrets.ts'
+import { type RemoteCode, RemoteFailure } from '../../../net/http-failure.ts'
+import type { ToolList } from '../../client/tool-list.ts'
+import { RemoteConnection, type RemoteOptions } from './remote-connection.ts'
+import type { Transport } from './transport.ts'
+
+const STEPS = ['dns', 'tcp', 'tls', 'http', 'initialize', 'tools_list'] as const
+type StepName = (typeof STEPS)[number]
+
+export interface ProbeStep {
+  readonly name: StepName
+  readonly ok: boolean
+  readonly ms: number
+  readonly detail: string
+}
+
+export interface ProbeReport {
+  readonly ok: boolean
+  /** Of all of it. */
+  readonly latency_ms: number
+  /**
+   * In the order in which they were taken; when one failed, it is the last. Those that do not apply are left out: `dns` for
+   * an address in digits, `tls` for http.
+   */
+  readonly steps: readonly ProbeStep[]
+  readonly transport: Transport | null
+  readonly protocol_version: string | null
+  readonly server_info: Readonly<Record<string, unknown>> | null
+  readonly tool_count: number | null
+  readonly error: { readonly code: string; readonly message: string; readonly hint: string } | null
+}
+
+type Options = Pick<RemoteOptions, 'url' | 'headers' | 'transport' | 'version' | 'network'> & {
+  readonly timeoutMs?: number
+}
+
+const MARGIN_MS = 100
+
+/** Connects once and says how far that went. Never rejects, and takes `timeoutMs` at most. */
+export async function probe({ timeoutMs = 10_000, ...options }: Options): Promise<ProbeReport> {
+  const startedAt = performance.now()
+  const reached = new Map<StepName, number>()
+  const reach = (step: StepName) => reached.has(step) || reached.set(step, performance.now())
+  let list: ToolList | undefined
+  const report = (
+    connection: RemoteConnection | undefined,
+    failure: RemoteFailure | undefined,
+  ): ProbeReport => {
+    const { greeting, transport } = connection ?? {}
+    const { code, message, hint } = failure ?? {}
+    const steps = stepsOf(options.url, startedAt, reached, failure).map((step) => ({
+      ...step,
+      detail: step.ok ? detailOf(step.name, options.url, connection, list) : (message ?? ''),
+    }))
+    return {
+      ok: failure === undefined,
+      latency_ms: rounded(performance.now() - startedAt),
+      steps,
+      transport: transport ?? null,
+      protocol_version: greeting?.protocol_version ?? null,
+      server_info: greeting ? withoutSecrets(greeting.server_info, options) : null,
+      tool_count: list?.tools.length ?? null,
+      error: code && message && hint ? { code, message, hint } : null,
+    }
+  }
+  let connection: RemoteConnection | undefined
+  try {
+    const onTools = (heard: ToolList) => {
+      list = heard
+      reach('tools_list')
+    }
+    connection = new RemoteConnection({ ...options, onTools, onReached: reach })
+    await connection.connect(Math.max(1, timeoutMs - Math.min(MARGIN_MS, timeoutMs / 10)))
+    const result = report(connection, undefined)
+    await connection.close(Math.max(0, startedAt + timeoutMs - performance.now() - 1))
+    return result
+  } catch (error) {
+    return report(connection, error instanceof RemoteFailure ? error : noUrl())
+  }
+}
+
+function noUrl(): RemoteFailure {
+  return new RemoteFailure(
+    'protocol_error',
+    'The URL cannot be read',
+    'Write an http or https address into the URL',
+  )
+}
+
+function stepsOf(
+  url: string,
+  startedAt: number,
+  reached: ReadonlyMap<StepName, number>,
+  failure: RemoteFailure | undefined,
+) {
+  const steps: Omit<ProbeStep, 'detail'>[] = []
+  const failed = failure && failedStep(url, reached, failure)
+  let before = startedAt
+  for (const name of STEPS) {
+    const at = name === failed ? performance.now() : reached.get(name)
+    if (at === undefined) continue
+    steps.push({ name, ok: name !== failed, ms: rounded(Math.max(0, at - before)) })
+    before = at
+    if (name === failed) break
+  }
+  return steps
+}
+
+/** Those that name their step themselves. */
+const STEP_OF: { readonly [code in RemoteCode]?: StepName } = {
+  dns_failed: 'dns',
+  connection_refused: 'tcp',
+  connect_timeout: 'tcp',
+  tls_failed: 'tls',
+  redirect_refused: 'http',
+  too_many_redirects: 'http',
+  http_error: 'http',
+  not_found: 'http',
+  auth_required: 'http',
+  forbidden: 'http',
+  rate_limited: 'http',
+  unavailable: 'http',
+}
+
+function failedStep(url: string, reached: ReadonlyMap<StepName, number>, { code }: RemoteFailure): StepName {
+  if (reached.has('initialize')) return 'tools_list'
+  const own = code === 'blocked_address' ? (isLiteral(url) ? 'tcp' : 'dns') : STEP_OF[code]
+  if (own) return own
+  const applies = STEPS.filter(
+    (step) => (step !== 'dns' || !isLiteral(url)) && (step !== 'tls' || isSecure(url)),
+  )
+  return applies.find((step) => !reached.has(step)) ?? 'tools_list'
+}
+
+function detailOf(
+  step: StepName,
+  url: string,
+  connection: RemoteConnection | undefined,
+  list: ToolList | undefined,
+): string {
+  const { hostname, host } = new URL(url)
+  const { greeting, transport } = connection ?? {}
+  switch (step) {
+    case 'dns':
+      return `The name ${hostname} was found`
+    case 'tcp':
+      return `${host} takes connections`
+    case 'tls':
+      return `The certificate of ${host} is valid`
+    case 'http':
+      return `${host} answers over HTTP`
+    case 'initialize':
+      return `It speaks MCP ${greeting?.protocol_version} over ${transport === 'sse' ? 'HTTP+SSE' : 'Streamable HTTP'}`
+    case 'tools_list':
+      return `It offers ${list?.tools.length} tool${list?.tools.length === 1 ? '' : 's'}`
+  }
+}
+
+/** A server may say of itself what it was sent. */
+function withoutSecrets(info: Readonly<Record<string, unknown>>, { url, headers }: Options) {
+  const secrets = new KnownSecrets()
+  secrets.set('server', secretsIn({ url, headers }))
+  try {
+    return JSON.parse(maskText(secrets.redact(JSON.stringify(info))))
+  } catch {
+    return {} // nested too deeply to be written, or a secret was part of its grammar
+  }
+}
+
+const isLiteral = (url: string) =>
+  URL.canParse(url) && isIP(new URL(url).hostname.replace(/^\[(.*)\]$/, '$1')) !== 0
+const isSecure = (url: string) => /^https:/i.test(url)
+const rounded = (ms: number) => Math.round(ms * 10) / 10

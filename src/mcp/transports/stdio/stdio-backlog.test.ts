@@ -1,0 +1,65 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { ownMark } from '../../../../test/support/marked.ts'
+import { failureOf, pair, patient } from '../../../../test/support/pair.ts'
+import { Child } from '../../../supervisor/child.ts'
+import { BACKLOG_MAX_BYTES, Peer } from './stdio-peer.ts'
+
+const MIB = 1024 * 1024
+
+/** A child that speaks and never reads. */
+async function wordy(script: string) {
+  const child = await Child.start({
+    path: process.execPath,
+    args: ['-e', script],
+    cwd: undefined,
+    env: {},
+    mark: ownMark(),
+  })
+  const notified: string[] = []
+  const peer = new Peer({
+    input: child.input,
+    output: child.output,
+    onNoise: () => {},
+    onNotification: (method) => notified.push(method),
+  })
+  return { child, peer, notified }
+}
+
+test('a server that does not read is asked nothing more, and what it was asked ends at its deadline', async () => {
+  const { child, peer } = await wordy('setTimeout(() => {}, 60_000)')
+  const params = { text: 'x'.repeat(MIB) }
+  const outcomes: Promise<string>[] = []
+  for (let n = 0; n < 30; n += 1) outcomes.push(failureOf(peer.request('a', params, { timeoutMs: 300 })))
+  expect(child.input.writableLength).toBeGreaterThan(BACKLOG_MAX_BYTES)
+  expect(child.input.writableLength).toBeLessThan(BACKLOG_MAX_BYTES + 2 * MIB)
+  const failures = await Promise.all(outcomes)
+  expect(new Set(failures)).toEqual(new Set(['timeout', 'busy']))
+  expect(failures.indexOf('busy')).toBe(failures.lastIndexOf('timeout') + 1)
+  await expect(peer.request('a', {}, patient)).rejects.toThrow('It does not read its input')
+  expect(peer.droppedMessages).toBeGreaterThan(0) // that the others were given up
+})
+
+test('a server that asks and does not read is heard all the same, and fills no memory', async () => {
+  const ask = `const line = JSON.stringify({ jsonrpc: '2.0', id: 'x'.repeat(1e6), method: 'ping' }) + '\\n'
+    for (let n = 0; n < 30; n += 1) process.stdout.write(line)
+    process.stdout.write(JSON.stringify({ jsonrpc: '2.0', method: 'done' }) + '\\n')
+    setTimeout(() => {}, 60_000)`
+  const { child, peer, notified } = await wordy(ask)
+  for (let n = 0; n < 200 && notified.length === 0; n += 1) await sleep(25)
+  expect(notified).toEqual(['done'])
+  expect(peer.droppedMessages).toBeGreaterThan(5)
+  expect(child.input.writableLength).toBeLessThan(BACKLOG_MAX_BYTES + 2 * MIB)
+})
+
+test.each([
+  ['characters', 'x'.repeat(10 * MIB)],
+  ['bytes', '€'.repeat(4 * MIB)],
+])('a message that is too large in %s is refused before anything is written', async (_, text) => {
+  const { peer, input, say } = pair()
+  expect(await failureOf(peer.request('a', { text }, patient))).toBe('too_large')
+  expect(input.writableLength + input.readableLength).toBe(0)
+  const small = peer.request('b', { text: '€'.repeat(3 * MIB) }, patient)
+  await say({ jsonrpc: '2.0', id: 1, result: 'fine' })
+  expect(await small).toBe('fine')
+})

@@ -1,0 +1,41 @@
+import { isObject } from '../../../kernel/is-object.ts'
+import { type Mirrored, mirroredIn } from '../../../protocol/header-mirrors.ts'
+import { headerText } from '../../../protocol/header-text.ts'
+import type { Outgoing } from '../../client/json-rpc-peer.ts'
+import { MODERN_VERSION } from '../../client/modern-requests.ts'
+import type { ToolList } from '../../client/tool-list.ts'
+
+/** By tool; those that want nothing are not in it. */
+export type Mirrors = ReadonlyMap<string, readonly Mirrored[]>
+
+/** The headers in which the modern era repeats what a request says, so that who stands between need not read bodies. */
+export function mirrorHeaders({ method = '', params }: Outgoing, mirrors: Mirrors): Record<string, string> {
+  const headers: Record<string, string> = { 'mcp-protocol-version': MODERN_VERSION, 'mcp-method': method }
+  const given = isObject(params) ? params : {}
+  const name = method === 'resources/read' ? given.uri : NAMED.includes(method) ? given.name : undefined
+  if (typeof name !== 'string') return headers
+  headers['mcp-name'] = headerText(name)
+  if (method !== 'tools/call') return headers
+  for (const { header, path } of mirrors.get(name) ?? []) {
+    const text = primitiveText(path.reduce(memberOf, given.arguments))
+    if (text !== undefined) headers[`mcp-param-${header.toLowerCase()}`] = headerText(text)
+  }
+  return headers
+}
+
+/** Which arguments of which tools are repeated. A declaration that the specification does not allow is left out. */
+export function mirrorsIn({ tools }: ToolList): Mirrors {
+  const found = tools.map(({ name, inputSchema }) => [String(name), mirroredIn(inputSchema)] as const)
+  return new Map(found.filter(([, mirrored]) => mirrored.length > 0))
+}
+
+const NAMED = ['tools/call', 'prompts/get']
+
+function memberOf(value: unknown, key: string): unknown {
+  return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
+}
+
+function primitiveText(value: unknown): string | undefined {
+  if (typeof value === 'string' || typeof value === 'boolean') return String(value)
+  return typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : undefined
+}

@@ -1,0 +1,254 @@
+import type { lookup } from 'node:dns'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { openFaults } from '../../test/fixtures/http/faults.ts'
+import { openHttp, openHttps, pem, type Site } from '../../test/fixtures/http/sites.ts'
+import { HttpClient, type HttpRequest } from './http-client.ts'
+import type { RemoteFailure } from './http-failure.ts'
+
+const HEADERS = { Authorization: 'Bearer a-secret', 'X-Api-Key': 'another-secret', Accept: 'mine' }
+type Options = Partial<ConstructorParameters<typeof HttpClient>[0]>
+
+function clientOf(url: string, own: Options = {}) {
+  const target = new URL(url)
+  const client = new HttpClient({ url: target, headers: HEADERS, userAgent: 'test', ...own })
+  onTestFinished(() => client.close())
+  const ask = (request: Partial<HttpRequest> = {}) =>
+    client.request({ method: 'POST', url: target, body: '{"id":1}', timeoutMs: 2000, ...request })
+  const failure = (request: Partial<HttpRequest> = {}): Promise<RemoteFailure> =>
+    ask(request)
+      .then((answer) => answer.read())
+      .then(() => expect.unreachable('it answered'))
+      .catch((error: RemoteFailure) => error)
+  return { client, ask, failure }
+}
+
+async function site(handler: Parameters<typeof openHttp>[0]): Promise<Site> {
+  const opened = await openHttp(handler)
+  onTestFinished(() => opened.close())
+  return opened
+}
+
+async function faults() {
+  const opened = await openFaults()
+  onTestFinished(() => void opened.close())
+  return opened
+}
+
+describe('a request', () => {
+  test('carries the configured headers, those of the protocol win, and the connection is kept', async () => {
+    const { origin, received, open } = await site((_, response) => void response.end('ok'))
+    const { ask } = clientOf(origin)
+    for (let n = 0; n < 3; n += 1) {
+      const answer = await ask({ headers: { Accept: 'application/json' } })
+      expect([answer.status, (await answer.read()).toString()]).toEqual([200, 'ok'])
+    }
+    expect(received[2]).toMatchObject({
+      authorization: 'Bearer a-secret',
+      'x-api-key': 'another-secret',
+      accept: 'application/json',
+      'content-length': '8',
+      'user-agent': 'test',
+      'accept-encoding': 'gzip, deflate, br',
+    })
+    expect(open()).toBe(1)
+  })
+
+  test.each([
+    ['gzip', gzipSync],
+    ['x-gzip', gzipSync],
+    ['deflate', deflateSync],
+    ['deflate', deflateRawSync],
+    ['br', brotliCompressSync],
+    ['identity', (text: string) => Buffer.from(text)],
+  ] as const)('is answered with %s', async (encoding, pack) => {
+    const text = 'grüße 🎈 '.repeat(10_000)
+    const { origin } = await site((_, response) => {
+      response.writeHead(200, { 'content-encoding': encoding })
+      const bytes = pack(text)
+      for (let at = 0; at < bytes.length; at += 100) response.write(bytes.subarray(at, at + 100))
+      response.end()
+    })
+    const answer = await clientOf(origin).ask()
+    expect((await answer.read()).toString()).toBe(text)
+  })
+
+  test('is refused an answer that is packed in another way, or not to its end', async () => {
+    const { origin } = await site(({ url }, response) => {
+      const packed = gzipSync('x'.repeat(1000))
+      if (url === '/cut') response.writeHead(200, { 'content-encoding': 'gzip' }).end(packed.subarray(0, 20))
+      else response.writeHead(200, { 'content-encoding': 'gzip, gzip' }).end(gzipSync(packed))
+    })
+    expect(await clientOf(`${origin}/twice`).failure()).toMatchObject({ code: 'protocol_error' })
+    expect(await clientOf(`${origin}/cut`).failure()).toMatchObject({ code: 'protocol_error' })
+  })
+
+  test('ends with the reason of its caller, before and during the answer', async () => {
+    const { urls, open } = await faults()
+    const reason = new Error('enough')
+    const { failure } = clientOf(urls.half_open)
+    expect(await failure({ signal: AbortSignal.abort(reason) })).toBe(reason)
+    const later = new AbortController()
+    const asked = failure({ signal: later.signal })
+    await sleep(50)
+    later.abort(reason)
+    expect(await asked).toBe(reason)
+    const during = new AbortController()
+    const dripping = clientOf(urls.drip).failure({ signal: during.signal })
+    await sleep(50)
+    during.abort(reason)
+    expect(await dripping).toBe(reason)
+    await expect.poll(open).toEqual([])
+  })
+
+  test('has a deadline for its first byte and one for its last', async () => {
+    const { urls } = await faults()
+    const startedAt = performance.now()
+    const first = await clientOf(urls.half_open).failure({ firstByteMs: 100 })
+    expect(first).toMatchObject({ code: 'timeout', message: expect.stringContaining('within 0.1 s') })
+    const last = await clientOf(urls.drip).failure({ timeoutMs: 150 })
+    expect(last).toMatchObject({ code: 'timeout', message: expect.stringContaining('finish its answer') })
+    expect(performance.now() - startedAt).toBeLessThan(1000)
+  })
+
+  test('that meets a connection which was just closed is made again, if that does no harm', async () => {
+    const { origin, received } = await site((request, response) => {
+      response.end('ok')
+      if (received.length === 1) setImmediate(() => request.socket.resetAndDestroy())
+    })
+    for (const repeatable of [true, false]) {
+      received.length = 0
+      const { ask } = clientOf(origin)
+      await (await ask()).read()
+      const again = await ask({ repeatable }).then(
+        ({ status }) => status,
+        ({ code }: RemoteFailure) => code,
+      )
+      expect([200, ...(repeatable ? [] : ['connection_reset'])]).toContain(again)
+    }
+  })
+
+  test('with a header that cannot be sent fails without quoting it', async () => {
+    const { origin } = await site((_, response) => void response.end())
+    const error = await clientOf(origin, { headers: { 'x-key': 'secret\nvalue' } }).failure()
+    expect(error).toMatchObject({ code: 'protocol_error' })
+    expect(error.message).not.toContain('secret')
+  })
+
+  test('after the end is refused, and the end leaves nothing open', async () => {
+    const { urls, open } = await faults()
+    const { client, failure } = clientOf(urls.half_open)
+    const waiting = Array.from({ length: 300 }, () => failure())
+    await sleep(100)
+    client.close()
+    for (const error of await Promise.all(waiting)) expect(error).toMatchObject({ reason: 'closed' })
+    expect(await failure()).toMatchObject({ reason: 'closed' })
+    await expect.poll(open).toEqual([])
+  })
+})
+
+describe('a redirect', () => {
+  test.each([301, 302, 307, 308] as const)(
+    '%i inside the origin is followed, and a POST stays one',
+    async (status) => {
+      const { urls, web } = await faults()
+      const answer = await clientOf(urls[`redirect_${status}`]).ask({
+        body: '{"id":1,"method":"tools/list"}',
+      })
+      expect([answer.status, answer.url.pathname]).toEqual([200, '/mcp'])
+      expect((await answer.read()).toString()).toContain('"echo"')
+      expect(web.received.map((headers) => headers['x-api-key'])).toEqual([
+        'another-secret',
+        'another-secret',
+      ])
+    },
+  )
+
+  test('to another origin is refused, and nothing is sent there', async () => {
+    const { urls, elsewhere } = await faults()
+    const error = await clientOf(urls.redirect_elsewhere).failure()
+    expect(error).toMatchObject({ code: 'redirect_refused', status: 307 })
+    expect(error.message).toContain(elsewhere.origin)
+    expect(error.message).not.toContain('a-secret-of-the-url')
+    expect(elsewhere.received).toEqual([])
+    const { origin } = await site(
+      (_, response) =>
+        void response.writeHead(307, { location: `http://user:pw@${elsewhere.origin.slice(7)}/` }).end(),
+    )
+    expect(await clientOf(origin).failure()).toMatchObject({ code: 'redirect_refused' })
+    expect(elsewhere.received).toEqual([])
+  })
+
+  test.each([
+    ['redirect_loop', 'too_many_redirects'],
+    ['redirect_303', 'redirect_refused'],
+    ['redirect_file', 'redirect_refused'],
+    ['redirect_nowhere', 'protocol_error'],
+  ] as const)('%s is %s', async (kind, code) => {
+    const { urls } = await faults()
+    expect(await clientOf(urls[kind]).failure()).toMatchObject({ code })
+  })
+})
+
+describe('an address', () => {
+  const leadsTo = (...addresses: string[]) =>
+    ((_: string, __: object, callback: (error: null, found: object[]) => void) =>
+      callback(
+        null,
+        addresses.map((address) => ({ address, family: 4 })),
+      )) as unknown as typeof lookup
+
+  test.each([
+    ['http://169.254.169.254/latest', leadsTo()],
+    ['http://[::ffff:169.254.169.254]/', leadsTo()],
+    ['http://metadata.google.internal/', leadsTo('127.0.0.1')],
+    ['http://harmless.test/', leadsTo('169.254.169.254')],
+    ['http://harmless.test/', leadsTo('127.0.0.1', '100.100.100.200')],
+  ])('%s that must not be asked is not', async (url, lookup) => {
+    const error = await clientOf(url, { network: { lookup } }).failure()
+    expect(error).toMatchObject({
+      code: 'blocked_address',
+      message: expect.stringContaining(new URL(url).hostname),
+    })
+  })
+
+  test('that is not found, or not of the web, is told so', async () => {
+    const unknown = Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' })
+    const lookup = ((_: string, __: object, callback: (error: Error) => void) =>
+      callback(unknown)) as unknown as typeof import('node:dns').lookup
+    const error = await clientOf('http://nowhere.test:81/', { network: { lookup } }).failure()
+    expect(error).toMatchObject({ code: 'dns_failed', message: 'The name nowhere.test was not found' })
+    expect(await clientOf('file:///etc/passwd').failure()).toMatchObject({ code: 'redirect_refused' })
+  })
+
+  test('is reached step by step, also over TLS', async () => {
+    const secure = await openHttps('good', (_, response) => void response.end('ok'))
+    onTestFinished(() => secure.close())
+    const reached: string[] = []
+    const { ask } = clientOf(`https://localhost:${secure.port}/`, {
+      network: { ca: pem('authority'), lookup: leadsTo('127.0.0.1') },
+      onReached: (what) => void reached.push(what),
+    })
+    expect((await (await ask()).read()).toString()).toBe('ok')
+    expect(reached).toEqual(['dns', 'tcp', 'tls', 'http'])
+    await (await ask()).read()
+    expect(reached.slice(4), 'over the same connection').toEqual(['http'])
+  })
+})
+
+describe('an answer without measure', () => {
+  test.each(['bomb', 'endless_json'] as const)(
+    '%s stops at 10 MiB, whatever it would become',
+    async (kind) => {
+      const { urls, open } = await faults()
+      const { failure } = clientOf(urls[kind])
+      const before = process.memoryUsage.rss()
+      const error = await failure({ timeoutMs: 20_000 })
+      const growth = process.memoryUsage.rss() - before
+      expect(error).toMatchObject({ code: 'response_too_large', message: expect.stringContaining('10 MiB') })
+      expect(growth).toBeLessThan(30 * 1024 * 1024)
+      await expect.poll(open).toEqual([])
+    },
+  )
+})

@@ -1,0 +1,19 @@
+/** JSON-RPC error codes: those of JSON-RPC, those that MCP adds, and our own outside of the reserved range. */
+export const CODES = {
+  parse: -32_700,
+  request: -32_600,
+  method: -32_601,
+  params: -32_602,
+  internal: -32_603,
+  /** A resource that does not exist, in the legacy revisions. */
+  resourceNotFound: -32_002,
+  headers: -32_020,
+  missingCapability: -32_021,
+  version: -32_022,
+  /** Ours: the request has no valid gateway key. */
+  noKey: -31_401,
+  /** Ours: too many streams of one agent. */
+  tooMany: -31_429,
+  /** Ours: the client cancelled the request. */
+  cancelled: -31_499,
+} as const

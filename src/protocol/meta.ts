@@ -1,0 +1,19 @@
+import { isObject } from '../kernel/is-object.ts'
+import type { Params } from './call.ts'
+
+/** What all keys begin with that MCP itself puts into `_meta`. */
+export const META_PREFIX = 'io.modelcontextprotocol/'
+
+/** The keys of `_meta` that MCP defines. */
+export const META = {
+  protocolVersion: `${META_PREFIX}protocolVersion`,
+  clientCapabilities: `${META_PREFIX}clientCapabilities`,
+  clientInfo: `${META_PREFIX}clientInfo`,
+  serverInfo: `${META_PREFIX}serverInfo`,
+  logLevel: `${META_PREFIX}logLevel`,
+  subscriptionId: `${META_PREFIX}subscriptionId`,
+} as const
+
+/** The `_meta` of a request; an empty object when there is none. */
+export const metaOf = (params: unknown): Params =>
+  isObject(params) && isObject(params._meta) ? params._meta : {}

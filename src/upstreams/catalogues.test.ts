@@ -1,0 +1,99 @@
+import { expect, test } from 'vitest'
+import { FactBus, type Facts } from '../kernel/facts.ts'
+import { type Catalogue, Catalogues, type Heard, type OtherLists } from './catalogues.ts'
+
+const CAN = { tools: {}, prompts: {}, resources: {} }
+const heard = (own: Partial<Heard> = {}): Heard => ({
+  protocol_version: '2025-11-25',
+  server_info: {},
+  capabilities: CAN,
+  instructions: null,
+  tools: [{ name: 'a' }],
+  truncated: false,
+  duplicates: 0,
+  ...own,
+})
+
+async function opened(stored: ReadonlyMap<string, Catalogue> = new Map()) {
+  const facts = new FactBus((error) => expect.unreachable(String(error)))
+  const changes: Facts['lists_changed'][] = []
+  facts.on('lists_changed', (fact) => changes.push(fact))
+  const saved = new Map<string, Catalogue>()
+  const catalogues = await Catalogues.open({
+    store: {
+      all: async () => stored,
+      save: async (some) => void [...some].map(([id, each]) => saved.set(id, each)),
+    },
+    pins: { look: () => ({ changed: [], diffs: [] }), heldIn: () => new Map(), forget: () => {} },
+    facts,
+    redact: (text) => text.replaceAll('s3cret', '***'),
+    now: () => 0,
+    onTrouble: () => {},
+  })
+  const others = (id = 's') => {
+    const { prompts, resources, resource_templates } = catalogues.of(id) ?? NONE
+    return { prompts, resources, resource_templates }
+  }
+  return { catalogues, changes, saved, others }
+}
+const NONE: OtherLists = { prompts: [], resources: [], resource_templates: [] }
+
+test('what a server offers besides tools is kept with its tools, and each change is told once', async () => {
+  const { catalogues, changes, saved, others } = await opened()
+  catalogues.learned('s', heard())
+  expect(changes).toEqual([])
+  catalogues.listed('s', 'prompts', [{ name: 'p', extra: 's3cret' }])
+  catalogues.listed('s', 'prompts', [{ name: 'p', extra: 's3cret' }])
+  catalogues.listed('s', 'resource_templates', [{ uriTemplate: 'x://{id}' }])
+  catalogues.listed('s', 'resources', [])
+  expect(changes).toEqual([
+    { server_id: 's', kinds: ['prompts'] },
+    { server_id: 's', kinds: ['resources'] },
+  ])
+  const all = {
+    prompts: [{ name: 'p', extra: '***' }],
+    resources: [],
+    resource_templates: [{ uriTemplate: 'x://{id}' }],
+  }
+  expect(others()).toEqual(all)
+  await catalogues.save()
+  expect(saved.get('s')).toMatchObject({ ...all, tools: [{ name: 'a' }] })
+})
+
+test('a new list of tools leaves the others as they are, unless the server no longer has them', async () => {
+  const { catalogues, changes, others } = await opened()
+  catalogues.learned('s', heard())
+  catalogues.listed('s', 'prompts', [{ name: 'p' }])
+  catalogues.listed('s', 'resources', [{ uri: 'x://1' }])
+  catalogues.learned('s', heard({ tools: [{ name: 'b' }] }))
+  expect(others()).toEqual({ ...NONE, prompts: [{ name: 'p' }], resources: [{ uri: 'x://1' }] })
+  changes.length = 0
+  catalogues.learned('s', heard({ capabilities: { tools: {}, prompts: {} } }))
+  expect(others()).toEqual({ ...NONE, prompts: [{ name: 'p' }] })
+  expect(changes).toEqual([{ server_id: 's', kinds: ['resources'] }])
+})
+
+test('all of it together is bounded', async () => {
+  const { catalogues, others } = await opened()
+  const mebibyte = 'x'.repeat(1024 * 1024)
+  catalogues.learned('s', heard({ tools: [{ name: 'a', mebibyte }] }))
+  catalogues.listed(
+    's',
+    'prompts',
+    Array.from({ length: 5 }, (_, n) => ({ name: `p${n}`, mebibyte })),
+  )
+  catalogues.listed(
+    's',
+    'resources',
+    Array.from({ length: 5 }, (_, n) => ({ uri: `x://${n}`, mebibyte })),
+  )
+  expect([others().prompts.length, others().resources.length]).toEqual([5, 1])
+})
+
+test('what an older Toolroom has kept has no other lists, and nobody is listed before its tools', async () => {
+  const old = { ...heard(), fetched_at: 0 } as Catalogue
+  const { catalogues, others } = await opened(new Map([['s', old]]))
+  expect(others()).toEqual(NONE)
+  catalogues.listed('nobody', 'prompts', [{ name: 'p' }])
+  expect(catalogues.of('nobody')).toBeUndefined()
+})

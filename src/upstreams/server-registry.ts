@@ -1,0 +1,167 @@
+import { AppError } from '../kernel/errors.ts'
+import type { AuditEntry, FactBus, ServerKind } from '../kernel/facts.ts'
+import type { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
+import { type Carrier, secretsIn } from '../kernel/secrets/secrets.ts'
+import { type Caller, slugOf } from '../kernel/wire.ts'
+import { MAX_SERVERS, type OfferSettings } from './server-fields.ts'
+
+/** What every server record has, whatever its kind. */
+export interface ServerRecord extends OfferSettings {
+  readonly id: string
+  readonly name: string
+  readonly created_at: number
+  readonly updated_at: number
+  readonly revision: number
+}
+
+/** What a room needs of the store for its kind of server. */
+export interface ServerStore<T extends ServerRecord> {
+  all(): Promise<T[]>
+  /** By id, at once: for paths that are walked thousands of times. */
+  peek(id: string): T | undefined
+  /** By id, or by the exact name; the id wins. */
+  find(key: string): Promise<T | undefined>
+  /** `taken` when any server, STDIO or HTTP, has the id or the name: two adds at once meet here. */
+  insert(server: T, audit: AuditEntry): Promise<'inserted' | 'taken' | 'full'>
+  /** `edit` sees the newest record and nothing comes between. Undefined when the server is gone. */
+  change(
+    id: string,
+    edit: (current: T) => { next: T; audit: AuditEntry } | undefined,
+  ): Promise<T | 'taken' | undefined>
+  /** False when it was gone already. */
+  remove(id: string, audit: AuditEntry): Promise<boolean>
+}
+
+interface Deps<T extends ServerRecord> {
+  readonly kind: ServerKind
+  /** `STDIO server`, for sentences. */
+  readonly noun: string
+  readonly store: ServerStore<T>
+  readonly facts: FactBus
+  readonly secrets: KnownSecrets
+  readonly now: () => number
+  /** The record as a person may see it, for the audit trail. */
+  readonly shown: (record: T) => Readonly<Record<string, unknown>>
+}
+
+type Fields<T extends ServerRecord> = Omit<T, Exclude<keyof ServerRecord, 'name' | keyof OfferSettings>>
+
+/** What STDIO and HTTP servers do alike: names and ids, revisions, the audit row, the fact, the secrets to look out for. */
+export function createRegistry<T extends ServerRecord>(deps: Deps<T>) {
+  const { kind, noun, store, facts, secrets, now } = deps
+
+  async function get(key: string): Promise<T> {
+    const record = await store.find(key)
+    if (!record) throw new AppError('not_found', `No ${noun} has the id or name '${key.slice(0, 100)}'`)
+    return record
+  }
+
+  /** A record that may be refused: its secrets are looked out for while it is tried, beside those that are stored. */
+  async function watching<R>(record: T, work: () => Promise<R>): Promise<R> {
+    candidates += 1
+    const owner = `candidate:${kind}:${candidates}`
+    secrets.set(owner, secretsIn(record as Carrier))
+    try {
+      return await work()
+    } finally {
+      secrets.delete(owner)
+    }
+  }
+  let candidates = 0
+
+  const remember = (record: T) => secrets.set(`server:${record.id}`, secretsIn(record as Carrier))
+
+  return {
+    list: () => store.all(),
+    get,
+    peek: (id: string) => store.peek(id),
+
+    /** Call once at start: lines must be searched for secrets that were stored long ago, too. */
+    async rememberSecrets(): Promise<void> {
+      for (const record of await store.all()) remember(record)
+    },
+
+    async add(fields: Fields<T>, by: Caller): Promise<T> {
+      const id = slugOf(fields.name)
+      const record = { ...fields, id, created_at: now(), updated_at: now(), revision: 1 } as unknown as T
+      const audit = { action: 'server_added', subject: id, ...by, detail: deps.shown(record) }
+      const outcome = await watching(record, () => store.insert(record, audit))
+      if (outcome === 'full') throw tooMany()
+      if (outcome === 'taken') throw nameTaken(id)
+      remember(record)
+      facts.publish('server_added', { server_id: id, type: kind })
+      return record
+    },
+
+    /** `edit` gives the fields that are to be different. Nothing is written when nothing is. */
+    async change(
+      key: string,
+      revision: number | 'unknown' | undefined,
+      edit: (current: T) => Partial<T>,
+      by: Caller,
+    ): Promise<T> {
+      const { id } = await get(key)
+      let changed: string[] = []
+      const outcome = await store.change(id, (current) => {
+        if (revision !== undefined && revision !== current.revision) throw stale(noun, current)
+        const edited = { ...current, ...edit(current) }
+        changed = Object.keys(edited).filter(
+          (field) => !same(edited[field as keyof T], current[field as keyof T]),
+        )
+        if (changed.length === 0) return undefined
+        const next = { ...edited, updated_at: now(), revision: current.revision + 1 }
+        const detail = { changed: difference(changed, deps.shown(current), deps.shown(next)) }
+        return { next, audit: { action: 'server_updated', subject: id, ...by, detail } }
+      })
+      if (outcome === undefined) return get(key)
+      if (outcome === 'taken') throw nameTaken(id)
+      remember(outcome)
+      if (changed.length > 0) facts.publish('server_updated', { server_id: id, type: kind, changed })
+      return outcome
+    },
+
+    /** `forget` is called when it is gone and before anybody hears of it: whoever hears may look. */
+    async remove(key: string, by: Caller, forget: (id: string) => void): Promise<void> {
+      const record = await get(key)
+      const audit = { action: 'server_removed', subject: record.id, ...by, detail: deps.shown(record) }
+      if (!(await store.remove(record.id, audit))) await get(key)
+      secrets.delete(`server:${record.id}`)
+      forget(record.id)
+      facts.publish('server_removed', { server_id: record.id, type: kind })
+    },
+  }
+}
+
+function difference(
+  fields: readonly string[],
+  before: Readonly<Record<string, unknown>>,
+  after: typeof before,
+) {
+  return Object.fromEntries(
+    fields.map((field) => [field, { before: before[field] ?? null, after: after[field] ?? null }]),
+  )
+}
+
+const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
+
+function nameTaken(id: string): AppError {
+  return new AppError('server_exists', `A server with the id '${id}' or with this name already exists`, {
+    hint: 'Choose another name, or change the existing server',
+  })
+}
+
+function tooMany(): AppError {
+  return new AppError('limit_reached', `There are ${MAX_SERVERS} servers already`, {
+    hint: 'Delete one first',
+  })
+}
+
+function stale(noun: string, current: ServerRecord): AppError {
+  return new AppError(
+    'revision_mismatch',
+    `The ${noun} '${current.id}' is at revision ${current.revision} by now`,
+    {
+      hint: 'Read it again and repeat the change on what you see',
+    },
+  )
+}
