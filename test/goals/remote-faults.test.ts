@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, onTestFinished, test } from 'vitest'
-import { probe } from '../../src/mcp/transports/http/connection-test.ts'
+import { testConnection } from '../../src/mcp/transports/http/connection-test.ts'
 import { openFaults } from '../fixtures/http/faults.ts'
 import { pem } from '../fixtures/http/sites.ts'
 
@@ -72,7 +72,7 @@ test('R28: whatever is wrong with a remote, its test ends in time, says what to 
   // Certificates that the client trusts by their authority: only then their other faults show.
   const network = (kind: string) => (kind === 'self_signed' ? {} : { ca: pem('authority') })
   const ask = (kind: keyof Urls, timeoutMs: number) =>
-    probe({
+    testConnection({
       url: faults.urls[kind],
       headers: SECRETS,
       transport: 'auto',

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { CallFailure } from '../../protocol/call.ts'
-import { Listening } from './change-subscription.ts'
-import type { ToolList } from './tool-list.ts'
-import { ToolWatch } from './tool-watch.ts'
+import { ChangeSubscription } from './change-subscription.ts'
+import { ListWatch } from './list-watch.ts'
+import { NO_TOOLS, type ToolList } from './tool-list.ts'
 
 const LIST: ToolList = { tools: [{ name: 'a' }], truncated: false, duplicates: 0 }
 const unknown = new CallFailure('remote', 'no', { code: -32601, message: 'no' })
@@ -27,9 +27,14 @@ function watched(takesMs = 0, outcomes: (ToolList | Error)[] = []) {
     if (outcome instanceof Error) throw outcome
     return outcome
   }
-  const watch = new ToolWatch({ list, timeoutMs: 5000, onTools: (found) => lists.push(found) })
+  const watch = new ListWatch({
+    list,
+    timeoutMs: 5000,
+    none: NO_TOOLS,
+    onList: (found) => lists.push(found),
+  })
   const first = async () => {
-    const done = watch.first(5000)
+    const done = watch.fetch(5000)
     done.catch(() => {}) // the test looks at it later
     await pass(takesMs)
     return done
@@ -120,9 +125,10 @@ describe('listening', () => {
       return outcome()
     }
     const asker = { request, requestRaw: () => Promise.reject(new Error('not asked for')) }
-    const own = new Listening(asker, () => {
+    const onGap = () => {
       gaps += 1
-    })
+    }
+    const own = new ChangeSubscription(asker, onGap, { toolsListChanged: true })
     onTestFinished(() => own.close())
     return { own, asked, gaps: () => gaps }
   }

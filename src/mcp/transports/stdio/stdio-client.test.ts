@@ -1,30 +1,30 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { ownMark } from '../../../test/support/marked.ts'
-import { failureOf, wires } from '../../../test/support/pair.ts'
-import { LOG_LINE_MAX_BYTES } from '../../protocol/frames.ts'
-import { Child } from '../../supervisor/child.ts'
-import { Connection } from './connection.ts'
-import type { ToolList } from './tool-list.ts'
+import { ownMark } from '../../../../test/support/marked.ts'
+import { failureOf, wires } from '../../../../test/support/pair.ts'
+import { LOG_LINE_MAX_BYTES } from '../../../protocol/frames.ts'
+import { Child } from '../../../supervisor/child.ts'
+import type { ToolList } from '../../client/tool-list.ts'
+import { StdioClient } from './stdio-client.ts'
 
 const patient = { timeoutMs: 5000 }
 const fixture = (name: string) =>
-  fileURLToPath(new URL(`../../../test/fixtures/servers/${name}.mjs`, import.meta.url))
+  fileURLToPath(new URL(`../../../../test/fixtures/servers/${name}.mjs`, import.meta.url))
 
-type Own = Partial<Pick<ConstructorParameters<typeof Connection>[0], 'startMs' | 'knownVersion'>>
+type Own = Partial<Pick<ConstructorParameters<typeof StdioClient>[0], 'startMs' | 'knownVersion'>>
 
 function connectionOver(
-  streams: Pick<ConstructorParameters<typeof Connection>[0], 'input' | 'output'>,
+  streams: Pick<ConstructorParameters<typeof StdioClient>[0], 'input' | 'output'>,
   own: Own,
 ) {
   const lists: ToolList[] = []
   const noise: [string, number][] = []
-  const connection = new Connection({
+  const connection = new StdioClient({
     ...streams,
     version: '0',
     startMs: 5000,
-    onNoise: (text, cut) => noise.push([text, cut]),
+    onStrayLine: (text, cut) => noise.push([text, cut]),
     onTools: (list) => lists.push(list),
     ...own,
   })
@@ -71,13 +71,17 @@ describe('a legacy server', () => {
 
   test('gets the _meta of the caller, and none where there is none', async () => {
     const { connection, say, sent } = wired()
+    const ready = connection.ready()
+    await say({ jsonrpc: '2.0', id: 1, result: { ...hello, capabilities: {} } })
+    await ready
+    await sent()
     const calls = [connection.call('a', { x: 1 }, { ...patient, meta: { progressToken: 0 } })]
     calls.push(connection.call('b', undefined, patient))
     expect((await sent()).map(({ params }) => params)).toEqual([
       { name: 'a', arguments: { x: 1 }, _meta: { progressToken: 0 } },
       { name: 'b' },
     ])
-    await say({ jsonrpc: '2.0', id: 1, result: 1 }, { jsonrpc: '2.0', id: 2, result: 2 })
+    await say({ jsonrpc: '2.0', id: 2, result: 1 }, { jsonrpc: '2.0', id: 3, result: 2 })
     expect((await Promise.all(calls)).map(({ value }) => value)).toEqual([1, 2])
   })
 
@@ -142,13 +146,13 @@ describe('a server that does not become ready', () => {
   test('because it chatters and says nothing is told so, with its first line', async () => {
     const { connection } = await to('not-mcp', [], { startMs: 400 })
     const error = await connection.ready().catch((cause: unknown) => connection.explain(cause))
-    expect(connection.noiseLines).toBe(2)
+    expect(connection.strayLines).toBe(2)
     expect(error).toEqual({
       error: {
         code: 'start_timeout',
         message:
-          'It wrote text to stdout but no MCP message within 0.4 s, first: "➜  Local:   http://localhost:5173/"',
-        hint: 'Check that the command starts an MCP server that speaks over stdio; its log belongs on stderr',
+          'It wrote text to stdout but no MCP message within 0.4 s. First line: "➜  Local:   http://localhost:5173/"',
+        hint: 'Check that the command starts an MCP server that uses the stdio transport. Logs belong on stderr, not on stdout',
       },
       retry: true,
     })
@@ -176,7 +180,7 @@ describe('a server that does not become ready', () => {
     const { connection } = await to('liar', ['--initialize=invalid_result'])
     const outcome = await connection.ready().catch((cause: unknown) => connection.explain(cause))
     expect(outcome).toMatchObject({
-      error: { code: 'not_mcp', message: 'It answered initialize, but not as an MCP server does' },
+      error: { code: 'not_mcp', message: 'Its response to initialize is not valid MCP' },
       retry: false,
     })
   })
@@ -186,8 +190,8 @@ describe('a server that does not become ready', () => {
     const ready = connection.ready().catch((cause: unknown) => connection.explain(cause))
     await say(refusal(1, -32000, `\u001b[31mAPI_KEY\n is missing${'!'.repeat(1000)}`))
     await say(refusal(2, -32601, 'what?'))
-    const { error, retry } = (await ready) as ReturnType<Connection['explain']>
-    expect(error.message).toMatch(/^It refused initialize: API_KEY {2}is missing!+$/)
+    const { error, retry } = (await ready) as ReturnType<StdioClient['explain']>
+    expect(error.message).toMatch(/^It rejected initialize: API_KEY {2}is missing!+$/)
     expect(error.message.length).toBeLessThan(350)
     expect([error.code, retry]).toEqual(['handshake_failed', true])
   })
@@ -198,7 +202,7 @@ describe('a server that does not become ready', () => {
     await say({ jsonrpc: '2.0', id: 1, result: hello })
     await say(refusal(2, -32603, 'no database'))
     expect(await ready).toMatchObject({
-      error: { code: 'handshake_failed', message: 'It refused tools/list: no database' },
+      error: { code: 'handshake_failed', message: 'It rejected tools/list: no database' },
       retry: true,
     })
   })
@@ -207,6 +211,7 @@ describe('a server that does not become ready', () => {
 describe('what a server writes beside its messages', () => {
   test('reaches the log in one piece, or cut with the number of bytes that are missing', async () => {
     const { connection, say, noise, output } = wired()
+    void connection.ready().catch(() => {}) // it is never answered
     await say(' ', 'short', `${'x'.repeat(LOG_LINE_MAX_BYTES - 1)}€uro`)
     for (let n = 0; n < 12; n += 1) output.write(Buffer.alloc(1024 * 1024, 'y'))
     await say('')
@@ -218,7 +223,7 @@ describe('what a server writes beside its messages', () => {
     expect(noise[2]?.[1]).toBe(6)
     expect(noise[3]?.[0]).toHaveLength(LOG_LINE_MAX_BYTES)
     expect(noise[3]?.[1]).toBe(12 * 1024 * 1024 - LOG_LINE_MAX_BYTES)
-    expect([connection.noiseLines, connection.firstNoise]).toEqual([4, 'short'])
+    expect([connection.strayLines, connection.firstStrayLine]).toEqual([4, 'short'])
   })
 
   test('leaves the connection lost when the output ends, and no timer behind', async () => {

@@ -9,13 +9,13 @@ const tags = ['HTTP servers']
 const params = ServerKey
 
 /** Testing and using HTTP servers. */
-export function reachingRoutes(servers: HttpServers): FastifyPluginAsyncTypebox {
+export function connectionRoutes(servers: HttpServers): FastifyPluginAsyncTypebox {
   return async (app) => {
     const test = {
       tags,
       summary: 'Test the connection',
       description:
-        'Step by step, within 10 s. A server that is silent or broken is a finding: the answer is 200.',
+        'Tests each step, within 10 s. The status is 200 also when a step failed: the body says which.',
       params,
       response: { 200: ConnectionReport },
     }
@@ -24,7 +24,7 @@ export function reachingRoutes(servers: HttpServers): FastifyPluginAsyncTypebox 
     const tools = {
       tags,
       summary: "List the server's tools",
-      description: 'As they were when it was last reached.',
+      description: 'As they were when the server was last reached.',
       params,
       response: { 200: ToolList },
     }
@@ -37,7 +37,7 @@ export function reachingRoutes(servers: HttpServers): FastifyPluginAsyncTypebox 
       callRoute({
         path: '/http-servers',
         tags,
-        description: 'It is connected to when it is not yet.',
+        description: 'Connects to the server first if there is no connection.',
         errors: ['server_not_running'],
         call: servers.call,
       }),
