@@ -26,12 +26,14 @@ export class Upstreams {
     this.#byId.delete(id)
   }
 
+  /** Throws when there is no such server. */
   call(id: string, call: ToolCall): Promise<CallResult> {
-    return this.#existing(id).call(call)
+    return (this.#byId.get(id) ?? notFound(id)).call(call)
   }
 
+  /** Throws when there is no such server. */
   relay(id: string, request: RelayedRequest): Promise<CallResult> {
-    return this.#existing(id).relay(request)
+    return (this.#byId.get(id) ?? notFound(id)).relay(request)
   }
 
   /** Wakes those whose tools are not known yet, and waits a moment for them. Undefined when all are known. */
@@ -39,10 +41,8 @@ export class Upstreams {
     const waking = ids.flatMap((id) => this.#byId.get(id)?.wake() ?? [])
     return waking.length === 0 ? undefined : within(Promise.all(waking), WAKE_MS)
   }
+}
 
-  #existing(id: string): Upstream {
-    const upstream = this.#byId.get(id)
-    if (upstream) return upstream
-    throw new AppError('not_found', `No server has the id '${id}'`)
-  }
+function notFound(id: string): never {
+  throw new AppError('not_found', `No server has the id '${id}'`)
 }
