@@ -8,9 +8,9 @@ import { LEVEL_RANK, type LogEntry } from '../src/kernel/log.ts'
 import { KnownSecrets } from '../src/kernel/secrets/known-secrets.ts'
 import type { StoredEntry } from '../src/logs/log-store.ts'
 import { LogPipeline } from '../src/logs/pipeline.ts'
-import { Connection } from '../src/store/logs/connection.ts'
-import { configure } from '../src/store/logs/log-schema.ts'
-import { openLogThread } from '../src/store/logs/log-thread.ts'
+import { configure } from '../src/store/logs/schema.ts'
+import { openLogThread } from '../src/store/logs/thread/log-thread.ts'
+import { Connection } from '../src/store/sqlite/connection.ts'
 import { untilQuiet } from './subjects.ts'
 
 const ROUNDS = 5

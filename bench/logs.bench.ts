@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { PageRequest, ResolvedFilter, StoredEntry } from '../src/logs/log-store.ts'
-import { LogDatabase } from '../src/store/logs/log-database.ts'
+import { LogDatabase } from '../src/store/logs/database.ts'
 import { ingest } from './ingest.ts'
 
 const SIZES = [10_000, 100_000, 1_000_000]

@@ -7,7 +7,7 @@ import { HELP } from '../config/help.ts'
 import { portTaken } from '../config/port-owner.ts'
 import { StartError } from '../kernel/exit.ts'
 import { VERSION } from '../kernel/version.ts'
-import { openLogThread } from '../store/logs/log-thread.ts'
+import { openLogThread } from '../store/logs/thread/log-thread.ts'
 import { openService, type Service } from './service.ts'
 
 const say = (line: string) => process.stdout.write(`${line}\n`)

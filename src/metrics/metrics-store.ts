@@ -1,4 +1,4 @@
-import type { SeriesRow } from './series.ts'
+import type { SeriesRow } from './record/series.ts'
 
 /** Each level is the sum of the one before. */
 export const LEVELS = ['seconds', 'minutes', 'hours'] as const

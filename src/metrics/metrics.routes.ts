@@ -4,7 +4,7 @@ import { wholeList } from '../kernel/wire.ts'
 import { ServerKey } from '../upstreams/server-fields.ts'
 import * as schema from './metrics.schema.ts'
 import type { Metrics } from './metrics.service.ts'
-import { Accepted, MetricEvents } from './record.schema.ts'
+import { Accepted, MetricEvents } from './record/record.schema.ts'
 
 const tags = ['Metrics']
 const TEXT_FORMAT = 'text/plain; version=0.0.4; charset=utf-8'

@@ -1,6 +1,6 @@
 import type { AgentTools } from '../gateway/visibility/visibility.schema.ts'
 import type { AgentToolsStore } from '../gateway/visibility/visibility.service.ts'
-import type { ConfigurationDatabase } from './configuration.ts'
+import type { ConfigurationDatabase } from './configuration/configuration.ts'
 
 /** What agents may see, read once and kept in memory beside the table. */
 export async function openAgentToolsStore(database: ConfigurationDatabase): Promise<AgentToolsStore> {

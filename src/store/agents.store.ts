@@ -1,6 +1,6 @@
 import type { FileRecord, OwnershipStore } from '../agents/ownership.ts'
 import type { Vault } from '../kernel/secrets/vault.ts'
-import type { ConfigurationDatabase } from './configuration.ts'
+import type { ConfigurationDatabase } from './configuration/configuration.ts'
 
 /** Which entries of agents' files are ours, read once and kept in memory beside the table. */
 export async function openOwnership(database: ConfigurationDatabase, vault: Vault): Promise<OwnershipStore> {

@@ -1,7 +1,7 @@
 import type { FactBus, Facts } from '../kernel/facts.ts'
 import type { LogEntry } from '../kernel/log.ts'
 import type { LogStore } from '../logs/log-store.ts'
-import type { ConfigurationDatabase } from './configuration.ts'
+import type { ConfigurationDatabase } from './configuration/configuration.ts'
 
 /**
  * Audit rows are committed with the change they speak of, in the configuration database. People read them in the log:

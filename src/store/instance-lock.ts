@@ -2,7 +2,7 @@ import { closeSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeDurably } from '../kernel/durable-file.ts'
 import { StartError } from '../kernel/exit.ts'
-import { openSqlite, sqliteTrouble } from './sqlite.ts'
+import { openSqlite, sqliteTrouble } from './sqlite/sqlite.ts'
 
 export interface InstanceLock {
   /** Tells others where this instance answers. Information only: the lock is the truth. */

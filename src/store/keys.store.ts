@@ -1,6 +1,6 @@
 import type { KeyRecord } from '../gateway/keys/keys.schema.ts'
 import type { KeyStore } from '../gateway/keys/keys.service.ts'
-import type { ConfigurationDatabase } from './configuration.ts'
+import type { ConfigurationDatabase } from './configuration/configuration.ts'
 
 /** Digests of keys, read once and kept in memory beside the table. */
 export async function openKeyStore(database: ConfigurationDatabase): Promise<KeyStore> {

@@ -1,6 +1,6 @@
 import { StartError } from '../kernel/exit.ts'
 import { Vault } from '../kernel/secrets/vault.ts'
-import type { ConfigurationDatabase } from './configuration.ts'
+import type { ConfigurationDatabase } from './configuration/configuration.ts'
 
 interface KeySource {
   readonly file: string

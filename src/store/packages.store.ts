@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
 import type { PackageRecord, PackageStore } from '../packages/package-store.ts'
-import type { ConfigurationDatabase } from './configuration.ts'
+import type { ConfigurationDatabase } from './configuration/configuration.ts'
+import { digestOf } from './digest.ts'
 
 /** Installed packages, read once and kept in memory beside the table. */
 export async function openPackageStore(database: ConfigurationDatabase): Promise<PackageStore> {
@@ -34,5 +34,3 @@ export async function openPackageStore(database: ConfigurationDatabase): Promise
       ),
   }
 }
-
-const digestOf = (text: string): string => createHash('sha256').update(text).digest('base64')

@@ -1,7 +1,7 @@
 import type { Pin, PinKey } from '../gateway/pins/pin-records.ts'
 import type { PinStore } from '../gateway/pins/pins.ts'
-import type { ConfigurationDatabase } from './configuration.ts'
-import type { Tables } from './database.ts'
+import type { ConfigurationDatabase } from './configuration/configuration.ts'
+import type { Tables } from './configuration/tables.ts'
 import type { ServerTable } from './servers.store.ts'
 
 const AT_ONCE = 100

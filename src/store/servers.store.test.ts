@@ -4,7 +4,7 @@ import { type StoreHouse, storeContract, type TestServer } from '../../test/stor
 import { ownFolder } from '../../test/support/folder.ts'
 import { FactBus } from '../kernel/facts.ts'
 import { Vault } from '../kernel/secrets/vault.ts'
-import { ConfigurationDatabase } from './configuration.ts'
+import { ConfigurationDatabase } from './configuration/configuration.ts'
 import { ServerTable } from './servers.store.ts'
 
 storeContract((maximum) => {

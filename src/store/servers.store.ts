@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto'
 import type { AuditEntry, ServerKind } from '../kernel/facts.ts'
 import type { Vault } from '../kernel/secrets/vault.ts'
 import type { ServerRecord, ServerStore } from '../upstreams/server-registry.ts'
-import type { ConfigurationDatabase, Trx } from './configuration.ts'
-import type { Tables } from './database.ts'
+import type { ConfigurationDatabase, Trx } from './configuration/configuration.ts'
+import type { Tables } from './configuration/tables.ts'
+import { digestOf } from './digest.ts'
 
 type Row = Tables['tool_servers']
 type Sealed = 'env' | 'args' | 'headers' | 'url'
@@ -161,7 +161,7 @@ function toRow(kind: ServerKind, server: ServerRecord, vault: Vault): Row {
   const open_fields = JSON.stringify(Object.fromEntries(open))
   const plain = { id, type: kind, name, open_fields, created_at, updated_at, revision }
   const sealed = Object.entries(fields).filter(([field]) => isSealed(field))
-  const texts = [...sealed, [WITNESS, digestOf(plain)] as const].map(([field, value]) => [
+  const texts = [...sealed, [WITNESS, rowDigest(plain)] as const].map(([field, value]) => [
     field,
     vault.seal(`${id}:${field}`, value),
   ])
@@ -173,7 +173,7 @@ function fromRow({ sealed_fields, ...plain }: Row, vault: Vault): ServerRecord {
   const sealed = Object.entries(JSON.parse(sealed_fields) as Record<string, string>)
   const opened = sealed.map(([field, text]) => [field, vault.open(`${plain.id}:${field}`, text)])
   const { [WITNESS]: witness, ...fields } = Object.fromEntries(opened)
-  if (witness !== digestOf(plain)) throw new Error('the row was changed from outside')
+  if (witness !== rowDigest(plain)) throw new Error('the row was changed from outside')
   const { id, name, created_at, updated_at, revision } = plain
   return { ...JSON.parse(plain.open_fields), ...fields, id, name, created_at, updated_at, revision }
 }
@@ -181,7 +181,7 @@ function fromRow({ sealed_fields, ...plain }: Row, vault: Vault): ServerRecord {
 /** A digest of what stands in plain text, sealed beside the secrets: SQLite does not notice a flipped bit in a text. */
 const WITNESS = 'row'
 
-function digestOf({
+function rowDigest({
   id,
   type,
   name,
@@ -190,8 +190,7 @@ function digestOf({
   updated_at,
   revision,
 }: Omit<Row, 'sealed_fields'>): string {
-  const text = JSON.stringify([id, type, name, open_fields, created_at, updated_at, revision])
-  return createHash('sha256').update(text).digest('base64')
+  return digestOf(JSON.stringify([id, type, name, open_fields, created_at, updated_at, revision]))
 }
 
 const isSealed = (field: string): boolean => SEALED.some((sealed) => sealed === field)

@@ -1,0 +1,93 @@
+import type { Connection } from '../sqlite/connection.ts'
+import { sharesOf } from './write/server-shares.ts'
+
+/**
+ * The tables of `logs.db`.
+ *
+ * Every index ends in the id, so each is a list of ids in order, and none has an entry for what most lines are
+ * (a server's `stderr` at level info). `log-query.ts` names the index it means and repeats the index's own WHERE
+ * to the letter, because SQLite uses a partial index only then.
+ *
+ * `spans` says which times lie between which ids, so that a time becomes a range of ids without an index on `ts`
+ * and stays right when the clock jumps. `parts` lists the pieces of the text index (`text-index.ts`), `shares`
+ * what each server's lines take (`server-shares.ts`).
+ */
+const MIGRATIONS = [
+  `
+  CREATE TABLE logs (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    ts INTEGER NOT NULL,
+    level INTEGER NOT NULL,
+    source TEXT NOT NULL,
+    stream TEXT,
+    server_id TEXT,
+    agent_type TEXT,
+    tool TEXT,
+    request_id TEXT,
+    message TEXT NOT NULL,
+    data TEXT,
+    repeat INTEGER NOT NULL,
+    truncated INTEGER NOT NULL
+  );
+  CREATE INDEX logs_server ON logs (server_id, id) WHERE server_id IS NOT NULL;
+  CREATE INDEX logs_warn ON logs (id) WHERE level >= 40;
+  CREATE INDEX logs_error ON logs (id) WHERE level >= 50;
+  CREATE INDEX logs_fatal ON logs (id) WHERE level >= 60;
+  CREATE INDEX logs_server_warn ON logs (server_id, id) WHERE level >= 40;
+  CREATE INDEX logs_source ON logs (source, id) WHERE source <> 'server';
+  CREATE INDEX logs_stream ON logs (stream, id) WHERE stream IS NOT NULL AND stream <> 'stderr';
+  CREATE INDEX logs_request ON logs (request_id, id) WHERE request_id IS NOT NULL;
+  CREATE INDEX logs_agent ON logs (agent_type, id) WHERE agent_type IS NOT NULL;
+  CREATE INDEX logs_tool ON logs (tool, id) WHERE tool IS NOT NULL;
+  CREATE TABLE spans (
+    first_id INTEGER PRIMARY KEY,
+    last_id INTEGER NOT NULL,
+    min_ts INTEGER NOT NULL,
+    max_ts INTEGER NOT NULL
+  );
+  CREATE TABLE parts (
+    no INTEGER PRIMARY KEY,
+    first_id INTEGER NOT NULL,
+    last_id INTEGER NOT NULL,
+    rows INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    merged INTEGER NOT NULL
+  );
+  CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+  `,
+  `
+  CREATE TABLE shares (server_id TEXT PRIMARY KEY, bytes INTEGER NOT NULL) WITHOUT ROWID;
+  INSERT INTO shares (server_id, bytes) ${sharesOf('true')};
+  ALTER TABLE parts ADD COLUMN gone INTEGER NOT NULL DEFAULT 0;
+  `,
+]
+
+/** Settings that belong to the connection or must stand before the first table. */
+export function configure(connection: Connection): void {
+  connection.exec(`
+    PRAGMA busy_timeout = 2000;
+    PRAGMA auto_vacuum = INCREMENTAL;
+    PRAGMA journal_mode = WAL;
+    PRAGMA synchronous = NORMAL;
+    PRAGMA cache_size = -8000;
+    PRAGMA temp_store = MEMORY;
+  `)
+}
+
+export class NewerSchema extends Error {}
+
+export function migrate(connection: Connection): void {
+  const version = connection.pragma('user_version')
+  if (version > MIGRATIONS.length) throw new NewerSchema(`it has version ${version} of the tables`)
+  MIGRATIONS.slice(version).forEach((sql, index) => {
+    connection.transaction(() => connection.exec(`${sql}; PRAGMA user_version = ${version + index + 1}`))
+  })
+}
+
+/** Reads every small table and both ends of the lines: where a file that was overwritten shows it, in a millisecond. */
+export function quickLook(connection: Connection): void {
+  for (const table of ['meta', 'parts', 'shares', 'spans', 'sqlite_sequence']) {
+    connection.rows(`SELECT * FROM ${table} LIMIT 10`)
+  }
+  for (const order of ['ASC', 'DESC']) connection.rows(`SELECT * FROM logs ORDER BY id ${order} LIMIT 10`)
+}

@@ -1,0 +1,75 @@
+import { closeSqlite, openSqlite, type Sqlite, type SqliteStatement } from './sqlite.ts'
+
+export type Value = string | number | null
+
+/** More than every shape of question a person asks in one sitting; each kept statement costs a few KiB. */
+const KEPT_STATEMENTS = 100
+
+/** One open database file with its prepared statements. Every call is complete when it returns. */
+export class Connection {
+  readonly #db: Sqlite
+  readonly #statements = new Map<string, SqliteStatement>()
+
+  constructor(path: string) {
+    this.#db = openSqlite(path)
+  }
+
+  exec(sql: string): void {
+    this.#db.exec(sql)
+  }
+
+  /** Says how many rows changed. */
+  run(sql: string, ...values: Value[]): number {
+    return Number(this.prepared(sql).run(...values).changes)
+  }
+
+  row<Row>(sql: string, ...values: Value[]): Row | undefined {
+    return this.prepared(sql).get(...values) as Row | undefined
+  }
+
+  rows<Row>(sql: string, ...values: Value[]): Row[] {
+    return this.prepared(sql).all(...values) as Row[]
+  }
+
+  pragma(name: string): number {
+    return Number(Object.values(this.row<Record<string, Value>>(`PRAGMA ${name}`) ?? {})[0] ?? 0)
+  }
+
+  transaction<T>(work: () => T): T {
+    this.#db.exec('BEGIN IMMEDIATE')
+    try {
+      const result = work()
+      this.#db.exec('COMMIT')
+      return result
+    } catch (error) {
+      try {
+        this.#db.exec('ROLLBACK')
+      } catch {
+        // SQLite has rolled back by itself, as it does when the disk is full
+      }
+      throw error
+    }
+  }
+
+  /** For a loop that runs one statement many times. Ask anew after any other call: only the last ones are kept. */
+  prepared(sql: string): SqliteStatement {
+    const kept = this.#statements.get(sql)
+    this.#statements.delete(sql)
+    const statement = kept ?? this.#db.prepare(sql)
+    this.#statements.set(sql, statement)
+    if (this.#statements.size > KEPT_STATEMENTS) this.#forgetOldest()
+    return statement
+  }
+
+  close(): void {
+    this.#statements.clear()
+    closeSqlite(this.#db)
+  }
+
+  #forgetOldest(): void {
+    for (const sql of this.#statements.keys()) {
+      this.#statements.delete(sql)
+      return
+    }
+  }
+}
