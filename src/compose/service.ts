@@ -140,7 +140,7 @@ async function open(
     push: (entry, repeat) => pipeline.push(entry, repeat),
     now: Date.now,
   })
-  facts.on('server_line', (line) => serverLines.heard(line))
+  facts.on('server_line', (line) => serverLines.add(line))
   closer.add('the log pipeline', () => {
     serverLines.flush()
     return Promise.race([pipeline.flush(), sleep(FLUSH_MS, undefined, { ref: false })])
@@ -211,7 +211,7 @@ async function open(
     wishes: await openWishes(database),
     engine: engine.supervisor,
     catalogues,
-    linesDropped: (id) => serverLines.counts(id)?.dropped ?? 0,
+    linesDropped: (id) => serverLines.dropped(id),
     usedBy: (id) => agents.usedBy(id),
     packages,
   })

@@ -39,7 +39,7 @@ export const LogFilter = Type.Object(
 )
 export type LogFilter = Static<typeof LogFilter>
 
-export const Subscribe = Type.Object(
+const Subscribe = Type.Object(
   {
     type: Type.Literal('subscribe'),
     topics: Topics,
@@ -48,12 +48,9 @@ export const Subscribe = Type.Object(
   },
   closed,
 )
-export const Unsubscribe = Type.Object({ type: Type.Literal('unsubscribe'), topics: Topics }, closed)
-export const Resume = Type.Object(
-  { type: Type.Literal('resume'), last_event: Type.Integer({ minimum: 0 }) },
-  closed,
-)
-export const Ping = Type.Object({ type: Type.Literal('ping') }, closed)
+const Unsubscribe = Type.Object({ type: Type.Literal('unsubscribe'), topics: Topics }, closed)
+const Resume = Type.Object({ type: Type.Literal('resume'), last_event: Type.Integer({ minimum: 0 }) }, closed)
+const Ping = Type.Object({ type: Type.Literal('ping') }, closed)
 
 export type Asked =
   | Static<typeof Subscribe>

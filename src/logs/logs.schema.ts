@@ -56,7 +56,7 @@ export const LogQuery = Type.Object(
 )
 export type LogQuery = Static<typeof LogQuery>
 
-export const FORMATS = ['ndjson', 'text', 'csv'] as const
+const FORMATS = ['ndjson', 'text', 'csv'] as const
 export type Format = (typeof FORMATS)[number]
 
 export const DownloadQuery = Type.Object(

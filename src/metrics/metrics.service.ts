@@ -80,7 +80,6 @@ export function createMetrics(deps: Deps) {
         const { agent_type } = figures
         return { ...figures, context_tokens: agent_type === null ? null : deps.contextTokens(agent_type) }
       }),
-    forServer,
 
     /** By id or name; one that was deleted as long as something is known of it. */
     async ofServer(key: string, window: WindowName): Promise<ServerMetrics> {

@@ -4,7 +4,7 @@ import { writeDurably } from '../kernel/durable-file.ts'
 import { StartError } from '../kernel/exit.ts'
 import { openSqlite, sqliteTrouble } from './sqlite/sqlite.ts'
 
-export interface InstanceLock {
+interface InstanceLock {
   /** Tells others where this instance answers. Information only: the lock is the truth. */
   announce(address: string): void
   release(): void

@@ -244,7 +244,7 @@ test('R24: equal secrets are stored differently in every place and at every time
 })
 
 function sealedValues(house: House): string[] {
-  const database = openSqlite(join(house.data, 'toolroom.db'), { readOnly: true })
+  const database = openSqlite(join(house.data, 'toolroom.db'))
   const rows = database.prepare('SELECT sealed_fields FROM tool_servers ORDER BY id').all()
   database.close()
   return rows.flatMap(({ sealed_fields }) =>

@@ -10,7 +10,7 @@ import { RecentChecks } from './recent-checks.ts'
 import { Retention } from './retention.ts'
 import { MAX_SERIES, type Series, type SeriesKey, SeriesTable } from './series.ts'
 
-export interface RecorderDeps {
+interface RecorderDeps {
   readonly store: MetricsStore
   readonly retentionDays: number
   readonly now: () => number
@@ -166,7 +166,7 @@ export class Recorder {
 
   /** The running second becomes history. It may go on: what comes later is added. */
   #fold(): void {
-    if (this.#current.size === 0) return
+    if (this.#current.cells.size === 0) return
     this.#total.merge(this.#current)
     for (const window of this.#windows.values()) window.holding(this.#second)?.merge(this.#current)
     this.#history.addSecond(this.#second, this.#current)

@@ -28,7 +28,7 @@ export interface Series extends SeriesKey {
 }
 
 /** All series of one server. */
-export interface ServerSeries {
+interface ServerSeries {
   readonly series: Set<Series>
   /** Grows with every event, so that what was made of the series can be kept until then. */
   version: number
@@ -49,20 +49,12 @@ export class SeriesTable {
     for (const { last_at, ...row } of rows) this.#add(row, last_at, last_at)
   }
 
-  find(key: SeriesKey): Series | undefined {
-    return this.#byKey.get(keyOf(key))
-  }
-
-  /** The series, made when there is room for it. */
-  take(key: SeriesKey): Series | undefined {
-    const known = this.find(key)
-    if (known || this.room === 0) return known
-    return this.#make(key)
-  }
-
   /** For what the house itself sees: beyond the bound everything of a kind is one series, so that no event is lost. */
   takeOrOther(key: SeriesKey): Series {
-    return this.take(key) ?? this.find(otherOf(key.kind)) ?? this.#make(otherOf(key.kind))
+    const known = this.#byKey.get(keyOf(key))
+    if (known || this.#byId.size < MAX_SERIES) return known ?? this.#make(key)
+    const other = otherOf(key.kind)
+    return this.#byKey.get(keyOf(other)) ?? this.#make(other)
   }
 
   /** The series of each, made when there is room for all that are new; else none is made. */
@@ -70,12 +62,8 @@ export class SeriesTable {
     const texts = keys.map(keyOf)
     const fresh = new Set<string>()
     for (const text of texts) if (!this.#byKey.has(text)) fresh.add(text)
-    if (fresh.size > this.room) return undefined
+    if (this.#byId.size + fresh.size > MAX_SERIES) return undefined
     return keys.map((key, index) => this.#byKey.get(texts[index] as string) ?? this.#make(key))
-  }
-
-  get room(): number {
-    return Math.max(0, MAX_SERIES - this.#byId.size)
   }
 
   get(id: number): Series | undefined {

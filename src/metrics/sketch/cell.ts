@@ -2,7 +2,7 @@ import type { ByteReader, ByteWriter } from './bytes.ts'
 import { Sketch } from './sketch.ts'
 
 export const CALL_STATUSES = ['ok', 'error', 'timeout', 'cancelled'] as const
-export type CallStatus = (typeof CALL_STATUSES)[number]
+type CallStatus = (typeof CALL_STATUSES)[number]
 
 /** One event of a series, as it is counted. `value` is a duration in milliseconds, or what a custom metric measures. */
 export interface Happening {

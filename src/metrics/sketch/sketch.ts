@@ -1,5 +1,5 @@
 import { Buckets } from './buckets.ts'
-import { ByteReader, ByteWriter } from './bytes.ts'
+import type { ByteReader, ByteWriter } from './bytes.ts'
 
 /** Each bucket reaches 2 % further than the one below, so its middle is at most 1 % away from any value in it. */
 const GAMMA = 1.02
@@ -20,13 +20,13 @@ export class Sketch {
   #zeros = 0
   #buckets = new Buckets()
 
-  record(value: number, count = 1): void {
-    this.count += count
-    this.sum += value * count
+  record(value: number): void {
+    this.count += 1
+    this.sum += value
     if (value < this.min) this.min = value
     if (value > this.max) this.max = value
-    if (value < SMALLEST) this.#zeros += count
-    else this.#buckets.add(Math.ceil(Math.log(value) * PER_LOG), count)
+    if (value < SMALLEST) this.#zeros += 1
+    else this.#buckets.add(Math.ceil(Math.log(value) * PER_LOG), 1)
   }
 
   merge(other: Sketch): void {
@@ -66,22 +66,6 @@ export class Sketch {
       if (bucket <= last) passed += count
     })
     return passed
-  }
-
-  clone(): Sketch {
-    const copy = new Sketch()
-    copy.merge(this)
-    return copy
-  }
-
-  toBytes(): Uint8Array {
-    const writer = new ByteWriter()
-    this.write(writer)
-    return writer.done()
-  }
-
-  static fromBytes(bytes: Uint8Array): Sketch {
-    return Sketch.read(new ByteReader(bytes))
   }
 
   write(writer: ByteWriter): void {

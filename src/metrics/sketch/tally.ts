@@ -46,10 +46,6 @@ export class Tally {
     return true
   }
 
-  get size(): number {
-    return this.cells.size
-  }
-
   /** Apart by chunk. */
   chunks(): Map<number, Tally> {
     const chunks = new Map<number, Tally>()

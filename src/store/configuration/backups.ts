@@ -9,17 +9,17 @@ const NAME = /^toolroom-(.+)-(\d+)\.db$/
 
 /** Copies of the configuration database, newest last. Secrets in them are encrypted as in the original. */
 export class Backups {
-  readonly folder: string
+  readonly #folder: string
 
   constructor(dataFolder: string) {
-    this.folder = join(dataFolder, 'backups')
-    mkdirSync(this.folder, { recursive: true, mode: 0o700 })
-    for (const name of readdirSync(this.folder)) if (name.endsWith('.tmp')) rmSync(join(this.folder, name))
+    this.#folder = join(dataFolder, 'backups')
+    mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
+    for (const name of readdirSync(this.#folder)) if (name.endsWith('.tmp')) rmSync(join(this.#folder, name))
   }
 
   newest(): string | undefined {
     const name = this.#names().at(-1)
-    return name === undefined ? undefined : join(this.folder, name)
+    return name === undefined ? undefined : join(this.#folder, name)
   }
 
   /** False while nothing but empty tables was ever copied. */
@@ -28,16 +28,16 @@ export class Backups {
   }
 
   /** `lastChange` is the newest audit row: a database that did not change since the last copy is not copied again. */
-  take(database: Sqlite, lastChange: number, now: number): void {
+  take(database: Sqlite, lastChange: number): void {
     if (this.#lastChange() === lastChange) return
-    const name = `toolroom-${isoTime(now).replaceAll(':', '.')}-${lastChange}.db`
-    const temp = join(this.folder, `${name}.tmp`)
+    const name = `toolroom-${isoTime(Date.now()).replaceAll(':', '.')}-${lastChange}.db`
+    const temp = join(this.#folder, `${name}.tmp`)
     rmSync(temp, { force: true })
     database.prepare('VACUUM INTO ?').run(temp)
     chmodSync(temp, 0o600)
-    renameSync(temp, join(this.folder, name))
-    syncFolder(this.folder)
-    for (const old of this.#names().slice(0, -KEPT)) rmSync(join(this.folder, old), { force: true })
+    renameSync(temp, join(this.#folder, name))
+    syncFolder(this.#folder)
+    for (const old of this.#names().slice(0, -KEPT)) rmSync(join(this.#folder, old), { force: true })
   }
 
   #lastChange(): number {
@@ -45,7 +45,7 @@ export class Backups {
   }
 
   #names(): string[] {
-    return readdirSync(this.folder)
+    return readdirSync(this.#folder)
       .filter((name) => NAME.test(name))
       .sort()
   }

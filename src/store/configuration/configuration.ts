@@ -16,13 +16,12 @@ import type { Tables } from './tables.ts'
 
 const CHECK_EVERY_MS = 60_000
 
-export type Db = Kysely<Tables>
+type Db = Kysely<Tables>
 export type Trx = Transaction<Tables> | Db
 
 interface Options {
   readonly folder: string
   readonly facts: FactBus
-  readonly now?: () => number
   readonly afterDamage?: AfterDamage | undefined
   /** How long a change waits for a lock that another program holds. */
   readonly busyMs?: number
@@ -45,11 +44,10 @@ interface ChangeOptions<T> {
  */
 export class ConfigurationDatabase {
   readonly db: Db
-  readonly backups: Backups
+  readonly #backups: Backups
   readonly reserve: DiskReserve
   readonly #sqlite: Sqlite
   readonly #facts: FactBus
-  readonly #now: () => number
   readonly #busyMs: number
   readonly #path: string
   readonly #inode: number
@@ -62,10 +60,9 @@ export class ConfigurationDatabase {
   private constructor(sqlite: Sqlite, path: string, backups: Backups, options: Options) {
     this.#sqlite = sqlite
     this.db = new Kysely({ dialect: kyselyDialect(sqlite) })
-    this.backups = backups
+    this.#backups = backups
     this.reserve = new DiskReserve(options.folder)
     this.#facts = options.facts
-    this.#now = options.now ?? Date.now
     this.#busyMs = options.busyMs ?? 2000
     this.#onTrouble = options.onTrouble ?? (() => {})
     this.#path = path
@@ -75,7 +72,7 @@ export class ConfigurationDatabase {
   static async open(options: Options): Promise<ConfigurationDatabase> {
     const path = join(options.folder, 'toolroom.db')
     const backups = new Backups(options.folder)
-    const sqlite = openSound(path, backups, options.afterDamage, options.now ?? Date.now)
+    const sqlite = openSound(path, backups, options.afterDamage)
     const database = new ConfigurationDatabase(sqlite, path, backups, options)
     try {
       await database.#migrate()
@@ -92,7 +89,7 @@ export class ConfigurationDatabase {
   /** For whoever finds, while reading, that a row cannot be what was written. */
   async refuse(why: string): Promise<StartError> {
     await this.close()
-    return refuseDamaged(setAside(this.#path, this.#now()), this.backups.newest(), why)
+    return refuseDamaged(setAside(this.#path), this.#backups.newest(), why)
   }
 
   /** Runs a change and writes its audit row in the same transaction. */
@@ -138,7 +135,7 @@ export class ConfigurationDatabase {
 
   /** Takes a copy when anything changed since the last one. */
   async backUp(): Promise<void> {
-    this.backups.take(this.#sqlite, await this.#lastAuditId(), this.#now())
+    this.#backups.take(this.#sqlite, await this.#lastAuditId())
   }
 
   /** The change is committed: that it could not be copied is no reason to answer that it failed. */
@@ -155,7 +152,7 @@ export class ConfigurationDatabase {
       await this.#begin(connection)
       try {
         const [result, entry] = await work(connection)
-        const audited = entry && { ...entry, ts: this.#now(), audit_id: 0 }
+        const audited = entry && { ...entry, ts: Date.now(), audit_id: 0 }
         if (audited) audited.audit_id = await insertAudit(connection, entry, audited.ts)
         await sql`commit`.execute(connection)
         onCommit?.(result)
@@ -167,7 +164,7 @@ export class ConfigurationDatabase {
     })
     if (committed.audited) this.#facts.publish('audited', committed.audited)
     // From the first change on there is something to lose, so from then on a loss must be noticed.
-    if (committed.audited) await this.#backUpIfPossible(() => !this.backups.holdSomething())
+    if (committed.audited) await this.#backUpIfPossible(() => !this.#backups.holdSomething())
     return committed.result
   }
 

@@ -5,8 +5,8 @@ import { StartError } from '../../kernel/exit.ts'
 import { isoTime } from '../../kernel/time.ts'
 
 /** Moves a damaged database aside with its journal, where it can be looked at, and says where. */
-export function setAside(path: string, now: number): string {
-  const aside = `${path}.damaged-${isoTime(now).replaceAll(':', '.')}`
+export function setAside(path: string): string {
+  const aside = `${path}.damaged-${isoTime(Date.now()).replaceAll(':', '.')}`
   for (const ending of ['', '-wal', '-shm']) {
     if (existsSync(path + ending)) renameSync(path + ending, aside + ending)
   }

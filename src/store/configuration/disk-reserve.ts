@@ -22,7 +22,7 @@ export class DiskReserve {
   /** True when the reserve is in place, which means: writing is fine. Tries to lay it when it is not. */
   ensure(): boolean {
     if (existsSync(this.#file) && statSync(this.#file).size === RESERVE_BYTES) return true
-    if (this.freeBytes() < HEALED_BYTES) return false
+    if (this.#freeBytes() < HEALED_BYTES) return false
     try {
       writeDurably(this.#file, Buffer.alloc(RESERVE_BYTES), 0o600)
       return true
@@ -33,14 +33,14 @@ export class DiskReserve {
 
   /** As `ensure`, but only looks. */
   hasRoom(): boolean {
-    return existsSync(this.#file) || this.freeBytes() >= HEALED_BYTES
+    return existsSync(this.#file) || this.#freeBytes() >= HEALED_BYTES
   }
 
   release(): void {
     rmSync(this.#file, { force: true })
   }
 
-  freeBytes(): number {
+  #freeBytes(): number {
     const { bavail, bsize } = statfsSync(this.#folder)
     return bavail * bsize
   }

@@ -8,20 +8,15 @@ import { lastSetAside, refuseDamaged, refuseLost, restore, setAside } from './da
 export type AfterDamage = 'restore' | 'start_empty' | undefined
 
 /** Opens the file, or what the user chose to take in its place. */
-export function openSound(
-  path: string,
-  backups: Backups,
-  afterDamage: AfterDamage,
-  now: () => number,
-): Sqlite {
+export function openSound(path: string, backups: Backups, afterDamage: AfterDamage): Sqlite {
   settleLoss(path, backups, afterDamage)
   const opened = openInspected(path, afterDamage === 'start_empty' || !backups.holdSomething())
   if (typeof opened !== 'string') return opened
-  const aside = setAside(path, now())
+  const aside = setAside(path)
   if (afterDamage === undefined) throw refuseDamaged(aside, backups.newest(), opened)
   settleLoss(path, backups, afterDamage)
   const again = openInspected(path, true)
-  if (typeof again === 'string') throw refuseDamaged(setAside(path, now()), backups.newest(), again)
+  if (typeof again === 'string') throw refuseDamaged(setAside(path), backups.newest(), again)
   return again
 }
 
@@ -32,7 +27,7 @@ function settleLoss(path: string, backups: Backups, choice: AfterDamage): void {
   const lost = aside !== undefined || (isEmpty(path) && backups.holdSomething())
   if (!lost || choice === 'start_empty') return
   if (choice !== 'restore' || !backup) throw refuseLost(path, aside, backup)
-  setAside(path, Date.now()) // what is left of it: an empty file, a journal that belongs to nothing
+  setAside(path) // what is left of it: an empty file, a journal that belongs to nothing
   restore(backup, path)
 }
 

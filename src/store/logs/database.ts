@@ -13,7 +13,7 @@ import { LineWriter } from './write/line-writer.ts'
 import { ServerShares } from './write/server-shares.ts'
 import { LogSpace, type Sizes, sizesFor } from './write/space.ts'
 
-export interface LogDatabaseOptions {
+interface LogDatabaseOptions {
   readonly path: string
   readonly maxBytes: number
   /** The file could not be used: the log has started anew. */

@@ -10,7 +10,7 @@ import {
 } from '../sqlite/sqlite.ts'
 import { beginAnew, openMetricsFile } from './file.ts'
 
-export interface MetricsDatabaseOptions {
+interface MetricsDatabaseOptions {
   readonly path: string
   /** The file could not be used: the metrics have started anew, or are not stored at all. */
   readonly onTrouble: (message: string) => void

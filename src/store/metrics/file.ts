@@ -21,7 +21,7 @@ export function openMetricsFile(path: string, onTrouble: (message: string) => vo
 /** The caller has closed every connection to the file. */
 export function beginAnew(path: string, reason: unknown, onTrouble: (message: string) => void): Sqlite {
   try {
-    const aside = setAside(path, Date.now())
+    const aside = setAside(path)
     onTrouble(`The metrics could not be read (${whyOf(reason)}) and start anew; the old file is now ${aside}`)
     return openOnce(path)
   } catch (error) {

@@ -18,15 +18,15 @@ export interface Sqlite {
 }
 
 interface SqliteModule {
-  readonly DatabaseSync: new (path: string, options?: { readOnly?: boolean }) => Sqlite
+  readonly DatabaseSync: new (path: string) => Sqlite
 }
 
 let loaded: SqliteModule | undefined
 
-/** Opens a database file; creates it unless `readOnly`. */
-export function openSqlite(path: string, options: { readonly readOnly?: boolean } = {}): Sqlite {
+/** Opens a database file, or creates it. */
+export function openSqlite(path: string): Sqlite {
   loaded ??= loadDriver()
-  return new loaded.DatabaseSync(path, options)
+  return new loaded.DatabaseSync(path)
 }
 
 function loadDriver(): SqliteModule {
@@ -43,7 +43,7 @@ function loadDriver(): SqliteModule {
   }
 }
 
-export type SqliteTrouble = 'busy' | 'read_only' | 'io' | 'damaged' | 'full'
+type SqliteTrouble = 'busy' | 'read_only' | 'io' | 'damaged' | 'full'
 
 /** What SQLite complains about, in the words that matter to us; undefined for everything else. */
 export function sqliteTrouble(error: unknown): SqliteTrouble | undefined {

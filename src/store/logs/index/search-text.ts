@@ -1,7 +1,7 @@
 import type { Value } from '../../sqlite/connection.ts'
 
 /** A search term as a condition on `message`, and what to ask the text index for. */
-export interface SearchText extends TextClue {
+interface SearchText extends TextClue {
   readonly sql: string
   readonly params: readonly Value[]
 }

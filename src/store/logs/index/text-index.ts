@@ -18,7 +18,7 @@ export interface Part {
 }
 
 /** Neighbouring ids that one part knows, or that none knows yet. */
-export interface Segment {
+interface Segment {
   readonly part: Part | null
   readonly first: number
   readonly last: number

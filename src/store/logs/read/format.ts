@@ -17,7 +17,7 @@ const COLUMNS = [
 ] as const satisfies readonly (keyof LogLine)[]
 
 /** How a download is written: what stands at its beginning, and each line with its line end. */
-export interface Formatter {
+interface Formatter {
   readonly head: string
   readonly line: (line: LogLine) => string
 }

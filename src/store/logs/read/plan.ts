@@ -6,7 +6,7 @@ export type Plan =
   | { readonly kind: 'lists'; readonly accesses: readonly Access[]; readonly text: boolean }
 
 /** What is known about the lines before any of them is read. */
-export interface Guesses {
+interface Guesses {
   /** How many there are at most. */
   readonly all: number
   /** How many each access leads to, in the order of the query. */

@@ -7,7 +7,7 @@ import { type Found, scanSql } from './sql.ts'
 const SAMPLE = 1000
 
 /** What the newest lines tell about all of them, before the others are read. */
-export interface Sample {
+interface Sample {
   /** How many lines each access leads to. */
   readonly accesses: readonly number[]
   /** Which share of the lines meets all conditions, and which share meets the search alone. */

@@ -1,6 +1,6 @@
 import type { StoredEntry } from '../../../logs/log-store.ts'
 
-export interface Batch {
+interface Batch {
   readonly entries: readonly StoredEntry[]
   /** About what they take. */
   readonly bytes: number

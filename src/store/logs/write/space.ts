@@ -57,7 +57,7 @@ export class LogSpace {
     this.#limitFile()
   }
 
-  get used(): number {
+  get #used(): number {
     return (this.#connection.pragma('page_count') - this.#free) * PAGE_BYTES
   }
 
@@ -71,7 +71,7 @@ export class LogSpace {
    */
   isTight(moreBytes: number): boolean {
     const growth = moreBytes * 2 - this.#free * PAGE_BYTES
-    return this.used + moreBytes * 2 > this.#sizes.high || (growth > 0 && this.isDiskShort())
+    return this.#used + moreBytes * 2 > this.#sizes.high || (growth > 0 && this.isDiskShort())
   }
 
   isDiskShort(): boolean {
@@ -85,8 +85,7 @@ export class LogSpace {
 
   /** From the high mark down to the low one, a step at a time. */
   wantsTrim(): boolean {
-    const { used } = this
-    this.#trimming = used > (this.#trimming ? this.#sizes.low : this.#sizes.high)
+    this.#trimming = this.#used > (this.#trimming ? this.#sizes.low : this.#sizes.high)
     return this.#trimming
   }
 
