@@ -43,8 +43,8 @@ export interface MetricsStore {
   /** Those that start at `from` or later and before `to`, the oldest first. */
   read(level: Level, from: number, to: number): Iterable<Block>
   one(level: Level, start: number, chunk: number): Uint8Array | undefined
-  /** In one transaction. `begun_anew`: the file was damaged and is a new one; nothing is stored. */
-  save(change: Change): 'saved' | 'begun_anew'
+  /** In one transaction. `recreated`: the file was damaged and is a new one; nothing is stored. */
+  save(change: Change): 'saved' | 'recreated'
   /** The oldest rows first, at most the share of all: a clock that jumps must not empty the store. */
   trim(trim: Trim): void
   /** The checks of a server that is gone. */

@@ -9,37 +9,25 @@ const TOP = 10
 
 type Counted = Pick<Summary, 'calls' | 'latency_ms' | 'top_tools' | 'slowest_tools' | 'top_errors' | 'agents'>
 
-/** One walk through the window; figures are made only of what is shown. */
 export function summaryOf(recorder: Recorder, window: WindowName, now: number): Counted {
   const { seconds, calls } = callsIn(recorder, window, now)
-  const tools = new Groups()
-  const agents = new Groups()
-  const errors = new Map<string, { error_code: string; server_id: string | null; count: number }>()
-  for (const [series, cell] of calls) {
-    tools.add(toolKey(series), series, cell)
-    agents.add(series.agent_type ?? '', series, cell)
-    for (const [error_code, count] of cell.codes ?? []) {
-      const key = `${error_code}\n${series.server_id}`
-      const error = errors.get(key) ?? { error_code, server_id: series.server_id, count: 0 }
-      error.count += count
-      errors.set(key, error)
-    }
-  }
-  const callers = agents.top(({ cell }) => cell.count, Number.POSITIVE_INFINITY)
+  const tools = grouped(calls, toolKey)
+  const agents = ranked(grouped(calls, agentKey), byCount)
   const all = new Cell()
-  for (const { cell } of callers) all.merge(cell) // each call is of one agent or of none
-  const slow = tools.top(({ cell }) => cell.sketch.quantile(0.95) ?? 0)
+  for (const { cell } of agents) all.merge(cell) // every call is in exactly one of these groups
+  const top = ranked(tools, byCount).slice(0, TOP)
+  const slowest = ranked(tools, ({ cell }) => cell.sketch.quantile(0.95) ?? 0).slice(0, TOP)
   return {
     calls: callsOf(all, seconds),
     latency_ms: latencyOf(all),
-    top_tools: tools.top(({ cell }) => cell.count).map((tool) => toolFigures(tool, seconds)),
-    slowest_tools: slow.map((tool) => toolFigures(tool, seconds)),
-    top_errors: [...errors.values()].sort((a, b) => b.count - a.count).slice(0, TOP),
-    agents: callers.map((one) => agentFigures(one, seconds)),
+    top_tools: top.map((group) => toolFigures(group, seconds)),
+    slowest_tools: slowest.map((group) => toolFigures(group, seconds)),
+    top_errors: topErrors(calls),
+    agents: agents.map((group) => agentFigures(group, seconds)),
   }
 }
 
-/** Those that are called most first. */
+/** Tools by number of calls, highest first. */
 export function toolsIn(
   recorder: Recorder,
   window: WindowName,
@@ -47,27 +35,21 @@ export function toolsIn(
   server_id?: string,
 ): ToolFigures[] {
   const { seconds, calls } = callsIn(recorder, window, now)
-  const tools = new Groups()
-  for (const [series, cell] of calls)
-    if (server_id === undefined || series.server_id === server_id) tools.add(toolKey(series), series, cell)
-  return tools
-    .top(({ cell }) => cell.count, Number.POSITIVE_INFINITY)
-    .map((tool) => toolFigures(tool, seconds))
+  const some = calls.filter(([series]) => server_id === undefined || series.server_id === server_id)
+  return ranked(grouped(some, toolKey), byCount).map((group) => toolFigures(group, seconds))
 }
 
-/** Those that call most first. */
+/** Agents by number of calls, highest first. */
 export function agentsIn(recorder: Recorder, window: WindowName, now: number): AgentFigures[] {
   const { seconds, calls } = callsIn(recorder, window, now)
-  const agents = new Groups()
-  for (const [series, cell] of calls) agents.add(series.agent_type ?? '', series, cell)
-  return agents
-    .top(({ cell }) => cell.count, Number.POSITIVE_INFINITY)
-    .map((one) => agentFigures(one, seconds))
+  return ranked(grouped(calls, agentKey), byCount).map((group) => agentFigures(group, seconds))
 }
+
+type Call = readonly [Series, Cell]
 
 function callsIn(recorder: Recorder, window: WindowName, now: number) {
   const { from, tally } = recorder.window(window)
-  const calls: (readonly [Series, Cell])[] = []
+  const calls: Call[] = []
   for (const [id, cell] of tally.cells) {
     const series = recorder.series.get(id)
     if (series?.kind === 'tool_call') calls.push([series, cell])
@@ -75,38 +57,51 @@ function callsIn(recorder: Recorder, window: WindowName, now: number) {
   return { seconds: (now - from) / 1000, calls }
 }
 
+function topErrors(calls: readonly Call[]): Summary['top_errors'] {
+  const errors = new Map<string, Summary['top_errors'][number]>()
+  for (const [{ server_id }, { codes }] of calls) {
+    for (const [error_code, count] of codes ?? []) {
+      const key = `${error_code}\n${server_id}`
+      const error = errors.get(key) ?? { error_code, server_id, count: 0 }
+      error.count += count
+      errors.set(key, error)
+    }
+  }
+  return [...errors.values()].sort((a, b) => b.count - a.count).slice(0, TOP)
+}
+
 const toolKey = ({ server_id, tool }: Series): string => `${server_id}\n${tool}`
+const agentKey = ({ agent_type }: Series): string => agent_type ?? ''
+const byCount = ({ cell }: Group): number => cell.count
 
 interface Group {
   readonly series: Series
   cell: Cell
-  /** The cell is a sum of ours and not one of the recorder's. */
+  /** The cell is a copy and not one of the recorder's. */
   own: boolean
 }
 
-/** Cells that belong together, added up. A group of one is not copied. */
-class Groups {
-  readonly #groups = new Map<string, Group>()
-
-  add(key: string, series: Series, cell: Cell): void {
-    const group = this.#groups.get(key)
-    if (!group) {
-      this.#groups.set(key, { series, cell, own: false })
-      return
+/** Adds up the cells with the same key. The cell of a group of one is not copied. */
+function grouped(calls: readonly Call[], keyOf: (series: Series) => string): Group[] {
+  const groups = new Map<string, Group>()
+  for (const [series, cell] of calls) {
+    const group = groups.get(keyOf(series))
+    if (!group) groups.set(keyOf(series), { series, cell, own: false })
+    else {
+      if (!group.own) group.cell = group.cell.clone()
+      group.own = true
+      group.cell.merge(cell)
     }
-    if (!group.own) group.cell = group.cell.clone()
-    group.own = true
-    group.cell.merge(cell)
   }
+  return [...groups.values()]
+}
 
-  /** The highest first. */
-  top(rank: (group: Group) => number, most = TOP): Group[] {
-    const ranked = [...this.#groups.values()].map((group) => ({ group, rank: rank(group) }))
-    return ranked
-      .sort((a, b) => b.rank - a.rank)
-      .slice(0, most)
-      .map(({ group }) => group)
-  }
+/** Highest first. Computes each rank once: a quantile is expensive. */
+function ranked(groups: readonly Group[], rankOf: (group: Group) => number): Group[] {
+  return groups
+    .map((group) => ({ group, rank: rankOf(group) }))
+    .sort((a, b) => b.rank - a.rank)
+    .map(({ group }) => group)
 }
 
 function toolFigures({ series: { server_id, tool }, cell }: Group, seconds: number): ToolFigures {

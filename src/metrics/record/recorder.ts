@@ -95,7 +95,7 @@ export class Recorder {
   flush(): void {
     try {
       this.#fold()
-      if (this.#save() === 'begun_anew') {
+      if (this.#save() === 'recreated') {
         for (const each of this.series.all()) each.savedAt = undefined
         this.#save()
       }
@@ -173,14 +173,14 @@ export class Recorder {
     this.#current = new Tally()
   }
 
-  #save(): 'saved' | 'begun_anew' {
+  #save(): 'saved' | 'recreated' {
     const blocks = this.#history.blocks()
     const series = this.#retention.unsaved()
     const { unsaved: checks } = this.checks
     if (blocks.length + series.length + checks.length === 0) return 'saved'
     const rows = series.map(({ of, lastAt, savedAt, ...key }) => ({ ...key, last_at: lastAt }))
     const outcome = this.#deps.store.save({ blocks, series: rows, checks })
-    if (outcome === 'begun_anew') return outcome
+    if (outcome === 'recreated') return outcome
     this.#history.flushed()
     this.checks.saved()
     for (const each of series) each.savedAt = each.lastAt

@@ -1,18 +1,7 @@
-import { existsSync, readdirSync, readFileSync, renameSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { syncFolder, writeDurably } from '../../kernel/durable-file.ts'
+import { writeDurably } from '../../kernel/durable-file.ts'
 import { StartError } from '../../kernel/exit.ts'
-import { isoTime } from '../../kernel/time.ts'
-
-/** Moves a damaged database aside with its journal, where it can be looked at, and says where. */
-export function setAside(path: string): string {
-  const aside = `${path}.damaged-${isoTime(Date.now()).replaceAll(':', '.')}`
-  for (const ending of ['', '-wal', '-shm']) {
-    if (existsSync(path + ending)) renameSync(path + ending, aside + ending)
-  }
-  syncFolder(dirname(path))
-  return aside
-}
 
 /** The newest file that was set aside, as long as nothing has taken its place. */
 export function lastSetAside(path: string): string | undefined {

@@ -1,8 +1,9 @@
 import { closeSync, existsSync, openSync, statSync } from 'node:fs'
 import { StartError } from '../../kernel/exit.ts'
+import { setAside } from '../sqlite/data-file.ts'
 import { closeSqlite, openSqlite, type Sqlite, sqliteTrouble } from '../sqlite/sqlite.ts'
 import type { Backups } from './backups.ts'
-import { lastSetAside, refuseDamaged, refuseLost, restore, setAside } from './damage.ts'
+import { lastSetAside, refuseDamaged, refuseLost, restore } from './damage.ts'
 
 /** What the user chose to do about a damaged or lost database. */
 export type AfterDamage = 'restore' | 'start_empty' | undefined

@@ -13,7 +13,7 @@ import { LineWriter } from './write/line-writer.ts'
 import { ServerShares } from './write/server-shares.ts'
 import { LogSpace, type Sizes, sizesFor } from './write/space.ts'
 
-interface LogDatabaseOptions {
+export interface LogFileOptions {
   readonly path: string
   readonly maxBytes: number
   /** The file could not be used: the log has started anew. */
@@ -38,7 +38,7 @@ export class LogDatabase {
   readonly #writer: LineWriter
   #closed = false
 
-  constructor({ path, maxBytes, onDamaged }: LogDatabaseOptions) {
+  constructor({ path, maxBytes, onDamaged }: LogFileOptions) {
     this.#connection = openLogFile(path, onDamaged)
     this.#sizes = sizesFor(maxBytes)
     this.#space = new LogSpace(this.#connection, this.#sizes, dirname(path))

@@ -91,7 +91,7 @@ test.each<[string, (path: string) => void]>([
   expect(await messages(logs, 'beginning')).toEqual(['a new beginning'])
   expect(home.told).toEqual([expect.stringContaining(dirname(home.path))])
   const [aside] = asideFiles(home)
-  expect(aside).toMatch(/^logs\.db\.damaged-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}Z$/)
+  expect(aside).toMatch(/^logs\.db\.damaged-\d{4}-\d\d-\d\dT\d\d\.\d\d\.\d\d\.\d{3}Z$/)
   expect(statSync(join(dirname(home.path), aside ?? '')).size).toBeGreaterThan(4096)
 })
 

@@ -1,4 +1,4 @@
-import type { Connection } from '../sqlite/connection.ts'
+import type { Schema } from '../sqlite/data-file.ts'
 import { sharesOf } from './write/server-shares.ts'
 
 /**
@@ -62,32 +62,20 @@ const MIGRATIONS = [
   `,
 ]
 
-/** Settings that belong to the connection or must stand before the first table. */
-export function configure(connection: Connection): void {
-  connection.exec(`
+const SMALL_TABLES = ['meta', 'parts', 'shares', 'spans', 'sqlite_sequence']
+
+export const LOG_SCHEMA: Schema = {
+  pragmas: `
     PRAGMA busy_timeout = 2000;
     PRAGMA auto_vacuum = INCREMENTAL;
     PRAGMA journal_mode = WAL;
     PRAGMA synchronous = NORMAL;
     PRAGMA cache_size = -8000;
     PRAGMA temp_store = MEMORY;
-  `)
-}
-
-export class NewerSchema extends Error {}
-
-export function migrate(connection: Connection): void {
-  const version = connection.pragma('user_version')
-  if (version > MIGRATIONS.length) throw new NewerSchema(`it has version ${version} of the tables`)
-  MIGRATIONS.slice(version).forEach((sql, index) => {
-    connection.transaction(() => connection.exec(`${sql}; PRAGMA user_version = ${version + index + 1}`))
-  })
-}
-
-/** Reads every small table and both ends of the lines: where a file that was overwritten shows it, in a millisecond. */
-export function quickLook(connection: Connection): void {
-  for (const table of ['meta', 'parts', 'shares', 'spans', 'sqlite_sequence']) {
-    connection.rows(`SELECT * FROM ${table} LIMIT 10`)
-  }
-  for (const order of ['ASC', 'DESC']) connection.rows(`SELECT * FROM logs ORDER BY id ${order} LIMIT 10`)
+  `,
+  migrations: MIGRATIONS,
+  probes: [
+    ...SMALL_TABLES.map((table) => `SELECT * FROM ${table} LIMIT 10`),
+    ...['ASC', 'DESC'].map((order) => `SELECT * FROM logs ORDER BY id ${order} LIMIT 10`),
+  ],
 }

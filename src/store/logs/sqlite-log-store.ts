@@ -10,7 +10,7 @@ import type {
 } from '../../logs/log-store.ts'
 import { sqliteTrouble } from '../sqlite/sqlite.ts'
 import { LogDatabase } from './database.ts'
-import { setAside } from './file.ts'
+import { setAsideLog } from './file.ts'
 import { pieces } from './read/pieces.ts'
 import type { Piece, PieceRequest } from './read/reading.ts'
 import { sizesFor } from './write/space.ts'
@@ -139,7 +139,7 @@ export class SqliteLogStore implements LogStore {
     } catch {
       // it is put aside as it is
     }
-    setAside(this.#options.path, reason, this.#options.onDamaged)
+    setAsideLog(this.#options.path, reason, this.#options.onDamaged)
   }
 
   #tendSoon(ms: number): void {

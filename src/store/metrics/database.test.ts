@@ -146,7 +146,7 @@ describe('a file that cannot be used', () => {
     const again = openRecorder({ folder })
     again.recorder.record([event()])
     again.recorder.flush()
-    expect(again.troubles[0]).toContain('start anew; the old file is now')
+    expect(again.troubles[0]).toContain('and were replaced by an empty file; the old file is now')
     expect(asides(folder)).toHaveLength(1)
     expect(pictureOf(openRecorder({ folder }).recorder, '5m').shown).toHaveLength(1)
   })
@@ -180,12 +180,12 @@ describe('a file that cannot be used', () => {
 })
 
 /** As if the file were damaged: it was begun anew, so the caller must say everything again. */
-function withOneFailure(save: (change: never) => 'saved' | 'begun_anew') {
+function withOneFailure(save: (change: never) => 'saved' | 'recreated') {
   let first = true
-  return (change: unknown): 'saved' | 'begun_anew' => {
+  return (change: unknown): 'saved' | 'recreated' => {
     if (!first) return save(change as never)
     first = false
-    return 'begun_anew'
+    return 'recreated'
   }
 }
 

@@ -1,55 +1,41 @@
-import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs'
-import { dirname } from 'node:path'
-import { setAside } from '../configuration/damage.ts'
-import { closeSqlite, openSqlite, type Sqlite, sqliteTrouble } from '../sqlite/sqlite.ts'
-import { configure, migrate, NewerSchema, quickLook } from './schema.ts'
+import { Connection } from '../sqlite/connection.ts'
+import { isUnusable, migrate, openDataFile, setAside } from '../sqlite/data-file.ts'
+import { METRICS_SCHEMA } from './schema.ts'
 
 /**
- * Opens `metrics.db`, or makes it. Figures are no configuration: when the file cannot be used they start anew, but the
- * old file stays beside it and `onTrouble` is told. Nothing that is wrong with them keeps the service from starting.
+ * Opens `metrics.db`, or creates it. An unusable file is renamed and reported, and the metrics continue in an empty
+ * file. When no file can be opened they are kept in memory: metrics never prevent the service from starting.
  */
-export function openMetricsFile(path: string, onTrouble: (message: string) => void): Sqlite {
+export function openMetricsFile(path: string, onTrouble: (message: string) => void): Connection {
   try {
-    return openOnce(path)
+    return openDataFile(path, METRICS_SCHEMA)
   } catch (error) {
-    if (sqliteTrouble(error) === 'damaged' || error instanceof NewerSchema)
-      return beginAnew(path, error, onTrouble)
-    return openInMemory(error, onTrouble)
+    return isUnusable(error) ? replaceMetricsFile(path, error, onTrouble) : openInMemory(error, onTrouble)
   }
 }
 
 /** The caller has closed every connection to the file. */
-export function beginAnew(path: string, reason: unknown, onTrouble: (message: string) => void): Sqlite {
+export function replaceMetricsFile(
+  path: string,
+  reason: unknown,
+  onTrouble: (message: string) => void,
+): Connection {
   try {
     const aside = setAside(path)
-    onTrouble(`The metrics could not be read (${whyOf(reason)}) and start anew; the old file is now ${aside}`)
-    return openOnce(path)
+    onTrouble(
+      `The metrics could not be read (${whyOf(reason)}) and were replaced by an empty file; the old file is now ${aside}`,
+    )
+    return openDataFile(path, METRICS_SCHEMA)
   } catch (error) {
     return openInMemory(error, onTrouble)
   }
 }
 
-function openInMemory(reason: unknown, onTrouble: (message: string) => void): Sqlite {
+function openInMemory(reason: unknown, onTrouble: (message: string) => void): Connection {
   onTrouble(`The metrics cannot be stored (${whyOf(reason)}) and are kept in memory until the next start`)
-  const database = openSqlite(':memory:')
-  migrate(database)
-  return database
+  const connection = new Connection(':memory:')
+  migrate(connection, METRICS_SCHEMA.migrations)
+  return connection
 }
 
 const whyOf = (reason: unknown): string => (reason instanceof Error ? reason.message : String(reason))
-
-function openOnce(path: string): Sqlite {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  closeSync(openSync(path, 'a', 0o600)) // SQLite gives -wal and -shm the mode of this file
-  chmodSync(path, 0o600)
-  const database = openSqlite(path)
-  try {
-    configure(database)
-    migrate(database)
-    quickLook(database)
-    return database
-  } catch (error) {
-    closeSqlite(database)
-    throw error
-  }
-}

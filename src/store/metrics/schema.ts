@@ -1,4 +1,4 @@
-import type { Sqlite } from '../sqlite/sqlite.ts'
+import type { Schema } from '../sqlite/data-file.ts'
 
 /**
  * The tables of `metrics.db`. A block holds the figures of 64 series during one second, minute or hour
@@ -31,32 +31,19 @@ const MIGRATIONS = [
   `,
 ]
 
-/** Waiting is short, because it blocks everybody. */
-export function configure(database: Sqlite): void {
-  database.exec(`
+export const METRICS_SCHEMA: Schema = {
+  // A short timeout: a wait for a lock blocks the main thread.
+  pragmas: `
     PRAGMA busy_timeout = 100;
     PRAGMA journal_mode = WAL;
     PRAGMA synchronous = NORMAL;
     PRAGMA cache_size = -4000;
-  `)
-}
-
-export class NewerSchema extends Error {}
-
-export function migrate(database: Sqlite): void {
-  const version = Number(database.prepare('PRAGMA user_version').get()?.user_version)
-  if (version > MIGRATIONS.length) throw new NewerSchema(`it has version ${version} of the tables`)
-  MIGRATIONS.slice(version).forEach((sql, index) => {
-    database.exec(`BEGIN IMMEDIATE; ${sql}; PRAGMA user_version = ${version + index + 1}; COMMIT`)
-  })
-}
-
-/** Reads both ends of every table: where a file that was overwritten shows it, in a millisecond. */
-export function quickLook(database: Sqlite): void {
-  for (const table of ['seconds', 'minutes', 'hours']) {
-    for (const order of ['ASC', 'DESC'])
-      database.prepare(`SELECT * FROM ${table} ORDER BY start ${order} LIMIT 2`).all()
-  }
-  for (const table of ['series', 'checks', 'sqlite_sequence'])
-    database.prepare(`SELECT * FROM ${table} LIMIT 10`).all()
+  `,
+  migrations: MIGRATIONS,
+  probes: [
+    ...['seconds', 'minutes', 'hours'].flatMap((table) =>
+      ['ASC', 'DESC'].map((order) => `SELECT * FROM ${table} ORDER BY start ${order} LIMIT 2`),
+    ),
+    ...['series', 'checks', 'sqlite_sequence'].map((table) => `SELECT * FROM ${table} LIMIT 10`),
+  ],
 }

@@ -1,6 +1,4 @@
-import { closeSqlite, openSqlite, type Sqlite, type SqliteStatement } from './sqlite.ts'
-
-export type Value = string | number | null
+import { closeSqlite, openSqlite, type Sqlite, type SqliteStatement, type Value } from './sqlite.ts'
 
 /** More than every shape of question a person asks in one sitting; each kept statement costs a few KiB. */
 const KEPT_STATEMENTS = 100

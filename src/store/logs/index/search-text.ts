@@ -1,4 +1,4 @@
-import type { Value } from '../../sqlite/connection.ts'
+import type { Value } from '../../sqlite/sqlite.ts'
 
 /** A search term as a condition on `message`, and what to ask the text index for. */
 interface SearchText extends TextClue {

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import type { ResolvedFilter } from '../../../logs/log-store.ts'
 import { Connection } from '../../sqlite/connection.ts'
-import { migrate } from '../schema.ts'
+import { migrate } from '../../sqlite/data-file.ts'
+import { LOG_SCHEMA } from '../schema.ts'
 import { openConditions } from './plan.ts'
 import { logQuery } from './query.ts'
 import { listSql, scanSql } from './sql.ts'
@@ -50,7 +51,7 @@ test('what somebody typed never becomes a part of the statement', () => {
 
 test('SQLite takes every index that is named, alone and with others, and sorts nothing', () => {
   const connection = new Connection(':memory:')
-  migrate(connection)
+  migrate(connection, LOG_SCHEMA.migrations)
   for (const [filter] of TABLE) {
     for (const order of ['asc', 'desc'] as const) {
       const query = logQuery(filter)

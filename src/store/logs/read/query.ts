@@ -1,6 +1,6 @@
 import { LEVEL_RANK } from '../../../kernel/log.ts'
 import type { ResolvedFilter } from '../../../logs/log-store.ts'
-import type { Value } from '../../sqlite/connection.ts'
+import type { Value } from '../../sqlite/sqlite.ts'
 import { searchText, storable, type TextClue } from '../index/search-text.ts'
 
 /** A filter in the words of SQLite. Everything that somebody typed is a parameter. */

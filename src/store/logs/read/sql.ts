@@ -1,4 +1,4 @@
-import type { Value } from '../../sqlite/connection.ts'
+import type { Value } from '../../sqlite/sqlite.ts'
 import type { Access, Condition } from './query.ts'
 
 export type Order = 'asc' | 'desc'

@@ -10,7 +10,7 @@ import { logStoreContract } from '../../../../test/log-store.contract.ts'
 import { ownFolder } from '../../../../test/support/folder.ts'
 import { entry } from '../../../../test/support/log-model.ts'
 import type { LogStore } from '../../../logs/log-store.ts'
-import { openLogThread } from './log-thread.ts'
+import { LogThread } from './log-thread.ts'
 
 /** Below node_modules, so that the bundle finds the SQLite package it leaves out. */
 const bundles = fileURLToPath(
@@ -37,7 +37,7 @@ interface Thread {
 
 function openThread(path = join(ownFolder(), 'logs.db'), url = workerUrl): Thread {
   const troubles: string[] = []
-  const store = openLogThread({
+  const store = new LogThread({
     path,
     maxBytes: 64 * 1024 * 1024,
     onDamaged: (message) => troubles.push(message),
@@ -101,7 +101,7 @@ test('a damaged file is reported and the log starts anew', async () => {
   await store.append([entry()])
 
   expect((await store.page(newest)).total).toBe(1)
-  expect(troubles).toEqual([expect.stringContaining('starts anew')])
+  expect(troubles).toEqual([expect.stringContaining('was replaced by an empty one; the old file is now')])
 })
 
 test('closing leaves one file', async () => {

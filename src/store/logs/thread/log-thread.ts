@@ -26,11 +26,6 @@ interface ThreadOptions extends LogOptions {
   readonly workerUrl: URL
 }
 
-/** The log in a thread of its own. Calls are begun there in the order in which they are made here, pages before lines that wait. */
-export function openLogThread(options: ThreadOptions): LogStore {
-  return new LogThread(options)
-}
-
 interface Pending {
   readonly request: Request
   readonly resolve: (result: unknown) => void
@@ -42,7 +37,8 @@ const CLOSE_WITHIN_MS = 10_000
 /** What one message carries, so that neither thread holds a batch of the longest lines several times over. */
 const MESSAGE_BYTES = 1024 * 1024
 
-class LogThread implements LogStore {
+/** The log store in its own thread, which starts calls in the order in which they were made; pages overtake pending lines. */
+export class LogThread implements LogStore {
   readonly #options: ThreadOptions
   readonly #pending = new Map<number, Pending>()
   readonly atOnceBytes: number

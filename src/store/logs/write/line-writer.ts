@@ -1,6 +1,7 @@
 import { LEVEL_RANK } from '../../../kernel/log.ts'
 import type { StoredEntry } from '../../../logs/log-store.ts'
-import type { Connection, Value } from '../../sqlite/connection.ts'
+import type { Connection } from '../../sqlite/connection.ts'
+import type { Value } from '../../sqlite/sqlite.ts'
 import { storable } from '../index/search-text.ts'
 import { grownSpan, newestSpan, type Span, saveSpan } from '../index/spans.ts'
 import { bytesOfLine, countWritten } from './server-shares.ts'
