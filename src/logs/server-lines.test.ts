@@ -182,7 +182,7 @@ test('with a slow and failing store, every line is either stored, part of a repe
 }, 60_000)
 
 class FaultyStore {
-  readonly atOnceBytes = 64 * 1024
+  readonly maxBatchBytes = 64 * 1024
   readonly lines: StoredEntry[] = []
   #works = true
   #gate = Promise.resolve()

@@ -25,7 +25,7 @@ export function metricsRoutes(metrics: Metrics): FastifyPluginAsyncTypebox {
     const timeseries = {
       tags,
       summary: 'Calls and latencies over time',
-      description: 'One point for each step, empty ones included. The last point is still running.',
+      description: 'One point for each step, including empty ones. The last point is not complete.',
       querystring: schema.SeriesQuery,
       response: { 200: schema.Timeseries },
     }
@@ -70,7 +70,7 @@ export function metricsRoutes(metrics: Metrics): FastifyPluginAsyncTypebox {
     const record = {
       tags,
       summary: 'Record a metric',
-      description: 'All or nothing.',
+      description: 'Records all events or none.',
       body: MetricEvents,
       response: { 202: Accepted },
     }

@@ -3,7 +3,7 @@ import type { ConfigurationDatabase } from './configuration/configuration.ts'
 import { digestOf } from './digest.ts'
 import type { ServerTable } from './servers.store.ts'
 
-/** What servers said of themselves. One that cannot be read is as if it had never been seen. */
+/** Cached server catalogues. A damaged row is skipped; the next start of the server writes it again. */
 export function catalogueStore(database: ConfigurationDatabase, servers: ServerTable): CatalogueStore {
   return {
     async all() {

@@ -2,7 +2,7 @@ import type { PackageRecord, PackageStore } from '../packages/package-store.ts'
 import type { ConfigurationDatabase } from './configuration/configuration.ts'
 import { digestOf } from './digest.ts'
 
-/** Installed packages, read once and kept in memory beside the table. */
+/** Installed packages. Read once, then answered from memory. */
 export async function openPackageStore(database: ConfigurationDatabase): Promise<PackageStore> {
   const records = new Map<string, PackageRecord>()
   for (const { name, body, digest } of await database.db.selectFrom('packages').selectAll().execute()) {

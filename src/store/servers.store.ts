@@ -10,8 +10,8 @@ type Sealed = 'env' | 'args' | 'headers' | 'url'
 const SEALED: readonly Sealed[] = ['env', 'args', 'headers', 'url']
 
 /**
- * Servers of both kinds, decrypted once when opened and kept in memory beside the table: one instance owns the folder,
- * so what it reads is what it wrote.
+ * Servers of both kinds. Decrypted once, then answered from memory: the instance lock guarantees that no other process
+ * changes the table.
  */
 export class ServerTable {
   readonly #database: ConfigurationDatabase
@@ -25,12 +25,12 @@ export class ServerTable {
     this.#maximum = maximum
   }
 
-  /** `later` are fields that came after the first servers were stored, with what they mean to those. */
+  /** `defaults` are the values of fields that older rows do not have. */
   static async open(
     database: ConfigurationDatabase,
     vault: Vault,
     maximum: number,
-    later: Partial<Record<ServerKind, object>> = {},
+    defaults: Partial<Record<ServerKind, object>> = {},
   ): Promise<ServerTable> {
     const table = new ServerTable(database, vault, maximum)
     for (const row of await database.db
@@ -39,7 +39,7 @@ export class ServerTable {
       .orderBy('created_at')
       .execute()) {
       try {
-        const record = { ...later[row.type], ...fromRow(row, vault) }
+        const record = { ...defaults[row.type], ...fromRow(row, vault) }
         table.#records.set(row.id, { kind: row.type, record })
       } catch {
         throw await database.refuse(`the server '${row.id}' cannot be read`)
@@ -59,7 +59,7 @@ export class ServerTable {
     }
   }
 
-  /** Of the server that has this id or name; the id wins. */
+  /** The id of the server with this id or name; an id takes precedence. */
   idOf(key: string, kind?: ServerKind): string | undefined {
     const kinds = kind ? [kind] : (['stdio', 'http'] as const)
     return kinds.map((each) => this.#find(each, key)?.id).find((id) => id !== undefined)
@@ -69,7 +69,6 @@ export class ServerTable {
     return this.#records.has(id)
   }
 
-  /** What is stored of it, of either kind. */
   record(id: string): ServerRecord | undefined {
     return this.#records.get(id)?.record
   }
@@ -168,17 +167,17 @@ function toRow(kind: ServerKind, server: ServerRecord, vault: Vault): Row {
   return { ...plain, sealed_fields: JSON.stringify(Object.fromEntries(texts)) }
 }
 
-/** Throws when the row is not, to the last bit, what was written. */
+/** Throws when any bit of the row was changed since it was written. */
 function fromRow({ sealed_fields, ...plain }: Row, vault: Vault): ServerRecord {
   const sealed = Object.entries(JSON.parse(sealed_fields) as Record<string, string>)
   const opened = sealed.map(([field, text]) => [field, vault.open(`${plain.id}:${field}`, text)])
   const { [WITNESS]: witness, ...fields } = Object.fromEntries(opened)
-  if (witness !== rowDigest(plain)) throw new Error('the row was changed from outside')
+  if (witness !== rowDigest(plain)) throw new Error('the row was changed outside of Toolroom')
   const { id, name, created_at, updated_at, revision } = plain
   return { ...JSON.parse(plain.open_fields), ...fields, id, name, created_at, updated_at, revision }
 }
 
-/** A digest of what stands in plain text, sealed beside the secrets: SQLite does not notice a flipped bit in a text. */
+/** Key of the sealed digest of the plain-text fields. */
 const WITNESS = 'row'
 
 function rowDigest({

@@ -2,12 +2,12 @@ import type { DesiredState } from '../servers/live.schema.ts'
 import type { WishStore } from '../servers/wishes.ts'
 import type { ConfigurationDatabase } from './configuration/configuration.ts'
 
-/** What persons asked for, read once and kept in memory beside the table. */
+/** The desired state of each server. Read once, then answered from memory. */
 export async function openWishes(database: ConfigurationDatabase): Promise<WishStore> {
   const wishes = new Map<string, DesiredState>()
   for (const { server_id, desired_state } of await database.db.selectFrom('wishes').selectAll().execute()) {
     if (desired_state !== 'running' && desired_state !== 'stopped')
-      throw await database.refuse(`the wish for the server '${server_id}' cannot be read`)
+      throw await database.refuse(`the desired state of the server '${server_id}' cannot be read`)
     wishes.set(server_id, desired_state)
   }
   return {
@@ -22,7 +22,7 @@ export async function openWishes(database: ConfigurationDatabase): Promise<WishS
           return [undefined, audit]
         },
         {
-          frees: state === 'stopped', // a stop must be possible on a full disk
+          frees: state === 'stopped', // stopping must work on a full disk
           committed: () => (state === undefined ? wishes.delete(id) : wishes.set(id, state)),
         },
       ),

@@ -22,7 +22,7 @@ export async function idsOf(database: LogDatabase, filter: ResolvedFilter): Prom
 
 /** All the work that can wait is done. */
 export function settle(database: LogDatabase): void {
-  while (database.tend());
+  while (database.maintain());
 }
 
 export const randomText = () =>

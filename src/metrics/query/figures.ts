@@ -2,7 +2,7 @@ import { isoTime } from '../../kernel/time.ts'
 import type { Calls, Latency } from '../metrics.schema.ts'
 import type { Cell } from '../sketch/cell.ts'
 
-/** What a cell says in numbers. `seconds` is how long the stretch was. */
+/** The figures of a cell. `seconds` is the length of its period. */
 export function figuresOf(cell: Cell, seconds: number) {
   return { calls: callsOf(cell, seconds), latency_ms: latencyOf(cell), last_call_at: lastOf(cell) }
 }
@@ -43,5 +43,5 @@ function errorRate(cell: Cell): number {
   return cell.count === 0 ? 0 : Math.round((errorsOf(cell) / cell.count) * 1e6) / 1e6
 }
 
-/** To the microsecond, when the unit is milliseconds. */
+/** Three decimals: microseconds, for values in milliseconds. */
 export const round = (value: number): number => Math.round(value * 1000) / 1000

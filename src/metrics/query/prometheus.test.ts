@@ -5,7 +5,7 @@ import { CALL, CUSTOM, openMetrics } from '../../../test/support/metrics-door.ts
 import { findPromtool } from '../../../test/support/promtool.ts'
 
 const promtool = findPromtool()
-const why = 'why' in promtool ? ` (left out: ${promtool.why})` : ''
+const why = 'why' in promtool ? ` (skipped: ${promtool.why})` : ''
 
 async function text() {
   const { get, post } = await openMetrics()
@@ -27,7 +27,7 @@ async function text() {
   return get('prometheus')
 }
 
-test('the text has types, help, escaped labels and cumulative buckets', async () => {
+test('the Prometheus text has types, help, escaped labels and cumulative buckets', async () => {
   const reply = await text()
   expect(reply.headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8')
   const own = 'mcp_method_name="tools/call",server_id="docs",gen_ai_tool_name="search"'
@@ -50,7 +50,7 @@ test('the text has types, help, escaped labels and cumulative buckets', async ()
     expect(reply.body.split('\n')).toContain(line)
 })
 
-test.runIf('path' in promtool)(`promtool finds nothing wrong${why}`, async () => {
+test.runIf('path' in promtool)(`promtool accepts the Prometheus text${why}`, async () => {
   const { body } = await text()
   const path = 'path' in promtool ? promtool.path : ''
   const { status, stdout, stderr } = spawnSync(path, ['check', 'metrics'], {
@@ -60,7 +60,7 @@ test.runIf('path' in promtool)(`promtool finds nothing wrong${why}`, async () =>
   expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: '', stderr: '' })
 })
 
-test('beyond 500 tools the rest is one, so that the text stays bounded', async () => {
+test('the Prometheus text combines all tools above 500 into one', async () => {
   const { recorder, metrics } = await openMetrics()
   recorder.record(Array.from({ length: 900 }, (_, n) => event({ tool: `tool ${n}` })))
   const counts = metrics.prometheus().match(/^mcp_client_operation_duration_seconds_count.*$/gm) ?? []

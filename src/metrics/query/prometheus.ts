@@ -15,15 +15,15 @@ interface Deps {
 type Labels = Readonly<Record<string, string>>
 type Sample = readonly [suffix: string, labels: Labels, value: number]
 
-/** The limits that OpenTelemetry's conventions for MCP ask for, in seconds. */
+/** The histogram buckets of OpenTelemetry's conventions for MCP, in seconds. */
 const LIMITS_S = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300]
-/** The first so many tools are told apart, and the first so many custom metrics. Later ones would only cost memory there. */
+/** How many label sets are exported; later ones are combined, to limit the memory of Prometheus. */
 const MAX_TOOLS = 500
 const MAX_CUSTOM = 1000
 const OTHER = 'other'
 const METHOD = { mcp_method_name: 'tools/call' }
 
-/** Counters begin with the service, as Prometheus expects. Names follow OpenTelemetry's conventions for MCP. */
+/** Counters start at zero with the service, as Prometheus expects. Names follow OpenTelemetry's conventions for MCP. */
 export function prometheusText(deps: Deps): string {
   const { recorder } = deps
   const calls = groups(recorder, 'tool_call', MAX_TOOLS, ({ server_id, tool }) => ({
@@ -42,60 +42,60 @@ export function prometheusText(deps: Deps): string {
     metric(
       'mcp_client_operation_duration_seconds',
       'histogram',
-      'How long calls of tools took, from the request to the answer',
+      'Duration of tool calls, from the request to the response',
       calls.flatMap(([labels, cell]) => histogram({ ...METHOD, ...labels }, cell)),
     ),
-    metric('toolroom_calls_total', 'counter', 'Calls of tools by their outcome', calls.flatMap(byStatus)),
-    metric('toolroom_call_errors_total', 'counter', 'Calls that failed by their code', calls.flatMap(byCode)),
+    metric('toolroom_calls_total', 'counter', 'Tool calls by outcome', calls.flatMap(byStatus)),
+    metric('toolroom_call_errors_total', 'counter', 'Failed tool calls by error code', calls.flatMap(byCode)),
     metric(
       'toolroom_call_request_bytes_total',
       'counter',
-      'Bytes that calls sent',
+      'Bytes sent in tool calls',
       calls.map(([labels, cell]) => ['', labels, cell.requestBytes]),
     ),
     metric(
       'toolroom_call_response_bytes_total',
       'counter',
-      'Bytes that calls were answered with',
+      'Bytes received in responses to tool calls',
       calls.map(([labels, cell]) => ['', labels, cell.responseBytes]),
     ),
     metric(
       'toolroom_http_server_check_duration_seconds',
       'histogram',
-      'How long checks of HTTP servers took',
+      'Duration of HTTP server checks',
       checks.flatMap(([labels, cell]) => histogram(labels, cell)),
     ),
     metric(
       'toolroom_http_server_checks_total',
       'counter',
-      'Checks of HTTP servers by their outcome',
+      'HTTP server checks by outcome',
       checks.flatMap(byStatus),
     ),
     metric('mcp_server_states', 'gauge', 'Tool servers by kind and status', [
       ...states('stdio', deps.serverStatuses()),
       ...states('http', deps.httpServerStatuses()),
     ]),
-    metric('toolroom_custom', 'summary', 'What programs have recorded', custom.flatMap(quantiles)),
-    metric('process_cpu_seconds_total', 'counter', 'Processor time that Toolroom has used', [
+    metric('toolroom_custom', 'summary', 'Custom metrics recorded by programs', custom.flatMap(quantiles)),
+    metric('process_cpu_seconds_total', 'counter', 'CPU time used by Toolroom', [
       ['', {}, (user + system) / 1e6],
     ]),
-    metric('process_cpu_ratio', 'gauge', 'Share of one core that Toolroom uses', [['', {}, cpu_pct / 100]]),
-    metric('process_resident_memory_bytes', 'gauge', 'Memory of Toolroom', [['', {}, rss_bytes]]),
-    metric('process_start_time_seconds', 'gauge', 'When Toolroom was started', [['', {}, startedAt]]),
-    metric('nodejs_eventloop_lag_seconds', 'gauge', 'How much later than asked a timer fires', [
+    metric('process_cpu_ratio', 'gauge', 'Share of one CPU core used by Toolroom', [['', {}, cpu_pct / 100]]),
+    metric('process_resident_memory_bytes', 'gauge', 'Resident memory of Toolroom', [['', {}, rss_bytes]]),
+    metric('process_start_time_seconds', 'gauge', 'Start time of Toolroom', [['', {}, startedAt]]),
+    metric('nodejs_eventloop_lag_seconds', 'gauge', 'How late timers fire', [
       ['', {}, event_loop_lag_ms / 1000],
     ]),
   ].join('')
 }
 
 /**
- * Series of a kind, added up by their labels. The oldest are told apart and the rest is one: by age and not by size, so
- * that no event moves from one counter to another.
+ * Adds up the series of a kind by their labels. The newest ones above the maximum become one group. Age decides, not
+ * size, so that no event moves from one counter to another.
  */
 function groups(
   recorder: Recorder,
   kind: Kind,
-  most: number,
+  max: number,
   labelsOf: (series: Series) => Labels,
 ): (readonly [Labels, Cell])[] {
   const found = [...recorder.total().cells].flatMap(([id, cell]) => {
@@ -105,8 +105,10 @@ function groups(
   const sums = new Map<string, readonly [Labels, Cell]>()
   for (const { series, cell } of found.sort((a, b) => a.series.id - b.series.id)) {
     const own = labelsOf(series)
-    const told = sums.has(JSON.stringify(own)) || sums.size < most
-    const labels = told ? own : Object.fromEntries(Object.keys(labelsOf(NOBODY)).map((name) => [name, OTHER]))
+    const isOwn = sums.has(JSON.stringify(own)) || sums.size < max
+    const labels = isOwn
+      ? own
+      : Object.fromEntries(Object.keys(labelsOf(NO_SERIES)).map((name) => [name, OTHER]))
     const key = JSON.stringify(labels)
     const sum = sums.get(key) ?? ([labels, new Cell()] as const)
     sum[1].merge(cell)
@@ -115,7 +117,7 @@ function groups(
   return [...sums.values()]
 }
 
-const NOBODY = { server_id: null, tool: null, name: null, labels: null } as Series
+const NO_SERIES = { server_id: null, tool: null, name: null, labels: null } as Series
 
 const histogram = (labels: Labels, { sketch }: Cell): Sample[] => [
   ...LIMITS_S.map(
@@ -141,7 +143,7 @@ const byCode = ([labels, { codes }]: readonly [Labels, Cell]): Sample[] =>
 const states = (type: string, statuses: Readonly<Record<string, number>>): Sample[] =>
   Object.entries(statuses).map(([status, count]): Sample => ['', { type, status }, count])
 
-/** Names that mean something to Prometheus or to us; it calls such labels so itself. */
+/** Renames reserved labels the way Prometheus does. */
 const unreserved = (label: string): string =>
   ['name', 'quantile', 'le', 'job', 'instance'].includes(label) ? `exported_${label}` : label
 

@@ -17,7 +17,7 @@ const DEFAULT_STEP: Readonly<Record<WindowName, string>> = {
   '7d': '1h',
 }
 
-/** One point for each step of the window, empty ones included. The last one is still running. */
+/** One point for each step of the window, including empty ones. The last point is not complete. */
 export function timeseriesOf(recorder: Recorder, query: SeriesQuery, now: number): Timeseries {
   const window = query.window ?? '5m'
   const step = stepOf(window, query.step ?? DEFAULT_STEP[window])
@@ -25,9 +25,9 @@ export function timeseriesOf(recorder: Recorder, query: SeriesQuery, now: number
   const last = floorTo(now, step)
   const cells = new Map<number, Cell>()
   for (let start = first; start <= last; start += step) cells.set(start, new Cell())
-  const wanted = (id: number) => matches(recorder.series.get(id), query)
+  const isSelected = (id: number) => matches(recorder.series.get(id), query)
   const add = (start: number, _: number, cell: Cell) => cells.get(floorTo(start, step))?.merge(cell)
-  recorder.visit(levelFor(window, step), first, last + step, add, wanted)
+  recorder.visit(levelFor(window, step), first, last + step, add, isSelected)
   const points = [...cells].map(([start, cell]) => pointOf(start, cell))
   return { window, step_s: step / 1000, points }
 }
@@ -37,13 +37,16 @@ function stepOf(window: WindowName, text: string): number {
   const { ms, level } = WINDOW[window]
   const finest = STEP_MS[level]
   if (step % finest !== 0)
-    throw invalidField('/step', `must be whole ${level}: a window of ${window} is not kept more finely`)
+    throw invalidField(
+      '/step',
+      `must be a whole number of ${level}: a window of ${window} has no finer resolution`,
+    )
   if (step > ms) throw invalidField('/step', `must not be longer than the window of ${window}`)
-  if (ms / step > MAX_POINTS) throw invalidField('/step', `must not give more than ${MAX_POINTS} points`)
+  if (ms / step > MAX_POINTS) throw invalidField('/step', `must not result in more than ${MAX_POINTS} points`)
   return step
 }
 
-/** The coarsest level that the step is a multiple of, among those that hold the whole window. */
+/** The coarsest level that divides the step and is kept for the whole window. */
 function levelFor(window: WindowName, step: number): Level {
   if (step % HOUR_MS === 0) return 'hours'
   return step % STEP_MS.minutes === 0 ? 'minutes' : WINDOW[window].level

@@ -2,7 +2,7 @@ import type { Check, MetricsStore } from '../metrics-store.ts'
 
 const KEPT_CHECKS = 100
 
-/** The last checks of every HTTP server, the newest last. */
+/** The last checks of every HTTP server, newest last. */
 export class RecentChecks {
   readonly #byServer = new Map<string, Check[]>()
   #unsaved: Check[] = []
@@ -14,7 +14,7 @@ export class RecentChecks {
   add(check: Check): void {
     this.#push(check)
     this.#unsaved.push(check)
-    // The store could not be written for so long that most of these would be thrown away again.
+    // The store has failed for so long that most of these checks would not be kept anyway.
     if (this.#unsaved.length > 100 * KEPT_CHECKS) this.#unsaved = this.#unsaved.slice(-50 * KEPT_CHECKS)
   }
 

@@ -3,23 +3,23 @@ import { DAY_MS } from '../windows/levels.ts'
 import type { MetricEvent } from './record.schema.ts'
 import type { Event } from './recorder.ts'
 
-/** Clocks of two programs differ a little; what is further ahead was never meant. */
+/** Allows for small differences between the clocks of two programs. */
 const MAX_AHEAD_MS = 5 * 60_000
 
-const NEEDED = {
+const REQUIRED = {
   tool_call: ['server_id', 'tool', 'duration_ms', 'status'],
   check: ['server_id', 'duration_ms', 'status'],
   custom: ['name', 'value'],
 } as const satisfies Record<MetricEvent['kind'], readonly (keyof MetricEvent)[]>
 
-/** Fields that mean nothing for a kind; they would be lost in silence. */
-const USELESS = {
+/** Refused, because they would be ignored. */
+const FORBIDDEN = {
   tool_call: ['name', 'value', 'labels'],
   check: ['tool', 'agent_type', 'name', 'value', 'labels'],
   custom: ['duration_ms'],
 } as const satisfies Record<MetricEvent['kind'], readonly (keyof MetricEvent)[]>
 
-/** The events as they are counted, or the first thing that is wrong with one of them. */
+/** Validates and converts events. Throws for the first invalid field. */
 export function eventsOf(
   body: MetricEvent | readonly MetricEvent[],
   now: number,
@@ -32,9 +32,9 @@ export function eventsOf(
 
 function eventOf(event: MetricEvent, path: string, now: number, retentionDays: number): Event {
   const { kind, status = 'ok' } = event
-  for (const field of NEEDED[kind])
-    if (event[field] === undefined) throw invalidField(`${path}/${field}`, `is required of a ${kind}`)
-  for (const field of USELESS[kind])
+  for (const field of REQUIRED[kind])
+    if (event[field] === undefined) throw invalidField(`${path}/${field}`, `is required for a ${kind}`)
+  for (const field of FORBIDDEN[kind])
     if (event[field] !== undefined) throw invalidField(`${path}/${field}`, `is not a field of a ${kind}`)
   return {
     ts: timeOf(event.ts, path, now, retentionDays),
@@ -55,10 +55,11 @@ function eventOf(event: MetricEvent, path: string, now: number, retentionDays: n
 function timeOf(text: string | undefined, path: string, now: number, retentionDays: number): number {
   if (text === undefined) return now
   const ts = Date.parse(text)
-  if (Number.isNaN(ts)) throw invalidField(`${path}/ts`, 'is no valid time, such as 2026-11-15T09:30:00.000Z')
+  if (Number.isNaN(ts))
+    throw invalidField(`${path}/ts`, 'must be a valid time, such as 2026-11-15T09:30:00.000Z')
   if (ts > now + MAX_AHEAD_MS)
     throw invalidField(`${path}/ts`, 'must not be more than 5 minutes in the future')
   if (ts < now - retentionDays * DAY_MS)
-    throw invalidField(`${path}/ts`, `must not be older than the ${retentionDays} days that metrics are kept`)
+    throw invalidField(`${path}/ts`, `must not be older than the retention of ${retentionDays} days`)
   return Math.min(ts, now)
 }

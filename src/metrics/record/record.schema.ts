@@ -20,7 +20,7 @@ export const MetricEvent = Type.Object(
       Type.String({
         pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}(\\.\\d{1,9})?(Z|[+-]\\d{2}:\\d{2})$',
         expected: 'a time, such as 2026-11-15T09:30:00.000Z',
-        description: 'Now, when it is left out',
+        description: 'Default: now',
         examples: ['2026-11-15T09:30:00.000Z'],
       }),
     ),
@@ -38,7 +38,7 @@ export const MetricEvent = Type.Object(
     name: Type.Optional(
       Type.String({
         pattern: NAME_PATTERN,
-        expected: 'a name of letters, digits and _ . : / -, at most 128',
+        expected: 'at most 128 letters, digits or _ . : / -',
       }),
     ),
     value: Type.Optional(Type.Number({ minimum: 0, maximum: MAX_VALUE })),
@@ -64,8 +64,8 @@ const example = {
 }
 
 /**
- * One event, or a list of them. In one schema and not as a union of two, so that what is wrong is said of the form that
- * was sent: rules for objects pass over lists, and rules for lists over objects.
+ * One event, or a list of events. One schema instead of a union, so that an error refers to the form that was sent:
+ * object rules ignore lists, and list rules ignore objects.
  */
 export const MetricEvents = Type.Unsafe<MetricEvent | MetricEvent[]>({
   ...MetricEvent,

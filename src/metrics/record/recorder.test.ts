@@ -18,14 +18,14 @@ const sum = (recorder: Recorder, window: WindowName): Cell => {
 const counts = (recorder: Recorder) =>
   (['5m', '1h', '24h', '7d'] as const).map((window) => sum(recorder, window).count)
 
-test('an event is in every window that reaches back to it', () => {
+test('an event is counted in every window that includes its time', () => {
   const { recorder } = openRecorder()
   const ages = [0, 4 * MINUTE, 14 * MINUTE, 50 * MINUTE, 20 * HOUR, 40 * HOUR, 6 * DAY, 20 * DAY]
   recorder.record(ages.map((age) => event({ ts: NOON - age })))
   expect(counts(recorder)).toEqual([2, 4, 5, 7])
 })
 
-test('windows that were asked before are right when time has passed, and when late events came', () => {
+test('a cached window stays correct when time passes and late events arrive', () => {
   const clock = ownClock()
   const { recorder } = openRecorder({ now: clock.now })
   const times: number[] = []
@@ -48,7 +48,7 @@ test('windows that were asked before are right when time has passed, and when la
   expect(sum(recorder, '24h').count).toBe(3000)
 })
 
-test('a level is the sum of the one below: percentiles are those of all values', () => {
+test('percentiles of a coarser level are computed from all values of the finer levels', () => {
   const clock = ownClock()
   const { recorder } = openRecorder({ now: clock.now })
   const values = Array.from({ length: 2000 }, (_, n) => (n * 7919) % 2000)
@@ -62,7 +62,7 @@ test('a level is the sum of the one below: percentiles are those of all values',
   expect(sketch.quantile(0.95)).toBeLessThan(1899 * 1.01)
 })
 
-test('codes are counted, and from the 32nd on they are one', () => {
+test('error codes are counted separately up to 31, and together as other above that', () => {
   const { recorder } = openRecorder()
   for (let code = 0; code < 50; code += 1)
     recorder.record([event({ status: 'error', error_code: `e${code}` })])
@@ -71,7 +71,7 @@ test('codes are counted, and from the 32nd on they are one', () => {
   expect(codes?.get('other')).toBe(19)
 })
 
-test('the 10,001st set of labels is refused with all that came with it; our own facts are counted together', () => {
+test('a request with the 10,001st label set is refused as a whole, while facts above the limit are combined', () => {
   const { recorder } = openRecorder()
   const sets = Array.from({ length: MAX_SERIES - 1 }, (_, n) =>
     event({ kind: 'custom', server_id: null, tool: null, name: 'n', labels: { n: String(n) } }),
@@ -91,13 +91,13 @@ test('the 10,001st set of labels is refused with all that came with it; our own 
   expect(sum(recorder, '5m').count).toBe(MAX_SERIES - 1 + 14)
 })
 
-test('calls and checks are heard, and a name with a line break is a name without', () => {
+test('published calls and checks are counted, and a line break in a tool name is replaced', () => {
   const { recorder } = openRecorder()
   const facts = new FactBus((error) => expect.unreachable(String(error)))
-  const end = recorder.listen(facts)
+  const stop = recorder.listen(facts)
   facts.publish('call_completed', called('a\nb'))
   facts.publish('http_server_check', checked(true))
-  end()
+  stop()
   facts.publish('call_completed', called('later'))
   expect([...recorder.series.all()]).toMatchObject([
     { kind: 'tool_call', server_id: 'docs', tool: 'a\u{fffd}b', agent_type: 'cursor' },
@@ -108,7 +108,7 @@ test('calls and checks are heard, and a name with a line break is a name without
   ])
 })
 
-test('of the checks of a server the last hundred are kept, until it is removed', () => {
+test('the last 100 checks of a server are kept until it is removed', () => {
   const { recorder } = openRecorder()
   const facts = new FactBus((error) => expect.unreachable(String(error)))
   recorder.listen(facts)
@@ -125,7 +125,7 @@ test.each([
   ['ten days back', -10 * DAY],
   ['an hour back', -HOUR],
   ['a minute back', -MINUTE],
-])('a clock that jumps %s loses nothing that it can show', (_, jump) => {
+])('a clock that jumps %s neither loses nor duplicates events', (_, jump) => {
   const clock = ownClock()
   const { recorder } = openRecorder({ now: clock.now })
   recorder.record([event({ ts: clock.now() })])
@@ -140,7 +140,7 @@ test.each([
   for (const count of counts(recorder)) expect(count).toBeLessThanOrEqual(3)
 })
 
-test('seconds are stored for a quarter of an hour, and then they go', () => {
+test('seconds are stored for 15 minutes and then deleted', () => {
   const clock = ownClock()
   const { recorder, store } = openRecorder({ now: clock.now })
   for (let second = 0; second < 2000; second += 1) {

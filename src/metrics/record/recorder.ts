@@ -1,7 +1,7 @@
 import { AppError } from '../../kernel/errors.ts'
 import type { FactBus, Facts } from '../../kernel/facts.ts'
 import type { Level, MetricsStore } from '../metrics-store.ts'
-import type { Happening } from '../sketch/cell.ts'
+import type { Sample } from '../sketch/cell.ts'
 import { Tally } from '../sketch/tally.ts'
 import { History, type Visit } from '../windows/history.ts'
 import { DAY_MS, floorTo, WINDOWS, type WindowName } from '../windows/levels.ts'
@@ -14,16 +14,16 @@ interface RecorderDeps {
   readonly store: MetricsStore
   readonly retentionDays: number
   readonly now: () => number
-  /** The store cannot be written; told once, until it can. */
+  /** Called once when the store fails, and again only after it has recovered. */
   readonly onTrouble: (message: string, error: unknown) => void
 }
 
-export interface Event extends SeriesKey, Happening {}
+export interface Event extends SeriesKey, Sample {}
 
 const FLUSH_EVERY_MS = 10_000
-const LONGEST_NAME = 256
+const MAX_NAME_LENGTH = 256
 
-/** Counts what happens. Events of the running second wait in one tally; from there they reach every window at once. */
+/** Counts events. Events of the current second are collected in one tally, then added to the history and all windows. */
 export class Recorder {
   readonly #deps: RecorderDeps
   readonly #history: History
@@ -31,12 +31,11 @@ export class Recorder {
   readonly #retention: Retention
   readonly series: SeriesTable
   readonly checks: RecentChecks
-  /** Everything since the start of the service, for counters that only grow. */
   readonly #total = new Tally()
   #second = 0
   #current = new Tally()
   #timer: NodeJS.Timeout | undefined
-  #troubled = false
+  #failing = false
 
   constructor(deps: RecorderDeps) {
     this.#deps = deps
@@ -49,22 +48,22 @@ export class Recorder {
     this.#windows = new Map(WINDOWS.map((name) => [name, new RollingWindow(this.#history, name, kept)]))
   }
 
-  /** From here on what happens in the house is counted, and written down every ten seconds. */
+  /** Counts published facts from now on and saves every ten seconds. Returns a function that stops counting. */
   listen(facts: FactBus): () => void {
     this.#timer ??= setInterval(() => this.flush(), FLUSH_EVERY_MS).unref()
-    const ends = [
-      facts.on('call_completed', (call) => this.#called(call)),
-      facts.on('http_server_check', (check) => this.#checked(check)),
+    const unsubscribes = [
+      facts.on('call_completed', (call) => this.#countCall(call)),
+      facts.on('http_server_check', (check) => this.#countCheck(check)),
       facts.on('server_removed', ({ server_id }) => this.checks.forget(server_id, this.#deps.store)),
     ]
     return () => {
-      for (const end of ends) end()
+      for (const unsubscribe of unsubscribes) unsubscribe()
     }
   }
 
-  /** All or nothing. Whoever calls has checked each field, and that `ts` is neither too old nor in the future. */
+  /** Records all events or none. The caller has validated each field, and that `ts` is neither too old nor in the future. */
   record(events: readonly Event[]): void {
-    const series = this.series.takeAll(events)
+    const series = this.series.getAll(events)
     if (!series) throw tooManySeries()
     for (const [index, event] of events.entries()) {
       this.#count(series[index] as Series, event)
@@ -72,26 +71,26 @@ export class Recorder {
     }
   }
 
-  /** The sum of a window, and where it begins. */
+  /** The sum of a window, and its start. */
   window(name: WindowName): { readonly from: number; readonly tally: Tally } {
     const now = this.#deps.now()
     this.#fold()
-    this.#second = floorTo(now, 1000) // also when the clock was put back
+    this.#second = floorTo(now, 1000) // also when the clock has moved back
     return (this.#windows.get(name) as RollingWindow).at(now)
   }
 
-  /** Everything since the start of the service. */
+  /** All events since the start of the service, for counters that only grow. */
   total(): Tally {
     this.#fold()
     return this.#total
   }
 
-  visit(level: Level, from: number, to: number, visit: Visit, wanted: (series: number) => boolean): void {
+  visit(level: Level, from: number, to: number, visit: Visit, isSelected: (series: number) => boolean): void {
     this.#fold()
-    this.#history.visit(level, from, to, visit, wanted)
+    this.#history.visit(level, from, to, visit, isSelected)
   }
 
-  /** What came since the last time is written down. If that fails it waits for the next time. */
+  /** Saves new events. On failure they stay pending for the next flush. */
   flush(): void {
     try {
       this.#fold()
@@ -99,12 +98,12 @@ export class Recorder {
         for (const each of this.series.all()) each.savedAt = undefined
         this.#save()
       }
-      for (const gone of this.#retention.run(this.#deps.now())) this.#total.cells.delete(gone)
-      this.#troubled = false
+      for (const deleted of this.#retention.run(this.#deps.now())) this.#total.cells.delete(deleted)
+      this.#failing = false
     } catch (error) {
       this.#history.compact()
-      if (!this.#troubled) this.#deps.onTrouble('metrics could not be stored', error)
-      this.#troubled = true
+      if (!this.#failing) this.#deps.onTrouble('metrics could not be stored', error)
+      this.#failing = true
     }
   }
 
@@ -114,7 +113,7 @@ export class Recorder {
     this.flush()
   }
 
-  #called(call: Facts['call_completed']): void {
+  #countCall(call: Facts['call_completed']): void {
     const { server_id, tool, agent_type, status, error_code, duration_ms, response_bytes } = call
     const key = {
       kind: 'tool_call',
@@ -127,7 +126,7 @@ export class Recorder {
     this.#observe(key, status, error_code, duration_ms, response_bytes)
   }
 
-  #checked({ server_id, ok, duration_ms, error_code }: Facts['http_server_check']): void {
+  #countCheck({ server_id, ok, duration_ms, error_code }: Facts['http_server_check']): void {
     const key = { kind: 'check', server_id, tool: null, agent_type: null, name: null, labels: null } as const
     this.#observe(key, ok ? 'ok' : 'error', error_code, duration_ms, 0)
     this.checks.add({ server_id, ts: this.#deps.now(), ok, duration_ms, error_code })
@@ -135,40 +134,40 @@ export class Recorder {
 
   #observe(
     key: SeriesKey,
-    status: Happening['status'],
+    status: Sample['status'],
     error_code: string | null,
     duration_ms: number,
     response_bytes: number,
   ): void {
     const value = duration_ms >= 0 ? duration_ms : 0
     const ts = this.#deps.now()
-    const happening = { ts, value, status, error_code, request_bytes: 0, response_bytes }
-    this.#count(this.series.takeOrOther(key), happening)
+    const sample = { ts, value, status, error_code, request_bytes: 0, response_bytes }
+    this.#count(this.series.getOrCombine(key), sample)
   }
 
-  #count(series: Series, happening: Happening): void {
-    const second = floorTo(happening.ts, 1000)
-    if (happening.ts > series.lastAt) series.lastAt = happening.ts
-    if (series.of) series.of.version += 1
+  #count(series: Series, sample: Sample): void {
+    const second = floorTo(sample.ts, 1000)
+    if (sample.ts > series.lastAt) series.lastAt = sample.ts
+    if (series.ofServer) series.ofServer.version += 1
     if (second > this.#second) {
       this.#fold()
       this.#second = second
     }
-    if (second === this.#second) this.#current.record(series.id, happening)
-    else this.#countLate(series.id, happening)
+    if (second === this.#second) this.#current.record(series.id, sample)
+    else this.#countLate(series.id, sample)
   }
 
-  #countLate(series: number, happening: Happening): void {
-    this.#history.add(series, happening, this.#deps.now())
-    this.#total.record(series, happening)
-    for (const window of this.#windows.values()) window.holding(happening.ts)?.record(series, happening)
+  #countLate(series: number, sample: Sample): void {
+    this.#history.add(series, sample, this.#deps.now())
+    this.#total.record(series, sample)
+    for (const window of this.#windows.values()) window.including(sample.ts)?.record(series, sample)
   }
 
-  /** The running second becomes history. It may go on: what comes later is added. */
+  /** Moves the current second to the history. Later events of the same second are merged. */
   #fold(): void {
     if (this.#current.cells.size === 0) return
     this.#total.merge(this.#current)
-    for (const window of this.#windows.values()) window.holding(this.#second)?.merge(this.#current)
+    for (const window of this.#windows.values()) window.including(this.#second)?.merge(this.#current)
     this.#history.addSecond(this.#second, this.#current)
     this.#current = new Tally()
   }
@@ -178,7 +177,7 @@ export class Recorder {
     const series = this.#retention.unsaved()
     const { unsaved: checks } = this.checks
     if (blocks.length + series.length + checks.length === 0) return 'saved'
-    const rows = series.map(({ of, lastAt, savedAt, ...key }) => ({ ...key, last_at: lastAt }))
+    const rows = series.map(({ ofServer, lastAt, savedAt, ...key }) => ({ ...key, last_at: lastAt }))
     const outcome = this.#deps.store.save({ blocks, series: rows, checks })
     if (outcome === 'recreated') return outcome
     this.#history.flushed()
@@ -188,9 +187,9 @@ export class Recorder {
   }
 }
 
-/** As a name of a series: no control characters, and not longer than a person reads. */
+/** A tool name as a label: without control characters, and cut to the maximum length. */
 const plain = (name: string): string =>
-  PLAIN.test(name) ? name : name.slice(0, LONGEST_NAME).replace(/\p{Cc}/gu, '\u{fffd}')
+  PLAIN.test(name) ? name : name.slice(0, MAX_NAME_LENGTH).replace(/\p{Cc}/gu, '\u{fffd}')
 const PLAIN = /^[\w.-]{1,64}$/
 
 function checkOf({ ts, status, value, error_code }: Event, server_id: string) {
@@ -198,7 +197,7 @@ function checkOf({ ts, status, value, error_code }: Event, server_id: string) {
 }
 
 function tooManySeries(): AppError {
-  return new AppError('cardinality_limit', `There are ${MAX_SERIES} different sets of labels already`, {
-    hint: 'Leave out labels whose values never come again, such as ids and times',
+  return new AppError('cardinality_limit', `The limit of ${MAX_SERIES} different label sets is reached`, {
+    hint: 'Omit labels with unique values, such as ids and times',
   })
 }

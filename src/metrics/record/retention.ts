@@ -2,14 +2,14 @@ import type { MetricsStore } from '../metrics-store.ts'
 import { DAY_MS, HOUR_MS, MINUTES_FOR_MS, SECONDS_FOR_MS } from '../windows/levels.ts'
 import type { Series, SeriesTable } from './series.ts'
 
-/** At most a tenth goes at once: a clock that jumps must not empty the store. */
+/** At most this share is deleted at once: a clock that jumps must not empty the store. */
 const SHARE = 0.1
-/** Counted in runs and not by the clock, for the same reason. A run is every ten seconds. */
+/** Counted in runs rather than by the clock, for the same reason. A run takes place every ten seconds. */
 const RUNS_BETWEEN = 60
-/** When a series was last seen needs to be known only to the hour, or each flush would write every series. */
-const SEEN_TO_MS = HOUR_MS
+/** `last_at` is stored with this precision: otherwise each flush would write every active series. */
+const LAST_AT_PRECISION_MS = HOUR_MS
 
-/** What is too old goes: seconds after each flush, minutes, hours and series that are silent now and then. */
+/** Deletes expired data: seconds after each flush; minutes, hours and inactive series every ten minutes. */
 export class Retention {
   readonly #store: MetricsStore
   readonly #series: SeriesTable
@@ -22,7 +22,7 @@ export class Retention {
     this.#keptMs = days * DAY_MS
   }
 
-  /** Says which series are no more. */
+  /** Returns the ids of deleted series. */
   run(now: number): readonly number[] {
     const all = this.#run % RUNS_BETWEEN === 0
     this.#run += 1
@@ -32,25 +32,26 @@ export class Retention {
       return []
     }
     const before = { seconds, minutes: now - MINUTES_FOR_MS, hours: now - this.#keptMs - HOUR_MS }
-    const silent = this.#silent(now)
-    const ids = silent.map(({ id }) => id)
+    const inactive = this.#inactive(now)
+    const ids = inactive.map(({ id }) => id)
     this.#store.trim({ before, series: ids, share: SHARE })
-    for (const series of silent) this.#series.delete(series)
+    for (const series of inactive) this.#series.delete(series)
     return ids
   }
 
-  /** New, or seen again long after it was last said so. */
+  /** Series that are new, or whose stored `last_at` is outdated. */
   unsaved(): Series[] {
     const changed: Series[] = []
     for (const series of this.#series.all())
-      if (series.savedAt === undefined || series.lastAt - series.savedAt > SEEN_TO_MS) changed.push(series)
+      if (series.savedAt === undefined || series.lastAt - series.savedAt > LAST_AT_PRECISION_MS)
+        changed.push(series)
     return changed
   }
 
-  /** Nothing of them is kept any more. */
-  #silent(now: number): Series[] {
+  /** Series without any stored event. */
+  #inactive(now: number): Series[] {
     const all = [...this.#series.all()]
-    const silent = all.filter(({ lastAt }) => lastAt < now - this.#keptMs - DAY_MS)
-    return silent.slice(0, Math.ceil(all.length * SHARE))
+    const inactive = all.filter(({ lastAt }) => lastAt < now - this.#keptMs - DAY_MS)
+    return inactive.slice(0, Math.ceil(all.length * SHARE))
   }
 }

@@ -1,43 +1,43 @@
 export const KINDS = ['tool_call', 'check', 'custom'] as const
 export type Kind = (typeof KINDS)[number]
 
-/** What tells one series from another. */
+/** Identifies a series. */
 export interface SeriesKey {
   readonly kind: Kind
   readonly server_id: string | null
   readonly tool: string | null
   readonly agent_type: string | null
-  /** Of a custom metric. */
+  /** Name of a custom metric. */
   readonly name: string | null
   readonly labels: Readonly<Record<string, string>> | null
 }
 
-/** As it is stored. */
+/** A stored series. */
 export interface SeriesRow extends SeriesKey {
   readonly id: number
   readonly last_at: number
 }
 
 export interface Series extends SeriesKey {
-  /** Counts up and is never used again. */
+  /** Never reused. */
   readonly id: number
   lastAt: number
-  /** `lastAt` as it is stored; undefined when the series is not. */
+  /** The stored `lastAt`; undefined when the series is not stored. */
   savedAt: number | undefined
-  readonly of: ServerSeries | undefined
+  readonly ofServer: ServerSeries | undefined
 }
 
 /** All series of one server. */
 interface ServerSeries {
   readonly series: Set<Series>
-  /** Grows with every event, so that what was made of the series can be kept until then. */
+  /** Increases with every event, so that derived values can be cached. */
   version: number
 }
 
-/** More label sets than a person could look at; a program that makes one per request is told so. */
+/** Limits memory when a program uses unique label values. */
 export const MAX_SERIES = 10_000
 
-/** Every series that there is. Bounded, because each costs memory. */
+/** All series, limited to `MAX_SERIES`. */
 export class SeriesTable {
   readonly #byKey = new Map<string, Series>()
   readonly #byId = new Map<number, Series>()
@@ -49,21 +49,20 @@ export class SeriesTable {
     for (const { last_at, ...row } of rows) this.#add(row, last_at, last_at)
   }
 
-  /** For what the house itself sees: beyond the bound everything of a kind is one series, so that no event is lost. */
-  takeOrOther(key: SeriesKey): Series {
-    const known = this.#byKey.get(keyOf(key))
-    if (known || this.#byId.size < MAX_SERIES) return known ?? this.#make(key)
-    const other = otherOf(key.kind)
-    return this.#byKey.get(keyOf(other)) ?? this.#make(other)
+  /** For events that must not be lost: above the limit, all new series of a kind are combined into one. */
+  getOrCombine(key: SeriesKey): Series {
+    const series = this.#byKey.get(keyOf(key))
+    if (series || this.#byId.size < MAX_SERIES) return series ?? this.#create(key)
+    const combined = combinedKey(key.kind)
+    return this.#byKey.get(keyOf(combined)) ?? this.#create(combined)
   }
 
-  /** The series of each, made when there is room for all that are new; else none is made. */
-  takeAll(keys: readonly SeriesKey[]): Series[] | undefined {
+  /** The series of all keys. Creates none, and returns undefined, when the new ones would exceed the limit. */
+  getAll(keys: readonly SeriesKey[]): Series[] | undefined {
     const texts = keys.map(keyOf)
-    const fresh = new Set<string>()
-    for (const text of texts) if (!this.#byKey.has(text)) fresh.add(text)
-    if (this.#byId.size + fresh.size > MAX_SERIES) return undefined
-    return keys.map((key, index) => this.#byKey.get(texts[index] as string) ?? this.#make(key))
+    const added = new Set(texts.filter((text) => !this.#byKey.has(text)))
+    if (this.#byId.size + added.size > MAX_SERIES) return undefined
+    return keys.map((key, index) => this.#byKey.get(texts[index] as string) ?? this.#create(key))
   }
 
   get(id: number): Series | undefined {
@@ -81,11 +80,12 @@ export class SeriesTable {
   delete(series: Series): void {
     this.#byId.delete(series.id)
     this.#byKey.delete(keyOf(series))
-    series.of?.series.delete(series)
-    if (series.of?.series.size === 0 && series.server_id !== null) this.#byServer.delete(series.server_id)
+    series.ofServer?.series.delete(series)
+    if (series.ofServer?.series.size === 0 && series.server_id !== null)
+      this.#byServer.delete(series.server_id)
   }
 
-  #make(key: SeriesKey): Series {
+  #create(key: SeriesKey): Series {
     const series = this.#add({ ...key, id: this.#nextId }, 0, undefined)
     this.#nextId += 1
     return series
@@ -93,22 +93,22 @@ export class SeriesTable {
 
   #add(row: SeriesKey & { readonly id: number }, lastAt: number, savedAt: number | undefined): Series {
     const { id, kind, server_id, tool, agent_type, name, labels } = row
-    const of = server_id === null ? undefined : this.#serverSeries(server_id)
-    const series = { id, kind, server_id, tool, agent_type, name, labels, lastAt, savedAt, of }
-    of?.series.add(series)
+    const ofServer = server_id === null ? undefined : this.#serverSeries(server_id)
+    const series = { id, kind, server_id, tool, agent_type, name, labels, lastAt, savedAt, ofServer }
+    ofServer?.series.add(series)
     this.#byId.set(id, series)
     this.#byKey.set(keyOf(series), series)
     return series
   }
 
   #serverSeries(server_id: string): ServerSeries {
-    const known = this.#byServer.get(server_id) ?? { series: new Set(), version: 0 }
-    this.#byServer.set(server_id, known)
-    return known
+    const entry = this.#byServer.get(server_id) ?? { series: new Set(), version: 0 }
+    this.#byServer.set(server_id, entry)
+    return entry
   }
 }
 
-const otherOf = (kind: Kind): SeriesKey => ({
+const combinedKey = (kind: Kind): SeriesKey => ({
   kind,
   server_id: null,
   tool: null,
@@ -117,7 +117,7 @@ const otherOf = (kind: Kind): SeriesKey => ({
   labels: null,
 })
 
-/** Control characters divide the parts: no name or label holds one. */
+/** Separated by control characters, which no name or label contains. */
 function keyOf({ kind, server_id, tool, agent_type, name, labels }: SeriesKey): string {
   const plain = `${kind}\n${server_id ?? ''}\n${tool ?? ''}\n${agent_type ?? ''}`
   return name === null ? plain : `${plain}\n${name}\n${labelsText(labels)}`

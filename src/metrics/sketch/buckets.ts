@@ -1,19 +1,19 @@
 import type { ByteReader, ByteWriter } from './bytes.ts'
 
-/** From so many buckets on they are kept as a row of counts, if at least every fourth place of it is used. */
-const MANY = 24
-const SPARSE = 4
-/** Places that a row gets beyond what is asked for, so that it need not grow with every new extreme. */
+/** From this many buckets on, counts are stored as a row, if at least every fourth place of it is used. */
+const ROW_FROM = 24
+const MAX_PLACES_PER_BUCKET = 4
+/** Extra places when a row grows, so that it does not grow with every new extreme. */
 const SPARE = 32
 
 /**
- * Counts by the number of a bucket. Most series see few different values: those are a sorted list of bucket, count,
- * bucket, count …; where there are many they become a row in which every bucket has its place.
+ * Counts by bucket number. Most series have few different values: they are stored as a sorted list of bucket, count,
+ * bucket, count … Many values are stored as a row with one place for every bucket.
  */
 export class Buckets {
   #list: number[] = []
   #row: Float64Array | undefined
-  /** The bucket at the beginning of the row. */
+  /** The bucket of the first place in the row. */
   #base = 0
 
   add(bucket: number, count: number): void {
@@ -22,7 +22,7 @@ export class Buckets {
     else if (bucket >= this.#base && bucket < this.#base + row.length) {
       row[bucket - this.#base] = (row[bucket - this.#base] as number) + count
     } else {
-      this.#reach(bucket, bucket)
+      this.#growRow(bucket, bucket)
       this.add(bucket, count)
     }
   }
@@ -36,12 +36,12 @@ export class Buckets {
     }
     const { row, base } = this.#asRow(other.#base, other.#base + other.#row.length - 1)
     const shift = other.#base - base
-    const theirs = other.#row
-    for (let at = 0; at < theirs.length; at += 1)
-      row[at + shift] = (row[at + shift] as number) + (theirs[at] as number)
+    const added = other.#row
+    for (let at = 0; at < added.length; at += 1)
+      row[at + shift] = (row[at + shift] as number) + (added[at] as number)
   }
 
-  /** Takes back what was merged before; false when it was not. */
+  /** Undoes a merge. Returns false when `other` was not merged before. */
   subtract(other: Buckets): boolean {
     let fits = true
     other.each((bucket, count) => {
@@ -52,8 +52,8 @@ export class Buckets {
     return fits
   }
 
-  /** The bucket in which the count, summed up from the lowest, reaches `rank`. */
-  reaching(rank: number): number | undefined {
+  /** The bucket of the value with this rank, counted from the lowest. */
+  atRank(rank: number): number | undefined {
     let passed = 0
     const row = this.#row
     if (row) {
@@ -70,7 +70,7 @@ export class Buckets {
     return undefined
   }
 
-  /** From the lowest on, those that are not empty. */
+  /** Visits the non-empty buckets, lowest first. */
   each(visit: (bucket: number, count: number) => void): void {
     const row = this.#row
     if (!row) {
@@ -93,7 +93,7 @@ export class Buckets {
     })
   }
 
-  /** `size` is how many there are. */
+  /** `size` is the number of buckets. */
   static read(reader: ByteReader, size: number): Buckets {
     const buckets = new Buckets()
     let bucket = 0
@@ -133,12 +133,12 @@ export class Buckets {
       if (place === list.length) list.push(bucket, count)
       else list.splice(place, 0, bucket, count)
       const range = (list[list.length - 2] as number) - (list[0] as number)
-      if (list.length >= 2 * MANY && range < (list.length / 2) * SPARSE)
+      if (list.length >= 2 * ROW_FROM && range < (list.length / 2) * MAX_PLACES_PER_BUCKET)
         this.#asRow(list[0] as number, bucket)
     }
   }
 
-  /** Where the bucket is in the list, or where it belongs. */
+  /** The position of the bucket in the list, or where to insert it. */
   #find(bucket: number): number {
     const list = this.#list
     let low = 0
@@ -151,7 +151,7 @@ export class Buckets {
     return low << 1
   }
 
-  /** As a row that reaches from `low` to `high` at least. */
+  /** Converts to a row that covers at least `low` to `high`. */
   #asRow(low: number, high: number): { readonly row: Float64Array; readonly base: number } {
     const list = this.#list
     if (!this.#row) {
@@ -162,10 +162,10 @@ export class Buckets {
         this.#row[(list[at] as number) - this.#base] = list[at + 1] as number
       this.#list = []
     }
-    return { row: this.#reach(low, high), base: this.#base }
+    return { row: this.#growRow(low, high), base: this.#base }
   }
 
-  #reach(low: number, high: number): Float64Array {
+  #growRow(low: number, high: number): Float64Array {
     const row = this.#row ?? new Float64Array(0)
     const end = this.#base + row.length - 1
     if (low >= this.#base && high <= end) return row

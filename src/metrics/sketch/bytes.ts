@@ -2,13 +2,13 @@ const START_BYTES = 256
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
-/** Writes numbers as short as they are: seven bits a byte, the highest bit says that more follow. */
+/** Writes varints: seven bits per byte, the highest bit is set when more bytes follow. */
 export class ByteWriter {
   #bytes = new Uint8Array(START_BYTES)
   #view = new DataView(this.#bytes.buffer)
   #length = 0
 
-  /** A whole number from 0 to 2^53. */
+  /** An integer from 0 to 2^53. */
   varint(value: number): void {
     this.#reserve(8)
     let rest = value
@@ -19,7 +19,7 @@ export class ByteWriter {
     this.#bytes[this.#length++] = rest
   }
 
-  /** A whole number of either sign. */
+  /** An integer of either sign. */
   signed(value: number): void {
     this.varint(value < 0 ? -2 * value - 1 : 2 * value)
   }
@@ -38,7 +38,7 @@ export class ByteWriter {
     this.#length += bytes.length
   }
 
-  /** With the number of its bytes before it, so that a reader can pass over it: at most 2 MiB. */
+  /** Prefixes the written bytes with their length, so that a reader can skip them. At most 2 MiB. */
   part(write: () => void): void {
     this.#reserve(3)
     const start = this.#length
@@ -63,7 +63,7 @@ export class ByteWriter {
   }
 }
 
-/** Reads what a ByteWriter wrote. Throws a RangeError where the bytes end too early. */
+/** Reads the output of a ByteWriter. Throws a RangeError when the bytes end too early. */
 export class ByteReader {
   readonly #bytes: Uint8Array
   readonly #view: DataView
@@ -104,11 +104,11 @@ export class ByteReader {
   text(): string {
     const length = this.varint()
     const start = this.#at
-    this.pass(length)
+    this.skip(length)
     return decoder.decode(this.#bytes.subarray(start, this.#at))
   }
 
-  pass(length: number): void {
+  skip(length: number): void {
     if (this.#at + length > this.#bytes.length) throw new RangeError('the bytes end too early')
     this.#at += length
   }

@@ -4,8 +4,8 @@ import { Sketch } from './sketch.ts'
 export const CALL_STATUSES = ['ok', 'error', 'timeout', 'cancelled'] as const
 type CallStatus = (typeof CALL_STATUSES)[number]
 
-/** One event of a series, as it is counted. `value` is a duration in milliseconds, or what a custom metric measures. */
-export interface Happening {
+/** One event of a series. `value` is a duration in milliseconds, or the value of a custom metric. */
+export interface Sample {
   readonly ts: number
   readonly value: number
   readonly status: CallStatus
@@ -15,10 +15,10 @@ export interface Happening {
 }
 
 const MAX_CODES = 32
-/** Where the codes go that come after the first 32. */
+/** Counts the codes above the maximum. */
 const OTHER = 'other'
 
-/** What happened in one series during one stretch of time. Cells add up: an hour is the sum of its minutes. */
+/** The counts of one series in one period. Cells add up: an hour is the sum of its minutes. */
 export class Cell {
   ok = 0
   error = 0
@@ -34,13 +34,13 @@ export class Cell {
     return this.ok + this.error + this.timeout + this.cancelled
   }
 
-  record(happening: Happening): void {
-    this[happening.status] += 1
-    this.sketch.record(happening.value)
-    this.requestBytes += happening.request_bytes
-    this.responseBytes += happening.response_bytes
-    if (happening.ts > this.lastAt) this.lastAt = happening.ts
-    if (happening.error_code !== null) this.#addCode(happening.error_code, 1)
+  record(sample: Sample): void {
+    this[sample.status] += 1
+    this.sketch.record(sample.value)
+    this.requestBytes += sample.request_bytes
+    this.responseBytes += sample.response_bytes
+    if (sample.ts > this.lastAt) this.lastAt = sample.ts
+    if (sample.error_code !== null) this.#addCode(sample.error_code, 1)
   }
 
   merge(other: Cell): void {
@@ -55,7 +55,7 @@ export class Cell {
     if (other.codes) for (const [code, count] of other.codes) this.#addCode(code, count)
   }
 
-  /** Takes back what was merged before; false when it was not. */
+  /** Undoes a merge. Returns false when `other` was not merged before. */
   subtract(other: Cell): boolean {
     this.ok -= other.ok
     this.error -= other.error
@@ -63,7 +63,7 @@ export class Cell {
     this.cancelled -= other.cancelled
     this.requestBytes -= other.requestBytes
     this.responseBytes -= other.responseBytes
-    if (other.codes) for (const [code, count] of other.codes) this.#takeCode(code, count)
+    if (other.codes) for (const [code, count] of other.codes) this.#subtractCode(code, count)
     const negative = this.ok < 0 || this.error < 0 || this.timeout < 0 || this.cancelled < 0
     return this.sketch.subtract(other.sketch) && !negative
   }
@@ -74,7 +74,7 @@ export class Cell {
     return copy
   }
 
-  /** `start` is the beginning of the stretch, so that times are short numbers. */
+  /** `start` is the start of the period; times are written relative to it. */
   write(writer: ByteWriter, start: number): void {
     for (const status of CALL_STATUSES) writer.varint(this[status])
     writer.varint(this.requestBytes)
@@ -106,8 +106,8 @@ export class Cell {
     this.codes.set(name, (this.codes.get(name) ?? 0) + count)
   }
 
-  /** What has no count of its own was counted as `other`. */
-  #takeCode(code: string, count: number): void {
+  /** A code without its own count was counted as `other`. */
+  #subtractCode(code: string, count: number): void {
     const own = Math.min(count, this.codes?.get(code) ?? 0)
     this.#lower(code, own)
     if (own < count) this.#lower(OTHER, count - own)

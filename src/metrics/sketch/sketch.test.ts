@@ -4,7 +4,7 @@ import { ByteReader, ByteWriter } from './bytes.ts'
 import { Sketch } from './sketch.ts'
 
 const SHARES = [0, 0.01, 0.25, 0.5, 0.9, 0.95, 0.99, 0.999, 1]
-/** Half a step of the buckets, and what rounding adds to it. */
+/** Half the width of a bucket, plus rounding. */
 const WITHIN = 0.01
 
 const sketchOf = (values: readonly number[]): Sketch => {
@@ -36,7 +36,7 @@ const value = fc.oneof(
 )
 const values = fc.array(value, { minLength: 1, maxLength: 300 })
 
-test('every quantile is within 1 % of the exact one, whatever the values', () => {
+test('every quantile is within 1 % of the exact value', () => {
   fc.assert(
     fc.property(values, (list) => {
       const sketch = sketchOf(list)
@@ -49,7 +49,7 @@ test('every quantile is within 1 % of the exact one, whatever the values', () =>
   )
 })
 
-test('two sketches merge into what one would be that had seen everything', () => {
+test('merging two sketches equals one sketch of all values', () => {
   fc.assert(
     fc.property(values, values, (one, two) => {
       const merged = sketchOf(one)
@@ -61,7 +61,7 @@ test('two sketches merge into what one would be that had seen everything', () =>
   )
 })
 
-test('what was merged can be taken back, and what was not is noticed', () => {
+test('a merged sketch can be subtracted, and subtracting another one returns false', () => {
   fc.assert(
     fc.property(values, values, (one, two) => {
       const sketch = sketchOf(one)
@@ -77,7 +77,7 @@ test('what was merged can be taken back, and what was not is noticed', () => {
   )
 })
 
-test('a sketch comes back from its bytes as it was', () => {
+test('a sketch is the same after writing and reading it', () => {
   fc.assert(
     fc.property(fc.array(value, { maxLength: 300 }), (list) => {
       const sketch = sketchOf(list)
@@ -88,18 +88,22 @@ test('a sketch comes back from its bytes as it was', () => {
   )
 })
 
-describe('of few values', () => {
-  test('nothing has no quantile', () => expect(new Sketch().quantile(0.5)).toBeNull())
+describe('sketch of few values', () => {
+  test('an empty sketch has no quantile', () => expect(new Sketch().quantile(0.5)).toBeNull())
 
-  test.each([0, 1e-300, 1e-6, 0.3, 42, 1e15])('of %d alone every quantile is that value', (only) => {
-    const sketch = sketchOf([only])
-    expect(SHARES.map((q) => sketch.quantile(q))).toEqual(SHARES.map(() => only))
-  })
+  test.each([0, 1e-300, 1e-6, 0.3, 42, 1e15])(
+    'every quantile of the single value %d is that value',
+    (only) => {
+      const sketch = sketchOf([only])
+      expect(SHARES.map((q) => sketch.quantile(q))).toEqual(SHARES.map(() => only))
+    },
+  )
 
-  test('one takes a dozen bytes', () => expect(bytesOf(sketchOf([123.4])).length).toBeLessThan(16))
+  test('a sketch of one value takes less than 16 bytes', () =>
+    expect(bytesOf(sketchOf([123.4])).length).toBeLessThan(16))
 })
 
-test('how many values are at most so large is counted to the bucket', () => {
+test('countUpTo counts the values up to a limit with the precision of a bucket', () => {
   const sketch = sketchOf([0, 1, 5, 9, 50, 500])
   expect([0.5, 2, 10, 100, 1000].map((limit) => sketch.countUpTo(limit))).toEqual([1, 2, 4, 5, 6])
 })

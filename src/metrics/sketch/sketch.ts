@@ -1,16 +1,16 @@
 import { Buckets } from './buckets.ts'
 import type { ByteReader, ByteWriter } from './bytes.ts'
 
-/** Each bucket reaches 2 % further than the one below, so its middle is at most 1 % away from any value in it. */
+/** Each bucket ends 2 % above the previous one, so its middle is within 1 % of every value in it. */
 const GAMMA = 1.02
 const PER_LOG = 1 / Math.log(GAMMA)
 const MIDDLE = 2 / (1 + GAMMA)
-/** What is smaller counts as zero: a nanosecond, when values are milliseconds. */
+/** Smaller values count as zero. With values in milliseconds, this is a nanosecond. */
 const SMALLEST = 1e-6
 
 /**
- * The distribution of values from 0 upwards in buckets that grow with the value: every quantile is right within 1 %,
- * and two sketches merge into what one would be that had seen everything.
+ * The distribution of values >= 0 in buckets that grow with the value. Every quantile is exact within 1 %, and merging
+ * two sketches gives the sketch of all their values.
  */
 export class Sketch {
   count = 0
@@ -38,34 +38,34 @@ export class Sketch {
     this.#buckets.merge(other.#buckets)
   }
 
-  /** Takes back what was merged before. False when it was not: then the sketch is of no use any more. */
+  /** Undoes a merge. Returns false when `other` was not merged before; the sketch is invalid then. */
   subtract(other: Sketch): boolean {
     this.count -= other.count
     this.sum -= other.sum
     this.#zeros -= other.#zeros
     if (this.#zeros < 0 || this.count < 0 || !this.#buckets.subtract(other.#buckets)) return false
-    // Which of the values that are left is the smallest or the largest is known only as closely as its bucket.
-    if (other.min <= this.min) this.min = this.#zeros > 0 ? 0 : middleOf(this.#buckets.reaching(1))
-    if (other.max >= this.max) this.max = middleOf(this.#buckets.reaching(this.count - this.#zeros))
+    // The smallest and the largest remaining values are known only with the precision of their buckets.
+    if (other.min <= this.min) this.min = this.#zeros > 0 ? 0 : middleOf(this.#buckets.atRank(1))
+    if (other.max >= this.max) this.max = middleOf(this.#buckets.atRank(this.count - this.#zeros))
     return true
   }
 
-  /** The smallest value that at least the share `q` of all values does not exceed; null when there is none. */
+  /** The smallest value that is not exceeded by at least the share `q` of all values; null without values. */
   quantile(q: number): number | null {
     if (this.count === 0) return null
     const rank = Math.max(1, Math.ceil(q * this.count - 1e-9))
-    const value = rank <= this.#zeros ? 0 : middleOf(this.#buckets.reaching(rank - this.#zeros))
+    const value = rank <= this.#zeros ? 0 : middleOf(this.#buckets.atRank(rank - this.#zeros))
     return Math.min(Math.max(value, this.min), this.max)
   }
 
-  /** How many values are at most so large, the bucket of the limit counted whole or not at all. */
+  /** How many values are at most `limit`. The bucket of the limit is counted as a whole or not at all. */
   countUpTo(limit: number): number {
     const last = Math.floor(Math.log(limit / MIDDLE) * PER_LOG)
-    let passed = this.#zeros
+    let total = this.#zeros
     this.#buckets.each((bucket, count) => {
-      if (bucket <= last) passed += count
+      if (bucket <= last) total += count
     })
-    return passed
+    return total
   }
 
   write(writer: ByteWriter): void {
@@ -100,5 +100,4 @@ export class Sketch {
   }
 }
 
-/** Of no bucket: zero. */
 const middleOf = (bucket: number | undefined): number => (bucket === undefined ? 0 : GAMMA ** bucket * MIDDLE)

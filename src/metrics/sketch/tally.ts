@@ -1,29 +1,29 @@
 import { ByteReader, ByteWriter } from './bytes.ts'
-import { Cell, type Happening } from './cell.ts'
+import { Cell, type Sample } from './cell.ts'
 
-/** So many series share a block: one that is busy does not make the store write all the others again. */
+/** Series per stored block, so that a busy series does not cause all others to be written again. */
 const CHUNK = 64
 const FORMAT = 1
 
-/** One stretch of time, all series. Those without an event cost nothing. */
+/** The cells of all series with events in one period. */
 export class Tally {
-  /** By the number of the series. */
+  /** By series id. */
   readonly cells = new Map<number, Cell>()
 
-  record(series: number, happening: Happening): void {
+  record(series: number, sample: Sample): void {
     let cell = this.cells.get(series)
     if (!cell) {
       cell = new Cell()
       this.cells.set(series, cell)
     }
-    cell.record(happening)
+    cell.record(sample)
   }
 
   merge(other: Tally): void {
     for (const [series, cell] of other.cells) this.mergeCell(series, cell)
   }
 
-  /** The same, but the cells of the other may become ours: nobody records into it any more while this one is used. */
+  /** Like `merge`, but may reuse the cells of `other`, which must not change while this tally is used. */
   adopt(other: Tally): void {
     for (const [series, cell] of other.cells) {
       const own = this.cells.get(series)
@@ -38,7 +38,7 @@ export class Tally {
     else this.cells.set(series, cell.clone())
   }
 
-  /** Takes back what was merged before; false when it was not. */
+  /** Undoes a merge. Returns false when the cell was not merged before. */
   subtractCell(series: number, cell: Cell): boolean {
     const own = this.cells.get(series)
     if (!own?.subtract(cell)) return false
@@ -46,7 +46,7 @@ export class Tally {
     return true
   }
 
-  /** Apart by chunk. */
+  /** Split by chunk number. */
   chunks(): Map<number, Tally> {
     const chunks = new Map<number, Tally>()
     for (const [series, cell] of this.cells) {
@@ -58,7 +58,7 @@ export class Tally {
     return chunks
   }
 
-  /** As bytes for the store. `start` is the beginning of the stretch. */
+  /** Serialises the cells for the store. `start` is the start of the period. */
   pack(start: number): Uint8Array {
     const writer = new ByteWriter()
     writer.varint(FORMAT)
@@ -70,12 +70,12 @@ export class Tally {
   }
 }
 
-/** Reads the cells of a block whose series are wanted, and passes over the others. */
+/** Reads the cells of the selected series in a block and skips the others. */
 export function unpack(
   block: Uint8Array,
   start: number,
   visit: (series: number, cell: Cell) => void,
-  wanted: (series: number) => boolean = () => true,
+  isSelected: (series: number) => boolean = () => true,
 ): void {
   try {
     const reader = new ByteReader(block)
@@ -83,11 +83,11 @@ export function unpack(
     while (!reader.atEnd) {
       const series = reader.varint()
       const length = reader.varint()
-      if (wanted(series)) visit(series, Cell.read(reader, start))
-      else reader.pass(length)
+      if (isSelected(series)) visit(series, Cell.read(reader, start))
+      else reader.skip(length)
     }
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
-    // bytes that we did not write: the figures of this stretch are lost, and nobody can bring them back
+    // a damaged block: its cells are lost
   }
 }

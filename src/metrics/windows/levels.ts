@@ -6,14 +6,14 @@ export const DAY_MS = 24 * HOUR_MS
 
 export const STEP_MS: Readonly<Record<Level, number>> = { seconds: 1000, minutes: MINUTE_MS, hours: HOUR_MS }
 
-/** How long each level is kept; hours as long as the settings say. */
+/** How long seconds and minutes are kept; the retention of hours is a setting. */
 export const SECONDS_FOR_MS = 15 * MINUTE_MS
 export const MINUTES_FOR_MS = 48 * HOUR_MS
 
 export const WINDOWS = ['5m', '1h', '24h', '7d'] as const
 export type WindowName = (typeof WINDOWS)[number]
 
-/** The level is the finest that is kept as long as the window is. */
+/** `level` is the finest one that is kept for the whole window. */
 export const WINDOW: Readonly<Record<WindowName, { readonly ms: number; readonly level: Level }>> = {
   '5m': { ms: 5 * MINUTE_MS, level: 'seconds' },
   '1h': { ms: HOUR_MS, level: 'minutes' },

@@ -2,12 +2,12 @@ import { Tally } from '../sketch/tally.ts'
 import type { History } from './history.ts'
 import { ceilTo, floorTo, HOUR_MS, STEP_MS, WINDOW, type WindowName } from './levels.ts'
 
-/** A clock that is put back by less than this makes the window a little short, and nothing else. */
-const PATIENCE_MS = 5 * 60_000
+/** When the clock moves back by less than this, the window is only slightly too short. */
+const MAX_BACKWARDS_MS = 5 * 60_000
 
 /**
- * The sum of a window that moves with time. What comes is added, what has become too old is taken away again, so that
- * asking costs the same however much has happened. When the two do not fit together the sum is made anew.
+ * The sum of a window that moves with time. New events are added and expired ones subtracted, so that the cost of a
+ * query does not depend on the number of events. When a subtraction fails, the sum is computed again.
  */
 export class RollingWindow {
   readonly #history: History
@@ -22,24 +22,24 @@ export class RollingWindow {
     this.#keptMs = keptMs
   }
 
-  /** Everything the history knows, from the beginning of the window on. */
+  /** The sum of all events since the start of the window. */
   at(now: number): { readonly from: number; readonly tally: Tally } {
     const { ms, level } = WINDOW[this.#name]
     const from = ceilTo(now - Math.min(ms, this.#keptMs), STEP_MS[level])
     const moved = from - this.#from
-    const mayBeGone = moved > 0 && this.#keptMs < 2 * ms // what is to be taken away may not be stored any more
-    if (moved > ms / 2 || moved < -PATIENCE_MS || mayBeGone) this.#sum = undefined
-    if (this.#sum && moved > 0 && !this.#forget(from)) this.#sum = undefined
-    this.#sum ??= this.#make(from, now)
+    const mayBeDeleted = moved > 0 && this.#keptMs < 2 * ms // the events to subtract may not be stored any more
+    if (moved > ms / 2 || moved < -MAX_BACKWARDS_MS || mayBeDeleted) this.#sum = undefined
+    if (this.#sum && moved > 0 && !this.#subtractUntil(from)) this.#sum = undefined
+    this.#sum ??= this.#compute(from, now)
     return { from: this.#from, tally: this.#sum }
   }
 
-  /** The window that what happened at `ts` belongs to, unless nobody has asked for it yet. */
-  holding(ts: number): Tally | undefined {
+  /** The sum, if it exists already and its window includes `ts`. */
+  including(ts: number): Tally | undefined {
     return ts >= this.#from ? this.#sum : undefined
   }
 
-  #forget(from: number): boolean {
+  #subtractUntil(from: number): boolean {
     const sum = this.#sum
     let fits = true
     this.#history.visit(WINDOW[this.#name].level, this.#from, from, (_, series, cell) => {
@@ -49,8 +49,8 @@ export class RollingWindow {
     return fits
   }
 
-  /** A day is made of its hours and, at both ends, of minutes. */
-  #make(from: number, now: number): Tally {
+  /** Reads a day as hours, with minutes at both ends. */
+  #compute(from: number, now: number): Tally {
     const { level } = WINDOW[this.#name]
     const sum = new Tally()
     const add = (_: number, series: number, cell: Parameters<Tally['mergeCell']>[1]) =>

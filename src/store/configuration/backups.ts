@@ -7,7 +7,7 @@ import type { Sqlite } from '../sqlite/sqlite.ts'
 const KEPT = 7
 const NAME = /^toolroom-(.+)-(\d+)\.db$/
 
-/** Copies of the configuration database, newest last. Secrets in them are encrypted as in the original. */
+/** Copies of the configuration database, newest last. Their secrets stay encrypted. */
 export class Backups {
   readonly #folder: string
 
@@ -22,12 +22,12 @@ export class Backups {
     return name === undefined ? undefined : join(this.#folder, name)
   }
 
-  /** False while nothing but empty tables was ever copied. */
-  holdSomething(): boolean {
+  /** Whether any backup was taken after the first change. */
+  holdChanges(): boolean {
     return this.#lastChange() > 0
   }
 
-  /** `lastChange` is the newest audit row: a database that did not change since the last copy is not copied again. */
+  /** Takes a backup unless `lastChange`, the id of the newest audit row, is the one of the newest backup. */
   take(database: Sqlite, lastChange: number): void {
     if (this.#lastChange() === lastChange) return
     const name = `toolroom-${isoTime(Date.now()).replaceAll(':', '.')}-${lastChange}.db`

@@ -52,7 +52,7 @@ async function addServer(database: ConfigurationDatabase) {
   await table.of('stdio').insert(record, audit)
 }
 
-/** A folder with one server in it and a backup that holds it. */
+/** A data folder with one server, and a backup that contains it. */
 async function filledFolder(): Promise<string> {
   const folder = ownFolder()
   const database = await openIn(folder)
@@ -62,8 +62,8 @@ async function filledFolder(): Promise<string> {
   return folder
 }
 
-describe('the file', () => {
-  test('is for its owner alone, like its journals and backups', async () => {
+describe('database file', () => {
+  test('the database, its journals and its backups are readable only by their owner', async () => {
     const folder = ownFolder()
     await addServer(await openIn(folder))
     for (const name of readdirSync(folder).filter((each) => each.startsWith('toolroom.db'))) {
@@ -72,7 +72,7 @@ describe('the file', () => {
     expect(statSync(join(folder, 'backups')).mode & 0o777).toBe(0o700)
   })
 
-  test('holds no secret in plain text, nor do journal and backup', async () => {
+  test('the database, its journal and its backups contain no secret in plain text', async () => {
     const folder = await filledFolder()
     const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) =>
       entry.isFile(),
@@ -83,7 +83,7 @@ describe('the file', () => {
     }
   })
 
-  test('is written with WAL and synchronous=FULL', async () => {
+  test('the database uses WAL and synchronous=FULL', async () => {
     const { db } = await openIn(ownFolder())
     const { sql } = await import('kysely')
     expect((await sql`pragma journal_mode`.execute(db)).rows).toEqual([{ journal_mode: 'wal' }])
@@ -91,16 +91,16 @@ describe('the file', () => {
   })
 })
 
-describe('a change', () => {
-  test('and its audit row are committed together, then the fact is published', async () => {
+describe('change', () => {
+  test('the audited fact is published after a change is committed with its audit row', async () => {
     const database = await openIn(ownFolder())
-    const heard: Facts['audited'][] = []
-    onTestFinished(facts.on('audited', (fact) => heard.push(fact)))
+    const published: Facts['audited'][] = []
+    onTestFinished(facts.on('audited', (fact) => published.push(fact)))
     await addServer(database)
-    expect(heard).toMatchObject([{ audit_id: 1, action: 'server_added', subject: 'a' }])
+    expect(published).toMatchObject([{ audit_id: 1, action: 'server_added', subject: 'a' }])
   })
 
-  test('whose audit row cannot be written is not there either', async () => {
+  test('a change whose audit row cannot be written is rolled back', async () => {
     const database = await openIn(ownFolder())
     const { sql } = await import('kysely')
     await sql`create trigger no_audit before insert on audit begin select raise(abort, 'no room'); end`.execute(
@@ -110,7 +110,7 @@ describe('a change', () => {
     expect(await database.db.selectFrom('tool_servers').selectAll().execute()).toEqual([])
   })
 
-  test('waits for a foreign lock without blocking, then says that the store is busy', async () => {
+  test('a change waits for the lock of another program without blocking, then fails with store_busy', async () => {
     const folder = ownFolder()
     const database = await openIn(folder, { busyMs: 200 })
     const foreign = openSqlite(join(folder, 'toolroom.db'))
@@ -127,7 +127,7 @@ describe('a change', () => {
 })
 
 describe('damage', () => {
-  const bytes = (folder: string) => join(folder, 'toolroom.db')
+  const fileIn = (folder: string) => join(folder, 'toolroom.db')
 
   test.each([
     ['a truncated file', (path: string) => truncateSync(path, 5000)],
@@ -139,49 +139,57 @@ describe('damage', () => {
         writeFileSync(path, Buffer.concat([Buffer.alloc(64, 1), readFileSync(path).subarray(64)])),
     ],
     ['a deleted file', (path: string) => rmSync(path)],
-  ])('%s is refused with a way out, and never becomes an empty start', async (_, harm) => {
-    const folder = await filledFolder()
-    harm(bytes(folder))
-    for (const attempt of [1, 2]) {
-      const refusal = openIn(folder)
-      await expect(refusal, `attempt ${attempt}`).rejects.toMatchObject({ name: 'StartError', exitCode: 65 })
-      await expect(refusal).rejects.toThrow(/--restore .*backups.*--start-empty/)
-    }
-    const restored = await openIn(folder, { afterDamage: 'restore' })
-    const table = await ServerTable.open(restored, vault, 10)
-    expect(await table.of('stdio').all()).toEqual([record])
-  })
+  ])(
+    '%s stops the start with instructions, and is never replaced by an empty database',
+    async (_, damage) => {
+      const folder = await filledFolder()
+      damage(fileIn(folder))
+      for (const attempt of [1, 2]) {
+        const refusal = openIn(folder)
+        await expect(refusal, `attempt ${attempt}`).rejects.toMatchObject({
+          name: 'StartError',
+          exitCode: 65,
+        })
+        await expect(refusal).rejects.toThrow(/--restore .*backups.*--start-empty/)
+      }
+      const restored = await openIn(folder, { afterDamage: 'restore' })
+      const table = await ServerTable.open(restored, vault, 10)
+      expect(await table.of('stdio').all()).toEqual([record])
+    },
+  )
 
-  test('even the very first server cannot be lost in silence', async () => {
+  test('a database that is lost after its very first change is reported as missing', async () => {
     const folder = ownFolder()
     const database = await openIn(folder)
-    await addServer(database) // and no orderly end: the backup is there already
-    rmSync(bytes(folder))
-    await expect(openIn(folder)).rejects.toThrow('is gone; start with --restore')
+    await addServer(database) // not closed: the first change has already taken a backup
+    rmSync(fileIn(folder))
+    await expect(openIn(folder)).rejects.toThrow(
+      'toolroom.db is missing; start with --restore to continue from the backup',
+    )
   })
 
-  test('one start is enough to take the backup instead', async () => {
+  test('--restore replaces a damaged database by the backup in a single start', async () => {
     const folder = await filledFolder()
-    writeFileSync(bytes(folder), randomBytes(20_000))
+    writeFileSync(fileIn(folder), randomBytes(20_000))
     const restored = await openIn(folder, { afterDamage: 'restore' })
     expect(await (await ServerTable.open(restored, vault, 10)).of('stdio').all()).toEqual([record])
     expect(readdirSync(folder).some((name) => name.includes('.damaged-'))).toBe(true)
   })
 
-  test('a damaged file is kept beside, and --start-empty begins anew', async () => {
+  test('a damaged file is kept, and --start-empty starts without data', async () => {
     const folder = await filledFolder()
     const noise = randomBytes(20_000)
-    writeFileSync(bytes(folder), noise)
+    writeFileSync(fileIn(folder), noise)
     await expect(openIn(folder)).rejects.toThrow('set aside')
     const aside = readdirSync(folder).find((name) => name.includes('.damaged-')) ?? ''
     expect(readFileSync(join(folder, aside)).equals(noise)).toBe(true)
-    const anew = await openIn(folder, { afterDamage: 'start_empty' })
-    expect(await (await ServerTable.open(anew, vault, 10)).of('stdio').all()).toEqual([])
+    const empty = await openIn(folder, { afterDamage: 'start_empty' })
+    expect(await (await ServerTable.open(empty, vault, 10)).of('stdio').all()).toEqual([])
   })
 
   test('a row that cannot be decrypted counts as damage', async () => {
     const folder = await filledFolder()
-    const sqlite = openSqlite(bytes(folder))
+    const sqlite = openSqlite(fileIn(folder))
     sqlite.exec(`update tool_servers set sealed_fields = replace(sealed_fields, 'v1:', 'v1:AAAA')`)
     sqlite.close()
     await expect(ServerTable.open(await openIn(folder), vault, 10)).rejects.toThrow(
@@ -190,10 +198,10 @@ describe('damage', () => {
   })
 
   test.each(['name', 'open_fields', 'type', 'revision', 'id'])(
-    'a %s that somebody else has changed counts as damage',
+    'the column %s changed by another program counts as damage',
     async (column) => {
       const folder = await filledFolder()
-      const sqlite = openSqlite(bytes(folder))
+      const sqlite = openSqlite(fileIn(folder))
       const values: Record<string, string> = { type: "'http'", revision: '7' }
       sqlite.exec(
         `update tool_servers set ${column} = ${values[column] ?? `replace(${column}, 'a', 'b') || ' '`}`,
@@ -203,55 +211,61 @@ describe('damage', () => {
     },
   )
 
-  test('a first start on an empty file that crashed halfway is no damage', async () => {
+  test('an empty file left by a crash during the first start does not count as damage', async () => {
     const folder = ownFolder()
-    writeFileSync(bytes(folder), '')
+    writeFileSync(fileIn(folder), '')
     await openIn(folder)
   })
 
-  test('a database of a newer version is refused untouched', async () => {
+  test('a database of a newer version is refused and not changed', async () => {
     const folder = await filledFolder()
-    const sqlite = openSqlite(bytes(folder))
+    const sqlite = openSqlite(fileIn(folder))
     sqlite.exec('PRAGMA user_version = 99')
     sqlite.close()
     await expect(openIn(folder)).rejects.toMatchObject({ exitCode: 78 })
-    expect(existsSync(bytes(folder))).toBe(true)
+    expect(existsSync(fileIn(folder))).toBe(true)
   })
 
-  test('health tells when the file was taken away', async () => {
+  test('check fails when the database file was deleted', async () => {
     const folder = await filledFolder()
     const database = await openIn(folder)
     await database.check()
-    copyFileSync(bytes(folder), `${bytes(folder)}.copy`)
-    rmSync(bytes(folder))
+    copyFileSync(fileIn(folder), `${fileIn(folder)}.copy`)
+    rmSync(fileIn(folder))
     await expect(database.check()).rejects.toThrow('moved or deleted')
   })
 })
 
-describe('the key', () => {
+describe('secret key', () => {
   const source = (key: Buffer | undefined) => ({
     file: '/the/secret.key',
     find: () => key,
     create: () => Buffer.alloc(32, 9),
   })
 
-  test('is made while nothing is encrypted, and never again', async () => {
+  test('a secret key is created only while nothing is encrypted', async () => {
     const folder = ownFolder()
     const database = await openIn(folder)
     const made = await openVault(database, source(undefined))
     const table = await ServerTable.open(database, made, 10)
     await table.of('stdio').insert(record, audit)
     await expect(openVault(database, source(undefined))).rejects.toMatchObject({ exitCode: 78 })
-    await expect(openVault(database, source(undefined))).rejects.toThrow('put /the/secret.key back')
-    await expect(openVault(database, source(randomBytes(32)))).rejects.toThrow('not the one')
+    await expect(openVault(database, source(undefined))).rejects.toThrow(
+      'The secret key for the stored secrets is missing; restore /the/secret.key, or set TOOLROOM_SECRET_KEY',
+    )
+    await expect(openVault(database, source(randomBytes(32)))).rejects.toThrow(
+      'The secret key does not match the stored secrets',
+    )
     await openVault(database, source(Buffer.alloc(32, 9)))
     await database.db.updateTable('meta').set({ value: 'v1:damaged' }).execute()
-    await openVault(database, source(Buffer.alloc(32, 9))) // the check was damaged, the key is right
-    await expect(openVault(database, source(randomBytes(32)))).rejects.toThrow('not the one')
+    await openVault(database, source(Buffer.alloc(32, 9))) // the check is damaged, but the key is correct
+    await expect(openVault(database, source(randomBytes(32)))).rejects.toThrow(
+      'The secret key does not match the stored secrets',
+    )
   })
 })
 
-test('a folder has one instance, and the lock goes with it', () => {
+test('a data folder allows one instance until its lock is released', () => {
   const folder = ownFolder()
   const first = lockDataFolder(folder)
   first.announce('http://127.0.0.1:1')
@@ -264,7 +278,7 @@ test('a folder has one instance, and the lock goes with it', () => {
   chmodSync(folder, 0o700)
 })
 
-test('a copy is kept of every state that a start found, seven at most', async () => {
+test('every changed state is backed up, and the last seven backups are kept', async () => {
   const folder = ownFolder()
   for (let round = 0; round < 10; round += 1) {
     const database = await openIn(folder)

@@ -7,12 +7,12 @@ import { StartError } from '../../kernel/exit.ts'
 import type { AuditEntry, FactBus } from '../../kernel/facts.ts'
 import { setAside } from '../sqlite/data-file.ts'
 import { kyselyDialect } from '../sqlite/kysely.ts'
-import { type Sqlite, sqliteTrouble } from '../sqlite/sqlite.ts'
+import { type Sqlite, sqliteErrorKind } from '../sqlite/sqlite.ts'
 import { Backups } from './backups.ts'
 import { refuseDamaged } from './damage.ts'
 import { DiskReserve } from './disk-reserve.ts'
 import { MIGRATIONS } from './migrations.ts'
-import { type AfterDamage, openSound } from './open-file.ts'
+import { type AfterDamage, openIntact } from './open-file.ts'
 import type { Tables } from './tables.ts'
 
 const CHECK_EVERY_MS = 60_000
@@ -26,21 +26,21 @@ interface Options {
   readonly afterDamage?: AfterDamage | undefined
   /** How long a change waits for a lock that another program holds. */
   readonly busyMs?: number
-  /** For what goes wrong beside a change. */
+  /** Called for failures that do not fail a change, such as a failed backup. */
   readonly onTrouble?: (message: string, error: unknown) => void
 }
 
 type Work<T> = (trx: Trx) => Promise<[result: T, audit: AuditEntry | null]>
 
 interface ChangeOptions<T> {
-  /** Deletes: let through on a full disk, where everything else is refused. */
+  /** The change frees space, so it is allowed on a full disk. */
   readonly frees?: boolean
-  /** Called after the commit and before the next change may begin. */
+  /** Called after the commit and before the next change starts. */
   readonly committed?: (result: T) => unknown
 }
 
 /**
- * The configuration database: WAL with `synchronous=FULL`, so what was acknowledged survives a power cut. Every change
+ * The configuration database: WAL with `synchronous=FULL`, so acknowledged changes survive a power cut. Every change
  * goes through `change()`, which commits it together with its audit row.
  */
 export class ConfigurationDatabase {
@@ -54,7 +54,7 @@ export class ConfigurationDatabase {
   readonly #inode: number
   readonly #onTrouble: NonNullable<Options['onTrouble']>
   #ready = false
-  /** A whole look takes milliseconds, and anybody may ask. */
+  /** Limits how often `check` scans the whole file: a scan takes milliseconds, and `/api/health` is public. */
   #checkDue = 0
   #closed = false
 
@@ -73,7 +73,7 @@ export class ConfigurationDatabase {
   static async open(options: Options): Promise<ConfigurationDatabase> {
     const path = join(options.folder, 'toolroom.db')
     const backups = new Backups(options.folder)
-    const sqlite = openSound(path, backups, options.afterDamage)
+    const sqlite = openIntact(path, backups, options.afterDamage)
     const database = new ConfigurationDatabase(sqlite, path, backups, options)
     try {
       await database.#migrate()
@@ -87,7 +87,7 @@ export class ConfigurationDatabase {
     }
   }
 
-  /** For whoever finds, while reading, that a row cannot be what was written. */
+  /** Sets the file aside because a row is damaged, and returns the error to throw. */
   async refuse(why: string): Promise<StartError> {
     await this.close()
     return refuseDamaged(setAside(this.#path), this.#backups.newest(), why)
@@ -99,19 +99,19 @@ export class ConfigurationDatabase {
     try {
       return await this.#transact(work, options)
     } catch (error) {
-      if (sqliteTrouble(error) !== 'full') throw readable(error)
+      if (sqliteErrorKind(error) !== 'full') throw appErrorOf(error)
       this.reserve.release()
       if (!options.frees) throw diskFull(error)
-      return await this.#transact(work, options).catch((again: unknown) => Promise.reject(readable(again)))
+      return await this.#transact(work, options).catch((again: unknown) => Promise.reject(appErrorOf(again)))
     }
   }
 
-  /** For what changes something outside of this database. */
+  /** Writes an audit row for a change outside of this database. */
   audit(entry: AuditEntry): Promise<void> {
     return this.change(async () => [undefined, entry], { frees: true })
   }
 
-  /** Throws when the file cannot be read any more, or is no longer the one that was opened. */
+  /** Throws when the file cannot be read or was replaced since it was opened. */
   async check(): Promise<void> {
     const here = existsSync(this.#path) ? statSync(this.#path).ino : undefined
     if (here !== this.#inode) throw new AppError('store_damaged', 'The database file was moved or deleted')
@@ -122,11 +122,11 @@ export class ConfigurationDatabase {
       if (row?.quick_check !== 'ok') throw new AppError('store_damaged', 'The database file is damaged')
       this.#checkDue = performance.now() + CHECK_EVERY_MS
     } catch (error) {
-      throw readable(error)
+      throw appErrorOf(error)
     }
   }
 
-  /** Leaves everything in the one file. */
+  /** Checkpoints the write-ahead log, so that one file remains. */
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
@@ -134,12 +134,12 @@ export class ConfigurationDatabase {
     await this.db.destroy()
   }
 
-  /** Takes a copy when anything changed since the last one. */
+  /** Takes a backup if anything changed since the last one. */
   async backUp(): Promise<void> {
     this.#backups.take(this.#sqlite, await this.#lastAuditId())
   }
 
-  /** The change is committed: that it could not be copied is no reason to answer that it failed. */
+  /** A failed backup is reported but does not fail the change, which is already committed. */
   async #backUpIfPossible(isNeeded = () => true): Promise<void> {
     try {
       if (isNeeded()) await this.backUp()
@@ -159,17 +159,17 @@ export class ConfigurationDatabase {
         onCommit?.(result)
         return { result, audited }
       } catch (error) {
-        await sql`rollback`.execute(connection).catch(() => {}) // SQLite may have rolled back by itself
+        await sql`rollback`.execute(connection).catch(() => {}) // SQLite may have rolled back already
         throw error
       }
     })
     if (committed.audited) this.#facts.publish('audited', committed.audited)
-    // From the first change on there is something to lose, so from then on a loss must be noticed.
-    if (committed.audited) await this.#backUpIfPossible(() => !this.#backups.holdSomething())
+    // After the first backup with a change, a missing database is detected as a loss.
+    if (committed.audited) await this.#backUpIfPossible(() => !this.#backups.holdChanges())
     return committed.result
   }
 
-  /** Waits without holding up the event loop, as SQLite's own busy timeout would. */
+  /** Retries with a timer: SQLite's own busy timeout would block the event loop. */
   async #begin(connection: Db): Promise<void> {
     const deadline = performance.now() + this.#busyMs
     for (;;) {
@@ -177,7 +177,7 @@ export class ConfigurationDatabase {
         await sql`begin immediate`.execute(connection)
         return
       } catch (error) {
-        if (sqliteTrouble(error) !== 'busy' || performance.now() > deadline) throw error
+        if (sqliteErrorKind(error) !== 'busy' || performance.now() > deadline) throw error
         await sleep(25)
       }
     }
@@ -218,13 +218,13 @@ async function insertAudit(trx: Trx, entry: AuditEntry, ts: number): Promise<num
 }
 
 function diskFull(cause?: unknown): AppError {
-  const hint = 'Free some space; deleting servers and clearing logs still works'
+  const hint = 'Free some space. Deleting servers and clearing logs still works'
   return new AppError('disk_full', 'The disk that holds the data folder is full', { hint, cause })
 }
 
-/** SQLite's troubles in the words of the catalogue; everything else stays what it is. */
-function readable(error: unknown): unknown {
-  switch (sqliteTrouble(error)) {
+/** Maps SQLite errors to error codes; returns other errors unchanged. */
+function appErrorOf(error: unknown): unknown {
+  switch (sqliteErrorKind(error)) {
     case 'busy':
       return new AppError('store_busy', 'Another program has locked the database', {
         retryAfterS: 2,

@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path'
 import { writeDurably } from '../../kernel/durable-file.ts'
 import { StartError } from '../../kernel/exit.ts'
 
-/** The newest file that was set aside, as long as nothing has taken its place. */
+/** The newest file that was set aside, unless a new database has replaced it. */
 export function lastSetAside(path: string): string | undefined {
   if (existsSync(path)) return undefined
   const prefix = `${basename(path)}.damaged-`
@@ -18,7 +18,7 @@ export function restore(backup: string, path: string): void {
   writeDurably(path, readFileSync(backup), 0o600)
 }
 
-/** The start ends here: an empty list of servers would look as if nothing had ever been there. */
+/** The service does not start with an empty database instead: an empty list of servers would hide the loss. */
 export function refuseDamaged(aside: string, backup: string | undefined, why: string): StartError {
   const happened = `The database is damaged (${why}) and was set aside as ${aside}`
   return new StartError('store_damaged', `${happened}; ${nextStep(backup)}`)
@@ -26,13 +26,13 @@ export function refuseDamaged(aside: string, backup: string | undefined, why: st
 
 export function refuseLost(path: string, aside: string | undefined, backup: string | undefined): StartError {
   const happened = aside
-    ? `The database was set aside as ${aside} because it is damaged`
-    : `The database ${path} is gone`
+    ? `The damaged database was set aside as ${aside}`
+    : `The database ${path} is missing`
   return new StartError('store_damaged', `${happened}; ${nextStep(backup)}`)
 }
 
 function nextStep(backup: string | undefined): string {
   return backup
-    ? `start with --restore to go on from the backup ${backup}, or with --start-empty to begin anew`
-    : 'there is no backup; start with --start-empty to begin anew'
+    ? `start with --restore to continue from the backup ${backup}, or with --start-empty to start without data`
+    : 'there is no backup; start with --start-empty to start without data'
 }

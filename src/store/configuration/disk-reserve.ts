@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import { writeDurably } from '../../kernel/durable-file.ts'
 
 const RESERVE_BYTES = 4 * 1024 * 1024
-/** Room that must be there beside the reserve before writing goes on. */
-const HEALED_BYTES = 2 * RESERVE_BYTES
+/** Free space that is needed before the reserve is created again. */
+const RECOVERED_BYTES = 2 * RESERVE_BYTES
 
 /**
- * On a full disk even a DELETE fails, because SQLite writes before it frees. So 4 MiB are set aside while there is
- * room; when the disk is full they are given back, and only what frees space may be written until there is room again.
+ * On a full disk even a DELETE fails, because SQLite writes before it frees. So a 4 MiB file is kept while there is
+ * space. It is deleted when the disk is full; until it can be created again, only changes that free space are allowed.
  */
 export class DiskReserve {
   readonly #file: string
@@ -19,21 +19,21 @@ export class DiskReserve {
     this.#file = join(folder, 'reserve')
   }
 
-  /** True when the reserve is in place, which means: writing is fine. Tries to lay it when it is not. */
+  /** Creates the reserve if it is missing. Returns false when the disk is too full, so changes must be refused. */
   ensure(): boolean {
     if (existsSync(this.#file) && statSync(this.#file).size === RESERVE_BYTES) return true
-    if (this.#freeBytes() < HEALED_BYTES) return false
+    if (this.#freeBytes() < RECOVERED_BYTES) return false
     try {
       writeDurably(this.#file, Buffer.alloc(RESERVE_BYTES), 0o600)
       return true
     } catch {
-      return false // still no room: asked again before the next write
+      return false // still full; the next change tries again
     }
   }
 
-  /** As `ensure`, but only looks. */
+  /** Like `ensure`, but creates nothing. */
   hasRoom(): boolean {
-    return existsSync(this.#file) || this.#freeBytes() >= HEALED_BYTES
+    return existsSync(this.#file) || this.#freeBytes() >= RECOVERED_BYTES
   }
 
   release(): void {

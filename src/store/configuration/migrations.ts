@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 
-/** What changed in the tables, oldest first. A step that has been released is never edited again. */
+/** Schema changes, oldest first. A released step is never edited. */
 export const MIGRATIONS: readonly ((db: Kysely<never>) => Promise<void>)[] = [
   async (db) => {
     await db.schema

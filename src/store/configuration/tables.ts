@@ -8,7 +8,7 @@ export interface Tables {
     id: string
     type: 'stdio' | 'http'
     name: string
-    /** JSON: every field that is no secret. */
+    /** JSON: every field that is not secret. */
     open_fields: string
     /** JSON: field to ciphertext. */
     sealed_fields: string
@@ -16,31 +16,31 @@ export interface Tables {
     updated_at: number
     revision: number
   }
-  /** What a person last asked a server to be. No row: nobody asked yet. */
+  /** The desired state of a server. No row: it was never set. */
   wishes: { server_id: string; desired_state: string }
-  /** What a server said of itself and its tools when it last ran. A cache: it may be lost. */
+  /** Cached information about a server and its tools from its last run. May be lost. */
   catalogues: {
     server_id: string
     /** JSON. */
     body: string
-    /** SHA-256 of the body, because SQLite does not notice a flipped bit in a text. */
+    /** SHA-256 of the body: SQLite does not detect a flipped bit in a text column. */
     digest: string
   }
-  /** What we remember of one agent's file: which entries are ours. */
+  /** The managed entries of one agent's file. */
   agent_files: {
-    /** The file and where in it. */
+    /** JSON: the path of the file and the key path in it. */
     id: string
-    /** Ciphertext: entries that are switched off are kept here with all they hold. */
+    /** Ciphertext: it includes the full definition of disabled entries. */
     body: string
   }
-  /** Installed packages. Their files lie beside the database. */
+  /** Installed packages. Their files are in the data folder. */
   packages: {
     name: string
     /** JSON. */
     body: string
     digest: string
   }
-  /** Keys of agents: their digests only. */
+  /** Gateway keys of agents, as digests. */
   keys: {
     id: string
     name: string
@@ -49,22 +49,22 @@ export interface Tables {
     created_at: number
     last_used_at: number | null
   }
-  /** Which tools an agent sees at the gateway. No row: all of them. */
+  /** Which tools an agent sees at the gateway. No row: all tools. */
   agent_tools: {
     agent_type: string
     /** JSON. */
     body: string
   }
-  /** Tools as they were approved. */
+  /** Approved tool definitions. */
   tool_pins: {
     server_id: string
-    /** JSON: a name can hold what a text in SQLite cannot. */
+    /** JSON: a name can contain characters that SQLite does not store in a text column. */
     tool: string
     hash: string
     /** JSON. */
     definition: string
     approved_at: number
-    /** Of the definition that waits for approval. */
+    /** Hash of the definition that awaits approval. */
     seen_hash: string | null
     seen_at: number | null
   }

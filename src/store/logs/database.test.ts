@@ -10,19 +10,19 @@ import { Connection } from '../sqlite/connection.ts'
 
 const openHere = () => openDatabase(join(ownFolder(), 'logs.db'))
 
-test('every plan gives the same answer, whatever part of the lines is indexed', async () => {
+test('every plan returns the same lines, no matter how many lines are indexed', async () => {
   const database = openHere()
   const model = new ModelLog()
   const lines = fc.sample(line, { numRuns: 2500, seed: 2 })
-  // Four times the same, so that lists are long enough to be met with one another.
+  // The same lines four times, so that lists are long enough to be intersected.
   for (let round = 0; round < 4; round++) {
     model.append(lines)
     database.append(lines)
     if (round === 1) settle(database)
-    if (round === 2) database.tend()
+    if (round === 2) database.maintain()
   }
-  const asked = vi.spyOn(Connection.prototype, 'row')
-  onTestFinished(() => asked.mockRestore())
+  const queries = vi.spyOn(Connection.prototype, 'row')
+  onTestFinished(() => queries.mockRestore())
   let found = 0
   const property = fc.asyncProperty(filter, order, async (filter, order) => {
     const expected = model.ids(filter, order)
@@ -43,7 +43,7 @@ test('every plan gives the same answer, whatever part of the lines is indexed', 
   await fc.assert(property, { numRuns: 50, examples })
   settle(database)
   await fc.assert(property, { numRuns: 50, examples })
-  const statements = asked.mock.calls.map(([sql]) => sql).join('\n')
+  const statements = queries.mock.calls.map(([sql]) => sql).join('\n')
 
   expect(found).toBeGreaterThan(40)
   expect(statements).toMatch(/MATERIALIZED.*MATCH/)
@@ -54,8 +54,8 @@ test('every plan gives the same answer, whatever part of the lines is indexed', 
 
 test.each([
   ['a word', 'needle', 'a needle in it'],
-  ['another case', 'NEEDLE', 'a Needle in it'],
-  ['other letters', 'übergröße', 'die ÜBERGRÖßE'],
+  ['a word in another case', 'NEEDLE', 'a Needle in it'],
+  ['non-ASCII letters', 'übergröße', 'die ÜBERGRÖßE'],
   ['two letters', 'nz', 'a xnz'],
   ['two letters at the end', 'qz', 'ends in qz'],
   ['one letter', '§', 'see § 5'],
@@ -65,12 +65,12 @@ test.each([
   ['an underscore', 'a_c', 'a_c'],
   ['a backslash', 'C:\\t', 'C:\\temp'],
   ['brackets and stars', 'ä[*]?', 'x Ä[*]? y'],
-  ['what FTS5 would read as a command', 'NOT "a" OR', 'a NOT "a" OR b'],
-  ['Chinese', '検索', '全文検索だ'],
-  ['beyond the first plane', '😀😀', 'ok 😀😀'],
+  ['an FTS5 operator', 'NOT "a" OR', 'a NOT "a" OR b'],
+  ['Japanese text', '検索', '全文検索だ'],
+  ['a character outside of the basic plane', '😀😀', 'ok 😀😀'],
   ['a line break', 'one\ntwo', 'one\ntwo'],
   ['a long term', 'x'.repeat(256), 'x'.repeat(300)],
-])('%s is found before and after it is indexed', async (_, search, message) => {
+])('a search for %s finds the line before and after it is indexed', async (_, search, message) => {
   const database = openHere()
   const others = Array.from({ length: 200 }, (_, index) => entry({ message: `other line ${index} abc 1 0` }))
   database.append([...others, entry({ message })])
@@ -82,7 +82,7 @@ test.each([
   expect(await idsOf(database, { search })).toEqual([201, 202])
 })
 
-test('a search and a level that both select many lines meet without looking at most of them', async () => {
+test('a search and a level that each match many lines are answered by intersecting two lists', async () => {
   const database = openHere()
   const lines = Array.from({ length: 30_000 }, (_, index) => {
     const message = index % 12 === 0 ? `needle ${index}` : `straw ${index}`
@@ -90,8 +90,8 @@ test('a search and a level that both select many lines meet without looking at m
   })
   database.append(lines)
   settle(database)
-  const asked = vi.spyOn(Connection.prototype, 'row')
-  onTestFinished(() => asked.mockRestore())
+  const queries = vi.spyOn(Connection.prototype, 'row')
+  onTestFinished(() => queries.mockRestore())
   const { total, items } = await database.page({
     filter: { search: 'needle', level: 'error' },
     order: 'desc',
@@ -99,12 +99,12 @@ test('a search and a level that both select many lines meet without looking at m
     after: null,
   })
 
-  expect(asked.mock.calls.map(([sql]) => sql).join('\n')).toMatch(/MATCH.*INTERSECT.*logs_error/)
+  expect(queries.mock.calls.map(([sql]) => sql).join('\n')).toMatch(/MATCH.*INTERSECT.*logs_error/)
   expect(total).toBe(500)
   expect(items.map(({ id }) => id)).toEqual([29_941, 29_881])
 })
 
-test('without a text index in SQLite every search still finds everything', async () => {
+test('every search is complete when SQLite has no FTS5', async () => {
   const rows = vi.spyOn(Connection.prototype, 'rows')
   onTestFinished(() => rows.mockRestore())
   rows.mockImplementation(() => [])
@@ -118,7 +118,7 @@ test('without a text index in SQLite every search still finds everything', async
   expect(await idsOf(database, { search: 'ng' })).toEqual([2])
 })
 
-test('a term is not found where only its pieces are', async () => {
+test('a line that contains only parts of the search term is not found', async () => {
   const database = openHere()
   database.append([
     entry({ message: 'abcd xbcde' }),
@@ -131,7 +131,7 @@ test('a term is not found where only its pieces are', async () => {
   expect(await idsOf(database, { search: '50%' })).toEqual([])
 })
 
-test('times are found although the clock was set back and forth', async () => {
+test('a time filter finds all lines although the clock was changed several times', async () => {
   const database = openHere()
   const clock = [5000, 1000, 9000, 2000, 5000]
   for (const start of clock) {
@@ -148,23 +148,23 @@ test('times are found although the clock was set back and forth', async () => {
   expect(await idsOf(database, { until: 1000 })).toEqual([1501])
 })
 
-test('writing goes on while a long reading is under way', async () => {
+test('lines can be written during a long read', async () => {
   const database = openHere()
   const lines: StoredEntry[] = Array.from({ length: 1000 }, () => entry({ message: randomText().repeat(20) }))
   for (let round = 0; round < 20; round++) database.append(lines)
   let done = false
-  const reading = database
+  const read = database
     .page({ filter: { search: 'Öabsent' }, order: 'desc', limit: 10, after: null })
     .finally(() => {
       done = true
     })
-  let writtenMeanwhile = 0
+  let writtenDuringRead = 0
   while (!done) {
     database.append([entry({ message: 'öabsent' })])
-    writtenMeanwhile += 1
+    writtenDuringRead += 1
     await new Promise((resolve) => setImmediate(resolve))
   }
 
-  expect(await reading).toMatchObject({ items: [], total: 0 })
-  expect(writtenMeanwhile).toBeGreaterThan(3)
+  expect(await read).toMatchObject({ items: [], total: 0 })
+  expect(writtenDuringRead).toBeGreaterThan(3)
 })

@@ -3,10 +3,10 @@ import { setImmediate } from 'node:timers/promises'
 import { AppError } from '../../kernel/errors.ts'
 import type { Page, PageRequest, ResolvedFilter, StoredEntry } from '../../logs/log-store.ts'
 import type { Connection } from '../sqlite/connection.ts'
-import { sqliteTrouble } from '../sqlite/sqlite.ts'
+import { sqliteErrorKind } from '../sqlite/sqlite.ts'
 import { openLogFile } from './file.ts'
 import { TextIndex } from './index/text-index.ts'
-import { type Piece, type PieceRequest, type Reading, readPage, readPiece } from './read/reading.ts'
+import { type Chunk, type ChunkRequest, type ReadContext, readChunk, readPage } from './read/reading.ts'
 import { batches } from './write/batches.ts'
 import { clearLines } from './write/clearing.ts'
 import { LineWriter } from './write/line-writer.ts'
@@ -15,19 +15,20 @@ import { LogSpace, type Sizes, sizesFor } from './write/space.ts'
 
 export interface LogFileOptions {
   readonly path: string
+  /** For lines, indexes and the write-ahead log together. At least 8 MiB. */
   readonly maxBytes: number
-  /** The file could not be used: the log has started anew. */
+  /** Called when the file was unusable and replaced by an empty one, with the path of the old file. */
   readonly onDamaged: (message: string) => void
 }
 
-/** The most that an append deletes to make room for itself; a cap that was lowered is reached in `tend`. */
-const MOST_TRIMS = 16
-/** How long a reading may keep others waiting. */
+/** How many steps an append may delete to free space; a lowered cap is reached in `maintain`. */
+const MAX_TRIMS = 16
+/** How long a read may block other calls. */
 const READING_MS = 5
 
 /**
- * `logs.db` behind one connection. Writing is done when the call returns; long readings and clears pause every
- * few ms, so that their owner can write in between. Whoever owns it calls `tend` while idle.
+ * `logs.db` behind one connection. Writes are synchronous; long reads and clears pause every few ms, so that the owner
+ * can write in between. The owner calls `maintain` while idle.
  */
 export class LogDatabase {
   readonly #connection: Connection
@@ -47,25 +48,25 @@ export class LogDatabase {
     this.#writer = new LineWriter(this.#connection)
   }
 
-  /** In one transaction, unless they are so many that the write-ahead log would outgrow its room. */
+  /** Uses one transaction, or several when one would exceed the limit of the write-ahead log. */
   append(entries: readonly StoredEntry[]): void {
     for (const batch of batches(entries, this.#sizes.step)) {
-      for (let trims = 0; trims < MOST_TRIMS && this.#space.isTight(batch.bytes); trims++) this.#trim()
-      for (let trims = 0; trims < MOST_TRIMS && this.#trimShare(this.#shares.exceeded()); trims++);
+      for (let trims = 0; trims < MAX_TRIMS && this.#space.isTight(batch.bytes); trims++) this.#trim()
+      for (let trims = 0; trims < MAX_TRIMS && this.#trimShare(this.#shares.exceeded()); trims++);
       this.#write(batch.entries)
     }
   }
 
   page(request: PageRequest): Promise<Page> {
-    return readPage(this.#reading(), request)
+    return readPage(this.#readContext(), request)
   }
 
-  piece(request: PieceRequest): Promise<Piece> {
-    return readPiece(this.#reading(), request)
+  chunk(request: ChunkRequest): Promise<Chunk> {
+    return readChunk(this.#readContext(), request)
   }
 
   async clear(filter: ResolvedFilter): Promise<number> {
-    const deleted = await clearLines(this.#reading(), filter)
+    const deleted = await clearLines(this.#readContext(), filter)
     this.#writer.reload()
     return deleted
   }
@@ -79,30 +80,30 @@ export class LogDatabase {
     this.#connection.rows('SELECT * FROM logs ORDER BY id DESC LIMIT 1')
   }
 
-  /** A little of the work that can wait: trimming, indexing, giving room back. Says whether there is more. */
-  tend(): boolean {
-    if (this.#space.wantsTrim()) return this.#trim()
-    if (this.#trimShare(this.#shares.wantsTrim())) return true
+  /** One step of background work: trimming, indexing, shrinking the file. Returns whether more is left. */
+  maintain(): boolean {
+    if (this.#space.needsTrim()) return this.#trim()
+    if (this.#trimShare(this.#shares.needsTrim())) return true
     try {
       if (!this.#space.isDiskShort() && this.#index.step(this.#writer.highestId)) return true
     } catch (error) {
-      if (sqliteTrouble(error) !== 'full') throw error
+      if (sqliteErrorKind(error) !== 'full') throw error
       return this.#trim()
     }
     return this.#space.shrinkStep()
   }
 
-  /** About how many lines the text index does not know yet. */
+  /** About how many lines are not in the text index yet. */
   get unindexed(): number {
-    return this.#index.behind(this.#writer.highestId)
+    return this.#index.unindexed(this.#writer.highestId)
   }
 
-  /** From here on what was written survives a power cut. */
+  /** Makes all lines written so far survive a power cut. */
   checkpoint(): void {
     this.#connection.exec('PRAGMA wal_checkpoint(PASSIVE)')
   }
 
-  /** Readings that are under way end with an error at their next step. */
+  /** Active reads fail at their next step. */
   close(): void {
     if (this.#closed) return
     this.#closed = true
@@ -113,22 +114,22 @@ export class LogDatabase {
     try {
       this.#writer.write(entries)
     } catch (error) {
-      if (sqliteTrouble(error) !== 'full') throw error
-      this.#writeIntoLittle(entries)
+      if (sqliteErrorKind(error) !== 'full') throw error
+      this.#writeOnFullDisk(entries)
     }
   }
 
-  /** The disk is full. Newer lines are worth more than the oldest ones, so these make room, once. */
-  #writeIntoLittle(entries: readonly StoredEntry[]): void {
+  /** Deletes the oldest lines to make room for the new ones, and tries once more. */
+  #writeOnFullDisk(entries: readonly StoredEntry[]): void {
     try {
       this.#space.reuseWal()
-      for (let trims = 0; trims < MOST_TRIMS / 4; trims++) this.#trim()
+      for (let trims = 0; trims < MAX_TRIMS / 4; trims++) this.#trim()
       this.#space.reuseWal()
       this.#writer.write(entries)
     } catch (cause) {
-      if (sqliteTrouble(cause) !== 'full') throw cause
+      if (sqliteErrorKind(cause) !== 'full') throw cause
       const hint = 'Free some space on the disk that holds the data folder'
-      throw new AppError('disk_full', 'The disk is full, so log lines could not be stored', { cause, hint })
+      throw new AppError('disk_full', 'The disk is full: log lines could not be stored', { cause, hint })
     }
   }
 
@@ -141,12 +142,12 @@ export class LogDatabase {
 
   #trimShare(server: string | undefined): boolean {
     if (server === undefined) return false
-    this.#index.strike(this.#shares.trimStep(server))
+    this.#index.markDeleted(this.#shares.trimStep(server))
     return true
   }
 
-  /** A page takes a few ms in all; were it to pause after each step, it would wait for a batch of lines every time. */
-  #reading(): Reading {
+  /** Pauses only every few ms: after every pause, a read may wait for a whole batch of lines. */
+  #readContext(): ReadContext {
     let pausedAt = performance.now()
     return {
       connection: this.#connection,
@@ -157,7 +158,7 @@ export class LogDatabase {
           await setImmediate()
           pausedAt = performance.now()
         }
-        if (this.#closed) throw new AppError('shutting_down', 'The log is being closed')
+        if (this.#closed) throw new AppError('shutting_down', 'The log is closing')
       },
     }
   }

@@ -19,23 +19,23 @@ import { SqliteLogStore } from './sqlite-log-store.ts'
 
 const MAX_BYTES = 64 * 1024 * 1024
 
-interface House {
+interface TestLog {
   readonly path: string
-  readonly told: string[]
+  readonly reports: string[]
   readonly open: () => SqliteLogStore
 }
 
-function house(): House {
+function testLog(): TestLog {
   const path = join(ownFolder(), 'data', 'logs.db')
-  const told: string[] = []
-  const onDamaged = (message: string) => told.push(message)
-  const onError = ({ message }: Error) => told.push(message)
+  const reports: string[] = []
+  const onDamaged = (message: string) => reports.push(message)
+  const onError = ({ message }: Error) => reports.push(message)
   const open = () => {
     const logs = new SqliteLogStore({ path, maxBytes: MAX_BYTES, onDamaged, onError })
     onTestFinished(() => logs.close())
     return logs
   }
-  return { path, told, open }
+  return { path, reports, open }
 }
 
 const lines = (count: number): StoredEntry[] =>
@@ -46,11 +46,11 @@ const messages = async (logs: SqliteLogStore, search: string) => {
   return items.map(({ message }) => message)
 }
 
-const asideFiles = ({ path }: House) =>
+const asideFiles = ({ path }: TestLog) =>
   readdirSync(dirname(path)).filter((name) => name.startsWith('logs.db.damaged-'))
 
-test('only their owner can read the files, also when they were there before', async () => {
-  const { path, open } = house()
+test('the log files are readable only by their owner, even if they existed before', async () => {
+  const { path, open } = testLog()
   const logs = open()
   await logs.append(lines(10))
   const mode = (file: string) => (statSync(file).mode & 0o777).toString(8)
@@ -63,8 +63,8 @@ test('only their owner can read the files, also when they were there before', as
   expect(mode(path)).toBe('600')
 })
 
-test('closing leaves one file, with everything in it', async () => {
-  const { path, open } = house()
+test('closing the log leaves a single file with all lines', async () => {
+  const { path, open } = testLog()
   const logs = open()
   await logs.append(lines(100))
   await logs.close()
@@ -74,85 +74,85 @@ test('closing leaves one file, with everything in it', async () => {
 })
 
 test.each<[string, (path: string) => void]>([
-  ['is no database', (path) => writeFileSync(path, 'Dear diary, '.repeat(1000))],
-  ['was cut', (path) => truncateSync(path, 40_960)],
-  ['lost its first page', (path) => overwrite(path, 0, 4096)],
-  ['lost its newest lines', (path) => overwrite(path, statSync(path).size / 2, statSync(path).size)],
+  ['is not a database', (path) => writeFileSync(path, 'Dear diary, '.repeat(1000))],
+  ['is truncated', (path) => truncateSync(path, 40_960)],
+  ['has an overwritten first page', (path) => overwrite(path, 0, 4096)],
+  ['has overwritten newest lines', (path) => overwrite(path, statSync(path).size / 2, statSync(path).size)],
   ['comes from a newer Toolroom', (path) => setVersion(path, 99)],
-])('a file that %s is put aside, and the log starts anew', async (_, damage) => {
-  const home = house()
+])('a log file that %s is set aside and replaced by an empty one', async (_, damage) => {
+  const home = testLog()
   const before = home.open()
   await before.append(lines(5000))
   await before.close()
   damage(home.path)
   const logs = home.open()
-  await logs.append([entry({ message: 'a new beginning' })])
+  await logs.append([entry({ message: 'first new line' })])
 
-  expect(await messages(logs, 'beginning')).toEqual(['a new beginning'])
-  expect(home.told).toEqual([expect.stringContaining(dirname(home.path))])
+  expect(await messages(logs, 'first new')).toEqual(['first new line'])
+  expect(home.reports).toEqual([expect.stringContaining(dirname(home.path))])
   const [aside] = asideFiles(home)
   expect(aside).toMatch(/^logs\.db\.damaged-\d{4}-\d\d-\d\dT\d\d\.\d\d\.\d\d\.\d{3}Z$/)
   expect(statSync(join(dirname(home.path), aside ?? '')).size).toBeGreaterThan(4096)
 })
 
-test('damage that shows later costs one reading, and writing goes on in a new file', async () => {
-  const home = house()
+test('damage found during operation fails one read, and the log continues in an empty file', async () => {
+  const home = testLog()
   const before = home.open()
   await before.append(lines(20_000))
   await before.close()
   const size = statSync(home.path).size
   overwrite(home.path, 40_960, size - 40_960)
   const logs = home.open()
-  const told = home.told.length
+  const reports = home.reports.length
 
-  if (told === 0) await expect(messages(logs, 'absent')).rejects.toMatchObject({ code: 'store_damaged' })
-  await logs.append([entry({ message: 'a new beginning' })])
-  expect(await messages(logs, 'beginning')).toEqual(['a new beginning'])
-  expect(home.told).toHaveLength(1)
+  if (reports === 0) await expect(messages(logs, 'absent')).rejects.toMatchObject({ code: 'store_damaged' })
+  await logs.append([entry({ message: 'first new line' })])
+  expect(await messages(logs, 'first new')).toEqual(['first new line'])
+  expect(home.reports).toHaveLength(1)
   expect(asideFiles(home).length).toBeGreaterThan(0)
 })
 
-test('a damaged text index costs nothing but the time to build it again', async () => {
-  const { path, told } = house()
-  const onDamaged = (message: string) => told.push(message)
+test('a damaged text index is rebuilt without losing lines or results', async () => {
+  const { path, reports } = testLog()
+  const onDamaged = (message: string) => reports.push(message)
   const database = new LogDatabase({ path, maxBytes: MAX_BYTES, onDamaged })
   onTestFinished(() => database.close())
   const search = async (term: string) =>
     (await database.page({ filter: { search: term }, order: 'asc', limit: 10, after: null })).total
   database.append(lines(3000))
-  while (database.tend());
-  const vandalise = () => {
-    const vandal = openSqlite(path) as Sqlite & { enableDefensive?: (on: boolean) => void }
-    vandal.enableDefensive?.(false)
-    vandal.exec("UPDATE text_1_data SET block = x'00' WHERE id > 10")
-    vandal.close()
+  while (database.maintain());
+  const damageIndex = () => {
+    const other = openSqlite(path) as Sqlite & { enableDefensive?: (on: boolean) => void }
+    other.enableDefensive?.(false)
+    other.exec("UPDATE text_1_data SET block = x'00' WHERE id > 10")
+    other.close()
   }
-  vandalise()
+  damageIndex()
 
   expect(await search('line 2999')).toBe(1)
   expect(await search('zq')).toBe(0)
-  while (database.tend());
+  while (database.maintain());
   expect(await search('line 1234')).toBe(1)
-  vandalise()
+  damageIndex()
   for (let round = 0; round < 20; round++) {
     database.append(lines(500))
-    database.tend()
+    database.maintain()
   }
-  while (database.tend());
+  while (database.maintain());
   expect(await search('line 499')).toBe(21)
-  expect(told).toEqual([])
+  expect(reports).toEqual([])
 })
 
-test('a copy of the file and its write-ahead log, taken while it is written, can be opened', async () => {
-  const home = house()
+test('a copy of the log file and its write-ahead log, taken during operation, can be opened', async () => {
+  const home = testLog()
   const logs = home.open()
   await logs.append(lines(3000))
-  const copy = house()
+  const copy = testLog()
   await copy.open().close()
   for (const end of ['', '-wal']) copyFileSync(home.path + end, copy.path + end)
 
   expect(await messages(copy.open(), 'line 2999')).toEqual(['line 2999'])
-  expect(copy.told).toEqual([])
+  expect(copy.reports).toEqual([])
 })
 
 function overwrite(path: string, from: number, to: number): void {

@@ -1,16 +1,17 @@
+import type { LogLine } from '../../logs/logs.schema.ts'
 import type { Schema } from '../sqlite/data-file.ts'
 import { sharesOf } from './write/server-shares.ts'
 
 /**
  * The tables of `logs.db`.
  *
- * Every index ends in the id, so each is a list of ids in order, and none has an entry for what most lines are
- * (a server's `stderr` at level info). `log-query.ts` names the index it means and repeats the index's own WHERE
- * to the letter, because SQLite uses a partial index only then.
+ * Every index ends in the id, so it is an ordered list of ids. The most common lines (a server's `stderr` at level
+ * info) have no index entry besides `logs_server`. `read/query.ts` names the index to use and repeats its WHERE
+ * clause literally, because SQLite uses a partial index only then.
  *
- * `spans` says which times lie between which ids, so that a time becomes a range of ids without an index on `ts`
- * and stays right when the clock jumps. `parts` lists the pieces of the text index (`text-index.ts`), `shares`
- * what each server's lines take (`server-shares.ts`).
+ * `spans` maps time ranges to id ranges. It replaces an index on `ts` and stays correct when the clock jumps. `parts`
+ * lists the parts of the text index (`index/text-index.ts`), `shares` the bytes of each server's lines
+ * (`write/server-shares.ts`).
  */
 const MIGRATIONS = [
   `
@@ -61,6 +62,22 @@ const MIGRATIONS = [
   ALTER TABLE parts ADD COLUMN gone INTEGER NOT NULL DEFAULT 0;
   `,
 ]
+
+export const LINE_COLUMNS = [
+  'id',
+  'ts',
+  'level',
+  'source',
+  'stream',
+  'server_id',
+  'agent_type',
+  'tool',
+  'request_id',
+  'message',
+  'data',
+  'repeat',
+  'truncated',
+] as const satisfies readonly (keyof LogLine)[]
 
 const SMALL_TABLES = ['meta', 'parts', 'shares', 'spans', 'sqlite_sequence']
 

@@ -4,7 +4,7 @@ import { logStoreContract } from '../../../test/log-store.contract.ts'
 import { ownFolder } from '../../../test/support/folder.ts'
 import { SqliteLogStore } from './sqlite-log-store.ts'
 
-describe('the log in the calling thread', () => {
+describe('SqliteLogStore', () => {
   logStoreContract(() => {
     const fail = (error: unknown) => {
       throw error

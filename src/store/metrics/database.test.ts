@@ -11,8 +11,8 @@ import { openSqlite } from '../sqlite/sqlite.ts'
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
 
-/** Everything that can be seen of a window. */
-const pictureOf = (recorder: Recorder, window: WindowName) => {
+/** All visible values of a window. */
+const snapshotOf = (recorder: Recorder, window: WindowName) => {
   const { from, tally } = recorder.window(window)
   const cells = [...tally.cells].sort(([a], [b]) => a - b)
   const shown = cells.map(([id, { sketch, codes, ...cell }]) => {
@@ -24,7 +24,7 @@ const pictureOf = (recorder: Recorder, window: WindowName) => {
   })
   return { from, shown }
 }
-const picturesOf = (recorder: Recorder) => WINDOWS.map((window) => pictureOf(recorder, window))
+const snapshotsOf = (recorder: Recorder) => WINDOWS.map((window) => snapshotOf(recorder, window))
 
 function fill(recorder: Recorder): void {
   for (let n = 0; n < 500; n += 1) {
@@ -46,37 +46,37 @@ function fill(recorder: Recorder): void {
   recorder.record([event({ kind: 'custom', server_id: null, tool: null, name: 'size', labels, value: 3 })])
 }
 
-describe('after a restart', () => {
-  test('every window is what it was, and goes on', () => {
+describe('restart', () => {
+  test('every window has the same values after a restart and keeps counting', () => {
     const { folder, recorder, store } = openRecorder()
     fill(recorder)
-    const before = picturesOf(recorder)
+    const before = snapshotsOf(recorder)
     recorder.close()
     store.close()
     store.close()
 
     const again = openRecorder({ folder })
-    expect(picturesOf(again.recorder)).toEqual(before)
+    expect(snapshotsOf(again.recorder)).toEqual(before)
     again.recorder.record([event({ tool: 'tool 1' })])
     const total = (recorder: Recorder) =>
-      pictureOf(recorder, '5m').shown.reduce((sum, { count }) => sum + count, 0)
-    const were = before[0]?.shown.reduce((sum, { count }) => sum + count, 0) ?? 0
-    expect(total(again.recorder)).toBe(were + 1)
+      snapshotOf(recorder, '5m').shown.reduce((sum, { count }) => sum + count, 0)
+    const previous = before[0]?.shown.reduce((sum, { count }) => sum + count, 0) ?? 0
+    expect(total(again.recorder)).toBe(previous + 1)
     again.recorder.flush()
-    expect(total(openRecorder({ folder }).recorder)).toBe(were + 1)
+    expect(total(openRecorder({ folder }).recorder)).toBe(previous + 1)
   })
 
-  test('of a service that was killed at most what came since the last flush is missing', () => {
+  test('a killed service loses only the events since the last flush', () => {
     const clock = ownClock()
     const { folder, recorder } = openRecorder({ now: clock.now })
     fill(recorder)
     recorder.flush()
-    const flushed = picturesOf(recorder)
+    const flushed = snapshotsOf(recorder)
     recorder.record([event({ value: 1e6 })])
-    expect(picturesOf(openRecorder({ folder, now: clock.now }).recorder)).toEqual(flushed)
+    expect(snapshotsOf(openRecorder({ folder, now: clock.now }).recorder)).toEqual(flushed)
   })
 
-  test('a window of five minutes is right to the second', () => {
+  test('a window of five minutes is exact to the second after a restart', () => {
     const clock = ownClock()
     const first = openRecorder({ now: clock.now })
     for (let second = 0; second < 280; second += 1) {
@@ -86,7 +86,7 @@ describe('after a restart', () => {
     first.recorder.close()
     first.store.close()
     const { recorder } = openRecorder({ folder: first.folder, now: clock.now })
-    const calls = () => pictureOf(recorder, '5m').shown.reduce((sum, { count }) => sum + count, 0)
+    const calls = () => snapshotOf(recorder, '5m').shown.reduce((sum, { count }) => sum + count, 0)
     expect(calls()).toBe(280)
     clock.pass(100_000)
     expect(calls()).toBe(200)
@@ -94,7 +94,7 @@ describe('after a restart', () => {
     expect(calls()).toBe(1)
   })
 
-  test('the last checks are there', () => {
+  test('the last 100 checks of a server are restored after a restart', () => {
     const { folder, recorder } = openRecorder()
     const facts = new FactBus((error) => expect.unreachable(String(error)))
     recorder.listen(facts)
@@ -112,12 +112,12 @@ describe('after a restart', () => {
   })
 })
 
-describe('a file that cannot be used', () => {
+describe('unusable metrics file', () => {
   const asides = (folder: string) => readdirSync(folder).filter((name) => name.includes('.damaged-'))
 
   test.each([
     [
-      'is no database',
+      'is not a database',
       (path: string) => writeFileSync(path, 'this is not a database, and long enough to be read'),
     ],
     [
@@ -136,7 +136,7 @@ describe('a file that cannot be used', () => {
         database.close()
       },
     ],
-  ])('because it %s is set aside with a warning, and the metrics begin anew', (_, damage) => {
+  ])('a metrics file that %s is set aside with a warning and replaced by an empty one', (_, damage) => {
     const { folder, recorder, store } = openRecorder()
     fill(recorder)
     recorder.close()
@@ -148,10 +148,10 @@ describe('a file that cannot be used', () => {
     again.recorder.flush()
     expect(again.troubles[0]).toContain('and were replaced by an empty file; the old file is now')
     expect(asides(folder)).toHaveLength(1)
-    expect(pictureOf(openRecorder({ folder }).recorder, '5m').shown).toHaveLength(1)
+    expect(snapshotOf(openRecorder({ folder }).recorder, '5m').shown).toHaveLength(1)
   })
 
-  test('while it runs is set aside as well, and what is counted from then on is stored', () => {
+  test('after the file is replaced during operation, all pending events are saved again', () => {
     const { folder, recorder, store, troubles } = openRecorder()
     fill(recorder)
     recorder.flush()
@@ -159,27 +159,27 @@ describe('a file that cannot be used', () => {
     recorder.record([event({ value: 77 })])
     recorder.flush()
     expect(troubles).toEqual([])
-    const { shown } = pictureOf(openRecorder({ folder }).recorder, '5m')
+    const { shown } = snapshotOf(openRecorder({ folder }).recorder, '5m')
     expect(shown.some(({ max }) => max === 77)).toBe(true)
   })
 
-  test('at all leaves the figures in memory, says so, and stops nothing', () => {
+  test('when no file can be opened, metrics are kept in memory with a warning', () => {
     const folder = ownFolder()
     mkdirSync(join(folder, 'metrics.db'))
     const { recorder, troubles } = openRecorder({ folder })
     recorder.record([event()])
     recorder.flush()
     expect(troubles).toEqual([expect.stringContaining('are kept in memory until the next start')])
-    expect(pictureOf(recorder, '24h').shown).toHaveLength(1)
+    expect(snapshotOf(recorder, '24h').shown).toHaveLength(1)
   })
 
-  test('is readable only for its owner', () => {
+  test('the metrics file is readable only by its owner', () => {
     const { folder } = openRecorder()
     expect(statSync(join(folder, 'metrics.db')).mode & 0o777).toBe(0o600)
   })
 })
 
-/** As if the file were damaged: it was begun anew, so the caller must say everything again. */
+/** Simulates one save on a damaged file, which was replaced without saving anything. */
 function withOneFailure(save: (change: never) => 'saved' | 'recreated') {
   let first = true
   return (change: unknown): 'saved' | 'recreated' => {
@@ -189,7 +189,7 @@ function withOneFailure(save: (change: never) => 'saved' | 'recreated') {
   }
 }
 
-test('what cannot be written waits, is shown meanwhile, and is told once', () => {
+test('events that cannot be saved stay visible, are saved later, and cause one report', () => {
   const { folder, recorder, store, troubles } = openRecorder()
   const other = openSqlite(join(folder, 'metrics.db'))
   other.exec('BEGIN IMMEDIATE')
@@ -197,14 +197,14 @@ test('what cannot be written waits, is shown meanwhile, and is told once', () =>
   recorder.flush()
   recorder.flush()
   expect(troubles).toEqual([expect.stringContaining('metrics could not be stored')])
-  expect(pictureOf(recorder, '1h').shown).toHaveLength(1)
+  expect(snapshotOf(recorder, '1h').shown).toHaveLength(1)
   other.exec('ROLLBACK')
   other.close()
   recorder.flush()
   expect(store.read('hours', 0, NOON + 1)).toHaveLength(1)
 })
 
-test('at most a tenth is deleted at once, however far the clock jumps', () => {
+test('at most a tenth of the rows is deleted at once, no matter how far the clock jumps', () => {
   const clock = ownClock()
   const { recorder, store } = openRecorder({ now: clock.now, retentionDays: 30 })
   const events = Array.from({ length: 700 }, (_, hour) => event({ ts: NOON - hour * 60 * MINUTE }))
@@ -222,7 +222,7 @@ test('at most a tenth is deleted at once, however far the clock jumps', () => {
   expect(rows('hours')).toBe(0)
 })
 
-test('series that are silent for longer than metrics are kept make room', () => {
+test('series without events for longer than the retention are deleted', () => {
   const clock = ownClock()
   const { folder, recorder } = openRecorder({ now: clock.now, retentionDays: 1 })
   recorder.record([event({ tool: 'old' })])

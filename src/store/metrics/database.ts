@@ -2,7 +2,7 @@ import { AppError } from '../../kernel/errors.ts'
 import type { Block, Change, Check, Level, MetricsStore, Trim } from '../../metrics/metrics-store.ts'
 import type { SeriesRow } from '../../metrics/record/series.ts'
 import type { Connection } from '../sqlite/connection.ts'
-import { sqliteTrouble, type Value } from '../sqlite/sqlite.ts'
+import { sqliteErrorKind, type Value } from '../sqlite/sqlite.ts'
 import { openMetricsFile, replaceMetricsFile } from './file.ts'
 
 interface MetricsDatabaseOptions {
@@ -36,7 +36,7 @@ export class MetricsDatabase implements MetricsStore {
         checks: this.#connection.rows<Row>('SELECT * FROM checks ORDER BY id').map(checkOf),
       }
     } catch (error) {
-      if (sqliteTrouble(error) !== 'damaged') throw error
+      if (sqliteErrorKind(error) !== 'damaged') throw error
       this.#replaceFile(error)
       return { series: [], next_id: 1, checks: [] }
     }
@@ -47,7 +47,7 @@ export class MetricsDatabase implements MetricsStore {
     try {
       return this.#connection.rows<Omit<Block, 'level'>>(sql, from, to).map((row) => ({ level, ...row }))
     } catch (cause) {
-      if (sqliteTrouble(cause) !== 'damaged') throw cause
+      if (sqliteErrorKind(cause) !== 'damaged') throw cause
       this.#damage = cause // the next save sets the file aside
       const hint = 'The next save replaces the file within seconds; the damaged file is kept'
       throw new AppError('store_damaged', 'The metrics cannot be read', { hint, cause })
@@ -59,7 +59,7 @@ export class MetricsDatabase implements MetricsStore {
     try {
       return this.#connection.row<{ block: Uint8Array }>(sql, start, chunk)?.block
     } catch (cause) {
-      if (sqliteTrouble(cause) !== 'damaged') throw cause
+      if (sqliteErrorKind(cause) !== 'damaged') throw cause
       this.#damage = cause // the save that follows sets the file aside
       return undefined
     }
@@ -77,7 +77,7 @@ export class MetricsDatabase implements MetricsStore {
       })
       return 'saved'
     } catch (error) {
-      if (sqliteTrouble(error) !== 'damaged') throw error
+      if (sqliteErrorKind(error) !== 'damaged') throw error
       this.#replaceFile(error)
       return 'recreated'
     }

@@ -1,8 +1,8 @@
 import type { Schema } from '../sqlite/data-file.ts'
 
 /**
- * The tables of `metrics.db`. A block holds the figures of 64 series during one second, minute or hour
- * (`metrics/tally.ts`), so that a day is read in hundreds of rows and not in hundred thousands.
+ * The tables of `metrics.db`. A block contains the cells of 64 series in one second, minute or hour
+ * (`metrics/sketch/tally.ts`), so that a day takes hundreds of rows instead of hundreds of thousands.
  */
 const MIGRATIONS = [
   `

@@ -1,9 +1,9 @@
 import { closeSqlite, openSqlite, type Sqlite, type SqliteStatement, type Value } from './sqlite.ts'
 
-/** More than every shape of question a person asks in one sitting; each kept statement costs a few KiB. */
+/** Covers the different queries of a typical session; each statement takes a few KiB. */
 const KEPT_STATEMENTS = 100
 
-/** One open database file with its prepared statements. Every call is complete when it returns. */
+/** An open database file with its prepared statements. Every call is synchronous. */
 export class Connection {
   readonly #db: Sqlite
   readonly #statements = new Map<string, SqliteStatement>()
@@ -16,7 +16,7 @@ export class Connection {
     this.#db.exec(sql)
   }
 
-  /** Says how many rows changed. */
+  /** Returns the number of changed rows. */
   run(sql: string, ...values: Value[]): number {
     return Number(this.prepared(sql).run(...values).changes)
   }
@@ -43,19 +43,19 @@ export class Connection {
       try {
         this.#db.exec('ROLLBACK')
       } catch {
-        // SQLite has rolled back by itself, as it does when the disk is full
+        // SQLite has rolled back already, as it does when the disk is full
       }
       throw error
     }
   }
 
-  /** For a loop that runs one statement many times. Ask anew after any other call: only the last ones are kept. */
+  /** For a loop that runs one statement. Call it again after other calls: the least recently used statements are dropped. */
   prepared(sql: string): SqliteStatement {
     const kept = this.#statements.get(sql)
     this.#statements.delete(sql)
     const statement = kept ?? this.#db.prepare(sql)
     this.#statements.set(sql, statement)
-    if (this.#statements.size > KEPT_STATEMENTS) this.#forgetOldest()
+    if (this.#statements.size > KEPT_STATEMENTS) this.#dropOldest()
     return statement
   }
 
@@ -64,7 +64,7 @@ export class Connection {
     closeSqlite(this.#db)
   }
 
-  #forgetOldest(): void {
+  #dropOldest(): void {
     for (const sql of this.#statements.keys()) {
       this.#statements.delete(sql)
       return

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { syncFolder } from '../../kernel/durable-file.ts'
 import { isoTime } from '../../kernel/time.ts'
 import { Connection } from './connection.ts'
-import { sqliteTrouble } from './sqlite.ts'
+import { sqliteErrorKind } from './sqlite.ts'
 
 /** How `logs.db` or `metrics.db` is set up. */
 export interface Schema {
@@ -43,7 +43,7 @@ class NewerSchema extends Error {}
 
 /** The file is damaged or belongs to a newer Toolroom: only a new file can be used. */
 export const isUnusable = (error: unknown): boolean =>
-  sqliteTrouble(error) === 'damaged' || error instanceof NewerSchema
+  sqliteErrorKind(error) === 'damaged' || error instanceof NewerSchema
 
 /** Renames a database and its journal, so that they can be inspected, and returns the new path. Every connection must be closed. */
 export function setAside(path: string): string {

@@ -1,7 +1,7 @@
 import { SqliteDialect } from 'kysely'
 import { closeSqlite, type Sqlite, type Value } from './sqlite.ts'
 
-/** Kysely speaks to better-sqlite3, whose statements take an array and say whether they return rows. */
+/** Adapts our driver to the better-sqlite3 API that Kysely uses: parameters in an array, and `reader` for queries. */
 export function kyselyDialect(database: Sqlite): SqliteDialect {
   return new SqliteDialect({
     database: {
@@ -19,5 +19,5 @@ export function kyselyDialect(database: Sqlite): SqliteDialect {
     },
   })
 }
-/** Early Node 22 statements cannot be asked for their columns. */
+/** For early Node 22 releases, whose statements have no `columns()`. */
 const RETURNS_ROWS = /^\s*(?:select|with|pragma|explain|values)\b|\breturning\b/i

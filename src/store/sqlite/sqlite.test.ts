@@ -2,28 +2,28 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { ownFolder } from '../../../test/support/folder.ts'
-import { openSqlite, type Sqlite, sqliteTrouble } from './sqlite.ts'
+import { openSqlite, type Sqlite, sqliteErrorKind } from './sqlite.ts'
 
-/** What each way of asking says about the same trouble. */
-function troubles(database: Sqlite, sql: string) {
-  const ways = {
+/** The kind of error that each call reports. */
+function errorKinds(database: Sqlite, sql: string) {
+  const calls = {
     exec: () => database.exec(sql),
     run: () => database.prepare(sql).run(),
     get: () => database.prepare(sql).get(),
     all: () => database.prepare(sql).all(),
     iterate: () => [...database.prepare(sql).iterate()],
   }
-  return Object.entries(ways).map(([name, ask]) => {
+  return Object.entries(calls).map(([name, call]) => {
     try {
-      ask()
+      call()
       return `${name}: none`
     } catch (error) {
-      return `${name}: ${sqliteTrouble(error)}`
+      return `${name}: ${sqliteErrorKind(error)}`
     }
   })
 }
 
-const all = (trouble: string) => ['exec', 'run', 'get', 'all', 'iterate'].map((way) => `${way}: ${trouble}`)
+const all = (kind: string) => ['exec', 'run', 'get', 'all', 'iterate'].map((name) => `${name}: ${kind}`)
 
 function open(path: string): Sqlite {
   const database = openSqlite(path)
@@ -31,19 +31,19 @@ function open(path: string): Sqlite {
   return database
 }
 
-test('a locked file is busy, whatever way it is asked', () => {
+test('every call on a locked file fails with the kind busy', () => {
   const path = join(ownFolder(), 'a.db')
   const [first, second] = [open(path), open(path)]
   first.exec('CREATE TABLE t (x); BEGIN EXCLUSIVE')
-  expect(troubles(second, 'SELECT * FROM t')).toEqual(all('busy'))
+  expect(errorKinds(second, 'SELECT * FROM t')).toEqual(all('busy'))
 })
 
-test('a file of noise is damaged, whatever way it is asked', () => {
+test('every call on a file that is not a database fails with the kind damaged', () => {
   const path = join(ownFolder(), 'a.db')
   writeFileSync(path, 'noise '.repeat(2000))
-  expect(troubles(open(path), 'PRAGMA integrity_check')).toEqual(all('damaged'))
+  expect(errorKinds(open(path), 'PRAGMA integrity_check')).toEqual(all('damaged'))
 })
 
-test('a mistake of ours is no trouble of the file', () => {
-  expect(troubles(open(':memory:'), 'SELECT nonsense')).toEqual(all('undefined'))
+test('an invalid statement has no error kind', () => {
+  expect(errorKinds(open(':memory:'), 'SELECT nonsense')).toEqual(all('undefined'))
 })

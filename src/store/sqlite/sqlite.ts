@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 
 export type Value = null | number | bigint | string | Uint8Array
 
-/** The part of `node:sqlite` that we use. `@photostructure/sqlite` gives Node 20 the same. */
+/** The part of `node:sqlite` that we use; `@photostructure/sqlite` has the same API on Node 20. */
 export interface SqliteStatement {
   run(...values: Value[]): { changes: number | bigint; lastInsertRowid: number | bigint }
   get(...values: Value[]): Record<string, Value> | undefined
@@ -32,27 +32,27 @@ export function openSqlite(path: string): Sqlite {
 function loadDriver(): SqliteModule {
   const load = createRequire(import.meta.url)
   const { emitWarning } = process
-  // Node 22 announces its own SQLite as experimental; that line is not for the people who run Toolroom.
+  // Node 22 warns that its SQLite is experimental; users cannot act on that.
   process.emitWarning = () => {}
   try {
     return load('node:sqlite') as SqliteModule
   } catch {
-    return load('@photostructure/sqlite') as SqliteModule // Node 20 has no SQLite of its own
+    return load('@photostructure/sqlite') as SqliteModule // Node 20 has no built-in SQLite
   } finally {
     process.emitWarning = emitWarning
   }
 }
 
-type SqliteTrouble = 'busy' | 'read_only' | 'io' | 'damaged' | 'full'
+type SqliteErrorKind = 'busy' | 'read_only' | 'io' | 'damaged' | 'full'
 
-/** What SQLite complains about, in the words that matter to us; undefined for everything else. */
-export function sqliteTrouble(error: unknown): SqliteTrouble | undefined {
+/** The kind of SQLite error; undefined for every other error. */
+export function sqliteErrorKind(error: unknown): SqliteErrorKind | undefined {
   if (!(error instanceof Error)) return undefined
   if ('errcode' in error && typeof error.errcode === 'number') return BY_CODE.get(error.errcode & 0xff)
   return BY_MESSAGE.get(error.message)
 }
 
-const BY_CODE = new Map<number, SqliteTrouble>([
+const BY_CODE = new Map<number, SqliteErrorKind>([
   [5, 'busy'],
   [6, 'busy'],
   [8, 'read_only'],
@@ -62,8 +62,8 @@ const BY_CODE = new Map<number, SqliteTrouble>([
   [26, 'damaged'],
 ])
 
-/** `all` and `iterate` of `@photostructure/sqlite` say only in words what its other calls say with a code, too. */
-const BY_MESSAGE = new Map<string, SqliteTrouble>([
+/** Errors of `all` and `iterate` in `@photostructure/sqlite` have a message but no code. */
+const BY_MESSAGE = new Map<string, SqliteErrorKind>([
   ['database is locked', 'busy'],
   ['database table is locked', 'busy'],
   ['attempt to write a readonly database', 'read_only'],
@@ -74,15 +74,15 @@ const BY_MESSAGE = new Map<string, SqliteTrouble>([
 ])
 
 /**
- * Leaves the write-ahead log for good, then closes. `@photostructure/sqlite` cannot end statements: SQLite keeps the
- * connection behind the scenes until they are collected, and only then deletes the log, by a name that may belong to
- * a new file by then.
+ * Removes the write-ahead log, then closes. `@photostructure/sqlite` cannot finalize statements, so SQLite keeps the
+ * connection open until they are garbage-collected. Only then would it delete the log, whose name may belong to a new
+ * file at that time.
  */
 export function closeSqlite(database: Sqlite): void {
   try {
     database.exec('PRAGMA journal_mode = DELETE')
   } catch {
-    // damaged, or read by another program: then the log stays, and whoever opens the file next goes on with it
+    // damaged, or in use by another program: the log stays, and the next open applies it
   }
   database.close()
 }

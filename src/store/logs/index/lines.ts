@@ -1,17 +1,17 @@
 import type { Connection } from '../../sqlite/connection.ts'
 
-/** A run of lines beginning with the oldest at or after an id, cut so that work on it stays short. */
+/** A range of lines small enough for one step of work. */
 export interface Run {
   readonly first: number
   readonly last: number
   readonly bytes: number
-  /** There are more lines up to the end that was asked for. */
+  /** More lines follow in the requested range. */
   readonly more: boolean
 }
 
-const MOST_ROWS = 1000
+const MAX_ROWS = 1000
 
-/** At most 1000 lines from `first` to `last` and about `bytes` of text, but at least one line if there is any. */
+/** At most 1000 lines from `first` to `last` with about `bytes` of text; at least one line if there is any. */
 export function runOfLines(
   connection: Connection,
   first: number,
@@ -20,15 +20,15 @@ export function runOfLines(
 ): Run | undefined {
   const rows = connection.rows<{ id: number; bytes: number }>(
     `SELECT id, octet_length(message) + coalesce(octet_length(data), 0) AS bytes FROM logs
-     WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ${MOST_ROWS + 1}`,
+     WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ${MAX_ROWS + 1}`,
     first,
     last,
   )
   let run: Run | undefined
-  for (const row of rows.slice(0, MOST_ROWS)) {
+  for (const row of rows.slice(0, MAX_ROWS)) {
     const total = (run?.bytes ?? 0) + row.bytes
     if (run && total > bytes) return { ...run, more: true }
-    run = { first: run?.first ?? row.id, last: row.id, bytes: total, more: rows.length > MOST_ROWS }
+    run = { first: run?.first ?? row.id, last: row.id, bytes: total, more: rows.length > MAX_ROWS }
   }
   return run
 }

@@ -9,7 +9,7 @@ test.each([
   ['日本', ['%日本%']],
   ['Öl', ['%_l%', '*[Öö][lL]*']],
   ['ö*[?]', ['%_*[?]%', '*[öÖ][*][[][?]]*']],
-])('%s is looked for as %j', (term, params) => {
+])('the search term %s has the SQL parameters %j', (term, params) => {
   expect(searchText(term).params).toEqual(params)
 })
 
@@ -22,14 +22,14 @@ test.each([
   ['😀bc', ['😀bc'], null],
   ['aaaa', ['aaa'], null],
   ['abcd', ['abc', 'bcd'], null],
-])('%s gives the index %j and %s to look for', (term, trigrams, prefix) => {
-  const clue = searchText(term)
+])('the search term %s has the trigrams %j and the prefix %s', (term, trigrams, prefix) => {
+  const terms = searchText(term)
 
-  expect(clue.trigrams.map(({ text }) => text)).toEqual(trigrams)
-  expect(clue.prefix).toBe(prefix)
+  expect(terms.trigrams.map(({ text }) => text)).toEqual(trigrams)
+  expect(terms.prefix).toBe(prefix)
 })
 
-test('of a long term a few trigrams are tried, from its beginning to its end', () => {
+test('a long search term has 16 trigrams, spread from its start to its end', () => {
   const term = Array.from({ length: 250 }, (_, index) => String.fromCharCode(0x4e00 + index)).join('')
   const { trigrams } = searchText(term)
 
@@ -38,7 +38,7 @@ test('of a long term a few trigrams are tried, from its beginning to its end', (
   expect(trigrams.at(-1)?.at).toBe(247)
 })
 
-test('a trigram knows its word, and the gap between two words is one', () => {
+test('each trigram has a word number, and a gap between two words has its own', () => {
   const words = searchText('ab cde=f').trigrams.map(({ text, word }) => [text, word])
 
   expect(words).toEqual([
@@ -51,7 +51,7 @@ test('a trigram knows its word, and the gap between two words is one', () => {
   ])
 })
 
-test('whatever letter the condition accepts for another, the text index accepts too', () => {
+test('the text index finds every line that the search condition accepts, for all foldable letters', () => {
   const connection = new Connection(':memory:')
   connection.exec(
     "CREATE VIRTUAL TABLE t USING fts5(m, tokenize = 'trigram case_sensitive 0', detail = none)",

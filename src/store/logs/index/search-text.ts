@@ -1,44 +1,44 @@
 import type { Value } from '../../sqlite/sqlite.ts'
 
-/** A search term as a condition on `message`, and what to ask the text index for. */
-interface SearchText extends TextClue {
+/** A search term as a condition on `message`, with the terms to look up in the text index. */
+interface SearchText extends IndexTerms {
   readonly sql: string
   readonly params: readonly Value[]
 }
 
-/** What every line with the term must contain. */
-export interface TextClue {
-  /** Well spread over the term, first and last included; none for a term of less than three letters. */
+/** What every matching line must contain. */
+export interface IndexTerms {
+  /** Spread evenly over the search term, including its ends. Empty for a term of less than three letters. */
   readonly trigrams: readonly Trigram[]
-  /** A shorter term, folded: one of the trigrams that begin with it. Null when the index cannot help. */
+  /** A shorter term in lower case: a matching line contains a trigram with this prefix. Null when the index cannot be used. */
   readonly prefix: string | null
 }
 
 export interface Trigram {
   readonly at: number
   readonly text: string
-  /** The number of the word that its middle letter belongs to; the gap between two words counts as one. */
+  /** The index of the word that contains its middle letter; a gap between two words counts as a word. */
   readonly word: number
 }
 
-/** How many trigrams of a term are worth a look: each look costs a tenth of a millisecond. */
-const MOST_TRIGRAMS = 16
+/** Each trigram lookup takes about 0.1 ms. */
+const MAX_TRIGRAMS = 16
 
 /**
- * Upper and lower case are alike for ASCII, Latin, Greek and Cyrillic letters, one character for one character;
- * everything else must be the same. SQLite's LIKE knows ASCII only. For a term with other letters it still does
- * the first, quick pass, with `_` in their place, and GLOB with `[üÜ]` decides.
+ * Ignores the case of ASCII, Latin, Greek and Cyrillic letters, where both cases are one character; all other
+ * characters must be equal. SQLite's LIKE folds only ASCII. For other letters it is a fast first filter with `_` in
+ * their place, and GLOB with `[üÜ]` decides.
  */
 export function searchText(term: string): SearchText {
   const letters = [...storable(term)]
-  const clue = { trigrams: spread(trigramsOf(letters), MOST_TRIGRAMS), prefix: prefixOf(letters) }
+  const terms = { trigrams: spread(trigramsOf(letters), MAX_TRIGRAMS), prefix: prefixOf(letters) }
   const like = { sql: "message LIKE ? ESCAPE '\\'", params: [`%${letters.map(likeLetter).join('')}%`] }
-  if (!letters.some((letter) => otherCases(letter).length > 0)) return { ...like, ...clue }
+  if (!letters.some((letter) => otherCases(letter).length > 0)) return { ...like, ...terms }
   const glob = `*${letters.map(globLetter).join('')}*`
-  return { sql: `${like.sql} AND message GLOB ?`, params: [...like.params, glob], ...clue }
+  return { sql: `${like.sql} AND message GLOB ?`, params: [...like.params, glob], ...terms }
 }
 
-/** Text as it is stored and searched: SQLite ends a text at NUL, and UTF-8 has no half of a surrogate pair. */
+/** The form in which text is stored and searched: SQLite ends a text at NUL, and UTF-8 has no unpaired surrogates. */
 export function storable(text: string): string {
   if (text.isWellFormed() && !text.includes('\0')) return text
   return text.toWellFormed().replaceAll('\0', '\u2400')
@@ -59,8 +59,8 @@ function globLetter(letter: string): string {
 const isAsciiLetter = (letter: string) => /[a-z]/i.test(letter)
 
 /**
- * The alphabets whose letters the text index folds exactly as JavaScript does, so that it never misses a line
- * that the condition would accept; a test goes through all of them.
+ * Letters that the text index folds exactly as JavaScript does, so that it never misses a line that the condition
+ * accepts. A test checks all of them.
  */
 const FOLDED = /^[\u00c0-\u017f\u0370-\u037e\u0380-\u03f2\u03f4-\u0527]$/u
 
@@ -83,18 +83,18 @@ function trigramsOf(letters: readonly string[]): Trigram[] {
 
 const isInWord = (letter = '') => /[\p{L}\p{N}]/u.test(letter)
 
-/** Only letters of which it is certain how the index folds them. */
+/** Null unless every letter is folded the same way by the index and by JavaScript. */
 function prefixOf(letters: readonly string[]): string | null {
-  const certain = (letter: string) => letter < '\u0080' || letter.toLowerCase() === letter.toUpperCase()
-  return letters.length > 0 && letters.length < 3 && letters.every(certain)
+  const foldsAlike = (letter: string) => letter < '\u0080' || letter.toLowerCase() === letter.toUpperCase()
+  return letters.length > 0 && letters.length < 3 && letters.every(foldsAlike)
     ? letters.join('').toLowerCase()
     : null
 }
 
-function spread<T>(items: readonly T[], most: number): T[] {
-  if (items.length <= most) return [...items]
-  const step = (items.length - 1) / (most - 1)
-  return Array.from({ length: most }, (_, index) => items[Math.round(index * step)]).filter(
+function spread<T>(items: readonly T[], max: number): T[] {
+  if (items.length <= max) return [...items]
+  const step = (items.length - 1) / (max - 1)
+  return Array.from({ length: max }, (_, index) => items[Math.round(index * step)]).filter(
     (item) => item !== undefined,
   )
 }

@@ -1,6 +1,6 @@
 import type { Connection } from '../../sqlite/connection.ts'
 
-/** Neighbouring ids and the times that lie between them. */
+/** The time range of consecutive ids. */
 export interface Span {
   readonly first_id: number
   readonly last_id: number
@@ -13,11 +13,11 @@ export interface IdRange {
   readonly last: number
 }
 
-/** A span takes in whole batches until it has this many ids. */
+/** A span grows by whole batches up to this many ids. */
 const SPAN_IDS = 1000
 
-/** The newest span with a batch added to it, or a new one. */
-export function grownSpan(newest: Span | undefined, batch: Span): Span {
+/** The newest span extended by a batch, or a new span. */
+export function extendSpan(newest: Span | undefined, batch: Span): Span {
   if (!newest || batch.last_id - newest.first_id >= SPAN_IDS) return batch
   return {
     first_id: newest.first_id,
@@ -36,7 +36,7 @@ export function newestSpan(connection: Connection): Span | undefined {
   return connection.row<Span>('SELECT * FROM spans ORDER BY first_id DESC LIMIT 1')
 }
 
-/** Where lines of that time can be. Not every line there is of that time, but none is elsewhere. */
+/** The id ranges that contain all lines of a time range. They may contain other lines too. */
 export function idsBetween(
   connection: Connection,
   since: number | undefined,

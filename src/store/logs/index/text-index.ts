@@ -1,23 +1,23 @@
 import type { Connection } from '../../sqlite/connection.ts'
-import { sqliteTrouble } from '../../sqlite/sqlite.ts'
+import { sqliteErrorKind } from '../../sqlite/sqlite.ts'
 import type { Order } from '../read/sql.ts'
 import { lowestId, type Run, runOfLines } from './lines.ts'
 
-/** One piece of the text index: `text_<no>` knows every line from `first_id` to `last_id`. */
+/** One part of the text index: the table `text_<no>` covers every line from `first_id` to `last_id`. */
 export interface Part {
   readonly no: number
   readonly first_id: number
   readonly last_id: number
-  /** How many lines it took in; some may be gone since. */
+  /** How many lines were indexed; some may have been deleted since. */
   readonly rows: number
   readonly bytes: number
-  /** A full part is put in order once, after which it is read several times faster. */
+  /** 1 when the full part was merged, which makes lookups several times faster. */
   readonly merged: number
-  /** How many of its lines were deleted one by one, by a server's share. */
+  /** How many of its lines were deleted because their server exceeded its share. */
   readonly gone: number
 }
 
-/** Neighbouring ids that one part knows, or that none knows yet. */
+/** Consecutive ids that are covered by one part, or by none. */
 interface Segment {
   readonly part: Part | null
   readonly first: number
@@ -25,19 +25,19 @@ interface Segment {
 }
 
 /**
- * Trigrams of the messages, filled behind the writes. What is not in it yet is read line by line, so a search
- * is complete at any time.
+ * A trigram index of the messages, filled in the background. A search scans lines that are not indexed yet, so its
+ * results are always complete.
  *
- * It comes in parts by id. The oldest lines go first, and with the last of them the whole part goes, at once;
- * an index of one piece would have to strike out every line. Ids are never used again, so a part may go on
- * naming a line that was deleted: whoever follows the id finds nothing there.
+ * The index is split into parts by id. The oldest lines are deleted first, and a part is dropped as a whole with its
+ * last line; in a single index every line would have to be removed one by one. Ids are never reused, so a part may
+ * still contain the id of a deleted line: a lookup of that id finds no line.
  */
 export class TextIndex {
   readonly #connection: Connection
   readonly #partBytes: number
-  readonly #mostStepBytes: number
+  readonly #maxStepBytes: number
   #stepBytes: number
-  /** Early Node 22 has SQLite without FTS5. Then every search reads line by line. */
+  /** Early Node 22 releases have SQLite without FTS5. Every search scans the lines then. */
   readonly #available: boolean
   #parts: readonly Part[] = []
   #merging: number | undefined
@@ -45,14 +45,14 @@ export class TextIndex {
   constructor(connection: Connection, sizes: { readonly part: number; readonly indexStep: number }) {
     this.#connection = connection
     this.#partBytes = sizes.part
-    this.#mostStepBytes = sizes.indexStep
+    this.#maxStepBytes = sizes.indexStep
     this.#stepBytes = sizes.indexStep
     const modules = connection.rows("SELECT 1 FROM pragma_module_list WHERE name = 'fts5'")
     this.#available = modules.length > 0
     this.#load()
   }
 
-  /** The segment around an id: from there on, in the given order, up to its end. */
+  /** The segment that contains an id. Uncovered segments start at the id in the given order. */
   segmentAt(id: number, order: Order): Segment {
     const part = this.#parts.find(({ first_id, last_id }) => first_id <= id && id <= last_id)
     if (part) return { part, first: part.first_id, last: part.last_id }
@@ -66,19 +66,19 @@ export class TextIndex {
     return [...this.#parts].sort((a, b) => b.bytes - a.bytes)[0]
   }
 
-  /** How many ids up to this one come behind the newest part. */
-  behind(highestId: number): number {
+  /** How many ids up to `highestId` follow the newest part. */
+  unindexed(highestId: number): number {
     return this.#available ? highestId - (this.#parts.at(-1)?.last_id ?? 0) : 0
   }
 
-  /** Takes the next lines into the index and says whether there is more to do. Takes some 15 ms, whatever they hold. */
+  /** Indexes the next lines, in about 15 ms, and returns whether more work is left. */
   step(highestId: number): boolean {
     if (!this.#available) return false
     try {
       return this.#fillStep(highestId) || this.#mergeStep()
     } catch (error) {
-      if (sqliteTrouble(error) !== 'damaged' || this.#parts.length === 0) throw error
-      this.dropAll() // should the lines be damaged and not the index, the next step will say so
+      if (sqliteErrorKind(error) !== 'damaged' || this.#parts.length === 0) throw error
+      this.dropAll() // if the lines are damaged rather than the index, the next step throws
       return true
     }
   }
@@ -90,17 +90,17 @@ export class TextIndex {
       const run = runOfLines(this.#connection, gap.first, gap.last, this.#stepBytes)
       if (!run) continue
       const startedAt = performance.now()
-      this.#take(gap, run.more ? run : { ...run, last: gap.last })
-      this.#keepPace(performance.now() - startedAt)
+      this.#index(gap, run.more ? run : { ...run, last: gap.last })
+      this.#adjustStep(performance.now() - startedAt)
       return true
     }
     return false
   }
 
-  /** Random bytes have no two trigrams alike and take five times as long as words. */
-  #keepPace(ms: number): void {
-    if (ms > 20) this.#stepBytes = Math.max(this.#stepBytes / 2, LEAST_STEP_BYTES)
-    else if (ms < 8) this.#stepBytes = Math.min(this.#stepBytes * 2, this.#mostStepBytes)
+  /** Random bytes have far more distinct trigrams than words and take five times as long. */
+  #adjustStep(ms: number): void {
+    if (ms > 20) this.#stepBytes = Math.max(this.#stepBytes / 2, MIN_STEP_BYTES)
+    else if (ms < 8) this.#stepBytes = Math.min(this.#stepBytes * 2, this.#maxStepBytes)
   }
 
   #mergeStep(): boolean {
@@ -108,11 +108,11 @@ export class TextIndex {
     if (!part) return false
     const table = `text_${part.no}`
     const before = this.#changes
-    // A negative number begins the merging of everything, as `optimize` does in one go; the others go on.
+    // A negative number starts a full merge, like `optimize` but in steps; positive numbers continue it.
     const pages = this.#merging === part.no ? MERGE_PAGES : -MERGE_PAGES
     this.#connection.run(`INSERT INTO ${table} (${table}, rank) VALUES ('merge', ?)`, pages)
     this.#merging = part.no
-    if (this.#changes - before >= 2) return true // FTS5 says so: below 2 there was nothing to be done
+    if (this.#changes - before >= 2) return true // FTS5: less than 2 changes means that the merge is complete
     this.#connection.run('UPDATE parts SET merged = 1 WHERE no = ?', part.no)
     this.#load()
     return true
@@ -134,12 +134,12 @@ export class TextIndex {
       .filter(({ first, last }) => first <= last)
   }
 
-  #take({ first, before }: { first: number; before: Part | undefined }, { last, bytes }: Run): void {
+  #index({ first, before }: { first: number; before: Part | undefined }, { last, bytes }: Run): void {
     const fits = before && before.bytes < this.#partBytes
     const no = fits ? before.no : Math.max(0, ...this.#parts.map((part) => part.no)) + 1
     this.#connection.transaction(() => {
       if (!fits) this.#connection.exec(createPart(no, first))
-      // Two more letters, so that every letter of a message begins a trigram: see `text-lookup.ts`.
+      // Two extra characters, so that every letter of a message starts a trigram: see `text-lookup.ts`.
       const lines = 'SELECT id, message || char(10, 10) FROM logs WHERE id BETWEEN ? AND ?'
       const rows = this.#connection.run(`INSERT INTO text_${no} (rowid, message) ${lines}`, first, last)
       const grown = 'UPDATE parts SET last_id = ?, rows = rows + ?, bytes = bytes + ? WHERE no = ?'
@@ -148,8 +148,8 @@ export class TextIndex {
     this.#load()
   }
 
-  /** Parts all of whose lines are gone, or more than half of them: what is left will be taken in anew. */
-  dropEmptied(): void {
+  /** Drops parts that have lost more than half of their lines. The remaining lines are indexed again. */
+  dropSparse(): void {
     for (const part of this.#parts) {
       const { rows } = this.#connection.row<{ rows: number }>(
         'SELECT count(*) AS rows FROM logs WHERE id BETWEEN ? AND ?',
@@ -160,13 +160,13 @@ export class TextIndex {
     }
   }
 
-  /** What a server's share leaves behind. A part that names hardly a line that is still there only takes room. */
-  strike(ids: readonly number[]): void {
+  /** Counts lines that were deleted because their server exceeded its share, and drops parts with few lines left. */
+  markDeleted(ids: readonly number[]): void {
     const [first = 0, last = 0] = [ids.at(0), ids.at(-1)]
-    const struck = this.#parts.filter(({ first_id, last_id }) => first_id <= last && last_id >= first)
-    for (const part of struck) {
+    const affected = this.#parts.filter(({ first_id, last_id }) => first_id <= last && last_id >= first)
+    for (const part of affected) {
       const gone = part.gone + ids.filter((id) => part.first_id <= id && id <= part.last_id).length
-      if (gone > part.rows * MOST_GONE) this.#drop(part)
+      if (gone > part.rows * MAX_GONE_SHARE) this.#drop(part)
       else this.#connection.run('UPDATE parts SET gone = ? WHERE no = ?', gone, part.no)
     }
     this.#load()
@@ -176,14 +176,14 @@ export class TextIndex {
     for (const part of this.#parts) this.#drop(part)
   }
 
-  /** What a trim leaves behind. */
+  /** Drops parts whose lines were all trimmed. */
   dropBelow(lowest: number): void {
     for (const part of this.#parts) if (part.last_id < lowest) this.#drop(part)
   }
 
-  /** A damaged part is no loss: it is built anew from the lines. Anything but damage is thrown on. */
+  /** Drops a damaged part; its lines are indexed again. Rethrows every other error. */
   dropDamaged(part: Part, error: unknown): void {
-    if (sqliteTrouble(error) !== 'damaged') throw error
+    if (sqliteErrorKind(error) !== 'damaged') throw error
     this.#drop(part)
   }
 
@@ -203,10 +203,10 @@ export class TextIndex {
 }
 
 const MERGE_PAGES = 100
-const MOST_GONE = 0.75
-const LEAST_STEP_BYTES = 8 * 1024
+const MAX_GONE_SHARE = 0.75
+const MIN_STEP_BYTES = 8 * 1024
 
-/** `detail=none` and no sizes: lists of ids and nothing else, since every hit is checked on its line anyway. */
+/** `detail=none` and no column sizes: only lists of ids, since every candidate line is checked anyway. */
 const createPart = (no: number, firstId: number) => `
   CREATE VIRTUAL TABLE text_${no} USING fts5(
     message, tokenize = 'trigram case_sensitive 0', detail = none, content = '', columnsize = 0

@@ -1,38 +1,38 @@
 import type { Connection } from '../../sqlite/connection.ts'
-import type { TextClue, Trigram } from './search-text.ts'
+import type { IndexTerms, Trigram } from './search-text.ts'
 import type { Part, TextIndex } from './text-index.ts'
 
-/** A search in the words of the text index. */
+/** A search in the text index. */
 export interface TextLookup {
-  /** About which share of the lines it will name at most. */
+  /** Estimated upper limit for the share of lines that match. */
   readonly share: number
-  /** What to ask a part for. Null when none of its lines can be a hit, undefined when the part cannot help. */
+  /** The FTS5 query for a part. Null when no line of the part can match, undefined when the part must be scanned. */
   match(part: Part): string | null | undefined
 }
 
-/** How many lines of a trigram are looked at to guess its share. */
+/** How many index entries of a trigram are read to estimate its share. */
 const SAMPLE = 100
-/** Going through many lists at once is slow, so a few trigrams must do. A further one in the same word says little. */
-const MOST_MET = { words: 4, inWords: 3 }
-/** A short term that begins more trigrams than this is quicker to find line by line. */
-const MOST_BEGUN = 200
+/** Intersecting many lists is slow. Further trigrams of the same word hardly narrow the result. */
+const MAX_TRIGRAMS = { ofDifferentWords: 4, ofSameWord: 3 }
+/** With more trigrams than this for a prefix, a scan is faster. */
+const MAX_PREFIX_TRIGRAMS = 200
 
-/** Null when reading line by line is all that can be done. `hits` is the share of the lines that have the term. */
+/** Null when only a scan can answer the search. `hits` is the share of lines that match the search term. */
 export function textLookup(
   connection: Connection,
   index: TextIndex,
-  clue: TextClue,
+  terms: IndexTerms,
   hits: number,
 ): TextLookup | null {
-  const { trigrams, prefix } = clue
+  const { trigrams, prefix } = terms
   const { largest } = index
   if (!largest) return null
   if (prefix !== null) {
-    const known = new Map<string, string | null | undefined>()
+    const matches = new Map<string, string | null | undefined>()
     const match = (part: Part) => {
-      const key = `${part.no} to ${part.last_id}` // the newest part goes on growing
-      if (!known.has(key)) known.set(key, anyBegunWith(connection, part, prefix))
-      return known.get(key)
+      const key = `${part.no} to ${part.last_id}` // the newest part still grows
+      if (!matches.has(key)) matches.set(key, matchPrefix(connection, part, prefix))
+      return matches.get(key)
     }
     return { share: hits, match }
   }
@@ -43,32 +43,32 @@ export function textLookup(
     return { share: Math.min(...shares.map(({ share }) => share)), match: () => match }
   } catch (error) {
     index.dropDamaged(largest, error)
-    return textLookup(connection, index, clue, hits)
+    return textLookup(connection, index, terms, hits)
   }
 }
 
 /**
- * A few that are rare. Two that overlap or stand in one word mostly stand in the same lines, so every word has
- * its turn first; and one across two words says more than its share, for it makes them neighbours.
+ * Picks a few rare trigrams. Overlapping trigrams, and those of one word, mostly occur in the same lines, so different
+ * words come first. A trigram across two words counts half its share: it also requires that the words are adjacent.
  */
 function rarest(shares: readonly { readonly trigram: Trigram; readonly share: number }[]): Trigram[] {
-  const worth = ({ trigram, share }: { trigram: Trigram; share: number }) =>
+  const weight = ({ trigram, share }: { trigram: Trigram; share: number }) =>
     ACROSS_WORDS.test(trigram.text) ? share / 2 : share
-  const sorted = [...shares].sort((a, b) => worth(a) - worth(b)).map(({ trigram }) => trigram)
+  const sorted = [...shares].sort((a, b) => weight(a) - weight(b)).map(({ trigram }) => trigram)
   const chosen: Trigram[] = []
   for (const sameWord of [false, true]) {
-    const most = sameWord ? MOST_MET.inWords : MOST_MET.words
+    const max = sameWord ? MAX_TRIGRAMS.ofSameWord : MAX_TRIGRAMS.ofDifferentWords
     for (const trigram of sorted) {
       const apart = chosen.every(({ at }) => Math.abs(at - trigram.at) >= 3)
-      const fresh = sameWord || chosen.every(({ word }) => word !== trigram.word)
-      if (apart && fresh && chosen.length < most) chosen.push(trigram)
+      const otherWord = sameWord || chosen.every(({ word }) => word !== trigram.word)
+      if (apart && otherWord && chosen.length < max) chosen.push(trigram)
     }
   }
   return chosen
 }
 const ACROSS_WORDS = /^.[^\p{L}\p{N}].$/u
 
-/** The newest lines of a part stand for all lines. */
+/** Estimated from the newest lines of the part. */
 function shareOf(connection: Connection, { no, first_id, last_id }: Part, trigram: Trigram): number {
   const newest = `SELECT rowid FROM text_${no} WHERE text_${no} MATCH ? ORDER BY rowid DESC LIMIT ${SAMPLE}`
   const sql = `SELECT count(*) AS found, min(rowid) AS lowest FROM (${newest})`
@@ -78,14 +78,14 @@ function shareOf(connection: Connection, { no, first_id, last_id }: Part, trigra
   return found / (last_id - reach + 1)
 }
 
-/** The list of all trigrams of a part is a table of its own in FTS5, in the order of the alphabet. */
-function anyBegunWith(connection: Connection, { no }: Part, prefix: string): string | null | undefined {
+/** Uses the sorted FTS5 vocabulary table of the part. */
+function matchPrefix(connection: Connection, { no }: Part, prefix: string): string | null | undefined {
   connection.exec(
     `CREATE VIRTUAL TABLE IF NOT EXISTS temp.terms_${no} USING fts5vocab(main, text_${no}, row)`,
   )
-  const sql = `SELECT term AS text FROM temp.terms_${no} WHERE term >= ? AND term < ? LIMIT ${MOST_BEGUN + 1}`
+  const sql = `SELECT term AS text FROM temp.terms_${no} WHERE term >= ? AND term < ? LIMIT ${MAX_PREFIX_TRIGRAMS + 1}`
   const terms = connection.rows<{ text: string }>(sql, prefix, `${prefix}\u{10ffff}`)
-  if (terms.length > MOST_BEGUN) return undefined
+  if (terms.length > MAX_PREFIX_TRIGRAMS) return undefined
   return terms.length === 0 ? null : terms.map(quoted).join(' OR ')
 }
 

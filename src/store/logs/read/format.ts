@@ -1,22 +1,7 @@
 import type { Format, LogLine } from '../../../logs/logs.schema.ts'
+import { LINE_COLUMNS } from '../schema.ts'
 
-const COLUMNS = [
-  'id',
-  'ts',
-  'level',
-  'source',
-  'stream',
-  'server_id',
-  'agent_type',
-  'tool',
-  'request_id',
-  'message',
-  'data',
-  'repeat',
-  'truncated',
-] as const satisfies readonly (keyof LogLine)[]
-
-/** How a download is written: what stands at its beginning, and each line with its line end. */
+/** A download format: its header, and each line including the line end. */
 interface Formatter {
   readonly head: string
   readonly line: (line: LogLine) => string
@@ -25,19 +10,19 @@ interface Formatter {
 export const FORMATTERS: Readonly<Record<Format, Formatter>> = {
   ndjson: { head: '', line: (line) => `${JSON.stringify(line)}\n` },
   text: { head: '', line: textLine },
-  csv: { head: `${COLUMNS.join(',')}\r\n`, line: csvLine },
+  csv: { head: `${LINE_COLUMNS.join(',')}\r\n`, line: csvLine },
 }
 
 function textLine({ ts, level, source, server_id, message }: LogLine): string {
   const from = server_id === null ? source : `${source}/${server_id}`
-  return `${ts} ${level.toUpperCase().padEnd(5)} ${visible(from)} ${visible(message)}\n`
+  return `${ts} ${level.toUpperCase().padEnd(5)} ${escaped(from)} ${escaped(message)}\n`
 }
 
 /**
- * What could move the cursor, recolour the terminal, break the line or turn the reading direction is written
- * out. A backslash stays as it is: this format is for reading, ndjson is the exact one.
+ * Escapes characters that could move the cursor, change terminal colours, break the line or reverse the text
+ * direction. A backslash is not escaped: this format is for reading, ndjson is exact.
  */
-function visible(text: string): string {
+function escaped(text: string): string {
   return text.replace(UNSAFE, (character) => {
     const short = SHORT.get(character)
     if (short) return short
@@ -54,7 +39,7 @@ const SHORT = new Map([
 const hex = (code: number, digits: number) => code.toString(16).padStart(digits, '0')
 
 function csvLine(line: LogLine): string {
-  const cells = COLUMNS.map((column) => {
+  const cells = LINE_COLUMNS.map((column) => {
     const value = line[column]
     if (value === null) return ''
     return cell(typeof value === 'object' ? JSON.stringify(value) : String(value))
@@ -62,7 +47,7 @@ function csvLine(line: LogLine): string {
   return `${cells.join(',')}\r\n`
 }
 
-/** RFC 4180. A spreadsheet would run a cell that begins like a formula, so such a cell begins with an apostrophe. */
+/** RFC 4180. An apostrophe in front keeps spreadsheets from running a cell as a formula. */
 function cell(text: string): string {
   const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe

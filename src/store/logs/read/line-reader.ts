@@ -2,11 +2,10 @@ import { LEVEL_RANK, LEVELS } from '../../../kernel/log.ts'
 import { isoTime } from '../../../kernel/time.ts'
 import type { LogLine } from '../../../logs/logs.schema.ts'
 import type { Connection } from '../../sqlite/connection.ts'
+import { LINE_COLUMNS } from '../schema.ts'
 import type { Order } from './sql.ts'
 
-/** As one JSON text the lines come out of SQLite three times as fast as in columns. */
-const COLUMNS =
-  'id, ts, level, source, stream, server_id, agent_type, tool, request_id, message, data, repeat, truncated'
+/** `LINE_COLUMNS` as a JSON array: reading one JSON text is three times as fast as reading columns. */
 type Row = [
   id: number,
   ts: number,
@@ -23,27 +22,27 @@ type Row = [
   truncated: number,
 ]
 
-/** Lines may be long, and whoever reads may want only a few: so few at first, and more as long as they are short. */
-const AT_ONCE = { first: 8, most: 256 }
+/** Lines may be long and the caller may stop early: start with a few, and read more at once while they are short. */
+const ROWS = { first: 8, max: 256 }
 const SHORT_BYTES = 64 * 1024
 
-/** The lines with these ids, in the order of the ids. Those that are gone meanwhile are left out. */
+/** The lines with these ids, ordered by id. Lines deleted in the meantime are skipped. */
 export function* readLines(connection: Connection, ids: readonly number[], order: Order): Generator<LogLine> {
-  const wanted = 'SELECT * FROM logs WHERE id IN (SELECT value FROM json_each(?))'
-  const sql = `SELECT json_group_array(json_array(${COLUMNS})) AS rows FROM (${wanted})`
+  const selected = 'SELECT * FROM logs WHERE id IN (SELECT value FROM json_each(?))'
+  const sql = `SELECT json_group_array(json_array(${LINE_COLUMNS.join(', ')})) AS rows FROM (${selected})`
   const sign = order === 'asc' ? 1 : -1
-  let count = AT_ONCE.first
+  let count = ROWS.first
   for (let start = 0; start < ids.length; ) {
     const some = ids.slice(start, start + count)
     const json = connection.row<{ rows: string }>(sql, JSON.stringify(some))?.rows ?? '[]'
     const rows = JSON.parse(json) as Row[]
     yield* rows.sort((a, b) => sign * (a[0] - b[0])).map(lineOf)
     start += some.length
-    if (json.length < SHORT_BYTES) count = Math.min(count * 2, AT_ONCE.most)
+    if (json.length < SHORT_BYTES) count = Math.min(count * 2, ROWS.max)
   }
 }
 
-/** About what a line takes in memory and on the wire. */
+/** Approximate size in memory and in a response. */
 export function sizeOf({ message, data }: LogLine): number {
   return message.length + (data ? JSON.stringify(data).length : 0) + 200
 }
@@ -76,7 +75,7 @@ function dataOf(json: string): Record<string, unknown> {
     if (typeof data === 'object' && data !== null && !Array.isArray(data))
       return data as Record<string, unknown>
   } catch {
-    // shown as it is below, rather than losing the page it is on
+    // shown as text below, so that one damaged line does not fail the page
   }
   return { text: json }
 }

@@ -10,13 +10,13 @@ const text = logQuery({ search: 'needle' })
 const errorText = logQuery({ level: 'error', search: 'needle' })
 
 test.each([
-  ['nothing to go by', logQuery({ level: 'info' }), { accesses: [] }, 'scan'],
-  ['one list, and nothing else to ask', server, { accesses: [900_000], hits: 0.9 }, 'logs_server'],
+  ['a filter without an index', logQuery({ level: 'info' }), { accesses: [] }, 'scan'],
+  ['one list without other conditions', server, { accesses: [900_000], hits: 0.9 }, 'logs_server'],
   ['two long lists', serverStream, { accesses: [200_000, 70_000] }, 'logs_stream logs_server'],
   ['a long list and a very short one', serverStream, { accesses: [200_000, 500] }, 'logs_stream'],
   ['a long list and a much longer one', serverStream, { accesses: [700_000, 30_000] }, 'logs_stream'],
-  ['several lists at once meet no other', servers, { accesses: [50_000, 60_000] }, 'logs_server'],
-  ['lists that name most of the lines', serverStream, { accesses: [600_000, 500_000], hits: 0.05 }, 'both'],
+  ['several merged lists and another list', servers, { accesses: [50_000, 60_000] }, 'logs_server'],
+  ['lists with most of the lines', serverStream, { accesses: [600_000, 500_000], hits: 0.05 }, 'both'],
   ['a rare word', text, { accesses: [], text: 40 }, 'text'],
   ['a word in every fifth line', text, { accesses: [], text: 900_000, hits: 0.2 }, 'scan'],
   ['few errors, many lines with the word', errorText, { accesses: [900], text: 50_000 }, 'logs_error'],
@@ -27,13 +27,13 @@ test.each([
     { accesses: [50_000], text: 80_000 },
     'logs_error text',
   ],
-])('%s', (_, query, guesses, expected) => {
-  const plan = choosePlan(query, { all: MILLION, text: null, hits: 0.001, ...guesses })
+])('the best plan is chosen for %s', (_, query, estimates, expected) => {
+  const plan = choosePlan(query, { all: MILLION, text: null, hits: 0.001, ...estimates })
 
-  expect(inWords(plan)).toBe(expected === 'both' ? 'logs_stream logs_server' : expected)
+  expect(describePlan(plan)).toBe(expected === 'both' ? 'logs_stream logs_server' : expected)
 })
 
-function inWords(plan: Plan): string {
+function describePlan(plan: Plan): string {
   if (plan.kind === 'scan') return 'scan'
   return [...plan.accesses.map(({ index }) => index), ...(plan.text ? ['text'] : [])].join(' ')
 }

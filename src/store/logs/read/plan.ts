@@ -1,57 +1,59 @@
 import type { Access, Condition, LogQuery } from './query.ts'
 
-/** Read on from line to line, or take ids from lists and look at those lines only. */
+/** Scan all lines, or read ids from index lists and check only those lines. */
 export type Plan =
   | { readonly kind: 'scan' }
   | { readonly kind: 'lists'; readonly accesses: readonly Access[]; readonly text: boolean }
 
-/** What is known about the lines before any of them is read. */
-interface Guesses {
-  /** How many there are at most. */
+/** Estimates made before any line is read. */
+interface Estimates {
+  /** Upper limit for the number of lines. */
   readonly all: number
-  /** How many each access leads to, in the order of the query. */
+  /** Number of lines for each access of the query. */
   readonly accesses: readonly number[]
-  /** How many have the rarest trigram; null where there is no text index. */
+  /** Number of lines with the rarest trigram; null without a text index. */
   readonly text: number | null
-  /** Which share of the newest lines meets all conditions. */
+  /** Share of the newest lines that meets all conditions. */
   readonly hits: number
 }
 
-/** So few lines that looking at each of them is quicker than going through a second list. */
-const FEW = 2000
-/** Going on in a list costs about an eighth of looking at a line; in the lists of three trigrams, a third. */
+/** Checking up to this many lines is faster than reading a second list. */
+const FEW_ROWS = 2000
+/** Reading a list entry costs about an eighth of checking a line; in three trigram lists, about a third. */
 const LIST_GAIN = 8
 const TEXT_GAIN = 3
-/** Looking at a line that a list names costs about eight times as much as reading on to the next line. */
+/** Checking a line by id costs about eight times as much as scanning to the next line. */
 const SCAN_GAIN = 8
-/** With so many hits a list would name most of the lines anyway. */
+/** Above this share of hits, a list would contain most of the lines anyway. */
 export const MANY_HITS = 1 / 10
 
-/** SQLite's planner has no figures about a log that changes all the time, so the choice is ours. */
-export function choosePlan(query: LogQuery, guesses: Guesses): Plan {
+/** SQLite's planner has no statistics about a log that changes all the time. */
+export function choosePlan(query: LogQuery, estimates: Estimates): Plan {
   const lists = query.accesses.map((access, index) => {
     const single = access.lists.length === 1
-    return { access, rows: guesses.accesses[index] ?? 0, single, gain: LIST_GAIN }
+    return { access, rows: estimates.accesses[index] ?? 0, single, gain: LIST_GAIN }
   })
   const text =
-    guesses.text === null ? [] : [{ access: null, rows: guesses.text, single: true, gain: TEXT_GAIN }]
+    estimates.text === null ? [] : [{ access: null, rows: estimates.text, single: true, gain: TEXT_GAIN }]
   const [first, ...others] = [...lists, ...text].sort((a, b) => a.rows - b.rows)
   if (!first) return { kind: 'scan' }
 
-  // Lists in the same order can be met like the two halves of a zip. Several lists merged cannot.
-  const worthIt = first.single && first.rows > FEW
-  const meeting = others.filter(({ single, rows, gain }) => worthIt && single && rows <= first.rows * gain)
-  const chosen = [first, ...meeting]
+  // Two sorted lists can be intersected in one pass; a list merged from several cannot.
+  const worthIt = first.single && first.rows > FEW_ROWS
+  const intersected = others.filter(
+    ({ single, rows, gain }) => worthIt && single && rows <= first.rows * gain,
+  )
+  const chosen = [first, ...intersected]
   const accesses = chosen.flatMap(({ access }) => access ?? [])
   const usesText = chosen.some(({ access }) => access === null)
   const looksAtLines = openConditions(query, accesses).length > 0
-  // Several trigrams together are far rarer than the rarest of them, so for text its number says little.
-  const scanIsQuicker = !usesText && first.rows * SCAN_GAIN > guesses.all
-  if (looksAtLines && (scanIsQuicker || guesses.hits > MANY_HITS)) return { kind: 'scan' }
+  // Several trigrams together are far rarer than the rarest of them, so the estimate for text is too high.
+  const scanIsQuicker = !usesText && first.rows * SCAN_GAIN > estimates.all
+  if (looksAtLines && (scanIsQuicker || estimates.hits > MANY_HITS)) return { kind: 'scan' }
   return { kind: 'lists', accesses, text: usesText }
 }
 
-/** What the lists leave to be asked of each line. The text index gives candidates only, so a search always stays. */
+/** Conditions that the lists do not cover. A search always remains, because the text index returns only candidates. */
 export function openConditions(query: LogQuery, accesses: readonly Access[]): Condition[] {
   return query.conditions.filter(({ on }) => !accesses.some(({ covers }) => covers.includes(on)))
 }

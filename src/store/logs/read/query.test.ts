@@ -28,18 +28,21 @@ const TABLE: [ResolvedFilter, indexes: string[], open: string[]][] = [
   [{ search: 'x', level: 'error' }, ['logs_error'], ['search']],
 ]
 
-test.each(TABLE)('%j', (filter, indexes, open) => {
-  const query = logQuery(filter)
+test.each(TABLE)(
+  'the filter %j uses the indexes %j and leaves the conditions %j',
+  (filter, indexes, open) => {
+    const query = logQuery(filter)
 
-  expect(query.accesses.map(({ index }) => index)).toEqual(indexes)
-  expect(openConditions(query, query.accesses).map(({ on }) => on)).toEqual(open)
-})
+    expect(query.accesses.map(({ index }) => index)).toEqual(indexes)
+    expect(openConditions(query, query.accesses).map(({ on }) => on)).toEqual(open)
+  },
+)
 
-test('clearing asks for one thing more: the line is no audit line', () => {
+test('clearing adds a condition that excludes audit lines', () => {
   expect(logQuery({}, true).conditions.map(({ sql }) => sql)).toEqual(["source <> 'audit'"])
 })
 
-test('what somebody typed never becomes a part of the statement', () => {
+test('user input never becomes part of a SQL statement', () => {
   const evil = "'; DROP TABLE logs; --"
   const filter = { server_id: [evil], tool: evil, request_id: evil, agent_type: evil, search: evil }
   const { conditions, accesses } = logQuery(filter)
@@ -49,19 +52,19 @@ test('what somebody typed never becomes a part of the statement', () => {
   )
 })
 
-test('SQLite takes every index that is named, alone and with others, and sorts nothing', () => {
+test('SQLite accepts every named index, alone and in combination, without sorting', () => {
   const connection = new Connection(':memory:')
   migrate(connection, LOG_SCHEMA.migrations)
   for (const [filter] of TABLE) {
     for (const order of ['asc', 'desc'] as const) {
       const query = logQuery(filter)
-      const stretch = { first: 1, last: 1000, order, limit: 10 }
+      const slice = { first: 1, last: 1000, order, limit: 10 }
       const single = query.accesses.filter(({ lists }) => lists.length === 1)
       const together = single.length > 1 ? [single] : []
       const statements = [...query.accesses.map((access) => [access]), ...together].map((accesses) =>
-        listSql(accesses, null, openConditions(query, accesses), stretch),
+        listSql(accesses, null, openConditions(query, accesses), slice),
       )
-      for (const { sql, params } of [...statements, scanSql(query.conditions, stretch)]) {
+      for (const { sql, params } of [...statements, scanSql(query.conditions, slice)]) {
         const steps = connection.rows<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, ...params)
         expect(steps.map(({ detail }) => detail).filter((detail) => detail.includes('TEMP B-TREE'))).toEqual(
           [],

@@ -1,16 +1,16 @@
 import { LEVEL_RANK } from '../../../kernel/log.ts'
 import type { ResolvedFilter } from '../../../logs/log-store.ts'
 import type { Value } from '../../sqlite/sqlite.ts'
-import { searchText, storable, type TextClue } from '../index/search-text.ts'
+import { type IndexTerms, searchText, storable } from '../index/search-text.ts'
 
-/** A filter in the words of SQLite. Everything that somebody typed is a parameter. */
+/** A filter as SQL. All user input is passed in parameters. */
 export interface LogQuery {
-  /** What a line must meet, all of it. */
+  /** A line must meet all of them. */
   readonly conditions: readonly Condition[]
-  /** The indexes that lead to the lines; any of them may be used, or none. */
+  /** Indexes that can be used to find the lines. */
   readonly accesses: readonly Access[]
   /** Null without a search. */
-  readonly clue: TextClue | null
+  readonly terms: IndexTerms | null
 }
 
 type Subject = keyof ResolvedFilter | 'audit'
@@ -21,13 +21,13 @@ export interface Condition {
   readonly params: readonly Value[]
 }
 
-/** A list of ids in an index, or several to be merged: one for each value. */
+/** Lists of ids in an index, one for each value. */
 export interface Access {
   readonly index: string
-  /** With the WHERE of the index to the letter. */
+  /** Contains the WHERE clause of the index literally. */
   readonly where: string
   readonly lists: readonly (readonly Value[])[]
-  /** The conditions that every line of the list meets already. */
+  /** Conditions that every line of the lists meets. */
   readonly covers: readonly Subject[]
 }
 
@@ -50,7 +50,7 @@ export function logQuery(filter: ResolvedFilter, keepAudit = false): LogQuery {
   const text = search === undefined ? undefined : searchText(search)
   if (text) add('search', text.sql, ...text.params)
   if (keepAudit) add('audit', "source <> 'audit'")
-  return { conditions, accesses: accessesOf(filter, rank), clue: text ?? null }
+  return { conditions, accesses: accessesOf(filter, rank), terms: text ?? null }
 }
 
 const LISTS = ['source', 'stream', 'server_id'] as const
@@ -72,7 +72,7 @@ function accessesOf(filter: ResolvedFilter, rank: number): Access[] {
   } else if (server_id) {
     add('logs_server', 'server_id = ? AND server_id IS NOT NULL', oneEach(server_id), 'server_id')
   }
-  // What most lines are has no index: reading on from line to line finds it soonest.
+  // The most common values have no index: a scan finds them faster.
   if (source && !source.includes('server')) {
     add('logs_source', "source = ? AND source <> 'server'", oneEach(source), 'source')
   }
@@ -91,7 +91,7 @@ function accessesOf(filter: ResolvedFilter, rank: number): Access[] {
   return found
 }
 
-/** A value given twice would give its lines twice. */
+/** Without duplicates, which would return the same lines twice. */
 function oneEach(values: readonly string[]): Value[][] {
   return [...new Set(values)].map((value) => [value])
 }

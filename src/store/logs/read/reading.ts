@@ -10,30 +10,30 @@ import { type LogQuery, logQuery } from './query.ts'
 import type { Order } from './sql.ts'
 import { Walk } from './walk.ts'
 
-export interface Reading {
+export interface ReadContext {
   readonly connection: Connection
   readonly index: TextIndex
-  /** The highest id at the beginning: what is written later does not belong to this reading. */
+  /** The highest id at the start. Lines written later are not read. */
   readonly upTo: number
-  /** Lets other work be done between two steps. */
+  /** Yields to other calls between two steps. */
   readonly pause: () => Promise<void>
 }
 
-/** A total is exact up to here. */
-const MOST_COUNTED = 10_000
-/** A page ends early rather than fill the memory with long lines. */
+/** Totals above this are reported as unknown. */
+const MAX_COUNTED = 10_000
+/** A page ends early when its lines exceed this size. */
 const PAGE_BYTES = 4 * 1024 * 1024
-const PIECE_BYTES = 192 * 1024
+const CHUNK_BYTES = 192 * 1024
 
-export async function readPage(reading: Reading, request: PageRequest): Promise<Page> {
+export async function readPage(context: ReadContext, request: PageRequest): Promise<Page> {
   const { filter, order, limit, after } = request
   const query = logQuery(filter)
-  const walk = startWalk(reading, filter, query, order, after)
-  const ids = await collect(reading, walk, limit + 1)
+  const walk = startWalk(context, filter, query, order, after)
+  const ids = await collect(context, walk, limit + 1)
   const items: LogLine[] = []
   let bytes = 0
   let last: number | undefined
-  for (const line of readLines(reading.connection, ids.slice(0, limit), order)) {
+  for (const line of readLines(context.connection, ids.slice(0, limit), order)) {
     items.push(line)
     bytes += sizeOf(line)
     last = line.id
@@ -41,51 +41,51 @@ export async function readPage(reading: Reading, request: PageRequest): Promise<
   }
   const cut = bytes > PAGE_BYTES ? last : ids[limit - 1]
   const hasMore = ids.length > limit || (bytes > PAGE_BYTES && last !== ids.at(-1))
-  const counted = after === null ? walk : startWalk(reading, filter, query, 'desc', null)
+  const counted = after === null ? walk : startWalk(context, filter, query, 'desc', null)
   const already = after === null ? ids.length : 0
-  const total = already + (await collect(reading, counted, MOST_COUNTED + 1 - already)).length
+  const total = already + (await collect(context, counted, MAX_COUNTED + 1 - already)).length
   return {
     items,
-    total: total > MOST_COUNTED ? null : total,
+    total: total > MAX_COUNTED ? null : total,
     next: hasMore ? (cut ?? null) : null,
   }
 }
 
-export interface PieceRequest {
+export interface ChunkRequest {
   readonly filter: ResolvedFilter
   readonly order: Order
   readonly format: Format
   readonly after: number | null
-  /** Null at the beginning; then as the first piece said. */
+  /** Null for the first chunk; then the value of the first chunk. */
   readonly upTo: number | null
 }
 
-export interface Piece {
+export interface Chunk {
   readonly bytes: Uint8Array<ArrayBuffer>
   readonly next: number | null
   readonly upTo: number
 }
 
-/** The next part of a download. Nothing is kept between two pieces, so a download that is given up costs nothing. */
-export async function readPiece(reading: Reading, request: PieceRequest): Promise<Piece> {
+/** The next part of a download. No state is kept between two chunks, so an abandoned download costs nothing. */
+export async function readChunk(context: ReadContext, request: ChunkRequest): Promise<Chunk> {
   const { filter, order, format, after } = request
-  const upTo = request.upTo ?? reading.upTo
+  const upTo = request.upTo ?? context.upTo
   const { head, line } = FORMATTERS[format]
-  const walk = startWalk({ ...reading, upTo }, filter, logQuery(filter), order, after)
+  const walk = startWalk({ ...context, upTo }, filter, logQuery(filter), order, after)
   let text = after === null ? head : ''
   for (let ids = walk.step(); ids; ids = walk.step()) {
-    for (const found of readLines(reading.connection, ids, order)) {
+    for (const found of readLines(context.connection, ids, order)) {
       text += line(found)
-      if (text.length >= PIECE_BYTES) return { bytes: encoder.encode(text), next: found.id, upTo }
+      if (text.length >= CHUNK_BYTES) return { bytes: encoder.encode(text), next: found.id, upTo }
     }
-    await reading.pause()
+    await context.pause()
   }
   return { bytes: encoder.encode(text), next: null, upTo }
 }
 const encoder = new TextEncoder()
 
 export function startWalk(
-  { connection, index, upTo }: Reading,
+  { connection, index, upTo }: ReadContext,
   filter: ResolvedFilter,
   query: LogQuery,
   order: Order,
@@ -98,9 +98,9 @@ export function startWalk(
   return new Walk(connection, index, query, order, idsBetween(connection, filter.since, filter.until, all))
 }
 
-async function collect({ pause }: Reading, walk: Walk, most: number): Promise<number[]> {
+async function collect({ pause }: ReadContext, walk: Walk, max: number): Promise<number[]> {
   const ids: number[] = []
-  while (ids.length < most) {
+  while (ids.length < max) {
     const found = walk.step()
     if (!found) break
     ids.push(...found)

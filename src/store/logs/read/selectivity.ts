@@ -3,44 +3,45 @@ import type { IdRange } from '../index/spans.ts'
 import type { Access, Condition, LogQuery } from './query.ts'
 import { type Found, scanSql } from './sql.ts'
 
-/** How many lines, or entries of a list, are looked at. */
+/** How many lines or list entries are sampled. */
 const SAMPLE = 1000
 
-/** What the newest lines tell about all of them, before the others are read. */
+/** Estimates for all lines, based on the newest ones. */
 interface Sample {
-  /** How many lines each access leads to. */
+  /** Number of lines for each access. */
   readonly accesses: readonly number[]
-  /** Which share of the lines meets all conditions, and which share meets the search alone. */
+  /** Share of lines that meets all conditions. */
   readonly hits: number
+  /** Share of lines that meets the search condition alone. */
   readonly textHits: number
 }
 
 export function sample(
   connection: Connection,
-  { accesses, conditions, clue }: LogQuery,
+  { accesses, conditions, terms }: LogQuery,
   newest: IdRange,
   all: number,
 ): Sample {
-  // That the newest lines may be just outside of the time asked for says nothing about the others.
+  // Without the time range: the newest lines may be just outside of it.
   const timeless = conditions.filter(({ on }) => on !== 'since' && on !== 'until')
   const search = timeless.filter(({ on }) => on === 'search')
-  const canChoose = accesses.length > 0 || clue !== null
-  const hits = canChoose ? share(connection, timeless, newest) : 0
+  const canChoose = accesses.length > 0 || terms !== null
+  const hits = canChoose ? hitRate(connection, timeless, newest) : 0
   return {
-    accesses: accesses.map((access) => length(connection, access, newest, all)),
+    accesses: accesses.map((access) => listLength(connection, access, newest, all)),
     hits,
-    textHits: search.length < timeless.length && clue ? share(connection, search, newest) : hits,
+    textHits: search.length < timeless.length && terms ? hitRate(connection, search, newest) : hits,
   }
 }
 
-function share(connection: Connection, conditions: readonly Condition[], newest: IdRange): number {
+function hitRate(connection: Connection, conditions: readonly Condition[], newest: IdRange): number {
   const first = Math.max(newest.first, newest.last - SAMPLE + 1)
-  const stretch = { first, last: newest.last, order: 'desc', limit: SAMPLE } as const
-  const { sql, params } = scanSql(conditions, stretch)
-  return (connection.row<Found>(sql, ...params)?.looked ?? 0) / (newest.last - first + 1)
+  const slice = { first, last: newest.last, order: 'desc', limit: SAMPLE } as const
+  const { sql, params } = scanSql(conditions, slice)
+  return (connection.row<Found>(sql, ...params)?.checked ?? 0) / (newest.last - first + 1)
 }
 
-function length(
+function listLength(
   connection: Connection,
   { index, where, lists }: Access,
   newest: IdRange,

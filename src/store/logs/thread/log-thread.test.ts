@@ -12,7 +12,7 @@ import { entry } from '../../../../test/support/log-model.ts'
 import type { LogStore } from '../../../logs/log-store.ts'
 import { LogThread } from './log-thread.ts'
 
-/** Below node_modules, so that the bundle finds the SQLite package it leaves out. */
+/** Inside node_modules, so that the bundle finds the SQLite package, which is not bundled. */
 const bundles = fileURLToPath(
   new URL(`../../../../node_modules/.cache/log-thread-test-${process.pid}`, import.meta.url),
 )
@@ -50,29 +50,29 @@ function openThread(path = join(ownFolder(), 'logs.db'), url = workerUrl): Threa
 
 const newest = { filter: {}, order: 'desc', limit: 5, after: null } as const
 
-describe('the log in a thread of its own', () => {
+describe('LogThread', () => {
   logStoreContract(() => openThread().store, 10)
 })
 
-test('this thread is free while the other one writes and searches', async () => {
+test('the main thread is not blocked while the log thread writes and searches', async () => {
   const { store } = openThread()
   const lines = Array.from({ length: 500 }, (_, index) =>
     entry({ message: `line ${index} ${'text '.repeat(40)}` }),
   )
   let longest = 0
-  let beat = performance.now()
-  const heart = setInterval(() => {
-    longest = Math.max(longest, performance.now() - beat)
-    beat = performance.now()
+  let lastTick = performance.now()
+  const timer = setInterval(() => {
+    longest = Math.max(longest, performance.now() - lastTick)
+    lastTick = performance.now()
   }, 5)
   const writing = Array.from({ length: 30 }, () => store.append(lines))
   await Promise.all([...writing, store.page({ ...newest, filter: { search: 'Äbsent' } })])
-  clearInterval(heart)
+  clearInterval(timer)
 
   expect(longest).toBeLessThan(500)
 })
 
-test('calls are begun in the order in which they are made', async () => {
+test('calls to the log thread start in the order in which they are made', async () => {
   const { store } = openThread()
   await store.append([entry({ message: 'first' })])
   const seen = store.page(newest)
@@ -82,7 +82,7 @@ test('calls are begun in the order in which they are made', async () => {
   expect([(await seen).total, await cleared, (await after).total]).toEqual([1, 1, 0])
 })
 
-test('a page does not wait for lines that are still to be written', async () => {
+test('a page does not wait for pending appends', async () => {
   const { store } = openThread()
   await store.append([entry({ message: 'stored' })])
   const lines = Array.from({ length: 1000 }, () => entry({ message: 'waits' }))
@@ -94,7 +94,7 @@ test('a page does not wait for lines that are still to be written', async () => 
   await Promise.all(appended)
 })
 
-test('a damaged file is reported and the log starts anew', async () => {
+test('a damaged log file is reported and replaced by an empty one', async () => {
   const path = join(ownFolder(), 'logs.db')
   writeFileSync(path, 'no database '.repeat(1000))
   const { store, troubles } = openThread(path)
@@ -104,7 +104,7 @@ test('a damaged file is reported and the log starts anew', async () => {
   expect(troubles).toEqual([expect.stringContaining('was replaced by an empty one; the old file is now')])
 })
 
-test('closing leaves one file', async () => {
+test('closing the log thread leaves a single file', async () => {
   const { path, store } = openThread()
   await store.append([entry()])
   await store.close()
@@ -112,38 +112,38 @@ test('closing leaves one file', async () => {
   expect(readdirSync(dirname(path))).toEqual(['logs.db'])
 })
 
-test('a thread that dies is told and replaced, and who was waiting is told', async () => {
-  const mortal = join(bundles, 'mortal.mjs')
-  const died = join(ownFolder(), 'died')
-  // The first thread dies at its first call; the next one is the real one.
+test('a log thread that crashes is reported and replaced, and pending calls are rejected', async () => {
+  const crashing = join(bundles, 'crashing.mjs')
+  const crashed = join(ownFolder(), 'crashed')
+  // The first thread crashes at its first call; the next one is the real worker.
   writeFileSync(
-    mortal,
+    crashing,
     `import { existsSync, writeFileSync } from 'node:fs'
      import { parentPort } from 'node:worker_threads'
-     const died = ${JSON.stringify(died)}
-     if (existsSync(died)) await import('./log-worker.js')
-     else parentPort.on('message', () => { writeFileSync(died, ''); throw new Error('out of luck') })`,
+     const crashed = ${JSON.stringify(crashed)}
+     if (existsSync(crashed)) await import('./log-worker.js')
+     else parentPort.on('message', () => { writeFileSync(crashed, ''); throw new Error('out of luck') })`,
   )
-  const { store, troubles } = openThread(undefined, pathToFileURL(mortal))
+  const { store, troubles } = openThread(undefined, pathToFileURL(crashing))
 
-  await expect(store.append([entry()])).rejects.toThrow("The log's thread has ended: out of luck")
+  await expect(store.append([entry()])).rejects.toThrow('The log thread has ended: out of luck')
   expect(troubles).toEqual([expect.stringContaining('out of luck')])
   await store.append([entry({ message: 'again' })])
   expect((await store.page(newest)).items.map(({ message }) => message)).toEqual(['again'])
 })
 
-test('a log that cannot be opened refuses calls, tries again, and can be closed', async () => {
+test('a log that cannot be opened rejects calls, is opened again, and can be closed', async () => {
   const blocked = join(ownFolder(), 'a file')
   writeFileSync(blocked, '')
   const { store, troubles } = openThread(join(blocked, 'logs.db'))
 
-  await expect(store.check()).rejects.toThrow("The log's thread has ended")
-  await expect(store.check()).rejects.toThrow("The log's thread has ended")
+  await expect(store.check()).rejects.toThrow('The log thread has ended: EEXIST')
+  await expect(store.check()).rejects.toThrow('The log thread has ended: EEXIST')
   expect(troubles.length).toBeGreaterThanOrEqual(2)
   await store.close()
 })
 
-test('what was acknowledged survives the sudden end of the process, and the file is sound', async () => {
+test('acknowledged lines survive a SIGKILL of the process, and the file is intact', async () => {
   const path = join(ownFolder(), 'logs.db')
   const program = `
     import { SqliteLogStore } from ${JSON.stringify(pathToFileURL(join(bundles, 'log-store.js')).href)}
@@ -165,7 +165,7 @@ test('what was acknowledged survives the sudden end of the process, and the file
     out += chunk
   })
   while (out.split('\n').length < 60) await delay(5)
-  await delay(400) // into the middle of indexing
+  await delay(400) // so that the process is killed while it indexes
   child.kill('SIGKILL')
   await once(child, 'close')
   const acknowledged = Number(out.trimEnd().split('\n').at(-1))

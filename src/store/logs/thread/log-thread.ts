@@ -8,7 +8,7 @@ import type {
   ResolvedFilter,
   StoredEntry,
 } from '../../../logs/log-store.ts'
-import { pieces } from '../read/pieces.ts'
+import { downloadChunks } from '../read/download.ts'
 import type { LogOptions } from '../sqlite-log-store.ts'
 import { batches } from '../write/batches.ts'
 import { sizesFor } from '../write/space.ts'
@@ -22,7 +22,7 @@ import {
 } from './messages.ts'
 
 interface ThreadOptions extends LogOptions {
-  /** The bundled `log-worker.ts`. */
+  /** The bundled `worker.ts`. */
   readonly workerUrl: URL
 }
 
@@ -32,16 +32,16 @@ interface Pending {
   readonly reject: (error: Error) => void
 }
 
-const BACKOFF = { firstMs: 100, mostMs: 10_000 }
+const BACKOFF = { firstMs: 100, maxMs: 10_000 }
 const CLOSE_WITHIN_MS = 10_000
-/** What one message carries, so that neither thread holds a batch of the longest lines several times over. */
+/** Limits one message, so that a batch of long lines is not in memory several times. */
 const MESSAGE_BYTES = 1024 * 1024
 
-/** The log store in its own thread, which starts calls in the order in which they were made; pages overtake pending lines. */
+/** The log store in a worker thread. Calls start there in the order in which they are made, but pages overtake pending appends. */
 export class LogThread implements LogStore {
   readonly #options: ThreadOptions
   readonly #pending = new Map<number, Pending>()
-  readonly atOnceBytes: number
+  readonly maxBatchBytes: number
   #worker: Worker | undefined
   #restart: NodeJS.Timeout | undefined
   #backoffMs = BACKOFF.firstMs
@@ -50,7 +50,7 @@ export class LogThread implements LogStore {
 
   constructor(options: ThreadOptions) {
     this.#options = options
-    this.atOnceBytes = sizesFor(options.maxBytes).step
+    this.maxBatchBytes = sizesFor(options.maxBytes).step
     this.#start()
   }
 
@@ -64,7 +64,7 @@ export class LogThread implements LogStore {
   }
 
   download(request: DownloadRequest): AsyncIterable<Uint8Array> {
-    return pieces(request, (piece) => this.#call('piece', piece))
+    return downloadChunks(request, (chunk) => this.#call('chunk', chunk))
   }
 
   clear(filter: ResolvedFilter): Promise<number> {
@@ -107,7 +107,7 @@ export class LogThread implements LogStore {
       this.#lastId += 1
       const request: Request = { id: this.#lastId, operation, args }
       this.#pending.set(request.id, { request, resolve: resolve as (result: unknown) => void, reject })
-      this.#worker?.postMessage(request) // otherwise it goes out when the next thread starts
+      this.#worker?.postMessage(request) // without a worker, `#start` posts it
     })
   }
 
@@ -117,27 +117,27 @@ export class LogThread implements LogStore {
       name: 'toolroom-logs',
       workerData: { path, maxBytes },
       execArgv: [],
-      // Enough for a page of the longest lines. Lines themselves live in SQLite, outside of this heap.
+      // Enough for a page of the longest lines. SQLite's own memory is outside of this heap.
       resourceLimits: { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 8 },
     })
     this.#worker = worker
     let reason: Error | undefined
-    worker.on('message', (message: Message) => this.#hear(message))
+    worker.on('message', (message: Message) => this.#receive(message))
     worker.on('error', (error) => {
       reason = error instanceof Error ? error : new Error(String(error))
     })
     worker.on('exit', (code) => {
-      if (worker === this.#worker) this.#ended(reason ?? new Error(`it ended with code ${code}`))
+      if (worker === this.#worker) this.#onExit(reason ?? new Error(`exit code ${code}`))
     })
     for (const { request } of this.#pending.values()) worker.postMessage(request)
   }
 
-  #hear(message: Message): void {
+  #receive(message: Message): void {
     switch (message.kind) {
       case 'damaged':
         this.#options.onDamaged(message.message)
         return
-      case 'trouble':
+      case 'error':
         this.#options.onError(errorOf(message.failure))
         return
       case 'failure':
@@ -155,14 +155,14 @@ export class LogThread implements LogStore {
     return pending
   }
 
-  /** What was under way may or may not have been done, so nothing is sent again; whoever waits is told. */
-  #ended(cause: Error): void {
+  /** Rejects pending calls instead of repeating them: the ended thread may have carried them out. */
+  #onExit(cause: Error): void {
     this.#worker = undefined
     if (this.#closing !== undefined) return
-    const error = new AppError('internal_error', `The log's thread has ended: ${cause.message}`, { cause })
+    const error = new AppError('internal_error', `The log thread has ended: ${cause.message}`, { cause })
     this.#rejectAll(error)
     this.#restart = setTimeout(() => this.#start(), this.#backoffMs)
-    this.#backoffMs = Math.min(this.#backoffMs * 2, BACKOFF.mostMs)
+    this.#backoffMs = Math.min(this.#backoffMs * 2, BACKOFF.maxMs)
     this.#options.onError(error)
   }
 

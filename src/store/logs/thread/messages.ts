@@ -1,18 +1,13 @@
 import { AppError, CATALOGUE, type ErrorCode } from '../../../kernel/errors.ts'
-import type { SqliteLogStore } from '../sqlite-log-store.ts'
+import type { LogOptions, SqliteLogStore } from '../sqlite-log-store.ts'
 
-/** What the service and the log's own thread say to each other. */
-
-/** The calls that cross over; `download` is made of pieces. */
-type Calls = Pick<SqliteLogStore, 'append' | 'page' | 'piece' | 'clear' | 'lastAuditId' | 'check' | 'close'>
+/** The calls between the main thread and the log thread. A `download` is a series of `chunk` calls. */
+type Calls = Pick<SqliteLogStore, 'append' | 'page' | 'chunk' | 'clear' | 'lastAuditId' | 'check' | 'close'>
 export type Operation = keyof Calls
 export type Arguments<O extends Operation> = Parameters<Calls[O]>
 export type Result<O extends Operation> = Awaited<ReturnType<Calls[O]>>
 
-export interface Setup {
-  readonly path: string
-  readonly maxBytes: number
-}
+export type Setup = Pick<LogOptions, 'path' | 'maxBytes'>
 
 export interface Request<O extends Operation = Operation> {
   readonly id: number
@@ -24,9 +19,9 @@ export type Message =
   | { readonly kind: 'result'; readonly id: number; readonly result: unknown }
   | { readonly kind: 'failure'; readonly id: number; readonly failure: Failure }
   | { readonly kind: 'damaged'; readonly message: string }
-  | { readonly kind: 'trouble'; readonly failure: Failure }
+  | { readonly kind: 'error'; readonly failure: Failure }
 
-/** An error loses its class and its code on the way between threads. */
+/** Preserves what an error would lose in a message between threads: its class and its code. */
 interface Failure {
   readonly code: string | null
   readonly message: string

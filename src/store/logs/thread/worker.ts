@@ -9,18 +9,18 @@ import {
   type Setup,
 } from './messages.ts'
 
-/** The log's own thread: SQLite blocks whoever calls it, and the service must answer meanwhile. */
+/** Runs the log store in a worker thread, because SQLite calls are synchronous and would block the service. */
 function serve(port: MessagePort, { path, maxBytes }: Setup): void {
   const send = (message: Message, transfer: ArrayBuffer[] = []) => port.postMessage(message, transfer)
   const logs = new SqliteLogStore({
     path,
     maxBytes,
     onDamaged: (message) => send({ kind: 'damaged', message }),
-    onError: (error) => send({ kind: 'trouble', failure: failureOf(error) }),
+    onError: (error) => send({ kind: 'error', failure: failureOf(error) }),
   })
 
-  // A call is begun as it comes in. Writing is over with that; reading goes on in steps between other calls.
-  const begin = ({ id, operation, args }: Request) => {
+  // Appends complete within `start`; reads continue in steps between other calls.
+  const start = ({ id, operation, args }: Request) => {
     const call = logs[operation] as (...args: Arguments<Operation>) => Promise<unknown>
     call
       .apply(logs, args)
@@ -31,25 +31,24 @@ function serve(port: MessagePort, { path, maxBytes }: Setup): void {
       })
   }
 
-  // One call in a turn: a port hands over up to a thousand messages in a row, also those that come meanwhile, and
-  // in a flood of lines neither a reading nor the text index would get on. A page goes before lines that wait to be
-  // written: what it has to show was answered before it was asked for.
-  const waiting: Request[] = []
+  // One call per event loop turn: a port delivers up to a thousand messages in a row, which would starve reads and
+  // indexing during a flood of lines. A page overtakes pending appends: the lines it must show are acknowledged already.
+  const queue: Request[] = []
   const next = () => {
-    const request = waiting.shift()
-    if (request) begin(request)
-    if (waiting.length > 0) setImmediate(next)
+    const request = queue.shift()
+    if (request) start(request)
+    if (queue.length > 0) setImmediate(next)
   }
   port.on('message', (request: Request) => {
-    if (waiting.length === 0) setImmediate(next)
-    const before = request.operation === 'page' ? waiting.findLastIndex(isNoAppend) + 1 : waiting.length
-    waiting.splice(before, 0, request)
+    if (queue.length === 0) setImmediate(next)
+    const before = request.operation === 'page' ? queue.findLastIndex(isNotAppend) + 1 : queue.length
+    queue.splice(before, 0, request)
   })
 }
 
-const isNoAppend = ({ operation }: Request) => operation !== 'append'
+const isNotAppend = ({ operation }: Request) => operation !== 'append'
 
-/** The bytes of a download move over instead of being copied. */
+/** The buffers to transfer instead of copying them. */
 function buffersOf(result: unknown): ArrayBuffer[] {
   if (typeof result !== 'object' || result === null || !('bytes' in result)) return []
   return result.bytes instanceof Uint8Array && result.bytes.buffer instanceof ArrayBuffer

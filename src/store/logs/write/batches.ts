@@ -2,19 +2,19 @@ import type { StoredEntry } from '../../../logs/log-store.ts'
 
 interface Batch {
   readonly entries: readonly StoredEntry[]
-  /** About what they take. */
+  /** Approximate size. */
   readonly bytes: number
 }
 
-const MOST_LINES = 1000
+const MAX_LINES = 1000
 
-/** Lines may be a few bytes or more than 100 KiB long: cut to batches that are small in either case. */
-export function* batches(all: readonly StoredEntry[], mostBytes: number): Generator<Batch> {
+/** Splits entries into batches limited by number and by size: a line has a few bytes or more than 100 KiB. */
+export function* batches(all: readonly StoredEntry[], maxBytes: number): Generator<Batch> {
   let entries: StoredEntry[] = []
   let bytes = 0
   for (const entry of all) {
     const size = entry.message.length + (entry.data?.length ?? 0) + 100
-    if (entries.length > 0 && (entries.length >= MOST_LINES || bytes + size > mostBytes)) {
+    if (entries.length > 0 && (entries.length >= MAX_LINES || bytes + size > maxBytes)) {
       yield { entries, bytes }
       entries = []
       bytes = 0

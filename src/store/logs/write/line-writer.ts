@@ -3,19 +3,19 @@ import type { StoredEntry } from '../../../logs/log-store.ts'
 import type { Connection } from '../../sqlite/connection.ts'
 import type { Value } from '../../sqlite/sqlite.ts'
 import { storable } from '../index/search-text.ts'
-import { grownSpan, newestSpan, type Span, saveSpan } from '../index/spans.ts'
+import { extendSpan, newestSpan, type Span, saveSpan } from '../index/spans.ts'
 import { bytesOfLine, countWritten } from './server-shares.ts'
 
-/** Lines that go in by one statement: to call it costs a third of what a line costs. */
-const AT_ONCE = 20
+/** Lines per statement. The overhead of a statement is a third of the cost of a line. */
+const LINES_PER_INSERT = 20
 
 const insertOf = (lines: number) => `
   INSERT INTO logs (ts, level, source, stream, server_id, agent_type, tool, request_id, message, data, repeat, truncated)
   VALUES ${Array(lines).fill('(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)').join(', ')}`
 const INSERT_ONE = insertOf(1)
-const INSERT_MANY = insertOf(AT_ONCE)
+const INSERT_MANY = insertOf(LINES_PER_INSERT)
 
-/** Writes lines, and with them what must never be behind: the newest span, the servers' shares, the highest audit id. */
+/** Writes lines, and in the same transaction the newest span, the servers' shares and the highest audit id. */
 export class LineWriter {
   readonly #connection: Connection
   #highestId: number
@@ -31,7 +31,7 @@ export class LineWriter {
     this.#span = newestSpan(connection)
   }
 
-  /** The highest id ever given, also when its line is gone. */
+  /** The highest id ever assigned, even if its line was deleted. */
   get highestId(): number {
     return this.#highestId
   }
@@ -40,13 +40,13 @@ export class LineWriter {
     return this.#auditId
   }
 
-  /** All of them or none. */
+  /** Writes all entries or none. */
   write(entries: readonly StoredEntry[]): void {
     if (entries.length === 0) return
     const auditId = entries.reduce((highest, entry) => Math.max(highest, auditIdOf(entry)), this.#auditId)
     const written = this.#connection.transaction(() => {
       const { batch, shares } = this.#insert(entries)
-      const span = grownSpan(this.#span, batch)
+      const span = extendSpan(this.#span, batch)
       saveSpan(this.#connection, span)
       countWritten(this.#connection, shares)
       if (auditId > this.#auditId) this.#saveAuditId(auditId)
@@ -57,7 +57,7 @@ export class LineWriter {
     this.#auditId = auditId
   }
 
-  /** After lines were deleted the newest span may be gone. */
+  /** Call after deleting lines: the newest span may be deleted too. */
   reload(): void {
     this.#span = newestSpan(this.#connection)
   }
@@ -70,7 +70,7 @@ export class LineWriter {
       batch.last_id = Number(this.#connection.prepared(sql).run(...values).lastInsertRowid)
       values = []
     }
-    const many = entries.length - (entries.length % AT_ONCE)
+    const many = entries.length - (entries.length % LINES_PER_INSERT)
     for (const [index, entry] of entries.entries()) {
       const server = label(entry.server_id)
       const message = storable(entry.message)
@@ -89,13 +89,13 @@ export class LineWriter {
         entry.truncated ? 1 : 0,
       )
       if (index >= many) store(INSERT_ONE)
-      else if (index % AT_ONCE === AT_ONCE - 1) store(INSERT_MANY)
+      else if (index % LINES_PER_INSERT === LINES_PER_INSERT - 1) store(INSERT_MANY)
       batch.min_ts = Math.min(batch.min_ts, entry.ts)
       batch.max_ts = Math.max(batch.max_ts, entry.ts)
       if (server !== null && entry.source !== 'audit')
         shares.set(server, (shares.get(server) ?? 0) + bytesOfLine(message, entry.data))
     }
-    batch.first_id = batch.last_id - entries.length + 1 // one transaction gives them in a row
+    batch.first_id = batch.last_id - entries.length + 1 // ids are consecutive within a transaction
     return { batch, shares }
   }
 
@@ -112,6 +112,6 @@ function auditIdOf({ source, data }: StoredEntry): number {
     const { audit_id } = JSON.parse(data)
     return Number.isSafeInteger(audit_id) ? audit_id : 0
   } catch {
-    return 0 // a line whose data was cut is still a line
+    return 0 // the data was cut
   }
 }

@@ -1,18 +1,14 @@
 import type { StoredEntry } from '../../../logs/log-store.ts'
 import type { Connection } from '../../sqlite/connection.ts'
 
-/** Of the oldest lines of one server, those that were deleted. */
-type Ids = readonly number[]
-
-/** About what a line takes, with its indexes. Audit lines belong to nobody's share. */
+/** Approximate overhead of a line in the table and its indexes. Audit lines do not count. */
 const LINE_BYTES = 80
 const BYTES = `2 * (octet_length(message) + coalesce(octet_length(data), 0)) + ${LINE_BYTES}`
-const MOST_ROWS = 1000
+const MAX_ROWS = 1000
 
 /**
- * Of the whole log one server may have an eighth, so that one that floods pushes out its own oldest lines and not
- * those of everybody else. What each has is counted in the transaction that writes or deletes, since counting
- * anew would read the whole log.
+ * Limits each server to an eighth of the log, so that a server that floods the log displaces its own oldest lines.
+ * Sizes are updated in the transaction that writes or deletes lines; computing them would read the whole log.
  */
 export class ServerShares {
   readonly #connection: Connection
@@ -24,26 +20,26 @@ export class ServerShares {
     this.#sizes = sizes
   }
 
-  /** A server that has more than its share. */
+  /** A server that exceeds its share. */
   exceeded(): string | undefined {
     const sql = 'SELECT server_id FROM shares WHERE bytes > ? LIMIT 1'
     return this.#connection.row<{ server_id: string }>(sql, this.#sizes.share)?.server_id
   }
 
-  /** Down to a little less than the share, a step at a time. */
-  wantsTrim(): string | undefined {
+  /** The server to trim next. Trimming continues until slightly below the share. */
+  needsTrim(): string | undefined {
     const low = this.#sizes.share * 0.94
     if (this.#trimming === undefined || this.#bytesOf(this.#trimming) <= low) this.#trimming = this.exceeded()
     return this.#trimming
   }
 
-  /** Deletes some of the server's oldest lines. */
-  trimStep(server: string): Ids {
+  /** Deletes some of the server's oldest lines and returns their ids. */
+  trimStep(server: string): readonly number[] {
     const ids = this.#oldest(server)
     const [first, last] = [ids.at(0), ids.at(-1)]
     this.#connection.transaction(() => {
       if (first === undefined || last === undefined) {
-        this.#connection.run('DELETE FROM shares WHERE server_id = ?', server) // a count without lines
+        this.#connection.run('DELETE FROM shares WHERE server_id = ?', server) // a size without lines
         return
       }
       const where = "server_id IS NOT NULL AND server_id = ? AND source <> 'audit' AND id BETWEEN ? AND ?"
@@ -51,15 +47,15 @@ export class ServerShares {
       const count = `UPDATE shares SET bytes = bytes - (${bytes}) WHERE server_id = ?`
       this.#connection.run(count, server, first, last, server)
       this.#connection.run(`DELETE FROM logs INDEXED BY logs_server WHERE ${where}`, server, first, last)
-      this.#connection.run(FORGET_SPANS, first, last)
+      this.#connection.run(DELETE_SPANS, first, last)
     })
     return ids
   }
 
-  #oldest(server: string): Ids {
+  #oldest(server: string): readonly number[] {
     const rows = this.#connection.rows<{ id: number; bytes: number }>(
       `SELECT id, ${BYTES} AS bytes FROM logs INDEXED BY logs_server
-       WHERE server_id IS NOT NULL AND server_id = ? AND source <> 'audit' ORDER BY id LIMIT ${MOST_ROWS}`,
+       WHERE server_id IS NOT NULL AND server_id = ? AND source <> 'audit' ORDER BY id LIMIT ${MAX_ROWS}`,
       server,
     )
     let bytes = 0
@@ -76,20 +72,20 @@ export class ServerShares {
   }
 }
 
-/** Spans that begin or lie where lines were deleted, and hold none any more: a flood would leave them by the thousand. */
-const FORGET_SPANS = `
+/** Deletes spans without lines in a range of deleted ids. A flood would otherwise leave thousands of them. */
+const DELETE_SPANS = `
   DELETE FROM spans
   WHERE first_id BETWEEN coalesce((SELECT max(first_id) FROM spans WHERE first_id <= ?), 0) AND ?
   AND NOT EXISTS (SELECT 1 FROM logs WHERE id BETWEEN first_id AND last_id)`
 
-/** For the transaction that writes the lines. */
+/** Call in the transaction that writes the lines. */
 export function countWritten(connection: Connection, written: ReadonlyMap<string, number>): void {
   const sql = `INSERT INTO shares (server_id, bytes) VALUES (?, ?)
     ON CONFLICT (server_id) DO UPDATE SET bytes = bytes + excluded.bytes`
   for (const [server, bytes] of written) connection.run(sql, server, bytes)
 }
 
-/** For the transaction that deletes the lines, before it does. */
+/** Call in the transaction that deletes the lines, before the deletion. */
 export function countDeleted(connection: Connection, where: string, value: string | number): void {
   connection.run(
     `UPDATE shares SET bytes = shares.bytes - gone.bytes FROM (${sharesOf(where)}) AS gone
@@ -99,11 +95,11 @@ export function countDeleted(connection: Connection, where: string, value: strin
   connection.run('DELETE FROM shares WHERE bytes <= 0')
 }
 
-/** By id, or all of them: through an index SQLite would read every line of every server. */
+/** `NOT INDEXED`: through an index SQLite would read every line of every server. */
 export const sharesOf = (where: string): string => `
   SELECT server_id, sum(${BYTES}) AS bytes FROM logs NOT INDEXED
   WHERE server_id IS NOT NULL AND source <> 'audit' AND ${where} GROUP BY server_id`
 
-/** What `BYTES` says of the line once it is stored. */
+/** Equals `BYTES` for a stored line. */
 export const bytesOfLine = (message: string, data: StoredEntry['data']): number =>
   2 * (Buffer.byteLength(message) + (data === null ? 0 : Buffer.byteLength(data))) + LINE_BYTES

@@ -6,7 +6,7 @@ import { idsOf, MIB, openDatabase, randomText, settle } from '../../../../test/s
 import { entry } from '../../../../test/support/log-model.ts'
 import { LineWriter } from './line-writer.ts'
 
-test('a flood never makes the files larger than the cap, and the newest lines stay', {
+test('a flood of lines never makes the files larger than the cap, and the newest lines are kept', {
   timeout: 30_000,
 }, async () => {
   const path = join(ownFolder(), 'logs.db')
@@ -24,7 +24,7 @@ test('a flood never makes the files larger than the cap, and the newest lines st
       })
     })
     database.append(lines)
-    for (let step = 0; step < 6; step++) database.tend()
+    for (let step = 0; step < 6; step++) database.maintain()
     largest = Math.max(largest, size('') + size('-wal'))
   }
   settle(database)
@@ -38,7 +38,7 @@ test('a flood never makes the files larger than the cap, and the newest lines st
   expect(await idsOf(database, { search: `line ${oldest - 1} ` })).toEqual([])
 })
 
-test('one append that is larger than the whole cap keeps its end', async () => {
+test('an append that is larger than the cap keeps its newest lines', async () => {
   const path = join(ownFolder(), 'logs.db')
   const database = openDatabase(path, 8 * MIB)
   const lines = Array.from({ length: 200 }, () => entry({ message: 'z'.repeat(64 * 1024) }))
@@ -49,7 +49,7 @@ test('one append that is larger than the whole cap keeps its end', async () => {
   expect(statSync(path).size + statSync(`${path}-wal`).size).toBeLessThanOrEqual(8 * MIB)
 })
 
-test('a cap that was lowered is reached behind the scenes', async () => {
+test('a lowered cap is reached by background maintenance', async () => {
   const path = join(ownFolder(), 'logs.db')
   const before = openDatabase(path, 64 * MIB)
   before.append(Array.from({ length: 500 }, () => entry({ message: 'a'.repeat(20_000) })))
@@ -64,7 +64,7 @@ test('a cap that was lowered is reached behind the scenes', async () => {
   expect(await idsOf(database, { search: 'newest' })).toEqual([501])
 })
 
-test('a clear gives the room back', async () => {
+test('clearing lines shrinks the file', async () => {
   const path = join(ownFolder(), 'logs.db')
   const database = openDatabase(path)
   const lines = Array.from({ length: 8000 }, (_, index) =>
@@ -88,10 +88,10 @@ test('a clear gives the room back', async () => {
   expect(await idsOf(database, { since: 0 })).toEqual([8001])
 })
 
-test('a full disk costs the oldest lines, and the newest are stored', async () => {
+test('on a full disk the oldest lines are deleted and the newest are stored', async () => {
   const database = openDatabase(join(ownFolder(), 'logs.db'))
   database.append(Array.from({ length: 10_000 }, () => entry()))
-  diskIsFull(1)
+  failWithFullDisk(1)
   database.append([entry({ message: 'newest' })])
 
   const oldest = (await database.page({ filter: {}, order: 'asc', limit: 1, after: null })).items[0]?.id
@@ -99,10 +99,10 @@ test('a full disk costs the oldest lines, and the newest are stored', async () =
   expect(await idsOf(database, { search: 'newest' })).toEqual([10_001])
 })
 
-test('a disk that stays full refuses lines and takes them again later', async () => {
+test('lines are refused while the disk stays full and accepted again afterwards', async () => {
   const database = openDatabase(join(ownFolder(), 'logs.db'))
   database.append([entry({ message: 'before' })])
-  const full = diskIsFull(2)
+  const full = failWithFullDisk(2)
 
   expect(() => database.append([entry()])).toThrow(expect.objectContaining({ code: 'disk_full' }))
   full.mockRestore()
@@ -110,7 +110,7 @@ test('a disk that stays full refuses lines and takes them again later', async ()
   expect(await idsOf(database, { search: 'after' })).toEqual([2])
 })
 
-function diskIsFull(times: number) {
+function failWithFullDisk(times: number) {
   const write = vi.spyOn(LineWriter.prototype, 'write')
   onTestFinished(() => write.mockRestore())
   for (let time = 0; time < times; time++) {

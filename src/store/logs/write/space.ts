@@ -6,40 +6,40 @@ import { countDeleted } from './server-shares.ts'
 const PAGE_BYTES = 4096
 const MIB = 1024 * 1024
 
-/** Below this there is no room for tables, indexes and a write-ahead log side by side. */
-const LEAST_BYTES = 8 * MIB
+/** The minimum for tables, indexes and a write-ahead log. */
+const MIN_BYTES = 8 * MIB
 
 const SMALL = 4 * MIB
 const DISK_MARGIN = 32 * MIB
 const SHRINK_PAGES = 256
 
-/** The sizes that follow from the cap. Everything counts: lines, indexes, text index, write-ahead log. */
+/** Sizes derived from the cap, which includes lines, indexes, text index and write-ahead log. */
 export function sizesFor(maxBytes: number) {
-  const cap = Math.max(maxBytes, LEAST_BYTES)
+  const cap = Math.max(maxBytes, MIN_BYTES)
   const wal = clamp(cap / 64, 2 * MIB, 16 * MIB)
   const high = Math.min(cap * 0.85, (cap - wal) * 0.9)
   const step = clamp(cap / 128, 64 * 1024, MIB)
   return {
-    /** The file itself never grows beyond this: SQLite refuses. */
+    /** The maximum size of the file, enforced by SQLite. */
     file: cap - wal,
-    /** The write-ahead log is copied back when it has this size; one transaction more may be in it. */
+    /** A write-ahead log of this size is checkpointed; it may grow by one more transaction. */
     checkpoint: wal / 4,
     high,
     low: high * 0.94,
-    /** Text that is written or trimmed in one transaction. */
+    /** Bytes of text written or trimmed in one transaction. */
     step,
-    /** One server may have an eighth; the next lines of it, with their indexes, are part of that. */
+    /** An eighth of the cap for one server, minus its next lines and their indexes. */
     share: cap / 8 - step * 2,
-    /** Text that is indexed in one transaction, and in one part of the index. */
+    /** Bytes of text indexed in one transaction, and in one part of the index. */
     indexStep: clamp(cap / 256, 32 * 1024, 128 * 1024),
     part: clamp(cap / 32, 256 * 1024, 32 * MIB),
   }
 }
 export type Sizes = ReturnType<typeof sizesFor>
 
-const clamp = (value: number, least: number, most: number) => Math.min(Math.max(value, least), most)
+const clamp = (value: number, min: number, max: number) => Math.min(Math.max(value, min), max)
 
-/** Keeps the files below the cap: the oldest lines go first. */
+/** Keeps the files below the cap by deleting the oldest lines. */
 export class LogSpace {
   readonly #connection: Connection
   readonly #sizes: Sizes
@@ -66,8 +66,8 @@ export class LogSpace {
   }
 
   /**
-   * Whether so much more text would go beyond the mark, or take the last of the disk: a log makes do with the
-   * room it has before others have none. A line takes about twice its text, with its indexes.
+   * Whether this much more text would exceed the high mark, or fill the disk: the log stops growing before other
+   * programs run out of space. A line with its indexes takes about twice the size of its text.
    */
   isTight(moreBytes: number): boolean {
     const growth = moreBytes * 2 - this.#free * PAGE_BYTES
@@ -79,17 +79,17 @@ export class LogSpace {
       const { bavail, bsize } = statfsSync(this.#folder)
       return bavail * bsize < DISK_MARGIN
     } catch {
-      return false // a file system that does not say; writing will show
+      return false // unknown for this file system; a write fails if the disk is full
     }
   }
 
-  /** From the high mark down to the low one, a step at a time. */
-  wantsTrim(): boolean {
+  /** True from the high mark down to the low mark. */
+  needsTrim(): boolean {
     this.#trimming = this.#used > (this.#trimming ? this.#sizes.low : this.#sizes.high)
     return this.#trimming
   }
 
-  /** Deletes some of the oldest lines and says what the oldest line is now; null when none is left. */
+  /** Deletes some of the oldest lines and returns the id of the oldest remaining line, or null. */
   trimStep(): number | null {
     const run = runOfLines(this.#connection, 0, Number.MAX_SAFE_INTEGER, this.#sizes.step)
     if (!run) return null
@@ -101,25 +101,25 @@ export class LogSpace {
     return lowestId(this.#connection)
   }
 
-  /** Gives room back that a clear has left, and says whether there is more. What the next lines will take stays. */
+  /** Returns free pages to the file system, except what the next lines will use. Returns whether it did any work. */
   shrinkStep(): boolean {
     const pages = this.#connection.pragma('page_count')
     const free = this.#free
     if (free < Math.max(64, pages / 8)) return false
     const kept = (pages - free) * PAGE_BYTES
-    // So little is left that copying it is quicker than moving the end of the file forward page by page.
+    // Little is left: copying it is faster than an incremental vacuum.
     if (kept < SMALL && kept * 4 < free * PAGE_BYTES) this.#connection.exec('VACUUM')
     else this.#connection.exec(`PRAGMA incremental_vacuum(${SHRINK_PAGES})`)
     this.#limitFile()
     return true
   }
 
-  /** The disk is full: what the write-ahead log has taken can be used anew once it is copied back. */
+  /** Checkpoints the write-ahead log, so that its space can be reused on a full disk. */
   reuseWal(): void {
     this.#connection.exec('PRAGMA wal_checkpoint(RESTART)')
   }
 
-  /** SQLite never limits a file to less than it has, so a cap that was lowered takes hold as the file shrinks. */
+  /** SQLite never sets the limit below the current size, so call it again when the file shrinks. */
   #limitFile(): void {
     this.#connection.exec(`PRAGMA max_page_count = ${Math.floor(this.#sizes.file / PAGE_BYTES)}`)
   }
