@@ -61,28 +61,21 @@ export function createLive({ facts, version, summary, servers, now, clock = () =
 }
 export type Live = ReturnType<typeof createLive>
 
+/** Facts with a `server_id` that are published unchanged. */
+const SERVER_FACTS = [
+  'call_started',
+  'call_completed',
+  'server_added',
+  'server_updated',
+  'server_removed',
+  'tools_changed',
+  'http_server_check',
+] as const
+
 /** Publishes facts as events. They contain numbers, names and tool definitions, but no content of calls and no settings. */
 function publishFacts(facts: FactBus, feed: Feed): (() => void)[] {
-  const forward = <
-    K extends
-      | 'call_started'
-      | 'call_completed'
-      | 'server_added'
-      | 'server_updated'
-      | 'server_removed'
-      | 'tools_changed'
-      | 'http_server_check',
-  >(
-    kind: K,
-  ) => facts.on(kind, (fact) => feed.publish(kind, fact, fact.server_id))
   return [
-    forward('call_started'),
-    forward('call_completed'),
-    forward('server_added'),
-    forward('server_updated'),
-    forward('server_removed'),
-    forward('tools_changed'),
-    forward('http_server_check'),
+    ...SERVER_FACTS.map((kind) => facts.on(kind, (fact) => feed.publish(kind, fact, fact.server_id))),
     facts.on('package_progress', (fact) => feed.publish('package_progress', fact)),
     facts.on('agent_changed', (fact) => feed.publish('agent_changed', fact)),
     facts.on('server_resources', ({ server_id, resources }) => {

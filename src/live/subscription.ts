@@ -9,7 +9,7 @@ export class Subscription {
   )
   #log: LogFilter = {}
 
-  /** `server_ids` limits the topics to events of these servers, plus events of no server. */
+  /** `server_ids` limits the topics to these servers. Events of no server are still included, except log lines. */
   add(
     topics: readonly Topic[],
     server_ids: readonly string[] | undefined,

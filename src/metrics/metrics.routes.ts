@@ -44,7 +44,7 @@ export function metricsRoutes(metrics: Metrics): FastifyPluginAsyncTypebox {
 
     const httpServer = { ...server, tags: ['HTTP servers'], summary: 'Metrics of one HTTP server' }
     app.get('/http-servers/:id/metrics', { schema: httpServer }, async ({ params, query }) =>
-      metrics.ofHttpServer(params.id, query.window ?? '5m'),
+      metrics.ofServer(params.id, query.window ?? '5m', 'http'),
     )
 
     const tools = {

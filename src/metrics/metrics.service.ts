@@ -82,18 +82,12 @@ export function createMetrics(deps: Deps) {
       }),
 
     /** Finds the server by id or name; a deleted server by id, as long as it has metrics. */
-    async ofServer(key: string, window: WindowName): Promise<ServerMetrics> {
-      const id = (await deps.findServer(key)) ?? (recorder.series.ofServer(key) && key)
-      if (id === undefined)
-        throw new AppError('not_found', `No server has the id or name '${key.slice(0, 100)}'`)
-      return forServer(id, window)
-    },
-
-    async ofHttpServer(key: string, window: WindowName): Promise<ServerMetrics> {
-      const id = await deps.findServer(key, 'http')
-      if (id === undefined)
-        throw new AppError('not_found', `No HTTP server has the id or name '${key.slice(0, 100)}'`)
-      return forServer(id, window)
+    async ofServer(key: string, window: WindowName, kind?: 'http'): Promise<ServerMetrics> {
+      const deleted = kind === undefined && recorder.series.ofServer(key) ? key : undefined
+      const id = (await deps.findServer(key, kind)) ?? deleted
+      if (id !== undefined) return forServer(id, window)
+      const name = kind === 'http' ? 'HTTP server' : 'server'
+      throw new AppError('not_found', `No ${name} has the id or name '${key.slice(0, 100)}'`)
     },
 
     /** Over 24 hours. Cached until the next event or minute, because a list needs it for every server. */

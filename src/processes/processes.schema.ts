@@ -25,11 +25,7 @@ export const OrphanView = Type.Object({
     description: 'Memory of the process and its descendants',
     examples: [94_371_840],
   }),
-  processes: Type.Integer({
-    minimum: 1,
-    description: 'Number of processes: this one and its descendants',
-    examples: [2],
-  }),
+  processes: Type.Integer({ minimum: 1, description: 'The process and its descendants', examples: [2] }),
 })
 export type OrphanView = Static<typeof OrphanView>
 export const OrphanList = listOf(OrphanView)

@@ -41,11 +41,7 @@ function notFound(id: string): AppError {
 }
 
 function notPermitted({ pid, owner }: Orphan): AppError {
-  return new AppError(
-    'not_permitted',
-    `Toolroom is not permitted to end the process ${pid} of the user '${owner}'`,
-    {
-      hint: `Run as that user: kill ${pid}`,
-    },
-  )
+  return new AppError('not_permitted', `Toolroom cannot end the process ${pid} of the user '${owner}'`, {
+    hint: `Run as that user: kill ${pid}`,
+  })
 }

@@ -97,7 +97,7 @@ test('ending a process of another user answers 403 with the process and the user
   expect((await end(orphan.id)).json()).toMatchObject({
     status: 403,
     code: 'not_permitted',
-    detail: "Toolroom is not permitted to end the process 123 of the user 'anna'",
+    detail: "Toolroom cannot end the process 123 of the user 'anna'",
     hint: 'Run as that user: kill 123',
   })
   expect(audited).toEqual([])

@@ -21,8 +21,7 @@ export async function openAgentToolsStore(database: ConfigurationDatabase): Prom
           const edited = edit(records.get(agentType))
           if (!edited) return [undefined, null]
           const body = JSON.stringify(edited.next)
-          await trx.deleteFrom('agent_tools').where('agent_type', '=', agentType).execute()
-          await trx.insertInto('agent_tools').values({ agent_type: agentType, body }).execute()
+          await trx.replaceInto('agent_tools').values({ agent_type: agentType, body }).execute()
           return [edited.next, edited.audit]
         },
         { committed: (saved) => saved && records.set(agentType, saved) },

@@ -20,9 +20,9 @@ export async function openOwnership(database: ConfigurationDatabase, vault: Vaul
       if (isEmpty && !records.has(id) && audit === null) return
       await database.change(
         async (trx) => {
-          await trx.deleteFrom('agent_files').where('id', '=', id).execute()
           const body = vault.seal(`agent_file:${id}`, record)
-          if (!isEmpty) await trx.insertInto('agent_files').values({ id, body }).execute()
+          if (isEmpty) await trx.deleteFrom('agent_files').where('id', '=', id).execute()
+          else await trx.replaceInto('agent_files').values({ id, body }).execute()
           return [undefined, audit]
         },
         { frees: isEmpty, committed: () => (isEmpty ? records.delete(id) : records.set(id, record)) },

@@ -20,10 +20,7 @@ export function catalogueStore(database: ConfigurationDatabase, servers: ServerT
           .filter(([id]) => servers.has(id))
           .map(([server_id, catalogue]) => ({ server_id, body: JSON.stringify(catalogue) }))
           .map((row) => ({ ...row, digest: digestOf(row.body) }))
-        for (const row of rows) {
-          await trx.deleteFrom('catalogues').where('server_id', '=', row.server_id).execute()
-          await trx.insertInto('catalogues').values(row).execute()
-        }
+        for (const row of rows) await trx.replaceInto('catalogues').values(row).execute()
         return [undefined, null]
       }),
   }

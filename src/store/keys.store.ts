@@ -18,8 +18,7 @@ export async function openKeyStore(database: ConfigurationDatabase): Promise<Key
         .change(
           async (trx) => {
             if (audit === null && !records.has(record.id)) return [false, null] // the key was deleted in the meantime
-            await trx.deleteFrom('keys').where('id', '=', record.id).execute()
-            await trx.insertInto('keys').values(record).execute()
+            await trx.replaceInto('keys').values(record).execute()
             return [true, audit]
           },
           {

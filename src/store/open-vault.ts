@@ -68,12 +68,7 @@ function opensAny(vault: Vault, id: string, sealedFields: string): boolean {
 async function saveKeyCheck(database: ConfigurationDatabase, vault: Vault): Promise<void> {
   const value = vault.seal(KEY_CHECK, 'toolroom')
   await database.change(async (trx) => {
-    const row = { key: KEY_CHECK, value }
-    await trx
-      .insertInto('meta')
-      .values(row)
-      .onConflict((c) => c.column('key').doUpdateSet({ value }))
-      .execute()
+    await trx.replaceInto('meta').values({ key: KEY_CHECK, value }).execute()
     return [undefined, null]
   })
 }

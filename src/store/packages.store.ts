@@ -15,11 +15,8 @@ export async function openPackageStore(database: ConfigurationDatabase): Promise
       database.change(
         async (trx) => {
           const body = JSON.stringify(record)
-          await trx.deleteFrom('packages').where('name', '=', record.name).execute()
-          await trx
-            .insertInto('packages')
-            .values({ name: record.name, body, digest: digestOf(body) })
-            .execute()
+          const row = { name: record.name, body, digest: digestOf(body) }
+          await trx.replaceInto('packages').values(row).execute()
           return [undefined, audit]
         },
         { committed: () => records.set(record.name, record) },

@@ -16,9 +16,8 @@ export async function openWishes(database: ConfigurationDatabase): Promise<WishS
     setDesired: (id, state, audit) =>
       database.change(
         async (trx) => {
-          await trx.deleteFrom('wishes').where('server_id', '=', id).execute()
-          if (state !== undefined)
-            await trx.insertInto('wishes').values({ server_id: id, desired_state: state }).execute()
+          if (state === undefined) await trx.deleteFrom('wishes').where('server_id', '=', id).execute()
+          else await trx.replaceInto('wishes').values({ server_id: id, desired_state: state }).execute()
           return [undefined, audit]
         },
         {

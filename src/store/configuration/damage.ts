@@ -1,6 +1,5 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { writeDurably } from '../../kernel/durable-file.ts'
 import { StartError } from '../../kernel/exit.ts'
 
 /** The newest file that was set aside, unless a new database has replaced it. */
@@ -12,10 +11,6 @@ export function lastSetAside(path: string): string | undefined {
   )
   const newest = names.sort().at(-1)
   return newest === undefined ? undefined : join(dirname(path), newest)
-}
-
-export function restore(backup: string, path: string): void {
-  writeDurably(path, readFileSync(backup), 0o600)
 }
 
 /** The service does not start with an empty database instead: an empty list of servers would hide the loss. */

@@ -1,9 +1,10 @@
-import { closeSync, existsSync, openSync, statSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readFileSync, statSync } from 'node:fs'
+import { writeDurably } from '../../kernel/durable-file.ts'
 import { StartError } from '../../kernel/exit.ts'
 import { setAside } from '../sqlite/data-file.ts'
 import { closeSqlite, openSqlite, type Sqlite, sqliteErrorKind } from '../sqlite/sqlite.ts'
 import type { Backups } from './backups.ts'
-import { lastSetAside, refuseDamaged, refuseLost, restore } from './damage.ts'
+import { lastSetAside, refuseDamaged, refuseLost } from './damage.ts'
 
 /** The user's choice for a damaged or missing database. */
 export type AfterDamage = 'restore' | 'start_empty' | undefined
@@ -29,7 +30,7 @@ function handleLoss(path: string, backups: Backups, choice: AfterDamage): void {
   if (!lost || choice === 'start_empty') return
   if (choice !== 'restore' || !backup) throw refuseLost(path, aside, backup)
   setAside(path) // an empty file or a journal without its database may be left
-  restore(backup, path)
+  writeDurably(path, readFileSync(backup), 0o600)
 }
 
 const isEmpty = (path: string): boolean => !existsSync(path) || statSync(path).size === 0
