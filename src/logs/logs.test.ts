@@ -6,7 +6,7 @@ import { ownFolder } from '../../test/support/folder.ts'
 import { type House, AUTHORISED as headers, openHouse } from '../../test/support/house.ts'
 import { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
 import type { LogLine } from './logs.schema.ts'
-import { storable } from './redact.ts'
+import { redactEntry } from './redact.ts'
 
 const url = '/api/logs'
 
@@ -189,11 +189,11 @@ test('a damaged log is set aside, and the service starts with an empty log that 
   expect(readdirSync(house.data).some((name) => name.startsWith('logs.db.damaged-'))).toBe(true)
 })
 
-describe('storable', () => {
+describe('redactEntry', () => {
   const secrets = new KnownSecrets()
   secrets.set('x', ['canary-secret'])
   const line = (message: string, data?: Record<string, unknown>) =>
-    storable({ ts: 1, level: 'info', source: 'service', message, ...(data && { data }) }, secrets)
+    redactEntry({ ts: 1, level: 'info', source: 'service', message, ...(data && { data }) }, secrets)
 
   test('a stored line has no secret in its message or its data', () => {
     expect(line('key canary-secret, Bearer abcdef')).toMatchObject({ message: 'key ***, Bearer ***' })

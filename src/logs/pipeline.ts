@@ -3,7 +3,7 @@ import type { FactBus } from '../kernel/facts.ts'
 import type { LogEntry } from '../kernel/log.ts'
 import type { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
 import type { LogStore, StoredEntry } from './log-store.ts'
-import { storable } from './redact.ts'
+import { redactEntry } from './redact.ts'
 
 const FLUSH_MS = 100
 /** Upper limit of a batch; the store may allow less in one transaction. */
@@ -49,7 +49,7 @@ export class LogPipeline {
       if (entry.source !== 'server') this.#dropped += 1
       return false
     }
-    const line = storable(entry, this.#deps.secrets, repeat)
+    const line = redactEntry(entry, this.#deps.secrets, repeat)
     this.#add(line)
     const data = line.data && JSON.parse(line.data)
     this.#deps.facts.publish('log', { ...entry, message: line.message, data })

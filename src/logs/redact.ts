@@ -7,7 +7,7 @@ const MAX_BYTES = 64 * 1024
 const MAX_DATA_BYTES = 64 * 1024
 
 /** Masks known secrets, then text that looks like a secret, and cuts the line to size. */
-export function storable(entry: LogEntry, secrets: KnownSecrets, repeat = 1): StoredEntry {
+export function redactEntry(entry: LogEntry, secrets: KnownSecrets, repeat = 1): StoredEntry {
   const clean = (text: string) => maskText(secrets.redact(text))
   const { text, truncated } = cut(clean(entry.message), entry.cut ?? 0)
   // Every field by name: object spread takes three times the memory, and thousands of lines may wait.

@@ -104,11 +104,11 @@ export class ByteReader {
   text(): string {
     const length = this.varint()
     const start = this.#at
-    this.skip(length)
+    this.advance(length)
     return decoder.decode(this.#bytes.subarray(start, this.#at))
   }
 
-  skip(length: number): void {
+  advance(length: number): void {
     if (this.#at + length > this.#bytes.length) throw new RangeError('the bytes end too early')
     this.#at += length
   }

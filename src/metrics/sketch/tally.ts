@@ -84,7 +84,7 @@ export function unpack(
       const series = reader.varint()
       const length = reader.varint()
       if (isSelected(series)) visit(series, Cell.read(reader, start))
-      else reader.skip(length)
+      else reader.advance(length)
     }
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
