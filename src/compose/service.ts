@@ -42,12 +42,12 @@ import type { Server } from '../servers/servers.schema.ts'
 import { createServers, type Servers } from '../servers/servers.service.ts'
 import { openOwnership } from '../store/agents.store.ts'
 import { mirrorAudit } from '../store/audit-mirror.ts'
-import { ConfigurationDatabase } from '../store/configuration.ts'
+import { ConfigurationDatabase } from '../store/configuration/configuration.ts'
 import { lockDataFolder } from '../store/instance-lock.ts'
 import { openVault } from '../store/open-vault.ts'
 import { openPackageStore } from '../store/packages.store.ts'
-import { openWishes } from '../store/runs.store.ts'
 import { ServerTable } from '../store/servers.store.ts'
+import { openWishes } from '../store/wishes.store.ts'
 import { endOrphan } from '../supervisor/end-orphan.ts'
 import { findOrphans } from '../supervisor/orphans.ts'
 import { createCallRecorder } from '../upstreams/calls.ts'
@@ -142,7 +142,7 @@ async function open(
     push: (entry, repeat) => pipeline.push(entry, repeat),
     now: Date.now,
   })
-  facts.on('server_line', (line) => serverLines.heard(line))
+  facts.on('server_line', (line) => serverLines.add(line))
   closer.add('the log pipeline', () => {
     serverLines.flush()
     return Promise.race([pipeline.flush(), sleep(FLUSH_MS, undefined, { ref: false })])
@@ -215,7 +215,7 @@ async function open(
     wishes: await openWishes(database),
     engine: engine.supervisor,
     catalogues,
-    linesDropped: (id) => serverLines.counts(id)?.dropped ?? 0,
+    linesDropped: (id) => serverLines.dropped(id),
     usedBy: (id) => agents.usedBy(id),
     packages,
   })

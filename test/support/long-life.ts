@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { LogDatabase } from '../../src/store/logs/log-database.ts'
+import { LogDatabase } from '../../src/store/logs/database.ts'
 
 /** A data folder whose log is full already, as after a long life. */
 export function longLife(home: string, lines: number): void {
