@@ -59,7 +59,7 @@ export function openPackages(parts: Parts): { packages: Packages; jobs: Jobs } {
     node: process.versions.node,
     minAgeDays: parts.minAgeDays,
     mcpRegistry: parts.mcpRegistry,
-    way: async () => (await settings()).way,
+    network: async () => (await settings()).network,
     trial: engine.trial,
     using: async (name) =>
       (await servers().ofPackage(name)).map(({ id, command, args, env, cwd }) => {

@@ -12,6 +12,7 @@ import { within } from '../kernel/within.ts'
 import { Connection } from '../mcp/client/connection.ts'
 import { probe } from '../mcp/transports/http/connection-test.ts'
 import { RemoteConnection } from '../mcp/transports/http/remote-connection.ts'
+import type { Network } from '../net/connection-pool.ts'
 import type { ConfigurationDatabase } from '../store/configuration.ts'
 import { pinStore } from '../store/pins.store.ts'
 import { catalogueStore } from '../store/runs.store.ts'
@@ -159,10 +160,10 @@ function notStarted(error: unknown): AppError {
 }
 
 /** How HTTP servers are reached. */
-export function openRemotes(): Remotes {
+export function openRemotes(network: Partial<Network>): Remotes {
   return {
     probe: async ({ url, headers, transport }) => {
-      const report = await probe({ url, headers, transport, version: VERSION })
+      const report = await probe({ url, headers, transport, network, version: VERSION })
       return { ...report, steps: [...report.steps] }
     },
     open: ({ url, headers, transport }, known, { onTools, ...hearing }) => {
@@ -171,6 +172,7 @@ export function openRemotes(): Remotes {
         headers,
         transport,
         known,
+        network,
         version: VERSION,
         ...hearing,
         onTools: ({ tools, truncated, duplicates }) => {

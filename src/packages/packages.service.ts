@@ -5,6 +5,7 @@ import type { JobHandle, Jobs } from '../kernel/jobs.ts'
 import { isoTime } from '../kernel/time.ts'
 import { Turns } from '../kernel/turns.ts'
 import type { Caller } from '../kernel/wire.ts'
+import type { Network } from '../net/connection-pool.ts'
 import { remove as removeFolder } from './folders.ts'
 import { packageFolder } from './inspect.ts'
 import { adopt, fetchPackage } from './install.ts'
@@ -20,7 +21,6 @@ import type {
 import { chooseBin, programAt } from './program.ts'
 import { searchMcpRegistry } from './registry/mcp-registry.ts'
 import type { Registry } from './registry/registry.ts'
-import type { Way } from './registry/way.ts'
 import { parseSpec, type Spec } from './spec.ts'
 import { type UpdateDeps, updatePackage } from './update.ts'
 
@@ -28,8 +28,8 @@ export interface Deps extends UpdateDeps {
   readonly registry: Pick<Registry, 'packument' | 'search'>
   readonly jobs: Pick<Jobs, 'run'>
   readonly mcpRegistry: string
-  /** How npm goes out; the MCP Registry is asked the same way. */
-  readonly way: () => Promise<Way>
+  /** npm's proxy and certificate authorities, used for the MCP Registry too. */
+  readonly network: () => Promise<Partial<Network>>
   /** Throws when the name is taken. */
   readonly mayCreate: (name: string) => Promise<void>
   /** Makes a server and starts it; says how that went. */
@@ -198,7 +198,7 @@ export function createPackages(deps: Deps) {
         const input = { query, ...(size !== undefined && { size }), ...(cursor !== undefined && { cursor }) }
         const found = await searchMcpRegistry(deps.mcpRegistry, input, {
           now: deps.now(),
-          way: await deps.way(),
+          network: await deps.network(),
         })
         const items = found.items.map(({ reason, create, ...item }) => ({
           ...plain(item),

@@ -1,10 +1,10 @@
-import { ask, type Question, untilAfter } from './ask.ts'
+import type { Network } from '../../net/connection-pool.ts'
 import { type CreateBody, creationOf, type Required } from './create-body.ts'
-import { notAList, refusal } from './failures.ts'
+import { deadlineIn, getJson } from './get-json.ts'
 import { type Hit, hitOf } from './hit.ts'
 import { nearName } from './near-names.ts'
 import { isObject, objectOf, repositoryOf, textOf, timeOf } from './packument.ts'
-import { DIRECT, type Way } from './way.ts'
+import { notAList, statusError } from './registry-errors.ts'
 
 /** A server of the MCP Registry, as a search of npm would show it, and what to send to have it. */
 export interface McpHit extends Hit {
@@ -38,7 +38,7 @@ interface Options {
   readonly now: number
   readonly signal?: AbortSignal
   readonly deadlineMs?: number
-  readonly way?: Way
+  readonly network?: Partial<Network> | undefined
 }
 
 const DEADLINE_MS = 15_000
@@ -50,7 +50,7 @@ const OFFICIAL = 'io.modelcontextprotocol.registry/official'
 export async function searchMcpRegistry(
   base: string,
   { query, size = DEFAULT_SIZE, cursor }: McpSearchInput,
-  { now, signal, deadlineMs = DEADLINE_MS, way = DIRECT }: Options,
+  { now, signal, deadlineMs = DEADLINE_MS, network }: Options,
 ): Promise<McpSearchResult> {
   const url = new URL('v0.1/servers', base.replace(/\/*$/, '/'))
   url.search = new URLSearchParams({
@@ -59,14 +59,13 @@ export async function searchMcpRegistry(
     version: 'latest',
     ...(cursor !== undefined && { cursor }),
   }).toString()
-  const question: Question = {
+  const { status, json, host } = await getJson(url, {
     accept: 'application/json',
-    authorizationFor: () => undefined, // the logins of npm are none of its business
-    until: untilAfter(deadlineMs, signal),
-    way,
-  }
-  const { status, json, host } = await ask(url, question)
-  if (status !== 200) throw refusal(status, host)
+    authorizationFor: () => undefined, // npm's logins are for npm registries
+    deadline: deadlineIn(deadlineMs, signal),
+    network,
+  })
+  if (status !== 200) throw statusError(status, host)
   if (!isObject(json) || !(json.servers === null || Array.isArray(json.servers))) throw notAList(host)
   const items = (json.servers ?? []).flatMap((one: unknown) => hitIn(one, now) ?? [])
   return { items, total: null, next_cursor: textOf(objectOf(json.metadata).nextCursor) }

@@ -1,6 +1,8 @@
 import { AppError } from '../../kernel/errors.ts'
+import type { Network } from '../../net/connection-pool.ts'
+import { isLoopbackHost } from '../../net/proxy.ts'
+import { npmNetwork } from './npm-network.ts'
 import { isObject, own } from './packument.ts'
-import { type Way, wayOf } from './way.ts'
 
 /** Which registry has a package, and what may be said to it. */
 export interface NpmSettings {
@@ -8,7 +10,7 @@ export interface NpmSettings {
   registryFor(name: string): string
   /** The value of the Authorization header, for a URL below exactly the place that the login was saved for. */
   authorizationFor(url: string): string | undefined
-  readonly way: Way
+  readonly network: Pick<Network, 'ca' | 'proxyFor'>
 }
 
 type Env = Readonly<Record<string, string | undefined>>
@@ -39,7 +41,7 @@ export function npmSettings(
     if (login && !logins.has(login[0])) logins.set(...login)
   }
   const settings: NpmSettings = {
-    way: wayOf((key) => own(config, key) ?? files.get(key), cafile, env),
+    network: npmNetwork((key) => own(config, key) ?? files.get(key), cafile, env),
     get registry() {
       const registry = registryOf('registry')
       if (registry === undefined)
@@ -54,7 +56,7 @@ export function npmSettings(
     },
     authorizationFor(url) {
       const asked = parsed(url)
-      if (!asked || !isPrivateWay(asked)) return undefined
+      if (!asked || !isPrivate(asked)) return undefined
       const place = `//${asked.host}${asked.pathname}`
       const [best] = [...logins.keys()]
         .filter((key) => place.startsWith(key))
@@ -152,9 +154,9 @@ const basic = (user: string, password: string) =>
 /** A line break in a token would begin a header of its own. */
 const sendable = (header: string) => (/^[\x20-\x7e]+$/.test(header) ? header : undefined)
 
-/** Anybody on the way reads what plain http carries, unless it never leaves this computer. */
-function isPrivateWay({ protocol, hostname }: URL): boolean {
-  return protocol === 'https:' || /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname)
+/** Plain http can be read by every hop, unless it never leaves this computer. */
+function isPrivate({ protocol, hostname }: URL): boolean {
+  return protocol === 'https:' || isLoopbackHost(hostname)
 }
 
 function parsed(url: string): URL | undefined {

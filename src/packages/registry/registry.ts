@@ -1,12 +1,11 @@
 import { AppError } from '../../kernel/errors.ts'
-import { type Answer, ask, type Until, untilAfter } from './ask.ts'
-import { notAPackage, refusal } from './failures.ts'
+import { type Deadline, deadlineIn, getJson, type JsonResponse } from './get-json.ts'
 import { type Found, foundIn, foundInPackument, type Hit, hitOf } from './hit.ts'
 import { nearName, similarNames } from './near-names.ts'
 import type { NpmSettings } from './npm-settings.ts'
 import { type Packument, readPackument } from './packument.ts'
+import { notAPackage, statusError } from './registry-errors.ts'
 import { type SearchInput, type SearchResult, search } from './search.ts'
-import type { Way } from './way.ts'
 
 export { type Chosen, choose } from './choose.ts'
 export type { Hit } from './hit.ts'
@@ -37,8 +36,8 @@ const NO_SEARCH = [404, 405, 501]
 interface Visit {
   readonly settings: NpmSettings
   readonly authorizationFor: (url: string) => string | undefined
-  readonly until: Until
-  readonly way: Way
+  readonly deadline: Deadline
+  readonly network: NpmSettings['network']
 }
 
 /** Asks the registries that npm is set up for. Every method rejects with an AppError, or with the reason of the signal. */
@@ -74,9 +73,9 @@ export class Registry {
 
   async #visit({ credentials, signal }: Asking): Promise<Visit> {
     const settings = await this.#deps.settings()
-    const until = untilAfter(this.#deps.deadlineMs ?? DEADLINE_MS, signal)
+    const deadline = deadlineIn(this.#deps.deadlineMs ?? DEADLINE_MS, signal)
     const authorizationFor = (url: string) => (credentials ? settings.authorizationFor(url) : undefined)
-    return { settings, authorizationFor, until, way: settings.way }
+    return { settings, authorizationFor, deadline, network: settings.network }
   }
 }
 
@@ -84,13 +83,13 @@ async function packumentOf(name: string, form: Packument['form'], visit: Visit):
   const registry = visit.settings.registryFor(name)
   const accept = form === 'full' ? 'application/json' : `${SHORT_FORM}, application/json; q=0.8`
   const url = new URL(name.replace('/', '%2f'), registry)
-  const answer = await ask(url, { accept, ...visit }).catch((error: unknown) => {
+  const answer = await getJson(url, { accept, ...visit }).catch((error: unknown) => {
     if (form === 'full' && isTooLarge(error)) return undefined
     throw error
   })
   if (!answer) return packumentOf(name, 'abbreviated', visit) // thousands of versions: the short form still fits
   if (answer.status === 404) throw await notFound(name, registry, answer, visit)
-  if (answer.status !== 200) throw refusal(answer.status, answer.host)
+  if (answer.status !== 200) throw statusError(answer.status, answer.host)
   const packument = readPackument(answer.json, name, form)
   if (!packument) throw notAPackage(answer.host, name)
   return packument
@@ -107,14 +106,19 @@ async function listed(
 ): Promise<Found[] | undefined> {
   const url = new URL('-/v1/search', registry)
   url.search = new URLSearchParams({ text, size: String(size), from: '0' }).toString()
-  const answer = await ask(url, { accept: 'application/json', ...visit })
+  const answer = await getJson(url, { accept: 'application/json', ...visit })
   if (NO_SEARCH.includes(answer.status)) return undefined
-  if (answer.status !== 200) throw refusal(answer.status, answer.host)
+  if (answer.status !== 200) throw statusError(answer.status, answer.host)
   return foundIn(answer.json)
 }
 
 /** Whoever mistyped a name is told what may have been meant. */
-async function notFound(name: string, registry: string, { host }: Answer, visit: Visit): Promise<AppError> {
+async function notFound(
+  name: string,
+  registry: string,
+  { host }: JsonResponse,
+  visit: Visit,
+): Promise<AppError> {
   const known = similarNames(name)
   const names = known.length > 0 ? known : await listedNear(name, registry, visit)
   const hint = names.length > 0 ? `Did you mean ${either(names)}?` : 'Check the spelling, or search for it'
@@ -123,8 +127,8 @@ async function notFound(name: string, registry: string, { host }: Answer, visit:
 
 async function listedNear(name: string, registry: string, visit: Visit): Promise<string[]> {
   try {
-    const until = untilAfter(HINT_MS, visit.until.signal)
-    const found = await listed(name, 20, registry, { ...visit, until })
+    const deadline = deadlineIn(HINT_MS, visit.deadline.signal)
+    const found = await listed(name, 20, registry, { ...visit, deadline })
     return similarNames(
       name,
       (found ?? []).map((one) => one.name),

@@ -133,7 +133,7 @@ export class RemoteConnection {
   async #close(timeoutMs: number): Promise<void> {
     this.#leave()
     await this.#carrier?.close(timeoutMs)
-    this.#client.close()
+    this.#client.close(new CallFailure('closed', 'The connection was closed'))
   }
 
   async #greet(timeoutMs: number): Promise<void> {
