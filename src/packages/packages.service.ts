@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { gt, valid } from 'semver'
 import { AppError } from '../kernel/errors.ts'
 import type { JobHandle, Jobs } from '../kernel/jobs.ts'
+import type { Program } from '../kernel/server-state.ts'
 import { isoTime } from '../kernel/time.ts'
 import { Turns } from '../kernel/turns.ts'
 import type { Caller } from '../kernel/wire.ts'
@@ -18,7 +19,7 @@ import type {
   SearchInput,
   Updated,
 } from './packages.schema.ts'
-import { chooseBin, programAt } from './program.ts'
+import { chooseBin, installedProgram } from './program.ts'
 import { searchMcpRegistry } from './registry/mcp-registry.ts'
 import type { Registry } from './registry/registry.ts'
 import { parseSpec, type Spec } from './spec.ts'
@@ -228,17 +229,13 @@ export function createPackages(deps: Deps) {
       }
     },
 
-    /** What a server that names this package runs. Also when it is gone: then the start says that the file is missing. */
-    programOf(name: string, program: string): { command: string; args: string[] } {
-      const record = store.all().find((each) => each.name === name)
-      if (!record) return { command: process.execPath, args: [`the package ${name} is not installed`] }
-      const bin = Object.hasOwn(record.current.bin, program)
-        ? program
-        : (Object.keys(record.current.bin)[0] ?? program)
-      return programAt(folders.current(record), name, record.current, bin)
-    },
-
-    isInstalled: (name: string): boolean => store.all().some((record) => record.name === name),
+    programOf: (name: string, program: string): Program =>
+      installedProgram(
+        folders,
+        name,
+        store.all().find((each) => each.name === name),
+        program,
+      ),
 
     /** For a new server: which of the package's programs is meant. */
     binOf: (name: string, wanted: string | undefined): string => chooseBin(find(name), wanted),

@@ -194,7 +194,7 @@ describe('staying right', () => {
     expect((await packages(house, 'DELETE', '/comes?force=true')).status).toBe(204)
     expect((await post(house, '/api/servers/comes/restart')).json()).toMatchObject({
       code: 'package_not_found',
-      detail: expect.stringContaining('which is not installed'),
+      detail: "'comes': The package 'comes' is not installed",
     })
     await install(house, { name: 'comes', version: '1.1.0' })
     expect((await post(house, '/api/servers/comes/restart')).statusCode).toBe(200)

@@ -1,5 +1,8 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { AppError } from '../kernel/errors.ts'
+import type { Program } from '../kernel/server-state.ts'
+import type { PackageFolders } from './folders.ts'
 import { packageFolder } from './inspect.ts'
 import type { InstalledVersion, PackageRecord } from './package-store.ts'
 
@@ -20,7 +23,28 @@ export function chooseBin({ name, current }: PackageRecord, wanted: string | und
   throw unclear(`'${name}' brings several programs`, bins)
 }
 
-/** What to run: the file itself, with the Node that runs us. */
+/** What a server of this package runs, checked on the disk. */
+export function installedProgram(
+  folders: Pick<PackageFolders, 'current'>,
+  name: string,
+  record: PackageRecord | undefined,
+  program: string,
+): Program {
+  if (!record) return missing(`The package '${name}' is not installed`, 'Install it, or delete the server')
+  const { bin } = record.current
+  const known = Object.hasOwn(bin, program) ? program : Object.keys(bin)[0]
+  const { command, args } = programAt(folders.current(record), name, record.current, known ?? '')
+  return known !== undefined && existsSync(args[0] ?? command)
+    ? { ok: true, command, args }
+    : missing(`The program of the package '${name}' is missing on the disk`, 'Install the package again')
+}
+
+const missing = (message: string, hint: string): Program => ({
+  ok: false,
+  error: { code: 'package_not_found', message, hint },
+})
+
+/** The file of a program, run with the Node that runs Toolroom. */
 export function programAt(
   folder: string,
   name: string,

@@ -28,11 +28,11 @@ export function createCalls({ engine, catalogues, facts }: Deps) {
   const called = createCaller(facts)
 
   /** Throws when it does not run and waiting for it would be in vain. */
-  function mayCome({ id, name }: Server, { waits }: Pick<AskedCall, 'waits'>): ServerLife {
-    const life = engine.life(id)
+  function mayCome(server: Server, { waits }: Pick<AskedCall, 'waits'>): ServerLife {
+    const life = engine.life(server.id)
     const { status } = life.state
     const comes = status === 'idle' || status === 'starting' || (waits && COMES_BACK.includes(status))
-    if (!life.conversation && status !== 'running' && !comes) throw notRunning(name, life)
+    if (!life.conversation && status !== 'running' && !comes) throw notRunning(server, life)
     return life
   }
 
@@ -48,7 +48,7 @@ export function createCalls({ engine, catalogues, facts }: Deps) {
     if (outcome === 'late') {
       throw new AppError('start_timeout', `'${name}' did not start within ${timeoutMs / 1000} s`)
     }
-    if (!outcome.ok) throw startError(name, outcome.error, engine.life(id))
+    if (!outcome.ok) throw startError(server, outcome.error, engine.life(id))
   }
 
   /** Walked for every call, so whatever need not wait does not: each `async` in between costs. */

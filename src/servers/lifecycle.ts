@@ -1,4 +1,3 @@
-import { AppError } from '../kernel/errors.ts'
 import type { AuditEntry } from '../kernel/facts.ts'
 import type { StartOutcome } from '../kernel/server-state.ts'
 import type { ToolList } from '../kernel/tool-fields.ts'
@@ -17,7 +16,6 @@ interface Deps {
   readonly wishes: WishStore
   readonly catalogues: Catalogues
   readonly turns: Turns
-  readonly packages: { readonly isInstalled: (name: string) => boolean }
   readonly gatewayNames: (id: string) => ReadonlyMap<string, string>
   readonly list: () => Promise<Server[]>
   readonly get: (key: string) => Promise<Server>
@@ -26,14 +24,13 @@ interface Deps {
 
 /** Who runs, by the wish of persons. */
 export function createLifecycle(deps: Deps) {
-  const { engine, wishes, catalogues, turns, packages, list, get, desiredOf } = deps
+  const { engine, wishes, catalogues, turns, list, get, desiredOf } = deps
 
   /** The wish is kept first: a start that is not remembered would be undone by the next one of Toolroom. */
   async function begin(key: string, how: 'start' | 'restart', by: Caller) {
     const { id } = await get(key)
     return turns.take(id, async () => {
       const server = await get(id)
-      if (server.package !== null && !packages.isInstalled(server.package)) throw notInstalled(server)
       const asked = wishes.desired(id)
       if (asked !== 'running' || how === 'restart')
         await wishes.setDesired(id, 'running', audit(`server_${how}ed`, server, by))
@@ -44,7 +41,7 @@ export function createLifecycle(deps: Deps) {
   async function settled(server: Server, outcome: Promise<StartOutcome>, waitS: number) {
     const result = await within(outcome, waitS * 1000)
     if (result === 'late') return { server, running: engine.life(server.id).state.status === 'running' }
-    if (!result.ok) throw startError(server.name, result.error, engine.life(server.id))
+    if (!result.ok) throw startError(server, result.error, engine.life(server.id))
     return { server, running: true }
   }
 
@@ -86,7 +83,7 @@ export function createLifecycle(deps: Deps) {
       const server = await get(key)
       const life = engine.life(server.id)
       const catalogue = catalogues.of(server.id)
-      if (!catalogue) throw notRunning(server.name, life)
+      if (!catalogue) throw notRunning(server, life)
       const source = life.state.status === 'running' ? 'live' : 'cache'
       return toolListOf(catalogue, source, {
         settings: server,
@@ -96,15 +93,6 @@ export function createLifecycle(deps: Deps) {
     },
   }
 }
-
-const notInstalled = (server: Server): AppError =>
-  new AppError(
-    'package_not_found',
-    `'${server.name}' runs from the package '${server.package}', which is not installed`,
-    {
-      hint: 'Install the package again, or delete the server',
-    },
-  )
 
 function audit(action: string, { id, name }: Server, by: Caller): AuditEntry {
   return { action, subject: id, ...by, detail: { name } }

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { invalidField } from '../kernel/errors.ts'
-import type { Plan, RestartRules, Timeouts } from '../kernel/server-state.ts'
+import type { Plan, Program, RestartRules, Timeouts } from '../kernel/server-state.ts'
 
 /** How a server is run: when it starts, how long it may take, and what follows when it falls. */
 
@@ -103,27 +103,29 @@ function modeOver(current: StartMode, { start_mode, auto_start }: Input): StartM
   return start_mode ?? (current === 'eager' ? 'manual' : current)
 }
 
-type Runnable = Pick<Plan, 'command' | 'args' | 'env' | 'cwd'> & RunSettings
+interface Command {
+  readonly command: string
+  readonly args: readonly string[]
+}
+type Runnable = Command & Pick<Plan, 'env' | 'cwd'> & RunSettings
+type FromPackage = { readonly package: string | null }
 
-/** Says what a program of an installed package is on the disk. */
-export type ProgramOf = (name: string, program: string) => { command: string; args: string[] }
+/** The file of a package's program, or why it cannot be run. */
+export type ProgramOf = (packageName: string, program: string) => Program
 
-export function planOf(
-  { env, cwd, restart, timeouts, ...server }: Runnable & { readonly package: string | null },
-  programOf: ProgramOf,
-): Plan {
-  const { command, args } = commandOf(server, programOf)
+export function planOf(server: Runnable & FromPackage, programOf: ProgramOf): Plan {
+  const { env, cwd, restart, timeouts } = server
   const sleeps_after_s = server.start_mode === 'on_demand' ? server.idle_timeout_s : null
-  return { command, args, env, cwd, restart, timeouts, sleeps_after_s }
+  const program = () => programFor(server, programOf)
+  return { program, env, cwd, restart, timeouts, sleeps_after_s }
 }
 
-function commandOf(
-  server: Pick<Runnable, 'command' | 'args'> & { readonly package: string | null },
-  programOf: ProgramOf,
-) {
-  if (server.package === null) return server
-  const program = programOf(server.package, server.command)
-  return { command: program.command, args: [...program.args, ...server.args] }
+/** The server's own command, or the program of its package followed by the server's arguments. */
+export function programFor(server: Command & FromPackage, programOf: ProgramOf): Program {
+  const { command, args } = server
+  if (server.package === null) return { ok: true, command, args }
+  const program = programOf(server.package, command)
+  return program.ok ? { ...program, args: [...program.args, ...args] } : program
 }
 
 /** What a process was started with cannot be changed while it runs. */

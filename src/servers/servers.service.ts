@@ -31,7 +31,6 @@ export interface Deps {
   readonly usedBy: (id: string) => string[]
   readonly packages: {
     readonly programOf: ProgramOf
-    readonly isInstalled: (name: string) => boolean
     /** Which program of the package is meant; throws when that is unclear or there is no such package. */
     readonly binOf: (name: string, wanted: string | undefined) => string
   }
@@ -186,13 +185,14 @@ export function createServers(deps: Deps) {
       return (await registry.list()).filter((server) => server.package === name)
     },
 
-    /** Another version of it is in use: what runs from it is started anew. */
+    /** Another version is in use, or none: servers that run from it, or failed for want of it, are restarted. */
     async packageSwitched(name: string): Promise<void> {
       for (const server of (await registry.list()).filter((each) => each.package === name)) {
         await turns.take(server.id, async () => {
           register(server)
-          const { status } = engine.life(server.id).state
-          if (status === 'running' || status === 'starting' || status === 'backoff')
+          const { state } = engine.life(server.id)
+          const wasMissing = state.status === 'failed' && state.error.code === 'package_not_found'
+          if (wasMissing || ['running', 'starting', 'backoff'].includes(state.status))
             void engine.restart(server.id)
         })
       }
