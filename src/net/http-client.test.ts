@@ -15,14 +15,14 @@ function clientOf(url: string, own: Options = {}) {
   const target = new URL(url)
   const client = new HttpClient({ url: target, headers: HEADERS, userAgent: 'test', ...own })
   onTestFinished(() => client.close())
-  const ask = (request: Partial<HttpRequest> = {}) =>
+  const send = (request: Partial<HttpRequest> = {}) =>
     client.request({ method: 'POST', url: target, body: '{"id":1}', timeoutMs: 2000, ...request })
   const failure = (request: Partial<HttpRequest> = {}): Promise<RemoteFailure> =>
-    ask(request)
+    send(request)
       .then((answer) => answer.read(MAX_BYTES))
       .then(() => expect.unreachable('the request succeeded'))
       .catch((error: RemoteFailure) => error)
-  return { client, ask, failure }
+  return { client, send, failure }
 }
 
 async function site(handler: Parameters<typeof openHttp>[0]): Promise<Site> {
@@ -40,9 +40,9 @@ async function faults() {
 describe('requests', () => {
   test('a request carries the configured headers, its own headers win, and the connection is reused', async () => {
     const { origin, received, open } = await site((_, response) => void response.end('ok'))
-    const { ask } = clientOf(origin)
+    const { send } = clientOf(origin)
     for (let n = 0; n < 3; n += 1) {
-      const answer = await ask({ headers: { Accept: 'application/json' } })
+      const answer = await send({ headers: { Accept: 'application/json' } })
       expect([answer.status, (await answer.read(MAX_BYTES)).toString()]).toEqual([200, 'ok'])
     }
     expect(received[2]).toMatchObject({
@@ -71,7 +71,7 @@ describe('requests', () => {
       for (let at = 0; at < bytes.length; at += 100) response.write(bytes.subarray(at, at + 100))
       response.end()
     })
-    const answer = await clientOf(origin).ask()
+    const answer = await clientOf(origin).send()
     expect((await answer.read(MAX_BYTES)).toString()).toBe(text)
   })
 
@@ -91,10 +91,10 @@ describe('requests', () => {
     const { failure } = clientOf(urls.half_open)
     expect(await failure({ signal: AbortSignal.abort(reason) })).toBe(reason)
     const later = new AbortController()
-    const asked = failure({ signal: later.signal })
+    const pending = failure({ signal: later.signal })
     await sleep(50)
     later.abort(reason)
-    expect(await asked).toBe(reason)
+    expect(await pending).toBe(reason)
     const during = new AbortController()
     const dripping = clientOf(urls.drip).failure({ signal: during.signal })
     await sleep(50)
@@ -120,9 +120,9 @@ describe('requests', () => {
     })
     for (const repeatable of [true, false]) {
       received.length = 0
-      const { ask } = clientOf(origin)
-      await (await ask()).read(MAX_BYTES)
-      const again = await ask({ repeatable }).then(
+      const { send } = clientOf(origin)
+      await (await send()).read(MAX_BYTES)
+      const again = await send({ repeatable }).then(
         ({ status }) => status,
         ({ code }: RemoteFailure) => code,
       )
@@ -155,7 +155,7 @@ describe('redirects', () => {
     'a redirect with status %i inside the origin is followed, and a POST stays a POST',
     async (status) => {
       const { urls, web } = await faults()
-      const answer = await clientOf(urls[`redirect_${status}`]).ask({
+      const answer = await clientOf(urls[`redirect_${status}`]).send({
         body: '{"id":1,"method":"tools/list"}',
       })
       expect([answer.status, answer.url.pathname]).toEqual([200, '/mcp'])
@@ -199,8 +199,8 @@ test('with crossOrigin, redirects to other origins are followed without the conf
     response.writeHead(302, { location: `${target.origin}/x` }).end()
   })
   const authorizationFor = ({ pathname }: URL) => `Bearer for ${pathname}`
-  const { ask } = clientOf(`${origin}/a`, { crossOrigin: true, authorizationFor })
-  const answer = await ask({ method: 'GET', body: '' })
+  const { send } = clientOf(`${origin}/a`, { crossOrigin: true, authorizationFor })
+  const answer = await send({ method: 'GET', body: '' })
   expect([answer.url.origin, (await answer.read(MAX_BYTES)).toString()]).toEqual([target.origin, 'there'])
   expect(received[0]).toMatchObject({ authorization: 'Bearer for /a', 'x-api-key': 'another-secret' })
   expect(target.received[0]).not.toHaveProperty('authorization')
@@ -253,13 +253,13 @@ describe('addresses', () => {
     const secure = await openHttps('good', (_, response) => void response.end('ok'))
     onTestFinished(() => secure.close())
     const reached: string[] = []
-    const { ask } = clientOf(`https://localhost:${secure.port}/`, {
+    const { send } = clientOf(`https://localhost:${secure.port}/`, {
       network: { ca: pem('authority'), lookup: leadsTo('127.0.0.1') },
       onReached: (what) => void reached.push(what),
     })
-    expect((await (await ask()).read(MAX_BYTES)).toString()).toBe('ok')
+    expect((await (await send()).read(MAX_BYTES)).toString()).toBe('ok')
     expect(reached).toEqual(['dns', 'tcp', 'tls', 'http'])
-    await (await ask()).read(MAX_BYTES)
+    await (await send()).read(MAX_BYTES)
     expect(reached.slice(4), 'over the reused connection').toEqual(['http'])
   })
 })

@@ -144,7 +144,7 @@ export class HttpClient {
         const stale = request.repeatable === true && sent.reusedSocket && phase === 'send' && isReset(error)
         fail(this.#closed ?? (stale ? new StaleSocket() : explain(error)))
       })
-      // Node closes a response that asks for a protocol upgrade without an error.
+      // Node closes a protocol upgrade that was not requested, without an error.
       sent.on('close', () => answer ?? fail(explain({ code: 'ECONNRESET' })))
       sent.on('response', (response: IncomingMessage) => {
         phase = 'body'

@@ -91,7 +91,7 @@ const UNKNOWN_AUTHORITY = [
   TRUST,
 ] as const
 
-/** By error code; `%` stands for the host. */
+/** By error code; `%` is replaced by the host. */
 const TLS_SENTENCES: Readonly<Record<string, readonly [message: string, hint: string]>> = {
   CERT_HAS_EXPIRED: ['The certificate of % has expired', RENEW],
   CERT_NOT_YET_VALID: ['The certificate of % is not valid yet', RENEW],

@@ -6,7 +6,7 @@ const isRedirect = (status: number) => [301, 302, 303, 307, 308].includes(status
 /**
  * The next URL to request within the same origin; undefined when the response is not a redirect. Other origins are
  * refused because the configured headers belong to this one. A POST stays a POST, also on 301 and 302: these redirect
- * `/mcp` to `/mcp/`, and a GET would be a different request. A 303 asks for a GET of the result, which is not MCP.
+ * `/mcp` to `/mcp/`, and a GET would be a different request. A 303 refers to a page for GET, which is not MCP.
  */
 export function sameOriginTarget(
   method: string,

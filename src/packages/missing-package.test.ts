@@ -23,7 +23,7 @@ const post = (house: House, path: string, payload?: object) =>
   })
 const server = async (house: House) => (await house.inject('/api/servers/notes')).json<ServerView>()
 const becomes = (house: House, expected: object) =>
-  expect.poll(() => server(house), { timeout: 10_000 }).toMatchObject(expected)
+  expect.poll(() => server(house), { timeout: 20_000 }).toMatchObject(expected)
 
 async function houseWithServer(settings: object = {}, given: TestPackage = toolPackage('notes')) {
   const opened = await houseWithRegistry([given])
@@ -107,6 +107,8 @@ test('a package whose files are gone is missing too, and installing it again sta
     hint: error.hint,
   })
   await becomes(house, { status: 'failed', last_error: error })
+  await install(house, { name: 'notes' })
+  await becomes(house, { status: 'running', last_error: null })
   await uninstall(house)
   await becomes(house, { status: 'failed', last_error: MISSING })
   await install(house, { name: 'notes' })

@@ -6,7 +6,7 @@ import type { PackageFolders } from './folders.ts'
 import { packageFolder } from './inspect.ts'
 import type { InstalledVersion, PackageRecord } from './package-store.ts'
 
-/** As npx does: the only one, else the one that has the package's name, else somebody must say. */
+/** As npx chooses: the only program, else the one named like the package. Throws when neither exists. */
 export function chooseBin({ name, current }: PackageRecord, wanted: string | undefined): string {
   const bins = Object.keys(current.bin)
   if (wanted !== undefined) {
@@ -15,12 +15,12 @@ export function chooseBin({ name, current }: PackageRecord, wanted: string | und
   }
   const short = name.replace(/^@[^/]+\//, '')
   const [only] = bins
-  if (only === undefined) throw unclear(`'${name}' brings no program, so no server can be made from it`, bins)
+  if (only === undefined) throw unclear(`'${name}' has no program, so no server can be created from it`, bins)
   if (bins.length === 1) return only
   if (bins.includes(short)) return short
   const files = new Set(Object.values(current.bin))
-  if (files.size === 1) return only // several names for the same thing
-  throw unclear(`'${name}' brings several programs`, bins)
+  if (files.size === 1) return only // several names of the same file
+  throw unclear(`'${name}' has several programs`, bins)
 }
 
 /** What a server of this package runs, checked on the disk. */
@@ -58,5 +58,5 @@ export function programAt(
 const unclear = (message: string, bins: readonly string[]): AppError =>
   new AppError('bin_unclear', message, {
     members: { bins },
-    hint: bins.length > 0 ? `Say which one: ${bins.join(', ')}` : 'Choose another package',
+    hint: bins.length > 0 ? `Set bin to one of: ${bins.join(', ')}` : 'Choose another package',
   })

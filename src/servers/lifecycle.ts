@@ -22,19 +22,18 @@ interface Deps {
   readonly desiredOf: (server: Server) => DesiredState
 }
 
-/** Who runs, by the wish of persons. */
+/** Start, stop and restart of servers, and which of them should run. */
 export function createLifecycle(deps: Deps) {
   const { engine, wishes, catalogues, turns, list, get, desiredOf } = deps
 
-  /** The wish is kept first: a start that is not remembered would be undone by the next one of Toolroom. */
+  /** The desired state is stored first: otherwise the next start of Toolroom would undo this one. */
   async function begin(key: string, how: 'start' | 'restart', by: Caller) {
     const { id } = await get(key)
     return turns.take(id, async () => {
       const server = await get(id)
-      const asked = wishes.desired(id)
-      if (asked !== 'running' || how === 'restart')
+      if (wishes.desired(id) !== 'running' || how === 'restart')
         await wishes.setDesired(id, 'running', audit(`server_${how}ed`, server, by))
-      return { server, outcome: engine[how](id) } // in a box, or the turn would last as long as the start
+      return { server, outcome: engine[how](id) } // in an object, or the turn would wait for the promise
     })
   }
 
@@ -46,7 +45,7 @@ export function createLifecycle(deps: Deps) {
   }
 
   return {
-    /** Waits so many seconds until it runs. */
+    /** Waits at most `waitS` seconds until the server runs. */
     async start(key: string, waitS: number, by: Caller) {
       const { server, outcome } = await begin(key, 'start', by)
       return settled(server, outcome, waitS)
@@ -57,7 +56,7 @@ export function createLifecycle(deps: Deps) {
       return settled(server, outcome, waitS)
     },
 
-    /** Settles when nothing of it is left. The process goes first: a full disk must not keep it running. */
+    /** Resolves when no process of it is left. The process is stopped before the state is stored, which may fail. */
     async stop(key: string, by: Caller): Promise<Server> {
       const { id } = await get(key)
       const { server, stopped } = await turns.take(id, async () => {
@@ -71,7 +70,7 @@ export function createLifecycle(deps: Deps) {
       return server
     },
 
-    /** At the start of Toolroom: everybody who starts with it, unless a person has stopped it. */
+    /** Starts the servers with `start_mode: "eager"`, unless a person has stopped them. */
     async startEager(): Promise<void> {
       const eager = (await list()).filter(
         (each) => each.start_mode === 'eager' && desiredOf(each) === 'running',

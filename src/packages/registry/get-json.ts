@@ -46,9 +46,8 @@ export async function getJson(url: URL, request: JsonRequest): Promise<JsonRespo
   })
   let isReading = false
   try {
-    const headers = { accept }
-    const asked = { method: 'GET', url, headers, timeoutMs: null, firstByteMs: null, signal } as const
-    const response = await client.request(asked)
+    const limits = { timeoutMs: null, firstByteMs: null, signal }
+    const response = await client.request({ method: 'GET', url, headers: { accept }, ...limits })
     const { status } = response
     const { host } = response.url
     isReading = true
