@@ -58,5 +58,5 @@ export function programAt(
 const unclear = (message: string, bins: readonly string[]): AppError =>
   new AppError('bin_unclear', message, {
     members: { bins },
-    hint: bins.length > 0 ? `Set bin to one of: ${bins.join(', ')}` : 'Choose another package',
+    hint: bins.length > 0 ? `Choose one of: ${bins.join(', ')}` : 'Choose another package',
   })
