@@ -19,7 +19,7 @@ function clientOf(url: string, own: Options = {}) {
     client.request({ method: 'POST', url: target, body: '{"id":1}', timeoutMs: 2000, ...request })
   const failure = (request: Partial<HttpRequest> = {}): Promise<RemoteFailure> =>
     send(request)
-      .then((answer) => answer.read(MAX_BYTES))
+      .then((reply) => reply.read(MAX_BYTES))
       .then(() => expect.unreachable('the request succeeded'))
       .catch((error: RemoteFailure) => error)
   return { client, send, failure }
@@ -42,8 +42,8 @@ describe('requests', () => {
     const { origin, received, open } = await site((_, response) => void response.end('ok'))
     const { send } = clientOf(origin)
     for (let n = 0; n < 3; n += 1) {
-      const answer = await send({ headers: { Accept: 'application/json' } })
-      expect([answer.status, (await answer.read(MAX_BYTES)).toString()]).toEqual([200, 'ok'])
+      const reply = await send({ headers: { Accept: 'application/json' } })
+      expect([reply.status, (await reply.read(MAX_BYTES)).toString()]).toEqual([200, 'ok'])
     }
     expect(received[2]).toMatchObject({
       authorization: 'Bearer a-secret',
@@ -71,8 +71,8 @@ describe('requests', () => {
       for (let at = 0; at < bytes.length; at += 100) response.write(bytes.subarray(at, at + 100))
       response.end()
     })
-    const answer = await clientOf(origin).send()
-    expect((await answer.read(MAX_BYTES)).toString()).toBe(text)
+    const reply = await clientOf(origin).send()
+    expect((await reply.read(MAX_BYTES)).toString()).toBe(text)
   })
 
   test('a response that is compressed twice, or cut off, is a protocol error', async () => {
@@ -155,11 +155,11 @@ describe('redirects', () => {
     'a redirect with status %i inside the origin is followed, and a POST stays a POST',
     async (status) => {
       const { urls, web } = await faults()
-      const answer = await clientOf(urls[`redirect_${status}`]).send({
+      const reply = await clientOf(urls[`redirect_${status}`]).send({
         body: '{"id":1,"method":"tools/list"}',
       })
-      expect([answer.status, answer.url.pathname]).toEqual([200, '/mcp'])
-      expect((await answer.read(MAX_BYTES)).toString()).toContain('"echo"')
+      expect([reply.status, reply.url.pathname]).toEqual([200, '/mcp'])
+      expect((await reply.read(MAX_BYTES)).toString()).toContain('"echo"')
       expect(web.received.map((headers) => headers['x-api-key'])).toEqual([
         'another-secret',
         'another-secret',
@@ -200,8 +200,8 @@ test('with crossOrigin, redirects to other origins are followed without the conf
   })
   const authorizationFor = ({ pathname }: URL) => `Bearer for ${pathname}`
   const { send } = clientOf(`${origin}/a`, { crossOrigin: true, authorizationFor })
-  const answer = await send({ method: 'GET', body: '' })
-  expect([answer.url.origin, (await answer.read(MAX_BYTES)).toString()]).toEqual([target.origin, 'there'])
+  const reply = await send({ method: 'GET', body: '' })
+  expect([reply.url.origin, (await reply.read(MAX_BYTES)).toString()]).toEqual([target.origin, 'there'])
   expect(received[0]).toMatchObject({ authorization: 'Bearer for /a', 'x-api-key': 'another-secret' })
   expect(target.received[0]).not.toHaveProperty('authorization')
   expect(target.received[0]).not.toHaveProperty('x-api-key')

@@ -4,8 +4,8 @@ import type { Socket } from 'node:net'
 import { urlToHttpOptions } from 'node:url'
 import { isBlockedHost } from './blocked-address.ts'
 import { ConnectionPool, type Network } from './connection-pool.ts'
-import { late, RemoteFailure } from './http-failure.ts'
-import { HttpAnswer } from './http-response.ts'
+import { RemoteFailure, timeoutFailure } from './http-failure.ts'
+import { HttpResponse } from './http-response.ts'
 import {
   blocked,
   CONNECT_MS,
@@ -68,21 +68,21 @@ export class HttpClient {
     this.#headers = lowerCased(options.headers ?? {})
   }
 
-  async request(request: HttpRequest): Promise<HttpAnswer> {
+  async request(request: HttpRequest): Promise<HttpResponse> {
     const deadline = request.timeoutMs === null ? null : performance.now() + request.timeoutMs
     let { url } = request
     for (let hops = 0; hops <= MAX_REDIRECTS; hops += 1) {
       this.#permit(url)
       const hop = { ...request, url }
-      const answer = await this.#hop(hop, deadline).catch((error: unknown) => {
+      const response = await this.#hop(hop, deadline).catch((error: unknown) => {
         if (error instanceof StaleSocket) return this.#hop({ ...hop, repeatable: false }, deadline)
         throw error
       })
       const next = this.#options.crossOrigin
-        ? anyOriginTarget(answer)
-        : sameOriginTarget(request.method, answer)
-      if (next === undefined) return answer
-      answer.discard()
+        ? anyOriginTarget(response)
+        : sameOriginTarget(request.method, response)
+      if (next === undefined) return response
+      response.discard()
       url = next
     }
     const hint = 'Write the address at which the redirects end into the URL'
@@ -107,13 +107,13 @@ export class HttpClient {
   }
 
   /** One request and its response. The limits apply until the body has ended. */
-  #hop(request: HttpRequest, deadline: number | null): Promise<HttpAnswer> {
+  #hop(request: HttpRequest, deadline: number | null): Promise<HttpResponse> {
     const { url, signal, timeoutMs, firstByteMs = FIRST_BYTE_MS } = request
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason)
       const { agent, proxy } = this.#pool.routeTo(url)
       let phase: Phase = 'connect'
-      let answer: HttpAnswer | undefined
+      let response: HttpResponse | undefined
       const explain = (error: unknown) => networkFailure(error, url, phase, proxy)
       const sent = this.#send(request, agent, proxy)
       const fail = (error: unknown) => {
@@ -122,15 +122,17 @@ export class HttpClient {
       }
       const limits = new Limits(signal, (reason) => {
         fail(reason)
-        if (answer) answer.end(reason)
+        if (response) response.end(reason)
         else sent.destroy()
       })
-      const what = () => (phase === 'body' ? 'finish its response' : 'respond')
-      limits.after(deadline === null ? null : deadline - performance.now(), () =>
-        late(url.host, what(), timeoutMs ?? 0),
-      )
-      const connected = limits.after(CONNECT_MS, () => explain({ code: 'ETIMEDOUT' }))
-      const responded = limits.after(firstByteMs, () => late(url.host, 'respond', firstByteMs ?? 0))
+      const notConnected = () => explain({ code: 'ETIMEDOUT' })
+      const timedOut = (ms: number | null) => () => {
+        if (proxy && phase === 'connect') return notConnected() // names the proxy, not the server
+        return timeoutFailure(url.host, phase === 'body' ? 'finish its response' : 'respond', ms ?? 0)
+      }
+      limits.after(deadline === null ? null : deadline - performance.now(), timedOut(timeoutMs))
+      const connected = limits.after(CONNECT_MS, notConnected)
+      const responded = limits.after(firstByteMs, timedOut(firstByteMs))
 
       const enter = (next: Phase) => {
         phase = next
@@ -145,18 +147,18 @@ export class HttpClient {
         fail(this.#closed ?? (stale ? new StaleSocket() : explain(error)))
       })
       // Node closes a protocol upgrade that was not requested, without an error.
-      sent.on('close', () => answer ?? fail(explain({ code: 'ECONNRESET' })))
-      sent.on('response', (response: IncomingMessage) => {
+      sent.on('close', () => response ?? fail(explain({ code: 'ECONNRESET' })))
+      sent.on('response', (incoming: IncomingMessage) => {
         phase = 'body'
         responded()
-        response.once('close', () => limits.lift())
-        answer = new HttpAnswer(response, url)
-        if (proxy && url.protocol === 'http:' && PROXY_STATUSES.includes(answer.status)) {
-          answer.discard()
-          return reject(proxyRefusal(answer.status, url, proxy))
+        incoming.once('close', () => limits.lift())
+        response = new HttpResponse(incoming, url)
+        if (proxy && url.protocol === 'http:' && PROXY_STATUSES.includes(response.status)) {
+          response.discard()
+          return reject(proxyRefusal(response.status, url, proxy))
         }
         this.#options.onReached?.('http')
-        resolve(answer)
+        resolve(response)
       })
     })
   }

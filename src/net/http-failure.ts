@@ -65,7 +65,7 @@ export const tooLarge = (host: string, what: string, maxBytes: number): RemoteFa
     'Request less data at once: Toolroom does not accept a larger response',
   )
 
-export const late = (host: string, what: string, ms: number): RemoteFailure =>
+export const timeoutFailure = (host: string, what: string, ms: number): RemoteFailure =>
   new RemoteFailure(
     'timeout',
     `${host} did not ${what} within ${Number((ms / 1000).toPrecision(3))} s`,

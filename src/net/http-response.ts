@@ -5,7 +5,7 @@ import { RemoteFailure, tooLarge } from './http-failure.ts'
 import { networkFailure } from './network-failure.ts'
 
 /** Status and headers of a response, and its body as a stream. Callers must read, discard or end the body. */
-export class HttpAnswer {
+export class HttpResponse {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly url: URL

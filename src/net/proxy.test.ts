@@ -41,8 +41,8 @@ function clientOf(url: string, env: Env) {
   })
   onTestFinished(() => client.close())
   const get = async () => {
-    const answer = await client.request({ method: 'GET', url: new URL(url), timeoutMs: 3000 })
-    return (await answer.read(1000)).toString()
+    const reply = await client.request({ method: 'GET', url: new URL(url), timeoutMs: 3000 })
+    return (await reply.read(1000)).toString()
   }
   const failure = (): Promise<RemoteFailure> =>
     get().then(
@@ -165,6 +165,16 @@ describe('proxy failures', () => {
     const proxy = await opened(openTcp((socket) => socket.once('data', () => socket.end())))
     expect(await clientOf('https://elsewhere.test/', { HTTPS_PROXY: proxy.origin }).failure()).toMatchObject({
       code: 'proxy_failed',
+    })
+  })
+
+  test('a proxy that never responds to CONNECT is named when the request times out', async () => {
+    const proxy = await opened(openTcp((socket) => socket.resume()))
+    const { client } = clientOf('https://elsewhere.test/', { HTTPS_PROXY: proxy.origin })
+    const url = new URL('https://elsewhere.test/')
+    await expect(client.request({ method: 'GET', url, timeoutMs: 100 })).rejects.toMatchObject({
+      code: 'proxy_failed',
+      message: expect.stringContaining(`The proxy 127.0.0.1:${proxy.port} (set by HTTPS_PROXY)`),
     })
   })
 

@@ -1,5 +1,5 @@
 import { RemoteFailure } from './http-failure.ts'
-import type { HttpAnswer } from './http-response.ts'
+import type { HttpResponse } from './http-response.ts'
 
 const isRedirect = (status: number) => [301, 302, 303, 307, 308].includes(status)
 
@@ -10,7 +10,7 @@ const isRedirect = (status: number) => [301, 302, 303, 307, 308].includes(status
  */
 export function sameOriginTarget(
   method: string,
-  { status, headers, url: from }: HttpAnswer,
+  { status, headers, url: from }: HttpResponse,
 ): URL | undefined {
   if (!isRedirect(status)) return undefined
   const to = locationOf(headers.location, from)
@@ -32,7 +32,7 @@ export function sameOriginTarget(
 }
 
 /** The next URL to request, on any origin but never from https to http. A redirect without Location is a plain response. */
-export function anyOriginTarget({ status, headers, url: from }: HttpAnswer): URL | undefined {
+export function anyOriginTarget({ status, headers, url: from }: HttpResponse): URL | undefined {
   if (!isRedirect(status) || headers.location === undefined) return undefined
   const to = locationOf(headers.location, from)
   if (to?.protocol === 'https:' || (to?.protocol === 'http:' && from.protocol === 'http:')) return to

@@ -1,7 +1,7 @@
 import type { KnownSecrets } from '../../../kernel/secrets/known-secrets.ts'
 import { maskText } from '../../../kernel/secrets/secrets.ts'
 import { MEBIBYTE, RemoteFailure, tooLarge } from '../../../net/http-failure.ts'
-import type { HttpAnswer } from '../../../net/http-response.ts'
+import type { HttpResponse } from '../../../net/http-response.ts'
 import { CallFailure } from '../../../protocol/call.ts'
 import { MESSAGE_MAX_BYTES } from '../../../protocol/frames.ts'
 import { type RemoteError, readMessage, remoteErrorOf } from '../../../protocol/json-rpc-message.ts'
@@ -20,11 +20,11 @@ export function answerLimit(method: string): number {
   return method === 'initialize' || method === 'server/discover' ? GREETING_MAX_BYTES : MESSAGE_MAX_BYTES
 }
 
-export const isEventStream = ({ contentType }: HttpAnswer): boolean => contentType === EVENT_STREAM
+export const isEventStream = ({ contentType }: HttpResponse): boolean => contentType === EVENT_STREAM
 
 /** The one message of a JSON body, which must be about this request. */
 export async function hearBody(
-  answer: HttpAnswer,
+  answer: HttpResponse,
   dialogue: Dialogue,
   id: number,
   maxBytes: number,
@@ -43,7 +43,7 @@ export async function hearBody(
 
 /** Every event of a stream, until it ends. */
 export async function hearEvents(
-  answer: HttpAnswer,
+  answer: HttpResponse,
   reader: SseReader,
   maxBytes = Number.POSITIVE_INFINITY,
 ): Promise<void> {
@@ -61,7 +61,7 @@ export async function hearEvents(
 }
 
 /** An answer with a status that says no: a JSON-RPC error where it holds one, unless the status says more. */
-export async function refusalIn(answer: HttpAnswer, secrets: KnownSecrets): Promise<Error> {
+export async function refusalIn(answer: HttpResponse, secrets: KnownSecrets): Promise<Error> {
   const { status, headers, url } = answer
   const remote = await remoteErrorIn(answer)
   if (remote && ![401, 403, 429, 503].includes(status)) {
@@ -71,7 +71,7 @@ export async function refusalIn(answer: HttpAnswer, secrets: KnownSecrets): Prom
   return statusFailure({ host: url.host, status, headers, words })
 }
 
-async function remoteErrorIn(answer: HttpAnswer) {
+async function remoteErrorIn(answer: HttpResponse) {
   if (!isJson(answer)) {
     answer.discard()
     return undefined
@@ -86,11 +86,11 @@ function remoteErrorOfBody(bytes: Buffer): RemoteError | undefined {
 }
 
 /** What has no type is read as if it were JSON. */
-function isJson({ contentType }: HttpAnswer): boolean {
+function isJson({ contentType }: HttpResponse): boolean {
   return contentType === '' || contentType === 'application/json' || contentType.endsWith('+json')
 }
 
-export function notMcp({ contentType, status, url }: HttpAnswer): RemoteFailure {
+export function notMcp({ contentType, status, url }: HttpResponse): RemoteFailure {
   const kind =
     contentType === 'text/html'
       ? 'a web page'

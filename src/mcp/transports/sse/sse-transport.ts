@@ -1,7 +1,7 @@
 import type { KnownSecrets } from '../../../kernel/secrets/known-secrets.ts'
 import type { HttpClient } from '../../../net/http-client.ts'
-import { late, RemoteFailure } from '../../../net/http-failure.ts'
-import type { HttpAnswer } from '../../../net/http-response.ts'
+import { RemoteFailure, timeoutFailure } from '../../../net/http-failure.ts'
+import type { HttpResponse } from '../../../net/http-response.ts'
 import { CallFailure } from '../../../protocol/call.ts'
 import { SseReader } from '../../../protocol/sse-reader.ts'
 import type { Greeting } from '../../client/greeting.ts'
@@ -96,7 +96,7 @@ export class SseTransport implements Carrier {
       throw notMcp(answer)
     }
     return new Promise((resolve, reject) => {
-      const silent = () => answer.end(late(url.host, 'say where messages go', timeoutMs))
+      const silent = () => answer.end(timeoutFailure(url.host, 'say where messages go', timeoutMs))
       const timer = setTimeout(silent, Math.max(1, deadline - performance.now()))
       const found = (data: Buffer) => {
         clearTimeout(timer)
@@ -113,7 +113,7 @@ export class SseTransport implements Carrier {
   }
 
   /** Gives the reason when the stream has ended. Never rejects. */
-  async #hear(answer: HttpAnswer, onEndpoint: (data: Buffer) => void): Promise<Error> {
+  async #hear(answer: HttpResponse, onEndpoint: (data: Buffer) => void): Promise<Error> {
     const reader = new SseReader(({ event, data }) => {
       if (event === 'endpoint' && this.#endpoint === undefined) onEndpoint(data)
       else if (event === 'message') this.#dialogue.hear({ bytes: data, cut: 0, borrowed: false })
@@ -157,7 +157,7 @@ export class SseTransport implements Carrier {
     this.#telling -= 1
   }
 
-  #post(body: string, timeoutMs: number | null, signal?: AbortSignal): Promise<HttpAnswer> {
+  #post(body: string, timeoutMs: number | null, signal?: AbortSignal): Promise<HttpResponse> {
     const { client, url } = this.#options
     const to = this.#endpoint ?? url
     const headers = { ...JSON_TYPE, accept: '*/*' }

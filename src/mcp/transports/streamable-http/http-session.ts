@@ -1,5 +1,5 @@
 import { RemoteFailure } from '../../../net/http-failure.ts'
-import type { HttpAnswer } from '../../../net/http-response.ts'
+import type { HttpResponse } from '../../../net/http-response.ts'
 
 /** What a legacy server and we have agreed upon. Not every server has sessions. */
 export class Session {
@@ -15,7 +15,7 @@ export class Session {
   }
 
   /** Takes the id from the answer to `initialize`, the only one that tells it. */
-  begin({ headers }: HttpAnswer): void {
+  begin({ headers }: HttpResponse): void {
     const id = headers['mcp-session-id']
     this.id = typeof id === 'string' && /^[\x21-\x7e]{1,1024}$/.test(id) ? id : undefined
   }

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { HttpAnswer } from '../../../net/http-response.ts'
+import type { HttpResponse } from '../../../net/http-response.ts'
 import { type SseEvent, SseReader } from '../../../protocol/sse-reader.ts'
 import { hearEvents, isEventStream } from '../http/response-messages.ts'
 
 interface Options {
-  readonly open: (lastEventId: string | undefined, signal: AbortSignal) => Promise<HttpAnswer>
+  readonly open: (lastEventId: string | undefined, signal: AbortSignal) => Promise<HttpResponse>
   readonly hear: (event: SseEvent) => void
   /** For a while nobody listened, and the server does not repeat what it said then. */
   readonly onGap: () => void
@@ -51,7 +51,7 @@ export class StandingStream {
   }
 
   /** False when the server has no such stream: 405, and whatever else servers say then. */
-  async #hear(answer: HttpAnswer, reader: SseReader): Promise<boolean> {
+  async #hear(answer: HttpResponse, reader: SseReader): Promise<boolean> {
     const { status } = answer
     if (status >= 200 && status < 300 && isEventStream(answer)) {
       await hearEvents(answer, reader)

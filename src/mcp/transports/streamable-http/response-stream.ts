@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { RemoteFailure } from '../../../net/http-failure.ts'
-import type { HttpAnswer } from '../../../net/http-response.ts'
+import type { HttpResponse } from '../../../net/http-response.ts'
 import { SseReader } from '../../../protocol/sse-reader.ts'
 import type { Dialogue } from '../../client/json-rpc-peer.ts'
 import { hearEvents, isEventStream, otherAnswer } from '../http/response-messages.ts'
@@ -14,7 +14,7 @@ interface Options {
   readonly streamMaxBytes?: number
   readonly signal: AbortSignal
   /** Undefined where a stream that ends early is the end. */
-  readonly resume: ((lastEventId: string) => Promise<HttpAnswer>) | undefined
+  readonly resume: ((lastEventId: string) => Promise<HttpResponse>) | undefined
 }
 
 const RETRY_MS = 1000
@@ -25,7 +25,7 @@ const MAX_EMPTY_STREAMS = 5
  * The stream in which one request is answered, with whatever the server says before. A legacy server that numbers its
  * events may close the stream and be asked again for the rest, so that it need not hold a connection for a slow tool.
  */
-export async function hearAnswerStream(first: HttpAnswer, options: Options): Promise<void> {
+export async function hearAnswerStream(first: HttpResponse, options: Options): Promise<void> {
   const { dialogue, id, maxBytes, streamMaxBytes = 2 * maxBytes, signal, resume } = options
   let lastEventId: string | undefined
   let empty = 0
@@ -48,10 +48,10 @@ export async function hearAnswerStream(first: HttpAnswer, options: Options): Pro
 }
 
 async function resumed(
-  before: HttpAnswer,
+  before: HttpResponse,
   resume: Options['resume'],
   lastEventId: string | undefined,
-): Promise<HttpAnswer> {
+): Promise<HttpResponse> {
   if (!resume || lastEventId === undefined) throw otherAnswer(before.url.host)
   const answer = await resume(lastEventId)
   if (answer.status === 200 && isEventStream(answer)) return answer

@@ -1,7 +1,7 @@
 import type { KnownSecrets } from '../../../kernel/secrets/known-secrets.ts'
 import { within } from '../../../kernel/within.ts'
 import type { HttpClient } from '../../../net/http-client.ts'
-import type { HttpAnswer } from '../../../net/http-response.ts'
+import type { HttpResponse } from '../../../net/http-response.ts'
 import { CallFailure } from '../../../protocol/call.ts'
 import type { Greeting } from '../../client/greeting.ts'
 import { Dialogue, type Outgoing } from '../../client/json-rpc-peer.ts'
@@ -235,7 +235,7 @@ export class Streamable implements Carrier {
     this.#hears = within(this.#standing.answered, HEARS_WITHIN_MS)
   }
 
-  #stream(lastEventId: string | undefined, signal: AbortSignal): Promise<HttpAnswer> {
+  #stream(lastEventId: string | undefined, signal: AbortSignal): Promise<HttpResponse> {
     const { client, url } = this.#options
     const from = lastEventId === undefined ? {} : { 'last-event-id': lastEventId }
     const headers = { ...ACCEPT_STREAM, ...this.#session.headers, ...from }
