@@ -1,4 +1,4 @@
-import { AppError } from '../kernel/errors.ts'
+import { AppError, type ErrorCode } from '../kernel/errors.ts'
 
 export interface NpmRun {
   readonly args: readonly string[]
@@ -87,79 +87,30 @@ export function explainNpm(name: string, lines: readonly string[]): AppError {
     (line) => line !== '' && !/^(?:code|errno|syscall|path|A complete log)\b/.test(line),
   )
   const because = sentence ?? lines.findLast((line) => line.trim() !== '') ?? 'npm wrote no output'
-  for (const [pattern, error] of CAUSES) if (pattern.test(code)) return error(name, because)
-  return new AppError('install_failed', `npm could not install '${name}': ${because}`, {
-    hint: 'The output of the job contains everything that npm wrote',
-  })
+  const cause = CAUSES.find(([pattern]) => pattern.test(code)) ?? OTHER
+  const [, kind, message, hint] = cause
+  return new AppError(kind, `${message.replace('%', name)}: ${because}`, hint === undefined ? {} : { hint })
 }
 
-type Cause = [RegExp, (name: string, because: string) => AppError]
+/** By npm's error code; `%` is replaced by the name of the package. */
+type Cause = readonly [code: RegExp, kind: ErrorCode, message: string, hint?: string]
 
+const OTHER: Cause = [
+  /^/,
+  'install_failed',
+  "npm could not install '%'",
+  'The output of the job contains everything that npm wrote',
+]
+// biome-ignore format: a table
 const CAUSES: readonly Cause[] = [
-  [
-    /^(?:ENOSPC|EDQUOT)$/,
-    (name) =>
-      new AppError('disk_full', `The disk is full, so '${name}' was not installed`, {
-        hint: 'Free some space on the disk that holds the data folder',
-      }),
-  ],
-  [
-    /^E404$/,
-    (name, because) =>
-      new AppError(
-        'package_not_found',
-        `The registry does not have '${name}' or one of its dependencies: ${because}`,
-      ),
-  ],
-  [
-    /^(?:ETARGET|ENOVERSIONS)$/,
-    (name, because) =>
-      new AppError('package_not_found', `The registry does not have this version of '${name}': ${because}`),
-  ],
-  [
-    /^(?:E401|E403|ENEEDAUTH|EOTP)$/,
-    (name, because) =>
-      new AppError('registry_refused', `The registry refused to deliver '${name}': ${because}`, {
-        hint: "Sign in to the registry that npm uses with 'npm login'",
-      }),
-  ],
-  [
-    /^(?:ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ENETUNREACH|EHOSTUNREACH|SELF_SIGNED_CERT_IN_CHAIN|CERT_.*|UNABLE_TO_.*)$/,
-    (name, because) =>
-      new AppError(
-        'registry_unreachable',
-        `The registry could not be reached while installing '${name}': ${because}`,
-        { hint: 'Check the network, and the registry and proxy settings of npm' },
-      ),
-  ],
-  [
-    /^(?:ETIMEDOUT|ERR_SOCKET_TIMEOUT|FETCH_ERROR)$/,
-    (name, because) =>
-      new AppError('registry_timeout', `The registry did not respond while installing '${name}': ${because}`),
-  ],
-  [
-    /^(?:EINTEGRITY|TAR_.*|Z_.*)$/,
-    (name, because) =>
-      new AppError(
-        'install_failed',
-        `The download of '${name}' is damaged, so it was not installed: ${because}`,
-        {
-          hint: 'Try again; if it happens again, the file in the registry is damaged',
-        },
-      ),
-  ],
-  [
-    /^(?:EBADENGINE|ENOTSUP)$/,
-    (name, because) => new AppError('node_too_old', `'${name}' does not run on this Node: ${because}`),
-  ],
-  [
-    /^EBADPLATFORM$/,
-    (name, because) =>
-      new AppError('install_failed', `'${name}' does not support this operating system: ${because}`),
-  ],
-  [
-    /^E5\d\d$/,
-    (name, because) =>
-      new AppError('registry_failed', `The registry failed while installing '${name}': ${because}`),
-  ],
+  [/^(?:ENOSPC|EDQUOT)$/, 'disk_full', "The disk is full, so '%' was not installed", 'Free some space on the disk that holds the data folder'],
+  [/^E404$/, 'package_not_found', "The registry does not have '%' or one of its dependencies"],
+  [/^(?:ETARGET|ENOVERSIONS)$/, 'package_not_found', "The registry does not have this version of '%'"],
+  [/^(?:E401|E403|ENEEDAUTH|EOTP)$/, 'registry_refused', "The registry refused to deliver '%'", "Sign in to the registry that npm uses with 'npm login'"],
+  [/^(?:ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ENETUNREACH|EHOSTUNREACH|SELF_SIGNED_CERT_IN_CHAIN|CERT_.*|UNABLE_TO_.*)$/, 'registry_unreachable', "The registry could not be reached while installing '%'", 'Check the network, and the registry and proxy settings of npm'],
+  [/^(?:ETIMEDOUT|ERR_SOCKET_TIMEOUT|FETCH_ERROR)$/, 'registry_timeout', "The registry did not respond while installing '%'"],
+  [/^(?:EINTEGRITY|TAR_.*|Z_.*)$/, 'install_failed', "The download of '%' is damaged, so it was not installed", 'Try again; if it happens again, the file in the registry is damaged'],
+  [/^(?:EBADENGINE|ENOTSUP)$/, 'node_too_old', "'%' does not run on this Node"],
+  [/^EBADPLATFORM$/, 'install_failed', "'%' does not support this operating system"],
+  [/^E5\d\d$/, 'registry_failed', "The registry failed while installing '%'"],
 ]

@@ -45,10 +45,12 @@ export async function search(source: Source, input: SearchInput, now: number): P
   ]
   const [lists, exact] = await Promise.all([
     Promise.all(texts.map((text) => source.list(text))),
-    isPackageName(query) ? outcomeOf(source.packument(query)) : undefined,
+    isPackageName(query) ? source.packument(query).catch((error: unknown) => ({ error })) : undefined,
   ])
-  const found = exact && 'value' in exact ? foundInPackument(exact.value) : undefined
-  if (lists.every((list) => list === undefined)) return onlyExact(query, found, exact, now)
+  // A failed lookup by name matters only when the registry has no search.
+  const failure = exact && 'error' in exact ? exact.error : undefined
+  const found = exact && !('error' in exact) ? foundInPackument(exact) : undefined
+  if (lists.every((list) => list === undefined)) return onlyExact(query, found, failure, now)
   const all = merged(
     lists.flatMap((list) => list ?? []),
     found,
@@ -86,35 +88,19 @@ function merged(listed: readonly FoundPackage[], exact: FoundPackage | undefined
 function onlyExact(
   query: string,
   found: FoundPackage | undefined,
-  outcome: Outcome<Packument> | undefined,
+  failure: unknown,
   now: number,
 ): SearchResult {
   if (found) {
     const item = hitOf(found, nearName({ name: found.name, downloads: null }), now)
     return { items: [item], total: 1, next_from: null, search_available: false }
   }
-  const failed = outcome && 'error' in outcome ? outcome.error : undefined
-  const isMissing = failed instanceof AppError && failed.code === 'package_not_found'
-  if (failed !== undefined && !isMissing) throw failed
+  const isMissing = failure instanceof AppError && failure.code === 'package_not_found'
+  if (failure !== undefined && !isMissing) throw failure
+  const suggestion = isMissing && failure.hint?.startsWith('Did you mean') ? failure.hint : undefined
   throw new AppError(
     'search_unavailable',
     `The registry has no search, and no package is called '${query.slice(0, 80)}'`,
-    {
-      hint:
-        isMissing && failed.hint?.startsWith('Did you mean')
-          ? failed.hint
-          : 'Type the exact name of the package',
-    },
+    { hint: suggestion ?? 'Type the exact name of the package' },
   )
-}
-
-type Outcome<T> = { readonly value: T } | { readonly error: unknown }
-
-/** A failed lookup by name matters only when the registry has no search. */
-async function outcomeOf<T>(work: Promise<T>): Promise<Outcome<T>> {
-  try {
-    return { value: await work }
-  } catch (error) {
-    return { error }
-  }
 }
