@@ -12,7 +12,7 @@ const ROOMS: Record<string, Rule> = {
   kernel: { imports: [] },
   config: { imports: ['kernel'] },
   protocol: { imports: ['kernel'] },
-  net: { imports: ['kernel', 'protocol'] },
+  net: { imports: ['kernel'] },
   upstreams: { imports: ['kernel', 'protocol'] },
 
   servers: { imports: ['kernel', 'protocol', 'upstreams'] },

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { invalidField } from '../kernel/errors.ts'
+import { AppError, invalidField } from '../kernel/errors.ts'
 import type { AuditEntry, FactBus } from '../kernel/facts.ts'
 import type { Caller } from '../kernel/wire.ts'
 import type { Platform } from './catalogue/places.ts'
@@ -132,7 +132,9 @@ export function createEditing(deps: EditingDeps) {
         )
       } else {
         const server = await find(server_id)
-        if (server.definition.type === 'stdio') throw invalidField('/server_id', 'must be an HTTP server')
+        const { definition } = server
+        if (definition instanceof AppError || definition.type === 'stdio')
+          throw invalidField('/server_id', 'must be an HTTP server')
         wanted = { ...wantedServer(server), name: name ?? server.id, enabled }
       }
       return run(requestFor(key, how, by, 'set', (where) => (now) => planSet(where, now, [wanted], false)))

@@ -1,3 +1,4 @@
+import { AppError } from '../kernel/errors.ts'
 import type { Definition } from './catalogue/definition.ts'
 import type { Registered } from './wanted.ts'
 
@@ -19,8 +20,10 @@ export function isEqual(a: Definition, b: Definition): boolean {
 export function registeredAs(
   definition: Definition | null,
   registered: readonly Registered[],
-): Registered | undefined {
+): { readonly id: string; readonly definition: Definition } | undefined {
   if (!definition) return undefined
   const identity = identityOf(definition)
-  return registered.find((server) => identityOf(server.definition) === identity)
+  for (const { id, definition: own } of registered)
+    if (!(own instanceof AppError) && identityOf(own) === identity) return { id, definition: own }
+  return undefined
 }

@@ -7,7 +7,8 @@ import type { EntryInput } from './editing.schema.ts'
 export interface Registered {
   readonly id: string
   readonly name: string
-  readonly definition: Definition
+  /** What an agent's entry for it contains, or why there is no entry. */
+  readonly definition: Definition | AppError
 }
 
 /** What a caller wants an entry to be. */
@@ -20,12 +21,11 @@ export interface Wanted {
   readonly enabled: boolean | undefined
 }
 
-export const wantedServer = ({ id, definition }: Registered): Wanted => ({
-  name: id,
-  server_id: id,
-  definition: () => definition,
-  enabled: undefined,
-})
+/** Throws when the server cannot be run, so that no agent gets an entry that does not work. */
+export function wantedServer({ id, definition }: Registered): Wanted {
+  if (definition instanceof AppError) throw definition
+  return { name: id, server_id: id, definition: () => definition, enabled: undefined }
+}
 
 /** `at` is where the entry stands in the body, for the sentences about it. */
 export function wantedEntry(name: string, input: EntryInput, at = `/servers/${pointer(name)}`): Wanted {

@@ -12,6 +12,7 @@ import { within } from '../kernel/within.ts'
 import { testConnection } from '../mcp/transports/http/connection-test.ts'
 import { RemoteClient } from '../mcp/transports/http/remote-client.ts'
 import { StdioClient } from '../mcp/transports/stdio/stdio-client.ts'
+import type { Network } from '../net/connection-pool.ts'
 import { catalogueStore } from '../store/catalogues.store.ts'
 import type { ConfigurationDatabase } from '../store/configuration/configuration.ts'
 import { pinStore } from '../store/pins.store.ts'
@@ -142,15 +143,17 @@ function notStarted(error: unknown): AppError {
 }
 
 /** How HTTP servers are reached. */
-export function openRemotes(): Remotes {
+export function openRemotes(network: Partial<Network>): Remotes {
   return {
-    test: ({ url, headers, transport }) => testConnection({ url, headers, transport, version: VERSION }),
+    test: ({ url, headers, transport }) =>
+      testConnection({ url, headers, transport, network, version: VERSION }),
     open: ({ url, headers, transport }, known, { onDiscovered, ...events }) =>
       new RemoteClient({
         url,
         headers,
         transport,
         known,
+        network,
         version: VERSION,
         ...events,
         onTools: (list, { era: _, ...greeting }, used) => {

@@ -30,6 +30,7 @@ import { createLogs } from '../logs/logs.service.ts'
 import { LogPipeline } from '../logs/pipeline.ts'
 import { ServerLines } from '../logs/server-lines.ts'
 import { metricsRoutes } from '../metrics/metrics.routes.ts'
+import { proxyFromEnvironment } from '../net/proxy.ts'
 import { packageRoutes } from '../packages/packages.routes.ts'
 import { processRoutes } from '../processes/processes.routes.ts'
 import { createProcesses } from '../processes/processes.service.ts'
@@ -224,7 +225,7 @@ async function open(
     ...common,
     store: table.of<HttpServer>('http'),
     catalogues,
-    remotes: openRemotes(),
+    remotes: openRemotes({ proxyFor: proxyFromEnvironment(config.platform.env) }),
     intervalMs: config.http_check_interval_s * 1000,
     random: Math.random,
   })

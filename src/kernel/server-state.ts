@@ -59,10 +59,15 @@ export interface Life<C> {
 
 export type StartOutcome = { readonly ok: true } | { readonly ok: false; readonly error: LastError }
 
+/** The program of a server, or why there is none to start. */
+export type Program =
+  | { readonly ok: true; readonly command: string; readonly args: readonly string[] }
+  | { readonly ok: false; readonly error: LastError }
+
 /** How a server is to be run. */
 export interface Plan {
-  readonly command: string
-  readonly args: readonly string[]
+  /** Called at every start: a package may have been installed, updated or removed in between. */
+  readonly program: () => Program
   readonly env: Readonly<Record<string, string>>
   readonly cwd: string | null
   readonly restart: RestartRules

@@ -34,7 +34,6 @@ export interface Deps {
   readonly usedBy: (id: string) => string[]
   readonly packages: {
     readonly programOf: ProgramOf
-    readonly isInstalled: (name: string) => boolean
     /** Which program of the package is meant; throws when that is unclear or there is no such package. */
     readonly binOf: (name: string, wanted: string | undefined) => string
   }
@@ -159,13 +158,14 @@ export function createServers(deps: Deps) {
       return (await registry.list()).filter((server) => server.package === name)
     },
 
-    /** Restarts the servers that run from a package after its version has changed. */
+    /** Restarts the servers of a package whose version has changed, also those that failed because it was missing. */
     async packageSwitched(name: string): Promise<void> {
       for (const server of (await registry.list()).filter((each) => each.package === name)) {
         await turns.take(server.id, async () => {
           register(server)
-          const { status } = engine.life(server.id).state
-          if (status === 'running' || status === 'starting' || status === 'backoff')
+          const { state } = engine.life(server.id)
+          const wasMissing = state.status === 'failed' && state.error.code === 'package_not_found'
+          if (wasMissing || ['running', 'starting', 'backoff'].includes(state.status))
             void engine.restart(server.id)
         })
       }

@@ -95,7 +95,7 @@ export class StdioUpstream implements Upstream {
     const life = this.#deps.engine.life(this.id)
     const { status } = life.state
     const starts = status === 'idle' || status === 'starting' || (waits && RECOVERING.includes(status))
-    if (!life.conversation && status !== 'running' && !starts) throw notRunning(this.#server.name, life)
+    if (!life.conversation && status !== 'running' && !starts) throw notRunning(this.#server, life)
     return life
   }
 
@@ -109,6 +109,6 @@ export class StdioUpstream implements Upstream {
     if (outcome === 'late') {
       throw new AppError('start_timeout', `'${name}' did not start within ${timeoutMs / 1000} s`)
     }
-    if (!outcome.ok) throw startError(name, outcome.error, engine.life(this.id))
+    if (!outcome.ok) throw startError(this.#server, outcome.error, engine.life(this.id))
   }
 }

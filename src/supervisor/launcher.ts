@@ -3,7 +3,7 @@ import type { Readable, Writable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Stream } from '../kernel/log.ts'
-import type { LastError, Plan } from '../kernel/server-state.ts'
+import type { LastError, Plan, Program } from '../kernel/server-state.ts'
 import { FrameReader, LOG_LINE_MAX_BYTES } from '../protocol/frames.ts'
 import { Child } from './child.ts'
 import { explainExit } from './explain-exit.ts'
@@ -14,7 +14,7 @@ import { type Graces, stopLadder } from './stop-ladder.ts'
 import { Tail } from './tail.ts'
 
 /** What to run. */
-export type Definition = Pick<Plan, 'command' | 'args' | 'env' | 'cwd'>
+export type Definition = Pick<Plan, 'env' | 'cwd'> & Pick<Extract<Program, { ok: true }>, 'command' | 'args'>
 
 /** How a tool server is spoken to. */
 export interface Streams {

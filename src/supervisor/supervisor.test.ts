@@ -13,8 +13,7 @@ const fixture = (name: string) =>
   fileURLToPath(new URL(`../../test/fixtures/servers/${name}.mjs`, import.meta.url))
 
 const plan = (id: string, more: Partial<Plan> = {}): Plan => ({
-  command: process.execPath,
-  args: [fixture(id.replace(/\d+$/, ''))],
+  program: () => ({ ok: true, command: process.execPath, args: [fixture(id.replace(/\d+$/, ''))] }),
   env: {},
   cwd: null,
   restart: { policy: 'on_failure', max_delay_s: 300 },

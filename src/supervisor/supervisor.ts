@@ -4,7 +4,7 @@ import { CallFailure } from '../protocol/call.ts'
 import { type Conversation, launch, type OnLine, type Streams } from './launcher.ts'
 import type { Reaper } from './reaper.ts'
 import { ResourceSampler } from './resources.ts'
-import { Runner } from './runner.ts'
+import { Runner, StartFailure } from './runner.ts'
 import { sweep } from './signals.ts'
 import type { StartSlots } from './start-slots.ts'
 import { type Graces, gracesWithin } from './stop-ladder.ts'
@@ -150,9 +150,12 @@ export class Supervisor<C extends Conversation> {
       onState: (state, cause) => this.#onState(id, entry, state, cause),
       now: Date.now,
       random: Math.random,
-      launch: () =>
-        launch({
-          definition: entry.plan,
+      launch: async () => {
+        const { program, env, cwd } = entry.plan
+        const found = program()
+        if (!found.ok) throw new StartFailure(found.error, false)
+        return launch({
+          definition: { command: found.command, args: found.args, env, cwd },
           mark: `${this.#deps.mark}/${id}/`, // closed, or the mark of `a` would be the beginning of that of `ab`
           graces: () => this.#gracesOf(entry),
           reaper,
@@ -162,7 +165,8 @@ export class Supervisor<C extends Conversation> {
             entry.conversation = this.#deps.converse(id, entry.plan, streams)
             return entry.conversation
           },
-        }),
+        })
+      },
     })
     const entry: Entry<C> = {
       runner,

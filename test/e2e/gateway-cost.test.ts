@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { ownFolder } from '../support/folder.ts'
 import { type Count, counted, type Program, pathOf } from '../support/counted-program.ts'
+import { ownFolder } from '../support/folder.ts'
 import { AUTHORISED } from '../support/house.ts'
 
 const CALLS = 500

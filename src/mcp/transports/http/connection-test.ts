@@ -46,12 +46,13 @@ export async function testConnection({ timeoutMs = 10_000, ...options }: Options
   const reached = new Map<StepName, number>()
   const reach = (step: StepName) => reached.has(step) || reached.set(step, performance.now())
   let list: ToolList | undefined
+  const proxy = proxyHost(options)
   const report = (client: RemoteClient | undefined, failure: RemoteFailure | undefined): TestReport => {
     const { greeting, transport } = client ?? {}
     const { code, message, hint } = failure ?? {}
-    const steps = stepsOf(options.url, startedAt, reached, failure).map((step) => ({
+    const steps = stepsOf({ url: options.url, proxy }, startedAt, reached, failure).map((step) => ({
       ...step,
-      detail: step.ok ? detailOf(step.name, options.url, client, list) : (message ?? ''),
+      detail: step.ok ? detailOf(step.name, { url: options.url, proxy }, client, list) : (message ?? ''),
     }))
     return {
       ok: failure === undefined,
@@ -84,14 +85,28 @@ function noUrl(): RemoteFailure {
   return new RemoteFailure('protocol_error', 'The URL is invalid', 'Use an http or https URL')
 }
 
+interface Target {
+  readonly url: string
+  /** The host of the proxy in between. */
+  readonly proxy: string | undefined
+}
+
+function proxyHost({ url, network }: Options): string | undefined {
+  try {
+    return network?.proxyFor?.(new URL(url))?.url.host
+  } catch {
+    return undefined // the request fails with the reason
+  }
+}
+
 function stepsOf(
-  url: string,
+  target: Target,
   startedAt: number,
   reached: ReadonlyMap<StepName, number>,
   failure: RemoteFailure | undefined,
 ) {
   const steps: Omit<TestStep, 'detail'>[] = []
-  const failed = failure && failedStep(url, reached, failure)
+  const failed = failure && failedStep(target, reached, failure)
   let before = startedAt
   for (const name of STEPS) {
     const at = name === failed ? performance.now() : reached.get(name)
@@ -108,6 +123,7 @@ const STEP_OF: { readonly [code in RemoteCode]?: StepName } = {
   dns_failed: 'dns',
   connection_refused: 'tcp',
   connect_timeout: 'tcp',
+  proxy_failed: 'tcp',
   tls_failed: 'tls',
   redirect_refused: 'http',
   too_many_redirects: 'http',
@@ -119,19 +135,23 @@ const STEP_OF: { readonly [code in RemoteCode]?: StepName } = {
   unavailable: 'http',
 }
 
-function failedStep(url: string, reached: ReadonlyMap<StepName, number>, { code }: RemoteFailure): StepName {
+function failedStep(
+  { url, proxy }: Target,
+  reached: ReadonlyMap<StepName, number>,
+  { code }: RemoteFailure,
+): StepName {
   if (reached.has('initialize')) return 'tools_list'
   const own = code === 'blocked_address' ? (isLiteral(url) ? 'tcp' : 'dns') : STEP_OF[code]
   if (own) return own
   const applies = STEPS.filter(
-    (step) => (step !== 'dns' || !isLiteral(url)) && (step !== 'tls' || isSecure(url)),
+    (step) => (step !== 'dns' || !(proxy || isLiteral(url))) && (step !== 'tls' || isSecure(url)),
   )
   return applies.find((step) => !reached.has(step)) ?? 'tools_list'
 }
 
 function detailOf(
   step: StepName,
-  url: string,
+  { url, proxy }: Target,
   client: RemoteClient | undefined,
   list: ToolList | undefined,
 ): string {
@@ -141,7 +161,7 @@ function detailOf(
     case 'dns':
       return `${hostname} was resolved`
     case 'tcp':
-      return `${host} accepts connections`
+      return proxy ? `The proxy ${proxy} accepts connections` : `${host} accepts connections`
     case 'tls':
       return `The certificate of ${host} is valid`
     case 'http':

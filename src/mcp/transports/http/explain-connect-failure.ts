@@ -1,6 +1,6 @@
 import type { KnownSecrets } from '../../../kernel/secrets/known-secrets.ts'
 import { maskText } from '../../../kernel/secrets/secrets.ts'
-import { late, RemoteFailure, tooLarge } from '../../../net/http-failure.ts'
+import { RemoteFailure, timeoutFailure, tooLarge } from '../../../net/http-failure.ts'
 import { CallFailure } from '../../../protocol/call.ts'
 import { MESSAGE_MAX_BYTES } from '../../../protocol/frames.ts'
 import { NotMcpError } from '../../client/greeting.ts'
@@ -34,7 +34,7 @@ export function explainConnectFailure(
   }
   switch (error.reason) {
     case 'timeout':
-      return late(host, `answer ${step}`, timeoutMs)
+      return timeoutFailure(host, `answer ${step}`, timeoutMs)
     case 'too_large':
       return tooLarge(host, `The response to ${step}`, MESSAGE_MAX_BYTES)
     case 'closed':

@@ -1,4 +1,4 @@
-import type { HttpAnswer } from '../../../net/http-response.ts'
+import type { HttpResponse } from '../../../net/http-response.ts'
 import { CallFailure } from '../../../protocol/call.ts'
 import { JsonRpcPeer, type Outgoing } from '../../client/json-rpc-peer.ts'
 
@@ -12,7 +12,7 @@ interface Options {
     signal: AbortSignal,
   ) => Promise<void>
   /** Sends a notification or a response. */
-  readonly notify: (body: string, timeoutMs: number) => Promise<HttpAnswer>
+  readonly notify: (body: string, timeoutMs: number) => Promise<HttpResponse>
   /** Whether the server accepts notifications and responses. */
   readonly acceptsNotifications?: () => boolean
 }

@@ -2,6 +2,7 @@ import { KnownSecrets } from '../../../kernel/secrets/known-secrets.ts'
 import { secretsIn } from '../../../kernel/secrets/secrets.ts'
 import type { Network } from '../../../net/connection-pool.ts'
 import { HttpClient, type Reached } from '../../../net/http-client.ts'
+import { CallFailure } from '../../../protocol/call.ts'
 import { type ClientEvents, McpClient } from '../../client/mcp-client.ts'
 import type { HttpTransportKind } from '../transport.ts'
 import { explainConnectFailure } from './explain-connect-failure.ts'
@@ -72,6 +73,6 @@ export class RemoteClient extends McpClient {
 
   override async close(timeoutMs = GOODBYE_MS): Promise<void> {
     await super.close(timeoutMs)
-    this.#http.close()
+    this.#http.close(new CallFailure('closed', 'The connection was closed'))
   }
 }

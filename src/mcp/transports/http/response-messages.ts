@@ -1,7 +1,7 @@
 import type { KnownSecrets } from '../../../kernel/secrets/known-secrets.ts'
 import { maskText } from '../../../kernel/secrets/secrets.ts'
 import { MEBIBYTE, RemoteFailure, tooLarge } from '../../../net/http-failure.ts'
-import type { HttpAnswer } from '../../../net/http-response.ts'
+import type { HttpResponse } from '../../../net/http-response.ts'
 import { CallFailure } from '../../../protocol/call.ts'
 import { MESSAGE_MAX_BYTES } from '../../../protocol/frames.ts'
 import { type RemoteError, readMessage, remoteErrorOf } from '../../../protocol/json-rpc-message.ts'
@@ -20,11 +20,11 @@ export function responseLimit(method: string): number {
   return method === 'initialize' || method === 'server/discover' ? GREETING_MAX_BYTES : MESSAGE_MAX_BYTES
 }
 
-export const isEventStream = ({ contentType }: HttpAnswer): boolean => contentType === EVENT_STREAM
+export const isEventStream = ({ contentType }: HttpResponse): boolean => contentType === EVENT_STREAM
 
 /** Reads a JSON body, which must be the response to the request with this id. */
 export async function receiveBody(
-  response: HttpAnswer,
+  response: HttpResponse,
   peer: JsonRpcPeer,
   id: number,
   maxBytes: number,
@@ -43,7 +43,7 @@ export async function receiveBody(
 
 /** Reads events until the stream ends. */
 export async function receiveEvents(
-  response: HttpAnswer,
+  response: HttpResponse,
   reader: SseReader,
   maxBytes = Number.POSITIVE_INFINITY,
 ): Promise<void> {
@@ -61,7 +61,7 @@ export async function receiveEvents(
 }
 
 /** The failure that an error status means: the JSON-RPC error in the body, unless the status says more. */
-export async function failureOf(response: HttpAnswer, secrets: KnownSecrets): Promise<Error> {
+export async function failureOf(response: HttpResponse, secrets: KnownSecrets): Promise<Error> {
   const { status, headers, url } = response
   const remote = await remoteErrorIn(response)
   if (remote && ![401, 403, 429, 503].includes(status)) {
@@ -71,7 +71,7 @@ export async function failureOf(response: HttpAnswer, secrets: KnownSecrets): Pr
   return statusFailure({ host: url.host, status, headers, quote })
 }
 
-async function remoteErrorIn(response: HttpAnswer) {
+async function remoteErrorIn(response: HttpResponse) {
   if (!isJson(response)) {
     response.discard()
     return undefined
@@ -86,11 +86,11 @@ function remoteErrorOfBody(bytes: Buffer): RemoteError | undefined {
 }
 
 /** A response without a type is read as JSON. */
-function isJson({ contentType }: HttpAnswer): boolean {
+function isJson({ contentType }: HttpResponse): boolean {
   return contentType === '' || contentType === 'application/json' || contentType.endsWith('+json')
 }
 
-export function notMcp({ contentType, status, url }: HttpAnswer): RemoteFailure {
+export function notMcp({ contentType, status, url }: HttpResponse): RemoteFailure {
   const isEmpty = contentType === '' || status === 202 || status === 204
   const type = /^[\w.+-]{1,40}\/[\w.+-]{1,40}$/.test(contentType) ? contentType : 'an unknown content type'
   const what = contentType === 'text/html' ? 'a web page' : isEmpty ? 'no MCP message' : type

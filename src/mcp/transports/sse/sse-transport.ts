@@ -1,7 +1,7 @@
 import type { KnownSecrets } from '../../../kernel/secrets/known-secrets.ts'
 import type { HttpClient } from '../../../net/http-client.ts'
-import { late, RemoteFailure } from '../../../net/http-failure.ts'
-import type { HttpAnswer } from '../../../net/http-response.ts'
+import { RemoteFailure, timeoutFailure } from '../../../net/http-failure.ts'
+import type { HttpResponse } from '../../../net/http-response.ts'
 import { CallFailure } from '../../../protocol/call.ts'
 import { SseReader } from '../../../protocol/sse-reader.ts'
 import type { Greeting } from '../../client/greeting.ts'
@@ -77,7 +77,8 @@ export class SseTransport implements Transport {
       throw notMcp(response)
     }
     return new Promise((resolve, reject) => {
-      const onTimeout = () => response.end(late(url.host, 'send the address for messages', timeoutMs))
+      const onTimeout = () =>
+        response.end(timeoutFailure(url.host, 'send the address for messages', timeoutMs))
       const timer = setTimeout(onTimeout, Math.max(1, deadline - performance.now()))
       const onEndpoint = (data: Buffer) => {
         clearTimeout(timer)
@@ -94,7 +95,7 @@ export class SseTransport implements Transport {
   }
 
   /** Resolves with the reason when the stream has ended. Never rejects. */
-  async #receive(response: HttpAnswer, onEndpoint: (data: Buffer) => void): Promise<Error> {
+  async #receive(response: HttpResponse, onEndpoint: (data: Buffer) => void): Promise<Error> {
     const reader = new SseReader(({ event, data }) => {
       if (event === 'endpoint' && this.#endpoint === undefined) onEndpoint(data)
       else if (event === 'message') this.peer.receive({ bytes: data, cut: 0, borrowed: false })
@@ -116,7 +117,7 @@ export class SseTransport implements Transport {
     this.#lose(lost)
   }
 
-  #post(body: string | Buffer, timeoutMs: number | null, signal?: AbortSignal): Promise<HttpAnswer> {
+  #post(body: string | Buffer, timeoutMs: number | null, signal?: AbortSignal): Promise<HttpResponse> {
     const { client, url } = this.#options
     const headers = { 'content-type': 'application/json', accept: '*/*' }
     const to = this.#endpoint ?? url

@@ -1,5 +1,5 @@
 import { RemoteFailure } from '../../../net/http-failure.ts'
-import type { HttpAnswer } from '../../../net/http-response.ts'
+import type { HttpResponse } from '../../../net/http-response.ts'
 
 /** The session with a legacy server. Not every server uses sessions. */
 export class HttpSession {
@@ -15,7 +15,7 @@ export class HttpSession {
   }
 
   /** Takes the id from the response to `initialize`. */
-  begin({ headers }: HttpAnswer): void {
+  begin({ headers }: HttpResponse): void {
     const id = headers['mcp-session-id']
     this.id = typeof id === 'string' && /^[\x21-\x7e]{1,1024}$/.test(id) ? id : undefined
   }

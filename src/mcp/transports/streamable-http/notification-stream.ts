@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { HttpAnswer } from '../../../net/http-response.ts'
+import type { HttpResponse } from '../../../net/http-response.ts'
 import { type SseEvent, SseReader } from '../../../protocol/sse-reader.ts'
 import { isEventStream, receiveEvents } from '../http/response-messages.ts'
 
 interface Options {
-  readonly open: (lastEventId: string | undefined, signal: AbortSignal) => Promise<HttpAnswer>
+  readonly open: (lastEventId: string | undefined, signal: AbortSignal) => Promise<HttpResponse>
   readonly onEvent: (event: SseEvent) => void
   /** The stream was interrupted, and the server cannot replay what was missed. */
   readonly onGap: () => void
@@ -52,7 +52,7 @@ export class NotificationStream {
 }
 
 /** False when the server has no such stream: it answers 405, or another client error. */
-async function receive(response: HttpAnswer, reader: SseReader): Promise<boolean> {
+async function receive(response: HttpResponse, reader: SseReader): Promise<boolean> {
   const { status } = response
   if (status >= 200 && status < 300 && isEventStream(response)) {
     await receiveEvents(response, reader)

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { RemoteFailure } from '../../../net/http-failure.ts'
-import type { HttpAnswer } from '../../../net/http-response.ts'
+import type { HttpResponse } from '../../../net/http-response.ts'
 import { SseReader } from '../../../protocol/sse-reader.ts'
 import type { JsonRpcPeer } from '../../client/json-rpc-peer.ts'
 import { isEventStream, noResult, receiveEvents } from '../http/response-messages.ts'
@@ -14,7 +14,7 @@ interface Options {
   readonly streamMaxBytes?: number
   readonly signal: AbortSignal
   /** Undefined when an interrupted stream cannot be resumed. */
-  readonly resume: ((lastEventId: string) => Promise<HttpAnswer>) | undefined
+  readonly resume: ((lastEventId: string) => Promise<HttpResponse>) | undefined
 }
 
 const RETRY_MS = 1000
@@ -25,7 +25,7 @@ const MAX_EMPTY_STREAMS = 5
  * Receives the response to one request as a stream, with the messages before it. A legacy server that numbers its events
  * may close the stream and continue it later, so that a slow tool needs no open connection.
  */
-export async function receiveResponseStream(first: HttpAnswer, options: Options): Promise<void> {
+export async function receiveResponseStream(first: HttpResponse, options: Options): Promise<void> {
   const { peer, id, maxBytes, streamMaxBytes = 2 * maxBytes, signal, resume } = options
   let lastEventId: string | undefined
   let emptyStreams = 0
@@ -48,10 +48,10 @@ export async function receiveResponseStream(first: HttpAnswer, options: Options)
 }
 
 async function resumed(
-  { url: { host } }: HttpAnswer,
+  { url: { host } }: HttpResponse,
   resume: Options['resume'],
   lastEventId: string | undefined,
-): Promise<HttpAnswer> {
+): Promise<HttpResponse> {
   if (!resume || lastEventId === undefined) throw noResult(host)
   const response = await resume(lastEventId)
   if (response.status === 200 && isEventStream(response)) return response

@@ -1,7 +1,7 @@
 import type { KnownSecrets } from '../../../kernel/secrets/known-secrets.ts'
 import { within } from '../../../kernel/within.ts'
 import type { HttpClient } from '../../../net/http-client.ts'
-import type { HttpAnswer } from '../../../net/http-response.ts'
+import type { HttpResponse } from '../../../net/http-response.ts'
 import type { Era } from '../../../protocol/versions.ts'
 import type { Greeting } from '../../client/greeting.ts'
 import type { JsonRpcPeer, Outgoing } from '../../client/json-rpc-peer.ts'
@@ -153,7 +153,7 @@ export class StreamableHttpTransport implements Transport {
     return undefined
   }
 
-  #notify(body: string, timeoutMs: number): Promise<HttpAnswer> {
+  #notify(body: string, timeoutMs: number): Promise<HttpResponse> {
     const { client, url } = this.#options
     const headers = { ...POST_HEADERS, ...this.#session.headers }
     return client.request({ method: 'POST', url, headers, body, timeoutMs, repeatable: true })
@@ -191,7 +191,7 @@ export class StreamableHttpTransport implements Transport {
     this.#listening = within(this.#notifications.answered, LISTENING_WITHIN_MS)
   }
 
-  #stream(lastEventId: string | undefined, signal: AbortSignal): Promise<HttpAnswer> {
+  #stream(lastEventId: string | undefined, signal: AbortSignal): Promise<HttpResponse> {
     const { client, url } = this.#options
     const headers = {
       accept: 'text/event-stream',
