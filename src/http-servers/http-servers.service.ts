@@ -39,41 +39,42 @@ export interface Deps extends WatchDeps {
 
 export function createHttpServers(deps: Deps) {
   const { catalogues, upstreams, record } = deps
-  const registry = createRegistry({ ...deps, kind: 'http', noun: 'HTTP server', shown: definitionOf })
-  const watches = new Map<string, Watch>()
-
-  function register(server: HttpServer): void {
-    const known = watches.get(server.id)
+  const connections = new Map<string, { readonly watch: Watch; readonly upstream: HttpUpstream }>()
+  const onStored = (server: HttpServer): void => {
+    const known = connections.get(server.id)
     if (known) {
-      known.changed(server)
+      known.upstream.settings = server
+      known.watch.changed(server)
       return
     }
     const watch = new Watch(server, deps)
-    watches.set(server.id, watch)
-    upstreams.add(new HttpUpstream(server.id, { watch, catalogues, record, peek: registry.peek }))
+    const upstream = new HttpUpstream(server, { watch, catalogues, record })
+    connections.set(server.id, { watch, upstream })
+    upstreams.add(upstream)
   }
+  const names = { kind: 'http', noun: 'HTTP server' } as const
+  const registry = createRegistry({ ...deps, ...names, shown: definitionOf, onStored })
 
   function forget(id: string): void {
-    watches.get(id)?.close()
-    watches.delete(id)
+    connections.get(id)?.watch.close()
+    connections.delete(id)
     upstreams.remove(id)
     catalogues.forget(id)
   }
 
-  const connectionOf = (id: string): Connectedness => watches.get(id)?.known ?? NEVER_CONNECTED
+  const connectionOf = (id: string): Connectedness => connections.get(id)?.watch.known ?? NEVER_CONNECTED
 
   return {
     list: registry.list,
     get: registry.get,
 
     close(): void {
-      for (const watch of watches.values()) watch.close()
+      for (const { watch } of connections.values()) watch.close()
     },
 
     /** Call once, before anything else: registers the stored servers. */
     async takeOver(): Promise<void> {
-      await registry.rememberSecrets()
-      for (const server of await registry.list()) register(server)
+      await registry.load()
     },
 
     async call(key: string, call: ToolCall): Promise<CallResult> {
@@ -85,7 +86,7 @@ export function createHttpServers(deps: Deps) {
       const server = await registry.get(key)
       const startedAt = performance.now()
       const report = await deps.remotes.test(server)
-      watches.get(server.id)?.tested(report, performance.now() - startedAt)
+      connections.get(server.id)?.watch.tested(report, performance.now() - startedAt)
       return report
     },
 
@@ -121,7 +122,7 @@ export function createHttpServers(deps: Deps) {
       const url = checkedUrl(keepMaskedUrl(input.url, undefined))
       const kept = checkedHeaders(keepMaskedValues('headers', headers, {}))
       const fields = { name, url, transport, headers: kept, tags, enabled, timeouts }
-      return registry.add({ ...fields, ...offerOver(DEFAULTS, input) }, by, register)
+      return registry.add({ ...fields, ...offerOver(DEFAULTS, input) }, by)
     },
 
     async change(
@@ -137,9 +138,7 @@ export function createHttpServers(deps: Deps) {
         const headers = headersFor(url, update.headers, current)
         return { ...update, url, timeouts, headers, ...offerOver(current, update) }
       }
-      const server = await registry.change(key, revision, edit, by)
-      register(server)
-      return server
+      return registry.change(key, revision, edit, by)
     },
   }
 }

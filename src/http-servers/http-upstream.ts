@@ -2,7 +2,6 @@ import { AppError } from '../kernel/errors.ts'
 import { CallFailure, type CallResult } from '../protocol/call.ts'
 import { type RecordCall, refuseUnknownTool } from '../upstreams/calls.ts'
 import type { Catalogue, Catalogues } from '../upstreams/catalogues.ts'
-import { OFFER_DEFAULTS, type OfferSettings } from '../upstreams/server-fields.ts'
 import type { RelayedRequest, ToolCall, Upstream } from '../upstreams/upstream.ts'
 import type { HttpServer } from './http-servers.schema.ts'
 import { findingOf, type Remote } from './remote.ts'
@@ -10,8 +9,6 @@ import type { Watch } from './watch.ts'
 
 interface Deps {
   readonly watch: Watch
-  /** The record as it is stored now. */
-  readonly peek: (id: string) => HttpServer | undefined
   readonly catalogues: Catalogues
   readonly record: RecordCall
 }
@@ -23,24 +20,17 @@ export class HttpUpstream implements Upstream {
   readonly kind = 'http'
   readonly #deps: Deps
   readonly id: string
+  /** The record as it is stored now. */
+  settings: HttpServer
 
-  constructor(id: string, deps: Deps) {
-    this.id = id
+  constructor(server: HttpServer, deps: Deps) {
+    this.id = server.id
+    this.settings = server
     this.#deps = deps
-  }
-
-  get settings(): OfferSettings {
-    return this.#deps.peek(this.id) ?? OFFER_DEFAULTS
   }
 
   get status(): string {
     return this.#deps.watch.known.status
-  }
-
-  get #server(): HttpServer {
-    const server = this.#deps.peek(this.id)
-    if (server) return server
-    throw new AppError('not_found', `'${this.id}' was deleted`)
   }
 
   get isAwake(): boolean {
@@ -57,7 +47,7 @@ export class HttpUpstream implements Upstream {
   }
 
   async call(call: ToolCall): Promise<CallResult> {
-    const server = this.#server
+    const server = this.settings
     const { catalogues, record } = this.#deps
     const { tool, args, options } = call
     const timeoutMs = (call.timeout_s ?? server.timeouts.request_s) * 1000
@@ -79,7 +69,7 @@ export class HttpUpstream implements Upstream {
   }
 
   async relay({ method, params, options }: RelayedRequest): Promise<CallResult> {
-    const { name, timeouts } = this.#server
+    const { name, timeouts } = this.settings
     try {
       return await this.#using(timeouts.request_s * 1000, (remote, leftMs) =>
         remote.relay(method, params, { ...options, timeoutMs: leftMs }),
@@ -108,7 +98,7 @@ export class HttpUpstream implements Upstream {
   }
 
   #connected(timeoutMs: number): Promise<Remote> {
-    const { enabled, name, timeouts } = this.#server
+    const { enabled, name, timeouts } = this.settings
     if (!enabled)
       throw new AppError('server_not_running', `'${name}' is disabled`, { hint: 'Enable it first' })
     return this.#deps.watch.connected(Math.min(timeoutMs, timeouts.connect_s * 1000))

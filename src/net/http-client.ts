@@ -60,6 +60,7 @@ export class HttpClient {
   readonly #pool: ConnectionPool
   readonly #headers: Readonly<Record<string, string>>
   readonly #live = new Set<ClientRequest>()
+  readonly #permitted = new Set<string>()
   #closed: Error | undefined
 
   constructor(options: Options) {
@@ -78,6 +79,7 @@ export class HttpClient {
         if (error instanceof StaleSocket) return this.#hop({ ...hop, repeatable: false }, deadline)
         throw error
       })
+      if (response.status < 300 || response.status > 399) return response
       const next = this.#options.crossOrigin
         ? anyOriginTarget(response)
         : sameOriginTarget(request.method, response)
@@ -98,12 +100,14 @@ export class HttpClient {
 
   #permit(url: URL): void {
     if (this.#closed) throw this.#closed
+    if (this.#permitted.has(url.origin)) return
     const { url: own, crossOrigin } = this.#options
     if (!/^https?:$/.test(url.protocol) || (!crossOrigin && url.origin !== own.origin)) {
       const message = `Only http and https URLs of ${own.host || 'this server'} can be requested`
       throw new RemoteFailure('redirect_refused', message, 'Write an http or https address into the URL')
     }
     if (isBlockedHost(url.hostname)) throw blocked(url.hostname)
+    this.#permitted.add(url.origin)
   }
 
   /** One request and its response. The limits apply until the body has ended. */

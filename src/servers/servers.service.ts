@@ -50,7 +50,15 @@ const FORGET_AFTER_MS = 5000
 
 export function createServers(deps: Deps) {
   const { engine, wishes, catalogues, secrets, upstreams, record } = deps
-  const registry = createRegistry({ ...deps, kind: 'stdio', noun: 'STDIO server', shown: definitionOf })
+  const known = new Map<string, StdioUpstream>()
+  const onStored = (server: Server): void => {
+    const upstream = known.get(server.id) ?? new StdioUpstream(server, { engine, catalogues, record })
+    upstream.settings = server
+    known.set(server.id, upstream)
+    upstreams.add(upstream)
+  }
+  const names = { kind: 'stdio', noun: 'STDIO server' } as const
+  const registry = createRegistry({ ...deps, ...names, shown: definitionOf, onStored })
   /** One decision at a time per server. Its consequences are not awaited. */
   const turns = new Turns()
   const desiredOf = ({ id, start_mode }: Server): DesiredState =>
@@ -66,13 +74,12 @@ export function createServers(deps: Deps) {
   }
 
   function register(server: Server): void {
-    if (!upstreams.get(server.id))
-      upstreams.add(new StdioUpstream(server.id, { engine, catalogues, record, peek: registry.peek }))
     engine.register(server.id, planOf(server, deps.packages.programOf))
     settle(server)
   }
 
   function forget(id: string): void {
+    known.delete(id)
     upstreams.remove(id)
     catalogues.forget(id)
     wishes.forget(id)
@@ -97,8 +104,7 @@ export function createServers(deps: Deps) {
 
     /** Call once, before anything else: registers the stored servers. */
     async takeOver(): Promise<void> {
-      await registry.rememberSecrets()
-      for (const server of await registry.list()) register(server)
+      for (const server of await registry.load()) register(server)
     },
 
     view(server: Server): ServerView {
@@ -117,7 +123,9 @@ export function createServers(deps: Deps) {
       const command = from === null ? input.command : deps.packages.binOf(from, input.command)
       if (command === undefined) throw invalidField('/command', 'is required unless package is set')
       const fields = { name, command, package: from, ...kept, cwd, description, tags, ...settings }
-      return registry.add(fields, by, register)
+      const server = await registry.add(fields, by)
+      register(server)
+      return server
     },
 
     async change(

@@ -3,7 +3,6 @@ import { within } from '../kernel/within.ts'
 import type { CallOptions, CallResult } from '../protocol/call.ts'
 import { type CallTimes, type RecordCall, refuseUnknownTool } from '../upstreams/calls.ts'
 import type { Catalogue, Catalogues } from '../upstreams/catalogues.ts'
-import { OFFER_DEFAULTS, type OfferSettings } from '../upstreams/server-fields.ts'
 import type { RelayedRequest, ToolCall, Upstream } from '../upstreams/upstream.ts'
 import type { Engine, ServerLife } from './engine.ts'
 import type { Server } from './servers.schema.ts'
@@ -11,8 +10,6 @@ import { notRunning, startError } from './start-errors.ts'
 
 interface Deps {
   readonly engine: Engine
-  /** The record as it is stored now. */
-  readonly peek: (id: string) => Server | undefined
   readonly catalogues: Catalogues
   readonly record: RecordCall
 }
@@ -25,24 +22,17 @@ export class StdioUpstream implements Upstream {
   readonly kind = 'stdio'
   readonly #deps: Deps
   readonly id: string
+  /** The record as it is stored now. */
+  settings: Server
 
-  constructor(id: string, deps: Deps) {
-    this.id = id
+  constructor(server: Server, deps: Deps) {
+    this.id = server.id
+    this.settings = server
     this.#deps = deps
-  }
-
-  get settings(): OfferSettings {
-    return this.#deps.peek(this.id) ?? OFFER_DEFAULTS
   }
 
   get status(): string {
     return this.#deps.engine.life(this.id).state.status
-  }
-
-  get #server(): Server {
-    const server = this.#deps.peek(this.id)
-    if (server) return server
-    throw new AppError('not_found', `'${this.id}' was deleted`)
   }
 
   get isAwake(): boolean {
@@ -59,7 +49,7 @@ export class StdioUpstream implements Upstream {
 
   /** Every call of an agent runs through here, so nothing is awaited while the server is running. */
   call(call: ToolCall): Promise<CallResult> {
-    const server = this.#server
+    const server = this.settings
     const { engine, catalogues, record } = this.#deps
     const { tool, args, options } = call
     const timeoutMs = (call.timeout_s ?? server.timeouts.request_s) * 1000
@@ -83,7 +73,7 @@ export class StdioUpstream implements Upstream {
   }
 
   async relay({ method, params, options, waits }: RelayedRequest): Promise<CallResult> {
-    const wholeMs = this.#server.timeouts.request_s * 1000
+    const wholeMs = this.settings.timeouts.request_s * 1000
     const deadline = performance.now() + wholeMs
     await this.#started(wholeMs, { options, waits })
     const timed = { ...options, timeoutMs: Math.max(1, deadline - performance.now()) }
@@ -95,13 +85,13 @@ export class StdioUpstream implements Upstream {
     const life = this.#deps.engine.life(this.id)
     const { status } = life.state
     const starts = status === 'idle' || status === 'starting' || (waits && RECOVERING.includes(status))
-    if (!life.conversation && status !== 'running' && !starts) throw notRunning(this.#server, life)
+    if (!life.conversation && status !== 'running' && !starts) throw notRunning(this.settings, life)
     return life
   }
 
   /** Resolves when the server is running. */
   async #started(timeoutMs: number, call: { options: CallOptions; waits?: true | undefined }): Promise<void> {
-    const { name } = this.#server
+    const { name } = this.settings
     const { engine } = this.#deps
     const life = this.#lifeFor(call)
     if (life.conversation || (life.state.status === 'running' && !call.waits)) return
@@ -109,6 +99,6 @@ export class StdioUpstream implements Upstream {
     if (outcome === 'late') {
       throw new AppError('start_timeout', `'${name}' did not start within ${timeoutMs / 1000} s`)
     }
-    if (!outcome.ok) throw startError(this.#server, outcome.error, engine.life(this.id))
+    if (!outcome.ok) throw startError(this.settings, outcome.error, engine.life(this.id))
   }
 }

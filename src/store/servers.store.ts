@@ -47,7 +47,6 @@ export class ServerTable {
   of<T extends ServerRecord>(kind: ServerKind): ServerStore<T> {
     return {
       all: async () => this.#ofKind(kind) as T[],
-      peek: (id) => this.#byId(kind, id) as T | undefined,
       find: async (key) => this.#find(kind, key) as T | undefined,
       insert: (server, audit) =>
         this.#database.change<'inserted' | 'taken' | 'full'>(

@@ -17,8 +17,6 @@ export interface ServerRecord extends OfferSettings {
 /** The stored servers of one kind. */
 export interface ServerStore<T extends ServerRecord> {
   all(): Promise<T[]>
-  /** By id, synchronously, for every call of a tool. */
-  peek(id: string): T | undefined
   /** By id, or by the exact name; the id wins. */
   find(key: string): Promise<T | undefined>
   /** `taken` when a server of either kind has the id or the name. Concurrent adds are decided here. */
@@ -40,6 +38,8 @@ interface Deps<T extends ServerRecord> {
   readonly facts: FactBus
   readonly secrets: KnownSecrets
   readonly now: () => number
+  /** Called with each record as it is stored, before the fact is published. */
+  readonly onStored: (record: T) => void
   /** The record with secrets masked, for the audit trail. */
   readonly shown: (record: T) => Readonly<Record<string, unknown>>
 }
@@ -74,15 +74,18 @@ export function createRegistry<T extends ServerRecord>(deps: Deps<T>) {
   return {
     list: () => store.all(),
     get,
-    peek: (id: string) => store.peek(id),
 
-    /** Call once at start: secrets of stored servers are masked in log lines from then on. */
-    async rememberSecrets(): Promise<void> {
-      for (const record of await store.all()) remember(record)
+    /** Call once at start: masks the secrets of stored servers from then on, and returns them. */
+    async load(): Promise<T[]> {
+      const records = await store.all()
+      for (const record of records) {
+        remember(record)
+        deps.onStored(record)
+      }
+      return records
     },
 
-    /** `register` is called before the fact is published, so that subscribers find the server. */
-    async add(fields: Fields<T>, by: Caller, register: (record: T) => void): Promise<T> {
+    async add(fields: Fields<T>, by: Caller): Promise<T> {
       const id = slugOf(fields.name)
       const record = { ...fields, id, created_at: now(), updated_at: now(), revision: 1 } as unknown as T
       const audit = { action: 'server_added', subject: id, ...by, detail: deps.shown(record) }
@@ -90,7 +93,7 @@ export function createRegistry<T extends ServerRecord>(deps: Deps<T>) {
       if (outcome === 'full') throw tooMany()
       if (outcome === 'taken') throw nameTaken(id)
       remember(record)
-      register(record)
+      deps.onStored(record)
       facts.publish('server_added', { server_id: id, type: kind })
       return record
     },
@@ -118,6 +121,7 @@ export function createRegistry<T extends ServerRecord>(deps: Deps<T>) {
       if (outcome === undefined) return get(key)
       if (outcome === 'taken') throw nameTaken(id)
       remember(outcome)
+      deps.onStored(outcome)
       if (changed.length > 0) facts.publish('server_updated', { server_id: id, type: kind, changed })
       return outcome
     },

@@ -14,6 +14,9 @@ export interface Count {
   readonly at: number
   readonly count: number
 }
+/** The service is loaded as a function, see src/cli/compiled.ts: its offsets include the head of that function. */
+const WRAPPER = '(function (exports, require, module, __filename, __dirname) {'.length
+
 export type Program = Awaited<ReturnType<typeof counted>>
 
 /** A program whose functions are counted. It says where it is ready. */
@@ -38,7 +41,9 @@ export async function counted(main: string, home: string) {
       const told = once(child, 'message')
       child.send('counts')
       const [counts] = await told
-      return counts
+      return counts.map((each: Count) =>
+        each.url.endsWith('.cjs') ? { ...each, at: each.at - WRAPPER } : each,
+      )
     },
   }
 }

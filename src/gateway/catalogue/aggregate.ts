@@ -116,12 +116,7 @@ export function createAggregate({ upstreams, catalogues, subscriptions, visibleS
     },
 
     /** Remembers the resources that the result of a tool mentions, so that the agent can read them. */
-    recordResources(
-      serverId: string,
-      result: CallResult,
-      { serverId: only, agentType }: RequestContext,
-    ): CallResult {
-      if (only !== undefined || !result.json.includes(MENTION)) return result
+    recordResources(serverId: string, result: CallResult, agentType: string): CallResult {
       const nameOf = (uri: string) => catalogues.nameOf(uri, serverId, agentType)
       const renamed = catalogues.owners.record(serverId, result.value, nameOf)
       return renamed === result.value
@@ -151,6 +146,3 @@ export function createAggregate({ upstreams, catalogues, subscriptions, visibleS
   }
 }
 export type Aggregate = ReturnType<typeof createAggregate>
-
-/** Occurs in the JSON of every content item that mentions a resource: `"resource"` and `"resource_link"`. */
-const MENTION = '"resource'

@@ -154,6 +154,7 @@ test('what was prepared is kept until something changes', () => {
   expect(offers.of(undefined, 'cursor')).toBe(before)
   expect(offers.of(undefined, 'codex')).toBe(before)
   sights.set('cursor', { ...EVERYTHING, servers: [] })
+  offers.settingsChanged('cursor')
   expect(listed(offers.of(undefined, 'cursor'))).toEqual([])
   expect(offers.of(undefined, 'codex')).toBe(before)
   offered.push(server('zoo', ['feed']))

@@ -41,6 +41,7 @@ export class Offers {
   readonly #agentToolsOf: (agentType: string) => AgentTools | undefined
   readonly #isHeld: IsHeld
   #all: AllTools | undefined
+  readonly #settings = new Map<string, AgentTools>()
   /** By the settings of an agent, then by server. Agents with the same settings share an offer. */
   #offers = new WeakMap<AgentTools, Map<string, Offer>>()
 
@@ -54,7 +55,12 @@ export class Offers {
     this.#isHeld = isHeld
   }
 
-  /** Not needed when the settings of an agent change: they are another record then. */
+  /** Call when the settings of an agent have changed. */
+  settingsChanged(agentType: string): void {
+    this.#settings.delete(agentType)
+  }
+
+  /** Call when tools or servers have changed. */
   changed(): void {
     this.#all = undefined
     this.#offers = new WeakMap()
@@ -62,7 +68,7 @@ export class Offers {
 
   /** Undefined when the server does not exist or the agent may not use it. Without an agent: everything that is offered. */
   of(serverId: string | undefined, agentType?: string): Offer | undefined {
-    const settings = (agentType === undefined ? undefined : this.#agentToolsOf(agentType)) ?? EVERYTHING
+    const settings = this.#settings.get(agentType ?? '') ?? this.#settingsOf(agentType)
     const offers = this.#offers.get(settings)
     const known = offers?.get(serverId ?? '')
     if (known) return known
@@ -79,6 +85,12 @@ export class Offers {
   /** Enabled tools that are not offered to any agent. */
   get conflicts(): readonly Conflict[] {
     return this.#allTools().conflicts
+  }
+
+  #settingsOf(agentType = ''): AgentTools {
+    const settings = (agentType === '' ? undefined : this.#agentToolsOf(agentType)) ?? EVERYTHING
+    this.#settings.set(agentType, settings)
+    return settings
   }
 
   #allTools(): AllTools {

@@ -8,12 +8,11 @@ export type ResolvedTool =
   | { readonly kind: 'result'; readonly result: object }
   | undefined
 
-export function resolveTool(offer: Offer, name: unknown, args: unknown): ResolvedTool {
-  if (typeof name !== 'string') return undefined
-  if (offer.mode === 'search' && name === FIND_TOOLS)
-    return { kind: 'result', result: findTools(offer, args) }
-  if (offer.mode === 'search' && name === CALL_TOOL) return innerCall(offer, args)
-  const found = offer.find(name)
+/** Resolves the two tools of search mode, and every other tool by its name. */
+export function resolveInSearchMode(offer: Offer, name: unknown, args: unknown): ResolvedTool {
+  if (name === FIND_TOOLS) return { kind: 'result', result: findTools(offer, args) }
+  if (name === CALL_TOOL) return innerCall(offer, args)
+  const found = typeof name === 'string' ? offer.find(name) : undefined
   return found && { kind: 'call', found, args }
 }
 

@@ -4,7 +4,7 @@ import { OFFER_DEFAULTS } from '../../upstreams/server-fields.ts'
 import { EVERYTHING } from '../visibility/visibility.schema.ts'
 import { Offers } from './offers.ts'
 import { searchIn } from './tool-search.ts'
-import { resolveTool } from './tool-search-calls.ts'
+import { resolveInSearchMode } from './tool-search-calls.ts'
 
 const tool = (name: string, description = '', parameters: readonly string[] = [], more: object = {}) => ({
   name,
@@ -126,7 +126,7 @@ describe('a call in search mode', () => {
     (agent) => (agent === 'cursor' ? { ...EVERYTHING, tool_mode: 'search' } : undefined),
   )
   const offer = offers.of(undefined, 'cursor')
-  const meant = (name: unknown, args: unknown) => offer && resolveTool(offer, name, args)
+  const meant = (name: unknown, args: unknown) => offer && resolveInSearchMode(offer, name, args)
   const said = (name: string, args: unknown) => {
     const answer = meant(name, args)
     return answer?.kind === 'result' ? answer.result : answer
@@ -179,6 +179,6 @@ describe('a call in search mode', () => {
   test('of anything else is unknown, and without search mode so are the two', () => {
     expect(meant('files__nothing', {})).toBeUndefined()
     const full = offers.of(undefined, 'codex')
-    expect(full && resolveTool(full, 'find_tools', { query: 'read' })).toBeUndefined()
+    expect(full?.find('find_tools')).toBeUndefined()
   })
 })

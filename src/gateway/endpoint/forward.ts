@@ -1,46 +1,29 @@
 import { AppError } from '../../kernel/errors.ts'
 import { isObject } from '../../kernel/is-object.ts'
-import { CallFailure, type CallOptions, type CallResult } from '../../protocol/call.ts'
+import { CallFailure, type CallResult } from '../../protocol/call.ts'
 import { CODES } from '../../protocol/codes.ts'
-import { metaOf } from '../../protocol/meta.ts'
+import { metaOf } from '../../protocol/json-rpc-message.ts'
 import type { Era } from '../../protocol/versions.ts'
 import type { Upstreams } from '../../upstreams/upstreams.ts'
 import { type Incoming, RpcError } from './json-rpc.ts'
 import { withoutEra } from './modern-requests.ts'
-import type { RequestContext } from './request-context.ts'
+import { progressTo, type RequestContext } from './request-context.ts'
 
 /** Forwards a request to one server. Rejects with the error that the agent gets. */
 export type Forward = (message: Incoming, serverId: string, context: RequestContext) => Promise<CallResult>
 
 export function createForward(upstreams: Upstreams): Forward {
   return async ({ method = '', params }, serverId, context) => {
-    const options = optionsOf(
-      context,
-      metaOf(params).progressToken,
-      context.era === 'modern' ? params : undefined,
-    )
+    const options = {
+      ...context.options,
+      onProgress: progressTo(context, metaOf(params).progressToken),
+      modernParams: context.era === 'modern' ? params : undefined,
+    }
     try {
       return await upstreams.relay(serverId, { method, params: withoutEra(params), options, waits: true })
     } catch (error) {
       throw asRpcError(error, context.era)
     }
-  }
-}
-
-/** The options of a request that an agent sent. */
-export function optionsOf(
-  { signal, onServerRequest, session, notify }: RequestContext,
-  progressToken: unknown,
-  modernParams: Incoming['params'] | undefined,
-): CallOptions {
-  // The agent gets its own progress token back, which may be 0.
-  const onProgress = (progress: object) => notify('notifications/progress', { ...progress, progressToken })
-  return {
-    signal,
-    onServerRequest,
-    capabilities: session?.capabilities,
-    onProgress: progressToken === undefined ? undefined : onProgress,
-    modernParams,
   }
 }
 

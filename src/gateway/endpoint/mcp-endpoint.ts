@@ -1,7 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { isObject } from '../../kernel/is-object.ts'
 import { CODES } from '../../protocol/codes.ts'
+import { metaOf } from '../../protocol/json-rpc-message.ts'
+import { META } from '../../protocol/meta.ts'
+import { LEGACY_VERSIONS, MODERN_VERSION } from '../../protocol/versions.ts'
 import type { KeyRecord } from '../keys/keys.schema.ts'
 import type { Keys } from '../keys/keys.service.ts'
 import type { ChangeStreams } from '../notify/change-streams.ts'
@@ -9,12 +12,11 @@ import { subscriberOf } from '../notify/session-subscriber.ts'
 import type { Subscriptions } from '../notify/subscriptions.ts'
 import type { Session, Sessions } from '../sessions/sessions.ts'
 import { sendJson } from './json-response.ts'
-import { errorMessage, type Incoming, RpcError, readIncoming, resultMessage } from './json-rpc.ts'
+import { errorMessage, type Incoming, RpcError, readBody, readIncoming, resultMessage } from './json-rpc.ts'
 import { LegacyReply } from './legacy-reply.ts'
 import type { ModernReplies } from './modern-replies.ts'
 import type { ModernReply } from './modern-reply.ts'
-import { isModern, validateModern } from './modern-requests.ts'
-import { readBody } from './read-body.ts'
+import { validateModern } from './modern-requests.ts'
 import type { RequestHandler } from './request-handler.ts'
 
 interface Deps {
@@ -134,10 +136,13 @@ export function createMcpEndpoint(deps: Deps): RequestListener {
         era: session ? 'legacy' : 'modern',
         agentType: place.agentType,
         requestId: requestId(),
-        signal: reply.signal,
         session,
         notify: (method, params) => reply.notify(method, params),
-        onServerRequest: (method, params) => reply.request(method, params),
+        options: {
+          signal: reply.signal,
+          capabilities: session?.capabilities,
+          onServerRequest: (method, params) => reply.request(method, params),
+        },
       })
       .then(
         (result) => reply.result(result),
@@ -198,6 +203,17 @@ export function createMcpEndpoint(deps: Deps): RequestListener {
       fail(response, error, null)
     }
   }
+}
+
+/** Detected from `_meta`, else from the header. */
+function isModern({ params }: Incoming, headers: IncomingHttpHeaders): boolean {
+  if (metaOf(params)[META.protocolVersion] !== undefined) return true
+  const header = headers['mcp-protocol-version']
+  return (
+    typeof header === 'string' &&
+    !LEGACY_VERSIONS.some((known) => known === header) &&
+    header >= MODERN_VERSION
+  )
 }
 
 const HEADERS_OF: Readonly<Record<number, Record<string, string>>> = {

@@ -2,7 +2,8 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { isObject } from '../../kernel/is-object.ts'
 import type { CallResult } from '../../protocol/call.ts'
 import { CODES } from '../../protocol/codes.ts'
-import { META, META_PREFIX, metaOf } from '../../protocol/meta.ts'
+import { metaOf } from '../../protocol/json-rpc-message.ts'
+import { META, META_PREFIX } from '../../protocol/meta.ts'
 import { LEGACY_VERSIONS, MODERN_VERSION } from '../../protocol/versions.ts'
 import { type Incoming, RpcError } from './json-rpc.ts'
 
@@ -11,17 +12,6 @@ const NAMED: Readonly<Record<string, string>> = {
   'tools/call': 'name',
   'prompts/get': 'name',
   'resources/read': 'uri',
-}
-
-/** Detected from `_meta`, else from the header. */
-export function isModern({ params }: Incoming, headers: IncomingHttpHeaders): boolean {
-  if (metaOf(params)[META.protocolVersion] !== undefined) return true
-  const header = headers['mcp-protocol-version']
-  return (
-    typeof header === 'string' &&
-    !LEGACY_VERSIONS.some((known) => known === header) &&
-    header >= MODERN_VERSION
-  )
 }
 
 /** Throws when `_meta` is incomplete, or when the headers contradict the body. */

@@ -1,5 +1,4 @@
-import type { CancelSignal } from '../../kernel/cancel.ts'
-import type { OnServerRequest } from '../../protocol/call.ts'
+import type { CallOptions } from '../../protocol/call.ts'
 import type { Era } from '../../protocol/versions.ts'
 import type { Subscriber } from '../notify/subscriber.ts'
 import type { Session } from '../sessions/sessions.ts'
@@ -8,9 +7,14 @@ import type { Session } from '../sessions/sessions.ts'
 export interface RequestContext extends Subscriber {
   readonly era: Era
   readonly requestId: string
-  readonly signal: CancelSignal
   /** The session of a legacy agent. Modern agents have none. */
   readonly session: Session | undefined
-  /** Forwards a server's request to the agent. */
-  readonly onServerRequest: OnServerRequest
+  /** What accompanies the request to its server. */
+  readonly options: CallOptions
 }
+
+/** Forwards progress with the agent's own token, which may be 0. Undefined when the agent has sent no token. */
+export const progressTo = ({ notify }: RequestContext, progressToken: unknown) =>
+  progressToken === undefined
+    ? undefined
+    : (progress: object) => notify('notifications/progress', { ...progress, progressToken })

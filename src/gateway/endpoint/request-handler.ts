@@ -1,18 +1,18 @@
 import { isObject } from '../../kernel/is-object.ts'
 import { CODES } from '../../protocol/codes.ts'
-import { META, metaOf } from '../../protocol/meta.ts'
+import { metaOf } from '../../protocol/json-rpc-message.ts'
+import { META } from '../../protocol/meta.ts'
 import { type Era, LEGACY_VERSIONS, MODERN_VERSION } from '../../protocol/versions.ts'
 import type { Upstreams } from '../../upstreams/upstreams.ts'
 import type { Aggregate } from '../catalogue/aggregate.ts'
 import type { Offer, Offers } from '../catalogue/offers.ts'
-import { resolveTool } from '../catalogue/tool-search-calls.ts'
+import { type ResolvedTool, resolveInSearchMode } from '../catalogue/tool-search-calls.ts'
 import { subscriberOf } from '../notify/session-subscriber.ts'
 import type { Subscriptions } from '../notify/subscriptions.ts'
-import { asRpcError, type Forward, optionsOf } from './forward.ts'
-import { type Incoming, RpcError } from './json-rpc.ts'
+import { asRpcError, type Forward } from './forward.ts'
+import { type Incoming, RpcError, rawArgumentsIn } from './json-rpc.ts'
 import { completed, withoutEra } from './modern-requests.ts'
-import { rawArgumentsIn } from './raw-arguments.ts'
-import type { RequestContext } from './request-context.ts'
+import { progressTo, type RequestContext } from './request-context.ts'
 
 export interface HandlerDeps {
   readonly version: string
@@ -54,7 +54,9 @@ export function createRequestHandler(deps: HandlerDeps) {
   async function callTool({ params, body }: Incoming, context: RequestContext): Promise<Buffer> {
     const { name, arguments: given = {} } = params
     if (!isObject(given)) throw new RpcError(CODES.params, 'arguments must be an object')
-    const resolved = resolveTool(offerFor(context), name, given)
+    const offer = offerFor(context)
+    const resolved =
+      offer.mode === 'search' ? resolveInSearchMode(offer, name, given) : toolNamed(offer, name, given)
     if (!resolved) throw new RpcError(CODES.params, `Unknown tool: ${String(name).slice(0, 100)}`)
     const isModern = context.era === 'modern'
     if (resolved.kind === 'result') return ownResult(resolved.result, isModern)
@@ -64,7 +66,7 @@ export function createRequestHandler(deps: HandlerDeps) {
     const modernParams = isModern
       ? { ...params, name: tool, ...(args !== given && { arguments: args }) }
       : undefined
-    const logs = subscriptions.logsDuring(serverId, params, context)
+    const logs = isModern ? subscriptions.logsDuring(serverId, params, context) : undefined
     const stopLogs = logs && (await logs)
     try {
       const result = await upstreams.call(serverId, {
@@ -74,13 +76,16 @@ export function createRequestHandler(deps: HandlerDeps) {
         waits: true,
         admit: admit && (() => admit(serverId, tool)),
         options: {
-          ...optionsOf(context, progressToken, modernParams),
+          ...context.options,
+          onProgress: progressToken === undefined ? undefined : progressTo(context, progressToken),
+          modernParams,
           meta: Object.keys(meta).length > 0 ? meta : undefined,
           rawArguments: args === params.arguments ? rawArgumentsIn(body) : undefined,
         },
       })
-      const recorded = aggregate.recordResources(serverId, result, context)
-      return isModern ? completed(recorded, 'tools/call') : recorded.json
+      const mentions = context.serverId === undefined && result.json.includes(RESOURCE)
+      const sent = mentions ? aggregate.recordResources(serverId, result, context.agentType) : result
+      return isModern ? completed(sent, 'tools/call') : sent.json
     } catch (error) {
       throw asRpcError(error, context.era)
     } finally {
@@ -162,7 +167,14 @@ export function createRequestHandler(deps: HandlerDeps) {
 }
 export type RequestHandler = ReturnType<typeof createRequestHandler>
 
+/** Occurs in the JSON of every content item that mentions a resource: `"resource"` and `"resource_link"`. */
+const RESOURCE = '"resource'
 const NO_META: Readonly<Record<string, unknown>> = {}
+
+function toolNamed(offer: Offer, name: unknown, args: unknown): ResolvedTool {
+  const found = typeof name === 'string' ? offer.find(name) : undefined
+  return found && { kind: 'call', found, args }
+}
 
 /** A result of our own. */
 function ownResult(result: object, isModern: boolean): Buffer {

@@ -119,6 +119,7 @@ export function startFanout(deps: Deps): () => void {
     }),
     facts.on('http_server_connected', ({ server_id }) => resubscribe(server_id)),
     facts.on('agent_tools_changed', ({ agent_type }) => {
+      offers.settingsChanged(agent_type)
       for (const method of LISTS_CHANGED) listChanged(method, agent_type)
       changeStreams.changed(sessions.all, TOOLS_CHANGED, ({ agentType }) => agentType === agent_type)
       endInvisible()

@@ -1,6 +1,7 @@
 import { isObject } from '../../kernel/is-object.ts'
 import { CODES } from '../../protocol/codes.ts'
-import { META, metaOf } from '../../protocol/meta.ts'
+import { metaOf } from '../../protocol/json-rpc-message.ts'
+import { META } from '../../protocol/meta.ts'
 import type { Upstreams } from '../../upstreams/upstreams.ts'
 import type { AgentCatalogues } from '../catalogue/agent-catalogues.ts'
 import { asRpcError } from '../endpoint/forward.ts'

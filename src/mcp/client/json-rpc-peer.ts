@@ -8,8 +8,13 @@ import {
 } from '../../protocol/call.ts'
 import { CODES } from '../../protocol/codes.ts'
 import { type Frame, MESSAGE_MAX_BYTES } from '../../protocol/frames.ts'
-import { type Message, readMessage, remoteErrorOf, resultBytes } from '../../protocol/json-rpc-message.ts'
-import { metaOf } from '../../protocol/meta.ts'
+import {
+  type Message,
+  metaOf,
+  readMessage,
+  remoteErrorOf,
+  resultBytes,
+} from '../../protocol/json-rpc-message.ts'
 import { RequestDeadline } from './request-deadline.ts'
 import { isForwarded, ownResponse } from './server-requests.ts'
 

@@ -1,10 +1,14 @@
 import { isObject } from '../../kernel/is-object.ts'
 import type { CallResult } from '../../protocol/call.ts'
-import { META, metaOf } from '../../protocol/meta.ts'
+import { metaOf } from '../../protocol/json-rpc-message.ts'
+import { META } from '../../protocol/meta.ts'
 import { ChangeSubscription } from './change-subscription.ts'
 import type { Requester } from './json-rpc-peer.ts'
 
 const DONE: CallResult = { value: {}, json: Buffer.from('{}') }
+
+/** The requests that are translated. */
+export const TRANSLATED = ['logging/setLevel', 'resources/subscribe', 'resources/unsubscribe']
 
 /**
  * Translates requests that only legacy servers support for a modern server: the log level is sent with each request, and
@@ -13,34 +17,27 @@ const DONE: CallResult = { value: {}, json: Buffer.from('{}') }
 export class LegacySubscriptions {
   readonly #requester: Requester
   readonly #uris = new Set<string>()
-  #level: string | undefined
+  logLevel: string | undefined
   #subscription: AbortController | undefined
 
   constructor(requester: Requester) {
     this.#requester = requester
   }
 
-  /** The result of a request that is translated. Undefined for every other request. */
-  handle(method: string, params: unknown): CallResult | undefined {
+  /** Handles a request that is translated. */
+  async handle(method: string, params: unknown): Promise<CallResult> {
     const { uri, level } = isObject(params) ? params : {}
-    switch (method) {
-      case 'logging/setLevel':
-        this.#level = typeof level === 'string' ? level : undefined
-        return DONE
-      case 'resources/subscribe':
-        if (typeof uri === 'string' && !this.#uris.has(uri)) this.#subscribe(this.#uris.add(uri))
-        return DONE
-      case 'resources/unsubscribe':
-        if (typeof uri === 'string' && this.#uris.delete(uri)) this.#subscribe(this.#uris)
-        return DONE
-      default:
-        return undefined
-    }
+    if (method === 'logging/setLevel') this.logLevel = typeof level === 'string' ? level : undefined
+    else if (typeof uri !== 'string') return DONE
+    else if (method === 'resources/unsubscribe') {
+      if (this.#uris.delete(uri)) this.#subscribe(this.#uris)
+    } else if (!this.#uris.has(uri)) this.#subscribe(this.#uris.add(uri))
+    return DONE
   }
 
+  /** The params with the log level, which a modern server receives with each request. */
   withLogLevel(params: unknown): unknown {
-    if (this.#level === undefined) return params
-    const _meta = { [META.logLevel]: this.#level, ...metaOf(params) }
+    const _meta = { [META.logLevel]: this.logLevel, ...metaOf(params) }
     return { ...(isObject(params) ? params : {}), _meta }
   }
 

@@ -6,7 +6,7 @@ import { announcedChanges, ChangeSubscription } from './change-subscription.ts'
 import type { Greeting } from './greeting.ts'
 import { requestComplete } from './input-required.ts'
 import type { Requester } from './json-rpc-peer.ts'
-import { LegacySubscriptions } from './legacy-subscriptions.ts'
+import { LegacySubscriptions, TRANSLATED } from './legacy-subscriptions.ts'
 import { ListWatch } from './list-watch.ts'
 import { discover, modernRequester } from './modern-requests.ts'
 import { routeNotification } from './notification-router.ts'
@@ -149,9 +149,9 @@ export class McpClient {
     if (!this.#session || this.#closing !== undefined) return Promise.reject(notOpen())
     const { requester, subscriptions } = this.#session
     if (!subscriptions) return requester.requestRaw(method, params, options)
-    const handled = subscriptions.handle(method, params)
-    if (handled) return Promise.resolve(handled)
-    return requestComplete(requester, method, subscriptions.withLogLevel(params), options)
+    if (TRANSLATED.includes(method)) return subscriptions.handle(method, params)
+    const sent = subscriptions.logLevel === undefined ? params : subscriptions.withLogLevel(params)
+    return requestComplete(requester, method, sent, options)
   }
 
   /** A stdio server with a legacy handshake may support the modern era as well. It is probed once, on demand. */

@@ -1,11 +1,12 @@
 import { isObject } from '../../kernel/is-object.ts'
 import { CallFailure, type TimedCallOptions } from '../../protocol/call.ts'
 import { CODES } from '../../protocol/codes.ts'
-import { META, metaOf } from '../../protocol/meta.ts'
+import { metaOf } from '../../protocol/json-rpc-message.ts'
+import { META } from '../../protocol/meta.ts'
 import { MODERN_VERSION } from '../../protocol/versions.ts'
 import type { Greeting } from './greeting.ts'
 import type { Requester } from './json-rpc-peer.ts'
-import { forwardedCapabilities } from './server-requests.ts'
+import { CLIENT_CAPABILITIES } from './server-requests.ts'
 
 /** `server/discover`, the handshake of the modern era. Rejects when the server does not support that era. */
 export async function discover(peer: Requester, version: string, timeoutMs: number): Promise<Greeting> {
@@ -52,4 +53,11 @@ export function modernRequester(peer: Requester, version: string): Requester {
     request: (method, params, options) => peer.request(method, withMeta(params, options), options),
     requestRaw: (method, params, options) => peer.requestRaw(method, withMeta(params, options), options),
   }
+}
+
+/** The part of a caller's capabilities that a server may use through us. */
+function forwardedCapabilities(capabilities: object): object {
+  return Object.fromEntries(
+    Object.entries(capabilities).filter(([name]) => Object.hasOwn(CLIENT_CAPABILITIES, name)),
+  )
 }

@@ -1,13 +1,6 @@
 /** The client capabilities that we declare to servers. A caller that lacks one gets the server's request refused. */
 export const CLIENT_CAPABILITIES = { sampling: {}, elicitation: { form: {}, url: {} } }
 
-/** The part of a caller's capabilities that a server may use through us. */
-export function forwardedCapabilities(capabilities: object): object {
-  return Object.fromEntries(
-    Object.entries(capabilities).filter(([name]) => Object.hasOwn(CLIENT_CAPABILITIES, name)),
-  )
-}
-
 /** Whether a request of a server is forwarded to the caller. */
 export function isForwarded(method: string): boolean {
   return method === 'sampling/createMessage' || method === 'elicitation/create'
