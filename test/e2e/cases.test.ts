@@ -5,8 +5,10 @@ import { bodyCases } from '../support/body.contract.ts'
 import { covers } from '../support/covers.ts'
 import { add, furnished, HTTP_SERVER, SERVER } from '../support/furnished.ts'
 import { AUTHORISED, type House, openHouse, TOKEN } from '../support/house.ts'
+import { houseWithRegistry, install, installed, packages } from '../support/packages.ts'
 import { rawAnswer } from '../support/raw-http.ts'
 import { BAD_LOG_QUERIES, GOOD_LOG_QUERIES } from '../support/refused-bodies.ts'
+import { toolPackage } from '../support/registry/registry.ts'
 import { tokenCases } from '../support/token.contract.ts'
 
 tokenCases()
@@ -55,6 +57,30 @@ describe('a path', () => {
       ['__proto__', '/api/servers/__proto__', 404, 'not_found'],
       ['nothing between two slashes', '/api/servers//', 404, 'not_found'],
     ])
+  })
+
+  test('names an agent by its type or one of its aliases, and any other name is not found', async () => {
+    covers('resource-agent-type')
+    const house = await openHouse()
+    const typeAt = async (path: string) => JSON.parse((await ask(house, 'GET', path)).body).agent_type
+    expect(await typeAt('/api/agents/claude-code')).toBe('claude-code')
+    expect(await typeAt('/api/agents/windsurf')).toBe('devin-desktop')
+    await expectReads(house, [
+      ['a display name', '/api/agents/Claude%20Code', 404, 'not_found'],
+      ['an unknown type', '/api/agents/unknown-agent', 404, 'not_found'],
+      ['__proto__', '/api/agents/__proto__', 404, 'not_found'],
+    ])
+  })
+
+  test('uninstalls a package by its id and by its name', async () => {
+    covers('resource-package-id-or-name')
+    const { house } = await houseWithRegistry([toolPackage('@acme/notes-mcp')])
+    for (const form of ['id', 'name'] as const) {
+      const report = await install(house, { name: '@acme/notes-mcp' })
+      expect(report.id).not.toBe(report.name)
+      expect((await packages(house, 'DELETE', `/${report[form]}`)).status, form).toBe(204)
+      expect(await installed(house), form).toEqual([])
+    }
   })
 
   test('that is malformed is a bad request, and one that is unknown is not found', async () => {
