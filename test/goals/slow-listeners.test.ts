@@ -29,13 +29,13 @@ async function listen(address: string) {
     if (type === 'call_completed') told.calls += 1
     if (type === 'snapshot') onSnapshot()
   })
-  socket.on('error', () => {}) // the close that follows says so
+  socket.on('error', () => {}) // the close event follows
   await ready
   return { socket, told, closed: once(socket, 'close') }
 }
 
-describe.runIf(process.platform === 'linux')('listeners', () => {
-  test(`R12: ${SLEEPERS} that never read cost next to nothing and are let go, a good one misses nothing`, {
+describe.runIf(process.platform === 'linux')('clients of the live stream', () => {
+  test(`${SLEEPERS} live-stream clients that never read use little memory and are disconnected, and a client that reads loses nothing`, {
     timeout: 300_000,
   }, async () => {
     const { address, child, add, start, ask } = await openService()
@@ -51,7 +51,7 @@ describe.runIf(process.platform === 'linux')('listeners', () => {
         await Promise.all(Array.from({ length: 50 }, () => ask('POST', '/servers/echo/tools/pid/call', {})))
       await sleep(3000)
     }
-    await storm() // everybody reads: what this takes is not the sleepers' fault
+    await storm() // all clients read: the baseline without slow clients
     const before = residentMb(child.pid)
     const asleepAt = performance.now()
     for (const { socket } of sleepers) socket.pause()
@@ -69,7 +69,7 @@ describe.runIf(process.platform === 'linux')('listeners', () => {
     console.log(`memory ${grownMb.toFixed(1)} MB, ended with ${[...new Set(codes)].join(' and ')}`)
   })
 
-  test(`${LISTENERS} that read get every message`, { timeout: 120_000 }, async () => {
+  test(`${LISTENERS} live-stream clients that read get every message`, { timeout: 120_000 }, async () => {
     const { address, add, start, ask } = await openService()
     await add(definition('echo'))
     await start('echo')

@@ -9,7 +9,7 @@ import { openHouse } from '../support/house.ts'
 import { retold } from '../support/retold.ts'
 import { post } from '../support/running.ts'
 
-/** In full: one tool at a time. In short: all of them at once, each in another field. */
+/** Full run: one tool at a time. Short run: all tools at once, each in another field. */
 const FULL = process.env.TOOLROOM_GOALS === 'full'
 const TOOLS = 100
 const PATIENCE_MS = FULL ? 1_800_000 : 120_000
@@ -36,7 +36,7 @@ const definitionOf = (n: number) => ({
   'x-unknown': { since: 0 } as unknown,
 })
 
-/** What the fixture offers besides, and never changes. */
+/** A tool of the fixture that never changes. */
 const TELL = {
   name: 'tell',
   description: 'The tool tell',
@@ -45,7 +45,7 @@ const TELL = {
 
 interface Mutation {
   readonly says: string
-  /** Where it is to be seen; null: nowhere, because nothing has changed. */
+  /** The path of the expected difference; null if nothing changed. */
   readonly field: string | null
   readonly of: (tool: Definition, n: number) => Definition
 }
@@ -58,16 +58,16 @@ const described = (says: string, edit: (text: string, n: number) => string): Mut
 const swapped = (text: string, one: string, other: string) =>
   text.includes(one) ? text.replace(one, other) : text.replace(other, one)
 
-/** Each gives another definition each time, but for the last. */
+/** Each returns a different definition every time, except the last. */
 const MUTATIONS: readonly Mutation[] = [
   { says: 'title', field: '/title', of: (tool, n) => ({ ...tool, title: `Title ${n}` }) },
   described('a sentence', (text, n) => `${text}. Before that, call tool ${n}.`),
   described('one letter', (text) => swapped(text, 'file', 'file5')),
-  described('a letter that looks the same', (text) => swapped(text, 'gives', 'giv\u0435s')),
+  described('a look-alike letter', (text) => swapped(text, 'gives', 'giv\u0435s')),
   described('whitespace', (text) => swapped(text, 'a file', 'a  file')),
-  described('nothing that can be seen', (text) => swapped(text, 'Reads', 'Reads\u200B\u{E0041}')),
+  described('invisible characters', (text) => swapped(text, 'Reads', 'Reads\u200B\u{E0041}')),
   {
-    says: 'inputSchema, deep inside',
+    says: 'a nested field of inputSchema',
     field: '/inputSchema/properties/options/properties/lines/items/maximum',
     of: (tool, n) => {
       const { inputSchema } = tool
@@ -77,7 +77,7 @@ const MUTATIONS: readonly Mutation[] = [
     },
   },
   {
-    says: 'what is required',
+    says: 'required fields',
     field: '/inputSchema/required',
     of: (tool, n) => ({ ...tool, inputSchema: { ...tool.inputSchema, required: ['path', `more_${n}`] } }),
   },
@@ -122,11 +122,11 @@ const MUTATIONS: readonly Mutation[] = [
 
 interface Step {
   readonly tools: Definition[]
-  /** The field that is another, by the name of the tool. */
+  /** The changed field, by the name of the tool. */
   readonly fields: ReadonlyMap<string, string>
 }
 
-/** Every tool meets every mutation. */
+/** Every tool gets every mutation. */
 function stepsFrom(first: Definition[]): Step[] {
   const steps: Step[] = []
   let tools = first
@@ -149,11 +149,11 @@ function stepsFrom(first: Definition[]): Step[] {
   return steps
 }
 
-/** What is announced and what an agent sees, in the order in which one process hears of it. */
+/** Announcements and tool lists, in the order in which one process receives them. */
 async function watched(env: Record<string, string>, mayBeSeen: (hash: string) => boolean = () => true) {
   const house = await openHouse({ env })
   const told: Told[] = []
-  /** Tools that were announced since the agent last saw them. */
+  /** Tools announced since the agent's last list. */
   const announced = new Set<string>()
   const socket = new WebSocket(`${house.address.replace('http', 'ws')}/api/ws/metrics`)
   onTestFinished(() => socket.terminate())
@@ -189,11 +189,11 @@ async function watched(env: Record<string, string>, mayBeSeen: (hash: string) =>
     stopped = true
     return looking
   }
-  onTestFinished(() => stop().catch(() => {})) // a test that failed has said why
+  onTestFinished(() => stop().catch(() => {})) // a failed test has reported its reason
   return { house, told, agent, tooEarly, latest: () => latest, lists: () => lists, stop }
 }
 
-/** Of its own, so that the one under test cannot be wrong in the same way. The name at the gateway is none of the tool's. */
+/** A second implementation, so that it does not share a bug with the tested one. The gateway name is not part of the definition. */
 function hashOf({ name, ...definition }: Definition): string {
   const inOrder = (_: string, value: unknown) =>
     typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -204,7 +204,7 @@ function hashOf({ name, ...definition }: Definition): string {
 }
 
 const hashesOf = (tools: readonly Definition[]) => new Map(tools.map((tool) => [tool.name, hashOf(tool)]))
-describe(`R27: ${TOOLS} tools, of which each changes in every field`, () => {
+describe(`${TOOLS} tools with changes in every field`, () => {
   const first = Array.from({ length: TOOLS }, (_, n) => definitionOf(n))
   const steps = stepsFrom(first)
 
@@ -240,7 +240,7 @@ describe(`R27: ${TOOLS} tools, of which each changes in every field`, () => {
     let approvals = 0
     for (const step of steps.slice(0, FULL ? 3 * TOOLS : 3)) {
       const open = step.tools.filter(({ name }) => !step.fields.has(name))
-      approve(open) // one under a new name is a new one
+      approve(open) // a tool with a new name is a new tool
       await take(step, before, server, watch)
       await sees(watch, open)
       const { items } = (await watch.house.inject('/api/servers/retold/tools')).json<{ items: Tool[] }>()
@@ -278,7 +278,7 @@ async function started(watch: Watch, tools: readonly Definition[]): Promise<Serv
   return server
 }
 
-/** The server changes its tools, and exactly that is told, once. */
+/** The server changes its tools, and exactly that is announced, once. */
 async function take(
   { tools, fields }: Step,
   before: readonly Definition[],
@@ -298,7 +298,7 @@ const sees = ({ latest }: Watch, tools: readonly Definition[]) =>
     .poll(() => Object.fromEntries(latest()), { timeout: 5000 })
     .toEqual(Object.fromEntries(hashesOf([...tools, TELL])))
 
-/** Names exactly what has changed; and where, of as many as it has room for. */
+/** Names exactly the changed tools, and the fields of as many as fit. */
 function expectTold(
   told: Told | undefined,
   before: readonly Definition[],
