@@ -8,7 +8,7 @@ import { sweep } from '../../src/supervisor/signals.ts'
 import { AUTHORISED } from './house.ts'
 import { launchReady } from './program.ts'
 
-/** The built service as a process of its own, spoken to over its door. What it started is ended with the test. */
+/** The built service as a separate process, with a client for its API. Its processes are ended after the test. */
 export async function openService(options: Parameters<typeof launchReady>[0] = {}) {
   const launched = await launchReady(options)
   const mark = `TOOLROOM_CHILD=${readFileSync(join(launched.data, 'child-mark'), 'utf8').trim()}`
@@ -44,7 +44,7 @@ export async function openService(options: Parameters<typeof launchReady>[0] = {
   return { ...launched, mark, ask, add, start, list, until }
 }
 
-/** The process that outlives a service with this mark. */
+/** The reaper of the service with this mark. */
 export const reaperOf = (mark: string): ProcessFacts | undefined =>
   listProcesses().find(({ pid, zombie }) => {
     const line = commandLine(pid)
