@@ -11,7 +11,7 @@ const { headerProblem } = await load('header-mirrors')
 
 const { MCP_CONFORMANCE_CONTEXT = '{}', MCP_CONFORMANCE_PROTOCOL_VERSION: version } = process.env
 const { toolCalls } = JSON.parse(MCP_CONFORMANCE_CONTEXT)
-const along = { timeoutMs: 20_000, onServerRequest, capabilities: { sampling: {}, elicitation: {} } }
+const options = { timeoutMs: 20_000, onServerRequest, capabilities: { sampling: {}, elicitation: {} } }
 let tools = []
 
 const connection = new RemoteConnection({
@@ -32,7 +32,7 @@ try {
   const offered = tools.filter(({ inputSchema }) => headerProblem(inputSchema) === undefined)
   const calls =
     toolCalls ?? offered.map((tool) => ({ name: tool.name, arguments: exampleOf(tool.inputSchema) }))
-  const results = await Promise.all(calls.map((each) => connection.call(each.name, each.arguments, along)))
+  const results = await Promise.all(calls.map((each) => connection.call(each.name, each.arguments, options)))
   for (const { value } of results) console.log(JSON.stringify(value))
   await useAll('resources/list', 'resources', 'resources/read', ({ uri }) => ({ uri }))
   await useAll('prompts/list', 'prompts', 'prompts/get', ({ name, arguments: args = [] }) => ({
@@ -48,8 +48,8 @@ try {
 
 async function useAll(list, field, use, paramsOf) {
   if (!connection.greeting.capabilities[field]) return
-  const { value } = await connection.relay(list, {}, along)
-  for (const each of value[field]) await connection.relay(use, paramsOf(each), along)
+  const { value } = await connection.relay(list, {}, options)
+  for (const each of value[field]) await connection.relay(use, paramsOf(each), options)
 }
 
 /** A value for each required property. */

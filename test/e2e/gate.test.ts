@@ -317,9 +317,9 @@ describe('upgrade requests', () => {
   test('every request of one connection may ask for an upgrade to h2c', async () => {
     const house = await openHouse()
     const warnings: string[] = []
-    const hear = ({ message }: Error) => void warnings.push(message)
-    process.on('warning', hear)
-    onTestFinished(() => void process.off('warning', hear))
+    const onWarning = ({ message }: Error) => void warnings.push(message)
+    process.on('warning', onWarning)
+    onTestFinished(() => void process.off('warning', onWarning))
     const socket = connect({ host: '127.0.0.1', port: portOf(house) })
     onTestFinished(() => void socket.destroy())
     for (let count = 0; count < 12; count += 1) {

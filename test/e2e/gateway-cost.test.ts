@@ -110,9 +110,9 @@ async function counted(main: string, home: string) {
     post: (path: string, headers: Readonly<Record<string, string>>, body?: object, status = 200) =>
       post(agent, `${address}${path}`, headers, body, status),
     async counts(): Promise<Count[]> {
-      const told = once(child, 'message')
+      const reply = once(child, 'message')
       child.send('counts')
-      const [counts] = await told
+      const [counts] = await reply
       return counts
     },
   }

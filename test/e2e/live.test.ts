@@ -70,9 +70,9 @@ describe('the live stream', () => {
     await post(house, '/api/servers/noisy/start')
     await until('log')
     await sleep(200)
-    const told = frames.filter(({ type }) => type === 'log').map(({ data }) => data.message)
-    expect(told).toContain('[error] noisy speaks at level error')
-    expect(told).not.toContain('[info] noisy speaks at level info')
+    const logged = frames.filter(({ type }) => type === 'log').map(({ data }) => data.message)
+    expect(logged).toContain('[error] noisy speaks at level error')
+    expect(logged).not.toContain('[info] noisy speaks at level info')
   })
 
   test('the live stream refuses other origins, other paths, wrong versions and, with PROTECT_READS, a missing token', async () => {

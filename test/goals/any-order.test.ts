@@ -16,7 +16,7 @@ const OPERATIONS = RUNS * 100
 
 /** The expected state after all responses. */
 interface Model {
-  readonly servers: Map<string, { wish: 'running' | 'stopped'; killed: boolean }>
+  readonly servers: Map<string, { desired: 'running' | 'stopped'; killed: boolean }>
 }
 
 interface Real {
@@ -33,7 +33,7 @@ const definitionOf = (n: number) => definition(n % 5 === 4 ? 'deaf' : 'echo', []
 type Command = fc.AsyncCommand<Model, Real>
 
 /** Sends without waiting: the next request may overtake the effect of this one, but not its decision. */
-function asking(verb: string, n: number, wish: (model: Model, id: string) => void): Command {
+function asking(verb: string, n: number, update: (model: Model, id: string) => void): Command {
   const id = nameOf(n)
   const ask: Record<string, (servers: Servers) => Promise<unknown>> = {
     start: (servers) => servers.start(id, 30, by),
@@ -46,7 +46,7 @@ function asking(verb: string, n: number, wish: (model: Model, id: string) => voi
   return {
     check: (model) => model.servers.has(id),
     run: async (model, real) => {
-      wish(model, id)
+      update(model, id)
       real.pending.push(ask[verb]?.(real.servers) ?? Promise.resolve())
     },
     toString: () => `${verb} ${id}`,
@@ -55,10 +55,10 @@ function asking(verb: string, n: number, wish: (model: Model, id: string) => voi
 
 /** A start may find a process whose exit was not noticed yet; a stop or a restart replaces it. */
 const wishing =
-  (wish: 'running' | 'stopped', keeps = false) =>
+  (desired: 'running' | 'stopped', keeps = false) =>
   (model: Model, id: string) => {
     const killed = keeps && model.servers.get(id)?.killed === true
-    model.servers.set(id, { wish, killed })
+    model.servers.set(id, { desired, killed })
   }
 
 const kill = (n: number): Command => ({
@@ -76,7 +76,7 @@ const add = (n: number): Command => ({
   run: async (model, real) => {
     await Promise.allSettled(real.pending) // the name is free after the last request
     await real.servers.add(definitionOf(n), by)
-    model.servers.set(nameOf(n), { wish: 'stopped', killed: false })
+    model.servers.set(nameOf(n), { desired: 'stopped', killed: false })
   },
   toString: () => `add ${nameOf(n)}`,
 })
@@ -98,15 +98,16 @@ const settle: Command = {
 }
 
 async function agrees(id: string, model: Model, { servers, mark }: Real): Promise<void> {
-  const { wish, killed } = model.servers.get(id) ?? { wish: 'stopped', killed: false }
+  const { desired, killed } = model.servers.get(id) ?? { desired: 'stopped', killed: false }
   const look = async () => servers.view(await servers.get(id))
   // The response to a change does not wait for the restart.
   const restless = ['starting', 'stopping']
   for (let n = 0; n < 200 && restless.includes((await look()).status); n += 1) await sleep(25)
   const { status, desired_state, pid } = await look()
-  expect([id, desired_state]).toEqual([id, wish])
-  const allowed = wish === 'stopped' ? ['stopped'] : killed ? ['running', 'backoff', 'starting'] : ['running']
-  expect(allowed, `${id} should be ${wish}`).toContain(status)
+  expect([id, desired_state]).toEqual([id, desired])
+  const allowed =
+    desired === 'stopped' ? ['stopped'] : killed ? ['running', 'backoff', 'starting'] : ['running']
+  expect(allowed, `${id} should be ${desired}`).toContain(status)
   if (status === 'starting' || killed) return
   expect(processesMarked(`${mark}/${id}/`).map((each) => each.pid)).toEqual(pid === null ? [] : [pid])
 }

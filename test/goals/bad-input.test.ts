@@ -79,9 +79,9 @@ function shapeFault(
     return 'error with a wrong content type'
   if (headers['cache-control'] !== 'no-store') return 'error without cache-control: no-store'
   if (method === 'HEAD') return body === '' ? undefined : 'response to HEAD with a body'
-  const told = JSON.parse(body)
-  const same = told.status === statusCode && told.request_id === headers['x-request-id']
-  return same && Value.Check(problem as object, told) ? undefined : `error with a wrong shape: ${body}`
+  const parsed = JSON.parse(body)
+  const same = parsed.status === statusCode && parsed.request_id === headers['x-request-id']
+  return same && Value.Check(problem as object, parsed) ? undefined : `error with a wrong shape: ${body}`
 }
 
 /** The state that a refused request must not change. */

@@ -31,10 +31,10 @@ test.runIf(process.platform === 'linux')(
     const rounds: Round[] = []
     const isGood = () => rounds.some(({ ms }) => ms <= MAX_MS)
     while (!isGood() && rounds.length < ROUNDS) rounds.push(await measure(home, key))
-    const told = rounds.map(({ ms, workMs, disturbed }) => {
+    const summaries = rounds.map(({ ms, workMs, disturbed }) => {
       return `${ms.toFixed(0)} ms, ${workMs} ms of work${disturbed ? '; other processes were busy' : ''}`
     })
-    console.log(`${SERVERS * TOOLS} tools after the start: ${told.join(', then ')}`)
+    console.log(`${SERVERS * TOOLS} tools after the start: ${summaries.join(', then ')}`)
     // When other tests run, wall time measures them too; our own CPU time does not.
     const judged = rounds.map(({ ms, workMs, disturbed }) => (disturbed && !FULL ? workMs : ms))
     expect(Math.min(...judged)).toBeLessThanOrEqual(MAX_MS)

@@ -16,7 +16,7 @@ const MAX_ERROR_MS = 1000
 const LONG_MS = 300
 
 interface Outcome {
-  readonly said: string
+  readonly sent: string
   readonly server: string
   readonly reply: Reply
   readonly answeredAt: number
@@ -37,14 +37,14 @@ test.runIf(process.platform === 'linux')(
       const agent = agents[n % agents.length] as Agent
       // Not in step with the agents, so that each agent calls every server.
       const server = SERVERS[Math.floor(n / agents.length) % SERVERS.length] as string
-      const said = `call ${n} of ${server}`
+      const sent = `call ${n} of ${server}`
       const kills = n % KILL_EVERY === KILL_EVERY / 2
-      const answer = agent.call(`${server}__say`, { text: said, ms: kills ? LONG_MS : n % 7 })
+      const answer = agent.call(`${server}__say`, { text: sent, ms: kills ? LONG_MS : n % 7 })
       if (kills) deaths.push({ server, at: await kill(house, server) })
-      outcomes.push({ said, server, reply: await answer, answeredAt: performance.now() })
+      outcomes.push({ sent, server, reply: await answer, answeredAt: performance.now() })
     })
 
-    const own = outcomes.filter(({ reply, said }) => textOf(reply.answers[0]) === said)
+    const own = outcomes.filter(({ reply, sent }) => textOf(reply.answers[0]) === sent)
     const errors = outcomes.filter(({ reply }) => reply.answers[0]?.error)
     const unanswered = outcomes.filter(({ reply }) => reply.answers.length === 0)
     const doubled = outcomes.filter(({ reply }) => reply.answers.length > 1)

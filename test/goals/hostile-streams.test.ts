@@ -25,7 +25,7 @@ interface Figure {
  * not repeated.
  */
 async function expectGoodRounds(
-  says: string,
+  title: string,
   rounds: number,
   round: (service: Service) => Promise<Figure[]>,
 ): Promise<void> {
@@ -37,12 +37,12 @@ async function expectGoodRounds(
     const disturbed = others() > QUIET
     service.child.kill('SIGTERM')
     await service.ended
-    const told = figures
+    const summary = figures
       .map(({ what, is, most }) => `${what} ${Math.round(is)} of ${Math.round(most)}`)
       .join(', ')
-    console.log(`${says}: ${told}${disturbed ? '; other processes were busy' : ''}`)
+    console.log(`${title}: ${summary}${disturbed ? '; other processes were busy' : ''}`)
     if (figures.every(({ is, most }) => is <= most) || (disturbed && !FULL)) good += 1
-    else bad.push(told)
+    else bad.push(summary)
     expect(bad.length, bad.join('; ')).toBeLessThanOrEqual(MOST_BAD_ROUNDS)
   }
 }
@@ -66,8 +66,8 @@ describe.runIf(process.platform === 'linux')('hostile output', () => {
     {
       timeout: 300_000,
     },
-    (says, kind, args, level) =>
-      expectGoodRounds(says, FULL ? 4 : 1, async (service) => {
+    (title, kind, args, level) =>
+      expectGoodRounds(title, FULL ? 4 : 1, async (service) => {
         await service.add(definition('echo'))
         await service.start('echo')
         await service.add(definition(kind, args, { name: 'hostile', timeouts: { start_s: 60, stop_s: 1 } }))
@@ -129,11 +129,11 @@ describe.runIf(process.platform === 'linux')('hostile output', () => {
     expect(call.body).toEqual({ content: [{ type: 'text', text: '🎈' }] })
     await service.ask('POST', '/servers/garbage/stop')
     const { items } = (await service.ask('GET', '/logs?server_id=garbage&source=server&order=asc')).body
-    const said = (items as LogLine[]).map(({ stream, message }) => [stream, message])
-    expect(said).toHaveLength(3)
-    expect(said[0]).toEqual(['stdout', '\uFFFD'])
-    expect(said).toContainEqual(['stdout', 'last words \uFFFD'])
-    expect(said).toContainEqual(['stderr', 'last words \uFFFD'])
+    const logged = (items as LogLine[]).map(({ stream, message }) => [stream, message])
+    expect(logged).toHaveLength(3)
+    expect(logged[0]).toEqual(['stdout', '\uFFFD'])
+    expect(logged).toContainEqual(['stdout', 'last words \uFFFD'])
+    expect(logged).toContainEqual(['stderr', 'last words \uFFFD'])
   })
 })
 
@@ -171,8 +171,8 @@ describe.runIf(process.platform === 'linux')('a flood of lines', () => {
     console.log(`${sent} lines = ${stored.length} stored + ${folded} folded + ${dropped} dropped`)
     expect(sent).toBe(total)
     expect(stored.length + folded + dropped).toBe(sent)
-    const said = notices.map(({ message }) => Number(/^(\d+) lines were dropped/.exec(message)?.[1]))
-    expect(said.reduce((sum, lines) => sum + lines, 0)).toBe(dropped)
+    const reported = notices.map(({ message }) => Number(/^(\d+) lines were dropped/.exec(message)?.[1]))
+    expect(reported.reduce((sum, lines) => sum + lines, 0)).toBe(dropped)
     const times = notices.map(({ ts }) => Date.parse(ts))
     for (const [index, at] of times.slice(1).entries()) expect(at - (times[index] ?? 0)).toBeGreaterThan(950)
 
@@ -218,8 +218,8 @@ describe.runIf(process.platform === 'linux')('a flood of lines', () => {
       const stored = lines.filter(({ stream }) => stream === 'stderr')
       const notices = lines.filter(({ stream }) => stream === null)
       const folded = stored.reduce((sum, { repeat }) => sum + repeat - 1, 0)
-      const said = notices.reduce((sum, { message }) => sum + Number.parseInt(message, 10), 0)
-      const complete = stored.length + folded + dropped >= sent && said >= dropped
+      const reported = notices.reduce((sum, { message }) => sum + Number.parseInt(message, 10), 0)
+      const complete = stored.length + folded + dropped >= sent && reported >= dropped
       if (complete || performance.now() > end) return { sent, stored, folded, dropped, notices }
     }
   }

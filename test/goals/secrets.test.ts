@@ -210,12 +210,12 @@ test('secrets in the output of a server and the contents of a call are not logge
   await send('POST', '/api/servers/leaky/start')
   const failed = await send('POST', '/api/servers/failing/start')
   expect(failed.json().last_error.message).toContain('MY_SECRET is ***')
-  const said = canaries.make('an argument')
+  const argument = canaries.make('an argument')
   const url = '/api/servers/leaky/tools/tell/call'
-  const payload = { arguments: { said } }
-  const told = await house.inject({ method: 'POST', url, headers: AUTHORISED, payload })
-  expect(told.body).toContain(secret) // the caller gets the result unchanged
-  await send('POST', url.replace('tell', said), payload)
+  const payload = { arguments: { argument } }
+  const reply = await house.inject({ method: 'POST', url, headers: AUTHORISED, payload })
+  expect(reply.body).toContain(secret) // the caller gets the result unchanged
+  await send('POST', url.replace('tell', argument), payload)
   await send('POST', '/api/servers/leaky/restart')
   await send('GET', '/api/servers/leaky/tools')
   await send('POST', '/api/servers/leaky/stop')

@@ -17,21 +17,21 @@ const residentMb = (pid: number | undefined) =>
 async function listen(address: string) {
   const socket = new WebSocket(`${address.replace('http', 'ws')}/api/ws/metrics`)
   onTestFinished(() => socket.terminate())
-  const told = { frames: 0, gaps: 0, calls: 0 }
+  const counts = { frames: 0, gaps: 0, calls: 0 }
   let onSnapshot = () => {}
   const ready = new Promise<void>((resolve) => {
     onSnapshot = resolve
   })
   socket.on('message', (data) => {
     const { type, seq } = JSON.parse(String(data))
-    told.frames += 1
-    if (seq !== told.frames) told.gaps += 1
-    if (type === 'call_completed') told.calls += 1
+    counts.frames += 1
+    if (seq !== counts.frames) counts.gaps += 1
+    if (type === 'call_completed') counts.calls += 1
     if (type === 'snapshot') onSnapshot()
   })
   socket.on('error', () => {}) // the close event follows
   await ready
-  return { socket, told, closed: once(socket, 'close') }
+  return { socket, counts, closed: once(socket, 'close') }
 }
 
 describe.runIf(process.platform === 'linux')('clients of the live stream', () => {
@@ -64,7 +64,7 @@ describe.runIf(process.platform === 'linux')('clients of the live stream', () =>
       (await Promise.race([closed, sleep(5000, ['still there'])]))[0]
     const codes = await Promise.all(sleepers.map(({ closed }) => end(closed)))
     expect(codes.filter((code) => code !== 1013 && code !== 1006)).toEqual([])
-    expect(good.told).toMatchObject({ gaps: 0, calls: 2 * CALLS })
+    expect(good.counts).toMatchObject({ gaps: 0, calls: 2 * CALLS })
     expect(good.socket.readyState).toBe(WebSocket.OPEN)
     console.log(`memory ${grownMb.toFixed(1)} MB, ended with ${[...new Set(codes)].join(' and ')}`)
   })
@@ -75,8 +75,8 @@ describe.runIf(process.platform === 'linux')('clients of the live stream', () =>
     await start('echo')
     const listeners = await Promise.all(Array.from({ length: LISTENERS }, () => listen(address)))
     for (let n = 0; n < 100; n += 1) await ask('POST', '/servers/echo/tools/pid/call', {})
-    const heard = () => listeners.every(({ told }) => told.calls === 100 && told.gaps === 0)
-    for (let n = 0; n < 200 && !heard(); n += 1) await sleep(25)
-    expect(listeners.filter(({ told }) => told.calls !== 100 || told.gaps > 0)).toEqual([])
+    const allReceived = () => listeners.every(({ counts }) => counts.calls === 100 && counts.gaps === 0)
+    for (let n = 0; n < 200 && !allReceived(); n += 1) await sleep(25)
+    expect(listeners.filter(({ counts }) => counts.calls !== 100 || counts.gaps > 0)).toEqual([])
   })
 })

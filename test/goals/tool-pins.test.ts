@@ -14,7 +14,7 @@ const FULL = process.env.TOOLROOM_GOALS === 'full'
 const TOOLS = 100
 const PATIENCE_MS = FULL ? 1_800_000 : 120_000
 
-type Told = Facts['tools_changed']
+type Announcement = Facts['tools_changed']
 type Definition = ReturnType<typeof definitionOf>
 
 const definitionOf = (n: number) => ({
@@ -44,14 +44,14 @@ const TELL = {
 } as unknown as Definition
 
 interface Mutation {
-  readonly says: string
+  readonly label: string
   /** The path of the expected difference; null if nothing changed. */
   readonly field: string | null
   readonly of: (tool: Definition, n: number) => Definition
 }
 
-const described = (says: string, edit: (text: string, n: number) => string): Mutation => ({
-  says,
+const described = (label: string, edit: (text: string, n: number) => string): Mutation => ({
+  label,
   field: '/description',
   of: (tool, n) => ({ ...tool, description: edit(tool.description, n) }),
 })
@@ -60,14 +60,14 @@ const swapped = (text: string, one: string, other: string) =>
 
 /** Each returns a different definition every time, except the last. */
 const MUTATIONS: readonly Mutation[] = [
-  { says: 'title', field: '/title', of: (tool, n) => ({ ...tool, title: `Title ${n}` }) },
+  { label: 'title', field: '/title', of: (tool, n) => ({ ...tool, title: `Title ${n}` }) },
   described('a sentence', (text, n) => `${text}. Before that, call tool ${n}.`),
   described('one letter', (text) => swapped(text, 'file', 'file5')),
   described('a look-alike letter', (text) => swapped(text, 'gives', 'giv\u0435s')),
   described('whitespace', (text) => swapped(text, 'a file', 'a  file')),
   described('invisible characters', (text) => swapped(text, 'Reads', 'Reads\u200B\u{E0041}')),
   {
-    says: 'a nested field of inputSchema',
+    label: 'a nested field of inputSchema',
     field: '/inputSchema/properties/options/properties/lines/items/maximum',
     of: (tool, n) => {
       const { inputSchema } = tool
@@ -77,12 +77,12 @@ const MUTATIONS: readonly Mutation[] = [
     },
   },
   {
-    says: 'required fields',
+    label: 'required fields',
     field: '/inputSchema/required',
     of: (tool, n) => ({ ...tool, inputSchema: { ...tool.inputSchema, required: ['path', `more_${n}`] } }),
   },
   {
-    says: 'outputSchema',
+    label: 'outputSchema',
     field: '/outputSchema/properties/text/description',
     of: (tool, n) => {
       const text = { type: 'string', description: `Its text, ${n}` }
@@ -90,7 +90,7 @@ const MUTATIONS: readonly Mutation[] = [
     },
   },
   {
-    says: 'annotations',
+    label: 'annotations',
     field: '/annotations/readOnlyHint',
     of: (tool) => {
       const readOnlyHint = !tool.annotations.readOnlyHint
@@ -98,23 +98,23 @@ const MUTATIONS: readonly Mutation[] = [
     },
   },
   {
-    says: '_meta',
+    label: '_meta',
     field: '/_meta/example.com~1owner',
     of: (tool, n) => ({ ...tool, _meta: { 'example.com/owner': `owner ${n}` } }),
   },
   {
-    says: 'icons',
+    label: 'icons',
     field: '/icons/0/src',
     of: (tool, n) => ({ ...tool, icons: [{ src: `https://icons.example/${n}.png`, mimeType: 'image/png' }] }),
   },
   {
-    says: 'an unknown field',
+    label: 'an unknown field',
     field: '/x-unknown/since',
     of: (tool, n) => ({ ...tool, 'x-unknown': { since: n } }),
   },
-  { says: 'the name', field: null, of: (tool, n) => ({ ...tool, name: `${tool.name.split('-')[0]}-${n}` }) },
+  { label: 'the name', field: null, of: (tool, n) => ({ ...tool, name: `${tool.name.split('-')[0]}-${n}` }) },
   {
-    says: 'the order of keys',
+    label: 'the order of keys',
     field: null,
     of: (tool) => Object.fromEntries(Object.entries(tool).reverse()) as Definition,
   },
@@ -152,7 +152,7 @@ function stepsFrom(first: Definition[]): Step[] {
 /** Announcements and tool lists, in the order in which one process receives them. */
 async function watched(env: Record<string, string>, mayBeSeen: (hash: string) => boolean = () => true) {
   const house = await openHouse({ env })
-  const told: Told[] = []
+  const announcements: Announcement[] = []
   /** Tools announced since the agent's last list. */
   const announced = new Set<string>()
   const socket = new WebSocket(`${house.address.replace('http', 'ws')}/api/ws/metrics`)
@@ -160,7 +160,7 @@ async function watched(env: Record<string, string>, mayBeSeen: (hash: string) =>
   socket.on('message', (text) => {
     const { type, data } = JSON.parse(String(text))
     if (type !== 'tools_changed') return
-    told.push(data)
+    announcements.push(data)
     for (const name of [...data.added, ...data.changed]) announced.add(name)
   })
   await once(socket, 'open')
@@ -190,7 +190,7 @@ async function watched(env: Record<string, string>, mayBeSeen: (hash: string) =>
     return looking
   }
   onTestFinished(() => stop().catch(() => {})) // a failed test has reported its reason
-  return { house, told, agent, tooEarly, latest: () => latest, lists: () => lists, stop }
+  return { house, announcements, agent, tooEarly, latest: () => latest, lists: () => lists, stop }
 }
 
 /** A second implementation, so that it does not share a bug with the tested one. The gateway name is not part of the definition. */
@@ -283,14 +283,14 @@ async function take(
   { tools, fields }: Step,
   before: readonly Definition[],
   server: Server,
-  { house, told }: Watch,
+  { house, announcements }: Watch,
 ): Promise<void> {
-  const heard = told.length
+  const count = announcements.length
   await server.offer(house, tools)
   const isOther = tools.some((tool, n) => hashOf(tool) !== hashOf(before[n] ?? tool))
   if (!isOther) return
-  await expect.poll(() => told.length, { timeout: 5000 }).toBe(heard + 1)
-  expectTold(told.at(-1), before, tools, fields)
+  await expect.poll(() => announcements.length, { timeout: 5000 }).toBe(count + 1)
+  expectAnnounced(announcements.at(-1), before, tools, fields)
 }
 
 const sees = ({ latest }: Watch, tools: readonly Definition[]) =>
@@ -299,19 +299,19 @@ const sees = ({ latest }: Watch, tools: readonly Definition[]) =>
     .toEqual(Object.fromEntries(hashesOf([...tools, TELL])))
 
 /** Names exactly the changed tools, and the fields of as many as fit. */
-function expectTold(
-  told: Told | undefined,
+function expectAnnounced(
+  announced: Announcement | undefined,
   before: readonly Definition[],
   tools: readonly Definition[],
   fields: ReadonlyMap<string, string>,
 ): void {
   const [old, now] = [hashesOf(before), hashesOf(tools)]
-  expect(told?.added).toEqual([...now.keys()].filter((name) => !old.has(name)))
-  expect(told?.removed).toEqual([...old.keys()].filter((name) => !now.has(name)))
-  expect([...(told?.changed ?? [])].sort()).toEqual([...fields.keys()].sort())
-  for (const { tool, field, words } of told?.diffs ?? []) {
+  expect(announced?.added).toEqual([...now.keys()].filter((name) => !old.has(name)))
+  expect(announced?.removed).toEqual([...old.keys()].filter((name) => !now.has(name)))
+  expect([...(announced?.changed ?? [])].sort()).toEqual([...fields.keys()].sort())
+  for (const { tool, field, words } of announced?.diffs ?? []) {
     expect(field, tool).toBe(fields.get(tool))
     expect(words.some(({ op }) => op !== 'same')).toBe(true)
   }
-  expect(new Set(told?.diffs.map(({ tool }) => tool)).size).toBe(Math.min(50, fields.size))
+  expect(new Set(announced?.diffs.map(({ tool }) => tool)).size).toBe(Math.min(50, fields.size))
 }

@@ -42,9 +42,9 @@ export function openBridge({ env, argv = [] }: Options) {
       .map((line) => JSON.parse(line))
   const write = (text: string) => void child.stdin.write(`${text}\n`)
   const say = (message: object) => write(JSON.stringify({ jsonrpc: '2.0', ...message }))
-  const until = async (wished: (line: Line) => boolean, ms = 15_000): Promise<Line> => {
-    await expect.poll(() => lines().some(wished), { timeout: ms }).toBe(true)
-    return lines().find(wished) ?? expect.unreachable()
+  const until = async (matches: (line: Line) => boolean, ms = 15_000): Promise<Line> => {
+    await expect.poll(() => lines().some(matches), { timeout: ms }).toBe(true)
+    return lines().find(matches) ?? expect.unreachable()
   }
   const ask = async (id: string | number, method: string, params: object = {}): Promise<Line> => {
     say({ id, method, params })

@@ -33,13 +33,13 @@ export const get = async (house: House, id: string) =>
 export async function until(
   house: House,
   id: string,
-  wished: (server: ServerView) => boolean,
+  matches: (server: ServerView) => boolean,
   ms = 5000,
 ): Promise<ServerView> {
   const end = performance.now() + ms
   for (;;) {
     const server = await get(house, id)
-    if (wished(server)) return server
+    if (matches(server)) return server
     if (performance.now() > end) expect.unreachable(`it stayed ${JSON.stringify(server)}`)
     await sleep(20)
   }

@@ -34,10 +34,10 @@ export async function openService(options: Parameters<typeof launchReady>[0] = {
     return body
   }
   const list = async (): Promise<ServerView[]> => (await ask('GET', '/servers')).body.items
-  const until = async (wished: (servers: ServerView[]) => boolean, ms = 10_000): Promise<ServerView[]> => {
+  const until = async (matches: (servers: ServerView[]) => boolean, ms = 10_000): Promise<ServerView[]> => {
     for (const end = performance.now() + ms; ; await sleep(25)) {
       const servers = await list()
-      if (wished(servers)) return servers
+      if (matches(servers)) return servers
       if (performance.now() > end) expect.unreachable(`they stayed ${JSON.stringify(servers)}`)
     }
   }

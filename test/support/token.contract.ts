@@ -120,7 +120,7 @@ export function tokenCases(): void {
       expect((await ask(house, 'DELETE', '/api/logs', { 'X-SVC-Token': ` \t${TOKEN} \t` })).status).toBe(200)
     })
 
-    test.each<[says: string, path: string, headers: Record<string, string>, code: string]>([
+    test.each<[label: string, path: string, headers: Record<string, string>, code: string]>([
       ['a wrong token', '', { 'X-SVC-Token': 'x' }, 'invalid_token'],
       ['an empty token', '', { 'X-SVC-Token': '' }, 'invalid_token'],
       ['a token sent twice', '', { 'X-SVC-Token': TOKEN, 'x-svc-token': TOKEN }, 'invalid_token'],

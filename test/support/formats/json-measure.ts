@@ -16,8 +16,8 @@ export function withValue(old: Json | undefined, path: Path, put: Json | undefin
 }
 
 /** As text, without containers that may be removed or kept when empty. */
-export function withoutEmpty(said: Json | undefined): string {
-  const text = JSON.stringify(said ?? {}).replace(/"inner":{}/, '')
+export function withoutEmpty(value: Json | undefined): string {
+  const text = JSON.stringify(value ?? {}).replace(/"inner":{}/, '')
   return text.replace(/,?"(?:mcpServers|deep)":{}/g, '').replace('{,', '{')
 }
 
