@@ -137,7 +137,7 @@ describe('paths', () => {
       '/api/servers/github',
       '/api/health',
       '/docs',
-      '/api/servers/nobody',
+      '/api/servers/missing',
     ]) {
       const [get, head] = [await ask(house, 'GET', path), await ask(house, 'HEAD', path)]
       expect([head.status, head.header('content-type'), head.body]).toEqual([
@@ -200,7 +200,7 @@ describe('the order of checks', () => {
       [() => delete headers.Host, 403, 'origin_not_allowed'],
       [() => delete headers.Origin, 403, 'cross_site'],
       [() => delete headers['Sec-Fetch-Site'], 404, 'not_found'],
-      [() => Object.assign(sent, { path: '/api/servers/nobody' }), 405, 'method_not_allowed'],
+      [() => Object.assign(sent, { path: '/api/servers/missing' }), 405, 'method_not_allowed'],
       [() => Object.assign(sent, { method: 'PATCH' }), 401, 'missing_token'],
       [() => Object.assign(headers, { 'X-SVC-Token': 'wrong' }), 401, 'invalid_token'],
       [() => Object.assign(headers, { 'X-SVC-Token': TOKEN }), 415, 'unsupported_media_type'],

@@ -56,5 +56,5 @@ test('other programs record metrics with the token, and an HTTP server has its o
     availability_pct: 0,
     checks: [{ ok: false, error_code: 'connection_refused' }],
   })
-  expect((await house.inject('/api/http-servers/nobody/metrics')).statusCode).toBe(404)
+  expect((await house.inject('/api/http-servers/missing/metrics')).statusCode).toBe(404)
 })

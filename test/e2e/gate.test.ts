@@ -69,7 +69,7 @@ async function everyDoor(house: House): Promise<Door[]> {
   const fillers: Record<string, string> = { file: 'start.js', code: 'not_found' }
   const doors: Door[] = []
   for (const { method, url } of house.app.methods.list()) {
-    const path = url.replace(/:(\w+)/g, (_, name: string) => fillers[name] ?? 'nobody')
+    const path = url.replace(/:(\w+)/g, (_, name: string) => fillers[name] ?? 'missing')
     const headers = [
       ['Host', `127.0.0.1:${portOf(house)}`],
       ['X-SVC-Token', TOKEN],

@@ -53,7 +53,7 @@ type Send = ReturnType<typeof listener>['send']
 async function readAll(house: House, send: Send): Promise<void> {
   const ids = { '/api/servers': ['one', 'two', 'renamed'], '/api/http-servers': ['far', 'moved'] }
   for (const { method, url } of house.app.methods.list().filter((route) => route.method === 'GET')) {
-    const listed = Object.entries(ids).find(([path]) => url === `${path}/:id`)?.[1] ?? ['nobody']
+    const listed = Object.entries(ids).find(([path]) => url === `${path}/:id`)?.[1] ?? ['missing']
     for (const id of listed) await send(method as 'GET', url.replace(/:\w+/, id))
   }
   await readLogs(send)
@@ -118,7 +118,7 @@ test('no secret is in any response, log line, audit row or file', async () => {
     ...AUTHORISED,
     'if-match': canaries.make('If-Match').slice(0, 38),
   })
-  await send('PATCH', '/api/servers/nobody', body)
+  await send('PATCH', '/api/servers/missing', body)
   for (const path of ['/api/nowhere', '/api/health', '/api/servers', '/api/logs', '/docs'])
     await send('GET', `${path}?token=${canaries.make(`the query of ${path}`)}`)
   await send('GET', '/api/servers', undefined, {

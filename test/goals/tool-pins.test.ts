@@ -32,7 +32,7 @@ const definitionOf = (n: number) => ({
   outputSchema: { type: 'object', properties: { text: { type: 'string', description: 'Its text' } } },
   annotations: { readOnlyHint: true, title: 'Read' },
   icons: [{ src: 'https://icons.example/read.png', mimeType: 'image/png' }],
-  _meta: { 'example.com/owner': 'somebody' },
+  _meta: { 'example.com/owner': 'team-a' },
   'x-unknown': { since: 0 } as unknown,
 })
 

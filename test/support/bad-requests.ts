@@ -81,7 +81,7 @@ export function wildRequests(operations: readonly Operation[]): fc.Arbitrary<Sen
       { maxKeys: 2 },
     )
     const id = fc.oneof(
-      fc.constantFrom('github', 'docs', 'GitHub', 'nobody', 'import', 'download', 'cursor'),
+      fc.constantFrom('github', 'docs', 'GitHub', 'missing', 'import', 'download', 'cursor'),
       segment,
     )
     return fc

@@ -170,10 +170,10 @@ export function tokenCases(): void {
     test('an unknown id on a protected path gets 401 without the token and 404 with it', async () => {
       const house = await openHouse()
       for (const [method, url] of [
-        ['DELETE', '/api/servers/nobody'],
-        ['PATCH', '/api/servers/nobody'],
-        ['PUT', '/api/http-servers/nobody'],
-        ['DELETE', '/api/http-servers/nobody'],
+        ['DELETE', '/api/servers/missing'],
+        ['PATCH', '/api/servers/missing'],
+        ['PUT', '/api/http-servers/missing'],
+        ['DELETE', '/api/http-servers/missing'],
       ] as const) {
         const payload = method === 'DELETE' ? undefined : { name: 'b' }
         const sent = { method, url, ...(payload && { payload }) }
