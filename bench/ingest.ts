@@ -8,9 +8,9 @@ import { LEVEL_RANK, type LogEntry } from '../src/kernel/log.ts'
 import { KnownSecrets } from '../src/kernel/secrets/known-secrets.ts'
 import type { StoredEntry } from '../src/logs/log-store.ts'
 import { LogPipeline } from '../src/logs/pipeline.ts'
-import { Connection } from '../src/store/logs/connection.ts'
-import { configure } from '../src/store/logs/log-schema.ts'
-import { openLogThread } from '../src/store/logs/log-thread.ts'
+import { LOG_SCHEMA } from '../src/store/logs/schema.ts'
+import { LogThread } from '../src/store/logs/thread/log-thread.ts'
+import { Connection } from '../src/store/sqlite/connection.ts'
 import { untilQuiet } from './subjects.ts'
 
 const ROUNDS = 5
@@ -61,7 +61,7 @@ async function throughPipeline(folder: string, entries: readonly LogEntry[]): Pr
   const path = join(folder, 'logs.db')
   const workerUrl = pathToFileURL(join(process.cwd(), 'dist/log-worker.js'))
   const onError = (error: unknown) => console.error(error)
-  const store = openLogThread({ path, maxBytes: MAX_BYTES, workerUrl, onDamaged: onError, onError })
+  const store = new LogThread({ path, maxBytes: MAX_BYTES, workerUrl, onDamaged: onError, onError })
   const deps = { secrets: new KnownSecrets(), facts: new FactBus(onError), now: Date.now }
   const pipeline = new LogPipeline({ ...deps, store, onLost: (_, error) => onError(error) })
   await store.check() // the thread is running
@@ -102,7 +102,7 @@ async function untilIndexed(path: string, lines: number): Promise<void> {
 /** The same columns without an index. Each line goes through JSON once, as if sent to a thread. */
 function bareLoop(folder: string, entries: readonly LogEntry[]): number {
   const connection = new Connection(join(folder, 'bare.db'))
-  configure(connection)
+  connection.exec(LOG_SCHEMA.pragmas)
   connection.exec(`CREATE TABLE logs (id INTEGER PRIMARY KEY AUTOINCREMENT, ts, level, source, stream, server_id,
     agent_type, tool, request_id, message, data, repeat, truncated)`)
   const startedAt = performance.now()

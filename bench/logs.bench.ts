@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { PageRequest, ResolvedFilter, StoredEntry } from '../src/logs/log-store.ts'
-import { LogDatabase } from '../src/store/logs/log-database.ts'
+import { LogDatabase } from '../src/store/logs/database.ts'
 import { ingest } from './ingest.ts'
 
 const SIZES = [10_000, 100_000, 1_000_000]
@@ -39,7 +39,7 @@ async function measure(lines: number, note: (what: string, value: number) => voi
   let logs = open()
   try {
     note('append, µs per line', (fill(logs, lines) * 1000) / lines)
-    note('index, µs per line', (tend(logs) * 1000) / lines)
+    note('index, µs per line', (maintain(logs) * 1000) / lines)
     logs.close()
     note('MB on disk', statSync(path).size / 1e6)
     const openedAt = performance.now()
@@ -55,7 +55,7 @@ async function measure(lines: number, note: (what: string, value: number) => voi
     const allAt = performance.now()
     await logs.clear({})
     note('clear everything', performance.now() - allAt)
-    note('release the disk space', tend(logs))
+    note('release the disk space', maintain(logs))
   } finally {
     logs.close()
     rmSync(folder, { recursive: true, force: true })
@@ -107,10 +107,10 @@ async function download(logs: LogDatabase, note: (what: string, value: number) =
     let upTo: number | null = null
     const startedAt = performance.now()
     do {
-      const piece = await logs.piece({ filter: {}, order: 'asc', format, after, upTo })
-      bytes += piece.bytes.length
-      after = piece.next
-      upTo = piece.upTo
+      const chunk = await logs.chunk({ filter: {}, order: 'asc', format, after, upTo })
+      bytes += chunk.bytes.length
+      after = chunk.next
+      upTo = chunk.upTo
       most = Math.max(most, process.memoryUsage().rss)
     } while (after !== null)
     note(`download ${format}, MB/s`, bytes / 1000 / (performance.now() - startedAt))
@@ -128,9 +128,9 @@ async function median(work: () => Promise<unknown>): Promise<number> {
   return times.sort((a, b) => a - b)[2] ?? 0
 }
 
-function tend(logs: LogDatabase): number {
+function maintain(logs: LogDatabase): number {
   const startedAt = performance.now()
-  while (logs.tend());
+  while (logs.maintain());
   return performance.now() - startedAt
 }
 

@@ -6,9 +6,9 @@ import { Front } from '../src/http/front.ts'
 import { createLog } from '../src/kernel/log.ts'
 import { metricsRoutes } from '../src/metrics/metrics.routes.ts'
 import { createMetrics, type Metrics } from '../src/metrics/metrics.service.ts'
-import { type Event, Recorder } from '../src/metrics/recorder.ts'
-import { Sketch } from '../src/metrics/sketch.ts'
-import { MetricsDatabase } from '../src/store/metrics/metrics-database.ts'
+import { type Event, Recorder } from '../src/metrics/record/recorder.ts'
+import { Sketch } from '../src/metrics/sketch/sketch.ts'
+import { MetricsDatabase } from '../src/store/metrics/database.ts'
 
 const EVENTS = 500_000
 const BATCH = 1000

@@ -16,7 +16,7 @@ import { rolldown } from 'rolldown'
 import { fail, filesUnder, root, seconds } from './lib.mjs'
 import { buildHash, readBuilt } from './prepare.mjs'
 
-const ENTRIES = { main: 'src/main.ts', 'log-worker': 'src/store/logs/log-worker.ts' }
+const ENTRIES = { main: 'src/main.ts', 'log-worker': 'src/store/logs/thread/worker.ts' }
 /** Bundled separately as CommonJS, which can be loaded with V8's code cache: see src/cli/compiled.ts. */
 const SERVICE = 'src/compose/up.ts'
 /** Packages that load files of their own at run time: a native addon, and the pages of Swagger UI. */

@@ -28,7 +28,7 @@ const ROOMS: Record<string, Rule> = {
   metrics: { imports: ['kernel', 'upstreams'] },
 
   supervisor: { imports: ['kernel', 'protocol'] },
-  mcp: { imports: ['kernel', 'protocol', 'net'], types: ['upstreams'] },
+  mcp: { imports: ['kernel', 'protocol', 'net'] },
   telemetry: { imports: ['kernel'] },
   gateway: { imports: ['kernel', 'protocol', 'upstreams'] },
   store: {

@@ -7,7 +7,7 @@ import { HELP } from '../config/help.ts'
 import { portTaken } from '../config/port-owner.ts'
 import { StartError } from '../kernel/exit.ts'
 import { VERSION } from '../kernel/version.ts'
-import { openLogThread } from '../store/logs/log-thread.ts'
+import { LogThread } from '../store/logs/thread/log-thread.ts'
 import { openService, type Service } from './service.ts'
 
 const say = (line: string) => process.stdout.write(`${line}\n`)
@@ -40,7 +40,7 @@ async function start(config: Config, { afterDamage }: Flags, mainFile: string): 
     maxBytes,
     onTrouble,
   }: Parameters<Parameters<typeof openService>[1]['openLogs']>[0]) =>
-    openLogThread({
+    new LogThread({
       path: `${folder}/logs.db`,
       maxBytes,
       onDamaged: onTrouble,

@@ -6,7 +6,7 @@ import { COLUMNS, notesIn, openRelay, quiet, type Relay, titleOf } from '../../t
 const LOG_LEVEL = 'io.modelcontextprotocol/logLevel'
 const FROM_ERROR = ['error', 'critical', 'alert', 'emergency']
 const URI = 'relay://one'
-const CANNOT = 'The agent cannot be asked for elicitation/create'
+const CANNOT = 'The client does not support elicitation/create'
 
 /** ✓ where the message crosses. Where it does not, the words for what happens instead, which is tested the same. */
 type Outcome = '✓' | (string & {})

@@ -15,7 +15,7 @@ export interface HttpRequest {
   readonly url: URL
   /** Those of the protocol. They win over configured ones of the same name. */
   readonly headers?: Readonly<Record<string, string>>
-  readonly body?: string
+  readonly body?: string | Buffer
   /** For all of it, to the last byte; null where the caller ends it by `signal`. */
   readonly timeoutMs: number | null
   /** For the head of the answer; null where that may take as long as all of it. */

@@ -15,5 +15,7 @@ export const META = {
 } as const
 
 /** The `_meta` of a request; an empty object when there is none. */
-export const metaOf = (params: unknown): Params =>
-  isObject(params) && isObject(params._meta) ? params._meta : {}
+export function metaOf(params: unknown): Params {
+  const meta = (params as { _meta?: unknown } | null | undefined)?._meta
+  return isObject(meta) ? meta : {}
+}

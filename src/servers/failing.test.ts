@@ -74,7 +74,7 @@ const FAILING: Readonly<Record<string, Failing>> = {
     ),
     status: 'failed',
     code: 'not_mcp',
-    says: 'It answered initialize, but not as an MCP server does',
+    says: 'Its response to initialize is not valid MCP',
     todo: /MCP server/,
   },
   'one that refuses the handshake': {
@@ -155,8 +155,8 @@ const FAILING: Readonly<Record<string, Failing>> = {
     server: script(`console.log('Listening on port 3000'); setInterval(() => {}, 1000)`),
     status: 'backoff',
     code: 'start_timeout',
-    says: 'first: "Listening on port 3000"',
-    todo: /speaks over stdio/,
+    says: 'First line: "Listening on port 3000"',
+    todo: /uses the stdio transport/,
   },
 }
 

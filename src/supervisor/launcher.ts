@@ -21,9 +21,9 @@ export interface Streams {
   readonly input: Writable
   readonly output: Readable
   /** What stands on its output and is no message; `cut` bytes of it are missing. */
-  readonly onNoise: (text: string, cut: number) => void
+  readonly onStrayLine: (text: string, cut: number) => void
   /** What it says for people over the protocol. */
-  readonly onSaid: (text: string) => void
+  readonly onLogText: (text: string) => void
 }
 
 export interface Conversation {
@@ -65,12 +65,12 @@ export async function launch(options: Options): Promise<Launched> {
     options.onLine('stderr', text, cut)
   })
   child.errors.on('error', () => {}) // the pipe broke with the process; its exit says so
-  const onNoise = (text: string, cut: number) => {
+  const onStrayLine = (text: string, cut: number) => {
     noise.add(text)
     options.onLine('stdout', text, cut)
   }
-  const onSaid = (text: string) => options.onLine('mcp', text, 0)
-  const conversation = options.converse({ input: child.input, output: child.output, onNoise, onSaid })
+  const onLogText = (text: string) => options.onLine('mcp', text, 0)
+  const conversation = options.converse({ input: child.input, output: child.output, onStrayLine, onLogText })
   const cleaned = ({ code, message, hint }: LastError): LastError => ({
     code,
     message: clean(message),

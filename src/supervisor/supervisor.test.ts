@@ -3,8 +3,8 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { leftAfter, ownMark } from '../../test/support/marked.ts'
 import type { Plan } from '../kernel/server-state.ts'
-import { Connection } from '../mcp/client/connection.ts'
 import type { ToolList } from '../mcp/client/tool-list.ts'
+import { StdioClient } from '../mcp/transports/stdio/stdio-client.ts'
 import { processesMarked } from './process-table.ts'
 import { StartSlots } from './start-slots.ts'
 import { Supervisor } from './supervisor.ts'
@@ -30,7 +30,7 @@ function house() {
   const lists: ToolList[] = []
   const states: string[] = []
   const spawning = { now: 0, most: 0 }
-  const supervisor = new Supervisor<Connection>({
+  const supervisor = new Supervisor<StdioClient>({
     mark,
     slots: new StartSlots(4, 2000),
     reaper: { watch: () => {}, forget: () => {} },
@@ -38,7 +38,7 @@ function house() {
     converse: (_, __, streams) => {
       spawning.now += 1
       spawning.most = Math.max(spawning.most, spawning.now)
-      return new Connection({ ...streams, version: '0', startMs: 5000, onTools: (list) => lists.push(list) })
+      return new StdioClient({ ...streams, version: '0', startMs: 5000, onTools: (list) => lists.push(list) })
     },
     onState: (id, { status }, cause) => {
       states.push(`${id} ${status}: ${cause}`)
@@ -78,7 +78,7 @@ describe.runIf(process.platform === 'linux')('servers', () => {
     const { conversation, state } = supervisor.life('echo1')
     const call = expect(
       conversation?.call('slow', { ms: 60_000 }, { timeoutMs: 60_000 }),
-    ).rejects.toMatchObject({ failure: 'closed' })
+    ).rejects.toMatchObject({ reason: 'closed' })
     await sleep(50)
     const startedAt = performance.now()
     if (state.status === 'running') process.kill(state.pid, 'SIGKILL')

@@ -9,7 +9,7 @@ import { ask, checksIn, listScenarios, reportOf, rowOf } from './suite.mjs'
 
 const CLIENT = fileURLToPath(new URL('client.mjs', import.meta.url))
 const PARTS = {
-  'remote-connection': 'src/mcp/transports/http/remote-connection.ts',
+  'remote-client': 'src/mcp/transports/http/remote-client.ts',
   'header-mirrors': 'src/protocol/header-mirrors.ts',
 }
 const SCENARIO_DEADLINE_MS = 30_000

@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url'
 
 const [folder, url] = process.argv.slice(2)
 const load = (name) => import(pathToFileURL(join(folder, `${name}.mjs`)).href)
-const { RemoteConnection } = await load('remote-connection')
+const { RemoteClient } = await load('remote-client')
 const { headerProblem } = await load('header-mirrors')
 
 const { MCP_CONFORMANCE_CONTEXT = '{}', MCP_CONFORMANCE_PROTOCOL_VERSION: version } = process.env
@@ -14,7 +14,7 @@ const { toolCalls } = JSON.parse(MCP_CONFORMANCE_CONTEXT)
 const options = { timeoutMs: 20_000, onServerRequest, capabilities: { sampling: {}, elicitation: {} } }
 let tools = []
 
-const connection = new RemoteConnection({
+const connection = new RemoteClient({
   url,
   headers: {},
   transport: 'auto',

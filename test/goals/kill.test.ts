@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { openSqlite } from '../../src/store/sqlite.ts'
+import { openSqlite } from '../../src/store/sqlite/sqlite.ts'
 import { ownFolder } from '../support/folder.ts'
 import { AUTHORISED } from '../support/house.ts'
 import { launchReady } from '../support/program.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { Cell } from '../../src/metrics/cell.ts'
-import { WINDOW, WINDOWS, type WindowName } from '../../src/metrics/levels.ts'
-import type { Recorder } from '../../src/metrics/recorder.ts'
+import type { Recorder } from '../../src/metrics/record/recorder.ts'
+import { Cell } from '../../src/metrics/sketch/cell.ts'
+import { WINDOW, WINDOWS, type WindowName } from '../../src/metrics/windows/levels.ts'
 import { event, NOON, openRecorder } from '../support/metrics.ts'
 
 const CALLS = process.env.TOOLROOM_GOALS === 'full' ? 1_000_000 : 100_000

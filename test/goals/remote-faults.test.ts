@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, onTestFinished, test } from 'vitest'
-import { probe } from '../../src/mcp/transports/http/connection-test.ts'
+import { testConnection } from '../../src/mcp/transports/http/connection-test.ts'
 import { openFaults } from '../fixtures/http/faults.ts'
 import { pem } from '../fixtures/http/sites.ts'
 
@@ -72,7 +72,7 @@ test('for every fault of an HTTP server the connection test ends in time, says w
   // The client trusts the authority of these certificates, so that only their other faults show.
   const network = (kind: string) => (kind === 'self_signed' ? {} : { ca: pem('authority') })
   const ask = (kind: keyof Urls, timeoutMs: number) =>
-    probe({
+    testConnection({
       url: faults.urls[kind],
       headers: SECRETS,
       transport: 'auto',

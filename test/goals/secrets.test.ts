@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { openSqlite } from '../../src/store/sqlite.ts'
+import { openSqlite } from '../../src/store/sqlite/sqlite.ts'
 import { ask, JSON_TYPE } from '../support/answers.ts'
 import { Canaries } from '../support/canaries.ts'
 import { ownFolder } from '../support/folder.ts'
@@ -244,7 +244,7 @@ test('equal secrets are stored as different ciphertexts in every location and ev
 })
 
 function sealedValues(house: House): string[] {
-  const database = openSqlite(join(house.data, 'toolroom.db'), { readOnly: true })
+  const database = openSqlite(join(house.data, 'toolroom.db'))
   const rows = database.prepare('SELECT sealed_fields FROM tool_servers ORDER BY id').all()
   database.close()
   return rows.flatMap(({ sealed_fields }) =>

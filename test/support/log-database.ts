@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest'
 import type { ResolvedFilter } from '../../src/logs/log-store.ts'
-import { LogDatabase } from '../../src/store/logs/log-database.ts'
+import { LogDatabase } from '../../src/store/logs/database.ts'
 
 /** For tests. */
 export const MIB = 1024 * 1024
@@ -22,7 +22,7 @@ export async function idsOf(database: LogDatabase, filter: ResolvedFilter): Prom
 
 /** Runs all background work. */
 export function settle(database: LogDatabase): void {
-  while (database.tend());
+  while (database.maintain());
 }
 
 export const randomText = () =>

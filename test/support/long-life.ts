@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { LogDatabase } from '../../src/store/logs/log-database.ts'
+import { LogDatabase } from '../../src/store/logs/database.ts'
 
 /** A data folder with a large log, as after long use. */
 export function longLife(home: string, lines: number): void {

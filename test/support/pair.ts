@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream'
 import { setImmediate as tick } from 'node:timers/promises'
-import { Peer } from '../../src/mcp/transports/stdio/stdio-peer.ts'
+import { StdioTransport } from '../../src/mcp/transports/stdio/stdio-transport.ts'
 import type { CallFailure } from '../../src/protocol/call.ts'
 
 /** Streams with the test at the other end. */
@@ -27,10 +27,10 @@ export function pair() {
   const { input, output, sent, say } = wires()
   const noise: string[] = []
   const notified: unknown[] = []
-  const peer = new Peer({
+  const { peer } = new StdioTransport({
     input,
     output,
-    onNoise: (bytes) => noise.push(bytes.toString('utf8')),
+    onStrayLine: (bytes) => noise.push(bytes.toString('utf8')),
     onNotification: (method, params) => notified.push([method, params]),
   })
   return { peer, sent, say, noise, notified, input, output }

@@ -3,14 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished } from 'vitest'
 import type { ToolList } from '../../src/mcp/client/tool-list.ts'
-import { RemoteConnection, type RemoteOptions } from '../../src/mcp/transports/http/remote-connection.ts'
+import { RemoteClient, type RemoteOptions } from '../../src/mcp/transports/http/remote-client.ts'
 import { closedPort } from '../fixtures/http/sites.ts'
 
 /** A connection that is closed after the test, and its events. */
 export function remoteTo(url: string, own: Partial<RemoteOptions> = {}) {
   const lists: ToolList[] = []
   const lost: string[] = []
-  const connection = new RemoteConnection({
+  const connection = new RemoteClient({
     url,
     headers: {},
     transport: 'auto',
