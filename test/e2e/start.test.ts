@@ -138,7 +138,9 @@ describe('failed starts', () => {
     rmSync(key)
     const { code, stderr } = await launch({ home: first.home, env: { AUTH_TOKEN: TOKEN } }).ended
     expect({ code, made: existsSync(key) }).toEqual({ code: 78, made: false })
-    expect(stderr).toContain(`The secret key for the stored secrets is missing; restore ${key}, or set TOOLROOM_SECRET_KEY`)
+    expect(stderr).toContain(
+      `The secret key for the stored secrets is missing; restore ${key}, or set TOOLROOM_SECRET_KEY`,
+    )
     await launchReady({ home: first.home, env: { TOOLROOM_SECRET_KEY: kept.toString().trim() } })
   })
 
