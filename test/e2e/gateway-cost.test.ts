@@ -12,11 +12,11 @@ const TOP = 25
 const TOOL = 'echo__echo'
 
 /**
- * How much is done for one call is counted, not timed: V8 says how often each function ran, those of Node among them.
- * The other program is bare node:http that answers by itself. TOOLROOM_TOP=1 prints where ours are spent.
+ * The cost of a call is counted, not timed: V8 reports how often each function ran, including those of Node. The baseline is
+ * bare node:http that returns the result itself. TOOLROOM_TOP=1 prints the most frequent functions.
  */
 test.each(['legacy', 'modern'] as const)(
-  `a call of a %s agent runs at most ${MOST} times the functions of a bare HTTP answer`,
+  `a call of a %s agent runs at most ${MOST} times as many functions as a bare HTTP response`,
   async (era) => {
     const home = ownFolder()
     const floor = await counted(pathOf('bench/gateway/http-floor.mjs'), home)
@@ -43,12 +43,12 @@ test.each(['legacy', 'modern'] as const)(
     }
     const [bare, ours] = [await perCall(floor), await perCall(toolroom)]
     if (process.env.TOOLROOM_TOP) printTop(ours, bare)
-    expect(sum(bare)).toBeGreaterThan(100) // it did count
+    expect(sum(bare)).toBeGreaterThan(100) // counting works
     expect(sum(ours) / sum(bare)).toBeLessThanOrEqual(MOST)
   },
 )
 
-/** What every call of such an agent carries. */
+/** The headers and `_meta` of every call of such an agent. */
 const AGENTS = {
   async legacy(toolroom: Program, key: string) {
     const clientInfo = { name: 'test', version: '1' }
@@ -80,7 +80,7 @@ const message = (method: string, params: object) => ({ jsonrpc: '2.0', id: 1, me
 
 const sum = (counts: readonly Count[]) => counts.reduce((all, { count }) => all + count, 0) / CALLS
 
-/** What runs oftener for a call of ours than for a bare one. */
+/** Prints the functions that run more often for a gateway call than for a bare one. */
 function printTop(ours: readonly Count[], bare: readonly Count[]): void {
   const keyOf = ({ url, name, at }: Count) => `${url} ${name} ${at}`
   const times = new Map(bare.map((each) => [keyOf(each), each.count]))
@@ -95,7 +95,7 @@ function printTop(ours: readonly Count[], bare: readonly Count[]): void {
     )
 }
 
-/** Functions without a name are known by their text. */
+/** Anonymous functions are identified by their source text. */
 function textAt({ url, at }: Count): string {
   if (!url.startsWith('file:')) return '(anonymous)'
   return readFileSync(fileURLToPath(url), 'utf8')

@@ -19,7 +19,7 @@ const WRAPPER = '(function (exports, require, module, __filename, __dirname) {'.
 
 export type Program = Awaited<ReturnType<typeof counted>>
 
-/** A program whose functions are counted. It says where it is ready. */
+/** A program whose function calls are counted. It prints its address when ready. */
 export async function counted(main: string, home: string) {
   const child = spawn(process.execPath, ['--require', pathOf('test/support/count-calls.cjs'), main], {
     cwd: home,
@@ -38,9 +38,9 @@ export async function counted(main: string, home: string) {
     post: (path: string, headers: Readonly<Record<string, string>>, body?: object, status = 200) =>
       post(agent, `${address}${path}`, headers, body, status),
     async counts(): Promise<Count[]> {
-      const told = once(child, 'message')
+      const reply = once(child, 'message')
       child.send('counts')
-      const [counts] = await told
+      const [counts] = await reply
       return counts.map((each: Count) =>
         each.url.endsWith('.cjs') ? { ...each, at: each.at - WRAPPER } : each,
       )
@@ -56,7 +56,7 @@ function addressOf(child: ChildProcess): Promise<string> {
       const found = /ready at (http:\S+)/.exec(text)?.[1]
       if (found) resolve(found)
     })
-    child.once('close', () => reject(new Error(`it ended, having said: ${text}`)))
+    child.once('close', () => reject(new Error(`the program ended after printing: ${text}`)))
   })
 }
 

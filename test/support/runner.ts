@@ -23,7 +23,7 @@ interface Options {
   readonly slots?: StartSlots
 }
 
-/** A runner over a real process, and everything that it said about itself. */
+/** A runner with a real process, and all its status events. */
 export function runnerOf(name: string, options: Options = {}) {
   const mark = ownMark()
   const states: ServerState[] = []

@@ -1,4 +1,4 @@
-// The built service in an empty home, with two servers started, and everything said at its gateway written down.
+// The built service in an empty home directory, with two running servers and a record of the traffic at its gateway.
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,12 +14,12 @@ const SERVERS = {
 }
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
-/** @returns `offered`: the names under which an agent that may see everything sees the tools */
-export async function openHouse() {
+/** @returns `offered`: the gateway names of all tools */
+export async function openTestBed() {
   // Resolved, because agents compare the folder they run in with the ones they trust.
   const home = realpathSync(mkdtempSync(join(tmpdir(), 'toolroom-gateway-')))
   const remove = () => rmSync(home, { recursive: true, force: true, maxRetries: 5 })
-  const interrupted = () => process.exit(130) // goes through the `exit` of all who started something
+  const interrupted = () => process.exit(130) // runs all `exit` handlers
   process.once('exit', remove)
   for (const signal of SIGNALS) process.on(signal, interrupted)
   const project = join(home, 'project')
@@ -27,7 +27,7 @@ export async function openHouse() {
   const record = join(home, 'wire.jsonl')
   const toolroom = await startToolroom(home, { preload: RECORDER, env: { WIRE_RECORD: record } })
 
-  /** What was said, for whoever must find out why a client was not understood. There is no key in it. */
+  /** Keeps the recorded traffic for debugging. It contains no key. */
   function keepRecord(name) {
     const folder = join(root, 'node_modules/.cache/verify-gateway')
     const path = join(folder, `${name.replaceAll(/\W+/g, '-')}.jsonl`)
@@ -45,7 +45,8 @@ export async function openHouse() {
 
   try {
     const offered = []
-    for (const [name, args] of Object.entries(SERVERS)) offered.push(...(await furnish(toolroom, name, args)))
+    for (const [name, args] of Object.entries(SERVERS))
+      offered.push(...(await addServer(toolroom, name, args)))
     return { home, project, toolroom, wire: createWire(record), offered: offered.sort(), keepRecord, close }
   } catch (error) {
     await close()
@@ -53,10 +54,10 @@ export async function openHouse() {
   }
 }
 
-async function furnish({ request }, name, args) {
+async function addServer({ request }, name, args) {
   await request('POST', 'servers', { name, command: process.execPath, args })
   const { status } = await request('POST', `servers/${name}/start`)
-  if (status !== 'running') throw new Error(`${name} was started and is ${status}`)
+  if (status !== 'running') throw new Error(`${name} is ${status} after its start`)
   const { items } = await request('GET', `servers/${name}/tools`)
   return items.flatMap(({ gateway_name }) => gateway_name ?? [])
 }
