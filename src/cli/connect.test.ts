@@ -327,7 +327,7 @@ test.each([
   [{}, [], 'TOOLROOM_KEY must hold the key of an agent'],
   [{ TOOLROOM_KEY: 'k' }, ['--url', 'ftp://x'], '--url must be an http or https URL'],
   [{ TOOLROOM_KEY: 'k', TOOLROOM_URL: 'x' }, [], 'TOOLROOM_URL must be an http or https URL'],
-  [{ TOOLROOM_KEY: 'k' }, ['--sever', 'x'], "connect knows no '--sever'"],
+  [{ TOOLROOM_KEY: 'k' }, ['--sever', 'x'], "Unknown flag '--sever'; see toolroom connect --help"],
   [{ TOOLROOM_KEY: 'k' }, ['--server'], '--server needs a value'],
 ])('wrong use exits 78 with one line: %j %j', async (env, argv, sentence) => {
   const bridge = openBridge({ env, argv })

@@ -23,10 +23,10 @@ export async function connect(words: readonly string[]): Promise<void> {
       'configuration',
       'TOOLROOM_KEY must hold the key of an agent; POST /api/agents/{agent_type}/connect writes the whole entry',
     )
-  const url = given['--url'] ?? (env.TOOLROOM_URL || undefined)
-  const fixed = url === undefined ? undefined : givenAddress(url, given['--url'] ? '--url' : 'TOOLROOM_URL')
+  const url = given.get('url') ?? (env.TOOLROOM_URL || undefined)
+  const fixed = url === undefined ? undefined : givenAddress(url, given.has('url') ? '--url' : 'TOOLROOM_URL')
   const { data } = foldersOf({ os: process.platform, home: homedir(), env }, env.TOOLROOM_HOME || undefined)
-  const server = given['--server']
+  const server = given.get('server')
   const path = server === undefined ? '/mcp' : `/mcp/${encodeURIComponent(server)}`
 
   const write = (line: Buffer | string) =>

@@ -23,16 +23,17 @@ class Failure extends Error {
 
 /** Says whether Toolroom runs, and how its servers are. */
 export async function status(words: readonly string[], mainFile: string): Promise<void> {
-  const given = readCommand('status', words)
-  if (given === 'help') return void process.stdout.write(`${commandHelp('status')}\n`)
+  const flags = readCommand('status', words)
+  if (flags === 'help') return void process.stdout.write(`${commandHelp('status')}\n`)
   const { env, stdout, stderr } = process
   const config = readConfig({
     flags: readFlags([]),
     platform: { os: process.platform, home: homedir(), env },
     packageRoot: dirname(dirname(mainFile)),
   })
-  const url = given['--url'] === undefined ? undefined : givenAddress(given['--url'], '--url')
-  const isJson = given['--json'] !== undefined
+  const given = flags.get('url')
+  const url = given === undefined ? undefined : givenAddress(given, '--url')
+  const isJson = flags.get('json') === 'true'
   try {
     const report = await ask(url, config)
     const width = stdout.isTTY ? stdout.columns : undefined

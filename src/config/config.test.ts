@@ -99,10 +99,34 @@ test.each([
 })
 
 test.each([
-  [['--prot', '1'], "Unknown flag '--prot'"],
-  [['upp'], "Unknown command 'upp'"],
+  [['--protect-reads'], 'true'],
+  [['--protect-reads', 'true'], 'true'],
+  [['--protect-reads', 'false'], 'false'],
+  [['--protect-reads=false', '--port', '1'], 'false'],
+])('the flags %j set protect_reads to %s', (argv, value) => {
+  expect(readFlags(argv).settings.get('protect_reads')).toBe(value)
+})
+
+test.each([
+  [['up', '--restore'], { command: 'up', afterDamage: 'restore' }],
+  [['--start-empty'], { command: 'up', afterDamage: 'start_empty' }],
+  [['--restore=false'], { command: 'up' }],
+  [['--port', '1', 'help'], { command: 'help' }],
+  [['up', '-h'], { command: 'help' }],
+  [['-v'], { command: 'version' }],
+])('the flags %j mean %j', (argv, meaning) => {
+  const { settings: _, ...flags } = readFlags(argv)
+  expect(flags).toEqual(meaning)
+})
+
+test.each([
+  [['--prot', '1'], "Unknown flag '--prot'; see toolroom --help"],
+  [['--prot=1'], "Unknown flag '--prot'; see toolroom --help"],
+  [['upp'], "Unknown command 'upp'; see toolroom --help"],
   [['--port'], '--port needs a value'],
+  [['--protect-reads=yes'], '--protect-reads must be true or false, not "yes"'],
   [['--auth-token', 'x'], 'set AUTH_TOKEN instead'],
+  [['--auth-token=x'], 'set AUTH_TOKEN instead'],
   [['--env-file', '/does/not/exist'], 'cannot be read'],
 ])('the flags %j are refused', (argv, sentence) => {
   expect(() => computer().read(...argv)).toThrow(sentence)

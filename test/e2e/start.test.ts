@@ -117,7 +117,7 @@ describe('a start that cannot be', () => {
   test('an unknown flag, a bad value and a file where the folder should be exit 78', async () => {
     expect(await launch({ argv: ['--prot', '1'] }).ended).toMatchObject({
       code: 78,
-      stderr: "toolroom: Unknown flag '--prot'; toolroom --help lists what there is\n",
+      stderr: "toolroom: Unknown flag '--prot'; see toolroom --help\n",
     })
     expect(await launch({ env: { PORT: 'x' } }).ended).toMatchObject({ code: 78 })
     const home = ownFolder()
