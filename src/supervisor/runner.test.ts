@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { leftAfter } from '../../test/support/marked.ts'
 import { runnerOf } from '../../test/support/runner.ts'
-import { processesMarked } from './process-table.ts'
+import { processesMarked } from './process/process-table.ts'
 import { StartSlots } from './start-slots.ts'
 
 const describeLinux = describe.runIf(process.platform === 'linux')

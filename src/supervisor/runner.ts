@@ -7,7 +7,7 @@ import type {
   StartOutcome,
   StopStep,
 } from '../kernel/server-state.ts'
-import type { Exit } from './child.ts'
+import type { Exit } from './process/child.ts'
 import { type ProcessEnd, restartAfter } from './restart-policy.ts'
 import type { StartSlots } from './start-slots.ts'
 

@@ -5,7 +5,7 @@ import { leftAfter, ownMark } from '../../test/support/marked.ts'
 import type { Plan } from '../kernel/server-state.ts'
 import { Connection } from '../mcp/client/connection.ts'
 import type { ToolList } from '../mcp/client/tool-list.ts'
-import { processesMarked } from './process-table.ts'
+import { processesMarked } from './process/process-table.ts'
 import { StartSlots } from './start-slots.ts'
 import { Supervisor } from './supervisor.ts'
 

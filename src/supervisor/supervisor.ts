@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Life, Plan, Resources, ServerState, StartOutcome } from '../kernel/server-state.ts'
 import { type Conversation, launch, type OnLine, type Streams } from './launcher.ts'
-import type { Reaper } from './reaper.ts'
-import { ResourceSampler } from './resources.ts'
+import type { Reaper } from './process/reaper.ts'
+import { ResourceSampler } from './process/resources.ts'
+import { sweep } from './process/signals.ts'
+import { type Graces, gracesWithin } from './process/stop-ladder.ts'
 import { Runner } from './runner.ts'
-import { sweep } from './signals.ts'
 import type { StartSlots } from './start-slots.ts'
-import { type Graces, gracesWithin } from './stop-ladder.ts'
 
 export interface Deps<C extends Conversation> {
   readonly converse: (id: string, plan: Plan, streams: Streams) => C

@@ -5,8 +5,8 @@ import { copyFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
-import { commandLine, listProcesses } from '../../src/supervisor/process-table.ts'
-import { sweep } from '../../src/supervisor/signals.ts'
+import { commandLine, listProcesses } from '../../src/supervisor/process/process-table.ts'
+import { sweep } from '../../src/supervisor/process/signals.ts'
 import { ownFolder } from './folder.ts'
 
 /** How a process is started by a shell that then ends; somebody else keeps its input open. */

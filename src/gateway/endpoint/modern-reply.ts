@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { Cancellation, type CancelSignal } from '../../kernel/cancel.ts'
-import type { InFlight } from '../../kernel/in-flight.ts'
 import { isObject } from '../../kernel/is-object.ts'
+import type { InFlight } from '../../protocol/in-flight.ts'
 import type { Drops } from '../notify/drop-counter.ts'
 import { EventStream } from '../sessions/event-stream.ts'
 import type { Session } from '../sessions/sessions.ts'

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { InFlight } from '../../kernel/in-flight.ts'
+import { InFlight } from '../../protocol/in-flight.ts'
 import { Drops } from '../notify/drop-counter.ts'
 import { EventLogs } from './replay-log.ts'
 import { Streams } from './session-streams.ts'

@@ -5,7 +5,7 @@ import { ownMark } from '../../../test/support/marked.ts'
 import { failureOf } from '../../../test/support/pair.ts'
 import { connectedTo, textOf } from '../../../test/support/remote.ts'
 import type { OnServerRequest, TimedCallOptions } from '../../protocol/call.ts'
-import { Child } from '../../supervisor/child.ts'
+import { Child } from '../../supervisor/process/child.ts'
 import { Connection } from './connection.ts'
 import { requestComplete } from './input-required.ts'
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { StopStep } from '../kernel/server-state.ts'
+import type { StopStep } from '../../kernel/server-state.ts'
 import { type Group, signalGroup, sweep } from './signals.ts'
 
 export interface Stoppable {

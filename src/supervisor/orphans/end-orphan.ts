@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { OrphanEnd } from '../kernel/orphan.ts'
+import type { OrphanEnd } from '../../kernel/orphan.ts'
+import { isStillThere, listProcesses, type ProcessFacts } from '../process/process-table.ts'
 import { type CensusOptions, census, childrenIn, withDescendants } from './orphans.ts'
-import { isStillThere, listProcesses, type ProcessFacts } from './process-table.ts'
 
 export interface EndOptions extends CensusOptions {
   readonly termMs?: number

@@ -3,10 +3,10 @@ import { once } from 'node:events'
 import { userInfo } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { leaveBehind } from '../../test/support/orphan.ts'
+import { leaveBehind } from '../../../test/support/orphan.ts'
+import { commandLine, listProcesses, readProcess } from '../process/process-table.ts'
 import { endOrphan } from './end-orphan.ts'
 import { findOrphans } from './orphans.ts'
-import { commandLine, listProcesses, readProcess } from './process-table.ts'
 
 const mark = 'OUR_MARK=abc'
 const find = (pid: number) => findOrphans({ mark }).find((orphan) => orphan.pid === pid)

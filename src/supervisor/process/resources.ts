@@ -1,4 +1,4 @@
-import type { Resources } from '../kernel/server-state.ts'
+import type { Resources } from '../../kernel/server-state.ts'
 import { listPids, type ProcessFacts, readProcess } from './process-table.ts'
 
 const TICKS_PER_S = 100

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
-import { ownMark, untilMarked } from '../../test/support/marked.ts'
+import { ownMark, untilMarked } from '../../../test/support/marked.ts'
 import { Child } from './child.ts'
 import { processesMarked } from './process-table.ts'
 import { ResourceSampler } from './resources.ts'

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { writeDurably } from '../kernel/durable-file.ts'
+import { writeDurably } from '../../kernel/durable-file.ts'
 
 /** A process with this name in its environment was started by a Toolroom. */
 const MARK_NAME = 'TOOLROOM_CHILD'

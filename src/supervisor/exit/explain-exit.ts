@@ -1,4 +1,4 @@
-import type { LastError } from '../kernel/server-state.ts'
+import type { LastError } from '../../kernel/server-state.ts'
 import { CAUSES } from './exit-causes.ts'
 import { type Saying, sayings, USAGE } from './exit-lines.ts'
 

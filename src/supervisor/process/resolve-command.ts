@@ -10,7 +10,7 @@ import {
 } from 'node:fs'
 import { homedir } from 'node:os'
 import path from 'node:path'
-import { maskArgs } from '../kernel/secrets/secrets.ts'
+import { maskArgs } from '../../kernel/secrets/secrets.ts'
 
 export interface Place {
   readonly cwd: string

@@ -1,10 +1,10 @@
 import { homedir } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { FrameReader, LOG_LINE_MAX_BYTES } from '../protocol/frames.ts'
+import { FrameReader, LOG_LINE_MAX_BYTES } from '../../protocol/frames.ts'
+import { StartFailure } from '../runner.ts'
 import { Child, type Exit } from './child.ts'
 import type { Reaper } from './reaper.ts'
 import { resolveCommand } from './resolve-command.ts'
-import { StartFailure } from './runner.ts'
 import { stopLadder } from './stop-ladder.ts'
 
 export interface Command {

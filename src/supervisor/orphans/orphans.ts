@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
-import type { Orphan } from '../kernel/orphan.ts'
-import { maskArgs } from '../kernel/secrets/secrets.ts'
-import { looksLikeMcp } from './looks-like-mcp.ts'
+import type { Orphan } from '../../kernel/orphan.ts'
+import { maskArgs } from '../../kernel/secrets/secrets.ts'
 import {
   commandLine,
   isInContainer,
@@ -11,7 +10,8 @@ import {
   type ProcessFacts,
   standardInput,
   userId,
-} from './process-table.ts'
+} from '../process/process-table.ts'
+import { looksLikeMcp } from './looks-like-mcp.ts'
 
 export interface CensusOptions {
   /** What our own processes carry, as `NAME=value` or its beginning. */
