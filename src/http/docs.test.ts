@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { covers } from '../../test/support/covers.ts'
 import { openHouse } from '../../test/support/house.ts'
-import { CATALOGUE } from '../kernel/errors.ts'
-import { errorsMarkdown } from './error-texts.ts'
+import { CATALOGUE, type ErrorCode } from '../kernel/errors.ts'
+import { ERROR_TEXTS } from './error-texts.ts'
 
 interface Operation {
   readonly summary?: string
@@ -124,6 +124,21 @@ describe('the error pages', () => {
     expect((await house.inject('/docs/errors/')).body).toContain('/docs/errors/disk_full')
   })
 })
+
+/** The text of docs/errors.md. */
+function errorsMarkdown(): string {
+  const intro = [
+    '# Errors',
+    '',
+    'Every error is `application/problem+json` (RFC 9457) with a stable `code`. The service shows each page below at',
+    '`/docs/errors/<code>`, which is also the `type` of the problem.',
+  ]
+  const sections = Object.entries(CATALOGUE).flatMap(([code, { status, title }]) => {
+    const { happened, todo } = ERROR_TEXTS[code as ErrorCode]
+    return ['', `## ${code}`, '', `**${status} ${title}.** ${happened}`, '', `What to do: ${todo}`]
+  })
+  return `${[...intro, ...sections].join('\n')}\n`
+}
 
 test('the front page leads to the documentation', async () => {
   const house = await openHouse()

@@ -267,18 +267,3 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
 }
 
 export const isErrorCode = (code: string): code is ErrorCode => Object.hasOwn(CATALOGUE, code)
-
-/** The text of docs/errors.md. */
-export function errorsMarkdown(): string {
-  const intro = [
-    '# Errors',
-    '',
-    'Every error is `application/problem+json` (RFC 9457) with a stable `code`. The service shows each page below at',
-    '`/docs/errors/<code>`, which is also the `type` of the problem.',
-  ]
-  const sections = Object.entries(CATALOGUE).flatMap(([code, { status, title }]) => {
-    const { happened, todo } = ERROR_TEXTS[code as ErrorCode]
-    return ['', `## ${code}`, '', `**${status} ${title}.** ${happened}`, '', `What to do: ${todo}`]
-  })
-  return `${[...intro, ...sections].join('\n')}\n`
-}

@@ -22,7 +22,6 @@ export interface Job {
 
 /** What the work itself is handed. */
 export interface JobHandle {
-  readonly id: string
   readonly signal: AbortSignal
   phase(name: string): void
   line(text: string): void
@@ -130,7 +129,6 @@ export class Jobs {
 
   async #work(entry: Entry): Promise<void> {
     const handle: JobHandle = {
-      id: entry.job.id,
       signal: entry.abort.signal,
       phase: (phase) => this.#change(entry, { phase }),
       line: (text) => this.#change(entry, { output: [...entry.job.output, text].slice(-OUTPUT_LINES) }, text),

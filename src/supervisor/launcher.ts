@@ -1,20 +1,15 @@
-import { homedir } from 'node:os'
 import type { Readable, Writable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Stream } from '../kernel/log.ts'
-import type { LastError, Plan } from '../kernel/server-state.ts'
+import type { LastError } from '../kernel/server-state.ts'
 import { FrameReader, LOG_LINE_MAX_BYTES } from '../protocol/frames.ts'
 import { explainExit } from './exit/explain-exit.ts'
 import { Tail } from './exit/tail.ts'
-import { Child } from './process/child.ts'
 import type { Reaper } from './process/reaper.ts'
-import { resolveCommand } from './process/resolve-command.ts'
+import { type Definition, StartFailure, startChild } from './process/start-child.ts'
 import { type Graces, stopLadder } from './process/stop-ladder.ts'
-import { type Launched, StartFailure } from './runner.ts'
-
-/** What to run. */
-export type Definition = Pick<Plan, 'command' | 'args' | 'env' | 'cwd'>
+import type { Launched } from './runner.ts'
 
 /** How a tool server is spoken to. */
 export interface Streams {
@@ -89,9 +84,8 @@ export async function launch(options: Options): Promise<Launched> {
       return stderr.last(20).map(clean)
     },
     explain: (exit, wasRunning) => {
-      const { command, args } = definition
-      const said = { stderr: stderr.all, noise: noise.all }
-      return cleaned(explainExit({ ...exit, ...said, wasRunning, command, args }))
+      const output = { stderr: stderr.all, noise: noise.all }
+      return cleaned(explainExit({ ...exit, ...output, wasRunning, args: definition.args }))
     },
     stop: async (onStep) => {
       await stopLadder(child, options.graces(), onStep)
@@ -100,49 +94,4 @@ export async function launch(options: Options): Promise<Launched> {
       await Promise.race([read, sleep(LAST_WORDS_MS, undefined, { ref: false })])
     },
   }
-}
-
-async function startChild({ command, args, env, cwd }: Definition, mark: string): Promise<Child> {
-  const found = resolveCommand(command, {
-    cwd: cwd ?? homedir(),
-    env: { ...process.env, ...env },
-    platform: process.platform,
-  })
-  if (!found.ok) {
-    const { code, message, hint } = found
-    throw new StartFailure({ code, message, hint }, false)
-  }
-  try {
-    const own = { ...env, PATH: found.searchPath }
-    return await Child.start({ path: found.path, args, cwd: found.cwd, env: own, mark })
-  } catch (error) {
-    throw notSpawned(error)
-  }
-}
-
-/** What the system is short of comes back by itself; everything else needs a person. */
-const SHORTAGES: Readonly<Record<string, string>> = {
-  EMFILE: 'open files',
-  ENFILE: 'open files',
-  EAGAIN: 'processes',
-  ENOMEM: 'memory',
-}
-
-function notSpawned(cause: unknown): StartFailure {
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
-  const shortage = SHORTAGES[code]
-  if (shortage !== undefined) {
-    const message = `The system did not start it: there are no ${shortage} left (${code})`
-    const hint =
-      'Stop servers or programs that you do not need, or raise the limit; it is tried again by itself'
-    return new StartFailure({ code: 'out_of_resources', message, hint }, true)
-  }
-  if (code === 'E2BIG') {
-    const message =
-      'The system did not start it: its arguments and environment are too large together (E2BIG)'
-    return new StartFailure({ code: 'spawn_failed', message, hint: 'Shorten args or env' }, false)
-  }
-  const message = `The system did not start it: ${cause instanceof Error ? cause.message : String(cause)}`
-  const hint = 'Check the command, its arguments and its environment'
-  return new StartFailure({ code: 'spawn_failed', message, hint }, false)
 }

@@ -8,21 +8,9 @@ import type {
   StopStep,
 } from '../kernel/server-state.ts'
 import type { Exit } from './process/child.ts'
+import { StartFailure } from './process/start-child.ts'
 import { type ProcessEnd, restartAfter } from './restart-policy.ts'
 import type { StartSlots } from './start-slots.ts'
-
-/** A start that failed. With `retry: false` a person has to change something first. */
-export class StartFailure extends Error {
-  override readonly name = 'StartFailure'
-  readonly error: LastError
-  readonly retry: boolean
-
-  constructor(error: LastError, retry: boolean) {
-    super(error.message)
-    this.error = error
-    this.retry = retry
-  }
-}
 
 /** A process that was started, not yet known to be a tool server. */
 export interface Launched {

@@ -70,6 +70,8 @@ describe.runIf(process.platform === 'linux')('servers', () => {
     })
     await supervisor.stop('echo1')
     expect(supervisor.life('echo1')).toMatchObject({ state: { status: 'stopped' }, conversation: undefined })
+    const late = supervisor.using('echo1', async () => expect.unreachable())
+    await expect(late).rejects.toMatchObject({ name: 'CallFailure', reason: 'closed' })
   })
 
   test('that die during a call give its caller an error at once', async () => {
@@ -78,7 +80,7 @@ describe.runIf(process.platform === 'linux')('servers', () => {
     const { conversation, state } = supervisor.life('echo1')
     const call = expect(
       conversation?.call('slow', { ms: 60_000 }, { timeoutMs: 60_000 }),
-    ).rejects.toMatchObject({ failure: 'closed' })
+    ).rejects.toMatchObject({ reason: 'closed' })
     await sleep(50)
     const startedAt = performance.now()
     if (state.status === 'running') process.kill(state.pid, 'SIGKILL')

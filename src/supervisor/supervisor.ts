@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Life, Plan, Resources, ServerState, StartOutcome } from '../kernel/server-state.ts'
+import { CallFailure } from '../protocol/call.ts'
 import { type Conversation, launch, type OnLine, type Streams } from './launcher.ts'
 import type { Reaper } from './process/reaper.ts'
 import { ResourceSampler } from './process/resources.ts'
@@ -107,7 +108,7 @@ export class Supervisor<C extends Conversation> {
   async using<R>(id: string, talk: (conversation: C) => Promise<R>): Promise<R> {
     const entry = this.#entries.get(id)
     if (entry?.conversation === undefined || entry.runner.state.status !== 'running')
-      throw Object.assign(new Error('It does not run'), { failure: 'closed' })
+      throw new CallFailure('closed', 'It does not run')
     entry.busy += 1
     clearTimeout(entry.bedtime)
     try {

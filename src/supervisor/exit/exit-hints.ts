@@ -2,7 +2,6 @@ import path from 'node:path'
 
 /** What had been started. */
 export interface Started {
-  readonly command: string
   readonly args: readonly string[]
 }
 

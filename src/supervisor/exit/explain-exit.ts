@@ -11,7 +11,6 @@ export interface Ended {
   readonly noise: readonly string[]
   /** It had finished the handshake. */
   readonly wasRunning: boolean
-  readonly command: string
   readonly args: readonly string[]
 }
 

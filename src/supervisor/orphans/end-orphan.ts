@@ -3,19 +3,14 @@ import type { OrphanEnd } from '../../kernel/orphan.ts'
 import { isStillThere, listProcesses, type ProcessFacts } from '../process/process-table.ts'
 import { type CensusOptions, census, childrenIn, withDescendants } from './orphans.ts'
 
-export interface EndOptions extends CensusOptions {
-  readonly termMs?: number
-  readonly killMs?: number
-}
+const TERM_MS = 2000
+const KILL_MS = 1000
 
 /**
  * Ends it with everything that it started, if the census still knows it. A process that waits for a device ends when
  * the device answers; nobody waits for that here.
  */
-export async function endOrphan(
-  id: string,
-  { mark, termMs = 2000, killMs = 1000 }: EndOptions,
-): Promise<OrphanEnd> {
+export async function endOrphan(id: string, { mark }: CensusOptions): Promise<OrphanEnd> {
   const found = census(mark).find(({ orphan }) => orphan.id === id)
   if (!found) return { outcome: 'gone' }
   const { orphan, tree } = found
@@ -23,10 +18,10 @@ export async function endOrphan(
     signalAll(tree, 0) // may we? Before anybody is half ended
     signalAll(tree, 'SIGTERM')
     signalAll(tree, 'SIGCONT') // one that is stopped does not hear the first
-    if (!(await allGone(tree, termMs))) {
+    if (!(await allGone(tree, TERM_MS))) {
       const rest = held(tree)
       signalAll(rest, 'SIGKILL')
-      await allGone(rest, killMs)
+      await allGone(rest, KILL_MS)
     }
   } catch (error) {
     if (codeOf(error) === 'EPERM') return { outcome: 'not_permitted', orphan }

@@ -97,8 +97,8 @@ describe.runIf(process.platform === 'linux')('ending an orphan', () => {
   test('happens by force when it does not listen', async () => {
     const { pid, id } = await leaveBehind({ fixture: 'deaf', args: ['--children=2'] })
     const startedAt = performance.now()
-    expect(await endOrphan(id, { mark, termMs: 300 })).toMatchObject({ outcome: 'ended' })
-    expect(performance.now() - startedAt).toBeGreaterThan(290)
+    expect(await endOrphan(id, { mark })).toMatchObject({ outcome: 'ended' })
+    expect(performance.now() - startedAt).toBeGreaterThan(1990)
     expect(isThere(pid)).toBe(false)
   })
 
@@ -106,8 +106,8 @@ describe.runIf(process.platform === 'linux')('ending an orphan', () => {
     const { pid, id } = await leaveBehind()
     process.kill(pid, 'SIGSTOP')
     const startedAt = performance.now()
-    expect(await endOrphan(id, { mark, termMs: 5000 })).toMatchObject({ outcome: 'ended' })
-    expect(performance.now() - startedAt).toBeLessThan(4000)
+    expect(await endOrphan(id, { mark })).toMatchObject({ outcome: 'ended' })
+    expect(performance.now() - startedAt).toBeLessThan(1900)
     expect(isThere(pid)).toBe(false)
   })
 

@@ -49,10 +49,6 @@ export class Reaper {
     this.#options = options
   }
 
-  get pid(): number | undefined {
-    return this.#process?.pid
-  }
-
   /** Before the first byte of the new process is read. */
   watch(group: number): void {
     this.#groups.add(group)

@@ -122,7 +122,6 @@ posix('a program that cannot start says why', () => {
     if (found.ok) return
     expect(found.message).toMatch(message)
     expect(found.hint).toMatch(hint)
-    expect(found.searched.length).toBeGreaterThan(0)
   })
 
   test.each([
@@ -162,8 +161,8 @@ posix('a program that cannot start says why', () => {
     const found = resolveCommand('no-such-tool', { ...place, env: { ...place.env, PATH } })
     if (found.ok) throw new Error('it should be missing')
     expect(found.message.length).toBeLessThan(1000)
-    expect(found.message).toMatch(/ and \d+ more$/)
-    expect(found.searched.length).toBeGreaterThanOrEqual(500)
+    const more = Number(/ and (\d+) more$/.exec(found.message)?.[1])
+    expect(more).toBeGreaterThanOrEqual(480)
   })
 })
 

@@ -34,7 +34,6 @@ export interface Unresolved {
   readonly code: 'command_not_found' | 'not_executable' | 'cwd_not_found' | 'bad_interpreter'
   readonly message: string
   readonly hint: string
-  readonly searched: readonly string[]
 }
 
 /**
@@ -58,7 +57,7 @@ export function resolveCommand(command: string, { cwd: folder, env, platform }: 
   if (found === undefined) return notFound(command, program, searched, refused, platform)
 
   const broken = platform === 'win32' ? undefined : brokenInterpreter(found, cwd, folders, platform)
-  if (broken) return { ok: false, code: 'bad_interpreter', searched, ...broken }
+  if (broken) return { ok: false, code: 'bad_interpreter', ...broken }
   return { ok: true, path: found, cwd, searchPath: folders.join(delimiter) }
 }
 
@@ -74,7 +73,7 @@ function troubleWithCwd(command: string, cwd: string): Unresolved | undefined {
   }[kind]
   const message = `'${shown(command)}' cannot start: its working folder ${cwd} ${why}`
   const hint = 'Create the folder, or set cwd to one that exists'
-  return { ok: false, code: 'cwd_not_found', message, hint, searched: [cwd] }
+  return { ok: false, code: 'cwd_not_found', message, hint }
 }
 
 /** Like execvp, a file that may not be executed does not end the search, but is remembered. */
@@ -106,18 +105,12 @@ function notFound(
     }[kind]
     const hint =
       kind === 'file' ? `Run: chmod +x '${file}', or name its interpreter as the command` : hintFor(program)
-    return {
-      ok: false,
-      code: 'not_executable',
-      message: `'${shown(command)}' cannot start: ${why}`,
-      hint,
-      searched,
-    }
+    return { ok: false, code: 'not_executable', message: `'${shown(command)}' cannot start: ${why}`, hint }
   }
   const message = hasSlash(program, platform)
     ? `'${shown(command)}' was not found: there is no file ${shown(searched[0] ?? program)}`
     : `'${shown(command)}' was not found in any of these folders: ${listed(searched)}`
-  return { ok: false, code: 'command_not_found', message, hint: hintFor(program), searched }
+  return { ok: false, code: 'command_not_found', message, hint: hintFor(program) }
 }
 
 function hintFor(program: string): string {

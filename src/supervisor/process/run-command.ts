@@ -1,10 +1,8 @@
-import { homedir } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FrameReader, LOG_LINE_MAX_BYTES } from '../../protocol/frames.ts'
-import { StartFailure } from '../runner.ts'
-import { Child, type Exit } from './child.ts'
+import type { Exit } from './child.ts'
 import type { Reaper } from './reaper.ts'
-import { resolveCommand } from './resolve-command.ts'
+import { startChild } from './start-child.ts'
 import { stopLadder } from './stop-ladder.ts'
 
 export interface Command {
@@ -34,20 +32,10 @@ let started = 0
 /** Runs a program to its end, such as npm, with everything it starts. Rejects with a StartFailure. */
 export async function runCommand(command: Command, { mark, reaper }: Deps): Promise<Finished> {
   const { signal, onLine } = command
-  const found = resolveCommand(command.command, {
-    cwd: command.cwd ?? homedir(),
-    env: { ...process.env, ...command.env },
-    platform: process.platform,
-  })
-  if (!found.ok) throw new StartFailure({ code: found.code, message: found.message, hint: found.hint }, false)
   started += 1
-  const child = await Child.start({
-    path: found.path,
-    args: command.args,
-    cwd: found.cwd,
-    env: { ...command.env, PATH: found.searchPath },
-    mark: `${mark}/command-${started}/`,
-  })
+  const { args, env, cwd = null } = command
+  const definition = { command: command.command, args, env, cwd }
+  const child = await startChild(definition, `${mark}/command-${started}/`)
   reaper.watch(child.group.leader)
   child.closeInput()
   for (const stream of ['stdout', 'stderr'] as const) {
