@@ -11,7 +11,7 @@ test.each([
   [['constructor'], undefined],
   [['help'], undefined],
   [[], undefined],
-])('%j names %j', (argv, found) => {
+])('the command in %j is %j', (argv, found) => {
   expect(commandOf(argv)).toEqual(found)
 })
 
@@ -21,12 +21,12 @@ test.each([
   ['connect', ['--server=a=b'], { server: 'a=b' }],
   ['connect', ['--server', '-a', '--server', 'b'], { server: 'b' }],
   ['connect', [], {}],
-] as const)('%s %j is parsed', (name, words, given) => {
+] as const)('the command %s with %j is parsed', (name, words, given) => {
   const flags = readCommand(name, words)
   expect(flags === 'help' ? flags : Object.fromEntries(flags)).toEqual(given)
 })
 
-test.each([[['--server', 'x', '-h']], [['--help', '--server']]])('connect %j asks for help', (words) => {
+test.each([[['--server', 'x', '-h']], [['--help', '--server']]])('connect %j prints the help', (words) => {
   expect(readCommand('connect', words)).toBe('help')
 })
 
@@ -41,11 +41,11 @@ test.each([
   ['connect', ['--__proto__=x'], "Unknown flag '--__proto__'; see toolroom connect --help"],
   ['connect', ['--url'], '--url needs a value'],
   ['connect', ['--url='], '--url needs a value'],
-] as const)('%s %j is refused', (name, words, sentence) => {
+] as const)('the command %s with %j is refused', (name, words, sentence) => {
   expect(() => readCommand(name, words)).toThrow(sentence)
 })
 
-test('help lists the commands, and each explains its flags', () => {
+test('the help lists the commands, and the help of a command lists its flags', () => {
   for (const word of ['up', 'status', 'connect']) expect(HELP).toMatch(new RegExp(`^ {2}${word} `, 'm'))
   expect(HELP).toContain('3 not running')
   expect(commandHelp('connect')).toMatch(/--server ID[^\n]+\n {2}--url URL/)

@@ -3,7 +3,6 @@ import { type FlagTypes, type GivenFlags, parseFlags, unknownFlag } from './pars
 
 interface Command {
   readonly does: string
-  /** What follows the name in the line of use, and the text below it. */
   readonly use: string
   readonly text: readonly string[]
   /** A flag that is not a switch has a placeholder for its value. */
@@ -15,27 +14,27 @@ interface Command {
 const URL_FLAG = {
   type: 'string',
   value: 'URL',
-  does: 'Where Toolroom answers, instead of looking in the data folder.',
+  does: 'Address of the service. Default: read from the data folder.',
 } as const
 
-/** Each command beside `up`. Apart from the settings, because an agent starts `connect` often and waits for it. */
+/** All commands except `up`. Separate from the settings, which `connect` must not load: agents wait for its start. */
 const COMMANDS = {
   status: {
-    does: 'Say whether it runs, and how its servers are.',
+    does: 'Show whether the service is running, and the status of its servers.',
     use: 'status [--json] [--url URL]',
-    text: ['Prints the address of the running service and one line for each server.'],
+    text: ['Prints the address of the running service and one line per server.'],
     flags: { json: { type: 'boolean', does: 'Print one JSON document instead of text.' }, url: URL_FLAG },
   },
   connect: {
-    does: 'Bridge an agent that takes only local commands to the gateway.',
+    does: 'Connect an agent that supports only stdio servers to the gateway.',
     use: 'connect [--server ID] [--url URL]',
     text: [
-      'Speaks MCP on its input and output, and hands every message on to a running Toolroom. An agent starts it; the',
-      'entry is written by POST /api/agents/{agent_type}/connect. Ends with its input.',
+      'An MCP server on stdin and stdout that forwards every message to a running Toolroom. Agents start it from the',
+      'entry that POST /api/agents/{agent_type}/connect writes. Ends when stdin is closed.',
       '',
-      'Environment: TOOLROOM_KEY is the key of the agent. TOOLROOM_URL means the same as --url.',
+      'Environment: TOOLROOM_KEY is the gateway key of the agent. TOOLROOM_URL is the same as --url.',
     ],
-    flags: { server: { type: 'string', value: 'ID', does: 'One server instead of all.' }, url: URL_FLAG },
+    flags: { server: { type: 'string', value: 'ID', does: 'Offer only this server.' }, url: URL_FLAG },
   },
 } as const satisfies Record<string, Command>
 export type CommandName = keyof typeof COMMANDS
@@ -43,7 +42,7 @@ export type CommandName = keyof typeof COMMANDS
 const isCommand = (word: string | undefined): word is CommandName =>
   word !== undefined && Object.hasOwn(COMMANDS, word)
 
-/** Undefined for what is none of them: then it is `up`, or nothing that we know. `help status` is `status --help`. */
+/** Undefined for `up` and for unknown commands. `help status` is `status --help`. */
 export function commandOf(argv: readonly string[]): { name: CommandName; words: string[] } | undefined {
   const [first, second, ...rest] = argv
   if (isCommand(first)) return { name: first, words: argv.slice(1) }

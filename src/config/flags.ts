@@ -6,7 +6,7 @@ export interface Flags {
   readonly command: 'up' | 'help' | 'version'
   readonly settings: ReadonlyMap<SettingName, string>
   readonly envFile?: string
-  /** What to do when the database was set aside as damaged. */
+  /** How to start after the database was set aside as damaged. */
   readonly afterDamage?: 'restore' | 'start_empty'
 }
 

@@ -98,7 +98,7 @@ describe('a start that cannot be', () => {
     const { code, stderr } = await launch({ env: { PORT: String(port) } }).ended
     expect(code).toBe(1)
     expect(stderr).toMatch(
-      new RegExp(`^toolroom: Port ${port} on 127.0.0.1 is taken by \\S+.*\\(process ${process.pid}\\)`),
+      new RegExp(`^toolroom: Port ${port} on 127.0.0.1 is in use by \\S+.*\\(process ${process.pid}\\)`),
     )
 
     const first = await launchReady()

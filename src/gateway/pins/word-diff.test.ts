@@ -8,7 +8,7 @@ const side = (words: readonly Word[], without: Word['op']) =>
     .map(({ text }) => text)
     .join('')
 
-describe('the words that changed', () => {
+describe('word diff', () => {
   test.each<[before: string, after: string, words: string]>([
     ['Reads a file', 'Reads any file', 'Reads [-a][+any] file'],
     ['Reads a file', 'Reads a file.', 'Reads a file[+.]'],
@@ -20,14 +20,14 @@ describe('the words that changed', () => {
     ['Adds two', 'Adds\u{E0041} two', 'Adds[+\\u{E0041}] two'],
     ['a b', 'a\u00A0b', 'a[- ][+\\u{A0}]b'],
     ['a\\u{202E}', 'a\u202E', '[-a\\u{202E}][+a\\u{202E}]'],
-  ])('from %j to %j', (before, after, words) => {
+  ])('the diff from %j to %j is %s', (before, after, words) => {
     const shown = wordDiff(before, after).map(({ op, text }) =>
       op === 'same' ? text : `[${op === 'added' ? '+' : '-'}${text}]`,
     )
     expect(shown.join('')).toBe(words)
   })
 
-  test('what stayed the same is shortened, and what changed is not', () => {
+  test('unchanged text is shortened, and changed text is not', () => {
     const [head, tail] = ['before '.repeat(500), ' after'.repeat(500)]
     const words = wordDiff(`${head}one${tail}`, `${head}two${tail}`)
     expect(words.map(({ op }) => op)).toEqual(['same', 'removed', 'added', 'same'])
@@ -36,7 +36,7 @@ describe('the words that changed', () => {
     expect(words[3]?.text).toMatch(/^ after.*…$/)
   })
 
-  test('both sides of a long text that was replaced are to be seen', () => {
+  test('both sides of a long replaced text are shown', () => {
     const words = wordDiff('old '.repeat(100_000), 'new '.repeat(100_000))
     expect(words.map(({ op, text }) => [op, text.slice(0, 4)])).toEqual([
       ['removed', 'old '],
@@ -45,7 +45,7 @@ describe('the words that changed', () => {
     ])
   })
 
-  test('short texts can be put together again, and no diff is empty or longer than 2,000 characters', () => {
+  test('a diff contains both short texts completely, and is never empty or longer than 2,000 characters', () => {
     const text = fc.array(fc.constantFrom('a', 'be', ' ', '\n', '😀', 'é', '.', '\u200D'), { maxLength: 30 })
     fc.assert(
       fc.property(text, text, (one, other) => {

@@ -5,23 +5,23 @@ export interface Word {
   readonly text: string
 }
 
-/** Of a text that stayed the same, so much is shown beside what changed. */
+/** Characters of unchanged text that are shown beside a change. */
 const NEAR = 60
 const LONGEST_RUN = 900
 const LONGEST = 2000
-/** Of a text that changed from here to there, so much is compared at all. */
+/** Characters that are compared. */
 const COMPARED = 8000
 const MOST_WORDS = 1000
 const WORD = /\s+|[\p{L}\p{M}\p{N}_]+|[^\s\p{L}\p{M}\p{N}_]/gu
 
 /**
- * Which words went and which came, in at most 2,000 characters. What is left out is an ellipsis, what cannot be seen is
- * written out. Beyond `most` words, what differs is shown as replaced as a whole.
+ * The word diff of two texts, in at most 2,000 characters. An ellipsis marks text that is left out, and invisible
+ * characters are escaped. If more than `most` words differ, they are shown as one replacement.
  */
 export function wordDiff(before: string, after: string, most = MOST_WORDS): Word[] {
   if (before === after) return []
   const [old, now] = narrowed(before, after).map(visible) as [string, string]
-  // Who writes out what cannot be seen, and then puts the thing itself there, shows the same twice.
+  // A text that contained the escape and now contains the character itself looks the same on both sides.
   const changes =
     old === now
       ? [replaced('removed', old), replaced('added', now)]
@@ -30,14 +30,14 @@ export function wordDiff(before: string, after: string, most = MOST_WORDS): Word
   return bounded(runs.map((run, index) => shortened(run, index === 0, index === runs.length - 1)))
 }
 
-/** As `\u{200B}`: what has no width, turns the direction of writing, or looks like a space and is none. */
+/** Escapes as `\u{200B}` what has no width, changes the writing direction, or only looks like a space. */
 export const visible = (text: string): string =>
   text.replace(UNSEEN, (sign) => `\\u{${(sign.codePointAt(0) ?? 0).toString(16).toUpperCase()}}`)
 const UNSEEN = /(?![\t\n ])[\p{Cc}\p{Cf}\p{Cs}\p{Z}\p{Default_Ignorable_Code_Point}\u{2800}]/gu
 
 const replaced = (kind: Change['kind'], text: string): Change => ({ kind, text })
 
-/** Where both differ, with a little around it: a text may have millions of characters. */
+/** The part that differs, with some context: a text may have millions of characters. */
 function narrowed(before: string, after: string): [string, string] {
   let head = 0
   while (head < before.length && before[head] === after[head]) head += 1
@@ -53,7 +53,7 @@ function narrowed(before: string, after: string): [string, string] {
   return [part(before), part(after)]
 }
 
-/** Words of one kind in a row are one run. */
+/** Joins adjacent words of one kind. */
 function joined(changes: readonly Change[]): Word[] {
   const runs: { op: Change['kind']; text: string }[] = []
   for (const { kind, text } of changes) {
@@ -86,7 +86,7 @@ function bounded(runs: readonly Word[]): Word[] {
   return kept
 }
 
-/** Signs that take two places are not torn apart. */
+/** Like `slice`, but never splits a surrogate pair. */
 function slice(text: string, from: number, to: number): string {
   const isTorn = (at: number) => /^[\uDC00-\uDFFF]$/.test(text[at] ?? '')
   return text.slice(isTorn(from) ? from - 1 : from, isTorn(to) ? to - 1 : to)
