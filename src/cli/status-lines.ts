@@ -17,15 +17,15 @@ export interface Report {
 }
 
 interface Look {
-  /** Of the terminal; undefined when nobody looks, and nothing may be cut. */
+  /** Of the terminal; undefined if stdout is not one, so that nothing is cut. */
   readonly width: number | undefined
   readonly isColoured: boolean
 }
 
-/** One line each, in columns. Every colour goes with a word. */
+/** One line per server, in columns. Colours only repeat the status. */
 export function statusLines(report: Report, look: Look): string[] {
   const { address, version, uptime_s, checks, warnings, servers } = report
-  const troubles = checks.flatMap(({ name, ok, detail }) => (ok ? [] : [`${name}: ${detail ?? 'not well'}`]))
+  const troubles = checks.flatMap(({ name, ok, detail }) => (ok ? [] : [`${name}: ${detail ?? 'failed'}`]))
   const names = columnOf(servers.map(({ name }) => name))
   const states = columnOf(servers.map(wordOf))
   const tools = columnOf(servers.map(toolsOf))
@@ -58,7 +58,7 @@ function troubleOf({ health }: ServerLine): string {
 
 const COLOURS: Readonly<Record<string, number>> = { healthy: 32, degraded: 33, unhealthy: 31 }
 
-/** The word of the status alone: what was aligned stays aligned. */
+/** Colours only the status, so that columns stay aligned. */
 function coloured(line: string, word: string, { health }: ServerLine, { isColoured }: Look): string {
   const colour = COLOURS[health.level]
   const at = line.indexOf(word.trimEnd(), 2)
@@ -76,7 +76,7 @@ function columnOf(texts: readonly string[]): string[] {
 const cut = (text: string, width: number | undefined): string =>
   width !== undefined && text.length > width ? `${text.slice(0, Math.max(1, width - 1))}…` : text
 
-/** What a server wrote must not move the cursor. */
+/** Without control characters: text of a server must not move the cursor. */
 const plain = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ').trim()
 
 function durationOf(seconds: number): string {

@@ -3,22 +3,22 @@ import { join } from 'node:path'
 import { StartError } from '../kernel/exit.ts'
 
 /**
- * Where the Toolroom of this data folder answers; undefined when none runs. One that was killed leaves its word behind,
- * and whoever has taken its port since must not be told an agent's key.
+ * The address of the service that uses this data folder; undefined if none is running. A killed service leaves its
+ * `instance.json` behind. The process is checked, because another program may use the port now and must not get the key.
  */
 export function findAddress(folder: string): string | undefined {
   try {
     const { pid, address } = JSON.parse(readFileSync(join(folder, 'instance.json'), 'utf8'))
     process.kill(pid, 0)
-    // Whoever listens everywhere is reached at home.
+    // A service that listens on all addresses is reached over loopback.
     return baseOf(address.replace(/\/\/(?:0\.0\.0\.0|\[::\])(?=:)/, '//127.0.0.1'))
   } catch {
     return undefined // no such file, or no such process
   }
 }
 
-/** The address as a person gives it, with or without the path of the gateway. */
-export function givenAddress(url: string, from: string): string {
+/** The base address from a flag or variable, which may include the path of the gateway. */
+export function parseAddress(url: string, from: string): string {
   const base = baseOf(url)
   if (base !== undefined) return base
   throw new StartError('configuration', `${from} must be an http or https URL such as http://127.0.0.1:8665`)

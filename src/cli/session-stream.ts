@@ -1,23 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Session, sessionHeaders } from './headers.ts'
-import { type Hear, hearStream, isEventStream, readerFor } from './hear.ts'
 import { type Link, nextWait } from './link.ts'
+import { isEventStream, type OnMessage, readStream, streamReader } from './read-response.ts'
 
 interface Deps {
   readonly link: Link
   readonly session: Session
-  readonly hear: Hear
-  /** For a while nobody listened, and what was said then is not said again. */
+  readonly onMessage: OnMessage
+  /** The stream was interrupted, and messages may have been missed. */
   readonly onGap: () => void
-  /** The session is over, as after a restart. A new one has a stream of its own. Throws when that is to be tried again. */
-  readonly onOver: () => Promise<unknown>
-  readonly onNoKey: () => void
+  /** The session has ended, as after a restart. Its successor has a stream of its own. Rejects to be retried. */
+  readonly onExpired: () => Promise<unknown>
+  readonly onKeyRefused: () => void
 }
 
 const LONGEST_RETRY_MS = 60_000
 
-/** What servers say without being asked, to a legacy agent: over a GET that is opened again whenever it ends. */
-export class Standing {
+/** The GET stream of a legacy session, for messages that are not responses. It is reopened whenever it ends. */
+export class SessionStream {
   readonly #deps: Deps
   readonly #end = new AbortController()
   #lastEventId: string | undefined
@@ -26,7 +26,7 @@ export class Standing {
 
   constructor(deps: Deps) {
     this.#deps = deps
-    void this.#run().catch(() => {}) // it was closed while it waited
+    void this.#run().catch(() => {}) // closed while waiting
   }
 
   close(): void {
@@ -37,19 +37,19 @@ export class Standing {
     const { signal } = this.#end
     for (let waitMs = 0; ; ) {
       const startedAt = performance.now()
-      const goesOn = await this.#listen(signal).catch(() => true) // it broke off
-      if (!goesOn || signal.aborted) return
+      const isRetried = await this.#listen(signal).catch(() => true) // the connection broke
+      if (!isRetried || signal.aborted) return
       const lastedMs = performance.now() - startedAt
       waitMs = nextWait(lastedMs > LONGEST_RETRY_MS ? 0 : waitMs)
       await sleep(Math.max(waitMs, Math.min(this.#retryMs, LONGEST_RETRY_MS)), undefined, { signal })
     }
   }
 
-  /** False when there is nothing more to hear. */
+  /** False if the stream must not be reopened. */
   async #listen(signal: AbortSignal): Promise<boolean> {
-    const { link, session, hear, onGap, onOver, onNoKey } = this.#deps
+    const { link, session, onMessage, onGap, onExpired, onKeyRefused } = this.#deps
     const since = this.#lastEventId
-    const answer = await link.reach({
+    const response = await link.send({
       method: 'GET',
       headers: {
         accept: 'text/event-stream',
@@ -59,18 +59,18 @@ export class Standing {
       signal,
       until: Number.POSITIVE_INFINITY,
     })
-    const status = answer.statusCode ?? 0
-    if (status !== 200 || !isEventStream(answer)) {
-      answer.resume()
-      if (status === 401) onNoKey()
-      if (status === 404) await onOver()
+    const status = response.statusCode ?? 0
+    if (status !== 200 || !isEventStream(response)) {
+      response.resume()
+      if (status === 401) onKeyRefused()
+      if (status === 404) await onExpired()
       return status >= 500 || status === 429
     }
     if (this.#hadStream && since === undefined) onGap()
     this.#hadStream = true
-    const reader = readerFor(hear)
+    const reader = streamReader(onMessage)
     try {
-      await hearStream(answer, reader)
+      await readStream(response, reader)
     } finally {
       this.#lastEventId = reader.lastEventId ?? this.#lastEventId
       this.#retryMs = reader.retryMs ?? this.#retryMs
