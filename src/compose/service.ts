@@ -237,7 +237,7 @@ async function open(
     servers,
     httpServers,
   })
-  const front = new Front({ allowedHosts: config.allowed_hosts, ownDoor: gateway.door })
+  const front = new Front({ allowedHosts: config.allowed_hosts, gateway: gateway.door })
   const ownership = await openOwnership(database, vault)
   const agents = openAgents({
     folder,
@@ -291,14 +291,14 @@ async function open(
   void servers.startEager().catch((error: unknown) => log.error({ error }, 'eager start failed'))
   if (options.onOpen) {
     options.onOpen({ address, tokenFile: token.file, warnings: [...warnings, ...mended] })
-    await front.untilWanted(AGENTS_FIRST_MS)
+    await front.untilRequested(AGENTS_FIRST_MS)
   }
   const { buildApp } = await import('../http/app.ts')
   const app = await buildApp({
     front,
     log,
     version: VERSION,
-    stream: { path: '/api/ws/metrics', hasRoom: live.hasRoom, open: live.open },
+    stream: { path: '/api/ws/metrics', ...live },
     token: token.value,
     headerName,
     protectReads: config.protect_reads,

@@ -38,6 +38,7 @@ export function createLive({ facts, version, summary, servers, now, clock = () =
   return {
     /** False when there are as many as we take. */
     hasRoom: (): boolean => clients.size < MAX_CLIENTS,
+    maxClients: MAX_CLIENTS,
 
     open(socket: LiveSocket): void {
       const snapshot = () => ({ summary: summary(), servers: servers() })
