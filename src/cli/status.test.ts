@@ -36,7 +36,9 @@ test('status finds the running service by its data folder and prints one line pe
   const [head, ...lines] = stdout.trimEnd().split('\n')
   expect(head).toMatch(new RegExp(`^Toolroom \\d+\\.\\d+\\.\\d+ at ${house.address}, up \\d+ s$`))
   expect(lines.find((line) => line.includes('echo'))).toMatch(/^ {2}echo {9}running {6}4 tools$/)
-  expect(lines.find((line) => line.includes('crash'))).toMatch(/^ {2}crash {8}\S+ +- {8}\S.*exit code \d/i)
+  expect(lines.find((line) => line.includes('crash'))).toMatch(
+    /^ {2}crash {8}\S+ +- {8}\S.*exited with code \d/i,
+  )
   expect(lines.find((line) => line.includes('docs'))).toMatch(/^ {2}Remote docs {2}not checked {2}-$/)
   expect(stdout).not.toContain('\u001b')
 

@@ -11,44 +11,44 @@ import { type Definition, StartFailure, startChild } from './process/start-child
 import { type Graces, stopLadder } from './process/stop-ladder.ts'
 import type { Launched } from './runner.ts'
 
-/** How a tool server is spoken to. */
+/** The stdio of a tool server, as its MCP connection uses it. */
 export interface Streams {
   readonly input: Writable
   readonly output: Readable
-  /** What stands on its output and is no message; `cut` bytes of it are missing. */
+  /** Called with output that is not an MCP message. `cut` bytes of it are missing. */
   readonly onNoise: (text: string, cut: number) => void
-  /** What it says for people over the protocol. */
+  /** Called with the text of a log notification. */
   readonly onSaid: (text: string) => void
 }
 
 export interface Conversation {
-  /** Handshake and tools; rejects with whatever went wrong. */
+  /** Resolves after the handshake and the tool list. */
   ready(): Promise<void>
-  /** Settles when it can no longer be talked to. */
+  /** Settles when the connection is closed. */
   readonly lost: Promise<unknown>
-  /** In words, when `ready` failed for another reason than that the process ended. */
+  /** Explains why `ready` rejected while the process was running. */
   explain(error: unknown): { readonly error: LastError; readonly retry: boolean }
 }
 
-/** A line that a server wrote for people, or that is no message though it stands where messages belong. */
+/** Called with each line of stderr, each log notification, and each line of stdout that is not a message. */
 export type OnLine = (stream: Stream, text: string, cut: number) => void
 
 interface Options {
   readonly definition: Definition
   readonly mark: string
-  /** Asked when it is stopped: they may have changed since the start. */
+  /** Read when it is stopped, because the settings may have changed since the start. */
   readonly graces: () => Graces
   readonly reaper: Pick<Reaper, 'watch' | 'forget'>
   readonly converse: (streams: Streams) => Conversation
   readonly onLine: OnLine
-  /** Hides secrets in what a person will read. */
+  /** Masks secrets. */
   readonly clean: (text: string) => string
 }
 
-/** What a process wrote before its end is mostly read a moment after it. */
-const LAST_WORDS_MS = 200
+/** The last output of a process is usually read shortly after its end. */
+const LAST_OUTPUT_MS = 200
 
-/** Starts a process for a definition, or says with a StartFailure why that cannot be. */
+/** Starts the process of a tool server. Rejects with a StartFailure. */
 export async function launch(options: Options): Promise<Launched> {
   const { definition, reaper, clean } = options
   const child = await startChild(definition, options.mark)
@@ -59,7 +59,7 @@ export async function launch(options: Options): Promise<Launched> {
     stderr.add(text)
     options.onLine('stderr', text, cut)
   })
-  child.errors.on('error', () => {}) // the pipe broke with the process; its exit says so
+  child.errors.on('error', () => {}) // the process has ended, which `ended` reports
   const onNoise = (text: string, cut: number) => {
     noise.add(text)
     options.onLine('stdout', text, cut)
@@ -91,7 +91,7 @@ export async function launch(options: Options): Promise<Launched> {
       await stopLadder(child, options.graces(), onStep)
       reaper.forget(child.group.leader)
       const read = Promise.allSettled([finished(child.errors), finished(child.output)])
-      await Promise.race([read, sleep(LAST_WORDS_MS, undefined, { ref: false })])
+      await Promise.race([read, sleep(LAST_OUTPUT_MS, undefined, { ref: false })])
     },
   }
 }

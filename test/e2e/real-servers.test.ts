@@ -126,7 +126,7 @@ describe('server-filesystem', () => {
     expect((await get(house, 'files')).last_error).toEqual({
       code: 'file_not_found',
       message: expect.stringContaining('None of the specified directories are accessible'),
-      hint: 'Correct the paths in args and env, or set cwd to the folder they start from',
+      hint: 'Check the paths in args and env, or set cwd to the folder they are relative to',
     })
   })
 

@@ -2,17 +2,17 @@ import * as hints from './exit-hints.ts'
 
 export interface Cause {
   readonly code: string
-  /** One of them is found in the line, or in what belongs to it. None may look back over a whole line. */
+  /** One of them must match the excerpt. All must run in linear time. */
   readonly when: readonly RegExp[]
   readonly hint: (match: RegExpExecArray, started: hints.Started) => string
 }
 
-/** The first that fits is the cause. What is sure comes before what is likely, the special before the general. */
+/** The first match is the cause. Certain causes come before likely ones, special before general ones. */
 export const CAUSES: readonly Cause[] = [
   {
     code: 'out_of_memory',
     when: [/JavaScript heap out of memory/],
-    hint: () => 'Give it more memory: set NODE_OPTIONS to --max-old-space-size=4096 in env',
+    hint: () => 'Allow more memory: set NODE_OPTIONS to --max-old-space-size=4096 in env',
   },
   {
     code: 'out_of_memory',
@@ -20,37 +20,37 @@ export const CAUSES: readonly Cause[] = [
       /\bMemoryError\b|\bENOMEM\b|Cannot allocate memory|\bbad_alloc\b|memory allocation of \d+ bytes failed/,
       /fatal error: runtime: out of memory|java\.lang\.OutOfMemoryError/,
     ],
-    hint: () => 'Free memory on this computer or give it less to load, then start it again',
+    hint: () => 'Free memory on this computer, or reduce what the server loads, then start it again',
   },
   {
     code: 'too_many_files',
     when: [/System limit for number of file watchers/],
-    hint: () => 'Let the system watch more files: raise fs.inotify.max_user_watches',
+    hint: () => 'Raise fs.inotify.max_user_watches, the limit for watched files',
   },
   {
     code: 'too_many_files',
     when: [/\bEMFILE\b|\bENFILE\b|too many open files/i],
-    hint: () => 'Raise the limit for open files (ulimit -n), or give it a smaller folder',
+    hint: () => 'Raise the limit for open files (ulimit -n), or use a smaller folder',
   },
   {
     code: 'disk_full',
     when: [/\bENOSPC\b|no space left on device|\bEDQUOT\b|disk quota exceeded/i],
-    hint: () => 'Free space on the disk that it writes to, then start it again',
+    hint: () => 'Free disk space, then start it again',
   },
   {
     code: 'docker_unavailable',
     when: [/permission denied while trying to connect to the docker/i],
-    hint: () => 'Let your user reach Docker, for example by the group docker, then log in again',
+    hint: () => 'Give your user access to Docker, for example with the group docker, then log in again',
   },
   {
     code: 'docker_unavailable',
     when: [/Cannot connect to the Docker daemon|docker daemon is not running|error during connect: /i],
-    hint: () => 'Start Docker, then start it again',
+    hint: () => 'Start Docker, then start the server again',
   },
   {
     code: 'image_not_found',
     when: [/pull access denied for|manifest unknown|manifest for \S{1,300} not found|No such image: /],
-    hint: () => 'Correct the name of the image in args, build it, or run docker login if it is private',
+    hint: () => 'Check the image name in args, build the image, or run docker login if it is private',
   },
   {
     code: 'native_module',
@@ -65,13 +65,12 @@ export const CAUSES: readonly Cause[] = [
   {
     code: 'node_too_old',
     when: [/Unknown file extension "\.[cm]?tsx?"/],
-    hint: () =>
-      'Run the JavaScript that it is built to, or use Node.js 22.18 or newer, which runs TypeScript',
+    hint: () => 'Run the compiled JavaScript, or use Node.js 22.18 or newer, which supports TypeScript',
   },
   {
     code: 'node_too_old',
     when: [/\bbad option: (-\S{1,100})/, /(-\S{1,100}) is not allowed in NODE_OPTIONS/],
-    hint: ([, option]) => `Use a newer Node.js, or take ${option} out of args and NODE_OPTIONS`,
+    hint: ([, option]) => `Use a newer Node.js, or remove ${option} from args and NODE_OPTIONS`,
   },
   {
     code: 'node_too_old',
@@ -82,7 +81,7 @@ export const CAUSES: readonly Cause[] = [
       /ReferenceError: (?:fetch|File|FormData|Headers|WebSocket|CustomEvent|structuredClone|ReadableStream|crypto) is not defined/,
       /(?:withResolvers|fromAsync|toSorted|toReversed|findLast|groupBy|hasOwn|replaceAll) is not a function/,
     ],
-    hint: () => 'Use a newer Node.js: give the full path of its node or npx as the command',
+    hint: () => 'Use a newer Node.js: set command to the full path of its node or npx',
   },
   {
     code: 'package_not_found',
@@ -98,7 +97,7 @@ export const CAUSES: readonly Cause[] = [
   {
     code: 'registry_refused',
     when: [/npm (?:error|ERR!) code (?:E401|E403|ENEEDAUTH|EOTP)\b/],
-    hint: () => 'Log in with npm login, or correct the token of the npm registry in .npmrc',
+    hint: () => 'Run npm login, or correct the token of the npm registry in .npmrc',
   },
   {
     code: 'registry_unreachable',
@@ -107,24 +106,25 @@ export const CAUSES: readonly Cause[] = [
       /npm (?:error|ERR!) code (?:ENOTCACHED|ERR_SOCKET_TIMEOUT|E5\d\d|\w{0,40}CERT\w{0,40}|UNABLE_TO_\w{1,40})\b/,
       /error sending request for url|Failed to fetch: `|Could not connect, are you offline/,
     ],
-    hint: () => 'Check the network, its proxy and the address that packages come from, then start it again',
+    hint: () => 'Check the network, the proxy and the package registry, then start it again',
   },
   {
     code: 'no_executable',
     when: [/could not determine executable to run|executable named `?\S{1,100} is not provided by package/],
-    hint: () => 'Check the package in args: it has no program of that name, or is a library',
+    hint: () => 'Check the package in args: it has no program with that name, or is a library',
   },
   {
     code: 'needs_install',
     when: [
       /npx canceled due to missing packages|Need to install the following packages|Ok to proceed\? \(y\)/,
     ],
-    hint: () => 'Add -y before the package in args, so that npx may install it',
+    hint: () => 'Add -y before the package in args to let npx install it',
   },
   {
     code: 'bad_arguments',
     when: [/Missing script: "?([^"]{1,100})/],
-    hint: ([, script]) => `Correct ${script} in args, or set cwd to the folder whose package.json has it`,
+    hint: ([, script]) =>
+      `Check ${script} in args, or set cwd to the folder whose package.json has this script`,
   },
   {
     code: 'port_in_use',
@@ -134,7 +134,7 @@ export const CAUSES: readonly Cause[] = [
   {
     code: 'permission_denied',
     when: [/listen EACCES: permission denied \S{0,100}:(\d{1,5})/],
-    hint: ([, port]) => `Give it a port above 1023: port ${port} is for programs of the system`,
+    hint: ([, port]) => `Use a port above 1023: port ${port} is reserved for the system`,
   },
   {
     code: 'module_not_found',
@@ -149,7 +149,7 @@ export const CAUSES: readonly Cause[] = [
   {
     code: 'not_executable',
     when: [/\b(?:ba|z|k|da)?sh: (?:(?:line )?\d{1,5}: )?(?:exec: )?(\S{1,300}): Permission denied/],
-    hint: ([, file]) => `Run: chmod +x '${file}', or name its interpreter as the command`,
+    hint: ([, file]) => `Run: chmod +x '${file}', or set command to its interpreter`,
   },
   {
     code: 'command_not_found',
@@ -192,7 +192,7 @@ export const CAUSES: readonly Cause[] = [
       /the following (?:required )?arguments (?:are|were)|unknown (?:shorthand )?(?:flag|command): /,
       /requires (?:at least|exactly) \d{1,3} argument/,
     ],
-    hint: () => 'Correct args: its help says what it takes',
+    hint: () => 'Check args: run the command with --help',
   },
   {
     code: 'missing_setting',
@@ -216,7 +216,7 @@ export const CAUSES: readonly Cause[] = [
       /bad credentials|authentication[ _](?:failed|error)|invalid_auth\b|invalid_grant|invalid_api_key/i,
       /password authentication failed|Access denied for user/,
     ],
-    hint: () => 'Check the key or token in env and args: the service it belongs to refused it',
+    hint: () => 'Check the key or token in env and args: its service refused it',
   },
   {
     code: 'missing_setting',
@@ -230,7 +230,7 @@ export const CAUSES: readonly Cause[] = [
       /\bZodError\b|\bvalidation errors? for /,
     ],
     hint: () =>
-      'Correct the value that it could not read: a variable in env, or a file that args or env name',
+      'Correct the value that could not be parsed: a variable in env, or a file named in args or env',
   },
   {
     code: 'host_unreachable',
@@ -238,6 +238,7 @@ export const CAUSES: readonly Cause[] = [
       /\b(?:ECONNREFUSED|ENOTFOUND|ETIMEDOUT|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ECONNRESET) ([\w.:[\]-]{1,200})/,
       /Name or service not known|Could not resolve host: (\S{1,200})|connection refused/i,
     ],
-    hint: ([, host = 'what it connects to']) => `Check that ${host} is running and can be reached from here`,
+    hint: ([, host = 'the service it connects to']) =>
+      `Check that ${host} is running and reachable from this computer`,
   },
 ]

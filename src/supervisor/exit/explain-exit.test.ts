@@ -8,15 +8,15 @@ interface Output {
   readonly exit?: number
   readonly stderr: string
   readonly code: string
-  /** Of the message, what follows after the words on how it ended. */
+  /** The part of the message after the exit code. */
   readonly quote: string
   readonly hint: string
 }
 
-/** Written by real programs, with other paths and hosts; of long stacks the first frames are kept. */
+/** Output of real programs, with other paths and hosts. Long stacks are shortened. */
 const PRODUCED: readonly Output[] = [
   {
-    title: 'a script that is not there',
+    title: 'a missing script',
     run: 'node /home/me/server/missing.js',
     stderr: `
 node:internal/modules/cjs/loader:1210
@@ -32,10 +32,10 @@ Error: Cannot find module '/home/me/server/missing.js'
 Node.js v20.20.2`,
     code: 'module_not_found',
     quote: `Error: Cannot find module '/home/me/server/missing.js'`,
-    hint: 'Correct the path /home/me/server/missing.js in args, or build the project that makes this file',
+    hint: 'Check the path /home/me/server/missing.js in args, or build the project that creates this file',
   },
   {
-    title: 'a script by a relative path, run by tsx',
+    title: 'a missing script with a relative path, run by tsx',
     run: 'npx --yes tsx nosuch.ts',
     stderr: `
 node:internal/modules/run_main:123
@@ -51,10 +51,10 @@ Error [ERR_MODULE_NOT_FOUND]: Cannot find module '/home/me/server/nosuch.ts' imp
 Node.js v20.20.2`,
     code: 'module_not_found',
     quote: `Error [ERR_MODULE_NOT_FOUND]: Cannot find module '/home/me/server/nosuch.ts' imported from /home/me/server/`,
-    hint: 'Correct the path /home/me/server/nosuch.ts in args, or build the project that makes this file',
+    hint: 'Check the path /home/me/server/nosuch.ts in args, or build the project that creates this file',
   },
   {
-    title: 'a dependency that require does not find',
+    title: 'a missing dependency of require',
     run: 'node dep.cjs',
     stderr: `
 node:internal/modules/cjs/loader:1210
@@ -72,10 +72,10 @@ Require stack:
 Node.js v20.20.2`,
     code: 'module_not_found',
     quote: `Error: Cannot find module 'left-pad'`,
-    hint: 'Install its dependencies: run npm install in /home/me/server',
+    hint: 'Run npm install in /home/me/server',
   },
   {
-    title: 'a dependency that import does not find',
+    title: 'a missing dependency of import',
     run: 'node dep.mjs',
     stderr: `
 node:internal/modules/esm/resolve:873
@@ -90,10 +90,10 @@ Error [ERR_MODULE_NOT_FOUND]: Cannot find package 'left-pad' imported from /home
 Node.js v20.20.2`,
     code: 'module_not_found',
     quote: `Error [ERR_MODULE_NOT_FOUND]: Cannot find package 'left-pad' imported from /home/me/server/dep.mjs`,
-    hint: 'Install its dependencies: run npm install in /home/me/server',
+    hint: 'Run npm install in /home/me/server',
   },
   {
-    title: 'a file of its own that was not built',
+    title: 'a file of the package that was not built',
     run: 'node rel.mjs',
     stderr: `
 node:internal/modules/esm/resolve:283
@@ -109,10 +109,10 @@ Error [ERR_MODULE_NOT_FOUND]: Cannot find module '/home/me/server/lib/x.js' impo
 Node.js v20.20.2`,
     code: 'module_not_found',
     quote: `Error [ERR_MODULE_NOT_FOUND]: Cannot find module '/home/me/server/lib/x.js' imported from /home/me/server/rel.mjs`,
-    hint: 'Build or install it again: its file /home/me/server/lib/x.js is missing',
+    hint: 'Build or reinstall the package: its file /home/me/server/lib/x.js is missing',
   },
   {
-    title: 'a module that args preload',
+    title: 'a missing module that args preload',
     run: 'node --import tsx x.ts',
     stderr: `
 node:internal/modules/esm/resolve:873
@@ -127,10 +127,10 @@ Error [ERR_MODULE_NOT_FOUND]: Cannot find package 'tsx' imported from /home/me/s
 Node.js v20.20.2`,
     code: 'module_not_found',
     quote: `Error [ERR_MODULE_NOT_FOUND]: Cannot find package 'tsx' imported from /home/me/server/`,
-    hint: 'Install tsx where it runs, or take it out of args',
+    hint: "Install tsx in the server's folder, or remove it from args",
   },
   {
-    title: 'a native module that is no library',
+    title: 'a native module that is not a library',
     run: 'node nat.cjs',
     stderr: `
 node:internal/modules/cjs/loader:1661
@@ -145,10 +145,10 @@ Error: /home/me/server/text.node: file too short
 Node.js v20.20.2`,
     code: 'native_module',
     quote: 'Error: /home/me/server/text.node: file too short',
-    hint: 'Install it again for this Node.js and with its install scripts allowed, or run npm rebuild in its folder',
+    hint: 'Reinstall the package for this Node.js with install scripts allowed, or run npm rebuild in its folder',
   },
   {
-    title: 'a native module of another system',
+    title: 'a native module for another system',
     run: 'node native.cjs',
     stderr: `
 node:internal/modules/cjs/loader:1661
@@ -163,10 +163,10 @@ Error: /home/me/server/rand.node: invalid ELF header
 Node.js v20.20.2`,
     code: 'native_module',
     quote: 'Error: /home/me/server/rand.node: invalid ELF header',
-    hint: 'Install it again for this Node.js and with its install scripts allowed, or run npm rebuild in its folder',
+    hint: 'Reinstall the package for this Node.js with install scripts allowed, or run npm rebuild in its folder',
   },
   {
-    title: 'a native module for another Node',
+    title: 'a native module for another Node version',
     run: 'node native.cjs',
     stderr: `
 node:internal/modules/cjs/loader:1661
@@ -185,10 +185,10 @@ the module (for instance, using \`npm rebuild\` or \`npm install\`).
 Node.js v20.20.2`,
     code: 'native_module',
     quote: `Error: The module '/home/me/server/nm.node' was compiled against a different Node.js version using NODE_MODULE_VERSION 127. This version of Node.js requires NODE_MODULE_VERSION 115. Please try re-compiling or re-installing the module (for instance, using \`npm rebuild\` or \`npm install\`).`,
-    hint: 'Install it again for this Node.js and with its install scripts allowed, or run npm rebuild in its folder',
+    hint: 'Reinstall the package for this Node.js with install scripts allowed, or run npm rebuild in its folder',
   },
   {
-    title: 'a native module that was never built, its error pushed out by its list',
+    title: 'a native module that was never built, without the first lines of its error',
     run: 'node notes.cjs',
     stderr: `
  → /home/me/notes/node_modules/better-sqlite3/build/better_sqlite3.node
@@ -226,10 +226,10 @@ Node.js v20.20.2`,
 Node.js v20.20.2`,
     code: 'native_module',
     quote: '→ /home/me/notes/node_modules/better-sqlite3/lib/binding/node-v115-linux-x64/better_sqlite3.node',
-    hint: 'Install it again for this Node.js and with its install scripts allowed, or run npm rebuild in /home/me/notes',
+    hint: 'Reinstall the package for this Node.js with install scripts allowed, or run npm rebuild in /home/me/notes',
   },
   {
-    title: 'a port that is taken',
+    title: 'a port in use',
     run: 'node server.js',
     stderr: `
 node:events:502
@@ -250,10 +250,10 @@ Emitted 'error' event on Server instance at:
 Node.js v20.20.2`,
     code: 'port_in_use',
     quote: 'Error: listen EADDRINUSE: address already in use :::3977',
-    hint: 'Stop the program that has port 3977, or give this one another port',
+    hint: 'Stop the program that uses port 3977, or configure another port',
   },
   {
-    title: 'a port that is taken, said by Python',
+    title: 'a port in use, reported by Python',
     run: 'python3 server.py',
     stderr: `
 Traceback (most recent call last):
@@ -261,10 +261,10 @@ Traceback (most recent call last):
 OSError: [Errno 98] Address already in use`,
     code: 'port_in_use',
     quote: 'OSError: [Errno 98] Address already in use',
-    hint: 'Stop the program that has its port, or give this one another port',
+    hint: 'Stop the program that uses the port, or configure another port',
   },
   {
-    title: 'a port for the system',
+    title: 'a privileged port',
     run: 'node server.js',
     stderr: `
 node:events:502
@@ -285,10 +285,10 @@ Emitted 'error' event on Server instance at:
 Node.js v20.20.2`,
     code: 'permission_denied',
     quote: 'Error: listen EACCES: permission denied 0.0.0.0:80',
-    hint: 'Give it a port above 1023: port 80 is for programs of the system',
+    hint: 'Use a port above 1023: port 80 is reserved for the system',
   },
   {
-    title: 'a package that npm does not know',
+    title: 'a package that does not exist in the npm registry',
     run: 'npx -y @toolroom-does-not-exist/none',
     stderr: `
 npm error code E404
@@ -302,10 +302,10 @@ npm error A complete log of this run can be found in: /home/me/.npm/_logs/2026-1
     code: 'package_not_found',
     quote:
       'npm error code E404; npm error 404 Not Found - GET https://registry.example/@toolroom-does-not-exist%2fnone',
-    hint: 'Correct the name of the package in args: there is no @toolroom-does-not-exist/none, or you may not see it',
+    hint: 'Check the package name in args: @toolroom-does-not-exist/none does not exist, or you have no access to it',
   },
   {
-    title: 'a version that npm does not know',
+    title: 'a version that does not exist in the npm registry',
     run: 'npx is-number@99.0.0',
     stderr: `
 npm error code ETARGET
@@ -314,7 +314,7 @@ npm error notarget In most cases you or one of your dependencies are requesting 
 npm error A complete log of this run can be found in: /home/me/.npm/_logs/2026-11-15T05_24_41_340Z-debug-0.log`,
     code: 'package_not_found',
     quote: 'npm error code ETARGET; npm error notarget No matching version found for is-number@99.0.0.',
-    hint: 'Correct the version in args: there is no is-number@99.0.0',
+    hint: 'Check the version in args: is-number@99.0.0 does not exist',
   },
   {
     title: 'an npm registry that refuses the connection',
@@ -340,10 +340,10 @@ npm error A complete log of this run can be found in: /home/me/.npm/_logs/2026-1
     code: 'registry_unreachable',
     quote:
       'npm error code ECONNREFUSED; npm error FetchError: request to https://registry.example/toolroom-x failed, reason: connect ECONNREFUSED 127.0.0.1:1',
-    hint: 'Check the network, its proxy and the address that packages come from, then start it again',
+    hint: 'Check the network, the proxy and the package registry, then start it again',
   },
   {
-    title: 'an npm registry without address',
+    title: 'an npm registry whose host cannot be resolved',
     run: 'npx -y toolroom-x',
     stderr: `
 npm error code ENOTFOUND
@@ -358,7 +358,7 @@ npm error A complete log of this run can be found in: /home/me/.npm/_logs/2026-1
     code: 'registry_unreachable',
     quote:
       'npm error code ENOTFOUND; npm error network request to https://registry.example/toolroom-x failed, reason: getaddrinfo ENOTFOUND nosuchhost.invalid',
-    hint: 'Check the network, its proxy and the address that packages come from, then start it again',
+    hint: 'Check the network, the proxy and the package registry, then start it again',
   },
   {
     title: 'npm without network and cache',
@@ -369,10 +369,10 @@ npm error request to https://registry.example/toolroom-x failed: cache mode is '
 npm error A complete log of this run can be found in: /home/me/.npm/_logs/2026-11-15T05_23_55_428Z-debug-0.log`,
     code: 'registry_unreachable',
     quote: `npm error code ENOTCACHED; npm error request to https://registry.example/toolroom-x failed: cache mode is 'only-if-cached' but no cached response is available.`,
-    hint: 'Check the network, its proxy and the address that packages come from, then start it again',
+    hint: 'Check the network, the proxy and the package registry, then start it again',
   },
   {
-    title: 'an npm registry that wants a login',
+    title: 'an npm registry that requires a login',
     run: 'npx -y toolroom-x',
     stderr: `
 npm error code E401
@@ -383,10 +383,10 @@ npm error A complete log of this run can be found in: /home/me/.npm/_logs/2026-1
     code: 'registry_refused',
     quote:
       'npm error code E401; npm error Unable to authenticate, your authentication token seems to be invalid.',
-    hint: 'Log in with npm login, or correct the token of the npm registry in .npmrc',
+    hint: 'Run npm login, or correct the token of the npm registry in .npmrc',
   },
   {
-    title: 'an npm registry that forbids',
+    title: 'an npm registry that forbids access',
     run: 'npx -y toolroom-x',
     stderr: `
 npm error code E403
@@ -395,30 +395,30 @@ npm error 403 In most cases, you or one of your dependencies are requesting a pa
 npm error A complete log of this run can be found in: /home/me/.npm/_logs/2026-11-15T05_26_11_963Z-debug-0.log`,
     code: 'registry_refused',
     quote: 'npm error code E403; npm error 403 403 Forbidden - GET https://registry.example/toolroom-x - no',
-    hint: 'Log in with npm login, or correct the token of the npm registry in .npmrc',
+    hint: 'Run npm login, or correct the token of the npm registry in .npmrc',
   },
   {
-    title: 'a library given to npx',
+    title: 'a library as the argument of npx',
     run: 'npx -y is-number@7.0.0',
     stderr: `
 npm error could not determine executable to run
 npm error A complete log of this run can be found in: /home/me/.npm/_logs/2026-11-15T05_24_40_607Z-debug-0.log`,
     code: 'no_executable',
     quote: 'npm error could not determine executable to run',
-    hint: 'Check the package in args: it has no program of that name, or is a library',
+    hint: 'Check the package in args: it has no program with that name, or is a library',
   },
   {
-    title: 'npx that may not install',
+    title: 'npx without permission to install',
     run: 'npx --no cowsay',
     stderr: `
 npm error npx canceled due to missing packages and no YES option: ["cowsay@1.6.0"]
 npm error A complete log of this run can be found in: /home/me/.npm/_logs/2026-11-15T05_25_48_402Z-debug-0.log`,
     code: 'needs_install',
     quote: 'npm error npx canceled due to missing packages and no YES option: ["cowsay@1.6.0"]',
-    hint: 'Add -y before the package in args, so that npx may install it',
+    hint: 'Add -y before the package in args to let npx install it',
   },
   {
-    title: 'an npm cache of somebody else',
+    title: 'an npm cache of another user',
     run: 'npx -y cowsay',
     stderr: `
 npm error code EACCES
@@ -440,7 +440,7 @@ npm error You can rerun the command with \`--loglevel=verbose\` to see the logs 
     code: 'permission_denied',
     quote:
       'npm error code EACCES; npm error Your cache folder contains root-owned files, due to a bug in previous versions of npm which has since been addressed.',
-    hint: 'Let your user use /home/me/.npm/_cacache/tmp, or give it another path',
+    hint: 'Give your user access to /home/me/.npm/_cacache/tmp, or use another path',
   },
   {
     title: 'npm in a folder without package.json',
@@ -457,10 +457,10 @@ npm error enoent
 npm error A complete log of this run can be found in: /home/me/.npm/_logs/2026-11-15T05_24_48_315Z-debug-0.log`,
     code: 'file_not_found',
     quote: `npm error code ENOENT; npm error enoent Could not read package.json: Error: ENOENT: no such file or directory, open '/home/me/server/package.json'`,
-    hint: 'Set cwd to the folder that has package.json',
+    hint: 'Set cwd to the folder that contains package.json',
   },
   {
-    title: 'a script that package.json does not have',
+    title: 'a script that is missing in package.json',
     run: 'npm run nosuch',
     stderr: `
 npm error Missing script: "nosuch"
@@ -470,10 +470,10 @@ npm error   npm run
 npm error A complete log of this run can be found in: /home/me/.npm/_logs/2026-11-15T05_36_59_345Z-debug-0.log`,
     code: 'bad_arguments',
     quote: 'npm error Missing script: "nosuch"',
-    hint: 'Correct nosuch in args, or set cwd to the folder whose package.json has it',
+    hint: 'Check nosuch in args, or set cwd to the folder whose package.json has this script',
   },
   {
-    title: 'npm start whose script breaks',
+    title: 'npm start with a failing script',
     run: 'npm start',
     stderr: `
 node:internal/modules/cjs/loader:1210
@@ -489,10 +489,10 @@ Error: Cannot find module '/home/me/server/st/missing.js'
 Node.js v20.20.2`,
     code: 'module_not_found',
     quote: `Error: Cannot find module '/home/me/server/st/missing.js'`,
-    hint: 'Build or install it again: its file /home/me/server/st/missing.js is missing',
+    hint: 'Build or reinstall the package: its file /home/me/server/st/missing.js is missing',
   },
   {
-    title: 'an engine that is too old',
+    title: 'a Node version that is too old for the package',
     run: 'npm install --engine-strict',
     stderr: `
 npm error code EBADENGINE
@@ -505,10 +505,10 @@ npm error A complete log of this run can be found in: /home/me/.npm/_logs/2026-1
     code: 'node_too_old',
     quote:
       'npm error code EBADENGINE; npm error engine Not compatible with your version of node/npm: eng@1.0.0',
-    hint: 'Use a newer Node.js: give the full path of its node or npx as the command',
+    hint: 'Use a newer Node.js: set command to the full path of its node or npx',
   },
   {
-    title: 'a package that pip does not find',
+    title: 'a package that pip cannot find',
     run: 'pip install toolroom-does-not-exist-none',
     stderr: `
 WARNING: Retrying (Retry(total=0, connect=None, read=None, redirect=None, status=None)) after connection broken by 'NewConnectionError('<pip._vendor.urllib3.connection.HTTPSConnection object at 0x7fbaec34a5d0>: Failed to establish a new connection: [Errno -2]
@@ -516,10 +516,10 @@ ERROR: Could not find a version that satisfies the requirement toolroom-does-not
 ERROR: No matching distribution found for toolroom-does-not-exist-none`,
     code: 'package_not_found',
     quote: 'ERROR: No matching distribution found for toolroom-does-not-exist-none',
-    hint: 'Correct the name of the package in args: there is no toolroom-does-not-exist-none, or you may not see it',
+    hint: 'Check the package name in args: toolroom-does-not-exist-none does not exist, or you have no access to it',
   },
   {
-    title: 'import attributes in an old Node',
+    title: 'import attributes in an old Node version',
     run: 'node w.mjs',
     stderr: `
 file:///home/me/notes/w.mjs:1
@@ -530,10 +530,10 @@ SyntaxError: Unexpected token 'with'
     at ESMLoader.moduleProvider (node:internal/modules/esm/loader:468:14)`,
     code: 'node_too_old',
     quote: `SyntaxError: Unexpected token 'with'`,
-    hint: 'Use a newer Node.js: give the full path of its node or npx as the command',
+    hint: 'Use a newer Node.js: set command to the full path of its node or npx',
   },
   {
-    title: '??= in an old Node',
+    title: '??= in an old Node version',
     run: 'node q.cjs',
     stderr: `
 /home/me/notes/q.cjs:1
@@ -544,10 +544,10 @@ SyntaxError: Unexpected token '??='
     at Module._compile (internal/modules/cjs/loader.js:1078:27)`,
     code: 'node_too_old',
     quote: `SyntaxError: Unexpected token '??='`,
-    hint: 'Use a newer Node.js: give the full path of its node or npx as the command',
+    hint: 'Use a newer Node.js: set command to the full path of its node or npx',
   },
   {
-    title: 'fetch in an old Node',
+    title: 'fetch in an old Node version',
     stderr: `
 [eval]:1
 fetch('http://x')
@@ -557,10 +557,10 @@ ReferenceError: fetch is not defined
     at Script.runInThisContext (node:vm:129:12)`,
     code: 'node_too_old',
     quote: 'ReferenceError: fetch is not defined',
-    hint: 'Use a newer Node.js: give the full path of its node or npx as the command',
+    hint: 'Use a newer Node.js: set command to the full path of its node or npx',
   },
   {
-    title: 'a module that a newer Node has',
+    title: 'a built-in module of a newer Node version',
     run: 'node sq.mjs',
     stderr: `
 node:internal/modules/esm/translators:391
@@ -575,10 +575,10 @@ Error [ERR_UNKNOWN_BUILTIN_MODULE]: No such built-in module: node:sqlite
 Node.js v20.20.2`,
     code: 'node_too_old',
     quote: 'Error [ERR_UNKNOWN_BUILTIN_MODULE]: No such built-in module: node:sqlite',
-    hint: 'Use a newer Node.js: give the full path of its node or npx as the command',
+    hint: 'Use a newer Node.js: set command to the full path of its node or npx',
   },
   {
-    title: 'TypeScript in a Node that does not run it',
+    title: 'TypeScript in a Node version without support for it',
     run: 'node x.ts',
     stderr: `
 node:internal/modules/esm/get_format:189
@@ -593,30 +593,30 @@ TypeError [ERR_UNKNOWN_FILE_EXTENSION]: Unknown file extension ".ts" for /home/m
 Node.js v20.20.2`,
     code: 'node_too_old',
     quote: 'TypeError [ERR_UNKNOWN_FILE_EXTENSION]: Unknown file extension ".ts" for /home/me/server/x.ts',
-    hint: 'Run the JavaScript that it is built to, or use Node.js 22.18 or newer, which runs TypeScript',
+    hint: 'Run the compiled JavaScript, or use Node.js 22.18 or newer, which supports TypeScript',
   },
   {
-    title: 'an option that Node does not know',
+    title: 'an unknown option of Node',
     run: 'node --experimental-strip-types x.ts',
     exit: 9,
     stderr: `
 node: bad option: --experimental-strip-types`,
     code: 'node_too_old',
     quote: 'node: bad option: --experimental-strip-types',
-    hint: 'Use a newer Node.js, or take --experimental-strip-types out of args and NODE_OPTIONS',
+    hint: 'Use a newer Node.js, or remove --experimental-strip-types from args and NODE_OPTIONS',
   },
   {
-    title: 'an option that NODE_OPTIONS may not have',
+    title: 'an option that is not allowed in NODE_OPTIONS',
     run: 'node x.js',
     exit: 9,
     stderr: `
 node: --frob is not allowed in NODE_OPTIONS`,
     code: 'node_too_old',
     quote: 'node: --frob is not allowed in NODE_OPTIONS',
-    hint: 'Use a newer Node.js, or take --frob out of args and NODE_OPTIONS',
+    hint: 'Use a newer Node.js, or remove --frob from args and NODE_OPTIONS',
   },
   {
-    title: 'an environment variable that is required',
+    title: 'a required environment variable',
     stderr: `
 [eval]:1
 throw new Error('GITHUB_TOKEN environment variable is required')
@@ -630,7 +630,7 @@ Node.js v20.20.2`,
     hint: 'Set GITHUB_TOKEN in env',
   },
   {
-    title: 'an environment variable, in a line alone',
+    title: 'a missing environment variable in a single line',
     run: 'npx -y brave',
     stderr: `
 Error: BRAVE_API_KEY environment variable is required`,
@@ -639,7 +639,7 @@ Error: BRAVE_API_KEY environment variable is required`,
     hint: 'Set BRAVE_API_KEY in env',
   },
   {
-    title: 'two environment variables',
+    title: 'two missing environment variables',
     run: 'npx -y slack',
     stderr: `
 Missing required environment variables: SLACK_BOT_TOKEN, SLACK_TEAM_ID`,
@@ -648,7 +648,7 @@ Missing required environment variables: SLACK_BOT_TOKEN, SLACK_TEAM_ID`,
     hint: 'Set SLACK_BOT_TOKEN and SLACK_TEAM_ID in env',
   },
   {
-    title: 'an environment variable, caught and logged',
+    title: 'a missing environment variable in a caught and logged error',
     stderr: `
 Fatal error in main(): Error: GITHUB_PERSONAL_ACCESS_TOKEN not set
     at [eval]:1:25
@@ -658,7 +658,7 @@ Fatal error in main(): Error: GITHUB_PERSONAL_ACCESS_TOKEN not set
     hint: 'Set GITHUB_PERSONAL_ACCESS_TOKEN in env',
   },
   {
-    title: 'an environment variable, in colour',
+    title: 'a missing environment variable in coloured output',
     stderr: `
 \u001b[31mError:\u001b[39m API_KEY is not set`,
     code: 'missing_setting',
@@ -666,7 +666,7 @@ Fatal error in main(): Error: GITHUB_PERSONAL_ACCESS_TOKEN not set
     hint: 'Set API_KEY in env',
   },
   {
-    title: 'an environment variable that Python looks up',
+    title: 'a missing environment variable as a KeyError of Python',
     run: 'python3 server.py',
     stderr: `
 Traceback (most recent call last):
@@ -678,7 +678,7 @@ KeyError: 'API_KEY'`,
     hint: 'Set API_KEY in env',
   },
   {
-    title: 'an environment variable, said by sys.exit',
+    title: 'a missing environment variable in the message of sys.exit',
     run: 'python3 server.py',
     stderr: `
 API_KEY is not set`,
@@ -687,7 +687,7 @@ API_KEY is not set`,
     hint: 'Set API_KEY in env',
   },
   {
-    title: 'an environment variable, after another exception',
+    title: 'a missing environment variable after another exception',
     run: 'python3 server.py',
     stderr: `
 Traceback (most recent call last):
@@ -702,7 +702,7 @@ ValueError: OPENAI_API_KEY must be set`,
     hint: 'Set OPENAI_API_KEY in env',
   },
   {
-    title: 'an environment variable that Rust expects',
+    title: 'a missing environment variable in a Rust expect',
     run: './server',
     exit: 101,
     stderr: `
@@ -714,7 +714,7 @@ note: run with \`RUST_BACKTRACE=1\` environment variable to display a backtrace`
     hint: 'Set TOKEN in env',
   },
   {
-    title: 'a panic with its backtrace',
+    title: 'a Rust panic with its backtrace',
     run: './server',
     exit: 101,
     stderr: `
@@ -729,7 +729,7 @@ note: Some details are omitted, run with \`RUST_BACKTRACE=full\` for a verbose b
     hint: 'Set TOKEN in env',
   },
   {
-    title: 'an environment variable that Rust unwraps',
+    title: 'a missing environment variable in a Rust unwrap',
     run: './server',
     exit: 101,
     stderr: `
@@ -738,10 +738,10 @@ called \`Result::unwrap()\` on an \`Err\` value: NotPresent
 note: run with \`RUST_BACKTRACE=1\` environment variable to display a backtrace`,
     code: 'missing_setting',
     quote: `thread 'main' (10158) panicked at q2.rs:1:42: called \`Result::unwrap()\` on an \`Err\` value: NotPresent`,
-    hint: 'Set what it asks for in env, or give it in args',
+    hint: 'Set the missing value in env or args',
   },
   {
-    title: 'an environment variable that zod misses',
+    title: 'a missing environment variable reported by zod',
     run: 'node z.cjs',
     stderr: `
 /home/me/notes/node_modules/zod/v4/core/parse.cjs:44
@@ -774,7 +774,7 @@ Node.js v20.20.2`,
     hint: 'Set API_KEY in env',
   },
   {
-    title: 'an environment variable that zod misses, its error pushed out by its list',
+    title: 'a missing environment variable reported by zod, without the first lines of its error',
     run: 'node z.cjs',
     stderr: `
     at Module._load (node:internal/modules/cjs/loader:1091:12)
@@ -821,7 +821,7 @@ Node.js v20.20.2`,
     hint: 'Set API_KEY in env',
   },
   {
-    title: 'a sentence of two lines',
+    title: 'an error message of two lines',
     stderr: `
 [eval]:1
 throw new Error('Please provide a valid API key\\nwith second line')
@@ -833,10 +833,10 @@ with second line
 Node.js v20.20.2`,
     code: 'missing_setting',
     quote: 'Error: Please provide a valid API key with second line',
-    hint: 'Set what it asks for in env, or give it in args',
+    hint: 'Set the missing value in env or args',
   },
   {
-    title: 'a module that Python does not find',
+    title: 'a missing Python module',
     run: 'python3 server.py',
     stderr: `
 Traceback (most recent call last):
@@ -844,29 +844,29 @@ Traceback (most recent call last):
 ModuleNotFoundError: No module named 'nosuchmodule'`,
     code: 'module_not_found',
     quote: `ModuleNotFoundError: No module named 'nosuchmodule'`,
-    hint: 'Install its dependencies for the Python that runs it, for example: pip install nosuchmodule',
+    hint: 'Install the dependencies for this Python, for example: pip install nosuchmodule',
   },
   {
-    title: 'a module that python -m does not find',
+    title: 'a missing module of python -m',
     run: 'python3 -m nosuchmodule',
     stderr: `
 /usr/bin/python3: No module named nosuchmodule`,
     code: 'module_not_found',
     quote: '/usr/bin/python3: No module named nosuchmodule',
-    hint: 'Install nosuchmodule for this Python, or correct the name after -m in args',
+    hint: 'Install nosuchmodule for this Python, or check the name after -m in args',
   },
   {
-    title: 'a script that Python does not find',
+    title: 'a missing Python script',
     run: 'python3 /home/me/server/nosuch.py',
     exit: 2,
     stderr: `
 /usr/bin/python3: can't open file '/home/me/server/nosuch.py': [Errno 2] No such file or directory`,
     code: 'file_not_found',
     quote: `/usr/bin/python3: can't open file '/home/me/server/nosuch.py': [Errno 2] No such file or directory`,
-    hint: 'Correct the path /home/me/server/nosuch.py in args, or create it',
+    hint: 'Check the path /home/me/server/nosuch.py in args, or create it',
   },
   {
-    title: 'a library that the system does not have',
+    title: 'a missing shared library',
     run: 'python3 server.py',
     stderr: `
 Traceback (most recent call last):
@@ -909,10 +909,10 @@ OSError: libnope.so.1: cannot open shared object file: No such file or directory
     +------------------------------------`,
     code: 'exited',
     quote: 'ConnectionError: cannot reach http://127.0.0.1:9',
-    hint: 'Read the lines before it in the log, or run the command in a terminal',
+    hint: 'Read the previous lines in the log, or run the command in a terminal',
   },
   {
-    title: 'JSON that Node cannot read',
+    title: 'invalid JSON in Node',
     stderr: `
 <anonymous_script>:1
 {a
@@ -923,10 +923,10 @@ SyntaxError: Expected property name or '}' in JSON at position 1
 Node.js v20.20.2`,
     code: 'invalid_setting',
     quote: `SyntaxError: Expected property name or '}' in JSON at position 1`,
-    hint: 'Correct the value that it could not read: a variable in env, or a file that args or env name',
+    hint: 'Correct the value that could not be parsed: a variable in env, or a file named in args or env',
   },
   {
-    title: 'JSON that Python cannot read',
+    title: 'invalid JSON in Python',
     run: 'python3 server.py',
     stderr: `
 Traceback (most recent call last):
@@ -944,10 +944,10 @@ json.decoder.JSONDecodeError: Expecting property name enclosed in double quotes:
     code: 'invalid_setting',
     quote:
       'json.decoder.JSONDecodeError: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)',
-    hint: 'Correct the value that it could not read: a variable in env, or a file that args or env name',
+    hint: 'Correct the value that could not be parsed: a variable in env, or a file named in args or env',
   },
   {
-    title: 'a folder that is not there',
+    title: 'a missing folder',
     run: 'node index.js /home/me/server/nodir',
     stderr: `
 node:fs:1521
@@ -965,10 +965,10 @@ Error: ENOENT: no such file or directory, scandir '/home/me/server/nodir'
 Node.js v20.20.2`,
     code: 'file_not_found',
     quote: `Error: ENOENT: no such file or directory, scandir '/home/me/server/nodir'`,
-    hint: 'Correct the path /home/me/server/nodir in args, or create it',
+    hint: 'Check the path /home/me/server/nodir in args, or create it',
   },
   {
-    title: 'a file that Python opens',
+    title: 'a missing file in Python',
     run: 'python3 server.py',
     stderr: `
 Traceback (most recent call last):
@@ -976,39 +976,39 @@ Traceback (most recent call last):
 FileNotFoundError: [Errno 2] No such file or directory: '/home/me/server/none.txt'`,
     code: 'file_not_found',
     quote: `FileNotFoundError: [Errno 2] No such file or directory: '/home/me/server/none.txt'`,
-    hint: 'Create /home/me/server/none.txt, or correct the setting that names it',
+    hint: 'Create /home/me/server/none.txt, or correct the setting that contains this path',
   },
   {
-    title: 'a script that sh does not find',
+    title: 'a missing script of sh',
     run: 'sh /home/me/server/nosuch.sh',
     exit: 2,
     stderr: `
 sh: 0: cannot open /home/me/server/nosuch.sh: No such file`,
     code: 'file_not_found',
     quote: 'sh: 0: cannot open /home/me/server/nosuch.sh: No such file',
-    hint: 'Correct the path /home/me/server/nosuch.sh in args, or create it',
+    hint: 'Check the path /home/me/server/nosuch.sh in args, or create it',
   },
   {
-    title: 'folders that are not there',
+    title: 'missing folders of the filesystem server',
     run: 'npx mcp-server-filesystem /home/me/server/nofolder',
     stderr: `
 Warning: Cannot access directory /home/me/server/nofolder, skipping
 Error: None of the specified directories are accessible`,
     code: 'file_not_found',
     quote: 'Error: None of the specified directories are accessible',
-    hint: 'Correct the paths in args and env, or set cwd to the folder they start from',
+    hint: 'Check the paths in args and env, or set cwd to the folder they are relative to',
   },
   {
-    title: 'a jar that is not there',
+    title: 'a missing jar',
     run: 'java -jar nosuch.jar',
     stderr: `
 Error: Unable to access jarfile nosuch.jar`,
     code: 'file_not_found',
     quote: 'Error: Unable to access jarfile nosuch.jar',
-    hint: 'Correct the path nosuch.jar in args, or create it',
+    hint: 'Check the path nosuch.jar in args, or create it',
   },
   {
-    title: 'a file that may not be read',
+    title: 'a file without read permission',
     stderr: `
 node:fs:573
   return binding.open(
@@ -1025,10 +1025,10 @@ Error: EACCES: permission denied, open '/home/me/server/noperm'
 Node.js v20.20.2`,
     code: 'permission_denied',
     quote: `Error: EACCES: permission denied, open '/home/me/server/noperm'`,
-    hint: 'Let your user use /home/me/server/noperm, or give it another path',
+    hint: 'Give your user access to /home/me/server/noperm, or use another path',
   },
   {
-    title: 'a file that Python may not read',
+    title: 'a file without read permission in Python',
     run: 'python3 server.py',
     stderr: `
 Traceback (most recent call last):
@@ -1036,7 +1036,7 @@ Traceback (most recent call last):
 PermissionError: [Errno 13] Permission denied: '/home/me/server/noperm'`,
     code: 'permission_denied',
     quote: `PermissionError: [Errno 13] Permission denied: '/home/me/server/noperm'`,
-    hint: 'Let your user use /home/me/server/noperm, or give it another path',
+    hint: 'Give your user access to /home/me/server/noperm, or use another path',
   },
   {
     title: 'a full disk',
@@ -1055,10 +1055,10 @@ Error: ENOSPC: no space left on device, write
 Node.js v20.20.2`,
     code: 'disk_full',
     quote: 'Error: ENOSPC: no space left on device, write',
-    hint: 'Free space on the disk that it writes to, then start it again',
+    hint: 'Free disk space, then start it again',
   },
   {
-    title: 'a full disk, said by Python',
+    title: 'a full disk, reported by Python',
     run: 'python3 server.py',
     stderr: `
 Traceback (most recent call last):
@@ -1066,7 +1066,7 @@ Traceback (most recent call last):
 OSError: [Errno 28] No space left on device`,
     code: 'disk_full',
     quote: 'OSError: [Errno 28] No space left on device',
-    hint: 'Free space on the disk that it writes to, then start it again',
+    hint: 'Free disk space, then start it again',
   },
   {
     title: 'too many open files',
@@ -1086,10 +1086,10 @@ Error: EMFILE: too many open files, open '/dev/null'
 Node.js v20.20.2`,
     code: 'too_many_files',
     quote: `Error: EMFILE: too many open files, open '/dev/null'`,
-    hint: 'Raise the limit for open files (ulimit -n), or give it a smaller folder',
+    hint: 'Raise the limit for open files (ulimit -n), or use a smaller folder',
   },
   {
-    title: 'a heap that is full',
+    title: 'a full JavaScript heap',
     run: 'node --max-old-space-size=16 index.js',
     exit: 134,
     stderr: `
@@ -1103,10 +1103,10 @@ FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memor
 10: 0x195e476  [node]`,
     code: 'out_of_memory',
     quote: 'FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory',
-    hint: 'Give it more memory: set NODE_OPTIONS to --max-old-space-size=4096 in env',
+    hint: 'Allow more memory: set NODE_OPTIONS to --max-old-space-size=4096 in env',
   },
   {
-    title: 'memory that Python does not get',
+    title: 'a MemoryError of Python',
     run: 'python3 server.py',
     stderr: `
 Traceback (most recent call last):
@@ -1114,10 +1114,10 @@ Traceback (most recent call last):
 MemoryError`,
     code: 'out_of_memory',
     quote: 'MemoryError',
-    hint: 'Free memory on this computer or give it less to load, then start it again',
+    hint: 'Free memory on this computer, or reduce what the server loads, then start it again',
   },
   {
-    title: 'memory that Rust does not get',
+    title: 'a failed memory allocation in Rust',
     run: './server',
     exit: 134,
     stderr: `
@@ -1128,10 +1128,10 @@ stack backtrace:
 note: Some details are omitted, run with \`RUST_BACKTRACE=full\` for a verbose backtrace.`,
     code: 'out_of_memory',
     quote: 'memory allocation of 4611686018427387904 bytes failed',
-    hint: 'Free memory on this computer or give it less to load, then start it again',
+    hint: 'Free memory on this computer, or reduce what the server loads, then start it again',
   },
   {
-    title: 'Docker that is not running',
+    title: 'a Docker daemon that is not running',
     run: 'docker run -i --rm none/none',
     exit: 125,
     stderr: `
@@ -1140,10 +1140,10 @@ Run 'docker run --help' for more information`,
     code: 'docker_unavailable',
     quote:
       'docker: Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?',
-    hint: 'Start Docker, then start it again',
+    hint: 'Start Docker, then start the server again',
   },
   {
-    title: 'an option that docker does not know',
+    title: 'an unknown option of docker',
     run: 'docker run --frob',
     exit: 125,
     stderr: `
@@ -1152,40 +1152,40 @@ Usage:  docker run [OPTIONS] IMAGE [COMMAND] [ARG...]
 Run 'docker run --help' for more information`,
     code: 'bad_arguments',
     quote: 'unknown flag: --frob',
-    hint: 'Correct args: its help says what it takes',
+    hint: 'Check args: run the command with --help',
   },
   {
-    title: 'a program that sh does not find',
+    title: 'a program that sh cannot find',
     run: 'sh -c nosuchprogram',
     exit: 127,
     stderr: `
 sh: 1: nosuchprogram: not found`,
     code: 'command_not_found',
     quote: 'sh: 1: nosuchprogram: not found',
-    hint: 'Install nosuchprogram, correct its name, or give its full path',
+    hint: 'Install nosuchprogram, check its name, or use its full path',
   },
   {
-    title: 'a program that bash does not find',
+    title: 'a program that bash cannot find',
     run: 'bash -c nosuchprogram',
     exit: 127,
     stderr: `
 bash: line 1: nosuchprogram: command not found`,
     code: 'command_not_found',
     quote: 'bash: line 1: nosuchprogram: command not found',
-    hint: 'Install nosuchprogram, correct its name, or give its full path',
+    hint: 'Install nosuchprogram, check its name, or use its full path',
   },
   {
-    title: 'a program that env does not find',
+    title: 'a program that env cannot find',
     run: 'env nosuch',
     exit: 127,
     stderr: `
 env: ‘nosuch’: No such file or directory`,
     code: 'command_not_found',
     quote: 'env: ‘nosuch’: No such file or directory',
-    hint: 'Install nosuch, correct its name, or give its full path',
+    hint: 'Install nosuch, check its name, or use its full path',
   },
   {
-    title: 'a program that it starts itself',
+    title: 'a missing program that the server starts',
     stderr: `
 node:events:502
       throw er; // Unhandled 'error' event
@@ -1206,20 +1206,20 @@ Emitted 'error' event on ChildProcess instance at:
 Node.js v20.20.2`,
     code: 'command_not_found',
     quote: 'Error: spawn nosuch ENOENT',
-    hint: 'Install nosuch, correct its name, or give its full path',
+    hint: 'Install nosuch, check its name, or use its full path',
   },
   {
-    title: 'a file that sh may not run',
+    title: 'a file that sh is not permitted to execute',
     run: 'sh -c /home/me/server/text.node',
     exit: 126,
     stderr: `
 sh: 1: /home/me/server/text.node: Permission denied`,
     code: 'not_executable',
     quote: 'sh: 1: /home/me/server/text.node: Permission denied',
-    hint: `Run: chmod +x '/home/me/server/text.node', or name its interpreter as the command`,
+    hint: `Run: chmod +x '/home/me/server/text.node', or set command to its interpreter`,
   },
   {
-    title: 'a login that is refused',
+    title: 'a refused login',
     stderr: `
 [eval]:1
 throw new Error('Request failed with status code 401')
@@ -1230,10 +1230,10 @@ Error: Request failed with status code 401
 Node.js v20.20.2`,
     code: 'credentials_refused',
     quote: 'Error: Request failed with status code 401',
-    hint: 'Check the key or token in env and args: the service it belongs to refused it',
+    hint: 'Check the key or token in env and args: its service refused it',
   },
   {
-    title: 'a database that does not listen',
+    title: 'a database that refuses connections',
     stderr: `
 node:events:502
       throw er; // Unhandled 'error' event
@@ -1253,10 +1253,10 @@ Emitted 'error' event on Socket instance at:
 Node.js v20.20.2`,
     code: 'host_unreachable',
     quote: 'Error: connect ECONNREFUSED 127.0.0.1:1',
-    hint: 'Check that 127.0.0.1:1 is running and can be reached from here',
+    hint: 'Check that 127.0.0.1:1 is running and reachable from this computer',
   },
   {
-    title: 'a host without address, as the cause of another error',
+    title: 'an unresolvable host as the cause of another error',
     stderr: `
 node:internal/deps/undici/undici:14976
       Error.captureStackTrace(err);
@@ -1275,10 +1275,10 @@ TypeError: fetch failed
 Node.js v20.20.2`,
     code: 'host_unreachable',
     quote: 'TypeError: fetch failed [cause]: Error: getaddrinfo ENOTFOUND nosuchhost.invalid',
-    hint: 'Check that nosuchhost.invalid is running and can be reached from here',
+    hint: 'Check that nosuchhost.invalid is running and reachable from this computer',
   },
   {
-    title: 'a service that does not listen, caught and logged',
+    title: 'a refused connection in a caught and logged error',
     stderr: `
 Fatal error: TypeError: fetch failed
     at node:internal/deps/undici/undici:14976:13
@@ -1294,19 +1294,19 @@ Fatal error: TypeError: fetch failed
 }`,
     code: 'host_unreachable',
     quote: 'Fatal error: TypeError: fetch failed [cause]: Error: connect ECONNREFUSED 127.0.0.1:9999',
-    hint: 'Check that 127.0.0.1:9999 is running and can be reached from here',
+    hint: 'Check that 127.0.0.1:9999 is running and reachable from this computer',
   },
   {
-    title: 'an option that commander wants',
+    title: 'an option required by commander',
     run: 'node c.cjs',
     stderr: `
 error: required option '-t, --token <t>' not specified`,
     code: 'bad_arguments',
     quote: `error: required option '-t, --token <t>' not specified`,
-    hint: 'Correct args: its help says what it takes',
+    hint: 'Check args: run the command with --help',
   },
   {
-    title: 'an option that yargs wants',
+    title: 'an option required by yargs',
     run: 'node y.cjs',
     stderr: `
 Options:
@@ -1316,10 +1316,10 @@ Options:
 Missing required argument: token`,
     code: 'bad_arguments',
     quote: 'Missing required argument: token',
-    hint: 'Correct args: its help says what it takes',
+    hint: 'Check args: run the command with --help',
   },
   {
-    title: 'an option that argparse wants',
+    title: 'an option required by argparse',
     run: 'python3 server.py',
     exit: 2,
     stderr: `
@@ -1327,10 +1327,10 @@ usage: srv [-h] --db DB
 srv: error: the following arguments are required: --db`,
     code: 'bad_arguments',
     quote: 'srv: error: the following arguments are required: --db',
-    hint: 'Correct args: its help says what it takes',
+    hint: 'Check args: run the command with --help',
   },
   {
-    title: 'an error of its own',
+    title: 'an error of an unknown kind',
     stderr: `
 [eval]:1
 class McpError extends Error{constructor(m){super(m);this.name='McpError'}};throw new McpError('MCP error -32000: Connection closed')
@@ -1341,10 +1341,10 @@ McpError: MCP error -32000: Connection closed
 Node.js v20.20.2`,
     code: 'exited',
     quote: 'McpError: MCP error -32000: Connection closed',
-    hint: 'Read the lines before it in the log, or run the command in a terminal',
+    hint: 'Read the previous lines in the log, or run the command in a terminal',
   },
   {
-    title: 'a promise that nobody handled',
+    title: 'an unhandled promise rejection',
     stderr: `
 node:internal/process/promises:389
       new UnhandledPromiseRejection(reason);
@@ -1359,10 +1359,10 @@ Node.js v20.20.2`,
     code: 'exited',
     quote:
       'UnhandledPromiseRejection: This error originated either by throwing inside of an async function without a catch block, or by rejecting a promise which was not handled with .catch(). The promise rejected with the reason "x".',
-    hint: 'Read the lines before it in the log, or run the command in a terminal',
+    hint: 'Read the previous lines in the log, or run the command in a terminal',
   },
   {
-    title: 'something thrown that is no error',
+    title: 'a thrown value that is not an Error',
     stderr: `
 [eval]:1
 throw {a:1}
@@ -1371,10 +1371,10 @@ throw {a:1}
 Node.js v20.20.2`,
     code: 'exited',
     quote: '{ a: 1 }',
-    hint: 'Read the lines before it in the log, or run the command in a terminal',
+    hint: 'Read the previous lines in the log, or run the command in a terminal',
   },
   {
-    title: 'an import in a file that is no module',
+    title: 'an import in a file that is not a module',
     run: 'node imp.cjs',
     stderr: `
 (node:9589) Warning: To load an ES module, set "type": "module" in the package.json or use the .mjs extension.
@@ -1388,10 +1388,10 @@ SyntaxError: Cannot use import statement outside a module
 Node.js v20.20.2`,
     code: 'exited',
     quote: 'SyntaxError: Cannot use import statement outside a module',
-    hint: 'Read the lines before it in the log, or run the command in a terminal',
+    hint: 'Read the previous lines in the log, or run the command in a terminal',
   },
   {
-    title: 'Python that it cannot read',
+    title: 'a Python syntax error',
     run: 'python3 server.py',
     stderr: `
   File "<string>", line 1
@@ -1400,24 +1400,24 @@ Node.js v20.20.2`,
 SyntaxError: '(' was never closed`,
     code: 'exited',
     quote: `SyntaxError: '(' was never closed`,
-    hint: 'Read the lines before it in the log, or run the command in a terminal',
+    hint: 'Read the previous lines in the log, or run the command in a terminal',
   },
   {
-    title: 'a project that cargo does not find',
+    title: 'a project that cargo cannot find',
     run: 'cargo run',
     exit: 101,
     stderr: `
 error: could not find \`Cargo.toml\` in \`/home/me/server\` or any parent directory`,
     code: 'exited',
     quote: 'error: could not find `Cargo.toml` in `/home/me/server` or any parent directory',
-    hint: 'Read the lines before it in the log, or run the command in a terminal',
+    hint: 'Read the previous lines in the log, or run the command in a terminal',
   },
 ]
 
 /** As reported by others: these programs were not at hand. */
 const REPORTED: readonly Output[] = [
   {
-    title: 'a package that uv does not find',
+    title: 'a package that uv cannot find',
     run: 'uvx --from mcp-ashby-connector ashby',
     stderr: `
   × No solution found when resolving tool dependencies:
@@ -1426,10 +1426,10 @@ const REPORTED: readonly Output[] = [
     code: 'package_not_found',
     quote:
       '× No solution found when resolving tool dependencies: ╰─▶ Because mcp-ashby-connector was not found in the package registry and you require mcp-ashby-connector, we can conclude that your requirements are unsatisfiable.',
-    hint: 'Correct the name of the package in args: there is no mcp-ashby-connector, or you may not see it',
+    hint: 'Check the package name in args: mcp-ashby-connector does not exist, or you have no access to it',
   },
   {
-    title: 'an index that uv does not reach',
+    title: 'a package index that uv cannot reach',
     run: 'uvx mcp-server-time',
     exit: 2,
     stderr: `
@@ -1441,10 +1441,10 @@ error: Request failed after 3 retries
     code: 'registry_unreachable',
     quote:
       'error: Request failed after 3 retries Caused by: Failed to fetch: `https://index.example/simple/mcp-server-time/` Caused by: error sending request for url (https://index.example/simple/mcp-server-time/) Caused by: client error (Connect) Caused by: operation timed out',
-    hint: 'Check the network, its proxy and the address that packages come from, then start it again',
+    hint: 'Check the network, the proxy and the package registry, then start it again',
   },
   {
-    title: 'a program that the package of uv does not have',
+    title: 'a program that is missing in a package of uv',
     run: 'uvx --from visidata vd2',
     stderr: `
 Installed 3 packages in 224ms
@@ -1453,10 +1453,10 @@ The following executables are available:
 - vd`,
     code: 'no_executable',
     quote: 'An executable named `vd2` is not provided by package `visidata`.',
-    hint: 'Check the package in args: it has no program of that name, or is a library',
+    hint: 'Check the package in args: it has no program with that name, or is a library',
   },
   {
-    title: 'an image that docker does not find',
+    title: 'an image that docker cannot find',
     run: 'docker run -i --rm mcp/gmail',
     exit: 125,
     stderr: `
@@ -1465,10 +1465,10 @@ docker: Error response from daemon: pull access denied for mcp/gmail, repository
 See 'docker run --help'.`,
     code: 'image_not_found',
     quote: `docker: Error response from daemon: pull access denied for mcp/gmail, repository does not exist or may require 'docker login': denied: requested access to the resource is denied.`,
-    hint: 'Correct the name of the image in args, build it, or run docker login if it is private',
+    hint: 'Check the image name in args, build the image, or run docker login if it is private',
   },
   {
-    title: 'a Docker socket of others',
+    title: 'a Docker socket without permission',
     run: 'docker run -i --rm mcp/time',
     exit: 126,
     stderr: `
@@ -1477,7 +1477,7 @@ See 'docker run --help'.`,
     code: 'docker_unavailable',
     quote:
       'docker: permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock: dial unix /var/run/docker.sock: connect: permission denied.',
-    hint: 'Let your user reach Docker, for example by the group docker, then log in again',
+    hint: 'Give your user access to Docker, for example with the group docker, then log in again',
   },
   {
     title: 'a native module for a newer system',
@@ -1492,7 +1492,7 @@ Error: /lib/x86_64-linux-gnu/libc.so.6: version \`GLIBC_2.38' not found (require
 Node.js v20.20.2`,
     code: 'native_module',
     quote: `Error: /lib/x86_64-linux-gnu/libc.so.6: version \`GLIBC_2.38' not found (required by /home/me/.npm/_npx/1f2e/node_modules/sharp/build/sharp.node)`,
-    hint: 'Delete /home/me/.npm/_npx/1f2e and allow install scripts, so that npx builds the package for this Node.js',
+    hint: 'Delete /home/me/.npm/_npx/1f2e and allow install scripts to let npx build the package for this Node.js',
   },
   {
     title: 'a native module that cannot be built',
@@ -1508,10 +1508,10 @@ npm ERR! gyp ERR! stack Error: Could not find any Python installation to use
 npm ERR! gyp ERR! not ok`,
     code: 'native_module',
     quote: 'npm ERR! gyp ERR! stack Error: Could not find any Python installation to use',
-    hint: 'Delete /home/me/.npm/_npx/1f2e and allow install scripts, so that npx builds the package for this Node.js',
+    hint: 'Delete /home/me/.npm/_npx/1f2e and allow install scripts to let npx build the package for this Node.js',
   },
   {
-    title: 'a dependency that is missing in what npx installed',
+    title: 'a missing dependency in the cache of npx',
     run: 'npx -y notes-mcp',
     stderr: `
 node:internal/modules/esm/resolve:873
@@ -1524,10 +1524,10 @@ Error [ERR_MODULE_NOT_FOUND]: Cannot find package 'ajv' imported from /home/me/.
 Node.js v20.20.2`,
     code: 'module_not_found',
     quote: `Error [ERR_MODULE_NOT_FOUND]: Cannot find package 'ajv' imported from /home/me/.npm/_npx/1f2e/node_modules/notes-mcp/dist/index.js`,
-    hint: 'Delete /home/me/.npm/_npx/1f2e, so that npx installs the package again',
+    hint: 'Delete /home/me/.npm/_npx/1f2e to let npx install the package again',
   },
   {
-    title: 'a port that uvicorn does not get',
+    title: 'a port in use, reported by uvicorn',
     run: 'python3 server.py',
     stderr: `
 INFO:     Started server process [4711]
@@ -1535,10 +1535,10 @@ ERROR:    [Errno 98] error while attempting to bind on address ('127.0.0.1', 800
 INFO:     Waiting for application shutdown.`,
     code: 'port_in_use',
     quote: `ERROR:    [Errno 98] error while attempting to bind on address ('127.0.0.1', 8000): address already in use`,
-    hint: 'Stop the program that has port 8000, or give this one another port',
+    hint: 'Stop the program that uses port 8000, or configure another port',
   },
   {
-    title: 'a panic of Go',
+    title: 'a Go panic',
     run: './server',
     exit: 2,
     stderr: `
@@ -1550,10 +1550,10 @@ main.main()
 exit status 2`,
     code: 'exited',
     quote: 'panic: runtime error: invalid memory address or nil pointer dereference',
-    hint: 'Read the lines before it in the log, or run the command in a terminal',
+    hint: 'Read the previous lines in the log, or run the command in a terminal',
   },
   {
-    title: 'a setting that a Go program asks for',
+    title: 'a missing setting of a Go program',
     run: 'github-mcp-server stdio',
     stderr: `
 Error: GITHUB_PERSONAL_ACCESS_TOKEN not set
@@ -1567,7 +1567,7 @@ Flags:
     hint: 'Set GITHUB_PERSONAL_ACCESS_TOKEN in env',
   },
   {
-    title: 'an argument that clap wants',
+    title: 'an argument required by clap',
     run: './server',
     exit: 2,
     stderr: `
@@ -1577,10 +1577,10 @@ Usage: server --token <TOKEN>
 For more information, try '--help'.`,
     code: 'bad_arguments',
     quote: 'error: the following required arguments were not provided: --token <TOKEN>',
-    hint: 'Correct args: its help says what it takes',
+    hint: 'Check args: run the command with --help',
   },
   {
-    title: 'a field that pydantic misses',
+    title: 'a field required by pydantic',
     run: 'python3 server.py',
     stderr: `
 Traceback (most recent call last):
@@ -1593,16 +1593,16 @@ api_key
     code: 'missing_setting',
     quote:
       'pydantic_core._pydantic_core.ValidationError: 1 validation error for Settings api_key Field required [type=missing, input_value={}, input_type=dict]',
-    hint: 'Set what it asks for in env, or give it in args',
+    hint: 'Set the missing value in env or args',
   },
   {
-    title: 'a key that is invalid',
+    title: 'an invalid key',
     stderr: `
 [ERROR] Error communicating: 401 {"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}`,
     code: 'credentials_refused',
     quote:
       '[ERROR] Error communicating: 401 {"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}',
-    hint: 'Check the key or token in env and args: the service it belongs to refused it',
+    hint: 'Check the key or token in env and args: its service refused it',
   },
   {
     title: 'a token that GitHub refuses',
@@ -1611,28 +1611,28 @@ HttpError: Bad credentials
     at /home/me/server/node_modules/@octokit/request/dist-node/index.js:86:21`,
     code: 'credentials_refused',
     quote: 'HttpError: Bad credentials',
-    hint: 'Check the key or token in env and args: the service it belongs to refused it',
+    hint: 'Check the key or token in env and args: its service refused it',
   },
   {
-    title: 'watchers that the system does not give',
+    title: 'an exceeded limit for file watchers',
     stderr: `
 Error: ENOSPC: System limit for number of file watchers reached, watch '/home/me/server'`,
     code: 'too_many_files',
     quote: `Error: ENOSPC: System limit for number of file watchers reached, watch '/home/me/server'`,
-    hint: 'Let the system watch more files: raise fs.inotify.max_user_watches',
+    hint: 'Raise fs.inotify.max_user_watches, the limit for watched files',
   },
   {
-    title: 'a warning about a setting, then the error',
+    title: 'a warning about a setting before the actual error',
     stderr: `
 WARN LOG_LEVEL is not set
 LOG_FORMAT is not set, using default
 Error: the index is damaged`,
     code: 'exited',
     quote: 'Error: the index is damaged',
-    hint: 'Read the lines before it in the log, or run the command in a terminal',
+    hint: 'Read the previous lines in the log, or run the command in a terminal',
   },
   {
-    title: 'the cause above the line that gives up',
+    title: 'a cause above a general last line',
     stderr: `
 NOTION_TOKEN is required
 Fatal error, giving up`,
@@ -1641,22 +1641,22 @@ Fatal error, giving up`,
     hint: 'Set NOTION_TOKEN in env',
   },
   {
-    title: 'a language that we do not read',
+    title: 'output in another language',
     stderr: `
 配置文件损坏
 ========`,
     code: 'exited',
     quote: '配置文件损坏',
-    hint: 'Read the lines before it in the log, or run the command in a terminal',
+    hint: 'Read the previous lines in the log, or run the command in a terminal',
   },
   {
-    title: 'nothing but how it is called',
+    title: 'usage as the only output',
     run: 'npx mcp-server-filesystem',
     stderr: `
 Usage: mcp-server-filesystem <allowed-directory> [additional-directories...]`,
     code: 'bad_arguments',
     quote: 'Usage: mcp-server-filesystem <allowed-directory> [additional-directories...]',
-    hint: 'Correct args: it did not accept them and printed how it is called',
+    hint: 'Check args: the command printed its usage instead of starting',
   },
 ]
 
@@ -1667,173 +1667,176 @@ function ended(more: Partial<Ended>): Ended {
   return { ...base, args: ['index.js'], ...more }
 }
 
-describe('the output tells why it ended', () => {
-  test.each([...PRODUCED, ...REPORTED])('$title', (output) => {
+describe('known causes', () => {
+  test.each([...PRODUCED, ...REPORTED])('the explanation is right for $title', (output) => {
     const { run = 'node index.js', exit = 1, stderr, code, quote, hint } = output
     const [, ...args] = run.split(' ')
     const byShell = exit === 134 ? ' (SIGABRT)' : ''
     expect(explainExit(ended({ code: exit, stderr: lines(stderr), args }))).toEqual({
       code,
-      message: `It ended with exit code ${exit}${byShell} before it was ready: ${quote}`,
+      message: `The process exited with code ${exit}${byShell} before it was ready: ${quote}`,
       hint,
     })
   })
 
-  test.each([...PRODUCED, ...REPORTED])('$title, with the empty lines and Windows line breaks', (output) => {
-    const { run = 'node index.js', exit = 1, stderr, code } = output
-    const [, ...args] = run.split(' ')
-    const raw = stderr.split('\n').flatMap((line) => [`${line}\r`, ''])
-    expect(explainExit(ended({ code: exit, stderr: raw, args })).code).toBe(code)
-  })
+  test.each([...PRODUCED, ...REPORTED])(
+    'empty lines and Windows line breaks do not change the explanation for $title',
+    (output) => {
+      const { run = 'node index.js', exit = 1, stderr, code } = output
+      const [, ...args] = run.split(' ')
+      const raw = stderr.split('\n').flatMap((line) => [`${line}\r`, ''])
+      expect(explainExit(ended({ code: exit, stderr: raw, args })).code).toBe(code)
+    },
+  )
 
-  test('on stdout, when stderr has nothing', () => {
+  test('the cause is taken from stdout if stderr is empty', () => {
     const { code, message } = explainExit(ended({ noise: ['Error: GITHUB_TOKEN is not set'] }))
     expect({ code, message }).toEqual({
       code: 'missing_setting',
-      message: 'It ended with exit code 1 before it was ready: Error: GITHUB_TOKEN is not set',
+      message: 'The process exited with code 1 before it was ready: Error: GITHUB_TOKEN is not set',
     })
   })
 
-  test('and a long line is cut', () => {
+  test('a long line is cut', () => {
     const { message } = explainExit(ended({ stderr: [`Error: ${'x'.repeat(400)}`] }))
-    expect(message).toBe(`It ended with exit code 1 before it was ready: Error: ${'x'.repeat(292)}…`)
+    expect(message).toBe(`The process exited with code 1 before it was ready: Error: ${'x'.repeat(292)}…`)
   })
 
-  test('and no character is cut in two', () => {
+  test('a surrogate pair is never split', () => {
     const { message } = explainExit(ended({ stderr: [`Errors ${'😀'.repeat(300)}`] }))
     expect(message.isWellFormed()).toBe(true)
   })
 })
 
-describe('the exit tells when the output does not', () => {
-  const again = 'Another program or person ended it: start it again'
-  const memory = 'The system may have been short of memory: free some, then start it again'
-  const broken = 'The program itself is broken: update it or install it again, and tell its author'
-  const stays = 'Check command and args: a tool server keeps running and speaks over stdin and stdout'
+describe('exit status', () => {
+  const again = 'Another program or a user ended it: start it again'
+  const memory = 'The system may have run out of memory: free some, then start it again'
+  const broken = 'The program crashed: update or reinstall it, or report the error to its author'
+  const stays = 'Check command and args: a tool server keeps running and communicates over stdin and stdout'
   const abort = ['----- Native stack trace -----', ' 1: 0xd3a3c0  [node]', '1: [eval]:1:9']
 
   test.each<[string, Partial<Ended>, string, string, string]>([
     [
-      'without a word',
+      'code 3 without output',
       { code: 3 },
       'exited',
-      'It ended with exit code 3 before it was ready and did not say why',
+      'The process exited with code 3 before it was ready without an error message',
       'Run the command in a terminal to see what it needs',
     ],
     [
-      'after it was ready',
+      'code 1 after it was ready',
       { code: 1, wasRunning: true, stderr: ['session lost'] },
       'exited',
-      'It ended with exit code 1 after it was ready: session lost',
-      'Read the lines before it in the log, or run the command in a terminal',
+      'The process exited with code 1 after it was ready: session lost',
+      'Read the previous lines in the log, or run the command in a terminal',
     ],
     [
-      'by SIGKILL',
+      'SIGKILL',
       { code: null, signal: 'SIGKILL' },
       'killed',
-      'It was ended by SIGKILL before it was ready',
+      'The process was ended by SIGKILL before it was ready',
       memory,
     ],
     [
-      'by SIGKILL in a shell',
+      'SIGKILL in a shell',
       { code: 137, stderr: ['Killed'] },
       'killed',
-      'It ended with exit code 137 (SIGKILL) before it was ready, it said before: Killed',
+      'The process exited with code 137 (SIGKILL) before it was ready. Last output: Killed',
       memory,
     ],
     [
-      'by SIGTERM, whatever was logged',
+      'SIGTERM after a logged error',
       { code: null, signal: 'SIGTERM', wasRunning: true, stderr: ['Error: API_KEY is not set'] },
       'killed',
-      'It was ended by SIGTERM after it was ready, it said before: Error: API_KEY is not set',
+      'The process was ended by SIGTERM after it was ready. Last output: Error: API_KEY is not set',
       again,
     ],
     [
-      'by SIGSEGV',
+      'SIGSEGV',
       { code: null, signal: 'SIGSEGV', wasRunning: true },
       'crashed',
-      'It was ended by SIGSEGV after it was ready',
+      'The process was ended by SIGSEGV after it was ready',
       broken,
     ],
     [
-      'by SIGSEGV in a shell',
+      'SIGSEGV in a shell',
       { code: 139 },
       'crashed',
-      'It ended with exit code 139 (SIGSEGV) before it was ready',
+      'The process exited with code 139 (SIGSEGV) before it was ready',
       broken,
     ],
     [
-      'by abort, which prints frames only',
+      'an abort with only stack frames',
       { code: null, signal: 'SIGABRT', stderr: abort },
       'crashed',
-      'It was ended by SIGABRT before it was ready',
+      'The process was ended by SIGABRT before it was ready',
       broken,
     ],
     [
-      'by abort, for want of memory',
+      'an abort because of a full heap',
       {
         code: null,
         signal: 'SIGABRT',
         stderr: ['FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory'],
       },
       'out_of_memory',
-      'It was ended by SIGABRT before it was ready: FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory',
-      'Give it more memory: set NODE_OPTIONS to --max-old-space-size=4096 in env',
+      'The process was ended by SIGABRT before it was ready: FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory',
+      'Allow more memory: set NODE_OPTIONS to --max-old-space-size=4096 in env',
     ],
     [
-      'by itself',
+      'code 0',
       { code: 0 },
       'exited',
-      'It ended by itself without an error: the command does not stay running',
+      'The process exited without an error: the command does not keep running',
       stays,
     ],
     [
-      'by itself, with its help',
+      'code 0 after printing its help',
       { code: 0, noise: ['Usage: cowsay [-e eye_string] <message>', '  -h  Show help'] },
       'exited',
-      'It ended by itself without an error: the command does not stay running, it said before: Usage: cowsay [-e eye_string] <message>',
+      'The process exited without an error: the command does not keep running. Last output: Usage: cowsay [-e eye_string] <message>',
       stays,
     ],
     [
-      'by itself, with its version',
+      'code 0 after printing its version',
       { code: 0, noise: ['v20.20.2'] },
       'exited',
-      'It ended by itself without an error: the command does not stay running, it said before: v20.20.2',
+      'The process exited without an error: the command does not keep running. Last output: v20.20.2',
       stays,
     ],
     [
-      'by itself, after it was ready',
+      'code 0 after it was ready',
       { code: 0, wasRunning: true },
       'exited',
-      'It ended by itself, without an error, after it was ready',
-      'Start it again, and read the end of its log if it ends once more',
+      'The process exited without an error after it was ready',
+      'Start it again. If it exits again, read the end of its log',
     ],
     [
-      'by 127 without a word',
+      'code 127 without output',
       { code: 127 },
       'command_not_found',
-      'It ended with exit code 127 before it was ready: the shell did not find the program, or may not run it',
-      'Correct the program that the shell shall run, or give its full path',
+      'The process exited with code 127 before it was ready: the shell could not find or run the program',
+      'Check the program that the shell runs, or use its full path',
     ],
     [
-      'by a code that nobody knows',
+      'an unknown exit code',
       { code: null },
       'exited',
-      'It ended before it was ready and did not say why',
+      'The process ended before it was ready without an error message',
       'Run the command in a terminal to see what it needs',
     ],
-  ])('%s', (_, more, code, message, hint) => {
+  ])('an exit by %s is explained', (_, more, code, message, hint) => {
     expect(explainExit(ended(more))).toEqual({ code, message, hint })
   })
 
-  test('and what was logged long ago is not the cause', () => {
+  test('an earlier error in the log of a running server is not the cause', () => {
     const stderr = ['GET /user: 401 Unauthorized', 'Error: the index is damaged']
     expect(explainExit(ended({ wasRunning: true, stderr })).code).toBe('exited')
     expect(explainExit(ended({ wasRunning: false, stderr })).code).toBe('credentials_refused')
   })
 })
 
-describe('whatever was written, the answer is two short sentences', () => {
+describe('any output', () => {
   const piece = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 200 }),
     fc.constantFrom(...[...PRODUCED, ...REPORTED].flatMap(({ stderr }) => stderr.split('\n'))),
@@ -1847,12 +1850,12 @@ describe('whatever was written, the answer is two short sentences', () => {
     args: fc.array(fc.string({ unit: 'binary' }), { maxLength: 5 }),
   })
 
-  test('for any lines', () => {
+  test('message and hint are short single lines for any output', () => {
     fc.assert(
       fc.property(anyEnd, (end) => {
         const { code, message, hint } = explainExit(end)
         expect(code).toMatch(/^[a-z]+(?:_[a-z]+)*$/)
-        expect(message).toMatch(/^It [^\n\r]+$/)
+        expect(message).toMatch(/^The process [^\n\r]+$/)
         expect(hint).toMatch(/^[A-Z][^\n\r]+$/)
         expect(message.length).toBeLessThan(700)
         expect(hint?.length).toBeLessThan(500)
@@ -1879,7 +1882,7 @@ describe('whatever was written, the answer is two short sentences', () => {
     'npm error ',
     '\r',
     '1.',
-  ])('for 40 lines of 64 KiB of %j', { timeout: 5000 }, (part) => {
+  ])('40 lines of 64 KiB of %j are explained in time', { timeout: 5000 }, (part) => {
     const stderr = Array.from({ length: 40 }, () => long(part))
     const { message } = explainExit(ended({ stderr, noise: stderr }))
     expect(message.length).toBeLessThan(700)

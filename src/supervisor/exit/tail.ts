@@ -1,7 +1,7 @@
 const MAX_LINES = 40
 const MAX_CHARACTERS = 2000
 
-/** The last lines of one start, for whoever asks why it ended. */
+/** The last lines of a process, to explain its exit. */
 export class Tail {
   readonly #lines: string[] = []
 

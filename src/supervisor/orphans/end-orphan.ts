@@ -7,19 +7,18 @@ const TERM_MS = 2000
 const KILL_MS = 1000
 
 /**
- * Ends it with everything that it started, if the census still knows it. A process that waits for a device ends when
- * the device answers; nobody waits for that here.
+ * Ends an orphan and all its children, if it still is one. Does not wait for a process that is blocked on a device.
  */
 export async function endOrphan(id: string, { mark }: CensusOptions): Promise<OrphanEnd> {
   const found = census(mark).find(({ orphan }) => orphan.id === id)
   if (!found) return { outcome: 'gone' }
   const { orphan, tree } = found
   try {
-    signalAll(tree, 0) // may we? Before anybody is half ended
+    signalAll(tree, 0) // checks permission before the first process is ended
     signalAll(tree, 'SIGTERM')
-    signalAll(tree, 'SIGCONT') // one that is stopped does not hear the first
+    signalAll(tree, 'SIGCONT') // a stopped process handles SIGTERM only after this
     if (!(await allGone(tree, TERM_MS))) {
-      const rest = held(tree)
+      const rest = stopped(tree)
       signalAll(rest, 'SIGKILL')
       await allGone(rest, KILL_MS)
     }
@@ -36,7 +35,7 @@ function signalAll(tree: readonly ProcessFacts[], signal: NodeJS.Signals | 0): v
     try {
       process.kill(facts.pid, signal)
     } catch (error) {
-      if (codeOf(error) !== 'ESRCH') throw error // ESRCH: it ended between the look and the signal
+      if (codeOf(error) !== 'ESRCH') throw error // ESRCH: it has ended in the meantime
     }
   }
 }
@@ -50,8 +49,8 @@ async function allGone(tree: readonly ProcessFacts[], withinMs: number): Promise
   return true
 }
 
-/** Whoever is left, and whom they started meanwhile; stopped, so that nobody new comes before the end. */
-function held(tree: readonly ProcessFacts[]): ProcessFacts[] {
+/** The remaining processes and their new children, all stopped, so that they cannot start more. */
+function stopped(tree: readonly ProcessFacts[]): ProcessFacts[] {
   let all = tree.filter(isStillThere)
   for (let before = -1, round = 0; before < all.length && round < 10; round += 1) {
     before = all.length

@@ -1,16 +1,16 @@
-/** A program that only starts another. Its flags must be known, to tell their values from what it starts. */
+/** A program that starts another one. Its flags are listed to tell their values from the program to start. */
 export interface Launcher {
-  /** Flags that are followed by a value of no interest. */
+  /** Flags with a value that is ignored. */
   readonly valued?: string
-  /** Where nearly every flag has a value: those that have none. */
+  /** Flags without a value. If set, all other flags have one. */
   readonly bare?: string
-  /** Flags whose value says what is started, besides the first plain argument. */
-  readonly tells?: string
-  /** Flags whose value is what is started, in place of the first plain argument. */
+  /** Flags whose value names what is started, in addition to the first positional argument. */
+  readonly names?: string
+  /** Flags whose value is the program to start, instead of the first positional argument. */
   readonly starts?: string
-  /** Flags whose value is a program text: nothing has a name then. */
+  /** Flags whose value is source code, which has no name. */
   readonly text?: string
-  /** `npm` alone starts nothing, `npm exec` does. */
+  /** Starts a program only with certain subcommands, such as `npm exec`. */
   readonly verbOnly?: boolean
 }
 
@@ -25,21 +25,21 @@ const js: Launcher = {
 }
 const packages: Launcher = {
   valued: '--registry --cache --loglevel -w --workspace --prefix',
-  tells: '-p --package',
+  names: '-p --package',
   text: '-c --call',
 }
 const python: Launcher = { valued: '-W -X', starts: '-m', text: '-c' }
 const uv: Launcher = {
   valued:
     '-p --python -w --with --with-editable --with-requirements -i --index --index-url --default-index --extra-index-url --env-file --config-file --cache-dir --group --only-group --extra --package',
-  tells: '--from --directory --project',
+  names: '--from --directory --project',
   starts: '-m --module',
 }
 const container: Launcher = {
   bare: '-i -t -d -it -ti -P --interactive --tty --detach --rm --init --privileged --read-only --publish-all',
 }
 
-/** By name, or by name and verb. */
+/** By program, or by program and subcommand. */
 export const LAUNCHERS: ReadonlyMap<string, Launcher> = new Map(
   Object.entries({
     node: js,
@@ -73,11 +73,11 @@ export const LAUNCHERS: ReadonlyMap<string, Launcher> = new Map(
     'uv tool uvx': uv,
     uvx: uv,
     pipx: verbs,
-    'pipx run': { valued: '--python --pip-args --index-url', tells: '--spec' },
+    'pipx run': { valued: '--python --pip-args --index-url', names: '--spec' },
     poetry: verbs,
     'poetry run': {},
     java: { valued: '-cp -classpath --class-path', starts: '-jar' },
-    dotnet: { tells: '--project' },
+    dotnet: { names: '--project' },
     ruby: { valued: '-I -r', text: '-e' },
     php: { valued: '-d -c', text: '-r' },
     docker: { valued: '-H --host --context -c --config -l --log-level', verbOnly: true },

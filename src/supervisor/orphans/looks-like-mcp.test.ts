@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { looksLikeMcp } from './looks-like-mcp.ts'
 
-/** A bar stands between two arguments where a space would not do. */
+/** Split at spaces, or at bars if an argument contains a space. */
 const argv = (line: string) => line.split(line.includes('|') ? '|' : ' ')
 
-describe('an MCP server is told by its command line', () => {
+describe('MCP server', () => {
   test.each([
     'mcp-server-git --repository /home/a/project',
     '/usr/local/bin/github-mcp-server stdio',
@@ -48,12 +48,12 @@ describe('an MCP server is told by its command line', () => {
     'bash|-lc|cd /srv && KEY=1 exec npx -y "foo-mcp"',
     'bash /srv/foo-mcp/run.sh',
     'npx tsx /srv/foo-mcp/index.ts',
-  ])('%s', (line) => {
+  ])('the command line %s is an MCP server', (line) => {
     expect(looksLikeMcp(argv(line))).toBe(true)
   })
 })
 
-describe('this is no MCP server', () => {
+describe('other programs', () => {
   test.each([
     '',
     'vim /home/a/mcp/notes.txt',
@@ -90,11 +90,11 @@ describe('this is no MCP server', () => {
     'java -cp /home/a/mcp/lib.jar com.example.Main',
     'git clone https://github.com/a/foo-mcp',
     'rg --json modelcontextprotocol /srv',
-  ])('%s', (line) => {
+  ])('the command line %s is not an MCP server', (line) => {
     expect(looksLikeMcp(argv(line))).toBe(false)
   })
 
-  test('however long its command line is, the answer comes at once', () => {
+  test('a very long command line is checked quickly', () => {
     const startedAt = performance.now()
     expect(looksLikeMcp(Array.from({ length: 100_000 }, () => 'node'))).toBe(false)
     expect(looksLikeMcp(['sh', '-c', 'sh -c '.repeat(20_000)])).toBe(false)

@@ -2,8 +2,8 @@ import { posix } from 'node:path'
 import { LAUNCHERS, type Launcher, SHELLS } from './launchers.ts'
 
 /**
- * Whether a command line starts an MCP server. Names tell: of the program, of the script, module or package that a
- * launcher starts, of an image. Other arguments do not count: an editor may open anything.
+ * True if a command line starts an MCP server, judged by the name of the program, or of the script, module, package or
+ * image that a launcher starts. Other arguments do not count: an editor may open any file.
  */
 export function looksLikeMcp(argv: readonly string[]): boolean {
   const names = namesIn(argv)
@@ -21,7 +21,7 @@ function namesIn(argv: readonly string[]): string[] {
   return [posix.basename(path), ...namesBehind(program, args)]
 }
 
-/** `/usr/bin/python3.12` is `python`, `…/npx-cli.js` is `npx`. */
+/** `/usr/bin/python3.12` becomes `python`, `…/npx-cli.js` becomes `npx`. */
 function programOf(path: string): string {
   const name = posix.basename(path).replace(/\.(?:exe|[cm]?js)$/, '')
   return name.replace(/-cli$/, '').replace(/^(python|pypy)[\d.]+$/, '$1')
@@ -42,36 +42,36 @@ function namesInShell(args: readonly string[]): string[] {
 function namesBehind(program: string, args: readonly string[]): string[] {
   const launcher = LAUNCHERS.get(program)
   if (!launcher) return []
-  const told: string[] = []
+  const names: string[] = []
   for (let at = 0; at < args.length; at += 1) {
     const arg = args[at] ?? ''
     const [flag = '', attached] = arg.split(/=(.*)/s)
-    if (has(launcher.text, flag)) return told
-    if (has(launcher.starts, flag)) return [...told, ...namesStarted(args.slice(at + 1))]
-    if (has(launcher.tells, flag)) told.push(...namesInPath(attached ?? args[at + 1] ?? ''))
-    if (!arg.startsWith('-')) return namesOfTarget(program, launcher, told, args.slice(at))
+    if (has(launcher.text, flag)) return names
+    if (has(launcher.starts, flag)) return [...names, ...namesStarted(args.slice(at + 1))]
+    if (has(launcher.names, flag)) names.push(...namesInPath(attached ?? args[at + 1] ?? ''))
+    if (!arg.startsWith('-')) return namesOfTarget(program, launcher, names, args.slice(at))
     if (attached === undefined && takesValue(launcher, flag)) at += 1
   }
-  return told
+  return names
 }
 
 const has = (flags: string | undefined, flag: string): boolean => flags?.split(' ').includes(flag) ?? false
 
-function takesValue({ valued, tells, bare }: Launcher, flag: string): boolean {
-  return has(valued, flag) || has(tells, flag) || (bare !== undefined && !has(bare, flag))
+function takesValue({ valued, names, bare }: Launcher, flag: string): boolean {
+  return has(valued, flag) || has(names, flag) || (bare !== undefined && !has(bare, flag))
 }
 
-function namesOfTarget(program: string, launcher: Launcher, told: string[], args: readonly string[]) {
+function namesOfTarget(program: string, launcher: Launcher, names: string[], args: readonly string[]) {
   const withVerb = `${program} ${args[0]}`
-  if (LAUNCHERS.has(withVerb)) return [...told, ...namesBehind(withVerb, args.slice(1))]
+  if (LAUNCHERS.has(withVerb)) return [...names, ...namesBehind(withVerb, args.slice(1))]
   if (launcher.verbOnly) return args[0] === 'mcp' ? ['mcp'] : []
-  return [...told, ...namesStarted(args)]
+  return [...names, ...namesStarted(args)]
 }
 
-/** What is started may be a launcher itself (`npx tsx …`), or have MCP as one of its trades (`firebase mcp`). */
+/** The program may be a launcher itself (`npx tsx …`), or have an MCP subcommand (`firebase mcp`). */
 function namesStarted([target = '', ...args]: readonly string[]): string[] {
-  const trade = /^(?:\w+:)?mcp(?:-server)?$/.test(args[0] ?? '') ? ['mcp'] : []
-  return [...namesInPath(target), ...trade, ...namesIn([target, ...args])]
+  const subcommand = /^(?:\w+:)?mcp(?:-server)?$/.test(args[0] ?? '') ? ['mcp'] : []
+  return [...namesInPath(target), ...subcommand, ...namesIn([target, ...args])]
 }
 
 const LIBRARIES = ['node_modules', 'site-packages', 'dist-packages', '.venv', 'venv']
@@ -79,8 +79,8 @@ const NEAREST = 4
 const MAX_PATH = 4096
 
 /**
- * The file and the folders next to it, since `index.js` says nothing. A tool that is installed in a project is not the
- * project, so what is behind `node_modules` counts alone; and a person may be called anything.
+ * The file and its nearest folders, because `index.js` is not a telling name. Only what follows `node_modules` counts: an
+ * installed tool is not the project. The home folder does not count: it is the name of a user.
  */
 function namesInPath(path: string): string[] {
   const steps = posix.normalize(path.replace(/^file:\/\//, '').slice(-MAX_PATH)).split('/')

@@ -13,26 +13,29 @@ const find = (pid: number) => findOrphans({ mark }).find((orphan) => orphan.pid 
 const isThere = (pid: number) => readProcess(pid)?.zombie === false
 const mayContain = spawnSync('/bin/sh', ['-c', 'unshare --pid --fork true']).status === 0
 
-describe.runIf(process.platform === 'linux')('the census', () => {
-  test.each(['pipe', 'socket'] as const)('finds a server at a %s whose parent is gone', async (way) => {
-    const { pid, id, script } = await leaveBehind({ way })
-    expect(find(pid)).toEqual({
-      id,
-      pid,
-      command: `${process.execPath} ${script}`,
-      owner: userInfo().username,
-      age_s: expect.toSatisfy((age: number) => age >= 0 && age < 10),
-      rss_bytes: expect.toSatisfy((bytes: number) => bytes > 1_000_000),
-      processes: 1,
-    })
-  })
+describe.runIf(process.platform === 'linux')('find', () => {
+  test.each(['pipe', 'socket'] as const)(
+    'a server with a %s as stdin and without a parent is an orphan',
+    async (way) => {
+      const { pid, id, script } = await leaveBehind({ way })
+      expect(find(pid)).toEqual({
+        id,
+        pid,
+        command: `${process.execPath} ${script}`,
+        owner: userInfo().username,
+        age_s: expect.toSatisfy((age: number) => age >= 0 && age < 10),
+        rss_bytes: expect.toSatisfy((bytes: number) => bytes > 1_000_000),
+        processes: 1,
+      })
+    },
+  )
 
-  test('knows other adopters than pid 1', async () => {
+  test('a server that was adopted by tini is an orphan', async () => {
     const { pid } = await leaveBehind({ way: 'parent lives, another group', parent: 'tini' })
     expect(find(pid)).toMatchObject({ pid })
   })
 
-  test('counts what a server has started with it, and not as items of their own', async () => {
+  test('the children of an orphan count as part of it', async () => {
     const { pid } = await leaveBehind({ fixture: 'forker', args: ['--children=3'] })
     const alone = readProcess(pid)?.pages ?? 0
     expect(find(pid)).toMatchObject({ processes: 4 })
@@ -41,33 +44,33 @@ describe.runIf(process.platform === 'linux')('the census', () => {
     expect(children.map((child) => find(child.pid))).toEqual([undefined, undefined, undefined])
   })
 
-  test('shows no secret and no more than 500 characters', async () => {
+  test('the command of an orphan has no secrets and at most 500 characters', async () => {
     const { pid } = await leaveBehind({ args: ['--api-key', 'hunter2', '--token=hunter2', 'x'.repeat(600)] })
     expect(find(pid)?.command).toMatch(/--api-key \*\*\* --token=\*\*\* x+$/)
     expect(find(pid)?.command).toHaveLength(500)
   })
 
   test.each([
-    ['that is no MCP server', { name: 'web.mjs' }],
-    ['whose parent lives', { way: 'parent lives' }],
-    ['without a pipe', { fixture: 'deaf', way: 'no input' }],
+    ['that is not an MCP server', { name: 'web.mjs' }],
+    ['with a running parent', { way: 'parent lives' }],
+    ['without a pipe as stdin', { fixture: 'deaf', way: 'no input' }],
     ['that systemd started', { way: 'systemd' }],
-    ['that an init started itself, as an agent that is pid 1 does', { way: 'parent lives', parent: 'tini' }],
-    ['of ours', { env: { OUR_MARK: 'abc/docs' } }],
+    ['that an init started itself, like an agent with pid 1', { way: 'parent lives', parent: 'tini' }],
+    ['of this Toolroom', { env: { OUR_MARK: 'abc/docs' } }],
     ['of another Toolroom', { env: { TOOLROOM_CHILD: 'other/docs' } }],
-  ] as const)('leaves out a process %s', async (_, options) => {
+  ] as const)('a process %s is not an orphan', async (_, options) => {
     const { pid } = await leaveBehind(options)
     expect(find(pid)).toBeUndefined()
     expect(isThere(pid)).toBe(true)
   })
 
-  test.runIf(mayContain)('leaves out a process in a container: its init is no adopter', async () => {
+  test.runIf(mayContain)('a process in a container is not an orphan', async () => {
     const { pid } = await leaveBehind({ way: 'container', parent: 'tini' })
     expect(readProcess(readProcess(pid)?.parent ?? 0)?.name).toBe('tini')
     expect(find(pid)).toBeUndefined()
   })
 
-  test('reads what a program that gave itself a title has left of its command line', async () => {
+  test('the command line of a process with a title is split into words', async () => {
     const program = "process.title = 'npm exec a-mcp'; console.log(1); setInterval(() => {}, 1000)"
     const child = spawn(process.execPath, ['-e', program, 'x'.repeat(100)])
     onTestFinished(() => void child.kill('SIGKILL'))
@@ -75,7 +78,7 @@ describe.runIf(process.platform === 'linux')('the census', () => {
     expect(commandLine(child.pid ?? 0)).toEqual(['npm', 'exec', 'a-mcp'])
   })
 
-  test('does not mind that processes come and go while it looks', async () => {
+  test('the search works while processes start and end', async () => {
     const storm = spawn('/bin/sh', ['-c', 'while :; do (sleep 0 | cat) & (exit) & wait; done'])
     onTestFinished(() => void storm.kill('SIGKILL'))
     for (let round = 0; round < 100; round += 1) {
@@ -85,8 +88,8 @@ describe.runIf(process.platform === 'linux')('the census', () => {
   })
 })
 
-describe.runIf(process.platform === 'linux')('ending an orphan', () => {
-  test('takes along what it has started', async () => {
+describe.runIf(process.platform === 'linux')('end', () => {
+  test('ending an orphan ends its children too', async () => {
     const { pid, id } = await leaveBehind({ fixture: 'forker', args: ['--children=3'] })
     const children = listProcesses().filter(({ parent }) => parent === pid)
     expect(await endOrphan(id, { mark })).toMatchObject({ outcome: 'ended', orphan: { id, processes: 4 } })
@@ -94,7 +97,7 @@ describe.runIf(process.platform === 'linux')('ending an orphan', () => {
     expect(await endOrphan(id, { mark })).toEqual({ outcome: 'gone' })
   })
 
-  test('happens by force when it does not listen', async () => {
+  test('an orphan that ignores SIGTERM is killed after 2 s', async () => {
     const { pid, id } = await leaveBehind({ fixture: 'deaf', args: ['--children=2'] })
     const startedAt = performance.now()
     expect(await endOrphan(id, { mark })).toMatchObject({ outcome: 'ended' })
@@ -102,7 +105,7 @@ describe.runIf(process.platform === 'linux')('ending an orphan', () => {
     expect(isThere(pid)).toBe(false)
   })
 
-  test('reaches one that is stopped, without force', async () => {
+  test('a stopped orphan ends without SIGKILL', async () => {
     const { pid, id } = await leaveBehind()
     process.kill(pid, 'SIGSTOP')
     const startedAt = performance.now()
@@ -111,7 +114,7 @@ describe.runIf(process.platform === 'linux')('ending an orphan', () => {
     expect(isThere(pid)).toBe(false)
   })
 
-  test('needs the exact id: with another start time, or none, nobody is ended', async () => {
+  test('a wrong or missing start time in the id ends no process', async () => {
     const { pid, id } = await leaveBehind()
     const start = Number(id.split('-')[1])
     for (const other of [`${pid}-${start + 1}`, `${pid}-0${start}`, `${pid}-`, `${pid}`, ` ${id}`, '']) {
@@ -120,13 +123,13 @@ describe.runIf(process.platform === 'linux')('ending an orphan', () => {
     expect(isThere(pid)).toBe(true)
   })
 
-  test('ends nobody who is no orphan, whatever the id says', async () => {
+  test('a process that is not an orphan cannot be ended', async () => {
     const { pid, id } = await leaveBehind({ name: 'web.mjs' })
     expect(await endOrphan(id, { mark })).toEqual({ outcome: 'gone' })
     expect(isThere(pid)).toBe(true)
   })
 
-  test('of another user is not permitted, and nobody is half ended', async () => {
+  test('ending an orphan of another user is not permitted and sends no signal', async () => {
     const { pid, id } = await leaveBehind()
     const kill = vi.spyOn(process, 'kill').mockImplementation(() => {
       throw Object.assign(new Error('kill EPERM'), { code: 'EPERM' })
@@ -139,7 +142,7 @@ describe.runIf(process.platform === 'linux')('ending an orphan', () => {
   })
 })
 
-test.skipIf(process.platform === 'linux')('where there is no /proc there are no orphans', async () => {
+test.skipIf(process.platform === 'linux')('without /proc there are no orphans', async () => {
   expect(findOrphans({ mark })).toEqual([])
   expect(await endOrphan('1-1', { mark })).toEqual({ outcome: 'gone' })
 })

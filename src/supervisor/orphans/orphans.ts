@@ -14,11 +14,11 @@ import {
 import { looksLikeMcp } from './looks-like-mcp.ts'
 
 export interface CensusOptions {
-  /** What our own processes carry, as `NAME=value` or its beginning. */
+  /** The mark of our own processes: `NAME=value` or the start of it. */
   readonly mark: string
 }
 
-/** Every MCP server on this computer that nobody talks to any more. Empty where there is no /proc. */
+/** All MCP servers on this computer without an agent. Empty on systems without /proc. */
 export function findOrphans({ mark }: CensusOptions): Orphan[] {
   return census(mark).map(({ orphan }) => orphan)
 }
@@ -29,7 +29,7 @@ export interface Family {
   readonly tree: readonly ProcessFacts[]
 }
 
-/** From what is cheap to what is not: only the few that nobody looks after are read in full. */
+/** Cheap checks come first, so that only a few processes are read in full. */
 export function census(mark: string): Family[] {
   const processes = listProcesses().filter(({ zombie }) => !zombie)
   const table = new Map(processes.map((facts) => [facts.pid, facts]))
@@ -39,17 +39,17 @@ export function census(mark: string): Family[] {
     .map((root) => ({ root, tree: withDescendants([root], children) }))
     .filter(({ tree }) => !tree.some(({ pid }) => isOurs(pid, mark)))
     .map(({ root, tree }) => ({ root, tree, orphan: describe(root, tree) }))
-    .filter(({ root }) => isStillThere(root)) // or what was read may be of another one with its pid
+    .filter(({ root }) => isStillThere(root)) // otherwise its pid may have been reused while it was read
 }
 
-/** We ourselves, or looked after: by us, or by another Toolroom. */
+/** This process, or a process of this or another Toolroom. */
 const isOurs = (pid: number, mark: string): boolean =>
   pid === process.pid || [mark, 'TOOLROOM_CHILD='].some((each) => isMarked(pid, each))
 
-/** Who adopts processes, besides pid 1. */
+/** Programs that adopt processes, besides pid 1. */
 const ADOPTERS = ['systemd', 'init', 'tini', 'dumb-init', 'docker-init']
 
-/** In a container pid 1 may be the agent itself: whom it started stays in its group, whom it adopted came from another. */
+/** In a container, pid 1 may be the agent: processes it started are in its group, processes it adopted are not. */
 function hasLostParent({ group }: ProcessFacts, parent: ProcessFacts | undefined): boolean {
   if (!parent || parent.group === group) return false
   return parent.pid === 1 || ADOPTERS.includes(parent.name)
@@ -58,10 +58,10 @@ function hasLostParent({ group }: ProcessFacts, parent: ProcessFacts | undefined
 function isStdioServer({ pid }: ProcessFacts): boolean {
   if (!looksLikeMcp(commandLine(pid))) return false
   if (!/^(?:pipe|socket):/.test(standardInput(pid) ?? '')) return false
-  return isMarked(pid, startedBySystemd(pid)) === false && !isInContainer(pid) // there an init is the usual parent
+  return isMarked(pid, startedBySystemd(pid)) === false && !isInContainer(pid) // in a container, init is a normal parent
 }
 
-/** A unit of its own has its own pid in the environment; one that is adopted has that of another, or none. */
+/** A systemd unit has its own pid in this variable. An adopted process has another one, or none. */
 const startedBySystemd = (pid: number): string => `SYSTEMD_EXEC_PID=${pid}\0`
 
 type Children = ReadonlyMap<number, readonly ProcessFacts[]>
@@ -78,7 +78,7 @@ export function childrenIn(processes: readonly ProcessFacts[]): Children {
 
 export function withDescendants(roots: readonly ProcessFacts[], children: Children): ProcessFacts[] {
   const tree = new Map(roots.map((facts) => [facts.pid, facts]))
-  // A map that grows while it is walked is walked to its new end.
+  // Iterating a map includes the entries that are added meanwhile.
   for (const pid of tree.keys()) for (const child of children.get(pid) ?? []) tree.set(child.pid, child)
   return [...tree.values()]
 }
@@ -108,6 +108,6 @@ function nameOf(user: string): string {
       .map((line) => line.split(':'))
     return lines.find(([, , uid]) => uid === user)?.[0] ?? user
   } catch {
-    return user // names are kept elsewhere on this system
+    return user // no /etc/passwd
   }
 }

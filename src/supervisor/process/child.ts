@@ -4,11 +4,11 @@ import type { Group } from './signals.ts'
 import { groupOf } from './signals.ts'
 import type { Stoppable } from './stop-ladder.ts'
 
-/** What a child gets of our environment; the rest, our token and data folder above all, is none of its business. */
+/** The variables that a child inherits. It must not see the others, such as the token and the data folder. */
 const INHERITED = ['HOME', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'USER']
 
 export interface Launch {
-  /** A path that was found to be a program. */
+  /** The path of an executable file. */
   readonly path: string
   readonly args: readonly string[]
   readonly cwd: string | undefined
@@ -21,7 +21,7 @@ export interface Exit {
   readonly signal: NodeJS.Signals | null
 }
 
-/** One process with everything that it will start. */
+/** A process and its process group. */
 export class Child implements Stoppable {
   readonly pid: number
   readonly group: Group
@@ -38,21 +38,21 @@ export class Child implements Stoppable {
     this.input = child.stdin
     this.output = child.stdout
     this.errors = child.stderr
-    // Not 'close': a grandchild may hold the pipes open long after the process is gone.
+    // Not 'close': a grandchild may hold the pipes open long after the process has ended.
     this.ended = new Promise((resolve) => {
       child.once('exit', (code, signal) => resolve({ code, signal }))
     })
-    this.input.on('error', () => {}) // a write to a process that has ended; its exit says so
+    this.input.on('error', () => {}) // a write to a process that has ended, which `ended` reports
   }
 
-  /** Rejects when the operating system cannot start it, whether it says so at once or a moment later. */
+  /** Rejects if the operating system cannot start it. */
   static async start({ path, args, cwd, env, mark }: Launch): Promise<Child> {
     const [name = '', value = ''] = splitMark(mark)
     const child = spawn(path, args, {
       cwd,
       env: { ...inherited(), ...env, [name]: value },
       shell: false,
-      detached: true, // a group of its own, so that its children can be told together with it
+      detached: true, // a process group of its own, to signal it together with its children
       stdio: ['pipe', 'pipe', 'pipe'],
       windowsHide: true,
     })

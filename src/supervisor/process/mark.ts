@@ -3,12 +3,12 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeDurably } from '../../kernel/durable-file.ts'
 
-/** A process with this name in its environment was started by a Toolroom. */
+/** Processes with this variable were started by a Toolroom. */
 const MARK_NAME = 'TOOLROOM_CHILD'
 
 /**
- * The entry that everything started from this data folder carries in its environment: random and made once, so that
- * what a crash left is found again, and two installations never end each other's processes.
+ * The environment variable of all processes that are started from this data folder. It is generated once: a start finds
+ * what a crash has left, and two installations never end each other's processes.
  */
 export function markOf(folder: string): string {
   const file = join(folder, 'child-mark')

@@ -3,13 +3,13 @@ import { closeSync, openSync, readdirSync, readlinkSync, readSync } from 'node:f
 /** One process as the operating system describes it. */
 export interface ProcessFacts {
   readonly pid: number
-  /** The first 15 bytes of what it calls itself. */
+  /** The first 15 bytes of the process name. */
   readonly name: string
   readonly parent: number
   readonly group: number
-  /** Clock ticks since boot. Together with the pid it names one process for ever; a pid alone is used again. */
+  /** Clock ticks since boot. Identifies a process together with the pid, which is reused. */
   readonly startedAt: number
-  /** It has ended and waits for its parent to notice. */
+  /** Ended, but not yet reaped by its parent. */
   readonly zombie: boolean
   /** CPU time used so far, in hundredths of a second. */
   readonly ticks: number
@@ -17,7 +17,7 @@ export interface ProcessFacts {
   readonly pages: number
 }
 
-/** What is running on this computer. Only Linux tells it through files; elsewhere the table is empty. */
+/** All processes on this computer. Empty on systems without /proc. */
 export function listProcesses(): ProcessFacts[] {
   return listPids().flatMap((pid) => readProcess(pid) ?? [])
 }
@@ -33,7 +33,7 @@ export function listPids(): number[] {
 export function readProcess(pid: number): ProcessFacts | undefined {
   const stat = readBytes(`/proc/${pid}/stat`)
   if (stat === undefined) return undefined
-  // The name stands in brackets and may hold anything, so what comes behind its last bracket is counted.
+  // The name is in parentheses and may contain any character, so fields are counted from the last parenthesis.
   const end = stat.lastIndexOf(')')
   const state = stat[end + 2]
   const numbers = numbersIn(stat, end + 4, 21)
@@ -53,8 +53,8 @@ export function readProcess(pid: number): ProcessFacts | undefined {
 const [ZOMBIE = 0, DEAD = 0, SPACE = 0, ZERO = 0] = Buffer.from('ZX 0')
 
 /**
- * The first so many. Signs are left out: no number that is asked for has one. By bytes, because servers are read over
- * and over, and 50 strings each would keep the garbage collector awake.
+ * The first `count` numbers. Ignores signs, which none of the needed fields has. Works on bytes, because processes are
+ * sampled all the time, and 50 strings each would burden the garbage collector.
  */
 function numbersIn(bytes: Buffer, from: number, count: number): number[] {
   const numbers: number[] = []
@@ -69,7 +69,7 @@ function numbersIn(bytes: Buffer, from: number, count: number): number[] {
   return numbers
 }
 
-/** Every living process whose environment, as it was at its start, holds the entry or one that begins with it. */
+/** All running processes with a variable in their initial environment that starts with `entry`. */
 export function processesMarked(entry: string): ProcessFacts[] {
   return listPids().flatMap((pid) => {
     if (!isMarked(pid, entry)) return []
@@ -78,7 +78,7 @@ export function processesMarked(entry: string): ProcessFacts[] {
   })
 }
 
-/** Undefined when its environment cannot be read. */
+/** Undefined if its environment cannot be read. */
 export function isMarked(pid: number, entry: string): boolean | undefined {
   const environment = readBytes(`/proc/${pid}/environ`)
   return environment && (environment.includes(`\0${entry}`) || environment.indexOf(entry) === 0)
@@ -86,7 +86,7 @@ export function isMarked(pid: number, entry: string): boolean | undefined {
 
 const MAX_COMMAND_BYTES = 32_768
 
-/** The program and its arguments. One that gave itself a title, as npm does, has left only that: in words. */
+/** The program and its arguments. A process that has set a title, like npm, shows only that; it is split into words. */
 export function commandLine(pid: number): string[] {
   const bytes = readBytes(`/proc/${pid}/cmdline`)?.subarray(0, MAX_COMMAND_BYTES) ?? Buffer.alloc(0)
   const args = bytes.toString('utf8').split('\0')
@@ -94,7 +94,7 @@ export function commandLine(pid: number): string[] {
   return given.length === 1 ? (given[0] ?? '').split(' ').filter((word) => word !== '') : given
 }
 
-/** `pipe:[…]`, `socket:[…]` or a path; undefined when it is closed or none of our business. */
+/** `pipe:[…]`, `socket:[…]` or a path; undefined if it is closed or not readable. */
 export function standardInput(pid: number): string | undefined {
   try {
     return readlinkSync(`/proc/${pid}/fd/0`)
@@ -107,12 +107,12 @@ export function userId(pid: number): string | undefined {
   return /^Uid:\s+(\d+)/m.exec(readOr(`/proc/${pid}/status`) ?? '')?.[1]
 }
 
-/** It has a second pid, in a world of its own. */
+/** It has a second pid, in its own pid namespace. */
 export function isInContainer(pid: number): boolean {
   return /^NSpid:\s+\d+\s+\d/m.test(readOr(`/proc/${pid}/status`) ?? '')
 }
 
-/** The same process, and not another one that has got its pid. */
+/** False if the process has ended, even if its pid is in use again. */
 export function isStillThere({ pid, startedAt }: Pick<ProcessFacts, 'pid' | 'startedAt'>): boolean {
   const now = readProcess(pid)
   return now !== undefined && now.startedAt === startedAt && !now.zombie
@@ -122,17 +122,17 @@ function readOr(path: string): string | undefined {
   return readBytes(path)?.toString('utf8')
 }
 
-/** `readFileSync` takes 64 KiB for each file that does not say how long it is, and none in /proc does. */
-let room = Buffer.allocUnsafeSlow(16_384)
+/** `readFileSync` allocates 64 KiB for each file without a known length, such as all files in /proc. */
+let buffer = Buffer.allocUnsafeSlow(16_384)
 
-/** Only until the next file is read: all of them share one room. */
+/** The result is valid until the next call: all files share one buffer. */
 function readBytes(path: string): Buffer | undefined {
   let file: number | undefined
   try {
     file = openSync(path, 'r')
-    for (let length = 0; ; room = Buffer.concat([room], length * 2)) {
-      length += readSync(file, room, length, room.length - length, null)
-      if (length < room.length) return room.subarray(0, length) // a file of /proc gives all that there is room for
+    for (let length = 0; ; buffer = Buffer.concat([buffer], length * 2)) {
+      length += readSync(file, buffer, length, buffer.length - length, null)
+      if (length < buffer.length) return buffer.subarray(0, length) // files in /proc fill the buffer if they can
     }
   } catch {
     return undefined // it has just ended, or belongs to another user

@@ -24,8 +24,8 @@ async function start(program: { path: string; args: string[] }, env: Record<stri
   return { child, mark }
 }
 
-describe.runIf(onLinux)('the process table', () => {
-  test('knows this process, its parent and its start', () => {
+describe.runIf(onLinux)('process table', () => {
+  test('the process table contains this process with its parent and start time', () => {
     const me = readProcess(process.pid)
     expect(me).toMatchObject({ pid: process.pid, parent: process.ppid, zombie: false })
     expect(listProcesses().some(({ pid }) => pid === process.pid)).toBe(true)
@@ -34,7 +34,7 @@ describe.runIf(onLinux)('the process table', () => {
     expect(readProcess(2 ** 22 + 1)).toBeUndefined()
   })
 
-  test('reads the name of a process that tries to look like something else', async () => {
+  test('a process whose title contains parentheses is parsed correctly', async () => {
     const child = spawn(process.execPath, [
       '-e',
       "process.title = ') R 1 1 1 1'; setInterval(() => {}, 1000)",
@@ -44,7 +44,7 @@ describe.runIf(onLinux)('the process table', () => {
     expect(readProcess(child.pid ?? 0)).toMatchObject({ parent: process.pid, zombie: false })
   })
 
-  test('finds a mark only as a whole entry of the environment', async () => {
+  test('a mark is found only at the start of an environment variable', async () => {
     const { child, mark } = await start(sh('sleep 60'))
     expect(await untilMarked(mark, 1)).toBeGreaterThan(0)
     expect(processesMarked(mark).map(({ pid }) => pid)).toContain(child.pid)
@@ -53,8 +53,8 @@ describe.runIf(onLinux)('the process table', () => {
   })
 })
 
-describe.runIf(onLinux)('a child', () => {
-  test('sees a small environment with its own entries, and nothing of ours', async () => {
+describe.runIf(onLinux)('child', () => {
+  test('a child gets its own variables and only a few of ours', async () => {
     process.env.AUTH_TOKEN = 'ours'
     onTestFinished(() => void delete process.env.AUTH_TOKEN)
     const { child } = await start(node('console.log(JSON.stringify(process.env))'), { KEY: 'its own' })
@@ -65,7 +65,7 @@ describe.runIf(onLinux)('a child', () => {
     expect(Object.keys(env).filter((name) => !known.includes(name))).toEqual([])
   })
 
-  test('that cannot be started is an error, whether at once or a moment later', async () => {
+  test('a child that cannot be started is an error, synchronous or not', async () => {
     const mark = ownMark()
     const launch = { args: [], cwd: undefined, env: {}, mark }
     await expect(Child.start({ ...launch, path: '/does/not/exist' })).rejects.toThrow('ENOENT')
@@ -75,7 +75,7 @@ describe.runIf(onLinux)('a child', () => {
     await expect(Child.start({ ...launch, path: '/bin/sh', args: ['\0'] })).rejects.toThrow()
   })
 
-  test('tells how it ended', async () => {
+  test('a child reports its exit code or signal', async () => {
     const { child } = await start(sh('exit 7'))
     expect(await child.ended).toEqual({ code: 7, signal: null })
     const other = await start(sh('sleep 60'))
@@ -84,18 +84,18 @@ describe.runIf(onLinux)('a child', () => {
   })
 })
 
-describe.runIf(onLinux)('the stop ladder', () => {
+describe.runIf(onLinux)('stop ladder', () => {
   test.each([
-    ['a polite one', { path: '/bin/cat', args: [] }, 'stdin_closed', 1],
+    ['a process that ends with its input', { path: '/bin/cat', args: [] }, 'stdin_closed', 1],
     [
-      'one that ignores the end of its input',
+      'a process that ignores the end of its input',
       sh('trap "exit 0" TERM; while :; do sleep 0.05; done'),
       'terminated',
       1,
     ],
-    ['one that ignores everything', node(DEAF), 'killed', 1],
+    ['a process that ignores SIGTERM', node(DEAF), 'killed', 1],
     [
-      'one whose children stay in the group',
+      'a process whose children stay in the group',
       node(
         `${FORK} ${sleeper('{}')}; ${sleeper('{}')}; process.stdin.resume().on('end', () => process.exit())`,
       ),
@@ -103,15 +103,15 @@ describe.runIf(onLinux)('the stop ladder', () => {
       3,
     ],
     [
-      'one whose children leave the group',
+      'a process whose children leave the group',
       node(
         `${FORK} ${sleeper('{ detached: true }')}; ${sleeper('{ detached: true }')}; ${sleeper('{ detached: true }')}; ${DEAF}`,
       ),
       'killed',
       4,
     ],
-    ['one behind a shell', sh(`"${process.execPath}" -e "${DEAF}"; true`), 'terminated', 2],
-  ] as const)('ends %s and leaves nobody', async (_, program, reached, processes) => {
+    ['a process behind a shell', sh(`"${process.execPath}" -e "${DEAF}"; true`), 'terminated', 2],
+  ] as const)('the stop ladder ends %s and all its children', async (_, program, reached, processes) => {
     const { child, mark } = await start({ path: program.path, args: [...program.args] })
     expect(await untilMarked(mark, processes)).toBeGreaterThanOrEqual(processes)
     const steps: StopStep[] = []
@@ -122,18 +122,18 @@ describe.runIf(onLinux)('the stop ladder', () => {
     expect(await leftAfter(mark, 500)).toBe(0)
   })
 
-  test('wakes one that was stopped, so that it can end', async () => {
+  test('the stop ladder continues a stopped process so that it can end', async () => {
     const { child, mark } = await start(sh('sleep 60'))
     process.kill(child.pid, 'SIGSTOP')
     expect(await stopLadder(child, graces)).toBe('terminated')
     expect(await leftAfter(mark, 500)).toBe(0)
   })
 
-  test('does nothing to a stranger who has got the number', async () => {
-    const stranger = spawn('sleep', ['60'], { detached: true })
-    onTestFinished(() => void stranger.kill('SIGKILL'))
-    await once(stranger, 'spawn')
-    const { leader, startedAt = 0 } = groupOf(stranger.pid ?? 0)
+  test('a group signal does not reach another process with the same pid', async () => {
+    const other = spawn('sleep', ['60'], { detached: true })
+    onTestFinished(() => void other.kill('SIGKILL'))
+    await once(other, 'spawn')
+    const { leader, startedAt = 0 } = groupOf(other.pid ?? 0)
     signalGroup({ leader, startedAt: startedAt - 1 }, 'SIGKILL')
     await sleep(100)
     expect(isStillThere({ pid: leader, startedAt })).toBe(true)
@@ -141,7 +141,7 @@ describe.runIf(onLinux)('the stop ladder', () => {
 })
 
 test.runIf(onLinux)(
-  'a sweep ends what carries the mark, also what is forked meanwhile, and nobody else',
+  'a sweep kills all processes with the mark, including new children, and no others',
   async () => {
     const fork = 'while :; do sleep 60 & sleep 0.01; done'
     const { mark } = await start(sh(fork))

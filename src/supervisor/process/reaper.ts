@@ -2,11 +2,11 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 
 /**
- * What is left to do when the service is killed: end the groups it had started, then everything that carries the mark.
- * It reads `+group` and `-group` from the service; the end of that input means that the service is gone. The mark is an
- * argument and not in its environment, or it would find itself.
+ * Runs when the service is killed: ends the process groups it has started, then all processes with the mark. It reads
+ * `+group` and `-group` from the service; the end of its input means that the service has ended. The mark is an argument
+ * and not a variable, or the script would end itself.
  *
- * Plain sh, because it has to be there always and must weigh nothing. In dash `kill -KILL -- -7` is an error,
+ * Plain sh, because it exists everywhere and uses little memory. In dash `kill -KILL -- -7` is an error,
  * `kill -KILL "-7"` is not.
  */
 const SCRIPT = `
@@ -32,12 +32,12 @@ done
 const RESTART_MS = 500
 
 interface Options {
-  /** As it stands in the environment of everything that is started: `NAME=value`. */
+  /** `NAME=value`, as in the environment of the started processes. */
   readonly mark: string
   readonly onTrouble: (message: string) => void
 }
 
-/** One small process for the whole service, in a session of its own, that outlives it by a moment. Starts with the first server. */
+/** A small process in its own session that outlives the service and ends what it leaves. Started with the first server. */
 export class Reaper {
   readonly #options: Options
   readonly #groups = new Set<number>()
@@ -49,17 +49,17 @@ export class Reaper {
     this.#options = options
   }
 
-  /** Before the first byte of the new process is read. */
+  /** To be called before anything of the new process is read. */
   watch(group: number): void {
     this.#groups.add(group)
-    if (this.#process || this.#restart) this.#tell(`+${group}`)
+    if (this.#process || this.#restart) this.#send(`+${group}`)
     else this.#start()
   }
 
-  /** When nobody is left in the group: its number may soon belong to somebody else. */
+  /** To be called when the group is empty: its number may be reused. */
   forget(group: number): void {
     this.#groups.delete(group)
-    this.#tell(`-${group}`)
+    this.#send(`-${group}`)
   }
 
   async close(): Promise<void> {
@@ -69,7 +69,7 @@ export class Reaper {
     const reaper = this.#process
     if (!reaper || reaper.exitCode !== null) return
     const ended = once(reaper, 'exit')
-    this.#tell('bye')
+    this.#send('bye')
     await ended
   }
 
@@ -82,17 +82,17 @@ export class Reaper {
       cwd: '/',
     })
     this.#process = reaper
-    reaper.stdin?.on('error', () => {}) // it has ended: the exit says so
-    reaper.on('error', (error) => this.#again(error.message))
-    reaper.on('exit', () => this.#again('it has ended'))
+    reaper.stdin?.on('error', () => {}) // it has ended, which 'exit' reports
+    reaper.on('error', (error) => this.#startAgain(error.message))
+    reaper.on('exit', () => this.#startAgain('it has ended'))
     reaper.unref()
-    for (const group of this.#groups) this.#tell(`+${group}`)
+    for (const group of this.#groups) this.#send(`+${group}`)
   }
 
-  /** Somebody has ended it. Without it a kill of the service would leave processes behind, so it comes back. */
-  #again(why: string): void {
+  /** Without the reaper, a killed service would leave processes behind. */
+  #startAgain(why: string): void {
     if (this.#closed || this.#restart) return
-    this.#options.onTrouble(`the process that ends leftovers is gone (${why}) and is started again`)
+    this.#options.onTrouble(`the reaper process has failed (${why}) and is restarted`)
     this.#restart = setTimeout(() => {
       this.#restart = undefined
       this.#start()
@@ -100,7 +100,7 @@ export class Reaper {
     this.#restart.unref()
   }
 
-  #tell(line: string): void {
+  #send(line: string): void {
     const input = this.#process?.stdin
     if (input?.writable) input.write(`${line}\n`)
   }

@@ -7,41 +7,41 @@ import { type Place, resolveCommand } from './resolve-command.ts'
 
 const posix = describe.skipIf(process.platform === 'win32')
 
-posix('a program is found', () => {
+posix('found', () => {
   test.each<[string, string, string]>([
     ['in a folder of PATH', 'tool', 'a/tool'],
     ['in the first folder that has it', 'both', 'a/both'],
-    ['in a later folder when the first may not be executed', 'half', 'b/half'],
-    ['in a later folder when the first has a folder of that name', 'folder', 'b/folder'],
+    ['in a later folder if the first file is not executable', 'half', 'b/half'],
+    ['in a later folder if the first has a folder of that name', 'folder', 'b/folder'],
     ['relative to the working folder', './here', 'work/here'],
     ['above the working folder', '../a/tool', 'a/tool'],
-    ['by ~/', '~/mine', 'home/mine'],
-    ['in a folder that desktop apps miss', 'local', 'home/.local/bin/local'],
-    ['in the default of nvm', 'only-in-nvm', 'home/.nvm/versions/node/v20.19.1/bin/only-in-nvm'],
+    ['in the home folder by ~/', '~/mine', 'home/mine'],
+    ['in a folder that is not in the PATH of desktop apps', 'local', 'home/.local/bin/local'],
+    ['in the default version of nvm', 'only-in-nvm', 'home/.nvm/versions/node/v20.19.1/bin/only-in-nvm'],
     ['through a link', 'link', 'a/link'],
-    ['as a script whose interpreter is there', 'script', 'a/script'],
+    ['as a script whose interpreter exists', 'script', 'a/script'],
     ['as a script of env', 'env-script', 'a/env-script'],
     ['as a script of env -S', 'env-split', 'a/env-split'],
-  ])('%s', (_, command, file) => {
-    const house = furnished()
-    const found = resolveCommand(command, house.place)
-    expect(found).toMatchObject({ ok: true, path: join(house.root, file), cwd: join(house.root, 'work') })
-    expect(found.ok && starts(found.path, { ...house.place, env: { PATH: found.searchPath } })).toBe(true)
+  ])('a program is found %s', (_, command, file) => {
+    const folder = programs()
+    const found = resolveCommand(command, folder.place)
+    expect(found).toMatchObject({ ok: true, path: join(folder.root, file), cwd: join(folder.root, 'work') })
+    expect(found.ok && starts(found.path, { ...folder.place, env: { PATH: found.searchPath } })).toBe(true)
   })
 
-  test('by its full path, whatever PATH says', () => {
-    const { root, place } = furnished()
+  test('a program is found by its full path with any PATH', () => {
+    const { root, place } = programs()
     const path = join(root, 'a/tool')
     expect(resolveCommand(path, { ...place, env: { PATH: '' } })).toMatchObject({ ok: true, path })
   })
 
-  test('without a PATH, in the usual places', () => {
-    const { place } = furnished()
+  test('a program is found in the usual folders without a PATH', () => {
+    const { place } = programs()
     expect(resolveCommand('sh', { ...place, env: {} })).toMatchObject({ ok: true })
   })
 
-  test('in the working folder where PATH has an empty entry', () => {
-    const { root, place } = furnished()
+  test('a program is found in the working folder if PATH has an empty entry', () => {
+    const { root, place } = programs()
     const env = { ...place.env, PATH: `${root}/a::${root}/b` }
     expect(resolveCommand('here', { ...place, env })).toMatchObject({
       ok: true,
@@ -49,8 +49,8 @@ posix('a program is found', () => {
     })
   })
 
-  test('and starts with a PATH in which its interpreter is found too', () => {
-    const { root, place } = furnished()
+  test('a script gets a PATH that contains its interpreter', () => {
+    const { root, place } = programs()
     const found = resolveCommand('needs-local', place)
     if (!found.ok) throw new Error(found.message)
     expect(found.searchPath.split(':').slice(0, 2)).toEqual([join(root, 'a'), join(root, 'b')])
@@ -64,17 +64,17 @@ posix('a program is found', () => {
   })
 })
 
-posix('a program that cannot start says why', () => {
+posix('not found', () => {
   test.each<[string, string, string, RegExp, RegExp]>([
     [
-      'missing',
+      'a missing program',
       'no-such-tool',
       'command_not_found',
       /^'no-such-tool' was not found in any of these folders: \S+\/a, \S+\/b, /,
       /full path/,
     ],
     [
-      'missing with a slash',
+      'a missing program with a slash',
       './none',
       'command_not_found',
       /^'\.\/none' was not found: there is no file \S+\/work\/none$/,
@@ -87,35 +87,41 @@ posix('a program that cannot start says why', () => {
       /'no-such-tool -y pkg'/,
       /set command to 'no-such-tool' and move the rest to args/,
     ],
-    ['empty', '', 'command_not_found', /was not found/, /Install it/],
-    ['a NUL', 'a\0b', 'command_not_found', /was not found/, /Install it/],
+    ['an empty command', '', 'command_not_found', /was not found/, /Install it/],
+    ['a NUL character', 'a\0b', 'command_not_found', /was not found/, /Install it/],
     [
-      'not executable',
+      'a file that is not executable',
       'plain',
       'not_executable',
       /^'plain' cannot start: \S+\/a\/plain is not executable$/,
       /chmod \+x '\S+\/a\/plain'/,
     ],
-    ['not executable with a slash', '../a/plain', 'not_executable', /a\/plain is not executable/, /chmod/],
+    ['a path that is not executable', '../a/plain', 'not_executable', /a\/plain is not executable/, /chmod/],
     ['a folder', '../a', 'not_executable', /\/a is a folder/, /full path/],
     [
-      'interpreter missing',
+      'a missing interpreter',
       'bad-script',
       'bad_interpreter',
       /a\/bad-script cannot start: .*\/no\/such\/interp, which does not exist/,
       /Install \/no\/such\/interp/,
     ],
-    ['interpreter not executable', 'plain-script', 'bad_interpreter', /is not executable/, /first line/],
     [
-      'env cannot find it',
+      'an interpreter that is not executable',
+      'plain-script',
+      'bad_interpreter',
+      /is not executable/,
+      /first line/,
+    ],
+    [
+      'an interpreter that env cannot find',
       'bad-env',
       'bad_interpreter',
       /it needs 'no-such-interp', which was not found in any of these folders/,
       /Install it/,
     ],
     ['Windows line breaks', 'crlf', 'bad_interpreter', /Windows line break/, /sed -i/],
-  ])('%s', (_, command, code, message, hint) => {
-    const { place } = furnished()
+  ])('the error for %s contains the reason and a hint', (_, command, code, message, hint) => {
+    const { place } = programs()
     const found = resolveCommand(command, place)
     expect(found).toMatchObject({ ok: false, code })
     expect(starts(command, place)).toBe(false)
@@ -128,35 +134,35 @@ posix('a program that cannot start says why', () => {
     ['./npx', /nodejs\.org/],
     ['./uvx', /docs\.astral\.sh/],
     ['./docker', /docs\.docker\.com/],
-  ])('%s says where to get it', (command, hint) => {
-    expect(resolveCommand(command, furnished().place)).toMatchObject({ hint: expect.stringMatching(hint) })
+  ])('the hint for a missing %s says where to get it', (command, hint) => {
+    expect(resolveCommand(command, programs().place)).toMatchObject({ hint: expect.stringMatching(hint) })
   })
 
   test.each([
     ['linux', false],
     ['darwin', true],
-  ] as const)('env with an option in the first line, on %s: %s', (platform, ok) => {
-    const { place } = furnished()
+  ] as const)('whether env accepts an option in the first line on %s: %s', (platform, ok) => {
+    const { place } = programs()
     expect(resolveCommand('env-flag', { ...place, platform })).toMatchObject({ ok })
   })
 
   test.each<[string, string, RegExp]>([
     ['is missing', 'nowhere', /working folder \S+\/nowhere does not exist$/],
     ['is a file', 'a/tool', /a\/tool is a file, not a folder$/],
-  ])('when the working folder %s', (_, folder, message) => {
-    const { root, place } = furnished()
+  ])('the error names the working folder if it %s', (_, folder, message) => {
+    const { root, place } = programs()
     const found = resolveCommand('tool', { ...place, cwd: join(root, folder) })
     expect(found).toMatchObject({ ok: false, code: 'cwd_not_found', message: expect.stringMatching(message) })
     expect(found).toMatchObject({ message: expect.stringContaining("'tool'") })
   })
 
-  test('without repeating a token from a command line', () => {
-    const found = resolveCommand('no-such-tool --token canary-secret', furnished().place)
+  test('the error does not repeat a token from the command line', () => {
+    const found = resolveCommand('no-such-tool --token canary-secret', programs().place)
     expect(JSON.stringify(found)).not.toContain('canary-secret')
   })
 
-  test('in a short sentence, however long PATH is', () => {
-    const { place } = furnished()
+  test('the error is short even with a long PATH', () => {
+    const { place } = programs()
     const PATH = Array.from({ length: 500 }, (_, at) => `/no/such/folder/${at}`).join(':')
     const found = resolveCommand('no-such-tool', { ...place, env: { ...place.env, PATH } })
     if (found.ok) throw new Error('it should be missing')
@@ -166,7 +172,7 @@ posix('a program that cannot start says why', () => {
   })
 })
 
-posix('the default of nvm', () => {
+posix('nvm', () => {
   test.each([
     ['20', 'v20.19.1'],
     ['v20.9.0', 'v20.9.0'],
@@ -174,8 +180,8 @@ posix('the default of nvm', () => {
     ['node', 'v22.1.0'],
     ['2', undefined],
     ['../../..', undefined],
-  ])('%s is %s', (alias, version) => {
-    const { root, place } = furnished()
+  ])('the nvm default %s means %s', (alias, version) => {
+    const { root, place } = programs()
     const nvm = join(root, 'home/.nvm')
     writeFileSync(join(nvm, 'alias/default'), `${alias}\n`)
     const found = resolveCommand('sh', place)
@@ -184,7 +190,7 @@ posix('the default of nvm', () => {
   })
 })
 
-/** What the operating system says. 127 is `env` that did not find its program; a NUL throws at once. */
+/** Whether the operating system can start it. `env` exits with 127 if it cannot find its program; a NUL throws. */
 function starts(command: string, { cwd, env }: Pick<Place, 'cwd' | 'env'>): boolean {
   try {
     const { error, status } = spawnSync(command, [], { cwd, env: { ...env } })
@@ -194,8 +200,8 @@ function starts(command: string, { cwd, env }: Pick<Place, 'cwd' | 'env'>): bool
   }
 }
 
-/** A small world of programs: PATH is a and b, the working folder is work. */
-function furnished() {
+/** A folder with programs: PATH is a and b, the working folder is work. */
+function programs() {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'toolroom-command-')))
   onTestFinished(() => rmSync(root, { recursive: true }))
   const put = (file: string, text = '#!/bin/sh\n', mode = 0o755) => {

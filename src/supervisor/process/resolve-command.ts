@@ -14,7 +14,7 @@ import { maskArgs } from '../../kernel/secrets/secrets.ts'
 
 export interface Place {
   readonly cwd: string
-  /** What the tool server will get: its PATH and HOME decide, not ours. */
+  /** The environment of the tool server. Its PATH and HOME are used, not those of Toolroom. */
   readonly env: Readonly<Record<string, string | undefined>>
   readonly platform: NodeJS.Platform
 }
@@ -24,7 +24,7 @@ export type Resolved =
       readonly ok: true
       readonly path: string
       readonly cwd: string
-      /** The PATH to start it with: where `npx` was found, its `#!/usr/bin/env node` must find node as well. */
+      /** The PATH to start it with: `#!/usr/bin/env node` of an `npx` must find node in the same folders. */
       readonly searchPath: string
     }
   | Unresolved
@@ -37,15 +37,15 @@ export interface Unresolved {
 }
 
 /**
- * Finds the program as execvp would, before anything is spawned: Node answers ENOENT alike when the command, the
- * working folder or the interpreter of a script is missing, and a person needs to know which.
+ * Finds the program like execvp, before anything is spawned: Node reports the same ENOENT for a missing command, working
+ * folder or script interpreter, and the user needs to know which one it is.
  */
 export function resolveCommand(command: string, { cwd: folder, env, platform }: Place): Resolved {
   const { resolve, delimiter } = pathsOf(platform)
   const home = homeOf(env)
   const cwd = resolve(expandHome(folder, home))
-  const trouble = troubleWithCwd(command, cwd)
-  if (trouble) return trouble
+  const badCwd = checkCwd(command, cwd)
+  if (badCwd) return badCwd
 
   const program = expandHome(command, home)
   const folders = searchFolders(cwd, home, env, platform)
@@ -61,22 +61,22 @@ export function resolveCommand(command: string, { cwd: folder, env, platform }: 
   return { ok: true, path: found, cwd, searchPath: folders.join(delimiter) }
 }
 
-function troubleWithCwd(command: string, cwd: string): Unresolved | undefined {
+function checkCwd(command: string, cwd: string): Unresolved | undefined {
   const kind = kindOf(cwd)
   if (kind === 'folder' && mayExecute(cwd)) return undefined
   const why = {
     missing: 'does not exist',
     unreachable: 'cannot be reached: permission denied',
-    folder: 'may not be entered: permission denied',
+    folder: 'cannot be entered: permission denied',
     file: 'is a file, not a folder',
     other: 'is not a folder',
   }[kind]
   const message = `'${shown(command)}' cannot start: its working folder ${cwd} ${why}`
-  const hint = 'Create the folder, or set cwd to one that exists'
+  const hint = 'Create the folder, or set cwd to an existing folder'
   return { ok: false, code: 'cwd_not_found', message, hint }
 }
 
-/** Like execvp, a file that may not be executed does not end the search, but is remembered. */
+/** Like execvp, a file that is not executable does not end the search, but is remembered. */
 function firstProgram(candidates: readonly string[], env: Place['env'], platform: NodeJS.Platform) {
   let refused: { readonly file: string; readonly kind: Kind } | undefined
   for (const file of candidates.flatMap((candidate) => spellings(candidate, env, platform))) {
@@ -104,7 +104,7 @@ function notFound(
       missing: `${file} does not exist`,
     }[kind]
     const hint =
-      kind === 'file' ? `Run: chmod +x '${file}', or name its interpreter as the command` : hintFor(program)
+      kind === 'file' ? `Run: chmod +x '${file}', or set command to its interpreter` : hintFor(program)
     return { ok: false, code: 'not_executable', message: `'${shown(command)}' cannot start: ${why}`, hint }
   }
   const message = hasSlash(program, platform)
@@ -116,24 +116,24 @@ function notFound(
 function hintFor(program: string): string {
   const [first = '', ...rest] = program.trim().split(/\s+/)
   if (rest.length > 0 && !/[\\/]/.test(first)) {
-    return `command takes the program alone: set command to '${shown(first)}' and move the rest to args`
+    return `command must be the program alone: set command to '${shown(first)}' and move the rest to args`
   }
   const installed = INSTALLERS.find(({ programs }) => programs.includes(path.basename(program)))
-  return installed?.hint ?? 'Install it, correct the command, or give the full path of the program'
+  return installed?.hint ?? 'Install it, check the command, or use the full path of the program'
 }
 
 const INSTALLERS: readonly { readonly programs: readonly string[]; readonly hint: string }[] = [
   {
     programs: ['node', 'npx', 'npm'],
-    hint: 'Install Node.js from https://nodejs.org, or give its full path',
+    hint: 'Install Node.js from https://nodejs.org, or use its full path',
   },
-  { programs: ['uv', 'uvx'], hint: 'Install uv from https://docs.astral.sh/uv, or give its full path' },
-  { programs: ['bun', 'bunx'], hint: 'Install Bun from https://bun.sh, or give its full path' },
-  { programs: ['deno'], hint: 'Install Deno from https://deno.com, or give its full path' },
-  { programs: ['docker'], hint: 'Install Docker from https://docs.docker.com, or give its full path' },
+  { programs: ['uv', 'uvx'], hint: 'Install uv from https://docs.astral.sh/uv, or use its full path' },
+  { programs: ['bun', 'bunx'], hint: 'Install Bun from https://bun.sh, or use its full path' },
+  { programs: ['deno'], hint: 'Install Deno from https://deno.com, or use its full path' },
+  { programs: ['docker'], hint: 'Install Docker from https://docs.docker.com, or use its full path' },
 ]
 
-/** The script's first line names a program that the kernel starts in its place; undefined when that will work. */
+/** The interpreter in the first line of a script must exist. Undefined if it does, or if the file is not a script. */
 function brokenInterpreter(file: string, cwd: string, folders: readonly string[], platform: NodeJS.Platform) {
   const [, interpreter, rest] = /^#![ \t]*([^ \t\n]+)[ \t]*([^\n]*)/.exec(beginningOf(file)) ?? []
   if (interpreter === undefined) return undefined
@@ -155,7 +155,7 @@ function brokenInterpreter(file: string, cwd: string, folders: readonly string[]
   return { message, hint: hintFor(wanted) }
 }
 
-/** Linux hands everything after `env` over as one word, so `env node --flag` looks for a program of that whole name. */
+/** Linux passes everything after `env` as one argument, so `env node --flag` looks for a program with that whole name. */
 function programOfEnv(rest: string, platform: NodeJS.Platform): string | undefined {
   const text = rest.trim()
   const split = /^(?:-S|--split-string=?)\s*(.*)/.exec(text)?.[1]
@@ -166,15 +166,15 @@ function programOfEnv(rest: string, platform: NodeJS.Platform): string | undefin
   return first === undefined || first === '' || first.startsWith('-') ? undefined : first
 }
 
-/** The folders of PATH, then those where installers put programs and that an app started from a desktop does not know. */
+/** The folders of PATH, then those of common installers, which are not in the PATH of an app started from a desktop. */
 function searchFolders(cwd: string, home: string, env: Place['env'], platform: NodeJS.Platform): string[] {
   const { resolve, delimiter } = pathsOf(platform)
   const value = platform === 'win32' ? (env.Path ?? env.PATH) : env.PATH
-  // As for execvp, an empty entry means the working folder; a PATH that is empty altogether should not.
-  const asked = value ? value.split(delimiter).map((entry) => resolve(cwd, entry)) : []
+  // Like for execvp, an empty entry means the working folder. An empty PATH does not.
+  const listedFolders = value ? value.split(delimiter).map((entry) => resolve(cwd, entry)) : []
   const known =
     platform === 'win32' ? [] : wellKnown(home, env).filter((folder) => kindOf(folder) === 'folder')
-  return [...new Set([...asked, ...known, path.dirname(process.execPath)])]
+  return [...new Set([...listedFolders, ...known, path.dirname(process.execPath)])]
 }
 
 function wellKnown(home: string, env: Place['env']): string[] {
@@ -193,7 +193,7 @@ function wellKnown(home: string, env: Place['env']): string[] {
   ]
 }
 
-/** nvm exists only inside shells. Its default is a file that names a version, a part of one, or another alias. */
+/** nvm works only inside shells. Its default is a file with a version, a part of one, or another alias. */
 function nvmDefault(nvm: string): string | undefined {
   try {
     let wanted = 'default'
@@ -208,11 +208,11 @@ function nvmDefault(nvm: string): string | undefined {
       .sort((a, b) => b.localeCompare(a, 'en', { numeric: true }))[0]
     return newest === undefined ? undefined : path.join(nvm, 'versions/node', newest, 'bin')
   } catch {
-    return undefined // No nvm, or one we may not read: one folder less to search.
+    return undefined // no nvm, or not readable
   }
 }
 
-/** Windows starts `npx` as npx.cmd: each ending of PATHEXT is tried. Never run on Windows yet. */
+/** Windows starts `npx` as npx.cmd: each ending in PATHEXT is tried. Not yet tested on Windows. */
 function spellings(file: string, env: Place['env'], platform: NodeJS.Platform): string[] {
   if (platform !== 'win32') return [file]
   const endings = (env.PATHEXT ?? '.COM;.EXE;.BAT;.CMD').split(';').filter(Boolean)
@@ -227,7 +227,7 @@ function kindOf(file: string): Kind {
     const stat = statSync(file)
     return stat.isFile() ? 'file' : stat.isDirectory() ? 'folder' : 'other'
   } catch (error) {
-    // Also a name that cannot be one: too long, or with a NUL in it.
+    // Also an invalid name: too long, or with a NUL character.
     return (error as NodeJS.ErrnoException).code === 'EACCES' ? 'unreachable' : 'missing'
   }
 }
@@ -239,11 +239,11 @@ function mayExecute(file: string): boolean {
     accessSync(file, constants.X_OK)
     return true
   } catch {
-    return false // The answer to the question, whatever the reason.
+    return false
   }
 }
 
-/** As much as the kernel looks at. */
+/** As much as the kernel reads. */
 function beginningOf(file: string): string {
   try {
     const fd = openSync(file, 'r')
@@ -254,7 +254,7 @@ function beginningOf(file: string): string {
       closeSync(fd)
     }
   } catch {
-    return '' // Executable but not readable: then it is no script.
+    return '' // executable but not readable, so not a script
   }
 }
 
@@ -265,7 +265,7 @@ const homeOf = (env: Place['env']): string => env.HOME || env.USERPROFILE || hom
 const expandHome = (file: string, home: string): string =>
   file === '~' || file.startsWith('~/') ? home + file.slice(1) : file
 
-/** People put whole command lines into `command`, with a token in it: what a sentence repeats is masked and short. */
+/** Masked and shortened for a message: users put whole command lines with tokens into `command`. */
 function shown(text: string): string {
   const masked = maskArgs(text.split(' ')).join(' ')
   return masked.length > 200 ? `${masked.slice(0, 200)}…` : masked

@@ -6,7 +6,7 @@ import { processesMarked } from './process-table.ts'
 import { ResourceSampler } from './resources.ts'
 
 test.runIf(process.platform === 'linux')(
-  'a server is charged for everything that it started, and for nothing else',
+  'the resources of a server include all its children and no other process',
   async () => {
     const mark = ownMark()
     const busy = 'setInterval(() => { const end = Date.now() + 60; while (Date.now() < end); }, 100)'
@@ -15,7 +15,7 @@ test.runIf(process.platform === 'linux')(
       Child.start({ path: process.execPath, args: ['-e', ...args], cwd: undefined, env: {}, mark })
     const [worker, idle] = [await start([script]), await start(['setInterval(() => {}, 1000)'])]
     await untilMarked(mark, 3)
-    await sleep(500) // starting takes time, too
+    await sleep(500) // until the start itself no longer uses CPU time
     const leaders = new Map([
       ['worker', worker.pid],
       ['idle', idle.pid],
@@ -34,7 +34,7 @@ test.runIf(process.platform === 'linux')(
 )
 
 test.runIf(process.platform === 'linux')(
-  'what is started later belongs to a server too, also when it has left its group and lost its parent',
+  'the resources of a server include later children, even outside its group and without their parent',
   async () => {
     const mark = ownMark()
     const script = 'read go; (setsid sleep 60 & read go); read end'

@@ -4,7 +4,7 @@ import { listPids, type ProcessFacts, readProcess } from './process-table.ts'
 const TICKS_PER_S = 100
 const PAGE_BYTES = 4096
 
-/** One that belongs to a server. */
+/** A process that belongs to a server. */
 interface Member {
   readonly server: string
   readonly startedAt: number
@@ -13,15 +13,14 @@ interface Member {
 }
 
 /**
- * What servers take, asked for regularly. A process belongs to a server by its group or by its ancestors, and for life.
- * Whoever belonged to nobody when it was first seen never will, as long as the servers are the same: those, the most,
- * are not read again.
+ * Samples the resources of servers. A process belongs to a server by its group or its ancestors, for its whole life. A
+ * process that belongs to none is skipped in later samples, until another server is started: that applies to most.
  */
 export class ResourceSampler {
   readonly #clock: () => number
   #leaders: ReadonlyMap<string, number> = new Map()
   #members: ReadonlyMap<number, Member> = new Map()
-  #strangers: ReadonlySet<number> = new Set()
+  #others: ReadonlySet<number> = new Set()
   #sampledAt: number | undefined
 
   constructor(clock: () => number) {
@@ -31,12 +30,12 @@ export class ResourceSampler {
   sample(leaders: ReadonlyMap<string, number>): Map<string, Resources> {
     const now = this.#clock()
     const seconds = this.#sampledAt === undefined ? 0 : (now - this.#sampledAt) / 1000
-    // One that starts is seen before it is anybody's: its group and its parent may still be those of Toolroom.
-    if (!isWithin(leaders, this.#leaders)) this.#strangers = new Set()
+    // A process that is just being started may still have the group and the parent of Toolroom.
+    if (!isWithin(leaders, this.#leaders)) this.#others = new Set()
     const pids = listPids()
     const table = new Map<number, ProcessFacts>()
     for (const pid of pids) {
-      const facts = this.#strangers.has(pid) ? undefined : readProcess(pid)
+      const facts = this.#others.has(pid) ? undefined : readProcess(pid)
       if (facts) table.set(pid, facts)
     }
     const owners = ownersOf(table, leaders, (facts) => this.#knownOwner(facts, leaders))
@@ -47,26 +46,26 @@ export class ResourceSampler {
       const server = owners.get(pid)
       const sum = server === undefined ? undefined : sums.get(server)
       if (server === undefined || !sum) continue
-      // Each by itself: one that ended must not make the sum go back.
+      // Counted per process: the end of a process must not decrease the sum.
       sum.ticks += ticks - (this.#known(facts)?.ticks ?? (seconds === 0 ? ticks : 0))
       sum.pages += pages
-      sum.processes += zombie ? 0 : 1 // one that has ended is charged for its last work, and is no process any more
+      sum.processes += zombie ? 0 : 1 // a zombie counts only for its last CPU time
       members.set(pid, { server, startedAt, ticks })
     }
     this.#leaders = new Map(leaders)
     this.#members = members
-    this.#strangers = new Set(pids.filter((pid) => !members.has(pid)))
+    this.#others = new Set(pids.filter((pid) => !members.has(pid)))
     this.#sampledAt = now
     return new Map([...sums].map(([id, sum]) => [id, resourcesOf(sum, seconds)]))
   }
 
-  /** By the time of its start, too: a pid is used again. */
+  /** Compares the start time too, because pids are reused. */
   #known({ pid, startedAt }: ProcessFacts): Member | undefined {
     const member = this.#members.get(pid)
     return member?.startedAt === startedAt ? member : undefined
   }
 
-  /** Undefined when its server has another process now. */
+  /** Undefined if the server has been restarted. */
   #knownOwner(facts: ProcessFacts, leaders: ReadonlyMap<string, number>): string | undefined {
     const server = this.#known(facts)?.server
     if (server === undefined || leaders.get(server) !== this.#leaders.get(server)) return undefined

@@ -9,7 +9,7 @@ export interface Command {
   readonly command: string
   readonly args: readonly string[]
   readonly cwd?: string
-  /** All that it gets, besides what every child gets. */
+  /** In addition to the variables that every child inherits. */
   readonly env: Readonly<Record<string, string>>
   readonly signal?: AbortSignal
   readonly timeoutMs: number
@@ -22,14 +22,14 @@ interface Deps {
 }
 
 export interface Finished extends Exit {
-  /** It was ended, because it took too long or was cancelled. */
+  /** Why it was ended early; null if it was not. */
   readonly cut: 'late' | 'cancelled' | null
 }
 
 const GRACES = { stdinMs: 0, termMs: 2000 }
 let started = 0
 
-/** Runs a program to its end, such as npm, with everything it starts. Rejects with a StartFailure. */
+/** Runs a program such as npm, with its children, to its end. Rejects with a StartFailure. */
 export async function runCommand(command: Command, { mark, reaper }: Deps): Promise<Finished> {
   const { signal, onLine } = command
   started += 1
@@ -40,18 +40,18 @@ export async function runCommand(command: Command, { mark, reaper }: Deps): Prom
   child.closeInput()
   for (const stream of ['stdout', 'stderr'] as const) {
     const source = stream === 'stdout' ? child.output : child.errors
-    source.on('error', () => {}) // the pipe broke with the process; its exit says so
+    source.on('error', () => {}) // the process has ended, which `ended` reports
     new FrameReader(source, LOG_LINE_MAX_BYTES, ({ bytes }) => onLine?.(stream, bytes.toString('utf8')))
   }
   const cut = await endOrCut(child.ended, command.timeoutMs, signal)
   if (cut !== null) await stopLadder(child, GRACES)
   const exit = await child.ended
   reaper.forget(child.group.leader)
-  await sleep(LAST_WORDS_MS)
+  await sleep(LAST_OUTPUT_MS)
   return { ...exit, cut }
 }
-/** What a process wrote before its end is mostly read a moment after it. */
-const LAST_WORDS_MS = 20
+/** The last output of a process is usually read shortly after its end. */
+const LAST_OUTPUT_MS = 20
 
 async function endOrCut(
   ended: Promise<Exit>,

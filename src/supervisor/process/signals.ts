@@ -1,9 +1,9 @@
 import { isStillThere, type ProcessFacts, processesMarked, readProcess } from './process-table.ts'
 
-/** A group of processes that we started: its leader's pid is its name. */
+/** A process group that Toolroom started, identified by the pid of its leader. */
 export interface Group {
   readonly leader: number
-  /** Of the leader, as the process table told at its start; undefined where there is no table. */
+  /** Start time of the leader; undefined on systems without /proc. */
   readonly startedAt: number | undefined
 }
 
@@ -12,8 +12,8 @@ export function groupOf(leader: number): Group {
 }
 
 /**
- * Signals everybody in the group. A leader that is gone leaves its number to the group as long as the group has
- * members; a leader with another start time is somebody else, and then the group was empty.
+ * Signals all processes of the group. The number of a group is not reused while the group has members, even if its leader
+ * has ended. A leader with another start time is another process, which means that the group is empty.
  */
 export function signalGroup({ leader, startedAt }: Group, signal: NodeJS.Signals): void {
   const now = readProcess(leader)
@@ -21,14 +21,14 @@ export function signalGroup({ leader, startedAt }: Group, signal: NodeJS.Signals
   try {
     process.kill(-leader, signal)
   } catch (error) {
-    if (!(error instanceof Error) || !('code' in error) || error.code !== 'ESRCH') throw error // ESRCH: nobody is left
+    if (!(error instanceof Error) || !('code' in error) || error.code !== 'ESRCH') throw error // ESRCH: the group is empty
   }
 }
 
-/** Ends every process that carries the mark, wherever it has moved to, and says how many there were. */
+/** Kills all processes with the mark, in any group or session. Returns their number. */
 export function sweep(mark: string): number {
   const ended = new Set<number>()
-  // A process may fork between being found and being ended, so look until nobody new is there.
+  // A process may fork before it is killed, so this repeats until no more are found.
   for (let round = 0; round < 10; round += 1) {
     const found = processesMarked(mark).filter(({ pid }) => pid !== process.pid)
     if (found.length === 0) break
@@ -45,6 +45,6 @@ function endOne(facts: ProcessFacts): void {
   try {
     process.kill(facts.pid, 'SIGKILL')
   } catch {
-    // it ended by itself between the look and the signal
+    // it has ended in the meantime
   }
 }

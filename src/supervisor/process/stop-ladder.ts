@@ -4,11 +4,11 @@ import { type Group, signalGroup, sweep } from './signals.ts'
 
 export interface Stoppable {
   readonly group: Group
-  /** The entry in the environment that everything it started inherits. */
+  /** The environment variable that all its children inherit. */
   readonly mark: string
-  /** Settles when the process itself has ended. */
+  /** Settles when the process has ended, whatever its children do. */
   readonly ended: Promise<unknown>
-  /** Ends its input, which polite servers take as the wish to end. */
+  /** Closes its stdin, which tells an MCP server to end. */
   closeInput(): void
 }
 
@@ -17,15 +17,15 @@ export interface Graces {
   readonly termMs: number
 }
 
-/** Of 7 s the polite get 2, and those who listen to signals 5; with the last rungs it is under 8 s for everybody. */
+/** Of 7 s, 2 s follow the end of stdin and 5 s follow SIGTERM. With the last steps, every stop takes less than 8 s. */
 export function gracesWithin(stop_s: number): Graces {
   const stdinMs = Math.min(2000, (stop_s * 1000 * 2) / 7)
   return { stdinMs, termMs: stop_s * 1000 - stdinMs }
 }
 
 /**
- * Ends a process and everything it started: asks, insists, and does not take no for an answer. Says how far it had to
- * go. Even a polite end is followed by the last two rungs, because children often outlive their parent.
+ * Ends a process and all its children: closes stdin, then SIGTERM, then SIGKILL and a sweep. Returns the step that ended
+ * the process. The last two always run, because children often outlive their parent.
  */
 export async function stopLadder(
   child: Stoppable,
@@ -41,7 +41,7 @@ export async function stopLadder(
     if (await climb('stdin_closed', () => child.closeInput(), graces.stdinMs)) return 'stdin_closed'
     const terminate = () => {
       signalGroup(child.group, 'SIGTERM')
-      signalGroup(child.group, 'SIGCONT') // one that is stopped cannot hear the first
+      signalGroup(child.group, 'SIGCONT') // a stopped process handles SIGTERM only after this
     }
     return (await climb('terminated', terminate, graces.termMs)) ? 'terminated' : 'killed'
   })()
