@@ -25,16 +25,16 @@ interface Look {
 /** One line per server, in columns. Colours only repeat the status. */
 export function statusLines(report: Report, look: Look): string[] {
   const { address, version, uptime_s, checks, warnings, servers } = report
-  const troubles = checks.flatMap(({ name, ok, detail }) => (ok ? [] : [`${name}: ${detail ?? 'failed'}`]))
+  const problems = checks.flatMap(({ name, ok, detail }) => (ok ? [] : [`${name}: ${detail ?? 'failed'}`]))
   const names = columnOf(servers.map(({ name }) => name))
   const states = columnOf(servers.map(wordOf))
   const tools = columnOf(servers.map(toolsOf))
   return [
     `Toolroom ${plain(version)} at ${plain(address)}, up ${durationOf(uptime_s)}`,
-    ...[...troubles, ...warnings].map((sentence) => cut(`! ${plain(sentence)}`, look.width)),
+    ...[...problems, ...warnings].map((sentence) => cut(`! ${plain(sentence)}`, look.width)),
     ...(servers.length === 0 ? ['No servers yet'] : []),
     ...servers.map((server, at) => {
-      const text = `  ${names[at]}  ${states[at]}  ${tools[at]}  ${troubleOf(server)}`.trimEnd()
+      const text = `  ${names[at]}  ${states[at]}  ${tools[at]}  ${problemOf(server)}`.trimEnd()
       return coloured(cut(text, look.width), states[at] ?? '', server, look)
     }),
   ]
@@ -51,7 +51,7 @@ const wordOf = ({ status }: ServerLine): string => plain(WORDS[status] ?? status
 const toolsOf = ({ tool_count }: ServerLine): string =>
   tool_count === null ? '-' : `${tool_count} ${tool_count === 1 ? 'tool' : 'tools'}`
 
-function troubleOf({ health }: ServerLine): string {
+function problemOf({ health }: ServerLine): string {
   if (health.level !== 'unhealthy' && health.level !== 'degraded') return ''
   return plain([health.summary, health.action].filter((part) => part).join('. '))
 }

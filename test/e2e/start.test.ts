@@ -103,7 +103,7 @@ describe('a start that cannot be', () => {
 
     const first = await launchReady()
     const second = await launch({ env: { PORT: new URL(first.address).port } }).ended
-    expect(second).toMatchObject({ code: 1, stderr: expect.stringContaining('taken by another Toolroom') })
+    expect(second).toMatchObject({ code: 1, stderr: expect.stringContaining('in use by another Toolroom') })
   })
 
   test('a data folder in use exits 75 and harms nobody', async () => {
@@ -151,7 +151,7 @@ describe('a start that cannot be', () => {
     const second = await launchReady({ home: first.home, env: { AUTH_TOKEN: '' } })
     expect(statSync(join(first.data, 'token')).mode & 0o777).toBe(0o600)
     expect(statSync(first.data).mode & 0o777).toBe(0o700)
-    expect(second.output.stderr.match(/Warning: .*that is mended/g)).toHaveLength(2)
+    expect(second.output.stderr.match(/Warning: .*Its permissions are corrected/g)).toHaveLength(2)
   })
 
   test.runIf(process.getuid?.() === 0)('a folder of another user is refused', async () => {
@@ -171,7 +171,7 @@ describe('beyond loopback', () => {
   test('a strong token opens the network, with warnings that say what that means', async () => {
     covers('host-0000-discouraged')
     const { address, output } = await launchReady({ env: { HOST: '0.0.0.0', AUTH_TOKEN: STRONG } })
-    expect(output.stderr).toContain('PROTECT_READS=true closes them')
+    expect(output.stderr).toContain('set PROTECT_READS=true to require the token')
     expect((await fetch(`${address.replace('0.0.0.0', '127.0.0.1')}/api/health`)).status).toBe(200)
   })
 })

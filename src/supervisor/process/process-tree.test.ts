@@ -14,7 +14,8 @@ const graces = { stdinMs: 200, termMs: 300 }
 const node = (script: string) => ({ path: process.execPath, args: ['-e', script] })
 const sh = (script: string) => ({ path: '/bin/sh', args: ['-c', script] })
 
-const DEAF = "process.on('SIGTERM', () => {}); process.on('SIGINT', () => {}); setInterval(() => {}, 1000)"
+const IGNORES_SIGNALS =
+  "process.on('SIGTERM', () => {}); process.on('SIGINT', () => {}); setInterval(() => {}, 1000)"
 const FORK = "const { spawn } = require('child_process');"
 const sleeper = (options: string) => `spawn('sleep', ['60'], ${options})`
 
@@ -93,7 +94,7 @@ describe.runIf(onLinux)('stop ladder', () => {
       'terminated',
       1,
     ],
-    ['a process that ignores SIGTERM', node(DEAF), 'killed', 1],
+    ['a process that ignores SIGTERM', node(IGNORES_SIGNALS), 'killed', 1],
     [
       'a process whose children stay in the group',
       node(
@@ -105,12 +106,12 @@ describe.runIf(onLinux)('stop ladder', () => {
     [
       'a process whose children leave the group',
       node(
-        `${FORK} ${sleeper('{ detached: true }')}; ${sleeper('{ detached: true }')}; ${sleeper('{ detached: true }')}; ${DEAF}`,
+        `${FORK} ${sleeper('{ detached: true }')}; ${sleeper('{ detached: true }')}; ${sleeper('{ detached: true }')}; ${IGNORES_SIGNALS}`,
       ),
       'killed',
       4,
     ],
-    ['a process behind a shell', sh(`"${process.execPath}" -e "${DEAF}"; true`), 'terminated', 2],
+    ['a process behind a shell', sh(`"${process.execPath}" -e "${IGNORES_SIGNALS}"; true`), 'terminated', 2],
   ] as const)('the stop ladder ends %s and all its children', async (_, program, reached, processes) => {
     const { child, mark } = await start({ path: program.path, args: [...program.args] })
     expect(await untilMarked(mark, processes)).toBeGreaterThanOrEqual(processes)
