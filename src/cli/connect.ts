@@ -1,7 +1,7 @@
 import { homedir } from 'node:os'
 import { commandHelp, readCommand } from '../config/commands.ts'
 import { foldersOf } from '../config/paths.ts'
-import { StartError } from '../kernel/exit.ts'
+import { configError } from '../kernel/exit.ts'
 import { FrameReader, MESSAGE_MAX_BYTES } from '../protocol/frames.ts'
 import { Bridge } from './bridge.ts'
 import { Link } from './link.ts'
@@ -19,8 +19,7 @@ export async function connect(words: readonly string[]): Promise<void> {
   const { env, stdin, stdout, stderr } = process
   const key = env.TOOLROOM_KEY ?? ''
   if (!/^[\x21-\x7e]{1,512}$/.test(key))
-    throw new StartError(
-      'configuration',
+    throw configError(
       'TOOLROOM_KEY must contain a gateway key; POST /api/agents/{agent_type}/connect writes the complete entry',
     )
   const url = given.get('url') ?? (env.TOOLROOM_URL || undefined)

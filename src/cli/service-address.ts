@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { StartError } from '../kernel/exit.ts'
+import { configError } from '../kernel/exit.ts'
 
 /**
  * The address of the service that uses this data folder; undefined if none is running. A killed service leaves its
@@ -21,7 +21,7 @@ export function findAddress(folder: string): string | undefined {
 export function parseAddress(url: string, from: string): string {
   const base = baseOf(url)
   if (base !== undefined) return base
-  throw new StartError('configuration', `${from} must be an http or https URL such as http://127.0.0.1:8665`)
+  throw configError(`${from} must be an http or https URL such as http://127.0.0.1:8665`)
 }
 
 function baseOf(text: string): string | undefined {

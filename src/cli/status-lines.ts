@@ -1,5 +1,4 @@
 export interface ServerLine {
-  readonly id: string
   readonly name: string
   readonly status: string
   readonly tool_count: number | null
@@ -9,7 +8,6 @@ export interface ServerLine {
 export interface Report {
   readonly address: string
   readonly version: string
-  readonly status: string
   readonly uptime_s: number
   readonly checks: readonly { readonly name: string; readonly ok: boolean; readonly detail: string | null }[]
   readonly warnings: readonly string[]

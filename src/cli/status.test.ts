@@ -102,7 +102,6 @@ test.each([
 const report = (...servers: Report['servers']): Report => ({
   address: 'http://127.0.0.1:8665',
   version: '1.0.0',
-  status: 'ok',
   uptime_s: 7500,
   checks: [{ name: 'disk', ok: false, detail: 'The disk is full' }],
   warnings: ['AUTH_TOKEN is weak'],

@@ -5,7 +5,7 @@ import { type Config, readConfig } from '../config/config.ts'
 import { type Flags, readFlags } from '../config/flags.ts'
 import { HELP } from '../config/help.ts'
 import { portTaken } from '../config/port-owner.ts'
-import { StartError } from '../kernel/exit.ts'
+import { configError, StartError } from '../kernel/exit.ts'
 import { VERSION } from '../kernel/version.ts'
 import { openLogThread } from '../store/logs/log-thread.ts'
 import { openService, type Service } from './service.ts'
@@ -63,10 +63,7 @@ async function start(config: Config, { afterDamage }: Flags, mainFile: string): 
       )
     }
     if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND') {
-      throw new StartError(
-        'configuration',
-        `HOST ${JSON.stringify(config.host)} is not an address of this computer`,
-      )
+      throw configError(`HOST ${JSON.stringify(config.host)} is not an address of this computer`)
     }
     throw error
   }

@@ -1,4 +1,4 @@
-import { StartError } from '../kernel/exit.ts'
+import { configError } from '../kernel/exit.ts'
 import { type FlagTypes, type GivenFlags, parseFlags, unknownFlag } from './parse-flags.ts'
 
 interface Command {
@@ -52,7 +52,7 @@ export function commandOf(argv: readonly string[]): { name: CommandName; words: 
 export function readCommand(name: CommandName, words: readonly string[]): GivenFlags | 'help' {
   const given = parseFlags(words, COMMANDS[name].flags, (word) => unknownFlag(word, name))
   const empty = given === 'help' ? undefined : [...given].find(([, value]) => value === '')
-  if (empty) throw new StartError('configuration', `--${empty[0]} needs a value`)
+  if (empty) throw configError(`--${empty[0]} needs a value`)
   return given
 }
 

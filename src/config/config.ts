@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import type { TSchema } from 'typebox'
 import * as Value from 'typebox/value'
-import { StartError } from '../kernel/exit.ts'
+import { configError } from '../kernel/exit.ts'
+import { isObject } from '../kernel/is-object.ts'
 import type { Flags } from './flags.ts'
 import { type Folders, foldersOf, type Platform } from './paths.ts'
 import { envName, flagName, type SettingName, Settings } from './schema.ts'
@@ -67,10 +68,7 @@ function firstOf(sources: readonly Source[], name: SettingName): unknown {
 /** Files in the data folder cannot move it: it must be known before they are read. */
 function inDataFolder(source: Source): Source {
   if (!source.values.has('toolroom_home')) return source
-  throw new StartError(
-    'configuration',
-    `${source.from('toolroom_home')} cannot be set there: this file is in the data folder`,
-  )
+  throw configError(`${source.from('toolroom_home')} cannot be set there: this file is in the data folder`)
 }
 
 const envSource = (path: string, required: boolean): Source => {
@@ -91,7 +89,7 @@ function settingEntry(
   if (!found) return schema.default === undefined ? [] : [[name, schema.default]]
   if (Value.Check(schema, found.value)) return [[name, found.value]]
   const shown = schema.secret ? '' : `, not ${JSON.stringify(found.value)}`
-  throw new StartError('configuration', `${found.from} must be ${schema.expected}${shown}`)
+  throw configError(`${found.from} must be ${schema.expected}${shown}`)
 }
 
 /** An empty value counts as unset, except for HOST, where it means all addresses. */
@@ -125,7 +123,7 @@ function readEnvFile(path: string, required: boolean): Record<string, string | u
   try {
     return parseEnv(readFileSync(path, 'utf8'))
   } catch (cause) {
-    throw new StartError('configuration', `Cannot read the environment file ${path}: ${reason(cause)}`, cause)
+    throw configError(`Cannot read the environment file ${path}: ${reason(cause)}`, cause)
   }
 }
 
@@ -135,17 +133,14 @@ function readConfigFile(path: string): Map<SettingName, unknown> {
   try {
     content = JSON.parse(readFileSync(path, 'utf8'))
   } catch (cause) {
-    throw new StartError('configuration', `Cannot read ${path}: ${reason(cause)}`, cause)
+    throw configError(`Cannot read ${path}: ${reason(cause)}`, cause)
   }
-  if (typeof content !== 'object' || content === null || Array.isArray(content)) {
-    throw new StartError('configuration', `${path} must contain one JSON object`)
-  }
+  if (!isObject(content)) throw configError(`${path} must contain one JSON object`)
   const known = new Map<SettingName, unknown>()
   for (const [key, value] of Object.entries(content)) {
     const name = NAMES.find((candidate) => candidate === key.toLowerCase())
-    if (!name) throw new StartError('configuration', `${path} has an unknown key ${JSON.stringify(key)}`)
-    if (known.has(name))
-      throw new StartError('configuration', `${path} has the key ${JSON.stringify(key)} twice`)
+    if (!name) throw configError(`${path} has an unknown key ${JSON.stringify(key)}`)
+    if (known.has(name)) throw configError(`${path} has the key ${JSON.stringify(key)} twice`)
     known.set(name, value)
   }
   return known

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { STALE_TEMP } from '../kernel/durable-file.ts'
-import { StartError } from '../kernel/exit.ts'
+import { configError } from '../kernel/exit.ts'
 
 /** Creates the folder with access for its owner only. Returns a warning for each permission it had to correct. */
 export function prepareDataFolder(path: string): string[] {
@@ -9,20 +9,17 @@ export function prepareDataFolder(path: string): string[] {
     mkdirSync(path, { recursive: true, mode: 0o700 })
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause)
-    throw new StartError('configuration', `Cannot create the data folder ${path}: ${why}`, cause)
+    throw configError(`Cannot create the data folder ${path}: ${why}`, cause)
   }
   const { uid, mode } = statSync(path)
   if (process.getuid && uid !== process.getuid()) {
-    throw new StartError(
-      'configuration',
+    throw configError(
       `The data folder ${path} belongs to another user; set TOOLROOM_HOME to a folder of your own`,
     )
   }
   if (process.platform === 'win32' || (mode & 0o077) === 0) return []
   chmodSync(path, 0o700)
-  return [
-    `The data folder ${path} was accessible to other users of this computer. Its permissions are corrected`,
-  ]
+  return [`The data folder ${path} was accessible to other users. Its permissions are corrected`]
 }
 
 /** Removes temporary files that a crash has left. Only for the instance that holds the lock of the folder. */

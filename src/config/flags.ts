@@ -1,4 +1,4 @@
-import { StartError } from '../kernel/exit.ts'
+import { configError, type StartError } from '../kernel/exit.ts'
 import { type FlagTypes, parseFlags, unknownFlag } from './parse-flags.ts'
 import { envName, flagName, type SettingName, Settings } from './schema.ts'
 
@@ -51,8 +51,5 @@ function refuse(word: string): StartError {
   const secret = SECRET.find((name) => flagName(name) === word)
   if (!secret) return unknownFlag(word)
   const why = 'every user of this computer can read the process list'
-  return new StartError(
-    'configuration',
-    `${word} is not a flag, because ${why}; set ${envName(secret)} instead`,
-  )
+  return configError(`${word} is not a flag, because ${why}; set ${envName(secret)} instead`)
 }

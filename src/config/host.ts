@@ -51,7 +51,5 @@ const dotted = (n: number): string => [n >>> 24, (n >>> 16) & 255, (n >>> 8) & 2
 export function exposure(loopback: boolean, protectReads: boolean): string[] {
   if (loopback) return []
   const plain = 'Toolroom is reachable over the network without encryption; put a TLS proxy in front of it'
-  return protectReads
-    ? [plain]
-    : [plain, 'Anyone on the network can read; set PROTECT_READS=true to require the token']
+  return protectReads ? [plain] : [plain, 'Reads are public; set PROTECT_READS=true to require the token']
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { writeDurably } from '../kernel/durable-file.ts'
-import { StartError } from '../kernel/exit.ts'
+import { configError } from '../kernel/exit.ts'
 
 /** The key that encrypts stored secrets: from the environment, or from a file outside the data folder. */
 export class SecretKey {
@@ -19,8 +19,7 @@ export class SecretKey {
     if (!existsSync(this.file)) return undefined
     const text = readFileSync(this.file, 'utf8').trim()
     if (!/^[0-9a-f]{64}$/i.test(text)) {
-      throw new StartError(
-        'configuration',
+      throw configError(
         `${this.file} does not contain a key of 64 hexadecimal digits; restore it from a backup`,
       )
     }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { chmodSync, existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeDurably } from '../kernel/durable-file.ts'
-import { StartError } from '../kernel/exit.ts'
+import { configError } from '../kernel/exit.ts'
 import type { Bind } from './host.ts'
 
 /** The value in `.env.example`. It is ignored, so a copy of that file without changes gets a generated token. */
@@ -32,12 +32,11 @@ export function isStrong(token: string): boolean {
 /** Beyond loopback, a strong AUTH_TOKEN is required. */
 export function assertMayBind(bind: Bind | undefined, host: string, token: string | undefined): Bind {
   const shown = JSON.stringify(host)
-  if (!bind) throw new StartError('configuration', `HOST must be an IP address or a host name, not ${shown}`)
+  if (!bind) throw configError(`HOST must be an IP address or a host name, not ${shown}`)
   if (bind.loopback) return bind
   const need = `HOST ${shown} opens Toolroom to the network, which requires an AUTH_TOKEN`
-  if (token === undefined)
-    throw new StartError('configuration', `${need}; set one with 64 random hexadecimal characters`)
-  if (!isStrong(token)) throw new StartError('configuration', `${need} with at least 32 bytes of randomness`)
+  if (token === undefined) throw configError(`${need}; set one with 64 random hexadecimal characters`)
+  if (!isStrong(token)) throw configError(`${need} with at least 32 bytes of randomness`)
   return bind
 }
 
@@ -48,18 +47,10 @@ function generatedToken(file: string): Token {
     return { value, file, warnings: [] }
   }
   const value = readFileSync(file, 'utf8').trim()
-  if (!/^[\x21-\x7e]{1,512}$/.test(value) || !isStrong(value)) {
-    throw new StartError(
-      'configuration',
-      `${file} does not contain a usable token; delete the file to get a new one`,
-    )
-  }
-  if ((statSync(file).mode & 0o077) === 0 || process.platform === 'win32')
-    return { value, file, warnings: [] }
-  chmodSync(file, 0o600)
-  return {
-    value,
-    file,
-    warnings: ['The token file was readable by other users of this computer. Its permissions are corrected'],
-  }
+  if (!/^[\x21-\x7e]{1,512}$/.test(value) || !isStrong(value))
+    throw configError(`${file} does not contain a usable token; delete the file to get a new one`)
+  const isOpen = process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0
+  if (isOpen) chmodSync(file, 0o600)
+  const warning = 'The token file was readable by other users. Its permissions are corrected'
+  return { value, file, warnings: isOpen ? [warning] : [] }
 }

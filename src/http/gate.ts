@@ -30,10 +30,7 @@ export function createGate({ port, allowedHosts }: Options): Gate {
     if (url.length > MAX_URL_BYTES)
       return new AppError('url_too_long', `The URL is longer than ${MAX_URL_BYTES} bytes`)
     if (!url.startsWith('/'))
-      return new AppError(
-        'bad_host_header',
-        'The request target must be a path. Send the host in the Host header',
-      )
+      return new AppError('bad_host_header', 'The request target must be a path, not a URL')
     if (url.includes('%00') && /^[^?]*%00/.test(url))
       return new AppError('bad_request', 'The path must not contain a NUL character')
     const host = headers.host?.toLowerCase() ?? ''

@@ -50,10 +50,8 @@ export async function describeApi(app: FastifyInstance, options: OpenApiOptions)
       const open = isPublic(method, url, '', options.protectReads)
       const security = open ? [] : [{ [SCHEME]: [] }]
       const own = (route.config as RouteErrors | undefined)?.errors ?? []
-      const response = {
-        ...withExamples(schema?.response),
-        ...errorResponses(method, schema ?? {}, open, own),
-      }
+      const errors = errorResponses(method, schema ?? {}, open, own)
+      const response = { ...withExamples(schema?.response), ...errors }
       const body = schema?.body ? { ...schema.body, examples: [exampleOf(schema.body)] } : undefined
       const extra = { security, response, operationId: operationId(method, url), ...(body && { body }) }
       return { schema: { ...schema, ...extra } as FastifySchema, url }

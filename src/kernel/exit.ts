@@ -19,6 +19,9 @@ export class StartError extends Error {
   }
 }
 
+export const configError = (message: string, cause?: unknown): StartError =>
+  new StartError('configuration', message, cause)
+
 /** Compares names, because the service is a separate bundle with its own copy of the class. */
 export const isStartError = (error: unknown): error is StartError =>
   error instanceof Error && error.name === 'StartError'

@@ -38,9 +38,7 @@ export const Tool = Type.Object({
     }),
   ),
   tokens: Type.Integer({ description: 'Estimated tokens in an agent’s context: characters / 4' }),
-  hash: Type.String({
-    description: 'SHA-256 of the whole definition. It changes with every change of the tool',
-  }),
+  hash: Type.String({ description: 'SHA-256 of the definition. It changes whenever the tool changes' }),
   state: Type.Enum(['ok', 'held'], {
     description: '`held`: the tool has changed, and agents do not see it until it is approved',
   }),

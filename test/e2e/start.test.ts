@@ -171,7 +171,7 @@ describe('beyond loopback', () => {
   test('a strong token opens the network, with warnings that say what that means', async () => {
     covers('host-0000-discouraged')
     const { address, output } = await launchReady({ env: { HOST: '0.0.0.0', AUTH_TOKEN: STRONG } })
-    expect(output.stderr).toContain('set PROTECT_READS=true to require the token')
+    expect(output.stderr).toContain('Reads are public; set PROTECT_READS=true to require the token')
     expect((await fetch(`${address.replace('0.0.0.0', '127.0.0.1')}/api/health`)).status).toBe(200)
   })
 })

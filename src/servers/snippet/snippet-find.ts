@@ -1,3 +1,5 @@
+import { isObject } from '../../kernel/is-object.ts'
+
 /** A server found in a snippet, before its fields are read. */
 export interface Named {
   /** Undefined if the snippet has none. */
@@ -116,7 +118,7 @@ function nameIn(value: Fields): string | undefined {
 }
 
 export function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date)
+  return isObject(value) && !(value instanceof Date) // TOML has dates
 }
 
 /** Own fields only: a server may be called `toString`, and a field must not come from a prototype. */

@@ -44,9 +44,8 @@ export function packageHint(match: Match): string {
   const { input } = match
   const version = /No matching version found for (\S{1,250}?)\.?(?: |$)/.exec(input)?.[1]
   if (version !== undefined) return `Check the version in args: ${version} does not exist`
-  const name =
-    match.slice(1).find((group) => group !== undefined) ??
-    /'(@?[^'@ ]{1,214})(?:@[^' ]{0,100})?' (?:could not be found|is not in)/.exec(input)?.[1]
+  const notFound = /'(@?[^'@ ]{1,214})(?:@[^' ]{0,100})?' (?:could not be found|is not in)/
+  const name = firstGroup(match) ?? notFound.exec(input)?.[1]
   return name === undefined
     ? 'Check the package name in args: the package was not found'
     : `Check the package name in args: ${name} does not exist, or you have no access to it`

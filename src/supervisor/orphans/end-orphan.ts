@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { OrphanEnd } from '../../kernel/orphan.ts'
 import { isStillThere, listProcesses, type ProcessFacts } from '../process/process-table.ts'
+import { errnoOf } from '../process/signals.ts'
 import { type CensusOptions, census, childrenIn, withDescendants } from './orphans.ts'
 
 const TERM_MS = 2000
@@ -23,7 +24,7 @@ export async function endOrphan(id: string, { mark }: CensusOptions): Promise<Or
       await allGone(rest, KILL_MS)
     }
   } catch (error) {
-    if (codeOf(error) === 'EPERM') return { outcome: 'not_permitted', orphan }
+    if (errnoOf(error) === 'EPERM') return { outcome: 'not_permitted', orphan }
     throw error
   }
   return { outcome: 'ended', orphan }
@@ -35,7 +36,7 @@ function signalAll(tree: readonly ProcessFacts[], signal: NodeJS.Signals | 0): v
     try {
       process.kill(facts.pid, signal)
     } catch (error) {
-      if (codeOf(error) !== 'ESRCH') throw error // ESRCH: it has ended in the meantime
+      if (errnoOf(error) !== 'ESRCH') throw error // ESRCH: it has ended in the meantime
     }
   }
 }
@@ -59,6 +60,3 @@ function stopped(tree: readonly ProcessFacts[]): ProcessFacts[] {
   }
   return all
 }
-
-const codeOf = (error: unknown): unknown =>
-  error instanceof Error && 'code' in error ? error.code : undefined

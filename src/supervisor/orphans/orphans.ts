@@ -7,8 +7,10 @@ import {
   isMarked,
   isStillThere,
   listProcesses,
+  PAGE_BYTES,
   type ProcessFacts,
   standardInput,
+  TICKS_PER_S,
   userId,
 } from '../process/process-table.ts'
 import { looksLikeMcp } from './looks-like-mcp.ts'
@@ -83,8 +85,6 @@ export function withDescendants(roots: readonly ProcessFacts[], children: Childr
   return [...tree.values()]
 }
 
-const TICKS_PER_S = 100
-const PAGE_BYTES = 4096
 const MAX_COMMAND = 500
 
 function describe(root: ProcessFacts, tree: readonly ProcessFacts[]): Orphan {

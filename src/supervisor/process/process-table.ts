@@ -1,5 +1,8 @@
 import { closeSync, openSync, readdirSync, readlinkSync, readSync } from 'node:fs'
 
+export const TICKS_PER_S = 100
+export const PAGE_BYTES = 4096
+
 /** One process as the operating system describes it. */
 export interface ProcessFacts {
   readonly pid: number

@@ -1,8 +1,5 @@
 import type { Resources } from '../../kernel/server-state.ts'
-import { listPids, type ProcessFacts, readProcess } from './process-table.ts'
-
-const TICKS_PER_S = 100
-const PAGE_BYTES = 4096
+import { listPids, PAGE_BYTES, type ProcessFacts, readProcess, TICKS_PER_S } from './process-table.ts'
 
 /** A process that belongs to a server. */
 interface Member {

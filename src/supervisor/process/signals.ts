@@ -21,9 +21,12 @@ export function signalGroup({ leader, startedAt }: Group, signal: NodeJS.Signals
   try {
     process.kill(-leader, signal)
   } catch (error) {
-    if (!(error instanceof Error) || !('code' in error) || error.code !== 'ESRCH') throw error // ESRCH: the group is empty
+    if (errnoOf(error) !== 'ESRCH') throw error // ESRCH: the group is empty
   }
 }
+
+export const errnoOf = (error: unknown): unknown =>
+  error instanceof Error && 'code' in error ? error.code : undefined
 
 /** Kills all processes with the mark, in any group or session. Returns their number. */
 export function sweep(mark: string): number {

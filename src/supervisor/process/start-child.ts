@@ -2,6 +2,7 @@ import { homedir } from 'node:os'
 import type { LastError, Plan } from '../../kernel/server-state.ts'
 import { Child } from './child.ts'
 import { resolveCommand } from './resolve-command.ts'
+import { errnoOf } from './signals.ts'
 
 /** A start that failed. With `retry: false` the user has to change something first. */
 export class StartFailure extends Error {
@@ -47,7 +48,7 @@ const SHORTAGES: Readonly<Record<string, string>> = {
 }
 
 function notSpawned(cause: unknown): StartFailure {
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
+  const code = String(errnoOf(cause))
   const shortage = SHORTAGES[code]
   if (shortage !== undefined) {
     const message = `The system could not start the process: no ${shortage} left (${code})`
