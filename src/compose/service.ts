@@ -49,8 +49,8 @@ import { openVault } from '../store/open-vault.ts'
 import { openPackageStore } from '../store/packages.store.ts'
 import { ServerTable } from '../store/servers.store.ts'
 import { openWishes } from '../store/wishes.store.ts'
-import { endOrphan } from '../supervisor/end-orphan.ts'
-import { findOrphans } from '../supervisor/orphans.ts'
+import { endOrphan } from '../supervisor/orphans/end-orphan.ts'
+import { findOrphans } from '../supervisor/orphans/orphans.ts'
 import { createCallRecorder } from '../upstreams/calls.ts'
 import { MAX_SERVERS, OFFER_DEFAULTS } from '../upstreams/server-fields.ts'
 import { Upstreams } from '../upstreams/upstreams.ts'
@@ -242,7 +242,7 @@ async function open(
     servers,
     httpServers,
   })
-  const front = new Front({ allowedHosts: config.allowed_hosts, ownDoor: gateway.gateway })
+  const front = new Front({ allowedHosts: config.allowed_hosts, gateway: gateway.gateway })
   const ownership = await openOwnership(database, vault)
   const agents = openAgents({
     folder,
@@ -296,14 +296,14 @@ async function open(
   void servers.startEager().catch((error: unknown) => log.error({ error }, 'eager start failed'))
   if (options.onOpen) {
     options.onOpen({ address, tokenFile: token.file, warnings: [...warnings, ...mended] })
-    await front.untilWanted(AGENTS_FIRST_MS)
+    await front.untilRequested(AGENTS_FIRST_MS)
   }
   const { buildApp } = await import('../http/app.ts')
   const app = await buildApp({
     front,
     log,
     version: VERSION,
-    stream: { path: '/api/ws/metrics', hasRoom: live.hasRoom, open: live.open },
+    stream: { path: '/api/ws/metrics', ...live },
     token: token.value,
     headerName,
     protectReads: config.protect_reads,

@@ -38,6 +38,7 @@ export function createLive({ facts, version, summary, servers, now, clock = () =
   return {
     /** False when the maximum number of clients is connected. */
     hasRoom: (): boolean => clients.size < MAX_CLIENTS,
+    maxClients: MAX_CLIENTS,
 
     open(socket: LiveSocket): void {
       const snapshot = () => ({ summary: summary(), servers: servers() })

@@ -5,7 +5,7 @@ import { leftAfter, ownMark } from '../../test/support/marked.ts'
 import type { Plan } from '../kernel/server-state.ts'
 import type { ToolList } from '../mcp/client/tool-list.ts'
 import { StdioClient } from '../mcp/transports/stdio/stdio-client.ts'
-import { processesMarked } from './process-table.ts'
+import { processesMarked } from './process/process-table.ts'
 import { StartSlots } from './start-slots.ts'
 import { Supervisor } from './supervisor.ts'
 
@@ -54,24 +54,26 @@ function house() {
   return { supervisor, start, mark, lines, lists, states, spawning }
 }
 
-const patient = { timeoutMs: 5000 }
+const options = { timeoutMs: 5000 }
 
-describe.runIf(process.platform === 'linux')('servers', () => {
-  test('are spoken to while they run, and are silent before and after', async () => {
+describe.runIf(process.platform === 'linux')('supervisor', () => {
+  test('a server can be called while it is running, and a call after its stop fails as closed', async () => {
     const { supervisor, start, lists } = house()
     expect(supervisor.life('echo1').conversation).toBeUndefined()
     expect(await start('echo1')).toEqual({ ok: true })
     expect(lists[0]?.tools.map(({ name }) => name)).toContain('echo')
     const { conversation } = supervisor.life('echo1')
     expect(conversation?.greeting).toMatchObject({ protocol_version: '2025-11-25' })
-    expect(await conversation?.call('echo', { text: 'hello' }, patient)).toMatchObject({
+    expect(await conversation?.call('echo', { text: 'hello' }, options)).toMatchObject({
       value: { content: [{ text: expect.stringContaining('hello') }] },
     })
     await supervisor.stop('echo1')
     expect(supervisor.life('echo1')).toMatchObject({ state: { status: 'stopped' }, conversation: undefined })
+    const late = supervisor.using('echo1', async () => expect.unreachable())
+    await expect(late).rejects.toMatchObject({ name: 'CallFailure', reason: 'closed' })
   })
 
-  test('that die during a call give its caller an error at once', async () => {
+  test('a call fails at once when its server is killed', async () => {
     const { supervisor, start } = house()
     await start('echo1')
     const { conversation, state } = supervisor.life('echo1')
@@ -85,7 +87,7 @@ describe.runIf(process.platform === 'linux')('servers', () => {
     expect(performance.now() - startedAt).toBeLessThan(1000)
   })
 
-  test('whose names begin alike are not mistaken for each other', async () => {
+  test('removing a server does not affect one whose id starts with the same characters', async () => {
     const { supervisor, start, mark } = house()
     await Promise.all(['echo1', 'echo12'].map((id) => start(id)))
     await supervisor.remove('echo1')
@@ -93,7 +95,7 @@ describe.runIf(process.platform === 'linux')('servers', () => {
     expect(processesMarked(mark)).toHaveLength(1)
   })
 
-  test('start four at a time, however many are asked for', async () => {
+  test('at most four servers start at the same time', async () => {
     const { supervisor, start, spawning } = house()
     const outcomes = await Promise.all(Array.from({ length: 24 }, (_, n) => start(`echo${n}`)))
     expect(outcomes.every(({ ok }) => ok)).toBe(true)
@@ -101,7 +103,7 @@ describe.runIf(process.platform === 'linux')('servers', () => {
     expect(supervisor.life('echo23').state.status).toBe('running')
   })
 
-  test('go down together, and none is started any more', async () => {
+  test('close stops all servers, and no server starts afterwards', async () => {
     const { supervisor, start, mark } = house()
     const ids = Array.from({ length: 12 }, (_, n) => `echo${n}`)
     const outcomes = await Promise.all(ids.map((id) => start(id)))
@@ -111,7 +113,7 @@ describe.runIf(process.platform === 'linux')('servers', () => {
     expect(await supervisor.start('echo1')).toMatchObject({ ok: false, error: { code: 'shutting_down' } })
   })
 
-  test('may change their tools, and chatter on stdout harms nobody', async () => {
+  test('changed tools are listed again, and stray output on stdout does no harm', async () => {
     const { supervisor, start, lists, lines } = house()
     await start('mutate1')
     await start('noisy1')
@@ -121,7 +123,7 @@ describe.runIf(process.platform === 'linux')('servers', () => {
     expect(supervisor.life('noisy1').state.status).toBe('running')
   })
 
-  test('that lie about ids are believed only where they answer what was asked', async () => {
+  test('responses with unknown ids do not break the start', async () => {
     const { supervisor, start } = house()
     const outcome = await start('liar1')
     expect(['running', 'failed', 'backoff']).toContain(supervisor.life('liar1').state.status)

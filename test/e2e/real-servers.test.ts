@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { commandLine, processesMarked } from '../../src/supervisor/process-table.ts'
+import { commandLine, processesMarked } from '../../src/supervisor/process/process-table.ts'
 import { covers } from '../support/covers.ts'
 import { ownFolder } from '../support/folder.ts'
 import { add } from '../support/furnished.ts'
@@ -126,7 +126,7 @@ describe('server-filesystem', () => {
     expect((await get(house, 'files')).last_error).toEqual({
       code: 'file_not_found',
       message: expect.stringContaining('None of the specified directories are accessible'),
-      hint: 'Correct the paths in args and env, or set cwd to the folder they start from',
+      hint: 'Check the paths in args and env, or set cwd to the folder they are relative to',
     })
   })
 

@@ -98,12 +98,12 @@ describe('failed starts', () => {
     const { code, stderr } = await launch({ env: { PORT: String(port) } }).ended
     expect(code).toBe(1)
     expect(stderr).toMatch(
-      new RegExp(`^toolroom: Port ${port} on 127.0.0.1 is taken by \\S+.*\\(process ${process.pid}\\)`),
+      new RegExp(`^toolroom: Port ${port} on 127.0.0.1 is in use by \\S+.*\\(process ${process.pid}\\)`),
     )
 
     const first = await launchReady()
     const second = await launch({ env: { PORT: new URL(first.address).port } }).ended
-    expect(second).toMatchObject({ code: 1, stderr: expect.stringContaining('taken by another Toolroom') })
+    expect(second).toMatchObject({ code: 1, stderr: expect.stringContaining('in use by another Toolroom') })
   })
 
   test('a data folder in use exits with 75 and does not affect the running service', async () => {
@@ -117,7 +117,7 @@ describe('failed starts', () => {
   test('an unknown flag, an invalid value and a file in place of the data folder exit with 78', async () => {
     expect(await launch({ argv: ['--prot', '1'] }).ended).toMatchObject({
       code: 78,
-      stderr: "toolroom: Unknown flag '--prot'; toolroom --help lists what there is\n",
+      stderr: "toolroom: Unknown flag '--prot'; see toolroom --help\n",
     })
     expect(await launch({ env: { PORT: 'x' } }).ended).toMatchObject({ code: 78 })
     const home = ownFolder()
@@ -153,7 +153,7 @@ describe('failed starts', () => {
     const second = await launchReady({ home: first.home, env: { AUTH_TOKEN: '' } })
     expect(statSync(join(first.data, 'token')).mode & 0o777).toBe(0o600)
     expect(statSync(first.data).mode & 0o777).toBe(0o700)
-    expect(second.output.stderr.match(/Warning: .*that is mended/g)).toHaveLength(2)
+    expect(second.output.stderr.match(/Warning: .*Its permissions are corrected/g)).toHaveLength(2)
   })
 
   test.runIf(process.getuid?.() === 0)('a data folder of another user is refused', async () => {
@@ -173,7 +173,7 @@ describe('network addresses', () => {
   test('with a strong token the service listens on the network and prints warnings', async () => {
     covers('host-0000-discouraged')
     const { address, output } = await launchReady({ env: { HOST: '0.0.0.0', AUTH_TOKEN: STRONG } })
-    expect(output.stderr).toContain('PROTECT_READS=true closes them')
+    expect(output.stderr).toContain('Reads are public; set PROTECT_READS=true to require the token')
     expect((await fetch(`${address.replace('0.0.0.0', '127.0.0.1')}/api/health`)).status).toBe(200)
   })
 })

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Servers } from '../../src/servers/servers.service.ts'
-import { listProcesses, processesMarked } from '../../src/supervisor/process-table.ts'
+import { listProcesses, processesMarked } from '../../src/supervisor/process/process-table.ts'
 import { openHouse } from '../support/house.ts'
 import { definition } from '../support/running.ts'
 

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { processesMarked, readProcess } from '../../src/supervisor/process-table.ts'
+import { processesMarked, readProcess } from '../../src/supervisor/process/process-table.ts'
 import { Agent, newKey, textOf, toolsIn } from '../support/gateway.ts'
 import { watchOthers } from '../support/measuring.ts'
 import { inParallel } from '../support/raw-http.ts'

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { isStillThere, processesMarked } from '../../src/supervisor/process-table.ts'
+import { isStillThere, processesMarked } from '../../src/supervisor/process/process-table.ts'
 import { leftAfter, untilMarked } from '../support/marked.ts'
 import { definition } from '../support/running.ts'
 import { openService, reaperOf } from '../support/service-process.ts'

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { listProcesses } from '../../src/supervisor/process-table.ts'
+import { listProcesses } from '../../src/supervisor/process/process-table.ts'
 import { definition } from '../support/running.ts'
 import { openService } from '../support/service-process.ts'
 

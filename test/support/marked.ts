@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
-import { processesMarked } from '../../src/supervisor/process-table.ts'
-import { sweep } from '../../src/supervisor/signals.ts'
+import { processesMarked } from '../../src/supervisor/process/process-table.ts'
+import { sweep } from '../../src/supervisor/process/signals.ts'
 
 /** A mark for this test; all processes with it are ended after the test. */
 export function ownMark(): string {

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
-import { processesMarked, readProcess } from '../../src/supervisor/process-table.ts'
+import { processesMarked, readProcess } from '../../src/supervisor/process/process-table.ts'
 import type { openService } from './service-process.ts'
 
 type Service = Awaited<ReturnType<typeof openService>>

@@ -5,8 +5,8 @@ import { copyFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
-import { commandLine, listProcesses } from '../../src/supervisor/process-table.ts'
-import { sweep } from '../../src/supervisor/signals.ts'
+import { commandLine, listProcesses } from '../../src/supervisor/process/process-table.ts'
+import { sweep } from '../../src/supervisor/process/signals.ts'
 import { ownFolder } from './folder.ts'
 
 /** Shell scripts that start a process and then exit, while another process keeps its input open. */

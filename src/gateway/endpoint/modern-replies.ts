@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { InFlight } from '../../kernel/in-flight.ts'
+import { InFlight } from '../../protocol/in-flight.ts'
 import { DropCounter } from '../notify/drop-counter.ts'
 import type { Session } from '../sessions/sessions.ts'
 import type { Incoming } from './json-rpc.ts'

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { InFlight } from '../../kernel/in-flight.ts'
+import { InFlight } from '../../protocol/in-flight.ts'
 import { DropCounter } from '../notify/drop-counter.ts'
 import { ReplayLogs } from './replay-log.ts'
 import { SessionStreams } from './session-streams.ts'

@@ -1,4 +1,3 @@
-import { InFlight } from '../../kernel/in-flight.ts'
 import { isObject } from '../../kernel/is-object.ts'
 import {
   CallFailure,
@@ -8,6 +7,7 @@ import {
 } from '../../protocol/call.ts'
 import { CODES } from '../../protocol/codes.ts'
 import { type Frame, MESSAGE_MAX_BYTES } from '../../protocol/frames.ts'
+import { InFlight } from '../../protocol/in-flight.ts'
 import {
   type Message,
   metaOf,

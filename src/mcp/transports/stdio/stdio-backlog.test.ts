@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { ownMark } from '../../../../test/support/marked.ts'
 import { failureOf, pair, patient } from '../../../../test/support/pair.ts'
-import { Child } from '../../../supervisor/child.ts'
+import { Child } from '../../../supervisor/process/child.ts'
 import { BACKLOG_MAX_BYTES, StdioTransport } from './stdio-transport.ts'
 
 const MIB = 1024 * 1024

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { ownMark } from '../../../../test/support/marked.ts'
 import { failureOf, wires } from '../../../../test/support/pair.ts'
 import { LOG_LINE_MAX_BYTES } from '../../../protocol/frames.ts'
-import { Child } from '../../../supervisor/child.ts'
+import { Child } from '../../../supervisor/process/child.ts'
 import type { ToolList } from '../../client/tool-list.ts'
 import { StdioClient } from './stdio-client.ts'
 
