@@ -70,6 +70,7 @@ const HOMES: readonly Home[] = [
 
 const LONGEST_FILE = 350
 const MEDIAN_FILE = 100
+const MOST_FILES = 22
 
 interface Rule {
   /** Rooms it may import. Its own files are always allowed. */
@@ -113,6 +114,16 @@ describe('architecture', () => {
 
   test('there are no import cycles', () => {
     expect(cycles().map((path) => `Import cycle: ${path.join(' → ')}`)).toEqual([])
+  })
+
+  test(`no folder lists more than ${MOST_FILES} source files`, () => {
+    const counts = new Map<string, number>()
+    for (const file of sources.keys()) {
+      const folder = posix.dirname(file)
+      counts.set(folder, (counts.get(folder) ?? 0) + 1)
+    }
+    const full = [...counts].filter(([, count]) => count > MOST_FILES)
+    expect(full.map(([folder, count]) => `src/${folder} lists ${count} files: group them by topic`)).toEqual([])
   })
 
   test(`no file is longer than ${LONGEST_FILE} lines and the median is under ${MEDIAN_FILE}`, () => {
