@@ -1,5 +1,5 @@
-import { ChangeNotes } from '../gateway/pins/change-records.ts'
-import { Pins } from '../gateway/pins/pins.ts'
+import { ChangeNotes } from '../gateway/pins/tool-change-log.ts'
+import { Pins } from '../gateway/pins/tool-pins.ts'
 import type { Remotes } from '../http-servers/remote.ts'
 import type { Closer } from '../kernel/closer.ts'
 import { AppError } from '../kernel/errors.ts'

@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { OFFER_DEFAULTS } from '../../upstreams/server-fields.ts'
 import { EVERYTHING } from '../visibility/visibility.schema.ts'
-import { Offers } from './offers.ts'
-import { searchIn } from './tool-search.ts'
-import { resolveTool } from './tool-search-calls.ts'
+import { Offers } from './agent-tool-lists.ts'
+import { searchIn } from './tool-search-index.ts'
+import { resolveTool } from './resolve-tool-call.ts'
 
 const tool = (name: string, description = '', parameters: readonly string[] = [], more: object = {}) => ({
   name,

@@ -1,5 +1,5 @@
 import { isObject } from '../../kernel/is-object.ts'
-import type { Offer, OfferedTool } from './offers.ts'
+import type { Offer, OfferedTool } from './agent-tool-lists.ts'
 import { CALL_TOOL, DEFAULT_LIMIT, FIND_TOOLS, MAX_LIMIT, MAX_QUERY } from './tool-search-definitions.ts'
 
 /** What a tool call means: a tool of a server, or a result of our own. Undefined: there is no such tool. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type Pin, PinBook } from './pin-records.ts'
+import { type Pin, PinBook } from './pinned-definitions.ts'
 
 const pin = (n: number, definition = '{}'): Pin => ({
   server_id: 'a',

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { OFFER_DEFAULTS, type OfferSettings } from '../../upstreams/server-fields.ts'
 import { type AgentTools, EVERYTHING } from '../visibility/visibility.schema.ts'
-import { type Offer, type Offering, Offers } from './offers.ts'
+import { type Offer, type Offering, Offers } from './agent-tool-lists.ts'
 
 const tool = (name: string, more: object = {}) => ({ name, inputSchema: { type: 'object' }, ...more })
 

@@ -3,7 +3,7 @@ import { AppError } from '../../kernel/errors.ts'
 import { Tool, ToolKey, type ToolList } from '../../kernel/tool-fields.ts'
 import type { Catalogues } from '../../upstreams/catalogues.ts'
 import { ApproveInput } from './pins.schema.ts'
-import type { Pins } from './pins.ts'
+import type { Pins } from './tool-pins.ts'
 
 /** The servers of one kind. */
 interface Kind {

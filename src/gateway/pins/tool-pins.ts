@@ -6,9 +6,9 @@ import type { Caller } from '../../kernel/wire.ts'
 import type { Definition } from '../../protocol/lists.ts'
 import type { Pinning } from '../../upstreams/catalogues.ts'
 import { hashOf } from '../../upstreams/definition-hash.ts'
-import type { ChangeNotes } from './change-records.ts'
+import type { ChangeNotes } from './tool-change-log.ts'
 import { diffsOf, MOST_TOOLS } from './definition-diff.ts'
-import { type Pin, PinBook, type PinKey } from './pin-records.ts'
+import { type Pin, PinBook, type PinKey } from './pinned-definitions.ts'
 
 /** What the pins need of the store. */
 export interface PinStore {

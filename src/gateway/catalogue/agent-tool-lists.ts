@@ -5,7 +5,7 @@ import { type OfferSettings, settingOf } from '../../upstreams/server-fields.ts'
 import { type AgentTools, EVERYTHING } from '../visibility/visibility.schema.ts'
 import type { Conflict } from './conflict.ts'
 import { type NamedTool, nameTools } from './tool-names.ts'
-import { type Found, searchIn } from './tool-search.ts'
+import { type Found, searchIn } from './tool-search-index.ts'
 import { SEARCH_TOOLS } from './tool-search-definitions.ts'
 
 export type OfferedTool = NamedTool<Definition>
