@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { OFFER_DEFAULTS } from '../../upstreams/server-fields.ts'
 import { EVERYTHING } from '../visibility/visibility.schema.ts'
 import { Offers } from './agent-tool-lists.ts'
-import { searchIn } from './tool-search-index.ts'
 import { resolveTool } from './resolve-tool-call.ts'
+import { searchIn } from './tool-search-index.ts'
 
 const tool = (name: string, description = '', parameters: readonly string[] = [], more: object = {}) => ({
   name,

@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { CODES } from '../../protocol/codes.ts'
-import { RpcError } from './json-rpc.ts'
+import { invalidRequest, type RpcError } from './json-rpc.ts'
 
 const MAX_BYTES = 10 * 1024 * 1024
 
@@ -17,7 +16,7 @@ export function readBody(
     parts.push(part)
     if (length <= MAX_BYTES) return
     request.off('data', onData).off('end', onEnd).resume()
-    onError(new RpcError(CODES.request, 'The body is larger than 10 MiB', { status: 413 }))
+    onError(invalidRequest('The body is larger than 10 MiB', 413))
   }
   const onEnd = () => onBody(parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts, length))
   request

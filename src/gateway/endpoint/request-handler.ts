@@ -3,30 +3,29 @@ import { CODES } from '../../protocol/codes.ts'
 import { META, metaOf } from '../../protocol/meta.ts'
 import { type Era, LEGACY_VERSIONS, MODERN_VERSION } from '../../protocol/versions.ts'
 import type { Upstreams } from '../../upstreams/upstreams.ts'
+import type { AgentToolList, AgentToolLists } from '../catalogue/agent-tool-lists.ts'
 import type { Aggregate } from '../catalogue/aggregate.ts'
-import type { Offer, Offers } from '../catalogue/agent-tool-lists.ts'
-import { resolveTool } from '../catalogue/resolve-tool-call.ts'
-import { subscriberOf } from '../notify/session-subscriber.ts'
+import { LIST_TTL_MS } from '../catalogue/merged-catalogue.ts'
+import { resolveToolCall } from '../catalogue/resolve-tool-call.ts'
+import { subscriberOf } from '../notify/subscriber.ts'
 import type { Subscriptions } from '../notify/subscriptions.ts'
-import { asRpcError, type Forward, optionsOf } from './forward.ts'
-import { type Incoming, RpcError } from './json-rpc.ts'
-import { completed, withoutEra } from './modern-requests.ts'
+import type { AgentScope } from '../sessions/sessions.ts'
+import { type Forward, optionsOf } from './forward.ts'
+import { asRpcError, type Incoming, invalidRequest, RpcError } from './json-rpc.ts'
+import { completed, withoutModernMeta } from './modern-requests.ts'
 import { rawArgumentsIn } from './raw-arguments.ts'
 import type { RequestContext } from './request-context.ts'
 
-export interface HandlerDeps {
+interface Deps {
   readonly version: string
   readonly upstreams: Upstreams
-  /** The tools that each agent sees. */
-  readonly offers: Offers
+  readonly toolLists: AgentToolLists
   readonly aggregate: Aggregate
   readonly subscriptions: Subscriptions
   readonly forward: Forward
   /** Throws when a tool must not be called. Undefined when all may be. */
   readonly admit: ((serverId: string, tool: string) => void) | undefined
 }
-
-type Place = Pick<RequestContext, 'serverId' | 'agentType'>
 
 /** Forwarded to the one server of `/mcp/{server_id}`. */
 const FORWARDED = [
@@ -37,30 +36,34 @@ const FORWARDED = [
   'prompts/get',
   'completion/complete',
 ]
-const AGGREGATE_TTL_MS = 60_000
+/** How long agents may cache what a single server declares. */
 const SERVER_TTL_MS = 3_600_000
 
 /** Handles every request of an agent, in both eras. Results are bytes, ready to send. */
-export function createRequestHandler(deps: HandlerDeps) {
-  const { upstreams, offers, aggregate, subscriptions, forward, admit } = deps
-  const serverInfo = { name: 'toolroom', title: 'Toolroom', version: deps.version }
+export function createRequestHandler(deps: Deps) {
+  const { version, upstreams, toolLists, aggregate, subscriptions, forward, admit } = deps
+  const serverInfo = { name: 'toolroom', title: 'Toolroom', version }
 
-  const offerFor = ({ serverId, agentType }: Place): Offer => {
-    const offer = offers.of(serverId, agentType)
-    if (!offer) throw new RpcError(CODES.request, 'Server not found', { status: 404 })
-    return offer
+  const toolListFor = ({ serverId, agentType }: AgentScope): AgentToolList => {
+    const list = toolLists.of(serverId, agentType)
+    if (!list) throw invalidRequest('Server not found', 404)
+    return list
   }
 
   async function callTool({ params, body }: Incoming, context: RequestContext): Promise<Buffer> {
     const { name, arguments: given = {} } = params
     if (!isObject(given)) throw new RpcError(CODES.params, 'arguments must be an object')
-    const resolved = resolveTool(offerFor(context), name, given)
+    const resolved = resolveToolCall(toolListFor(context), name, given)
     if (!resolved) throw new RpcError(CODES.params, `Unknown tool: ${String(name).slice(0, 100)}`)
     const isModern = context.era === 'modern'
-    if (resolved.kind === 'result') return ownResult(resolved.result, isModern)
+    if (resolved.kind === 'result') {
+      const json = Buffer.from(JSON.stringify(resolved.result))
+      return isModern ? completed({ json, value: resolved.result }, 'tools/call') : json
+    }
     const { server_id: serverId, tool } = resolved.found
     const { args } = resolved
-    const { progressToken, ...meta } = params._meta === undefined ? NO_META : metaOf(withoutEra(params))
+    const { progressToken, ...meta } =
+      params._meta === undefined ? NO_META : metaOf(withoutModernMeta(params))
     const modernParams = isModern
       ? { ...params, name: tool, ...(args !== given && { arguments: args }) }
       : undefined
@@ -88,7 +91,7 @@ export function createRequestHandler(deps: HandlerDeps) {
     }
   }
 
-  function capabilitiesFor({ serverId, agentType }: Place, era: Era): object {
+  function capabilitiesFor({ serverId, agentType }: AgentScope, era: Era): object {
     if (serverId === undefined) return aggregate.capabilities(agentType, era)
     const own = upstreams.get(serverId)?.catalogue?.capabilities ?? {}
     const { resources, prompts, completions, logging } = own
@@ -102,27 +105,22 @@ export function createRequestHandler(deps: HandlerDeps) {
   }
 
   async function forwardTo(serverId: string, message: Incoming, context: RequestContext): Promise<Buffer> {
-    const stopLogs = await subscriptions.logsDuring(serverId, message.params, context)
-    try {
-      const result = await forward(message, serverId, context)
-      return context.era === 'modern' ? completed(result, message.method ?? '') : result.json
-    } finally {
-      stopLogs?.()
-    }
+    const result = await forward(message, serverId, context)
+    return context.era === 'modern' ? completed(result, message.method ?? '') : result.json
   }
 
   async function listTools({ params }: Incoming, context: RequestContext): Promise<Buffer> {
     if (params.cursor !== undefined) throw new RpcError(CODES.params, 'Unknown cursor')
-    await upstreams.wake(offerFor(context).servers)
-    return Buffer.from(offerFor(context).list[context.era])
+    await upstreams.wake(toolListFor(context).servers)
+    return toolListFor(context).result[context.era]
   }
 
   const discovered = (context: RequestContext) => ({
     resultType: 'complete',
     supportedVersions: [MODERN_VERSION, ...LEGACY_VERSIONS],
     capabilities: capabilitiesFor(context, 'modern'),
-    instructions: aggregate.instructions(context.serverId, context.agentType),
-    ttlMs: context.serverId === undefined ? AGGREGATE_TTL_MS : SERVER_TTL_MS,
+    instructions: aggregate.instructions(context),
+    ttlMs: context.serverId === undefined ? LIST_TTL_MS : SERVER_TTL_MS,
     cacheScope: 'private',
     _meta: { [META.serverInfo]: serverInfo },
   })
@@ -144,14 +142,14 @@ export function createRequestHandler(deps: HandlerDeps) {
   }
 
   return {
-    hasServer: ({ serverId, agentType }: Place) => offers.of(serverId, agentType) !== undefined,
+    hasServer: ({ serverId, agentType }: AgentScope) => toolLists.of(serverId, agentType) !== undefined,
 
     /** The legacy handshake. */
-    initialize({ params }: Incoming, place: Place): { version: string; result: string } {
+    initialize({ params }: Incoming, scope: AgentScope): { version: string; result: string } {
       const protocolVersion =
-        LEGACY_VERSIONS.find((version) => version === params.protocolVersion) ?? LEGACY_VERSIONS[0]
-      const capabilities = capabilitiesFor(place, 'legacy')
-      const instructions = aggregate.instructions(place.serverId, place.agentType)
+        LEGACY_VERSIONS.find((known) => known === params.protocolVersion) ?? LEGACY_VERSIONS[0]
+      const capabilities = capabilitiesFor(scope, 'legacy')
+      const instructions = aggregate.instructions(scope)
       const result = { protocolVersion, capabilities, serverInfo, instructions }
       return { version: protocolVersion, result: JSON.stringify(result) }
     },
@@ -163,12 +161,6 @@ export function createRequestHandler(deps: HandlerDeps) {
 export type RequestHandler = ReturnType<typeof createRequestHandler>
 
 const NO_META: Readonly<Record<string, unknown>> = {}
-
-/** A result of our own. */
-function ownResult(result: object, isModern: boolean): Buffer {
-  const json = Buffer.from(JSON.stringify(result))
-  return isModern ? completed({ json, value: result }, 'tools/call') : json
-}
 
 const listChangedOf = (capability: unknown): object =>
   isObject(capability) && capability.listChanged === true ? { listChanged: true } : {}

@@ -5,87 +5,83 @@ import type { ToolDiff } from '../../kernel/tool-fields.ts'
 interface Deps {
   readonly log: Pick<Log, 'warn'>
   readonly audit: (entry: AuditEntry) => Promise<void>
-  readonly onTrouble: (error: unknown) => void
-  readonly pauseMs?: number
+  readonly onError: (error: unknown) => void
 }
 
-/** What a server has changed since the last line about it. */
-interface Waiting {
-  timer: NodeJS.Timeout
+/** The changes of a server since its last entry. */
+interface Unwritten {
+  readonly timer: NodeJS.Timeout
   times: number
   diffs: readonly ToolDiff[]
   readonly tools: Set<string>
 }
 
-/** A server that changes its tools all the time must not fill the log and the audit trail. */
-const PAUSE_MS = 60_000
-const MOST_NAMES = 50
+/** Limits the entries of a server that changes its tools all the time. */
+const INTERVAL_MS = 60_000
+const MAX_NAMES = 50
 
-/** Writes down which definitions have changed: at once, and what follows within a minute together. */
-export class ChangeNotes {
+/** Logs and audits changed definitions: the first change of a server at once, later changes together, once a minute. */
+export class ToolChangeLog {
   readonly #deps: Deps
-  readonly #waiting = new Map<string, Waiting>()
-  readonly #writing = new Set<Promise<void>>()
+  readonly #unwritten = new Map<string, Unwritten>()
+  readonly #writes = new Set<Promise<void>>()
 
   constructor(deps: Deps) {
     this.#deps = deps
   }
 
-  changed(server_id: string, tools: readonly string[], diffs: readonly ToolDiff[]): void {
-    const waiting = this.#waiting.get(server_id)
-    if (!waiting) {
+  add(server_id: string, tools: readonly string[], diffs: readonly ToolDiff[]): void {
+    const unwritten = this.#unwritten.get(server_id)
+    if (!unwritten) {
       this.#write(server_id, tools, diffs, 1)
-      this.#waiting.set(server_id, this.#pause(server_id))
+      this.#startInterval(server_id)
       return
     }
-    waiting.times += 1
-    waiting.diffs = diffs
-    for (const tool of tools) waiting.tools.add(tool)
+    unwritten.times += 1
+    unwritten.diffs = diffs
+    for (const tool of tools) unwritten.tools.add(tool)
   }
 
   forget(server_id: string): void {
-    clearTimeout(this.#waiting.get(server_id)?.timer)
-    this.#waiting.delete(server_id)
+    clearTimeout(this.#unwritten.get(server_id)?.timer)
+    this.#unwritten.delete(server_id)
   }
 
-  /** What waits is written now. */
+  /** Writes all changes that wait for the end of their interval. */
   async close(): Promise<void> {
-    for (const server_id of [...this.#waiting.keys()]) {
-      this.#writeWaiting(server_id)
-      this.forget(server_id)
-    }
-    await Promise.all(this.#writing)
+    for (const server_id of [...this.#unwritten.keys()]) this.#flush(server_id)
+    await Promise.all(this.#writes)
   }
 
-  #pause(server_id: string): Waiting {
+  #startInterval(server_id: string): void {
     const timer = setTimeout(() => {
-      const wrote = this.#writeWaiting(server_id)
-      this.forget(server_id)
-      if (wrote) this.#waiting.set(server_id, this.#pause(server_id))
-    }, this.#deps.pauseMs ?? PAUSE_MS).unref()
-    return { timer, times: 0, diffs: [], tools: new Set() }
+      if (this.#flush(server_id)) this.#startInterval(server_id)
+    }, INTERVAL_MS).unref()
+    this.#unwritten.set(server_id, { timer, times: 0, diffs: [], tools: new Set() })
   }
 
-  #writeWaiting(server_id: string): boolean {
-    const { times, tools, diffs } = this.#waiting.get(server_id) ?? { times: 0 }
-    if (times === 0 || !tools || !diffs) return false
-    this.#write(server_id, [...tools], diffs, times)
+  /** False when there was nothing to write. */
+  #flush(server_id: string): boolean {
+    const unwritten = this.#unwritten.get(server_id)
+    this.forget(server_id)
+    if (!unwritten || unwritten.times === 0) return false
+    this.#write(server_id, [...unwritten.tools], unwritten.diffs, unwritten.times)
     return true
   }
 
   #write(server_id: string, tools: readonly string[], diffs: readonly ToolDiff[], times: number): void {
+    const { log, audit, onError } = this.#deps
     const [first = ''] = tools
-    const subject =
+    const message =
       tools.length === 1
         ? `the definition of the tool '${first.slice(0, 100)}' of '${server_id}' has changed`
         : `the definitions of ${tools.length} tools of '${server_id}' have changed`
-    const detail = { tools: tools.slice(0, MOST_NAMES), tool_count: tools.length, times, diffs }
-    this.#deps.log.warn({ server_id, ...(tools.length === 1 && { tool: first }), ...detail }, subject)
+    const detail = { tools: tools.slice(0, MAX_NAMES), tool_count: tools.length, times, diffs }
+    log.warn({ server_id, ...(tools.length === 1 && { tool: first }), ...detail }, message)
     const entry = { action: 'tools_changed', subject: server_id, request_id: null, detail }
-    const written: Promise<void> = this.#deps
-      .audit(entry)
-      .catch(this.#deps.onTrouble)
-      .finally(() => this.#writing.delete(written))
-    this.#writing.add(written)
+    const write: Promise<void> = audit(entry)
+      .catch(onError)
+      .finally(() => this.#writes.delete(write))
+    this.#writes.add(write)
   }
 }

@@ -6,14 +6,14 @@ import type { Caller } from '../../kernel/wire.ts'
 import type { Definition } from '../../protocol/lists.ts'
 import type { Pinning } from '../../upstreams/catalogues.ts'
 import { hashOf } from '../../upstreams/definition-hash.ts'
-import type { ChangeNotes } from './tool-change-log.ts'
-import { diffsOf, MOST_TOOLS } from './definition-diff.ts'
-import { type Pin, PinBook, type PinKey } from './pinned-definitions.ts'
+import { diffsOf, MAX_TOOLS } from './definition-diff.ts'
+import { type Pin, type PinKey, PinnedDefinitions } from './pinned-definitions.ts'
+import type { ToolChangeLog } from './tool-change-log.ts'
 
-/** What the pins need of the store. */
+/** Keeps pins across restarts of Toolroom. */
 export interface PinStore {
   all(): Promise<readonly Pin[]>
-  /** `pinOf` is asked when it is this change's turn, so that the last word is written last. Undefined: no longer pinned. */
+  /** Calls `pinOf` in the transaction, so that the newest pin is saved. Where it returns undefined, the pin is deleted. */
   save(
     keys: readonly PinKey[],
     pinOf: (key: PinKey) => Pin | undefined,
@@ -24,89 +24,95 @@ export interface PinStore {
 interface Deps {
   readonly store: PinStore
   readonly facts: FactBus
-  readonly notes: ChangeNotes
-  /** A changed tool is withheld from agents until somebody approves it. */
+  readonly changeLog: ToolChangeLog
+  /** Whether a changed tool is hidden from agents until it is approved. */
   readonly hold: boolean
-  /** Hides our secrets: what is one now may stand in a definition of long ago. */
+  /** Masks our secrets. A value in an old definition may have become a secret since. */
   readonly redact: (text: string) => string
   readonly now: () => number
-  readonly onTrouble: (error: unknown) => void
+  readonly onError: (error: unknown) => void
+}
+
+interface ChangedTool {
+  readonly pin: Pin
+  readonly definition: Definition
 }
 
 const SAVE_AFTER_MS = 250
+const NO_CHANGES: ReadonlyMap<string, HeldChange> = new Map()
 
-/** Which definition of each tool was approved: the first that was seen, until somebody, or the setting, moves on. */
-export class Pins implements Pinning {
+/**
+ * The approved definition of each tool. The first definition of a tool is approved automatically; without `hold`, so is
+ * every later one.
+ */
+export class ToolPins implements Pinning {
   readonly #deps: Deps
-  readonly #book: PinBook
+  readonly #pins: PinnedDefinitions
   readonly #unsaved = new Map<string, PinKey>()
-  /** What is held of each server, as it was last asked for. */
-  readonly #shown = new Map<string, { tools: readonly Definition[]; held: ReadonlyMap<string, HeldChange> }>()
+  /** The last result of `heldIn`, by server. */
+  readonly #held = new Map<string, { tools: readonly Definition[]; held: ReadonlyMap<string, HeldChange> }>()
   #timer: NodeJS.Timeout | undefined
 
-  private constructor(deps: Deps, book: PinBook) {
+  private constructor(deps: Deps, pins: PinnedDefinitions) {
     this.#deps = deps
-    this.#book = book
+    this.#pins = pins
   }
 
-  static async open(deps: Deps): Promise<Pins> {
-    return new Pins(deps, new PinBook(await deps.store.all()))
+  static async open(deps: Deps): Promise<ToolPins> {
+    return new ToolPins(deps, new PinnedDefinitions(await deps.store.all()))
   }
 
   get hold(): boolean {
     return this.#deps.hold
   }
 
-  /** Call it before anybody sees these tools. Gives those that are no longer as approved, unless that was said already. */
-  look(server_id: string, tools: readonly Definition[]): { changed: string[]; diffs: ToolDiff[] } {
-    const { hold, now, notes } = this.#deps
-    this.#shown.delete(server_id)
-    const changed: Changed[] = []
+  /**
+   * Compares the tools of a server with their approved definitions. Call it before agents see these tools. Returns the
+   * changed tools, each change only once.
+   */
+  check(server_id: string, tools: readonly Definition[]): { changed: string[]; diffs: ToolDiff[] } {
+    const { hold, now, changeLog } = this.#deps
+    this.#held.delete(server_id)
+    const changed: ChangedTool[] = []
     for (const definition of tools) {
       const [tool, hash] = [String(definition.name), hashOf(definition)]
-      const pin = this.#book.get({ server_id, tool })
+      const pin = this.#pins.get({ server_id, tool })
       if (pin && pin.hash !== hash && pin.seen_hash !== hash) changed.push({ pin, definition })
       if (pin?.hash === hash) {
         if (pin.seen_hash !== null) this.#put({ ...pin, seen_hash: null, seen_at: null })
       } else if (!pin || !hold) this.#put(pinOf(server_id, tool, definition, now()))
       else if (pin.seen_hash !== hash) this.#put({ ...pin, seen_hash: hash, seen_at: now() })
     }
-    for (const key of this.#book.shed(server_id, tools)) this.#save(key)
+    for (const key of this.#pins.removeExcess(server_id, tools)) this.#saveSoon(key)
     if (changed.length === 0) return { changed: [], diffs: [] }
     const names = changed.map(({ pin }) => pin.tool)
     const diffs = this.#diffsOf(changed)
-    notes.changed(server_id, names, diffs)
+    changeLog.add(server_id, names, diffs)
     return { changed: names, diffs }
   }
 
-  /** Fast: asked for every tool of every list. */
+  /** Whether a tool waits for approval. Called for every tool of every list, so it must be fast. */
   isHeld(server_id: string, definition: Definition): boolean {
-    if (!this.#deps.hold) return false
-    const pin = this.#book.get({ server_id, tool: String(definition.name) })
-    return pin !== undefined && pin.hash !== hashOf(definition)
+    return this.#heldPin(server_id, definition) !== undefined
   }
 
-  /** For who calls a tool on behalf of an agent. */
+  /** Throws when the tool waits for approval. */
   refuseHeld(server_id: string, tool: string, tools: readonly Definition[]): void {
     if (!this.#deps.hold) return
     const definition = tools.find(({ name }) => name === tool)
     if (!definition || !this.isHeld(server_id, definition)) return
-    throw new AppError(
-      'tool_held',
-      `'${tool.slice(0, 100)}' of '${server_id}' has changed and waits for approval`,
-      {
-        hint: 'A person can read what changed, and approve it, in Toolroom',
-      },
-    )
+    const message = `The tool '${tool.slice(0, 100)}' of '${server_id}' has changed and waits for approval`
+    throw new AppError('tool_held', message, { hint: 'Review the change in Toolroom and approve it there' })
   }
 
+  /** The tools that wait for approval, by name. */
   heldIn(server_id: string, tools: readonly Definition[]): ReadonlyMap<string, HeldChange> {
-    if (!this.#deps.hold) return NONE
-    const shown = this.#shown.get(server_id)
-    if (shown?.tools === tools) return shown.held
-    const changed = tools.flatMap((definition): Changed[] => {
-      const pin = this.#book.get({ server_id, tool: String(definition.name) })
-      return pin && pin.hash !== hashOf(definition) ? [{ pin, definition }] : []
+    if (!this.#deps.hold) return NO_CHANGES
+    const cached = this.#held.get(server_id)
+    if (cached?.tools === tools) return cached.held
+    const changed = tools.flatMap((definition): ChangedTool[] => {
+      const pin = this.#heldPin(server_id, definition)
+      return pin ? [{ pin, definition }] : []
     })
     const diffs = this.#diffsOf(changed)
     const held = new Map(
@@ -115,11 +121,11 @@ export class Pins implements Pinning {
         return [tool, { since, diffs: diffs.filter((diff) => diff.tool === tool) }]
       }),
     )
-    this.#shown.set(server_id, { tools, held })
+    this.#held.set(server_id, { tools, held })
     return held
   }
 
-  /** `hash` is what the person has read: what came after it is not approved. */
+  /** `hash`: the definition that was reviewed. A tool that has changed since is not approved. */
   async approve(
     { server_id, tool }: PinKey,
     tools: readonly Definition[],
@@ -129,90 +135,85 @@ export class Pins implements Pinning {
     const definition = tools.find(({ name }) => name === tool)
     if (!definition) throw new AppError('not_found', `'${server_id}' has no tool '${tool.slice(0, 100)}'`)
     const current = hashOf(definition)
-    if (!this.isHeld(server_id, definition)) throw nothingToApprove(`'${tool}' does not wait for approval`)
-    if (hash !== undefined && hash !== current) throw nothingToApprove(`'${tool}' has changed once more`)
+    if (!this.isHeld(server_id, definition)) throw nothingToApprove(tool, 'does not wait for approval')
+    if (hash !== undefined && hash !== current) throw nothingToApprove(tool, 'has changed since this hash')
     const pin = pinOf(server_id, tool, definition, this.#deps.now())
     const audit = { action: 'tool_approved', subject: server_id, ...by, detail: { tool, hash: current } }
     const committed = () => {
-      const { seen_hash = null, seen_at = null } = this.#book.get(pin) ?? {}
-      const isOver = seen_hash === current
-      this.#book.put({ ...pin, seen_hash: isOver ? null : seen_hash, seen_at: isOver ? null : seen_at })
-      this.#shown.delete(server_id)
+      const { seen_hash = null, seen_at = null } = this.#pins.get(pin) ?? {}
+      // The tool may have changed again during the transaction.
+      this.#pins.put(seen_hash === current ? pin : { ...pin, seen_hash, seen_at })
+      this.#held.delete(server_id)
     }
     await this.#deps.store.save([pin], () => pin, { audit, committed })
-    const nothing = { added: [], removed: [], diffs: [] }
-    this.#deps.facts.publish('tools_changed', {
-      server_id,
-      ...nothing,
-      changed: [tool],
-      tool_count: tools.length,
-    })
+    const fact = { server_id, added: [], removed: [], changed: [tool], diffs: [], tool_count: tools.length }
+    this.#deps.facts.publish('tools_changed', fact)
   }
 
-  /** Its rows go with the server itself. */
+  /** Call when a server was deleted. The store deletes its pins with it. */
   forget(server_id: string): void {
-    this.#book.forget(server_id)
-    this.#shown.delete(server_id)
-    this.#deps.notes.forget(server_id)
+    this.#pins.forget(server_id)
+    this.#held.delete(server_id)
+    this.#deps.changeLog.forget(server_id)
   }
 
-  /** What was seen is kept: soon by itself, and before the end. */
-  async save(): Promise<void> {
+  async close(): Promise<void> {
+    await this.#deps.changeLog.close()
+    await this.#save()
+  }
+
+  async #save(): Promise<void> {
     clearTimeout(this.#timer)
     this.#timer = undefined
     const keys = [...this.#unsaved.values()]
     this.#unsaved.clear()
     if (keys.length === 0) return
-    await this.#deps.store
-      .save(keys, (key) => this.#book.get(key))
-      .catch((error: unknown) => {
-        for (const key of keys) this.#unsaved.set(nameOf(key), key) // with the next ones
-        this.#deps.onTrouble(error)
-      })
-  }
-
-  async close(): Promise<void> {
-    await this.#deps.notes.close()
-    await this.save()
+    try {
+      await this.#deps.store.save(keys, (key) => this.#pins.get(key))
+    } catch (error) {
+      for (const key of keys) this.#unsaved.set(textOf(key), key) // saved with the next change
+      this.#deps.onError(error)
+    }
   }
 
   #put(pin: Pin): void {
-    this.#book.put(pin)
-    this.#save(pin)
+    this.#pins.put(pin)
+    this.#saveSoon(pin)
   }
 
-  #save({ server_id, tool }: PinKey): void {
+  #saveSoon({ server_id, tool }: PinKey): void {
     const key = { server_id, tool }
-    this.#unsaved.set(nameOf(key), key)
-    this.#timer ??= setTimeout(() => void this.save(), SAVE_AFTER_MS)
+    this.#unsaved.set(textOf(key), key)
+    this.#timer ??= setTimeout(() => void this.#save(), SAVE_AFTER_MS)
   }
 
-  #diffsOf(changed: readonly Changed[]): ToolDiff[] {
-    const some = changed.slice(0, MOST_TOOLS).map(({ pin, definition }) => {
-      return { tool: pin.tool, before: approvedIn(pin, this.#deps.redact), after: definition }
+  /** The pin of a tool that waits for approval. */
+  #heldPin(server_id: string, definition: Definition): Pin | undefined {
+    if (!this.#deps.hold) return undefined
+    const pin = this.#pins.get({ server_id, tool: String(definition.name) })
+    return pin && pin.hash !== hashOf(definition) ? pin : undefined
+  }
+
+  #diffsOf(changed: readonly ChangedTool[]): ToolDiff[] {
+    const { redact } = this.#deps
+    const shown = changed.slice(0, MAX_TOOLS).map(({ pin, definition }) => {
+      return { tool: pin.tool, before: approvedDefinition(pin, redact), after: definition }
     })
-    return diffsOf(some)
+    return diffsOf(shown)
   }
 }
 
-interface Changed {
-  readonly pin: Pin
-  readonly definition: Definition
-}
-
-/** A text that is not the one that was hashed, because the file was damaged, has nothing to say. */
-function approvedIn({ definition, hash }: Pin, redact: Deps['redact']): Definition {
+/** Empty when the stored definition is damaged and no longer has its hash. */
+function approvedDefinition({ definition, hash }: Pin, redact: Deps['redact']): Definition {
   try {
-    const known: Definition = JSON.parse(definition)
-    return hashOf(known) === hash ? JSON.parse(redact(definition)) : {}
+    const stored: Definition = JSON.parse(definition)
+    return hashOf(stored) === hash ? JSON.parse(redact(definition)) : {}
   } catch {
     return {}
   }
 }
 
-const nameOf = ({ server_id, tool }: PinKey): string => `${server_id}\0${tool}`
-
-const NONE: ReadonlyMap<string, HeldChange> = new Map()
+const textOf = ({ server_id, tool }: PinKey): string => `${server_id}\0${tool}`
 
 const pinOf = (server_id: string, tool: string, definition: Definition, now: number): Pin => ({
   server_id,
@@ -224,7 +225,7 @@ const pinOf = (server_id: string, tool: string, definition: Definition, now: num
   seen_at: null,
 })
 
-const nothingToApprove = (sentence: string): AppError =>
-  new AppError('nothing_to_approve', sentence.slice(0, 200), {
-    hint: 'GET the tools of the server: `state` says which wait, and `hash` what they are now',
+const nothingToApprove = (tool: string, why: string): AppError =>
+  new AppError('nothing_to_approve', `The tool '${tool.slice(0, 100)}' ${why}`, {
+    hint: 'Get the tool list of the server: `state` shows which tools are held, `hash` their current definitions',
   })
