@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type Pin, PinBook } from './pinned-definitions.ts'
+import { type Pin, PinnedDefinitions } from './pinned-definitions.ts'
 
 const pin = (n: number, definition = '{}'): Pin => ({
   server_id: 'a',
@@ -11,21 +11,21 @@ const pin = (n: number, definition = '{}'): Pin => ({
   seen_at: null,
 })
 
-test('a server that makes up names for ever is remembered by the newest ten thousand, and by what it offers', () => {
-  const book = new PinBook(Array.from({ length: 12_000 }, (_, n) => pin(n)))
-  const shed = book.shed('a', [{ name: 'tool_0' }])
-  expect(shed).toHaveLength(2000)
-  expect(book.get({ server_id: 'a', tool: 'tool_0' })).toBeDefined()
-  expect(book.get({ server_id: 'a', tool: 'tool_1' })).toBeUndefined()
-  expect(book.get({ server_id: 'a', tool: 'tool_2000' })).toBeUndefined()
-  expect(book.get({ server_id: 'a', tool: 'tool_2001' })).toBeDefined()
-  expect(book.shed('a', [{ name: 'tool_0' }])).toEqual([])
+test('a server keeps its newest 10,000 pins, and those of its current tools', () => {
+  const pins = new PinnedDefinitions(Array.from({ length: 12_000 }, (_, n) => pin(n)))
+  const removed = pins.removeExcess('a', [{ name: 'tool_0' }])
+  expect(removed).toHaveLength(2000)
+  expect(pins.get({ server_id: 'a', tool: 'tool_0' })).toBeDefined()
+  expect(pins.get({ server_id: 'a', tool: 'tool_1' })).toBeUndefined()
+  expect(pins.get({ server_id: 'a', tool: 'tool_2000' })).toBeUndefined()
+  expect(pins.get({ server_id: 'a', tool: 'tool_2001' })).toBeDefined()
+  expect(pins.removeExcess('a', [{ name: 'tool_0' }])).toEqual([])
 })
 
-test('and by no more than sixteen megabytes', () => {
+test('a server keeps at most 16 MiB of pinned definitions', () => {
   const large = 'x'.repeat(1024 * 1024)
-  const book = new PinBook(Array.from({ length: 20 }, (_, n) => pin(n, large)))
-  expect(book.shed('a', [{ name: 'tool_19' }]).map(({ tool }) => tool)).toEqual([
+  const pins = new PinnedDefinitions(Array.from({ length: 20 }, (_, n) => pin(n, large)))
+  expect(pins.removeExcess('a', [{ name: 'tool_19' }]).map(({ tool }) => tool)).toEqual([
     'tool_0',
     'tool_1',
     'tool_2',
