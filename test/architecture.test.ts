@@ -123,7 +123,9 @@ describe('architecture', () => {
       counts.set(folder, (counts.get(folder) ?? 0) + 1)
     }
     const full = [...counts].filter(([, count]) => count > MOST_FILES)
-    expect(full.map(([folder, count]) => `src/${folder} lists ${count} files: group them by topic`)).toEqual([])
+    expect(full.map(([folder, count]) => `src/${folder} lists ${count} files: group them by topic`)).toEqual(
+      [],
+    )
   })
 
   test(`no file is longer than ${LONGEST_FILE} lines and the median is under ${MEDIAN_FILE}`, () => {

@@ -1,11 +1,11 @@
 import { findAgent } from '../agents/catalogue/catalogue.ts'
 import { logCalls } from '../gateway/call-log.ts'
-import { Offers } from '../gateway/catalogue/offers.ts'
+import { AgentToolLists } from '../gateway/catalogue/agent-tool-lists.ts'
 import { createGateway } from '../gateway/gateway.ts'
 import { keyRoutes } from '../gateway/keys/keys.routes.ts'
 import { createKeys } from '../gateway/keys/keys.service.ts'
-import { pinRoutes } from '../gateway/pins/pins.routes.ts'
-import type { Pins } from '../gateway/pins/pins.ts'
+import { approveToolRoutes } from '../gateway/pins/approve-tool.routes.ts'
+import type { ToolPins } from '../gateway/pins/tool-pins.ts'
 import { visibilityRoutes } from '../gateway/visibility/visibility.routes.ts'
 import { createVisibility } from '../gateway/visibility/visibility.service.ts'
 import type { HttpServers } from '../http-servers/http-servers.service.ts'
@@ -25,7 +25,7 @@ interface Deps {
   readonly log: Log
   readonly headerName: string
   readonly catalogues: Catalogues
-  readonly pins: Pins
+  readonly pins: ToolPins
   readonly upstreams: Upstreams
   readonly servers: Pick<Servers, 'get' | 'tools'>
   readonly httpServers: Pick<HttpServers, 'get' | 'tools'>
@@ -37,7 +37,7 @@ export async function openGateway(deps: Deps) {
   const keys = createKeys({
     store: await openKeyStore(database),
     now: Date.now,
-    onTrouble: (error) => log.warn({ error }, 'the last use of a key could not be saved'),
+    onError: (error) => log.warn({ error }, 'the last use of a key could not be saved'),
   })
   const agentTools = await openAgentToolsStore(database)
   const offered = () =>
@@ -45,11 +45,12 @@ export async function openGateway(deps: Deps) {
       .all()
       .filter(({ status }) => status !== 'disabled')
       .map(({ id, catalogue, settings }) => ({ id, tools: catalogue?.tools ?? [], settings }))
-  const offers = new Offers(offered, agentTools.of, (id, definition) => pins.isHeld(id, definition))
+  const isHeld: ToolPins['isHeld'] = (id, definition) => pins.isHeld(id, definition)
+  const toolLists = new AgentToolLists(offered, agentTools.of, isHeld)
   const hasKey = (agentType: string) => keys.list().some(({ agent_type }) => agent_type === agentType)
   const visibility = createVisibility({
     store: agentTools,
-    offers,
+    toolLists,
     facts,
     typeOf: (word) => (hasKey(word) ? word : findAgent(word)?.type),
     hasServer: (id) => upstreams.get(id) !== undefined,
@@ -58,7 +59,7 @@ export async function openGateway(deps: Deps) {
   const gateway = createGateway({
     version: VERSION,
     upstreams,
-    offers,
+    toolLists,
     keys,
     facts,
     log,
@@ -71,13 +72,13 @@ export async function openGateway(deps: Deps) {
     keys,
     gateway,
     /** The gateway names of a server's tools, by their own names. */
-    namesOf: (serverId: string) => offers.namesOf(serverId),
+    namesOf: (serverId: string) => toolLists.namesOf(serverId),
     /** The tokens that an agent's tool list takes in its context; null for an agent without a key. */
     contextTokens: (agentType: string) => (hasKey(agentType) ? visibility.tokensOf(agentType) : null),
     routes: [
       keyRoutes(keys),
       visibilityRoutes(visibility),
-      pinRoutes(pins, catalogues, [
+      approveToolRoutes(pins, catalogues, [
         { path: '/servers', tag: 'STDIO servers', servers },
         { path: '/http-servers', tag: 'HTTP servers', servers: httpServers },
       ]),

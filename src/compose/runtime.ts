@@ -1,5 +1,5 @@
-import { ChangeNotes } from '../gateway/pins/change-records.ts'
-import { Pins } from '../gateway/pins/pins.ts'
+import { ToolChangeLog } from '../gateway/pins/tool-change-log.ts'
+import { ToolPins } from '../gateway/pins/tool-pins.ts'
 import type { Remotes } from '../http-servers/remote.ts'
 import type { Closer } from '../kernel/closer.ts'
 import { AppError } from '../kernel/errors.ts'
@@ -174,10 +174,10 @@ interface Known extends Pick<Deps, 'facts' | 'secrets' | 'log'> {
 /** What servers said of themselves, and which of it was approved. */
 export async function openCatalogues({ database, table, facts, secrets, log, closer, hold }: Known) {
   const redact = (text: string) => secrets.redact(text)
-  const onTrouble = (error: unknown) => log.warn({ error }, 'a change of tools could not be kept')
-  const notes = new ChangeNotes({ log, audit: (entry) => database.audit(entry), onTrouble })
+  const onError = (error: unknown) => log.warn({ error }, 'a change of tools could not be saved')
+  const changeLog = new ToolChangeLog({ log, audit: (entry) => database.audit(entry), onError })
   const store = pinStore(database, table)
-  const pins = await Pins.open({ store, facts, notes, hold, redact, now: Date.now, onTrouble })
+  const pins = await ToolPins.open({ store, facts, changeLog, hold, redact, now: Date.now, onError })
   closer.add('the tool pins', () => pins.close())
   const catalogues = await Catalogues.open({
     store: catalogueStore(database, table),

@@ -11,7 +11,7 @@ import type { NewKey } from './keys/keys.schema.ts'
 
 const META = 'io.modelcontextprotocol'
 
-async function furnished() {
+async function setUp() {
   const house = await openHouse()
   await register(house, 'echo')
   await post(house, '/api/servers/echo/start')
@@ -19,7 +19,7 @@ async function furnished() {
   return { house, key }
 }
 
-/** As the SDK of the old revisions does it. */
+/** Connects a client of the MCP SDK. */
 async function legacy(house: House, key: string, path = '/mcp') {
   const client = new Client({ name: 'test', version: '1' })
   const transport = new StreamableHTTPClientTransport(new URL(house.address + path), {
@@ -30,7 +30,7 @@ async function legacy(house: House, key: string, path = '/mcp') {
   return { client, transport }
 }
 
-/** One request of the modern revision. */
+/** Sends a request of a modern agent. */
 async function modern(
   house: House,
   key: string,
@@ -56,15 +56,15 @@ async function modern(
   return { status: reply.status, body }
 }
 
-describe('an agent of the old revisions', () => {
-  test('says hello, lists the tools of all servers, calls one, and its calls are its own', async () => {
-    const { house, key } = await furnished()
-    const told: { agent_type?: unknown }[] = []
+describe('legacy agents', () => {
+  test('a legacy agent initializes, lists the tools of all servers and calls one, and the call carries its agent type', async () => {
+    const { house, key } = await setUp()
+    const calls: { agent_type?: unknown }[] = []
     const socket = new WebSocket(`${house.address.replace('http', 'ws')}/api/ws/metrics`)
     onTestFinished(() => socket.terminate())
     socket.on('message', (data) => {
       const { type, data: fact } = JSON.parse(String(data))
-      if (type === 'call_completed') told.push(fact)
+      if (type === 'call_completed') calls.push(fact)
     })
     await once(socket, 'open')
     const { client } = await legacy(house, key)
@@ -73,30 +73,30 @@ describe('an agent of the old revisions', () => {
     expect(tools.map(({ name }) => name)).toContain('echo__echo')
     const result = await client.callTool({ name: 'echo__echo', arguments: { text: 'hello' } })
     expect(JSON.stringify(result)).toContain('hello')
-    await expect.poll(() => told).toMatchObject([{ agent_type: 'cursor', tool: 'echo', server_id: 'echo' }])
+    await expect.poll(() => calls).toMatchObject([{ agent_type: 'cursor', tool: 'echo', server_id: 'echo' }])
     await expect(client.callTool({ name: 'echo__nothing' })).rejects.toMatchObject({ code: -32602 })
   })
 
-  test('sees one server with its own names under its path, and nothing under a path of nobody', async () => {
-    const { house, key } = await furnished()
+  test('a legacy agent sees the tools of one server at its endpoint, and an unknown server is refused', async () => {
+    const { house, key } = await setUp()
     const { client } = await legacy(house, key, '/mcp/echo')
     expect((await client.listTools()).tools.map(({ name }) => name)).toContain('echo')
     expect(JSON.stringify(await client.callTool({ name: 'echo', arguments: { text: 'alone' } }))).toContain(
       'alone',
     )
-    await expect(legacy(house, key, '/mcp/nobody')).rejects.toThrow()
+    await expect(legacy(house, key, '/mcp/unknown')).rejects.toThrow()
   })
 
-  test('is told when there are other tools, and its session ends when it says so', async () => {
-    const { house, key } = await furnished()
+  test('a legacy agent is notified when tools change, and DELETE ends its session', async () => {
+    const { house, key } = await setUp()
     const { client, transport } = await legacy(house, key)
-    let heard = 0
+    let notifications = 0
     client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
-      heard += 1
+      notifications += 1
     })
     await sleep(100)
     await register(house, 'noisy')
-    await expect.poll(() => heard, { timeout: 5000 }).toBe(1)
+    await expect.poll(() => notifications, { timeout: 5000 }).toBe(1)
     const session = transport.sessionId ?? ''
     await transport.terminateSession()
     const again = await fetch(`${house.address}/mcp`, {
@@ -111,11 +111,11 @@ describe('an agent of the old revisions', () => {
     expect(again.status).toBe(404)
   })
 
-  test('without a session is asked to say hello, and a session of another key is nobody’s', async () => {
-    const { house, key } = await furnished()
+  test('a request without a session gets 400, and a request with the session of another key gets 404', async () => {
+    const { house, key } = await setUp()
     const { transport } = await legacy(house, key)
     const other = (await post(house, '/api/keys', { agent_type: 'codex' })).json<NewKey>().key
-    const ask = (bearer: string, session?: string) =>
+    const listTools = (bearer: string, session?: string) =>
       fetch(`${house.address}/mcp`, {
         method: 'POST',
         headers: {
@@ -125,15 +125,15 @@ describe('an agent of the old revisions', () => {
         },
         body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
       })
-    expect((await ask(key)).status).toBe(400)
-    expect((await ask(key, transport.sessionId)).status).toBe(200)
-    expect((await ask(other, transport.sessionId)).status).toBe(404)
+    expect((await listTools(key)).status).toBe(400)
+    expect((await listTools(key, transport.sessionId)).status).toBe(200)
+    expect((await listTools(other, transport.sessionId)).status).toBe(404)
   })
 })
 
-describe('an agent of the modern revision', () => {
-  test('discovers, lists and calls without a session, and ids of 0 are ids', async () => {
-    const { house, key } = await furnished()
+describe('modern agents', () => {
+  test('a modern agent discovers, lists and calls without a session, and the request id may be 0', async () => {
+    const { house, key } = await setUp()
     const found = await modern(house, key, 'server/discover')
     expect(found.body).toMatchObject({
       id: 0,
@@ -150,8 +150,8 @@ describe('an agent of the modern revision', () => {
     expect(JSON.stringify(called.body)).toContain('now')
   })
 
-  test('is refused when headers and body differ, when it speaks the future, and for what is unknown', async () => {
-    const { house, key } = await furnished()
+  test('a modern request is refused for contradicting headers, an unknown version, method or tool', async () => {
+    const { house, key } = await setUp()
     const call = { name: 'echo__echo', arguments: { text: 'x' } }
     expect(await modern(house, key, 'tools/call', call, { 'mcp-name': 'other' })).toMatchObject({
       status: 400,
@@ -168,7 +168,7 @@ describe('an agent of the modern revision', () => {
       status: 404,
       body: { id: 0, error: { code: -32601 } },
     })
-    expect(await modern(house, key, 'tools/call', { name: 'nobody' })).toMatchObject({
+    expect(await modern(house, key, 'tools/call', { name: 'unknown' })).toMatchObject({
       status: 200,
       body: { error: { code: -32602 } },
     })
@@ -177,8 +177,8 @@ describe('an agent of the modern revision', () => {
   })
 })
 
-test('a key that is taken away closes what it had opened, in both eras', async () => {
-  const { house, key } = await furnished()
+test('deleting a key closes the streams that were opened with it, in both eras', async () => {
+  const { house, key } = await setUp()
   const { transport } = await legacy(house, key)
   const headers = { authorization: `Bearer ${key}` }
   const stream = await fetch(`${house.address}/mcp`, {
@@ -207,9 +207,9 @@ test('a key that is taken away closes what it had opened, in both eras', async (
   expect((await ended)[1]).toContain('acknowledged')
 })
 
-describe('the door', () => {
-  test('takes keys of agents and nothing else, and says 403 to pages of elsewhere', async () => {
-    const { house, key } = await furnished()
+describe('the MCP endpoint', () => {
+  test('/mcp accepts gateway keys but not the token, and refuses foreign origins with 403', async () => {
+    const { house, key } = await setUp()
     const status = async (headers: Record<string, string>, method = 'POST') =>
       (await fetch(`${house.address}/mcp`, { method, headers, ...(method === 'POST' && { body: '{}' }) }))
         .status
@@ -237,8 +237,8 @@ describe('the door', () => {
     '{"jsonrpc":"2.0","id":{}}',
     '{"jsonrpc":"2.0","id":1,"method":7}',
     '\u0000',
-  ])('the body %j is answered with an error of JSON-RPC', async (body) => {
-    const { house, key } = await furnished()
+  ])('the body %j gets a JSON-RPC error', async (body) => {
+    const { house, key } = await setUp()
     const headers = { 'content-type': 'application/json', authorization: `Bearer ${key}` }
     const reply = await fetch(`${house.address}/mcp`, { method: 'POST', headers, body })
     expect(reply.status).toBe(400)

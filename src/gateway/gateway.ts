@@ -3,11 +3,11 @@ import type { FactBus } from '../kernel/facts.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
 import { AgentCatalogues } from './catalogue/agent-catalogues.ts'
+import type { AgentToolLists } from './catalogue/agent-tool-lists.ts'
 import { createAggregate } from './catalogue/aggregate.ts'
-import type { Offers } from './catalogue/offers.ts'
 import { createForward } from './endpoint/forward.ts'
 import { createMcpEndpoint, isMcpPath } from './endpoint/mcp-endpoint.ts'
-import { ModernReplies } from './endpoint/modern-replies.ts'
+import { ModernReplies } from './endpoint/modern-reply.ts'
 import { createRequestHandler } from './endpoint/request-handler.ts'
 import type { Keys } from './keys/keys.service.ts'
 import { ChangeStreams } from './notify/change-streams.ts'
@@ -18,8 +18,8 @@ import { type Session, Sessions } from './sessions/sessions.ts'
 interface Deps {
   readonly version: string
   readonly upstreams: Upstreams
-  readonly offers: Offers
-  readonly keys: Pick<Keys, 'owner'>
+  readonly toolLists: AgentToolLists
+  readonly keys: Pick<Keys, 'find'>
   readonly facts: FactBus
   readonly log: Log
   /** The header that may carry the key instead of Authorization. */
@@ -37,43 +37,28 @@ export interface Gateway {
 }
 
 /** The parts of the gateway, connected. */
-export function createGateway({ upstreams, offers, facts, log, now, ...deps }: Deps): Gateway {
+export function createGateway({ facts, log, now, keys, headerName, ...deps }: Deps): Gateway {
+  const { upstreams, toolLists } = deps
   const onDropped = ({ agentType: agent_type }: Partial<Session>, messages: number) =>
     log.warn({ agent_type, messages }, 'notifications dropped: the agent reads too slowly')
-  const visibleServers = (agentType?: string) => offers.of(undefined, agentType)?.servers ?? []
-  const catalogues = new AgentCatalogues(upstreams, visibleServers)
-  const subscriptions = createSubscriptions({ upstreams, catalogues, visibleServers })
-  const forward = createForward(upstreams)
-  const aggregate = createAggregate({ upstreams, catalogues, subscriptions, visibleServers, forward })
-  const { version, admit, keys, headerName } = deps
-  const handler = createRequestHandler({
-    version,
+  const catalogues = new AgentCatalogues(
     upstreams,
-    offers,
-    aggregate,
-    subscriptions,
-    forward,
-    admit,
-  })
+    (agentType) => toolLists.of(undefined, agentType)?.servers ?? [],
+  )
+  const subscriptions = createSubscriptions({ upstreams, catalogues })
+  const forward = createForward(upstreams, subscriptions)
+  const aggregate = createAggregate({ upstreams, catalogues, forward })
+  const handler = createRequestHandler({ ...deps, aggregate, subscriptions, forward })
   const sessions = new Sessions(now, onDropped)
-  const changeStreams = new ChangeStreams({ resources: subscriptions.resources, onDropped })
-  const modernReplies = new ModernReplies({ now, onDropped: (messages) => onDropped({}, messages) })
-  const stopFanout = startFanout({
-    facts,
-    log,
-    offers,
-    catalogues,
-    subscriptions,
-    sessions,
-    changeStreams,
-    modernReplies,
-    isVisible: (place) => handler.hasServer(place),
-  })
+  const changeStreams = new ChangeStreams(subscriptions.resources, onDropped)
+  const modernReplies = new ModernReplies(now, (messages) => onDropped({}, messages))
+  const parts = { subscriptions, sessions, changeStreams, modernReplies }
+  const { hasServer } = handler
+  const stopFanout = startFanout({ ...parts, facts, log, toolLists, catalogues, hasServer })
   const onError = (error: unknown) => log.error({ error }, 'gateway request failed')
-  const parts = { handler, subscriptions, sessions, changeStreams, modernReplies }
   return {
     takes: isMcpPath,
-    listener: createMcpEndpoint({ ...parts, keys, headerName, onError }),
+    listener: createMcpEndpoint({ ...parts, handler, keys, headerName, onError }),
     close(): void {
       stopFanout()
       changeStreams.close()

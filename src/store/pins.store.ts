@@ -1,5 +1,5 @@
-import type { Pin, PinKey } from '../gateway/pins/pin-records.ts'
-import type { PinStore } from '../gateway/pins/pins.ts'
+import type { Pin, PinKey } from '../gateway/pins/pinned-definitions.ts'
+import type { PinStore } from '../gateway/pins/tool-pins.ts'
 import type { ConfigurationDatabase } from './configuration/configuration.ts'
 import type { Tables } from './configuration/tables.ts'
 import type { ServerTable } from './servers.store.ts'

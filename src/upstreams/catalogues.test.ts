@@ -25,7 +25,7 @@ async function opened(stored: ReadonlyMap<string, Catalogue> = new Map()) {
       all: async () => stored,
       save: async (some) => void [...some].map(([id, each]) => saved.set(id, each)),
     },
-    pins: { look: () => ({ changed: [], diffs: [] }), heldIn: () => new Map(), forget: () => {} },
+    pins: { check: () => ({ changed: [], diffs: [] }), heldIn: () => new Map(), forget: () => {} },
     facts,
     redact: (text) => text.replaceAll('s3cret', '***'),
     now: () => 0,

@@ -38,7 +38,7 @@ export interface CatalogueStore {
 /** The approved definitions of tools. */
 export interface Pinning {
   /** Records new tools. Returns the tools that differ from their approved definition, with the differences. */
-  look(server_id: string, tools: readonly Definition[]): { changed: string[]; diffs: ToolDiff[] }
+  check(server_id: string, tools: readonly Definition[]): { changed: string[]; diffs: ToolDiff[] }
   /** Tools that wait for approval, by name. */
   heldIn(server_id: string, tools: readonly Definition[]): ReadonlyMap<string, HeldChange>
   forget(server_id: string): void
@@ -72,7 +72,7 @@ export class Catalogues {
 
   static async open(deps: Deps): Promise<Catalogues> {
     const known = [...(await deps.store.all())]
-    for (const [id, { tools }] of known) deps.pins.look(id, tools)
+    for (const [id, { tools }] of known) deps.pins.check(id, tools)
     // Catalogues of older versions have no other lists.
     return new Catalogues(deps, new Map(known.map(([id, each]) => [id, { ...NO_OTHER_LISTS, ...each }])))
   }
@@ -99,7 +99,7 @@ export class Catalogues {
     const others = before ? othersAfter(before, bounded) : NO_OTHER_LISTS
     const catalogue = { ...bounded, ...others, fetched_at: this.#deps.now() }
     // Before anything is published, so that no agent sees a tool that was not compared with its approved definition.
-    const pinned = this.#deps.pins.look(id, catalogue.tools)
+    const pinned = this.#deps.pins.check(id, catalogue.tools)
     if (!this.#keep(id, before, catalogue) && pinned.changed.length === 0) return
     const difference = differenceOf(before?.tools ?? [], catalogue.tools)
     const changed = [...new Set([...difference.changed, ...pinned.changed])]

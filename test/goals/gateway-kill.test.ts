@@ -75,7 +75,7 @@ test.runIf(process.platform === 'linux')(
     expect(lost.filter(({ ms }) => ms > mostMs)).toEqual([])
     // Only pending calls are lost: later calls wait until the server is restarted.
     expect(lost.filter(({ message }) => !message.endsWith('was lost: the server ended'))).toEqual([])
-    expect(agents.flatMap(({ heard }) => heard.filter(({ id }) => id !== undefined))).toEqual([])
+    expect(agents.flatMap(({ received }) => received.filter(({ id }) => id !== undefined))).toEqual([])
   },
   FULL ? 1_800_000 : 120_000,
 )

@@ -1,7 +1,7 @@
 import { type ClientRequest, type IncomingMessage, request } from 'node:http'
 import { expect, onTestFinished } from 'vitest'
 
-/** A JSON-RPC message as received. */
+/** A JSON-RPC message. */
 export interface Message {
   readonly id?: string | number | null
   readonly method?: string
@@ -24,25 +24,25 @@ interface Options {
   readonly isLazy?: boolean
 }
 
-/** One request over its own connection, which can be broken or left unread. */
+/** An HTTP request on its own connection, which a test can close early or stop reading. */
 export class Exchange {
   readonly #request: ClientRequest
   #response: IncomingMessage | undefined
   #rest: string[] = []
   readonly #messages: Message[] = []
-  /** Complete events only. */
+  /** Complete events. */
   readonly events: Event[] = []
   status = 0
   type = ''
-  isOver = false
+  isClosed = false
 
   constructor(url: string, { method = 'POST', headers = {}, body, isLazy = false }: Options) {
     const json = body && { 'content-type': 'application/json' }
     const accept = 'application/json, text/event-stream'
     this.#request = request(url, { method, agent: false, headers: { accept, ...json, ...headers } })
-    this.#request.on('error', () => {}) // the test breaks the connection
+    this.#request.on('error', () => {}) // closed by the test
     this.#request.on('close', () => {
-      this.isOver = true
+      this.isClosed = true
     })
     this.#request.on('response', (response) => {
       this.status = response.statusCode ?? 0
@@ -52,15 +52,15 @@ export class Exchange {
       if (!isLazy) this.read()
     })
     this.#request.end(body && JSON.stringify(body))
-    onTestFinished(() => this.break())
+    onTestFinished(() => this.disconnect())
   }
 
   read(): void {
-    this.#response?.setEncoding('utf8').on('data', (text: string) => this.#take(text))
+    this.#response?.setEncoding('utf8').on('data', (text: string) => this.#add(text))
   }
 
-  /** Parses only the new part, because some streams are long. */
-  #take(text: string): void {
+  /** Splits only the new text, because some streams are long. */
+  #add(text: string): void {
     const parts = text.split('\n\n')
     if (!this.type.startsWith('text/event-stream') || parts.length === 1) {
       this.#rest.push(text)
@@ -85,7 +85,7 @@ export class Exchange {
     if (data !== '') this.#messages.push(JSON.parse(data))
   }
 
-  break(): void {
+  disconnect(): void {
     this.#request.destroy()
   }
 
@@ -95,21 +95,21 @@ export class Exchange {
 
   get messages(): readonly Message[] {
     if (!this.type.startsWith('application/json')) return this.#messages
-    return this.isOver ? [JSON.parse(this.#rest.join(''))] : []
+    return this.isClosed ? [JSON.parse(this.#rest.join(''))] : []
   }
 
-  /** Settles with the response to the request. */
-  get answer(): Message | undefined {
+  /** The response to the request, once it has arrived. */
+  get response(): Message | undefined {
     return this.messages.find(({ method }) => method === undefined)
   }
 
-  async answered(): Promise<Message> {
-    await expect.poll(() => this.answer, { timeout: 10_000 }).toBeDefined()
-    return this.answer ?? {}
+  async responded(): Promise<Message> {
+    await expect.poll(() => this.response, { timeout: 10_000 }).toBeDefined()
+    return this.response ?? {}
   }
 
-  async over(): Promise<void> {
-    await expect.poll(() => this.isOver, { timeout: 10_000 }).toBe(true)
+  async closed(): Promise<void> {
+    await expect.poll(() => this.isClosed, { timeout: 10_000 }).toBe(true)
   }
 }
 
@@ -121,7 +121,8 @@ export const textIn = ({ result }: Message): string => {
 
 const PREFIX = 'io.modelcontextprotocol'
 
-interface Agent {
+/** The URL of the gateway, and a key for it. */
+export interface Endpoint {
   readonly address: string
   readonly key: string
   readonly path: string
@@ -129,66 +130,74 @@ interface Agent {
 
 /** A legacy agent without a client library. */
 export class LegacyAgent {
-  readonly #agent: Agent
+  readonly #endpoint: Endpoint
   readonly version: string
   readonly session: string
   #lastId = -1
 
-  private constructor(agent: Agent, version: string, session: string) {
-    this.#agent = agent
+  private constructor(endpoint: Endpoint, version: string, session: string) {
+    this.#endpoint = endpoint
     this.version = version
     this.session = session
   }
 
-  static async open(agent: Agent, version = '2025-11-25', capabilities: object = {}): Promise<LegacyAgent> {
+  static async open(
+    endpoint: Endpoint,
+    version = '2025-11-25',
+    capabilities: object = {},
+  ): Promise<LegacyAgent> {
     const params = { protocolVersion: version, capabilities, clientInfo: { name: 'test', version: '1' } }
-    const hello = new Exchange(agent.address + agent.path, {
-      headers: { authorization: `Bearer ${agent.key}` },
-      body: { jsonrpc: '2.0', id: 'hello', method: 'initialize', params },
+    const initialize = new Exchange(endpoint.address + endpoint.path, {
+      headers: { authorization: `Bearer ${endpoint.key}` },
+      body: { jsonrpc: '2.0', id: 'initialize', method: 'initialize', params },
     })
-    await hello.answered()
-    return new LegacyAgent(agent, version, String(hello.headers['mcp-session-id']))
+    await initialize.responded()
+    return new LegacyAgent(endpoint, version, String(initialize.headers['mcp-session-id']))
   }
 
   get #headers() {
     return {
-      authorization: `Bearer ${this.#agent.key}`,
+      authorization: `Bearer ${this.#endpoint.key}`,
       'mcp-session-id': this.session,
       'mcp-protocol-version': this.version,
     }
   }
 
   /** Ids start at 0, like those of real agents. */
-  ask(method: string, params: object = {}): Exchange & { readonly requestId: number } {
+  request(method: string, params: object = {}): Exchange & { readonly requestId: number } {
     this.#lastId += 1
     const requestId = this.#lastId
-    return Object.assign(this.tell({ id: requestId, method, params }), { requestId })
+    return Object.assign(this.send({ id: requestId, method, params }), { requestId })
   }
 
   call(name: string, args: object = {}, progressToken?: number) {
     const _meta = progressToken === undefined ? {} : { _meta: { progressToken } }
-    return this.ask('tools/call', { name, arguments: args, ..._meta })
+    return this.request('tools/call', { name, arguments: args, ..._meta })
   }
 
-  tell(message: object): Exchange {
+  /** Sends a response or a notification. */
+  send(message: object): Exchange {
     const body = { jsonrpc: '2.0', ...message }
-    return new Exchange(this.#agent.address + this.#agent.path, { headers: this.#headers, body })
+    return new Exchange(this.#endpoint.address + this.#endpoint.path, { headers: this.#headers, body })
   }
 
   listen(lastEventId?: string, isLazy = false): Exchange {
     const from = lastEventId === undefined ? {} : { 'last-event-id': lastEventId }
     const headers = { ...this.#headers, ...from }
-    return new Exchange(this.#agent.address + this.#agent.path, { method: 'GET', headers, isLazy })
+    return new Exchange(this.#endpoint.address + this.#endpoint.path, { method: 'GET', headers, isLazy })
   }
 
   end(): Exchange {
-    return new Exchange(this.#agent.address + this.#agent.path, { method: 'DELETE', headers: this.#headers })
+    return new Exchange(this.#endpoint.address + this.#endpoint.path, {
+      method: 'DELETE',
+      headers: this.#headers,
+    })
   }
 }
 
-/** One modern request. */
-export function askModern(
-  { address, key, path }: Agent,
+/** Sends a request of a modern agent. */
+export function modernRequest(
+  { address, key, path }: Endpoint,
   method: string,
   params: Readonly<Record<string, unknown>> = {},
   { id = 0, capabilities = {}, headers = {}, meta = {}, progressToken }: ModernOptions = {},

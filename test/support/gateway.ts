@@ -3,14 +3,14 @@ import { onTestFinished } from 'vitest'
 import { WebSocket } from 'ws'
 import { TOKEN } from './house.ts'
 
-/** The address of a service, in this process or in its own. */
-interface Place {
+/** A running service, in this process or in its own. */
+interface Service {
   readonly address: string
 }
 
 export type Era = 'legacy' | 'modern'
 
-/** A JSON-RPC message as an agent receives it. */
+/** A JSON-RPC message that an agent receives. */
 interface Message {
   readonly id?: unknown
   readonly method?: string
@@ -23,12 +23,12 @@ interface Message {
   }
 }
 
-/** Everything received for one request. */
+/** The response to one request, with everything that was sent before it. */
 export interface Reply {
   readonly status: number
-  /** In order; a plain JSON response is one message. */
+  /** In order. A plain JSON response is one message. */
   readonly messages: readonly Message[]
-  /** The responses to this request; anything but exactly one is an error. */
+  /** The messages with the id of the request. Any number but one is an error. */
   readonly answers: readonly Message[]
   readonly ms: number
 }
@@ -40,8 +40,8 @@ export const META = {
   [`${PREFIX}/clientCapabilities`]: {},
 }
 
-/** Creates a key for one agent. */
-export async function newKey({ address }: Place, agent_type = 'cursor'): Promise<string> {
+/** Creates a gateway key. */
+export async function newKey({ address }: Service, agent_type = 'cursor'): Promise<string> {
   const reply = await fetch(`${address}/api/keys`, {
     method: 'POST',
     headers: { 'x-svc-token': TOKEN, 'content-type': 'application/json' },
@@ -50,26 +50,26 @@ export async function newKey({ address }: Place, agent_type = 'cursor'): Promise
   return ((await reply.json()) as { key: string }).key
 }
 
-/** An agent at the gateway without a client library, which would normalise the responses. */
+/** An agent without a client library, which would hide faulty responses. */
 export class Agent {
   readonly #url: string
   readonly #key: string
   readonly era: Era
   #session: string | undefined
   #lastId = -1
-  /** Messages received on the session's GET stream. */
-  readonly heard: Message[] = []
+  /** The messages on the GET stream of the session. */
+  readonly received: Message[] = []
 
-  private constructor({ address }: Place, key: string, era: Era, path: string) {
+  private constructor({ address }: Service, key: string, era: Era, path: string) {
     this.#url = address + path
     this.#key = key
     this.era = era
   }
 
-  /** A legacy agent: sends initialize and opens the GET stream. */
-  static async open(place: Place, key: string, era: Era, path = '/mcp'): Promise<Agent> {
-    const agent = new Agent(place, key, era, path)
-    if (era === 'legacy') await agent.#greet()
+  /** A legacy agent initializes its session first, and opens the GET stream. */
+  static async open(service: Service, key: string, era: Era, path = '/mcp'): Promise<Agent> {
+    const agent = new Agent(service, key, era, path)
+    if (era === 'legacy') await agent.#initialize()
     return agent
   }
 
@@ -81,7 +81,7 @@ export class Agent {
     }
   }
 
-  /** Ids start at 0, like those of real agents. */
+  /** Sends a request. Ids start at 0, like those of real agents. */
   async ask(method: string, params: object = {}, signal?: AbortSignal): Promise<Reply> {
     this.#lastId += 1
     const id = this.#lastId
@@ -114,18 +114,18 @@ export class Agent {
     return this.ask('tools/call', { name, arguments: args }, signal)
   }
 
-  async #greet(): Promise<void> {
-    const hello = {
+  async #initialize(): Promise<void> {
+    const params = {
       protocolVersion: VERSIONS.legacy,
       capabilities: {},
       clientInfo: { name: 'a', version: '1' },
     }
-    await this.ask('initialize', hello)
+    await this.ask('initialize', params)
     this.#lastId = -1 // the first request of a test has the id 0
-    const over = new AbortController()
-    onTestFinished(() => over.abort())
-    const stream = await fetch(this.#url, { headers: this.headers, signal: over.signal })
-    void this.#listen(stream).catch(() => {}) // ends with the test or the service
+    const controller = new AbortController()
+    onTestFinished(() => controller.abort())
+    const stream = await fetch(this.#url, { headers: this.headers, signal: controller.signal })
+    void this.#listen(stream).catch(() => {}) // closed at the end of the test
   }
 
   async #listen(stream: Response): Promise<void> {
@@ -133,13 +133,13 @@ export class Agent {
     for await (const part of stream.body?.pipeThrough(new TextDecoderStream()) ?? []) {
       const events = (rest + part).split('\n\n')
       rest = events.pop() ?? ''
-      this.heard.push(...events.flatMap(dataOf))
+      this.received.push(...events.flatMap(dataOf))
     }
   }
 }
 
-/** Counts the calls sent to servers from now on. */
-export async function callsStarted({ address }: Place): Promise<() => number> {
+/** Returns a function that counts the calls to servers from now on. */
+export async function callsStarted({ address }: Service): Promise<() => number> {
   let started = 0
   const socket = new WebSocket(`${address.replace('http', 'ws')}/api/ws/metrics`)
   onTestFinished(() => socket.terminate())
@@ -150,11 +150,11 @@ export async function callsStarted({ address }: Place): Promise<() => number> {
   return () => started
 }
 
-/** The text of a result, or undefined without one. */
+/** The text of a result. Undefined for an error. */
 export const textOf = (message: Message | undefined): string | undefined =>
   (message?.result as { content?: { text?: string }[] } | undefined)?.content?.[0]?.text
 
-/** The names in a tools/list response. */
+/** The names in a tools/list result. */
 export const toolsIn = (message: Message | undefined): string[] | undefined =>
   (message?.result as { tools?: { name: string }[] } | undefined)?.tools?.map(({ name }) => name)
 

@@ -5,15 +5,15 @@ import { META, newKey } from './gateway.ts'
 import { type House, openHouse } from './house.ts'
 import { definition, post } from './running.ts'
 
-/** A service with two libraries whose resources collide, a dual-era server with its own resources, and one with only tools. */
-export async function furnished() {
+/** A service with two libraries whose entries collide, a dual-era server with resources, and one with tools only. */
+export async function openLibraries() {
   const house = await openHouse()
   await addLibrary(house, 'north', ['--instructions=Ask the north plainly'])
   await addLibrary(house, 'south')
   await start(house, definition('conformance'))
   await start(house, definition('echo'))
   const agent = await agentAt(house)
-  // Lists are read in the background after a server is ready.
+  // The other lists arrive after a server is ready.
   await expect
     .poll(async () => [
       (await agent.listPrompts()).prompts.length,
@@ -24,7 +24,7 @@ export async function furnished() {
   return { house, agent }
 }
 
-/** Adds and starts a library with this name. */
+/** Adds a library with this name and starts it. */
 export async function addLibrary(
   house: House,
   name: string,
@@ -41,7 +41,7 @@ async function start(house: House, server: { readonly name: string }) {
   expect(started.statusCode, started.body).toBe(200)
 }
 
-/** A client of the official SDK v1. */
+/** Connects a client of the MCP SDK. */
 export async function agentAt(house: House, path = '/mcp', prepare: (client: Client) => void = () => {}) {
   const client = new Client({ name: 'test', version: '1' })
   prepare(client)
@@ -54,8 +54,8 @@ export async function agentAt(house: House, path = '/mcp', prepare: (client: Cli
   return client
 }
 
-/** One raw modern request; the test reads the body. */
-export async function ask(
+/** Sends a request of a modern agent. The test reads the body. */
+export async function modernFetch(
   house: House,
   method: string,
   params: Fields = {},
@@ -81,9 +81,9 @@ export async function ask(
   })
 }
 
-/** The same, with the parsed JSON response. */
+/** Sends a request of a modern agent that is answered in plain JSON. */
 export async function modern(house: House, method: string, params: Fields = {}, path = '/mcp') {
-  const reply = await ask(house, method, params, {}, path)
+  const reply = await modernFetch(house, method, params, {}, path)
   return (await reply.json()) as { result?: Fields; error?: Fields }
 }
 

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { expect, onTestFinished } from 'vitest'
-import { askModern, type Exchange, LegacyAgent, type Message } from './event-streams.ts'
+import { type Endpoint, type Exchange, LegacyAgent, type Message, modernRequest } from './event-streams.ts'
 import { type Era, newKey } from './gateway.ts'
 import { type House, openHouse } from './house.ts'
 import { definition, post } from './running.ts'
@@ -20,23 +20,27 @@ export const COLUMNS: readonly Column[] = ERAS.flatMap((agent) =>
 
 export const titleOf = ({ agent, server, over }: Column): string => `${agent} → ${server} ${over}`
 
-/** An agent with all capabilities at the gateway, and behind it the server `relay` of one era. */
+/** An agent with all capabilities, and one server named `relay` behind the gateway. */
 export interface Relay extends Column {
-  /** The agent's name of a tool or prompt of the server. */
+  /** The gateway name of a tool or prompt. */
   readonly named: (name: string) => string
-  readonly ask: (method: string, params?: object, meta?: object) => Exchange & { readonly requestId: number }
-  readonly call: (tool: string, args?: object, meta?: object) => ReturnType<Relay['ask']>
-  /** Legacy agents only: sends a response or a notification. */
-  readonly tell: (message: object) => void
-  /** Messages that belong to no request: over GET (legacy), or by `subscriptions/listen` (modern). */
+  readonly request: (
+    method: string,
+    params?: object,
+    meta?: object,
+  ) => Exchange & { readonly requestId: number }
+  readonly call: (tool: string, args?: object, meta?: object) => ReturnType<Relay['request']>
+  /** Sends a response or a notification. Only for legacy agents. */
+  readonly send: (message: object) => void
+  /** Opens the GET stream of a legacy agent, or a `subscriptions/listen` request of a modern one. */
   readonly listen: (notifications: object) => Promise<Exchange>
-  /** The same tools, for an agent without capabilities. */
-  readonly unable: () => Promise<Relay>
-  /** The server's own record of the requests it received. */
-  readonly asked: () => Promise<Asked>
+  /** The same server, with an agent that has no capabilities. */
+  readonly withoutCapabilities: () => Promise<Relay>
+  /** What the server has received. */
+  readonly serverState: () => Promise<ServerState>
 }
 
-interface Asked {
+interface ServerState {
   readonly cancelled: number
   readonly held: number
   readonly level: string | null
@@ -46,31 +50,31 @@ interface Asked {
 export async function openRelay(column: Column, path: '/mcp' | '/mcp/relay' = '/mcp'): Promise<Relay> {
   const house = await openHouse()
   const servers = column.over === 'stdio' ? '/api/servers' : '/api/http-servers'
-  await begin(house, column)
-  const asked = async () => {
+  await addServer(house, column)
+  const serverState = async () => {
     const reply = await post(house, `${servers}/relay/tools/asked/call`, {})
     expect(reply.statusCode, reply.body).toBe(200)
-    return JSON.parse(reply.json().content[0].text) as Asked
+    return JSON.parse(reply.json().content[0].text) as ServerState
   }
-  await asked() // the first call connects to the server
-  const place = { address: house.address, key: await newKey(house), path }
+  await serverState() // connects to the server
+  const endpoint = { address: house.address, key: await newKey(house), path }
   const named = (name: string) => (path === '/mcp' ? `relay__${name}` : name)
   const relayFor = async (capabilities: object): Promise<Relay> => {
-    const side = await (column.agent === 'legacy' ? legacySide : modernSide)(place, capabilities)
+    const side = await (column.agent === 'legacy' ? legacySide : modernSide)(endpoint, capabilities)
     const call = (tool: string, args: object = {}, meta: object = {}) =>
-      side.ask('tools/call', { name: named(tool), arguments: args }, meta)
-    return { ...column, ...side, named, call, asked, unable: () => relayFor({}) }
+      side.request('tools/call', { name: named(tool), arguments: args }, meta)
+    return { ...column, ...side, named, call, serverState, withoutCapabilities: () => relayFor({}) }
   }
-  const relay = await relayFor(ASKABLE)
-  // Lists are read in the background after a server is ready.
+  const relay = await relayFor(ALL_CAPABILITIES)
+  // The other lists arrive after a server is ready.
   for (const kind of ['prompts', 'resources'])
     await expect
-      .poll(async () => (await relay.ask(`${kind}/list`).answered()).result?.[kind], { timeout: 10_000 })
+      .poll(async () => (await relay.request(`${kind}/list`).responded()).result?.[kind], { timeout: 10_000 })
       .toHaveLength(1)
   return relay
 }
 
-async function begin(house: House, { server, over }: Column): Promise<void> {
+async function addServer(house: House, { server, over }: Column): Promise<void> {
   const relay = definition('relay', [`--era=${server}`, ...(over === 'http' ? ['--http'] : [])])
   if (over === 'stdio') {
     expect((await post(house, '/api/servers', relay)).statusCode).toBe(201)
@@ -84,17 +88,16 @@ async function begin(house: House, { server, over }: Column): Promise<void> {
   expect(added.statusCode, added.body).toBe(201)
 }
 
-type Side = Pick<Relay, 'ask' | 'tell' | 'listen'>
-type Place = Parameters<typeof askModern>[0]
+type Side = Pick<Relay, 'request' | 'send' | 'listen'>
 
-const ASKABLE = { elicitation: {}, sampling: {}, roots: {} }
+const ALL_CAPABILITIES = { elicitation: {}, sampling: {}, roots: {} }
 
-async function legacySide(place: Place, capabilities: object): Promise<Side> {
-  const agent = await LegacyAgent.open(place, '2025-11-25', capabilities)
+async function legacySide(endpoint: Endpoint, capabilities: object): Promise<Side> {
+  const agent = await LegacyAgent.open(endpoint, '2025-11-25', capabilities)
   return {
-    ask: (method, params = {}, meta = {}) =>
-      agent.ask(method, { ...params, ...(Object.keys(meta).length > 0 && { _meta: meta }) }),
-    tell: (message) => void agent.tell(message),
+    request: (method, params = {}, meta = {}) =>
+      agent.request(method, { ...params, ...(Object.keys(meta).length > 0 && { _meta: meta }) }),
+    send: (message) => void agent.send(message),
     listen: async () => {
       const stream = agent.listen()
       await expect.poll(() => stream.status).toBe(200)
@@ -103,19 +106,19 @@ async function legacySide(place: Place, capabilities: object): Promise<Side> {
   }
 }
 
-async function modernSide(place: Place, capabilities: object): Promise<Side> {
+async function modernSide(endpoint: Endpoint, capabilities: object): Promise<Side> {
   let lastId = -1
-  const ask: Side['ask'] = (method, params = {}, meta = {}) => {
+  const request: Side['request'] = (method, params = {}, meta = {}) => {
     lastId += 1
     const requestId = lastId
     const options = { id: requestId, capabilities, meta }
-    return Object.assign(askModern(place, method, { ...params }, options), { requestId })
+    return Object.assign(modernRequest(endpoint, method, { ...params }, options), { requestId })
   }
   return {
-    ask,
-    tell: () => expect.unreachable('a modern agent sends only requests'),
+    request,
+    send: () => expect.unreachable('a modern agent sends only requests'),
     listen: async (notifications) => {
-      const stream = ask('subscriptions/listen', { notifications })
+      const stream = request('subscriptions/listen', { notifications })
       const acknowledged = { method: 'notifications/subscriptions/acknowledged', params: { notifications } }
       await expect.poll(() => stream.messages[0]).toMatchObject(acknowledged)
       return stream
@@ -124,11 +127,11 @@ async function modernSide(place: Place, capabilities: object): Promise<Side> {
 }
 
 /** The params of the notifications of one kind, in order. */
-export const notesIn = (messages: readonly Message[], method: string) =>
+export const notificationsIn = (messages: readonly Message[], method: string) =>
   messages.flatMap((each) => (each.method === `notifications/${method}` ? [each.params ?? {}] : []))
 
-/** Waits for the change notifications of the server's start, which are sent with a delay. */
-export async function quiet({ messages }: { readonly messages: readonly unknown[] }): Promise<void> {
+/** Waits until the notifications about the start of the server have arrived. */
+export async function settle({ messages }: { readonly messages: readonly unknown[] }): Promise<void> {
   let [since, count] = [performance.now(), messages.length]
   const quietMs = () => {
     if (messages.length !== count) [since, count] = [performance.now(), messages.length]

@@ -8,23 +8,23 @@ const MAX_CATALOGUES = 100
 /** The merged catalogue that each agent sees. Agents that see the same servers share one. */
 export class AgentCatalogues {
   readonly #upstreams: Upstreams
-  readonly #visibleServers: (agentType?: string) => readonly string[]
+  /** The servers that an agent may use. Without an agent, all servers that the gateway offers. */
+  readonly visibleServers: (agentType?: string) => readonly string[]
   readonly #byServers = new Map<string, MergedCatalogue>()
   /** Resources that results have mentioned. */
   readonly owners = new ResourceOwners()
 
-  /** `visibleServers` without an agent: all servers that the gateway offers. */
   constructor(upstreams: Upstreams, visibleServers: (agentType?: string) => readonly string[]) {
     this.#upstreams = upstreams
-    this.#visibleServers = visibleServers
+    this.visibleServers = visibleServers
   }
 
   /** Without an agent, the catalogue of all servers that the gateway offers. */
   of(agentType?: string): MergedCatalogue {
-    const ids = this.#visibleServers(agentType)
+    const ids = this.visibleServers(agentType)
     const key = ids.join()
-    const known = this.#byServers.get(key)
-    if (known) return known
+    const cached = this.#byServers.get(key)
+    if (cached) return cached
     const catalogues = ids.flatMap((id) => {
       const catalogue = this.#upstreams.get(id)?.catalogue
       return catalogue ? [{ ...catalogue, id }] : []
@@ -45,7 +45,7 @@ export class AgentCatalogues {
     const listed = this.of(agentType).resource(uri)
     if (listed) return listed
     const serverId = this.owners.serverOf(uri)
-    const isVisible = serverId !== undefined && this.#visibleServers(agentType).includes(serverId)
+    const isVisible = serverId !== undefined && this.visibleServers(agentType).includes(serverId)
     return isVisible ? { serverId, uri, isWrapped: false } : undefined
   }
 

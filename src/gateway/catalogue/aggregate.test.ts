@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { openHouse, TOKEN } from '../../../test/support/house.ts'
-import { addLibrary, agentAt, furnished, modern } from '../../../test/support/libraries.ts'
+import { addLibrary, agentAt, modern, openLibraries } from '../../../test/support/libraries.ts'
 import { byNode } from '../../../test/support/real-servers.ts'
 import { post, until } from '../../../test/support/running.ts'
 
 const textIn = (result: unknown) => JSON.stringify(result)
 
-describe('all servers together', () => {
-  test('offer their prompts under the names of their servers, and each is asked for its own', async () => {
-    const { house, agent } = await furnished()
+describe('the merged endpoint', () => {
+  test('prompts of all servers are listed with the server id, and prompts/get reaches the right server', async () => {
+    const { house, agent } = await openLibraries()
     const names = (await agent.listPrompts()).prompts.map(({ name }) => name)
     expect(names).toEqual([
       'conformance__test_simple_prompt',
@@ -20,9 +20,9 @@ describe('all servers together', () => {
       'south__greet',
     ])
     for (const server of ['north', 'south']) {
-      const asked = { name: `${server}__greet`, arguments: { who: 'you' } }
-      expect(textIn(await agent.getPrompt(asked))).toContain(`${server} greets you`)
-      expect(textIn(await modern(house, 'prompts/get', asked))).toContain(`${server} greets you`)
+      const params = { name: `${server}__greet`, arguments: { who: 'you' } }
+      expect(textIn(await agent.getPrompt(params))).toContain(`${server} greets you`)
+      expect(textIn(await modern(house, 'prompts/get', params))).toContain(`${server} greets you`)
     }
     await expect(agent.getPrompt({ name: 'greet' })).rejects.toMatchObject({ code: -32602 })
     expect(await modern(house, 'prompts/get', { name: 'north__none' })).toMatchObject({
@@ -30,8 +30,8 @@ describe('all servers together', () => {
     })
   })
 
-  test('offer their resources, and of two with one URI both can be read', async () => {
-    const { house, agent } = await furnished()
+  test('resources of all servers are listed, and two resources with the same URI can both be read', async () => {
+    const { house, agent } = await openLibraries()
     const uris = (await agent.listResources()).resources.map(({ uri }) => uri)
     const wrapped = 'toolroom://south/book%3A%2F%2Fshared'
     expect(uris).toEqual([
@@ -55,8 +55,8 @@ describe('all servers together', () => {
     })
   })
 
-  test('offer their templates, and what is made of one finds its server', async () => {
-    const { agent } = await furnished()
+  test('templates of all servers are listed, and an expanded template is read from its server', async () => {
+    const { agent } = await openLibraries()
     const templates = (await agent.listResourceTemplates()).resourceTemplates
     expect(templates.map(({ uriTemplate }) => uriTemplate)).toEqual([
       'test://template/{id}/data',
@@ -70,21 +70,21 @@ describe('all servers together', () => {
     expect(await read('test://template/7/data')).toContain('Data for ID: 7')
   })
 
-  test('say that a resource is not there in the words of each era', async () => {
-    const { house, agent } = await furnished()
+  test('an unknown resource gets the error of each era', async () => {
+    const { house, agent } = await openLibraries()
     const uri = 'no://such'
     await expect(agent.readResource({ uri })).rejects.toMatchObject({ code: -32002, data: { uri } })
     expect(await modern(house, 'resources/read', { uri })).toMatchObject({
       error: { code: -32602, message: 'Resource not found', data: { uri } },
     })
-    // Here the server itself says it, in words of the old era.
+    // This error comes from a legacy server and is translated.
     expect(await modern(house, 'resources/read', { uri: 'toolroom://south/no%3A%2F%2Fsuch' })).toMatchObject({
       error: { code: -32602, data: { uri: 'toolroom://south/no%3A%2F%2Fsuch' } },
     })
   })
 
-  test('complete for a prompt and for a template', async () => {
-    const { house, agent } = await furnished()
+  test('completions reach the server of a prompt or a template', async () => {
+    const { house, agent } = await openLibraries()
     const argument = { name: 'x', value: 'y' }
     const prompt = { type: 'ref/prompt' as const, name: 'south__greet' }
     const template = { type: 'ref/resource' as const, uri: 'book://south/pages/{page}{?size}' }
@@ -102,22 +102,22 @@ describe('all servers together', () => {
       await expect(agent.complete({ ref, argument })).rejects.toMatchObject({ code: -32602 })
   })
 
-  test('let an agent read what a result has spoken of, from whoever spoke of it', async () => {
-    const { house, agent } = await furnished()
+  test('an agent can read a resource that a tool result mentioned, from the server that mentioned it', async () => {
+    const { house, agent } = await openLibraries()
     const hidden = 'hidden://south/x'
     await expect(agent.readResource({ uri: hidden })).rejects.toMatchObject({ code: -32002 })
     await agent.callTool({ name: 'south__link' })
     expect(textIn(await agent.readResource({ uri: hidden }))).toContain(`south has ${hidden}`)
     expect(textIn(await modern(house, 'resources/read', { uri: hidden }))).toContain(`south has ${hidden}`)
-    // North has one with this name, and the one of the south is meant.
+    // North lists the same URI, so the link to the resource of south is wrapped.
     const { content } = await agent.callTool({ name: 'south__link', arguments: { uri: 'book://shared' } })
     const [link] = content as { uri: string }[]
     expect(link?.uri).toBe('toolroom://south/book%3A%2F%2Fshared')
     expect(textIn(await agent.readResource({ uri: link?.uri ?? '' }))).toContain('south has book://shared')
   })
 
-  test('say what they can do and how they are used, and each says its own under its path', async () => {
-    const { house, agent } = await furnished()
+  test('/mcp merges the capabilities and instructions of all servers, and /mcp/{server_id} has those of one', async () => {
+    const { house, agent } = await openLibraries()
     const all = {
       tools: { listChanged: true },
       prompts: { listChanged: true },
@@ -138,20 +138,20 @@ describe('all servers together', () => {
     expect(echo.getInstructions()).toBeUndefined()
   })
 
-  test('say how far a question is, to whoever asked it', async () => {
-    const { agent } = await furnished()
+  test('progress of resources/read reaches the agent', async () => {
+    const { agent } = await openLibraries()
     const steps: unknown[] = []
     await agent.readResource({ uri: 'book://north/one' }, { onprogress: (step) => void steps.push(step) })
     expect(steps).toEqual([{ progress: 1, total: 1 }])
   })
 
-  test('are those that an agent may see: the others are neither listed nor read', async () => {
-    const { house, agent } = await furnished()
+  test('servers that are hidden from an agent are neither listed nor read', async () => {
+    const { house, agent } = await openLibraries()
     const headers = { 'x-svc-token': TOKEN }
     const payload = { servers: ['south'] }
     await house.inject({ method: 'PUT', url: '/api/agents/cursor/tools', headers, payload })
     expect((await agent.listPrompts()).prompts.map(({ name }) => name)).toEqual(['south__greet'])
-    // Nobody else is there who has it, so it keeps its name.
+    // No other visible server lists this URI, so it is not wrapped.
     const uris = (await agent.listResources()).resources.map(({ uri }) => uri)
     expect(uris).toEqual(['book://shared', 'book://south/one'])
     expect(textIn(await agent.readResource({ uri: 'book://shared' }))).toContain('south has')
@@ -160,8 +160,8 @@ describe('all servers together', () => {
     await expect(agent.getPrompt({ name: 'north__greet' })).rejects.toMatchObject({ code: -32602 })
   })
 
-  test('have one page of each list, and no other', async () => {
-    const { house, agent } = await furnished()
+  test('each merged list has one page, and a cursor is refused', async () => {
+    const { house, agent } = await openLibraries()
     for (const method of ['prompts/list', 'resources/list', 'resources/templates/list']) {
       expect(await modern(house, method, { cursor: '' })).toMatchObject({ error: { code: -32602 } })
       expect((await modern(house, method)).result).toMatchObject({
@@ -174,13 +174,13 @@ describe('all servers together', () => {
   })
 })
 
-describe('one server that fails', () => {
+describe('failing, sleeping and deleted servers', () => {
   test.each(['--unlisted', '--stuck'])(
-    'with %s neither fails nor delays what the others offer',
-    async (how) => {
+    'a server with %s neither breaks nor delays the lists of the others',
+    async (fault) => {
       const house = await openHouse()
       await addLibrary(house, 'north')
-      await addLibrary(house, 'odd', [how], { timeouts: { start_s: 60, stop_s: 1 } })
+      await addLibrary(house, 'odd', [fault], { timeouts: { start_s: 60, stop_s: 1 } })
       const agent = await agentAt(house)
       await expect
         .poll(async () => (await agent.listPrompts()).prompts.map(({ name }) => name))
@@ -191,7 +191,7 @@ describe('one server that fails', () => {
     },
   )
 
-  test('is still listed when it sleeps, also after a new start of Toolroom, and a question wakes it', async () => {
+  test('a sleeping server is still listed after a restart of Toolroom, and a request wakes it', async () => {
     const first = await openHouse()
     await addLibrary(first, 'north', [], { start_mode: 'on_demand' })
     const before = await agentAt(first)
@@ -208,7 +208,7 @@ describe('one server that fails', () => {
     await until(house, 'north', ({ status }) => status === 'running')
   })
 
-  test('has nothing left when it is removed', async () => {
+  test('a deleted server is no longer listed', async () => {
     const house = await openHouse()
     await addLibrary(house, 'north')
     const agent = await agentAt(house)
@@ -220,7 +220,7 @@ describe('one server that fails', () => {
   })
 })
 
-test('server-everything is read and asked among others as it is alone', async () => {
+test('server-everything gives the same results at /mcp as at its own endpoint', async () => {
   const house = await openHouse()
   await addLibrary(house, 'north')
   await post(house, '/api/servers', { name: 'everything', ...byNode('everything') })
@@ -250,5 +250,5 @@ test('server-everything is read and asked among others as it is alone', async ()
     if (type === 'resource_link') expect((await agent.readResource({ uri })).contents).toHaveLength(1)
 }, 30_000)
 
-/** What is made anew with every answer. */
+/** Without the times that differ in each result. */
 const untimed = (result: unknown) => JSON.stringify(result).replace(/\d+:\d+:\d+(?: [AP]M)?/g, '')

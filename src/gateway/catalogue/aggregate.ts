@@ -4,27 +4,23 @@ import { CODES } from '../../protocol/codes.ts'
 import type { Era } from '../../protocol/versions.ts'
 import type { Upstreams } from '../../upstreams/upstreams.ts'
 import type { Forward } from '../endpoint/forward.ts'
-import { type Incoming, RpcError } from '../endpoint/json-rpc.ts'
+import { type Incoming, RpcError, resourceNotFound } from '../endpoint/json-rpc.ts'
 import { completed } from '../endpoint/modern-requests.ts'
 import type { RequestContext } from '../endpoint/request-context.ts'
-import type { Subscriptions } from '../notify/subscriptions.ts'
+import type { AgentScope } from '../sessions/sessions.ts'
 import type { AgentCatalogues } from './agent-catalogues.ts'
-import { mergedInstructions } from './merged-instructions.ts'
-import { LEGACY_NOT_FOUND, notFound } from './resource-not-found.ts'
 import { wrap } from './wrapped-uri.ts'
 
 interface Deps {
   readonly upstreams: Upstreams
   readonly catalogues: AgentCatalogues
-  readonly subscriptions: Pick<Subscriptions, 'logsDuring'>
-  readonly visibleServers: (agentType: string) => readonly string[]
   readonly forward: Forward
 }
 
 const EMPTY = Buffer.from('{}')
 
 /** Prompts, resources and completions of all servers together, as `/mcp` offers them. */
-export function createAggregate({ upstreams, catalogues, subscriptions, visibleServers, forward }: Deps) {
+export function createAggregate({ upstreams, catalogues, forward }: Deps) {
   const catalogueOf = (serverId: string) => upstreams.get(serverId)?.catalogue
 
   async function request(
@@ -33,16 +29,14 @@ export function createAggregate({ upstreams, catalogues, subscriptions, visibleS
     context: RequestContext,
     nameOf = (uri: string) => catalogues.nameOf(uri, serverId, context.agentType),
   ): Promise<Buffer> {
-    const stopLogs = await subscriptions.logsDuring(serverId, message.params, context)
-    try {
-      const { json, value } = await forward(message, serverId, context)
-      const renamed = catalogues.owners.record(serverId, value, nameOf)
-      const bytes = renamed === value ? json : Buffer.from(JSON.stringify(renamed))
-      const method = message.method ?? ''
-      return context.era === 'modern' ? completed({ json: bytes, value: renamed }, method) : bytes
-    } finally {
-      stopLogs?.()
-    }
+    const result = withNames(serverId, await forward(message, serverId, context), nameOf)
+    return context.era === 'modern' ? completed(result, message.method ?? '') : result.json
+  }
+
+  /** Remembers the resources that a result mentions, and replaces their URIs by those that the agent uses. */
+  function withNames(serverId: string, result: CallResult, nameOf: (uri: string) => string): CallResult {
+    const renamed = catalogues.owners.record(serverId, result.value, nameOf)
+    return renamed === result.value ? result : { value: renamed, json: Buffer.from(JSON.stringify(renamed)) }
   }
 
   function promptNamed(name: string, agentType: string) {
@@ -60,15 +54,15 @@ export function createAggregate({ upstreams, catalogues, subscriptions, visibleS
     const { params } = message
     if (typeof params.uri !== 'string') throw new RpcError(CODES.params, 'uri must be a string')
     const location = catalogues.locate(params.uri, context.agentType)
-    if (!location) throw notFound(params.uri, context.era)
+    if (!location) throw resourceNotFound(params.uri, context.era)
     const { serverId, uri, isWrapped } = location
     // An agent that uses our name for one resource gets our names for all resources in the result.
     const nameOf = isWrapped ? (each: string) => wrap(serverId, each) : undefined
     try {
       return await request({ ...message, params: { ...params, uri } }, serverId, context, nameOf)
     } catch (error) {
-      const isMissing = error instanceof RpcError && error.code === LEGACY_NOT_FOUND
-      throw isMissing && context.era === 'modern' ? notFound(params.uri, context.era) : error
+      const isMissing = error instanceof RpcError && error.code === CODES.resourceNotFound
+      throw isMissing && context.era === 'modern' ? resourceNotFound(params.uri, context.era) : error
     }
   }
 
@@ -117,15 +111,11 @@ export function createAggregate({ upstreams, catalogues, subscriptions, visibleS
 
     /** Remembers the resources that the result of a tool mentions, so that the agent can read them. */
     recordResources(serverId: string, result: CallResult, agentType: string): CallResult {
-      const nameOf = (uri: string) => catalogues.nameOf(uri, serverId, agentType)
-      const renamed = catalogues.owners.record(serverId, result.value, nameOf)
-      return renamed === result.value
-        ? result
-        : { value: renamed, json: Buffer.from(JSON.stringify(renamed)) }
+      return withNames(serverId, result, (uri) => catalogues.nameOf(uri, serverId, agentType))
     },
 
     capabilities(agentType: string, era: Era): object {
-      const all = visibleServers(agentType).map((id) => catalogueOf(id)?.capabilities)
+      const all = catalogues.visibleServers(agentType).map((id) => catalogueOf(id)?.capabilities)
       const some = (capability: string) => all.some((each) => each?.[capability] !== undefined)
       const subscribe = all.some((each) => isObject(each?.resources) && each.resources.subscribe === true)
       return {
@@ -137,12 +127,34 @@ export function createAggregate({ upstreams, catalogues, subscriptions, visibleS
       }
     },
 
-    instructions(serverId: string | undefined, agentType: string): string | undefined {
+    instructions({ serverId, agentType }: AgentScope): string | undefined {
       if (serverId !== undefined) return catalogueOf(serverId)?.instructions ?? undefined
-      return mergedInstructions(
-        visibleServers(agentType).map((id) => ({ id, instructions: catalogueOf(id)?.instructions ?? null })),
-      )
+      const ids = catalogues.visibleServers(agentType)
+      return mergeInstructions(ids.map((id) => [id, catalogueOf(id)?.instructions?.trim()]))
     },
   }
 }
 export type Aggregate = ReturnType<typeof createAggregate>
+
+const MAX_INSTRUCTION_CHARS = 2000
+const MAX_INSTRUCTION_BYTES = 16 * 1024
+
+/** The instructions of all servers, each under a heading with the server id. Undefined when no server has any. */
+function mergeInstructions(servers: readonly (readonly [string, string | undefined])[]): string | undefined {
+  const parts: string[] = []
+  let bytes = 0
+  for (const [id, text] of servers) {
+    if (!text) continue
+    const part = `## ${id}\n${shortened(text)}`
+    bytes += Buffer.byteLength(part) + 2
+    if (bytes > MAX_INSTRUCTION_BYTES) break
+    parts.push(part)
+  }
+  return parts.length > 0 ? parts.join('\n\n') : undefined
+}
+
+function shortened(text: string): string {
+  if (text.length <= MAX_INSTRUCTION_CHARS) return text
+  const cut = text.slice(0, MAX_INSTRUCTION_CHARS - 1).replace(/[\uD800-\uDBFF]$/, '') // half of a surrogate pair
+  return `${cut.trimEnd()}…`
+}

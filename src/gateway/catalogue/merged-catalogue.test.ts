@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { mergeCatalogues, type ServerLists } from './merged-catalogue.ts'
 import { unwrap, wrap } from './wrapped-uri.ts'
 
-const stock = (id: string, own: Partial<ServerLists> = {}): ServerLists => ({
+const server = (id: string, own: Partial<ServerLists> = {}): ServerLists => ({
   id,
   prompts: [],
   resources: [],
@@ -12,11 +12,11 @@ const stock = (id: string, own: Partial<ServerLists> = {}): ServerLists => ({
 const listed = (merged: ReturnType<typeof mergeCatalogues>, method: string) =>
   JSON.parse(String(merged.lists[method]?.legacy))
 
-describe('prompts side by side', () => {
-  test('carry the name of their server, stay in its order, and lead back to it', () => {
+describe('merged prompts', () => {
+  test('merged prompts have the server id in their name, keep the order of the server, and are found by name', () => {
     const merged = mergeCatalogues([
-      stock('b', { prompts: [{ name: 'z', title: 'Z' }, { name: 'a' }] }),
-      stock('a', { prompts: [{ name: 'a' }] }),
+      server('b', { prompts: [{ name: 'z', title: 'Z' }, { name: 'a' }] }),
+      server('a', { prompts: [{ name: 'a' }] }),
     ])
     expect(listed(merged, 'prompts/list').prompts).toEqual([
       { name: 'a__a' },
@@ -27,20 +27,20 @@ describe('prompts side by side', () => {
     expect(merged.prompt('a')).toBeUndefined()
   })
 
-  test('that cannot be told apart are not both let in, and it is said why', () => {
-    const merged = mergeCatalogues([stock('a', { prompts: [{ name: 'list' }, { name: '1ist' }] })])
+  test('a prompt whose name looks like another one is a conflict', () => {
+    const merged = mergeCatalogues([server('a', { prompts: [{ name: 'list' }, { name: '1ist' }] })])
     expect(listed(merged, 'prompts/list').prompts).toHaveLength(1)
     expect(merged.conflicts).toMatchObject([{ server_id: 'a', kind: 'prompt', name: '1ist' }])
   })
 })
 
-describe('resources side by side', () => {
+describe('merged resources', () => {
   const merged = mergeCatalogues([
-    stock('b', { resources: [{ uri: 'x://1', size: 2 }, { uri: 'toolroom://a/x' }] }),
-    stock('a', { resources: [{ uri: 'x://1', size: 1 }, { uri: 'x://2' }] }),
+    server('b', { resources: [{ uri: 'x://1', size: 2 }, { uri: 'toolroom://a/x' }] }),
+    server('a', { resources: [{ uri: 'x://1', size: 1 }, { uri: 'x://2' }] }),
   ])
 
-  test('keep their URIs; of two with the same one the later server’s is named by us', () => {
+  test('merged resources keep their URIs, and of two equal URIs the second one is wrapped', () => {
     expect(listed(merged, 'resources/list').resources).toEqual([
       { uri: 'x://1', size: 1 },
       { uri: 'x://2' },
@@ -53,23 +53,26 @@ describe('resources side by side', () => {
     ['x://1', { serverId: 'a', uri: 'x://1', isWrapped: false }],
     ['toolroom://b/x%3A%2F%2F1', { serverId: 'b', uri: 'x://1', isWrapped: true }],
     ['toolroom://a/x', { serverId: 'a', uri: 'x', isWrapped: true }],
-    ['toolroom://nobody/x%3A%2F%2F1', undefined],
+    ['toolroom://unknown/x%3A%2F%2F1', undefined],
     ['toolroom://b/%E0%A4%A', undefined],
     ['toolroom://b', undefined],
     ['x://3', undefined],
-  ])('%s leads to %j', (uri, place) => {
-    expect(merged.resource(uri)).toEqual(place)
+  ])('the resource %s is located at %j', (uri, location) => {
+    expect(merged.resource(uri)).toEqual(location)
   })
 })
 
-describe('templates side by side', () => {
+describe('merged templates', () => {
   const merged = mergeCatalogues([
-    stock('b', { resource_templates: [{ uriTemplate: 'x://{id}' }, { uriTemplate: 'x://b/{id}' }] }),
-    stock('a', { resource_templates: [{ uriTemplate: 'x://{id}' }, { uriTemplate: '{+any}' }] }),
-    stock('c', { resource_templates: [{ uriTemplate: 'toolroom://a/{id}' }], resources: [{ uri: 'x://5' }] }),
+    server('b', { resource_templates: [{ uriTemplate: 'x://{id}' }, { uriTemplate: 'x://b/{id}' }] }),
+    server('a', { resource_templates: [{ uriTemplate: 'x://{id}' }, { uriTemplate: '{+any}' }] }),
+    server('c', {
+      resource_templates: [{ uriTemplate: 'toolroom://a/{id}' }],
+      resources: [{ uri: 'x://5' }],
+    }),
   ])
 
-  test('are let in once, and who comes too late is named', () => {
+  test('a template is listed once, and an equal one of a later server is a conflict', () => {
     expect(listed(merged, 'resources/templates/list').resourceTemplates).toEqual([
       { uriTemplate: 'x://{id}' },
       { uriTemplate: '{+any}' },
@@ -87,20 +90,26 @@ describe('templates side by side', () => {
     ['x://1', 'a'],
     ['x://5', 'c'],
     ['anything at all', 'a'],
-  ])('%s goes to %s: what is listed first, then the template that says most', (uri, serverId) => {
-    expect(merged.resource(uri)?.serverId).toBe(serverId)
-  })
+  ])(
+    'the resource %s belongs to %s: a listed resource wins, then the template with the longest literal part',
+    (uri, serverId) => {
+      expect(merged.resource(uri)?.serverId).toBe(serverId)
+    },
+  )
 })
 
-test('the same servers in another order are the same lists', () => {
+test('the merged lists do not depend on the order of the servers', () => {
   const some = ['c', 'a', 'b'].map((id) =>
-    stock(id, { resources: [{ uri: 'x://1' }], prompts: [{ name: 'p' }] }),
+    server(id, { resources: [{ uri: 'x://1' }], prompts: [{ name: 'p' }] }),
   )
-  const bodies = (stocks: ServerLists[]) =>
-    Object.values(mergeCatalogues(stocks).lists).map(({ modern }) => String(modern))
+  const bodies = (servers: ServerLists[]) =>
+    Object.values(mergeCatalogues(servers).lists).map(({ modern }) => String(modern))
   expect(bodies(some)).toEqual(bodies(some.toReversed()))
 })
 
-test.each(['x://a b/ü?#%', 'toolroom://a/b', '/'])('%s comes out of its wrapping as it was', (uri) => {
-  expect(unwrap(wrap('a b', uri))).toEqual({ serverId: 'a b', uri })
-})
+test.each(['x://a b/ü?#%', 'toolroom://a/b', '/'])(
+  'the URI %s is unchanged after wrapping and unwrapping',
+  (uri) => {
+    expect(unwrap(wrap('a b', uri))).toEqual({ serverId: 'a b', uri })
+  },
+)

@@ -1,7 +1,6 @@
 import type { Definition, OtherLists } from '../../protocol/lists.ts'
-import type { Conflict } from './conflict.ts'
-import { nameTools } from './tool-names.ts'
-import { readTemplate, type UriTemplate } from './uri-template.ts'
+import { type Conflict, nameTools } from './tool-names.ts'
+import { parseTemplate, type UriTemplate } from './uri-template.ts'
 import { isWrapped, unwrap, wrap } from './wrapped-uri.ts'
 
 /** The other lists of one server. */
@@ -18,14 +17,16 @@ export interface ResourceLocation {
   readonly isWrapped: boolean
 }
 
-interface Body {
+/** The JSON of a list result, for each era. */
+export interface ListResult {
   readonly legacy: Buffer
   readonly modern: Buffer
 }
 
 /** Prompts, resources and resource templates of several servers. */
 export interface MergedCatalogue {
-  readonly lists: Readonly<Record<string, Body>>
+  /** List results, by method. */
+  readonly lists: Readonly<Record<string, ListResult>>
   readonly prompt: (name: string) => { readonly serverId: string; readonly name: string } | undefined
   /** Finds listed resources, resources with our URI, and resources that match a template. */
   readonly resource: (uri: string) => ResourceLocation | undefined
@@ -34,12 +35,12 @@ export interface MergedCatalogue {
   readonly conflicts: readonly Conflict[]
 }
 
-/** How long agents may cache a list. Subscribers are notified of changes earlier. */
-const TTL_MS = 60_000
+/** How long agents may cache a list of all servers. Subscribers are notified of changes earlier. */
+export const LIST_TTL_MS = 60_000
 
 /** Merges lists in the order of the server ids, so that the result is always the same. */
 export function mergeCatalogues(servers: readonly ServerLists[]): MergedCatalogue {
-  const sorted = [...servers].sort((a, b) => (a.id < b.id ? -1 : 1))
+  const sorted = servers.toSorted((a, b) => (a.id < b.id ? -1 : 1))
   const prompts = nameTools(sorted.map(({ id, prompts: all }) => ({ id, tools: all.map(named) })))
   const resources = placeResources(sorted)
   const templates = placeTemplates(sorted)
@@ -47,12 +48,12 @@ export function mergeCatalogues(servers: readonly ServerLists[]): MergedCatalogu
   const promptByName = new Map(prompts.tools.map(({ name, server_id, tool }) => [name, [server_id, tool]]))
   return {
     lists: {
-      'prompts/list': bodyOf(
+      'prompts/list': listResult(
         'prompts',
         prompts.tools.map(({ name, definition }) => ({ ...definition, name })),
       ),
-      'resources/list': bodyOf('resources', resources.listed),
-      'resources/templates/list': bodyOf('resourceTemplates', templates.listed),
+      'resources/list': listResult('resources', resources.listed),
+      'resources/templates/list': listResult('resourceTemplates', templates.listed),
     },
     prompt: (requested) => {
       const [serverId, name] = promptByName.get(requested) ?? []
@@ -81,24 +82,17 @@ function placeResources(servers: readonly ServerLists[]) {
   for (const { id, resources } of servers) {
     for (const resource of resources) {
       const uri = String(resource.uri)
-      if (byUri.has(uri) || isWrapped(uri)) {
-        listed.push({ ...resource, uri: wrap(id, uri) })
-        continue
-      }
-      byUri.set(uri, id)
-      listed.push(resource)
+      const isTaken = byUri.has(uri) || isWrapped(uri)
+      if (!isTaken) byUri.set(uri, id)
+      listed.push(isTaken ? { ...resource, uri: wrap(id, uri) } : resource)
     }
   }
   return { byUri, listed }
 }
 
-interface Matcher extends UriTemplate {
-  readonly serverId: string
-}
-
 /** A template cannot get our URI: an expanded template would not be recognized. */
 function placeTemplates(servers: readonly ServerLists[]) {
-  const byTemplate = new Map<string, Matcher>()
+  const byTemplate = new Map<string, UriTemplate & { readonly serverId: string }>()
   const listed: Definition[] = []
   const conflicts: Conflict[] = []
   for (const { id, resource_templates } of servers) {
@@ -109,28 +103,28 @@ function placeTemplates(servers: readonly ServerLists[]) {
         conflicts.push({ server_id: id, kind: 'resource_template', name: template, reason })
         continue
       }
-      byTemplate.set(template, { serverId: id, ...(readTemplate(template) ?? UNPARSABLE) })
+      byTemplate.set(template, { serverId: id, ...(parseTemplate(template) ?? UNPARSABLE) })
       listed.push(definition)
     }
   }
   // The template with the longest literal part wins; the sort is stable.
-  const bySpecificity = [...byTemplate.values()].sort((a, b) => b.literal - a.literal)
+  const bySpecificity = [...byTemplate.values()].sort((a, b) => b.literalLength - a.literalLength)
   const match = (uri: string) => bySpecificity.find(({ matches }) => matches(uri))?.serverId
   return { byTemplate, listed, conflicts, match }
 }
 
 /** Listed unchanged, but its expansions cannot be matched. */
-const UNPARSABLE: UriTemplate = { literal: 0, matches: () => false }
+const UNPARSABLE: UriTemplate = { literalLength: 0, matches: () => false }
 
 function conflictOf(template: string, holder: string | undefined): string | undefined {
   if (isWrapped(template)) return 'This URI scheme is reserved for Toolroom'
   return holder === undefined ? undefined : `'${holder}' offers the same template`
 }
 
-function bodyOf(field: string, items: readonly Definition[]): Body {
+export function listResult(field: string, items: readonly Definition[]): ListResult {
   const text = `"${field}":${JSON.stringify(items)}`
   return {
     legacy: Buffer.from(`{${text}}`),
-    modern: Buffer.from(`{"resultType":"complete",${text},"ttlMs":${TTL_MS},"cacheScope":"private"}`),
+    modern: Buffer.from(`{"resultType":"complete",${text},"ttlMs":${LIST_TTL_MS},"cacheScope":"private"}`),
   }
 }

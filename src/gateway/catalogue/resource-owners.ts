@@ -19,15 +19,15 @@ export class ResourceOwners {
    */
   record(serverId: string, result: unknown, nameOf: (uri: string) => string): unknown {
     if (!isObject(result)) return result
-    const seen = (uri: string): string => {
+    const rename = (uri: string): string => {
       if (uri.length <= MAX_URI_CHARS) this.#keep(uri, serverId)
       return nameOf(uri)
     }
     for (const [field, read] of READERS) {
       const items = result[field]
       if (!Array.isArray(items)) continue
-      const after = items.map((item) => read(item, seen))
-      if (after.some((item, at) => item !== items[at])) return { ...result, [field]: after }
+      const after = mapped(items, (item) => read(item, rename))
+      if (after !== items) return { ...result, [field]: after }
     }
     return result
   }
@@ -37,43 +37,44 @@ export class ResourceOwners {
     this.#servers.delete(uri)
     this.#servers.set(uri, serverId)
     if (this.#servers.size <= MAX_URIS) return
-    for (const oldest of this.#servers.keys()) {
-      this.#servers.delete(oldest)
-      break
-    }
+    const [oldest] = this.#servers.keys()
+    if (oldest !== undefined) this.#servers.delete(oldest)
   }
 }
 
-type Read = (item: unknown, seen: (uri: string) => string) => unknown
+type Rename = (uri: string) => string
 
-function readContent(item: unknown, seen: (uri: string) => string): unknown {
+function readContent(item: unknown, rename: Rename): unknown {
   if (!isObject(item)) return item
-  if (item.type === 'resource_link') return renamed(item, seen)
+  if (item.type === 'resource_link') return renamed(item, rename)
   if (item.type !== 'resource') return item
-  const resource = renamed(item.resource, seen)
+  const resource = renamed(item.resource, rename)
   return resource === item.resource ? item : { ...item, resource }
 }
 
-function readMessage(item: unknown, seen: (uri: string) => string): unknown {
+function readMessage(item: unknown, rename: Rename): unknown {
   if (!isObject(item)) return item
   const { content } = item
   const after = Array.isArray(content)
-    ? content.map((each) => readContent(each, seen))
-    : readContent(content, seen)
-  const same = Array.isArray(content)
-    ? content.every((each, at) => each === (after as unknown[])[at])
-    : after === content
-  return same ? item : { ...item, content: after }
+    ? mapped(content, (each) => readContent(each, rename))
+    : readContent(content, rename)
+  return after === content ? item : { ...item, content: after }
 }
 
-function renamed(holder: unknown, seen: (uri: string) => string): unknown {
+/** Returns the same array when no item changes. */
+function mapped(items: readonly unknown[], change: (item: unknown) => unknown): readonly unknown[] {
+  const after = items.map(change)
+  return after.every((item, index) => item === items[index]) ? items : after
+}
+
+function renamed(holder: unknown, rename: Rename): unknown {
   if (!isObject(holder) || typeof holder.uri !== 'string') return holder
-  const uri = seen(holder.uri)
+  const uri = rename(holder.uri)
   return uri === holder.uri ? holder : { ...holder, uri }
 }
 
 /** The fields in which results of tools/call, prompts/get and resources/read mention resources. */
-const READERS: readonly (readonly [string, Read])[] = [
+const READERS: readonly (readonly [string, (item: unknown, rename: Rename) => unknown])[] = [
   ['content', readContent],
   ['messages', readMessage],
   ['contents', renamed],

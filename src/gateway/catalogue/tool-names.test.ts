@@ -14,11 +14,14 @@ test.each([
   ['files', 'read.text', /^files__read_text_[0-9a-f]{8}$/],
   ['a', 'x'.repeat(62), /^a__x{37}_[0-9a-f]{8}$/],
   ['a__b', 'c', /^a__b__c_[0-9a-f]{8}$/],
-])('the tool %s of %s is called so that every model takes it', (server, name, expected) => {
-  expect(gatewayName(server, name)).toMatch(expected)
-})
+])(
+  'the server %s and its tool %s get a gateway name that all model APIs accept',
+  (server, name, expected) => {
+    expect(gatewayName(server, name)).toMatch(expected)
+  },
+)
 
-test('every name has at most 49 plain signs, is always the same, and no two tools share one', () => {
+test('gateway names are unique, stable, and have at most 49 plain characters', () => {
   fc.assert(
     fc.property(
       fc.uniqueArray(fc.tuple(id, tool), { maxLength: 20, selector: ([a, b]) => `${a}\0${b}` }),
@@ -33,18 +36,18 @@ test('every name has at most 49 plain signs, is always the same, and no two tool
   )
 })
 
-test('names that could be read in two ways are told apart', () => {
+test('ambiguous combinations of server and tool get different gateway names', () => {
   expect(gatewayName('a', 'b__c')).not.toBe(gatewayName('a__b', 'c'))
   expect(gatewayName('a_', 'x')).not.toBe(gatewayName('a', '_x'))
   expect(gatewayName('a.b', 'x')).not.toBe(gatewayName('a_b', 'x'))
 })
 
-test('all tools come in a fixed order, and what looks like another is left out and said', () => {
-  const offer = (name: string) => ({ name, definition: null })
+test('tools are in a fixed order, and a tool whose name looks like another one is a conflict', () => {
+  const toolNamed = (name: string) => ({ name, definition: null })
   const servers = [
-    { id: 'zoo', tools: [offer('list'), offer('1ist'), offer('feed')] },
-    { id: 'a-b', tools: [offer('x')] },
-    { id: 'a_b', tools: [offer('x')] },
+    { id: 'zoo', tools: [toolNamed('list'), toolNamed('1ist'), toolNamed('feed')] },
+    { id: 'a-b', tools: [toolNamed('x')] },
+    { id: 'a_b', tools: [toolNamed('x')] },
   ]
   const { tools, conflicts } = nameTools(servers)
   expect(tools.map(({ name }) => name)).toEqual(['a-b__x', 'zoo__list', 'zoo__feed'])
@@ -55,7 +58,7 @@ test('all tools come in a fixed order, and what looks like another is left out a
   expect(nameTools([...servers].reverse()).tools).toEqual(tools)
 })
 
-test('a name does not change when another server comes or goes', () => {
+test('a gateway name does not change when another server is added or removed', () => {
   fc.assert(
     fc.property(fc.uniqueArray(id, { minLength: 2, maxLength: 8 }), (ids) => {
       const servers = ids.map((each) => ({ id: each, tools: [{ name: 'do', definition: each }] }))

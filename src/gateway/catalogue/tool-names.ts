@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import type { Conflict } from './conflict.ts'
 
 /**
  * Model APIs accept 64 characters, of which agents use up to 15 for the name of our entry: `mcp__toolroom__`. Cursor
@@ -23,8 +22,16 @@ export function gatewayName(serverId: string, tool: string): string {
   return `${plain.replace(OTHER_CHARACTERS, '_').slice(0, MAX_LENGTH - HASH_LENGTH - 1)}_${hash}`
 }
 
-/** `a__b` with the tool `c` and `a` with the tool `b__c` would be one; so would `a_` with `x` and `a` with `_x`. */
+/** `a__b` with the tool `c` and `a` with the tool `b__c` would get the same name; so would `a_` with `x` and `a` with `_x`. */
 const isAmbiguous = (serverId: string): boolean => serverId.includes(SEPARATOR) || serverId.endsWith('_')
+
+/** An entry that is not offered to agents. */
+export interface Conflict {
+  readonly server_id: string
+  readonly kind: 'tool' | 'prompt' | 'resource_template'
+  readonly name: string
+  readonly reason: string
+}
 
 export interface NamedTool<T> {
   /** Its name at the gateway. */
@@ -49,26 +56,24 @@ export function nameTools<T>(
   const tools: NamedTool<T>[] = []
   const conflicts: Conflict[] = []
   const seen = new Map<string, NamedTool<T>>()
-  for (const { id, tools: offered } of [...servers].sort(byId)) {
+  for (const { id, tools: offered } of servers.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
     for (const { name: tool, alias, definition } of offered) {
       const named = { name: gatewayName(id, alias ?? tool), server_id: id, tool, definition }
-      const twin = seen.get(lookOf(named.name))
+      const twin = seen.get(normalized(named.name))
       if (twin) {
         const reason = `Its name looks like '${twin.tool}' of '${twin.server_id}'. Rename one of them`
         conflicts.push({ server_id: id, kind: 'tool', name: tool, reason })
         continue
       }
-      seen.set(lookOf(named.name), named)
+      seen.set(normalized(named.name), named)
       tools.push(named)
     }
   }
   return { tools, conflicts }
 }
 
-const byId = (a: { readonly id: string }, b: { readonly id: string }): number => (a.id < b.id ? -1 : 1)
-
-/** The same for names that people and language models confuse. */
-const lookOf = (name: string): string =>
+/** Equal for names that people and language models confuse. */
+const normalized = (name: string): string =>
   name
     .toLowerCase()
     .replace(/[1il|]/g, 'l')

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { OFFER_DEFAULTS } from '../../upstreams/server-fields.ts'
-import { EVERYTHING } from '../visibility/visibility.schema.ts'
-import { Offers } from './offers.ts'
-import { searchIn } from './tool-search.ts'
-import { resolveInSearchMode } from './tool-search-calls.ts'
+import { DEFAULT_AGENT_TOOLS } from '../visibility/visibility.schema.ts'
+import { AgentToolLists } from './agent-tool-lists.ts'
+import { resolveToolCall } from './resolve-tool-call.ts'
+import { indexTools } from './tool-search-index.ts'
 
 const tool = (name: string, description = '', parameters: readonly string[] = [], more: object = {}) => ({
   name,
@@ -25,10 +25,10 @@ const TOOLS = [
   tool('mail__send', 'Sends a message; it can create an issue, too', ['to'], { title: 'Send e-mail' }),
   tool('wetter__vorhersage', 'Sagt das Wetter für eine Stadt voraus: Übermorgen auch', ['stadt']),
 ]
-const search = searchIn(TOOLS)
+const search = indexTools(TOOLS)
 const found = (query: string, limit = 10) => search(query, limit).tools.map(({ name }) => name)
 
-describe('a search', () => {
+describe('the search index', () => {
   test.each([
     ['create issue', 'github__create_issue'],
     ['CREATE ISSUES', 'github__create_issue'],
@@ -44,28 +44,28 @@ describe('a search', () => {
     ['übermorgen', 'wetter__vorhersage'],
     ['vorher', 'wetter__vorhersage'],
     ['github__list_issues', 'github__list_issues'],
-  ])('for %j finds first %s', (query, name) => {
+  ])('a search for %j ranks %s first', (query, name) => {
     expect(found(query)[0]).toBe(name)
   })
 
-  test('puts a name before words of a description, and says how many match in all', () => {
+  test('a match in a name ranks above a match in a description, and all matches are counted', () => {
     expect(found('issue')).toEqual(['github__list_issues', 'github__create_issue', 'mail__send'])
     expect(search('issue', 1)).toMatchObject({ total: 3, tools: [{ name: 'github__list_issues' }] })
   })
 
-  test('for nothing that there is finds nothing, and without words shows what there is', () => {
+  test('a search without matches finds nothing, and an empty query matches all tools', () => {
     expect(search('kubernetes', 10)).toEqual({ tools: [], total: 0 })
     expect(search('  ', 2)).toMatchObject({ total: TOOLS.length, tools: [{ name: 'files__read_file' }, {}] })
-    expect(searchIn([])('anything', 10)).toEqual({ tools: [], total: 0 })
+    expect(indexTools([])('anything', 10)).toEqual({ tools: [], total: 0 })
   })
 
-  test('orders equals by name, in whatever order they came', () => {
+  test('tools with equal scores are ordered by name', () => {
     const equal = ['c', 'a', 'b'].map((letter) => tool(`server__do_${letter}`, 'The same'))
-    const names = searchIn(equal)('do', 10).tools.map(({ name }) => name)
+    const names = indexTools(equal)('do', 10).tools.map(({ name }) => name)
     expect(names).toEqual(['server__do_a', 'server__do_b', 'server__do_c'])
   })
 
-  test('takes any text, and gives each tool once', () => {
+  test('any query returns each matching tool once', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'grapheme', maxLength: 200 }),
@@ -83,15 +83,15 @@ describe('a search', () => {
     const part = fc.stringMatching(/^[a-z]{2,12}$/)
     fc.assert(
       fc.property(fc.uniqueArray(part, { minLength: 2, maxLength: 6 }), (parts) => {
-        const one = searchIn([tool(parts.join('_'), 'words that say little'), ...TOOLS])
+        const one = indexTools([tool(parts.join('_'), 'some other words'), ...TOOLS])
         for (const each of parts)
           expect(one(each, 50).tools.map(({ name }) => name)).toContain(parts.join('_'))
       }),
     )
   })
 
-  test('definitions of any shape are searched without harm', () => {
-    const odd = searchIn([
+  test('definitions with unexpected types are indexed without errors', () => {
+    const odd = indexTools([
       { name: 'a' },
       { name: 'b', description: 7, title: {}, inputSchema: null, annotations: [] },
       { name: 'c', inputSchema: { properties: 'x' }, annotations: { title: 'Sea' } },
@@ -99,7 +99,7 @@ describe('a search', () => {
     expect(odd('sea', 5).tools).toMatchObject([{ name: 'c' }])
   })
 
-  test('among a thousand tools takes a few milliseconds', () => {
+  test('a search in 1000 tools takes less than 50 ms', () => {
     const words = Array.from({ length: 400 }, (_, index) => `word${(index * 7919) % 1000}`)
     const many = Array.from({ length: 1000 }, (_, index) => {
       const at = (index * 37) % 300
@@ -110,38 +110,38 @@ describe('a search', () => {
         parameters,
       )
     })
-    const ask = searchIn(many)
-    ask('word1 word2', 10)
+    const searchMany = indexTools(many)
+    searchMany('word1 word2', 10)
     const startedAt = performance.now()
-    for (let round = 0; round < 20; round += 1) ask(`do word${round} server3`, 10)
+    for (let round = 0; round < 20; round += 1) searchMany(`do word${round} server3`, 10)
     expect((performance.now() - startedAt) / 20).toBeLessThan(50)
   })
 })
 
-describe('a call in search mode', () => {
+describe('calls in search mode', () => {
   const settings = OFFER_DEFAULTS
-  const offered = [{ id: 'files', tools: [tool('read_file', 'Reads a file', ['path'])], settings }]
-  const offers = new Offers(
-    () => offered,
-    (agent) => (agent === 'cursor' ? { ...EVERYTHING, tool_mode: 'search' } : undefined),
+  const servers = [{ id: 'files', tools: [tool('read_file', 'Reads a file', ['path'])], settings }]
+  const toolLists = new AgentToolLists(
+    () => servers,
+    (agent) => (agent === 'cursor' ? { ...DEFAULT_AGENT_TOOLS, tool_mode: 'search' } : undefined),
   )
-  const offer = offers.of(undefined, 'cursor')
-  const meant = (name: unknown, args: unknown) => offer && resolveInSearchMode(offer, name, args)
-  const said = (name: string, args: unknown) => {
-    const answer = meant(name, args)
-    return answer?.kind === 'result' ? answer.result : answer
+  const list = toolLists.of(undefined, 'cursor')
+  const resolved = (name: unknown, args: unknown) => list && resolveToolCall(list, name, args)
+  const resultOf = (name: string, args: unknown) => {
+    const call = resolved(name, args)
+    return call?.kind === 'result' ? call.result : call
   }
 
-  test('of find_tools gives what it takes to call them', () => {
-    const result = said('find_tools', { query: 'read' }) as { content: { text: string }[] }
+  test('find_tools returns the name, description and input schema of each match', () => {
+    const result = resultOf('find_tools', { query: 'read' }) as { content: { text: string }[] }
     const expected = [{ ...tool('files__read_file', 'Reads a file', ['path']) }]
     expect(JSON.parse(result.content[0]?.text ?? '')).toEqual(expected)
     expect(result).toMatchObject({ structuredContent: { tools: expected, total: 1 } })
     expect(result).not.toHaveProperty('isError')
   })
 
-  test('that finds nothing says so, and how many there are', () => {
-    expect(said('find_tools', { query: 'fly' })).toEqual({
+  test('find_tools without a match returns a hint with the number of tools', () => {
+    expect(resultOf('find_tools', { query: 'fly' })).toEqual({
       content: [
         { type: 'text', text: "No tool matches 'fly'. There is 1 tool in total: try other or fewer words." },
       ],
@@ -149,15 +149,15 @@ describe('a call in search mode', () => {
     })
   })
 
-  test('of call_tool is the call of the tool that it names', () => {
+  test('call_tool is resolved to the tool that it names', () => {
     const args = { path: '/tmp' }
-    expect(meant('call_tool', { name: 'files__read_file', arguments: args })).toMatchObject({
+    expect(resolved('call_tool', { name: 'files__read_file', arguments: args })).toMatchObject({
       kind: 'call',
       found: { server_id: 'files', tool: 'read_file' },
       args,
     })
-    expect(meant('call_tool', { name: 'files__read_file' })).toMatchObject({ kind: 'call', args: {} })
-    expect(meant('files__read_file', args)).toMatchObject({ kind: 'call', args })
+    expect(resolved('call_tool', { name: 'files__read_file' })).toMatchObject({ kind: 'call', args: {} })
+    expect(resolved('files__read_file', args)).toMatchObject({ kind: 'call', args })
   })
 
   test.each([
@@ -172,13 +172,13 @@ describe('a call in search mode', () => {
     ['call_tool', { name: 'constructor' }],
     ['call_tool', { name: 'call_tool', arguments: { name: 'files__read_file' } }],
     ['call_tool', { name: 'files__read_file', arguments: [] }],
-  ])('%s with %j is a mistake that the model is told of', (name, args) => {
-    expect(said(name, args)).toMatchObject({ isError: true, content: [{ type: 'text' }] })
+  ])('%s with the arguments %j returns a tool error', (name, args) => {
+    expect(resultOf(name, args)).toMatchObject({ isError: true, content: [{ type: 'text' }] })
   })
 
-  test('of anything else is unknown, and without search mode so are the two', () => {
-    expect(meant('files__nothing', {})).toBeUndefined()
-    const full = offers.of(undefined, 'codex')
-    expect(full?.find('find_tools')).toBeUndefined()
+  test('an unknown tool is not resolved, and without search mode neither is find_tools', () => {
+    expect(resolved('files__nothing', {})).toBeUndefined()
+    const full = toolLists.of(undefined, 'codex')
+    expect(full && resolveToolCall(full, 'find_tools', { query: 'read' })).toBeUndefined()
   })
 })

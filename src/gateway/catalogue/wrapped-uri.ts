@@ -1,13 +1,13 @@
 const SCHEME = 'toolroom://'
 
-/** How a resource is named whose URI an earlier server has taken. */
+/** Our URI for a resource whose own URI is listed by another server. */
 export const wrap = (serverId: string, uri: string): string =>
   `${SCHEME}${encodeURIComponent(serverId)}/${encodeURIComponent(uri)}`
 
-/** Only we name resources so; a server that does would be taken for us. */
+/** Whether a URI uses our scheme, which servers must not use. */
 export const isWrapped = (uri: string): boolean => uri.slice(0, SCHEME.length).toLowerCase() === SCHEME
 
-/** Undefined when it is none of ours. */
+/** The server and its own URI. Undefined for a URI that `wrap` has not made. */
 export function unwrap(wrapped: string): { serverId: string; uri: string } | undefined {
   if (!isWrapped(wrapped)) return undefined
   const [serverId = '', ...rest] = wrapped.slice(SCHEME.length).split('/')
@@ -15,6 +15,6 @@ export function unwrap(wrapped: string): { serverId: string; uri: string } | und
     const uri = decodeURIComponent(rest.join('/'))
     return uri === '' ? undefined : { serverId: decodeURIComponent(serverId), uri }
   } catch {
-    return undefined // not made by us
+    return undefined // not percent-encoded by `wrap`
   }
 }

@@ -13,19 +13,19 @@ const JSON_TYPE = { 'content-type': 'application/json' }
 const PING = JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'tools/list', params: { _meta: META } })
 const MODERN = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/list' }
 
-async function furnished() {
+async function setUp() {
   const house = await openHouse()
   await register(house, 'recorder')
   await post(house, '/api/servers/recorder/start')
   return { house, key: await newKey(house) }
 }
 
-describe('the management token', () => {
-  test.each(['/mcp', '/mcp/recorder', '/mcp/nobody'])(
-    'does not open %s, in whichever header and beside whatever',
+describe('gateway keys', () => {
+  test.each(['/mcp', '/mcp/recorder', '/mcp/unknown'])(
+    '%s accepts a gateway key, and neither the token nor an invalid key in any header',
     async (path) => {
-      const { house, key } = await furnished()
-      const ask = (headers: Record<string, string>, method = 'POST') =>
+      const { house, key } = await setUp()
+      const send = (headers: Record<string, string>, method = 'POST') =>
         fetch(house.address + path, {
           method,
           headers: { ...JSON_TYPE, ...MODERN, ...headers },
@@ -47,7 +47,7 @@ describe('the management token', () => {
       ]
       for (const headers of refused) {
         for (const method of ['POST', 'GET', 'DELETE']) {
-          const reply = await ask(headers, method)
+          const reply = await send(headers, method)
           expect(reply.status, JSON.stringify(Object.keys(headers))).toBe(401)
           expect(reply.headers.get('www-authenticate')).toMatch(/^Bearer /)
           expect(await reply.json()).toMatchObject({
@@ -57,9 +57,9 @@ describe('the management token', () => {
           })
         }
       }
-      const expected = path === '/mcp/nobody' ? 404 : 200
-      expect((await ask({ authorization: `Bearer ${key}` })).status).toBe(expected)
-      expect((await ask({ 'x-svc-token': key })).status).toBe(expected)
+      const expected = path === '/mcp/unknown' ? 404 : 200
+      expect((await send({ authorization: `Bearer ${key}` })).status).toBe(expected)
+      expect((await send({ 'x-svc-token': key })).status).toBe(expected)
       expect(
         (await fetch(`${house.address + path}?key=${key}`, { method: 'POST', headers: JSON_TYPE })).status,
       ).toBe(401)
@@ -67,15 +67,15 @@ describe('the management token', () => {
   )
 })
 
-test('a key opens no protected route of the API, in whichever header', async () => {
-  const { house, key } = await furnished()
+test('a gateway key is rejected by every protected API route, in both headers', async () => {
+  const { house, key } = await setUp()
   const { operations } = readOpenApi((await house.inject('/docs/json')).json())
-  const closed = operations.filter(({ needsToken }) => needsToken)
-  expect(closed.length).toBeGreaterThan(20)
-  expect(closed.map(({ method, path }) => `${method} ${path}`)).toContain('POST /api/keys')
+  const protectedRoutes = operations.filter(({ needsToken }) => needsToken)
+  expect(protectedRoutes.length).toBeGreaterThan(20)
+  expect(protectedRoutes.map(({ method, path }) => `${method} ${path}`)).toContain('POST /api/keys')
   const before = (await house.inject('/api/servers')).json()
-  // All at once: whoever guesses often is answered later.
-  await inParallel(closed, closed.length, async ({ method, path }) => {
+  // All at once, because failed attempts delay later responses.
+  await inParallel(protectedRoutes, protectedRoutes.length, async ({ method, path }) => {
     const url = path.replace(/\{(\w+)\}/g, 'recorder')
     for (const headers of [{ 'x-svc-token': key }, { authorization: `Bearer ${key}` }]) {
       const reply = await fetch(house.address + url, { method, headers })
@@ -98,11 +98,11 @@ describe('the gate', () => {
     ['POST', '/mcp/recorder', 200],
     ['GET', '/mcp', 405],
     ['DELETE', '/mcp/recorder', 405],
-  ])('stands before %s %s, also for who has a key', async (method, path, accepted) => {
-    const { house, key } = await furnished()
+  ])('the Host and Origin checks apply to %s %s, even with a valid key', async (method, path, accepted) => {
+    const { house, key } = await setUp()
     const port = Number(new URL(house.address).port)
     const headers = Object.entries({ ...JSON_TYPE, ...MODERN, authorization: `Bearer ${key}` })
-    const wrong: string[] = []
+    const unexpected: string[] = []
     await inParallel(pairwiseKnocks(gateTable(port)), 48, async ([knock, verdict]) => {
       const body = method === 'POST' ? PING : ''
       const bytes = requestBytes(method, path, [...knockHeaders(knock), ...headers], body)
@@ -112,16 +112,16 @@ describe('the gate', () => {
           ? answer.status === accepted
           : answer.status === 403 && JSON.parse(answer.body).code === verdict
       if (!good || answer.head.includes('access-control-'))
-        wrong.push(`${JSON.stringify(knock)}: ${answer.status} instead of ${verdict}`)
+        unexpected.push(`${JSON.stringify(knock)}: ${answer.status} instead of ${verdict}`)
     })
-    expect(wrong).toEqual([])
+    expect(unexpected).toEqual([])
   })
 
   test.each([
-    ['no Host', []],
-    ['two Hosts', ['127.0.0.1', '127.0.0.1']],
-  ])('refuses %s', async (_, hosts) => {
-    const { house, key } = await furnished()
+    ['no Host header', []],
+    ['two Host headers', ['127.0.0.1', '127.0.0.1']],
+  ])('a request with %s is refused', async (_, hosts) => {
+    const { house, key } = await setUp()
     const port = Number(new URL(house.address).port)
     const lines = hosts.map((host) => ['Host', `${host}:${port}`] as const)
     const bytes = requestBytes('POST', '/mcp', [...lines, ['Authorization', `Bearer ${key}`]], PING)
@@ -129,8 +129,8 @@ describe('the gate', () => {
   })
 })
 
-describe('what an agent says to the gateway for itself', () => {
-  const OWN = {
+describe('credentials and headers of an agent', () => {
+  const AGENT_HEADERS = {
     cookie: 'session=of-the-agent',
     forwarded: 'for=of-the-agent',
     'x-api-key': 'of-the-agent',
@@ -139,11 +139,18 @@ describe('what an agent says to the gateway for itself', () => {
     'user-agent': 'of-the-agent',
   }
 
-  /** Calls as an agent of either era would, with more headers than it should send. */
+  /** Calls a tool as a modern agent, with additional headers. */
   async function callWith(house: House, key: string, name: string, headers: Record<string, string>) {
     const reply = await fetch(`${house.address}/mcp`, {
       method: 'POST',
-      headers: { ...JSON_TYPE, ...MODERN, 'mcp-method': 'tools/call', 'mcp-name': name, ...OWN, ...headers },
+      headers: {
+        ...JSON_TYPE,
+        ...MODERN,
+        'mcp-method': 'tools/call',
+        'mcp-name': name,
+        ...AGENT_HEADERS,
+        ...headers,
+      },
       body: JSON.stringify({
         jsonrpc: '2.0',
         id: 0,
@@ -155,8 +162,8 @@ describe('what an agent says to the gateway for itself', () => {
     expect(JSON.stringify(await reply.json())).not.toContain(key)
   }
 
-  test('does not reach an HTTP server: neither its key nor any header of its own', async () => {
-    const { house, key } = await furnished()
+  test('neither the key nor any other header of an agent reaches an HTTP server', async () => {
+    const { house, key } = await setUp()
     const bodies: string[] = []
     const site = await openHttp((request, response) => {
       request.on('data', (part) => bodies.push(String(part)))
@@ -197,8 +204,8 @@ describe('what an agent says to the gateway for itself', () => {
     for (const secret of [key, TOKEN, 'of-the-agent']) expect(everything).not.toContain(secret)
   })
 
-  test('does not reach a STDIO server: neither in its environment nor in what it reads', async () => {
-    const { house, key } = await furnished()
+  test('neither the key nor any other header of an agent reaches a STDIO server', async () => {
+    const { house, key } = await setUp()
     await callWith(house, key, 'recorder__all', { authorization: `Bearer ${key}` })
     await callWith(house, key, 'recorder__all', { 'x-svc-token': key })
     const legacy = await Agent.open(house, key, 'legacy')

@@ -1,4 +1,5 @@
 import { isObject } from '../../kernel/is-object.ts'
+import type { Params } from '../../protocol/call.ts'
 import { CODES } from '../../protocol/codes.ts'
 import { RpcError } from './json-rpc.ts'
 
@@ -13,7 +14,7 @@ export const ANSWER_MS = 5 * 60_000
 
 /** The error when an agent has not declared the capability that a server's request needs. */
 export function missingCapability(
-  capabilities: Readonly<Record<string, unknown>>,
+  capabilities: Params,
   method: string,
   params: unknown,
 ): RpcError | undefined {
@@ -23,11 +24,9 @@ export function missingCapability(
   return new RpcError(CODES.method, `The client does not support ${method.slice(0, 100)}`)
 }
 
-type Fields = Readonly<Record<string, unknown>>
+const objectOr = (value: unknown): Params => (isObject(value) ? value : {})
 
-const objectOr = (value: unknown): Fields => (isObject(value) ? value : {})
-
-function covers(method: string, capability: Fields, params: Fields): boolean {
+function covers(method: string, capability: Params, params: Params): boolean {
   if (method === 'sampling/createMessage') return params.tools === undefined || capability.tools !== undefined
   if (method !== 'elicitation/create') return true
   if (params.mode === 'url') return capability.url !== undefined

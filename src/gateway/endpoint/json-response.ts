@@ -4,6 +4,8 @@ import { resultHead, resultMessage } from './json-rpc.ts'
 /** Above this size, a copy costs more than three writes. */
 const LARGE_BYTES = 16 * 1024
 const JSON_TYPE = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' }
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the range is all of ASCII
+const ASCII = /^[\x00-\x7f]*$/
 
 export function sendJson(
   response: ServerResponse,
@@ -14,31 +16,22 @@ export function sendJson(
   response.writeHead(status, { ...JSON_TYPE, ...headers, 'content-length': body.length }).end(body)
 }
 
-/** Sends headers and body in one write. Every character of the text must be one byte. */
-function sendSmall(response: ServerResponse, text: string): void {
-  const headers = {
-    'content-type': JSON_TYPE['content-type'],
-    'cache-control': JSON_TYPE['cache-control'],
-    'content-length': text.length,
-  }
-  response.writeHead(200, headers).end(text, 'latin1')
-}
-// biome-ignore lint/suspicious/noControlCharactersInRegex: the range is all of ASCII
-const ASCII = /^[\x00-\x7f]*$/
-
-/** A large result is sent without a copy. */
+/** Sends a small result with its headers in one write, and a large result without a copy. */
 export function sendResult(response: ServerResponse, id: string | number, result: Buffer | string): void {
   const head = resultHead(id)
-  if (result.length <= LARGE_BYTES) {
-    if (typeof result === 'string' || !ASCII.test(head)) sendJson(response, 200, resultMessage(id, result))
-    else sendSmall(response, `${head}${result.toString('latin1')}}`)
-    return
+  if (result.length > LARGE_BYTES) {
+    const length = Buffer.byteLength(head) + Buffer.byteLength(result) + 1
+    response.writeHead(200, { ...JSON_TYPE, 'content-length': length })
+    response.cork()
+    response.write(head)
+    response.write(result)
+    response.end('}')
+    response.uncork()
+  } else if (typeof result === 'string' || !ASCII.test(head)) {
+    sendJson(response, 200, resultMessage(id, result))
+  } else {
+    // As latin1, every character of the text is one byte.
+    const text = `${head}${result.toString('latin1')}}`
+    response.writeHead(200, { ...JSON_TYPE, 'content-length': text.length }).end(text, 'latin1')
   }
-  const length = Buffer.byteLength(head) + Buffer.byteLength(result) + 1
-  response.writeHead(200, { ...JSON_TYPE, 'content-length': length })
-  response.cork()
-  response.write(head)
-  response.write(result)
-  response.end('}')
-  response.uncork()
 }

@@ -1,8 +1,11 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
+import { AppError } from '../../kernel/errors.ts'
 import { isObject } from '../../kernel/is-object.ts'
+import { CallFailure, type Params } from '../../protocol/call.ts'
 import { CODES } from '../../protocol/codes.ts'
 import { rawMember } from '../../protocol/raw-member.ts'
+import type { Era } from '../../protocol/versions.ts'
 
 /** A JSON-RPC message of an agent, parsed and validated. */
 export interface Incoming {
@@ -10,7 +13,7 @@ export interface Incoming {
   readonly id: string | number | undefined
   /** Undefined for a response to a request of a server. */
   readonly method: string | undefined
-  readonly params: Readonly<Record<string, unknown>>
+  readonly params: Params
   /** The bytes it was parsed from. */
   readonly body: Buffer
   /** Of a response to a request of a server. */
@@ -38,6 +41,40 @@ export class RpcError extends Error {
 
 export const cancelled = (): RpcError => new RpcError(CODES.cancelled, 'The request was cancelled')
 
+export const invalidRequest = (message: string, status = 400): RpcError =>
+  new RpcError(CODES.request, message, { status })
+
+export const resourceNotFound = (uri: string, era: Era): RpcError =>
+  new RpcError(era === 'legacy' ? CODES.resourceNotFound : CODES.params, 'Resource not found', {
+    data: { uri },
+  })
+
+/** A server's error is passed on unchanged. Our own errors carry our code in `data`. */
+export function asRpcError(error: unknown, era: Era): RpcError {
+  const remote = remoteOf(error) ?? remoteOf((error as Error | undefined)?.cause)
+  if (isObject(remote) && typeof remote.code === 'number')
+    return new RpcError(remote.code, String(remote.message), {
+      data: remote.data,
+      status: (era === 'modern' && STATUS[remote.code]) || 200,
+    })
+  if (!(error instanceof AppError)) {
+    const message = error instanceof CallFailure ? error.message : 'The server did not answer'
+    return new RpcError(CODES.internal, message)
+  }
+  const data = { code: error.code, ...(error.hint !== undefined && { hint: error.hint }) }
+  return new RpcError(CODES.internal, error.message, { data })
+}
+
+const remoteOf = (error: unknown): unknown => (error as { remote?: unknown } | undefined)?.remote
+
+/** The HTTP status of errors in the modern era. */
+const STATUS: Readonly<Record<number, number>> = {
+  [CODES.method]: 404,
+  [CODES.headers]: 400,
+  [CODES.missingCapability]: 400,
+  [CODES.version]: 400,
+}
+
 /** Throws when the body is not a single message. Batches exist in one legacy revision only, and clients do not send them. */
 export function readIncoming(body: Buffer): Incoming {
   let message: unknown
@@ -47,12 +84,11 @@ export function readIncoming(body: Buffer): Incoming {
     throw new RpcError(CODES.parse, 'The body is not valid JSON', { status: 400 })
   }
   if (!isObject(message) || message.jsonrpc !== '2.0')
-    throw new RpcError(CODES.request, 'The body is not a single JSON-RPC 2.0 message', { status: 400 })
+    throw invalidRequest('The body is not a single JSON-RPC 2.0 message')
   const { id, method, params, result, error } = message
   if (id !== undefined && typeof id !== 'string' && typeof id !== 'number')
-    throw new RpcError(CODES.request, 'The id must be a string or a number', { status: 400 })
-  if (method !== undefined && typeof method !== 'string')
-    throw new RpcError(CODES.request, 'The method must be a string', { status: 400 })
+    throw invalidRequest('The id must be a string or a number')
+  if (method !== undefined && typeof method !== 'string') throw invalidRequest('The method must be a string')
   if (params !== undefined && !isObject(params)) throw new RpcError(CODES.params, 'params must be an object')
   return { id, method, params: params ?? {}, body, response: { result, error } }
 }

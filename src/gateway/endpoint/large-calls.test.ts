@@ -6,7 +6,7 @@ import type { NewKey } from '../keys/keys.schema.ts'
 
 const LARGE = 'y'.repeat(9000)
 
-async function mirrorHouse(args: readonly string[] = []) {
+async function setUp(args: readonly string[] = []) {
   const house = await openHouse()
   await register(house, 'mirror', args)
   await post(house, '/api/servers/mirror/start')
@@ -21,7 +21,7 @@ async function mirrorHouse(args: readonly string[] = []) {
       },
       body,
     })
-  const hello = await send(
+  const initialized = await send(
     JSON.stringify({
       jsonrpc: '2.0',
       id: 0,
@@ -29,16 +29,16 @@ async function mirrorHouse(args: readonly string[] = []) {
       params: { protocolVersion: '2025-11-25' },
     }),
   )
-  const session = hello.headers.get('mcp-session-id') ?? ''
-  /** What the server understood. */
-  const understood = async (body: string | Buffer) => {
+  const session = initialized.headers.get('mcp-session-id') ?? ''
+  /** The id of the response, and the params that the server received. */
+  const receivedParams = async (body: string | Buffer) => {
     const { id, result } = (await (await send(body, session)).json()) as {
       id: unknown
       result: { content: { text: string }[] }
     }
     return { id, params: JSON.parse(result.content[0]?.text ?? '') as { name: string; arguments: object } }
   }
-  return { house, send: (body: string) => send(body, session), understood }
+  return { house, send: (body: string) => send(body, session), receivedParams }
 }
 
 const call = (args: unknown, id: unknown = 0) => ({
@@ -48,13 +48,13 @@ const call = (args: unknown, id: unknown = 0) => ({
   params: { name: 'mirror__mirror', arguments: args },
 })
 
-test('arguments of any size and any layout reach the server as they were meant', async () => {
-  const { understood } = await mirrorHouse()
+test('arguments of any size and any JSON layout reach the server unchanged', async () => {
+  const { receivedParams } = await setUp()
   const layouts = fc.constantFrom(undefined, 1, '\t', '\r\n', '\n')
   await fc.assert(
     fc.asyncProperty(fc.jsonValue(), layouts, fc.boolean(), async (value, layout, large) => {
-      const args = large ? { value, filling: LARGE } : { value }
-      const { id, params } = await understood(JSON.stringify(call(args, 7), null, layout))
+      const args = large ? { value, padding: LARGE } : { value }
+      const { id, params } = await receivedParams(JSON.stringify(call(args, 7), null, layout))
       expect(id).toBe(7)
       expect(params).toEqual({ name: 'mirror', arguments: JSON.parse(JSON.stringify(args)) })
     }),
@@ -66,26 +66,26 @@ test.each([
   ['small', ''],
   ['large', LARGE],
 ])(
-  'a %s call in which a name comes twice means the last, and the server hears of one only',
-  async (_, filling) => {
-    const { understood } = await mirrorHouse()
-    const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"other__tool","arguments":{"a":1},"name":"mirror__mirror","arguments":{"b":2,"filling":"${filling}"}}}`
-    expect((await understood(body)).params).toEqual({ name: 'mirror', arguments: { b: 2, filling } })
+  'in a %s call with duplicate keys the last one wins, and the server receives only that one',
+  async (_, padding) => {
+    const { receivedParams } = await setUp()
+    const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"other__tool","arguments":{"a":1},"name":"mirror__mirror","arguments":{"b":2,"padding":"${padding}"}}}`
+    expect((await receivedParams(body)).params).toEqual({ name: 'mirror', arguments: { b: 2, padding } })
   },
 )
 
 test.each([
   ['small', ''],
   ['large', LARGE],
-])('a %s call with bytes that are no text is mended before a server reads it', async (_, filling) => {
-  const { understood } = await mirrorHouse()
-  const [before, after] = JSON.stringify(call({ word: 'HERE', filling })).split('HERE')
+])('invalid UTF-8 in a %s call is replaced before the server receives it', async (_, padding) => {
+  const { receivedParams } = await setUp()
+  const [before, after] = JSON.stringify(call({ word: 'HERE', padding })).split('HERE')
   const body = Buffer.concat([Buffer.from(before ?? ''), Buffer.from([0xff]), Buffer.from(after ?? '')])
-  expect((await understood(body)).params.arguments).toEqual({ word: '\ufffd', filling })
+  expect((await receivedParams(body)).params.arguments).toEqual({ word: '\ufffd', padding })
 })
 
-test('a large result comes as it is, and is a failure only when it says so', async () => {
-  const { house, send } = await mirrorHouse(['--pad=100000'])
+test('a large result reaches the agent unchanged and counts as a success', async () => {
+  const { house, send } = await setUp(['--pad=100000'])
   const reply = await send(JSON.stringify(call({ a: 1 })))
   const { result } = (await reply.json()) as { result: { structuredContent: { pad: string } } }
   expect(result.structuredContent.pad).toHaveLength(100_000)
@@ -93,8 +93,8 @@ test('a large result comes as it is, and is a failure only when it says so', asy
   expect(summary.calls).toMatchObject({ total: 1, ok: 1, error: 0 })
 })
 
-test('a large result that says it is an error is one', async () => {
-  const { house, send } = await mirrorHouse(['--pad=100000', '--error'])
+test('a large result with isError counts as an error', async () => {
+  const { house, send } = await setUp(['--pad=100000', '--error'])
   expect(await (await send(JSON.stringify(call({})))).json()).toMatchObject({ result: { isError: true } })
   const summary = (await house.inject('/api/metrics/summary')).json<{ calls: object }>()
   expect(summary.calls).toMatchObject({ total: 1, ok: 0, error: 1 })

@@ -28,7 +28,7 @@ export class LegacyReply {
     this.id = id
     this.#response = response
     this.#session = session
-    session.open.add(id, this)
+    session.pending.add(id, this)
   }
 
   /** Aborted when the request is cancelled. */
@@ -103,7 +103,7 @@ export class LegacyReply {
   #close(): boolean {
     if (this.#sent) return false
     this.#sent = true
-    this.#session.open.delete(this.id)
+    this.#session.pending.delete(this.id)
     if (this.#rejections) this.#reject(noResponse('The request has ended'))
     return true
   }
@@ -113,5 +113,5 @@ export class LegacyReply {
   }
 }
 
-const noResponse = (why: string): RpcError => new RpcError(CODES.internal, why)
+const noResponse = (message: string): RpcError => new RpcError(CODES.internal, message)
 const disconnected = (): RpcError => noResponse('The agent has disconnected')

@@ -8,14 +8,21 @@ import { LEGACY_VERSIONS, MODERN_VERSION } from '../../protocol/versions.ts'
 import type { KeyRecord } from '../keys/keys.schema.ts'
 import type { Keys } from '../keys/keys.service.ts'
 import type { ChangeStreams } from '../notify/change-streams.ts'
-import { subscriberOf } from '../notify/session-subscriber.ts'
+import { subscriberOf } from '../notify/subscriber.ts'
 import type { Subscriptions } from '../notify/subscriptions.ts'
-import type { Session, Sessions } from '../sessions/sessions.ts'
+import type { Access, Session, Sessions } from '../sessions/sessions.ts'
 import { sendJson } from './json-response.ts'
-import { errorMessage, type Incoming, RpcError, readBody, readIncoming, resultMessage } from './json-rpc.ts'
+import {
+  errorMessage,
+  type Incoming,
+  invalidRequest,
+  RpcError,
+  readBody,
+  readIncoming,
+  resultMessage,
+} from './json-rpc.ts'
 import { LegacyReply } from './legacy-reply.ts'
-import type { ModernReplies } from './modern-replies.ts'
-import type { ModernReply } from './modern-reply.ts'
+import type { ModernReplies, ModernReply } from './modern-reply.ts'
 import { validateModern } from './modern-requests.ts'
 import type { RequestHandler } from './request-handler.ts'
 
@@ -25,13 +32,18 @@ interface Deps {
   readonly sessions: Sessions
   readonly changeStreams: ChangeStreams
   readonly modernReplies: ModernReplies
-  readonly keys: Pick<Keys, 'owner'>
+  readonly keys: Pick<Keys, 'find'>
   /** The header that may carry the key instead of Authorization. */
   readonly headerName: string
   readonly onError: (error: unknown) => void
 }
 
-type Place = Pick<Session, 'keyId' | 'agentType' | 'serverId'>
+/** An HTTP request with a valid key. */
+interface Exchange {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly access: Access
+}
 
 const SESSION = 'mcp-session-id'
 const PATH = /^\/mcp(?:\/([^/?#]+))?\/?(?:\?|$)/
@@ -43,35 +55,37 @@ export function createMcpEndpoint(deps: Deps): RequestListener {
   const { handler, sessions, changeStreams, modernReplies, keys } = deps
   const headerName = deps.headerName.toLowerCase()
 
-  function ownerOf({ headers }: IncomingMessage): KeyRecord {
+  function keyOf({ headers }: IncomingMessage): KeyRecord {
     const bearer = /^Bearer\s+(\S+)\s*$/i.exec(headers.authorization ?? '')?.[1]
     const given = bearer ?? headers[headerName]
-    const owner = typeof given === 'string' ? keys.owner(given) : undefined
-    if (owner) return owner
+    const key = typeof given === 'string' ? keys.find(given) : undefined
+    if (key) return key
     const message = 'The gateway needs a gateway key. Send it as Authorization: Bearer <key>'
     throw new RpcError(CODES.noKey, message, { status: 401 })
   }
 
   function route(request: IncomingMessage, response: ServerResponse): void {
-    const owner = ownerOf(request)
-    const place = { keyId: owner.id, agentType: owner.agent_type, serverId: serverIdIn(request.url ?? '') }
-    if (!handler.hasServer(place)) throw new RpcError(CODES.request, 'Server not found', { status: 404 })
-    if (request.method === 'POST') post(request, response, place)
-    else if (request.method === 'GET') {
-      changeStreams.open(sessionNamed(request, place), response, lastEventId(request))
-    } else if (request.method === 'DELETE') {
-      sessions.end(sessionNamed(request, place))
+    const { id: keyId, agent_type: agentType } = keyOf(request)
+    const access = { keyId, agentType, serverId: serverIdIn(request.url ?? '') }
+    const exchange = { request, response, access }
+    if (!handler.hasServer(access)) throw invalidRequest('Server not found', 404)
+    if (request.method === 'POST') post(exchange)
+    else if (request.method === 'GET')
+      changeStreams.open(sessionOf(exchange), response, request.headers['last-event-id']?.toString())
+    else if (request.method === 'DELETE') {
+      sessions.end(sessionOf(exchange))
       response.writeHead(204).end()
     } else throw notAllowed()
   }
 
-  function post(request: IncomingMessage, response: ServerResponse, place: Place): void {
+  function post(exchange: Exchange): void {
+    const { request, response } = exchange
     if (!isJson(request.headers['content-type'] ?? ''))
-      throw new RpcError(CODES.request, 'The Content-Type must be application/json', { status: 415 })
+      throw invalidRequest('The Content-Type must be application/json', 415)
     const onError = (error: unknown) => fail(response, error, null)
     const onBody = (body: Buffer) => {
       try {
-        receive(readIncoming(body), request, response, place)
+        receive(readIncoming(body), exchange)
       } catch (error) {
         onError(error)
       }
@@ -79,62 +93,53 @@ export function createMcpEndpoint(deps: Deps): RequestListener {
     readBody(request, onBody, onError)
   }
 
-  function receive(
-    message: Incoming,
-    request: IncomingMessage,
-    response: ServerResponse,
-    place: Place,
-  ): void {
+  function receive(message: Incoming, exchange: Exchange): void {
     try {
-      if (isModern(message, request.headers)) receiveModern(message, request, response, place)
+      if (isModern(message, exchange.request.headers)) receiveModern(message, exchange)
       else if (message.method === 'initialize' && message.id !== undefined)
-        initialize(message, message.id, response, place)
-      else receiveLegacy(message, legacySession(request, place), response, place)
+        initialize(message, message.id, exchange)
+      else receiveLegacy(message, exchange)
     } catch (error) {
-      fail(response, error, message.id ?? null)
+      fail(exchange.response, error, message.id ?? null)
     }
   }
 
-  function receiveModern(
-    message: Incoming,
-    request: IncomingMessage,
-    response: ServerResponse,
-    place: Place,
-  ): void {
+  function receiveModern(message: Incoming, { request, response, access }: Exchange): void {
     const { id, method } = message
     validateModern(message, request.headers)
     if (id === undefined || method === undefined) response.writeHead(202).end()
-    else if (method === 'subscriptions/listen') changeStreams.subscribe(message, id, response, place)
+    else if (method === 'subscriptions/listen') changeStreams.subscribe(message, id, response, access)
     else {
-      const reply = modernReplies.open(message, id, response, place)
-      if (reply) handle(message, place, reply, undefined)
+      const reply = modernReplies.open(message, id, response, access)
+      if (reply) handle(message, access, reply, undefined)
     }
   }
 
-  function receiveLegacy(message: Incoming, session: Session, response: ServerResponse, place: Place): void {
+  function receiveLegacy(message: Incoming, exchange: Exchange): void {
     const { id, method, params } = message
+    const { response, access } = exchange
+    const session = legacySession(exchange)
     if (id !== undefined && method !== undefined) {
-      if (session.open.has(id))
-        throw new RpcError(CODES.request, 'A request with this id is still pending', { status: 400 })
-      handle(message, place, new LegacyReply(id, response, session), session)
+      if (session.pending.has(id)) throw invalidRequest('A request with this id is still pending')
+      handle(message, access, new LegacyReply(id, response, session), session)
       return
     }
     if (id !== undefined) session.serverRequests.get(String(id))?.(message.response)
-    else if (method === 'notifications/cancelled') cancel(session, params.requestId)
+    else if (method === 'notifications/cancelled') session.pending.get(params.requestId)?.cancel()
     response.writeHead(202).end()
   }
 
   function handle(
     message: Incoming,
-    place: Place,
+    access: Access,
     reply: LegacyReply | ModernReply,
     session: Session | undefined,
   ): void {
     handler
       .handle(message, {
-        serverId: place.serverId,
+        serverId: access.serverId,
         era: session ? 'legacy' : 'modern',
-        agentType: place.agentType,
+        agentType: access.agentType,
         requestId: requestId(),
         session,
         notify: (method, params) => reply.notify(method, params),
@@ -150,38 +155,31 @@ export function createMcpEndpoint(deps: Deps): RequestListener {
       )
   }
 
-  function initialize(message: Incoming, id: string | number, response: ServerResponse, place: Place): void {
-    const { version, result } = handler.initialize(message, place)
-    const { capabilities } = message.params
-    const session = sessions.open({
-      ...place,
-      version,
-      capabilities: isObject(capabilities) ? capabilities : {},
-    })
+  function initialize(message: Incoming, id: string | number, { response, access }: Exchange): void {
+    const { version, result } = handler.initialize(message, access)
+    const { capabilities: declared } = message.params
+    const session = sessions.open({ ...access, version, capabilities: isObject(declared) ? declared : {} })
     session.onEnd.push(() => deps.subscriptions.remove(subscriberOf(session)))
     sendJson(response, 200, resultMessage(id, result), { [SESSION]: session.id })
   }
 
-  function legacySession(request: IncomingMessage, place: Place): Session {
-    if (request.headers[SESSION] === undefined)
-      throw new RpcError(CODES.request, 'Missing Mcp-Session-Id header. Send initialize first', {
-        status: 400,
-      })
-    const session = sessionNamed(request, place)
-    const version = request.headers['mcp-protocol-version']
+  function legacySession(exchange: Exchange): Session {
+    const { headers } = exchange.request
+    if (headers[SESSION] === undefined)
+      throw invalidRequest('Missing Mcp-Session-Id header. Send initialize first')
+    const session = sessionOf(exchange)
+    const version = headers['mcp-protocol-version']
     if (version !== undefined && version !== session.version)
-      throw new RpcError(CODES.request, `This session uses protocol version ${session.version}`, {
-        status: 400,
-      })
+      throw invalidRequest(`This session uses protocol version ${session.version}`)
     return session
   }
 
-  function sessionNamed({ headers }: IncomingMessage, place: Place): Session {
-    const id = headers[SESSION]
+  function sessionOf({ request, access }: Exchange): Session {
+    const id = request.headers[SESSION]
     if (typeof id !== 'string') throw notAllowed()
-    const session = sessions.find(id, place)
-    if (session) return session
-    throw new RpcError(CODES.request, 'Session not found. Send initialize again', { status: 404 })
+    const session = sessions.find(id, access)
+    if (!session) throw invalidRequest('Session not found. Send initialize again', 404)
+    return session
   }
 
   function asRpcError(error: unknown): RpcError {
@@ -229,18 +227,9 @@ const requestId = (): string => {
 const RUN = `req_${randomBytes(6).toString('base64url')}`
 let requests = 0
 
-const notAllowed = (): RpcError => new RpcError(CODES.request, 'This endpoint requires POST', { status: 405 })
+const notAllowed = (): RpcError => invalidRequest('This endpoint requires POST', 405)
 
 const isJson = (type: string): boolean => type === 'application/json' || /^application\/json\b/i.test(type)
-
-function lastEventId({ headers }: IncomingMessage): string | undefined {
-  const given = headers['last-event-id']
-  return typeof given === 'string' ? given : undefined
-}
-
-function cancel(session: Session, id: unknown): void {
-  if (typeof id === 'string' || typeof id === 'number') session.open.get(id)?.cancel()
-}
 
 function serverIdIn(url: string): string | undefined {
   if (url === '/mcp') return undefined

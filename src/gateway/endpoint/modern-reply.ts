@@ -1,18 +1,18 @@
 import type { ServerResponse } from 'node:http'
 import { Cancellation, type CancelSignal } from '../../kernel/cancel.ts'
+import { InFlight } from '../../kernel/in-flight.ts'
 import { isObject } from '../../kernel/is-object.ts'
 import { CODES } from '../../protocol/codes.ts'
-import type { InFlight } from '../../protocol/in-flight.ts'
 import { metaOf } from '../../protocol/json-rpc-message.ts'
-import type { DropCounter } from '../notify/drop-counter.ts'
+import { DropCounter } from '../notify/drop-counter.ts'
 import { EventStream } from '../sessions/event-stream.ts'
-import type { Session } from '../sessions/sessions.ts'
+import type { Access } from '../sessions/sessions.ts'
 import { messageOf } from '../sessions/sse-format.ts'
 import { missingCapability } from './client-capabilities.ts'
 import { sendJson, sendResult } from './json-response.ts'
 import { cancelled, errorMessage, type Incoming, RpcError, resultMessage } from './json-rpc.ts'
 import { capabilitiesIn } from './modern-requests.ts'
-import type { PendingInputs } from './pending-input.ts'
+import { PendingInputs } from './pending-input.ts'
 
 /** A server's request that the agent has to answer. */
 interface InputRequest {
@@ -23,14 +23,6 @@ interface InputRequest {
 }
 
 type Outcome = { readonly result: Buffer | string } | { readonly error: RpcError }
-type Place = Pick<Session, 'keyId' | 'agentType' | 'serverId'>
-
-interface Shared {
-  readonly pendingInputs: PendingInputs<ModernReply>
-  /** Notifications that were dropped because an agent reads too slowly. */
-  readonly drops: DropCounter
-  readonly pending: InFlight<ModernReply, ModernReply>
-}
 
 /** Only these methods may be answered with `input_required`. */
 const MAY_REQUIRE_INPUT = ['tools/call', 'prompts/get', 'resources/read']
@@ -38,13 +30,47 @@ const MAY_REQUIRE_INPUT = ['tools/call', 'prompts/get', 'resources/read']
 const KEY = '1'
 const PROGRESS = 'notifications/progress'
 
+/** The pending requests of modern agents, including those that wait for input. */
+export class ModernReplies {
+  readonly pendingInputs: PendingInputs<ModernReply>
+  readonly pending = new InFlight<ModernReply, ModernReply>()
+  readonly drops: DropCounter
+
+  /** `onDropped`: notifications were dropped because an agent reads too slowly. */
+  constructor(now: () => number, onDropped: (count: number) => void) {
+    this.pendingInputs = new PendingInputs(now)
+    this.drops = new DropCounter(onDropped)
+  }
+
+  /** Undefined when the request has the input for a pending call, which continues. */
+  open(
+    message: Incoming,
+    id: string | number,
+    response: ServerResponse,
+    access: Access,
+  ): ModernReply | undefined {
+    if (message.params.requestState !== undefined) {
+      const pending = this.pendingInputs.take(message, access)
+      pending?.resume(message, id, response)
+      if (pending) return undefined
+    }
+    return new ModernReply(message, id, response, access, this)
+  }
+
+  /** Cancels all requests, or those of one key. */
+  close(keyId?: string): void {
+    for (const reply of this.pending.values())
+      if (keyId === undefined || reply.access.keyId === keyId) reply.cancel()
+  }
+}
+
 /**
  * The response to one modern request. A disconnect cancels the request. When a legacy server sends a request meanwhile, the
  * response is `input_required`, and the call waits for the agent's next request, which has the answer.
  */
 export class ModernReply {
-  readonly place: Place
-  readonly #shared: Shared
+  readonly access: Access
+  readonly #all: ModernReplies
   readonly #cancellation = new Cancellation()
   readonly #message: Incoming
   #id: string | number
@@ -60,14 +86,14 @@ export class ModernReply {
     message: Incoming,
     id: string | number,
     response: ServerResponse,
-    place: Place,
-    shared: Shared,
+    access: Access,
+    all: ModernReplies,
   ) {
     this.#message = message
     this.#id = id
-    this.place = place
-    this.#shared = shared
-    shared.pending.add(this, this)
+    this.access = access
+    this.#all = all
+    all.pending.add(this, this)
     this.#attach(response)
   }
 
@@ -99,7 +125,7 @@ export class ModernReply {
     if (this.#ended || !response || response.destroyed) return
     const isProgress = method === PROGRESS && this.#token !== undefined
     if (isProgress && this.#token?.progressToken === undefined) return
-    this.#stream ??= new EventStream(response, this.#shared.drops)
+    this.#stream ??= new EventStream(response, this.#all.drops)
     this.#stream.notify(messageOf(method, isProgress ? { ...params, ...this.#token } : params))
   }
 
@@ -142,7 +168,7 @@ export class ModernReply {
   #requireInput(): void {
     const inputRequest = this.#inputRequests?.[0]
     if (!inputRequest || !this.#response) return
-    const requestState = this.#shared.pendingInputs.add(this, this.#message)
+    const requestState = this.#all.pendingInputs.add(this, this.#message)
     if (requestState === undefined) {
       this.#inputRequests?.shift()
       inputRequest.reject(new RpcError(CODES.internal, 'Too many calls wait for input of this agent'))
@@ -167,8 +193,8 @@ export class ModernReply {
 
   #close(): void {
     this.#ended = true
-    this.#shared.pending.delete(this)
-    if (this.#inputRequests) this.#shared.pendingInputs.remove(this)
+    this.#all.pending.delete(this)
+    if (this.#inputRequests) this.#all.pendingInputs.remove(this)
   }
 
   #send(outcome: Outcome): void {

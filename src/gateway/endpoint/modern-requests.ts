@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { isObject } from '../../kernel/is-object.ts'
-import type { CallResult } from '../../protocol/call.ts'
+import type { CallResult, Params } from '../../protocol/call.ts'
 import { CODES } from '../../protocol/codes.ts'
 import { metaOf } from '../../protocol/json-rpc-message.ts'
 import { META, META_PREFIX } from '../../protocol/meta.ts'
@@ -8,7 +8,7 @@ import { LEGACY_VERSIONS, MODERN_VERSION } from '../../protocol/versions.ts'
 import { type Incoming, RpcError } from './json-rpc.ts'
 
 /** The param that the header `mcp-name` repeats, by method. */
-const NAMED: Readonly<Record<string, string>> = {
+const NAME_PARAM: Readonly<Record<string, string>> = {
   'tools/call': 'name',
   'prompts/get': 'name',
   'resources/read': 'uri',
@@ -29,7 +29,7 @@ export function validateModern({ method = '', params }: Incoming, headers: Incom
   if (!isObject(meta[META.clientCapabilities]))
     throw new RpcError(CODES.params, `Missing ${META.clientCapabilities} in _meta`, { status: 400 })
   expectHeader(headers, 'mcp-method', method)
-  const field = Object.hasOwn(NAMED, method) ? NAMED[method] : undefined
+  const field = Object.hasOwn(NAME_PARAM, method) ? NAME_PARAM[method] : undefined
   if (field !== undefined) expectHeader(headers, 'mcp-name', String(params[field]))
 }
 
@@ -47,7 +47,7 @@ function decoded(header: string): string {
 }
 
 /** The client capabilities in a modern request. */
-export function capabilitiesIn(params: Incoming['params']): Readonly<Record<string, unknown>> {
+export function capabilitiesIn(params: Params): Params {
   const declared = metaOf(params)[META.clientCapabilities]
   return isObject(declared) ? declared : {}
 }
@@ -71,7 +71,7 @@ const isIn = (value: unknown, name: string): boolean => isObject(value) && value
 const CACHED = ['prompts/list', 'resources/list', 'resources/templates/list', 'resources/read']
 
 /** The params without the `_meta` keys of the modern era. */
-export function withoutEra(params: Incoming['params']): Incoming['params'] {
+export function withoutModernMeta(params: Params): Params {
   const kept = Object.entries(metaOf(params)).filter(([name]) => !name.startsWith(META_PREFIX))
   const { _meta: _, ...rest } = params
   return kept.length > 0 ? { ...rest, _meta: Object.fromEntries(kept) } : rest

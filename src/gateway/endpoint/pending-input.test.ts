@@ -1,10 +1,11 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openAsking } from '../../../test/fixtures/http/asking.ts'
 import {
-  askModern,
+  type Endpoint,
   type Exchange,
   LegacyAgent,
   type Message,
+  modernRequest,
   textIn,
 } from '../../../test/support/event-streams.ts'
 import { newKey } from '../../../test/support/gateway.ts'
@@ -12,42 +13,45 @@ import { AUTHORISED, openHouse } from '../../../test/support/house.ts'
 import { post, register } from '../../../test/support/running.ts'
 import { PendingInputs } from './pending-input.ts'
 
-const ASKABLE = { elicitation: {}, sampling: {} }
-const ask = { name: 'ask', arguments: {} }
+const CAPABILITIES = { elicitation: {}, sampling: {} }
+const ASK = { name: 'ask', arguments: {} }
 const accept = (name: string) => ({ action: 'accept', content: { name } })
 
-async function furnished(more: object = {}) {
+async function setUp(more: object = {}) {
   const house = await openHouse()
   await register(house, 'patient', [], more)
   await post(house, '/api/servers/patient/start')
   const key = await newKey(house)
-  const place = { address: house.address, key, path: '/mcp/patient' }
-  const watcher = await LegacyAgent.open({ ...place, key: await newKey(house, 'codex') })
-  const cancelled = () => watcher.call('cancelled').answered().then(textIn)
-  return { house, place, cancelled }
+  const endpoint = { address: house.address, key, path: '/mcp/patient' }
+  const observer = await LegacyAgent.open({ ...endpoint, key: await newKey(house, 'codex') })
+  const cancelled = () => observer.call('cancelled').responded().then(textIn)
+  return { house, endpoint, cancelled }
 }
 
-type Place = Awaited<ReturnType<typeof furnished>>['place']
-
-/** As often as it is asked, with a new id each time. */
-class Asked {
-  readonly #place: Place
+/** A request that is sent several times, each time with a new id. */
+class RetriedRequest {
+  readonly #endpoint: Endpoint
   readonly #method: string
   readonly #params: Readonly<Record<string, unknown>>
   readonly #capabilities: object
   #id = 0
 
-  constructor(place: Place, params: object, method = 'tools/call', capabilities: object = ASKABLE) {
-    this.#place = place
+  constructor(
+    endpoint: Endpoint,
+    params: object,
+    method = 'tools/call',
+    capabilities: object = CAPABILITIES,
+  ) {
+    this.#endpoint = endpoint
     this.#method = method
     this.#params = { ...params }
     this.#capabilities = capabilities
   }
 
-  send(more: object = {}, place = this.#place, progressToken?: number): Exchange {
+  send(more: object = {}, endpoint = this.#endpoint, progressToken?: number): Exchange {
     this.#id += 1
-    return askModern(
-      place,
+    return modernRequest(
+      endpoint,
       this.#method,
       { ...this.#params, ...more },
       {
@@ -58,23 +62,23 @@ class Asked {
     )
   }
 
-  async answer(more: object = {}, place = this.#place): Promise<Message> {
-    const exchange = this.send(more, place)
+  async response(more: object = {}, endpoint = this.#endpoint): Promise<Message> {
+    const exchange = this.send(more, endpoint)
     const id = this.#id
-    const answer = await exchange.answered()
-    expect(answer.id).toBe(id)
-    return answer
+    const response = await exchange.responded()
+    expect(response.id).toBe(id)
+    return response
   }
 }
 
 const stateOf = ({ result }: Message): string => String(result?.requestState)
-const said = (answer: Message): unknown => JSON.parse(textIn(answer))
+const textJson = (response: Message): unknown => JSON.parse(textIn(response))
 
-describe('a modern agent and a server of the old days that asks', () => {
-  test('the question is the answer, and the next request brings what was said to it', async () => {
-    const { place, cancelled } = await furnished()
-    const asked = new Asked(place, ask)
-    const first = await asked.answer()
+describe('requests of a legacy server to a modern agent', () => {
+  test('a server request reaches a modern agent as input_required, and the next request carries the answer', async () => {
+    const { endpoint, cancelled } = await setUp()
+    const request = new RetriedRequest(endpoint, ASK)
+    const first = await request.response()
     expect(first.result).toEqual({
       resultType: 'input_required',
       inputRequests: {
@@ -82,118 +86,129 @@ describe('a modern agent and a server of the old days that asks', () => {
       },
       requestState: expect.any(String),
     })
-    const last = await asked.answer({ inputResponses: { 1: accept('me') }, requestState: stateOf(first) })
+    const last = await request.response({ inputResponses: { 1: accept('me') }, requestState: stateOf(first) })
     expect(last.result).toMatchObject({ resultType: 'complete' })
-    expect(said(last)).toEqual([accept('me')])
+    expect(textJson(last)).toEqual([accept('me')])
     expect(await cancelled()).toBe('0')
   })
 
-  test('a server may ask again, and a request without an answer is asked once more', async () => {
-    const { place } = await furnished()
-    const asked = new Asked(place, { ...ask, arguments: { questions: 3 } })
-    let answer = await asked.answer()
+  test('a server can require input several times, and a retry without an answer gets the same input request again', async () => {
+    const { endpoint } = await setUp()
+    const request = new RetriedRequest(endpoint, { ...ASK, arguments: { questions: 3 } })
+    let response = await request.response()
     for (const name of ['one', 'two', 'three']) {
-      const again = await asked.answer({ requestState: stateOf(answer) })
-      expect(again.result?.inputRequests).toEqual(answer.result?.inputRequests)
-      answer = await asked.answer({ inputResponses: { 1: accept(name) }, requestState: stateOf(again) })
+      const again = await request.response({ requestState: stateOf(response) })
+      expect(again.result?.inputRequests).toEqual(response.result?.inputRequests)
+      response = await request.response({ inputResponses: { 1: accept(name) }, requestState: stateOf(again) })
     }
-    expect(said(answer)).toEqual(['one', 'two', 'three'].map(accept))
+    expect(textJson(response)).toEqual(['one', 'two', 'three'].map(accept))
   })
 
-  test('two questions at once are asked one after the other', async () => {
-    const { place } = await furnished()
-    const asked = new Asked(place, { name: 'ask_at_once', arguments: {} })
-    let answer = await asked.answer()
+  test('two simultaneous requests of a server reach a modern agent one after the other', async () => {
+    const { endpoint } = await setUp()
+    const request = new RetriedRequest(endpoint, { name: 'ask_at_once', arguments: {} })
+    let response = await request.response()
     for (const name of ['one', 'two'])
-      answer = await asked.answer({ inputResponses: { 1: accept(name) }, requestState: stateOf(answer) })
-    expect(said(answer)).toEqual(['one', 'two'].map(accept))
+      response = await request.response({
+        inputResponses: { 1: accept(name) },
+        requestState: stateOf(response),
+      })
+    expect(textJson(response)).toEqual(['one', 'two'].map(accept))
   })
 
   test.each([
     ['prompts/get', { name: 'asks' }],
     ['resources/read', { uri: 'patient://asks' }],
-  ])('%s may be answered with a question as well', async (method, params) => {
-    const { place } = await furnished()
-    const asked = new Asked(place, params, method)
-    const first = await asked.answer()
-    const last = await asked.answer({ inputResponses: { 1: accept('me') }, requestState: stateOf(first) })
+  ])('%s can be answered with input_required, too', async (method, params) => {
+    const { endpoint } = await setUp()
+    const request = new RetriedRequest(endpoint, params, method)
+    const first = await request.response()
+    const last = await request.response({ inputResponses: { 1: accept('me') }, requestState: stateOf(first) })
     expect(JSON.stringify(last.result)).toContain('accept')
   })
 
-  test('how far it is goes with the token of the request that waits', async () => {
-    const { place } = await furnished()
-    const asked = new Asked(place, { ...ask, arguments: { questions: 2 } })
-    const first = asked.send({}, place, 0)
+  test('progress notifications carry the progress token of the current request', async () => {
+    const { endpoint } = await setUp()
+    const request = new RetriedRequest(endpoint, { ...ASK, arguments: { questions: 2 } })
+    const first = request.send({}, endpoint, 0)
     const { messages } = first
-    const requestState = stateOf(await first.answered())
+    const requestState = stateOf(await first.responded())
     expect(messages[0]?.params).toMatchObject({ progressToken: 0, progress: 1 })
-    const second = asked.send({ inputResponses: { 1: accept('one') }, requestState }, place, 7)
-    await second.answered()
+    const second = request.send({ inputResponses: { 1: accept('one') }, requestState }, endpoint, 7)
+    await second.responded()
     expect(second.messages[0]?.params).toMatchObject({ progressToken: 7, progress: 2 })
   })
 
-  test('an agent that has not said it can be asked is not, and the server hears so', async () => {
-    const { place } = await furnished()
+  test('a server request is refused when the modern agent has not declared the capability', async () => {
+    const { endpoint } = await setUp()
     const refused = {
       refused: { code: -32601, message: expect.stringContaining('The client does not support') },
     }
-    const nothing = new Asked(place, ask, 'tools/call', {})
-    expect(said(await nothing.answer())).toEqual([refused])
-    const other = new Asked(place, { name: 'sample', arguments: {} }, 'tools/call', { elicitation: {} })
-    expect(said(await other.answer())).toEqual(refused)
+    const withoutCapabilities = new RetriedRequest(endpoint, ASK, 'tools/call', {})
+    expect(textJson(await withoutCapabilities.response())).toEqual([refused])
+    const withoutSampling = new RetriedRequest(endpoint, { name: 'sample', arguments: {} }, 'tools/call', {
+      elicitation: {},
+    })
+    expect(textJson(await withoutSampling.response())).toEqual(refused)
   })
 
-  test('the time of the server stands still while the agent is asked, and only then', async () => {
-    const { place } = await furnished({ timeouts: { start_s: 10, request_s: 1, stop_s: 1 } })
-    const asked = new Asked(place, ask)
-    const first = await asked.answer()
-    await new Promise((resolve) => setTimeout(resolve, 2500)) // a person thinks
-    const last = await asked.answer({ inputResponses: { 1: accept('me') }, requestState: stateOf(first) })
-    expect(said(last)).toEqual([accept('me')])
-    const slow = await new Asked(place, { name: 'hold', arguments: {} }).answer()
+  test('the request timeout of a server is paused only while the agent has to answer', async () => {
+    const { endpoint } = await setUp({ timeouts: { start_s: 10, request_s: 1, stop_s: 1 } })
+    const request = new RetriedRequest(endpoint, ASK)
+    const first = await request.response()
+    await new Promise((resolve) => setTimeout(resolve, 2500)) // longer than request_s
+    const last = await request.response({ inputResponses: { 1: accept('me') }, requestState: stateOf(first) })
+    expect(textJson(last)).toEqual([accept('me')])
+    const slow = await new RetriedRequest(endpoint, { name: 'hold', arguments: {} }).response()
     expect(slow.error?.message).toContain('not answered in time')
   })
 
-  test.each(['streamable', 'sse'] as const)('an HTTP server asks in the same way, over %s', async (over) => {
-    const house = await openHouse()
-    const server = await openAsking({ over })
-    onTestFinished(() => void server.close())
-    await post(house, '/api/http-servers', { name: 'asking', url: server.url })
-    await post(house, '/api/http-servers/asking/tools/unknown/call', {}) // whoever is called is connected to
-    const place = { address: house.address, key: await newKey(house), path: '/mcp/asking' }
-    const asked = new Asked(place, { name: 'ask', arguments: { kind: 'elicitation' } })
-    const first = await asked.answer()
-    const last = await asked.answer({ inputResponses: { 1: accept('me') }, requestState: stateOf(first) })
-    expect(said(last)).toEqual(accept('me'))
-  })
+  test.each(['streamable', 'sse'] as const)(
+    'a request of an HTTP server reaches a modern agent as input_required, over %s',
+    async (over) => {
+      const house = await openHouse()
+      const server = await openAsking({ over })
+      onTestFinished(() => void server.close())
+      await post(house, '/api/http-servers', { name: 'asking', url: server.url })
+      await post(house, '/api/http-servers/asking/tools/unknown/call', {}) // connects to the server
+      const endpoint = { address: house.address, key: await newKey(house), path: '/mcp/asking' }
+      const request = new RetriedRequest(endpoint, { name: 'ask', arguments: { kind: 'elicitation' } })
+      const first = await request.response()
+      const last = await request.response({
+        inputResponses: { 1: accept('me') },
+        requestState: stateOf(first),
+      })
+      expect(textJson(last)).toEqual(accept('me'))
+    },
+  )
 })
 
-describe('a requestState', () => {
-  test('counts once, for its agent and its request, and whoever tries otherwise changes nothing', async () => {
-    const { house, place } = await furnished()
-    const asked = new Asked(place, ask)
-    const requestState = stateOf(await asked.answer())
+describe('requestState', () => {
+  test('a requestState is valid once, only for its agent and its request, and invalid attempts do not use it up', async () => {
+    const { house, endpoint } = await setUp()
+    const request = new RetriedRequest(endpoint, ASK)
+    const requestState = stateOf(await request.response())
     const inputResponses = { 1: accept('me') }
-    const [head = '', body = '', seal = ''] = requestState.split('.')
-    const turned = (text: string) => (text.startsWith('A') ? `B${text.slice(1)}` : `A${text.slice(1)}`)
-    const wrong = [
-      asked.answer({ inputResponses, requestState: `${head}.${turned(body)}.${seal}` }),
-      asked.answer({ inputResponses, requestState: `${head}.${body}.${turned(seal)}` }),
-      asked.answer({ inputResponses, requestState: `${head}.${body}` }),
-      asked.answer({ inputResponses, requestState: 'anything' }),
-      asked.answer({ inputResponses, requestState, arguments: { questions: 2 } }),
-      asked.answer({ inputResponses, requestState }, { ...place, key: await newKey(house, 'gemini') }),
+    const [prefix = '', content = '', signature = ''] = requestState.split('.')
+    const altered = (text: string) => (text.startsWith('A') ? `B${text.slice(1)}` : `A${text.slice(1)}`)
+    const invalid = [
+      request.response({ inputResponses, requestState: `${prefix}.${altered(content)}.${signature}` }),
+      request.response({ inputResponses, requestState: `${prefix}.${content}.${altered(signature)}` }),
+      request.response({ inputResponses, requestState: `${prefix}.${content}` }),
+      request.response({ inputResponses, requestState: 'anything' }),
+      request.response({ inputResponses, requestState, arguments: { questions: 2 } }),
+      request.response({ inputResponses, requestState }, { ...endpoint, key: await newKey(house, 'gemini') }),
     ]
-    for (const { error } of await Promise.all(wrong))
+    for (const { error } of await Promise.all(invalid))
       expect(error).toMatchObject({ code: -32602, message: expect.stringContaining('requestState') })
-    expect(said(await asked.answer({ inputResponses, requestState }))).toEqual([accept('me')])
-    const again = await asked.answer({ inputResponses, requestState })
+    expect(textJson(await request.response({ inputResponses, requestState }))).toEqual([accept('me')])
+    const again = await request.response({ inputResponses, requestState })
     expect(again.error).toMatchObject({ code: -32602, message: expect.stringContaining('used already') })
   })
 
-  test('is the same for the same request in another order of its keys', () => {
-    const parking = new PendingInputs({ now: () => 0 })
-    const place = { keyId: 'k', serverId: undefined }
+  test('a requestState stays valid when the keys of the request have another order', () => {
+    const pendingInputs = new PendingInputs(() => 0)
+    const access = { keyId: 'k', agentType: 'cursor', serverId: undefined }
     const message = (params: object) => ({
       id: 0,
       method: 'tools/call',
@@ -201,76 +216,85 @@ describe('a requestState', () => {
       body: Buffer.from(''),
       response: {},
     })
-    const call = { place, cancel: () => {} }
-    const requestState = parking.add(call, message({ name: 't', arguments: { a: 1, b: [{ c: 2, d: 3 }] } }))
+    const call = { access, cancel: () => {} }
+    const requestState = pendingInputs.add(
+      call,
+      message({ name: 't', arguments: { a: 1, b: [{ c: 2, d: 3 }] } }),
+    )
     const again = message({ arguments: { b: [{ d: 3, c: 2 }], a: 1 }, requestState, name: 't' })
-    expect(parking.take(again, place)).toBe(call)
-    expect(() => parking.take(again, place)).toThrow('used already')
+    expect(pendingInputs.take(again, access)).toBe(call)
+    expect(() => pendingInputs.take(again, access)).toThrow('used already')
   })
 })
 
-describe('a call that is parked', () => {
-  test('outlives the connection over which the question went', async () => {
-    const { place, cancelled } = await furnished()
-    const asked = new Asked(place, ask)
-    const first = asked.send()
-    const question = await first.answered()
-    first.break()
-    await first.over()
+describe('calls that wait for input', () => {
+  test('a call that waits for input survives the connection on which the input was required', async () => {
+    const { endpoint, cancelled } = await setUp()
+    const request = new RetriedRequest(endpoint, ASK)
+    const first = request.send()
+    const inputRequired = await first.responded()
+    first.disconnect()
+    await first.closed()
     expect(await cancelled()).toBe('0')
-    const last = await asked.answer({ inputResponses: { 1: accept('me') }, requestState: stateOf(question) })
-    expect(said(last)).toEqual([accept('me')])
+    const last = await request.response({
+      inputResponses: { 1: accept('me') },
+      requestState: stateOf(inputRequired),
+    })
+    expect(textJson(last)).toEqual([accept('me')])
   })
 
-  test('is cancelled when its key is taken away', async () => {
-    const { house, place, cancelled } = await furnished()
-    await new Asked(place, ask).answer()
+  test('a call that waits for input is cancelled when its key is deleted', async () => {
+    const { house, endpoint, cancelled } = await setUp()
+    await new RetriedRequest(endpoint, ASK).response()
     const { items } = (await house.inject({ url: '/api/keys', headers: AUTHORISED })).json()
     const own = items.find(({ agent_type }: { agent_type: string }) => agent_type === 'cursor')
     await house.inject({ method: 'DELETE', url: `/api/keys/${own.id}`, headers: AUTHORISED })
     await expect.poll(cancelled).toBe('1')
   })
 
-  test('is cancelled when the agent that brought the answer hangs up', async () => {
-    const { place, cancelled } = await furnished()
-    const asked = new Asked(place, { ...ask, arguments: { pause: 60_000 } })
-    const requestState = stateOf(await asked.answer())
-    const second = asked.send({ inputResponses: { 1: accept('me') }, requestState })
+  test('a call is cancelled when the agent disconnects after it has sent the input', async () => {
+    const { endpoint, cancelled } = await setUp()
+    const request = new RetriedRequest(endpoint, { ...ASK, arguments: { pause: 60_000 } })
+    const requestState = stateOf(await request.response())
+    const second = request.send({ inputResponses: { 1: accept('me') }, requestState })
     await expect
-      .poll(async () => (await asked.answer({ requestState })).error?.message)
+      .poll(async () => (await request.response({ requestState })).error?.message)
       .toContain('used already')
-    second.break()
+    second.disconnect()
     await expect.poll(cancelled).toBe('1')
   })
 
-  test('waits for a while, and not for ever', async () => {
+  test('a call that waits for input is cancelled after a timeout', async () => {
     let now = 0
     let cancelled = 0
-    const parking = new PendingInputs({ now: () => now, waitMs: 20 })
-    const place = { keyId: 'k', serverId: undefined }
+    const pendingInputs = new PendingInputs(() => now, 20)
+    const access = { keyId: 'k', agentType: 'cursor', serverId: undefined }
     const message = { id: 0, method: 'tools/call', params: {}, body: Buffer.from(''), response: {} }
     const call = {
-      place,
+      access,
       cancel: () => {
         cancelled += 1
       },
     }
-    const requestState = parking.add(call, message)
+    const requestState = pendingInputs.add(call, message)
     await expect.poll(() => cancelled).toBe(1)
     now = 21
-    expect(() => parking.take({ ...message, params: { requestState } }, place)).toThrow(
+    expect(() => pendingInputs.take({ ...message, params: { requestState } }, access)).toThrow(
       'This requestState has expired',
     )
   })
 
-  test('is one of at most a hundred of its agent', () => {
-    const parking = new PendingInputs({ now: () => 0 })
+  test('at most 100 calls of one key can wait for input', () => {
+    const pendingInputs = new PendingInputs(() => 0)
     const message = { id: 0, method: 'tools/call', params: {}, body: Buffer.from(''), response: {} }
-    const callOf = (keyId: string) => ({ place: { keyId, serverId: undefined }, cancel: () => {} })
+    const callOf = (keyId: string) => ({
+      access: { keyId, agentType: 'cursor', serverId: undefined },
+      cancel: () => {},
+    })
     const calls = Array.from({ length: 101 }, () => callOf('k'))
-    expect(calls.filter((call) => parking.add(call, message) !== undefined)).toHaveLength(100)
-    expect(parking.add(callOf('other'), message)).toBeDefined()
-    for (const call of calls) parking.remove(call)
-    expect(parking.add(callOf('k'), message)).toBeDefined()
+    expect(calls.filter((call) => pendingInputs.add(call, message) !== undefined)).toHaveLength(100)
+    expect(pendingInputs.add(callOf('other'), message)).toBeDefined()
+    for (const call of calls) pendingInputs.remove(call)
+    expect(pendingInputs.add(callOf('k'), message)).toBeDefined()
   })
 })

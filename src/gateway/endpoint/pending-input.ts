@@ -1,45 +1,35 @@
-import { randomBytes } from 'node:crypto'
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { CODES } from '../../protocol/codes.ts'
-import type { Session } from '../sessions/sessions.ts'
+import { sorted } from '../../upstreams/definition-hash.ts'
+import type { Access } from '../sessions/sessions.ts'
 import { ANSWER_MS } from './client-capabilities.ts'
 import { type Incoming, RpcError } from './json-rpc.ts'
-import { digestOf, invalidState, RequestStates } from './request-state.ts'
 
 /** A call whose server waits for input of the agent. */
 interface WaitingCall {
-  readonly place: Pick<Session, 'keyId' | 'serverId'>
+  readonly access: Access
   cancel(): void
 }
 
-interface Pending<T> {
-  readonly call: T
-  readonly timer: NodeJS.Timeout
-}
-
 const MAX_PER_KEY = 100
-
-interface Options {
-  readonly now: () => number
-  readonly waitMs?: number
-}
 
 /** Calls that wait for the input in a modern agent's next request, for a limited time. */
 export class PendingInputs<T extends WaitingCall = WaitingCall> {
   readonly #now: () => number
   readonly #waitMs: number
   readonly #states = new RequestStates()
-  readonly #pending = new Map<string, Pending<T>>()
+  readonly #pending = new Map<string, { readonly call: T; readonly timer: NodeJS.Timeout }>()
 
-  constructor({ now, waitMs = ANSWER_MS }: Options) {
+  constructor(now: () => number, waitMs = ANSWER_MS) {
     this.#now = now
     this.#waitMs = waitMs
   }
 
   /** The `requestState` that the agent has to send back. Undefined when too many calls of this agent wait. */
   add(call: T, message: Incoming): string | undefined {
-    const { keyId, serverId } = call.place
+    const { keyId, serverId } = call.access
     let waiting = 0
-    for (const { call: each } of this.#pending.values()) if (each.place.keyId === keyId) waiting += 1
+    for (const { call: each } of this.#pending.values()) if (each.access.keyId === keyId) waiting += 1
     if (waiting >= MAX_PER_KEY) return undefined
     const id = randomBytes(9).toString('base64url')
     const timer = setTimeout(() => {
@@ -52,7 +42,7 @@ export class PendingInputs<T extends WaitingCall = WaitingCall> {
   }
 
   /** The call that a request continues. Undefined when its `requestState` is not ours. Throws when it is not valid. */
-  take(message: Incoming, { keyId, serverId }: WaitingCall['place']): T | undefined {
+  take(message: Incoming, { keyId, serverId }: Access): T | undefined {
     const { requestState } = message.params
     if (typeof requestState !== 'string') return undefined
     const state = this.#states.verify(requestState)
@@ -78,4 +68,49 @@ export class PendingInputs<T extends WaitingCall = WaitingCall> {
   }
 }
 
-const refused = (why: string): RpcError => new RpcError(CODES.params, why)
+const refused = (message: string): RpcError => new RpcError(CODES.params, message)
+
+/** The content of a `requestState`. It is signed, because the agent sends it back. */
+interface RequestState {
+  /** Identifies the pending call. */
+  readonly id: string
+  readonly keyId: string
+  readonly expiresAt: number
+  /** The digest of the request that it was issued for. */
+  readonly digest: string
+}
+
+/** Signs and verifies `requestState` values. The key lives as long as the process, like the pending calls. */
+class RequestStates {
+  readonly #secret = randomBytes(32)
+  readonly #prefix = `toolroom-${randomBytes(6).toString('base64url')}.`
+
+  sign({ id, keyId, expiresAt, digest }: RequestState): string {
+    const content = Buffer.from(JSON.stringify([id, keyId, expiresAt, digest])).toString('base64url')
+    return `${this.#prefix}${content}.${this.#signatureOf(content).toString('base64url')}`
+  }
+
+  /** Undefined when it is not ours. Throws when it has our prefix but not our signature. */
+  verify(state: string): RequestState | undefined {
+    if (!state.startsWith(this.#prefix)) return undefined
+    const [content = '', signature = ''] = state.slice(this.#prefix.length).split('.')
+    const given = Buffer.from(signature, 'base64url')
+    const expected = this.#signatureOf(content)
+    if (given.length !== expected.length || !timingSafeEqual(given, expected)) throw invalidState()
+    const [id, keyId, expiresAt, digest] = JSON.parse(Buffer.from(content, 'base64url').toString())
+    return { id, keyId, expiresAt, digest }
+  }
+
+  #signatureOf(content: string): Buffer {
+    return createHmac('sha256', this.#secret).update(content).digest()
+  }
+}
+
+const invalidState = (): RpcError => refused('This requestState was not issued to this agent by this gateway')
+
+/** A digest of the request, independent of the order of its keys and without what a retry adds. */
+function digestOf({ method, params }: Incoming, serverId: string | undefined): string {
+  const { _meta, inputResponses, requestState, ...rest } = params
+  const text = JSON.stringify([serverId ?? null, method, sorted(rest)])
+  return createHash('sha256').update(text).digest('base64url')
+}

@@ -4,29 +4,28 @@ import { metaOf } from '../../protocol/json-rpc-message.ts'
 import { META } from '../../protocol/meta.ts'
 import { type Era, LEGACY_VERSIONS, MODERN_VERSION } from '../../protocol/versions.ts'
 import type { Upstreams } from '../../upstreams/upstreams.ts'
+import type { AgentToolList, AgentToolLists, OfferedTool } from '../catalogue/agent-tool-lists.ts'
 import type { Aggregate } from '../catalogue/aggregate.ts'
-import type { Offer, Offers } from '../catalogue/offers.ts'
-import { type ResolvedTool, resolveInSearchMode } from '../catalogue/tool-search-calls.ts'
-import { subscriberOf } from '../notify/session-subscriber.ts'
+import { LIST_TTL_MS } from '../catalogue/merged-catalogue.ts'
+import { resolveToolCall } from '../catalogue/resolve-tool-call.ts'
+import { subscriberOf } from '../notify/subscriber.ts'
 import type { Subscriptions } from '../notify/subscriptions.ts'
-import { asRpcError, type Forward } from './forward.ts'
-import { type Incoming, RpcError, rawArgumentsIn } from './json-rpc.ts'
-import { completed, withoutEra } from './modern-requests.ts'
+import type { AgentScope } from '../sessions/sessions.ts'
+import type { Forward } from './forward.ts'
+import { asRpcError, type Incoming, invalidRequest, RpcError, rawArgumentsIn } from './json-rpc.ts'
+import { completed, withoutModernMeta } from './modern-requests.ts'
 import { progressTo, type RequestContext } from './request-context.ts'
 
-export interface HandlerDeps {
+interface Deps {
   readonly version: string
   readonly upstreams: Upstreams
-  /** The tools that each agent sees. */
-  readonly offers: Offers
+  readonly toolLists: AgentToolLists
   readonly aggregate: Aggregate
   readonly subscriptions: Subscriptions
   readonly forward: Forward
   /** Throws when a tool must not be called. Undefined when all may be. */
   readonly admit: ((serverId: string, tool: string) => void) | undefined
 }
-
-type Place = Pick<RequestContext, 'serverId' | 'agentType'>
 
 /** Forwarded to the one server of `/mcp/{server_id}`. */
 const FORWARDED = [
@@ -37,32 +36,36 @@ const FORWARDED = [
   'prompts/get',
   'completion/complete',
 ]
-const AGGREGATE_TTL_MS = 60_000
+/** How long agents may cache what a single server declares. */
 const SERVER_TTL_MS = 3_600_000
 
 /** Handles every request of an agent, in both eras. Results are bytes, ready to send. */
-export function createRequestHandler(deps: HandlerDeps) {
-  const { upstreams, offers, aggregate, subscriptions, forward, admit } = deps
-  const serverInfo = { name: 'toolroom', title: 'Toolroom', version: deps.version }
+export function createRequestHandler(deps: Deps) {
+  const { version, upstreams, toolLists, aggregate, subscriptions, forward, admit } = deps
+  const serverInfo = { name: 'toolroom', title: 'Toolroom', version }
 
-  const offerFor = ({ serverId, agentType }: Place): Offer => {
-    const offer = offers.of(serverId, agentType)
-    if (!offer) throw new RpcError(CODES.request, 'Server not found', { status: 404 })
-    return offer
+  const toolListFor = ({ serverId, agentType }: AgentScope): AgentToolList => {
+    const list = toolLists.of(serverId, agentType)
+    if (!list) throw invalidRequest('Server not found', 404)
+    return list
   }
 
   async function callTool({ params, body }: Incoming, context: RequestContext): Promise<Buffer> {
     const { name, arguments: given = {} } = params
     if (!isObject(given)) throw new RpcError(CODES.params, 'arguments must be an object')
-    const offer = offerFor(context)
+    const list = toolListFor(context)
     const resolved =
-      offer.mode === 'search' ? resolveInSearchMode(offer, name, given) : toolNamed(offer, name, given)
+      list.mode === 'search' ? resolveToolCall(list, name, given) : toolCall(list.find(String(name)), given)
     if (!resolved) throw new RpcError(CODES.params, `Unknown tool: ${String(name).slice(0, 100)}`)
     const isModern = context.era === 'modern'
-    if (resolved.kind === 'result') return ownResult(resolved.result, isModern)
+    if (resolved.kind === 'result') {
+      const json = Buffer.from(JSON.stringify(resolved.result))
+      return isModern ? completed({ json, value: resolved.result }, 'tools/call') : json
+    }
     const { server_id: serverId, tool } = resolved.found
     const { args } = resolved
-    const { progressToken, ...meta } = params._meta === undefined ? NO_META : metaOf(withoutEra(params))
+    const { progressToken, ...meta } =
+      params._meta === undefined ? NO_META : metaOf(withoutModernMeta(params))
     const modernParams = isModern
       ? { ...params, name: tool, ...(args !== given && { arguments: args }) }
       : undefined
@@ -93,7 +96,7 @@ export function createRequestHandler(deps: HandlerDeps) {
     }
   }
 
-  function capabilitiesFor({ serverId, agentType }: Place, era: Era): object {
+  function capabilitiesFor({ serverId, agentType }: AgentScope, era: Era): object {
     if (serverId === undefined) return aggregate.capabilities(agentType, era)
     const own = upstreams.get(serverId)?.catalogue?.capabilities ?? {}
     const { resources, prompts, completions, logging } = own
@@ -107,27 +110,22 @@ export function createRequestHandler(deps: HandlerDeps) {
   }
 
   async function forwardTo(serverId: string, message: Incoming, context: RequestContext): Promise<Buffer> {
-    const stopLogs = await subscriptions.logsDuring(serverId, message.params, context)
-    try {
-      const result = await forward(message, serverId, context)
-      return context.era === 'modern' ? completed(result, message.method ?? '') : result.json
-    } finally {
-      stopLogs?.()
-    }
+    const result = await forward(message, serverId, context)
+    return context.era === 'modern' ? completed(result, message.method ?? '') : result.json
   }
 
   async function listTools({ params }: Incoming, context: RequestContext): Promise<Buffer> {
     if (params.cursor !== undefined) throw new RpcError(CODES.params, 'Unknown cursor')
-    await upstreams.wake(offerFor(context).servers)
-    return Buffer.from(offerFor(context).list[context.era])
+    await upstreams.wake(toolListFor(context).servers)
+    return toolListFor(context).result[context.era]
   }
 
   const discovered = (context: RequestContext) => ({
     resultType: 'complete',
     supportedVersions: [MODERN_VERSION, ...LEGACY_VERSIONS],
     capabilities: capabilitiesFor(context, 'modern'),
-    instructions: aggregate.instructions(context.serverId, context.agentType),
-    ttlMs: context.serverId === undefined ? AGGREGATE_TTL_MS : SERVER_TTL_MS,
+    instructions: aggregate.instructions(context),
+    ttlMs: context.serverId === undefined ? LIST_TTL_MS : SERVER_TTL_MS,
     cacheScope: 'private',
     _meta: { [META.serverInfo]: serverInfo },
   })
@@ -149,14 +147,14 @@ export function createRequestHandler(deps: HandlerDeps) {
   }
 
   return {
-    hasServer: ({ serverId, agentType }: Place) => offers.of(serverId, agentType) !== undefined,
+    hasServer: ({ serverId, agentType }: AgentScope) => toolLists.of(serverId, agentType) !== undefined,
 
     /** The legacy handshake. */
-    initialize({ params }: Incoming, place: Place): { version: string; result: string } {
+    initialize({ params }: Incoming, scope: AgentScope): { version: string; result: string } {
       const protocolVersion =
-        LEGACY_VERSIONS.find((version) => version === params.protocolVersion) ?? LEGACY_VERSIONS[0]
-      const capabilities = capabilitiesFor(place, 'legacy')
-      const instructions = aggregate.instructions(place.serverId, place.agentType)
+        LEGACY_VERSIONS.find((known) => known === params.protocolVersion) ?? LEGACY_VERSIONS[0]
+      const capabilities = capabilitiesFor(scope, 'legacy')
+      const instructions = aggregate.instructions(scope)
       const result = { protocolVersion, capabilities, serverInfo, instructions }
       return { version: protocolVersion, result: JSON.stringify(result) }
     },
@@ -171,15 +169,8 @@ export type RequestHandler = ReturnType<typeof createRequestHandler>
 const RESOURCE = '"resource'
 const NO_META: Readonly<Record<string, unknown>> = {}
 
-function toolNamed(offer: Offer, name: unknown, args: unknown): ResolvedTool {
-  const found = typeof name === 'string' ? offer.find(name) : undefined
-  return found && { kind: 'call', found, args }
-}
-
-/** A result of our own. */
-function ownResult(result: object, isModern: boolean): Buffer {
-  const json = Buffer.from(JSON.stringify(result))
-  return isModern ? completed({ json, value: result }, 'tools/call') : json
+function toolCall(found: OfferedTool | undefined, args: unknown) {
+  return found && { kind: 'call' as const, found, args }
 }
 
 const listChangedOf = (capability: unknown): object =>

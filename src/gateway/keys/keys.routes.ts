@@ -8,13 +8,13 @@ const tags = ['Gateway']
 
 export function keyRoutes(keys: Keys): FastifyPluginAsyncTypebox {
   return async (app) => {
-    const list = { tags, summary: 'List the keys of agents', response: { 200: schema.KeyList } }
+    const list = { tags, summary: 'List the gateway keys', response: { 200: schema.KeyList } }
     app.get('/keys', { schema: list }, async () => wholeList(keys.list()))
 
     const add = {
       tags,
-      summary: 'Make a key for an agent',
-      description: 'It opens the gateway and nothing under `/api`. The key is shown this once.',
+      summary: 'Create a gateway key for an agent',
+      description: 'The key gives access to the gateway and to nothing under `/api`. It is shown only once.',
       body: schema.KeyInput,
       response: { 201: schema.NewKey },
     }
@@ -23,7 +23,12 @@ export function keyRoutes(keys: Keys): FastifyPluginAsyncTypebox {
       return reply.code(201).header('location', `/api/keys/${key.id}`).send(key)
     })
 
-    const remove = { tags, summary: 'Take a key away', params: schema.KeyId, response: { 204: Type.Null() } }
+    const remove = {
+      tags,
+      summary: 'Delete a gateway key',
+      params: schema.KeyId,
+      response: { 204: Type.Null() },
+    }
     app.delete('/keys/:id', { schema: remove }, async (request, reply) => {
       await keys.remove(request.params.id, { request_id: request.id })
       return reply.code(204).send(null)

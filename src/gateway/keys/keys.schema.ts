@@ -6,13 +6,14 @@ const Name = Type.String({
   minLength: 1,
   maxLength: 100,
   pattern: '^[^\\u0000-\\u001f\\u007f]+$',
-  expected: 'one line',
+  expected: 'a single line of text',
   examples: ['Claude Code on the laptop'],
 })
 const AgentType = Type.String({
   pattern: '^[a-z0-9][a-z0-9-]{0,63}$',
-  expected: 'the type of an agent, or a word of your own in the same letters',
-  description: 'Whose calls these are; it stands in metrics, logs and the live stream',
+  expected: 'an agent type: lower-case letters, digits and -, at most 64 characters',
+  description:
+    'The agent that uses the key. Its calls are listed under this type in metrics, logs and the live stream',
   examples: ['claude-code'],
 })
 
@@ -34,13 +35,13 @@ export const KeyList = listOf(KeyView)
 
 export const NewKey = Type.Object({
   ...KeyView.properties,
-  key: Type.String({ description: 'Shown this once; only a digest of it is kept', examples: ['tk_…'] }),
+  key: Type.String({ description: 'Shown only once. Toolroom stores a digest of it', examples: ['tk_…'] }),
 })
 export type NewKey = Static<typeof NewKey>
 
 export const KeyId = Type.Object({ id: Type.String({ examples: ['key_0123456789ab'] }) })
 
-/** As it is stored: whoever reads the database cannot use it. */
+/** A key as it is stored. The digest cannot be used as a key. */
 export interface KeyRecord {
   readonly id: string
   readonly name: string

@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { askModern, type Exchange, LegacyAgent, textIn } from '../../../test/support/event-streams.ts'
+import {
+  type Endpoint,
+  type Exchange,
+  LegacyAgent,
+  modernRequest,
+  textIn,
+} from '../../../test/support/event-streams.ts'
 import { newKey } from '../../../test/support/gateway.ts'
 import { AUTHORISED, openHouse } from '../../../test/support/house.ts'
 import { post, register } from '../../../test/support/running.ts'
@@ -8,28 +14,25 @@ import { Sessions } from '../sessions/sessions.ts'
 const SUBSCRIPTION = 'io.modelcontextprotocol/subscriptionId'
 const TOOLS = { notifications: { toolsListChanged: true } }
 
-async function furnished() {
+async function setUp() {
   const house = await openHouse()
   await register(house, 'patient')
   await post(house, '/api/servers/patient/start')
-  const place = { address: house.address, key: await newKey(house), path: '/mcp' }
-  return { house, place }
+  const endpoint = { address: house.address, key: await newKey(house), path: '/mcp' }
+  return { house, endpoint }
 }
 
-const listen = (
-  place: Parameters<typeof askModern>[0],
-  params: Record<string, unknown>,
-  id: number | string,
-) => askModern(place, 'subscriptions/listen', params, { id })
+const listen = (endpoint: Endpoint, params: Record<string, unknown>, id: number | string) =>
+  modernRequest(endpoint, 'subscriptions/listen', params, { id })
 
 const methods = ({ messages }: Exchange) => messages.map(({ method }) => method)
 
-describe('who listens in the modern era', () => {
-  test('hears what it asked for and nothing else, and every message says for which request it is', async () => {
-    const { house, place } = await furnished()
+describe('subscriptions/listen', () => {
+  test('a subscriptions/listen request gets only the notifications it asked for, each with its subscription id', async () => {
+    const { house, endpoint } = await setUp()
     const [tools, prompts] = [
-      listen(place, TOOLS, 0),
-      listen(place, { notifications: { promptsListChanged: true } }, 'prompts'),
+      listen(endpoint, TOOLS, 0),
+      listen(endpoint, { notifications: { promptsListChanged: true } }, 'prompts'),
     ]
     await expect.poll(() => [tools, prompts].every(({ messages }) => messages.length > 0)).toBe(true)
     await register(house, 'noisy')
@@ -46,46 +49,49 @@ describe('who listens in the modern era', () => {
       for (const { params } of stream.messages) expect(params?._meta).toEqual({ [SUBSCRIPTION]: id })
   })
 
-  test('has to say what it wants to hear', async () => {
-    const { place } = await furnished()
-    expect((await listen(place, {}, 1).answered()).error).toMatchObject({ code: -32602 })
+  test('a subscriptions/listen request without notifications is refused', async () => {
+    const { endpoint } = await setUp()
+    expect((await listen(endpoint, {}, 1).responded()).error).toMatchObject({ code: -32602 })
   })
 
   test.each([
-    ['its key is taken away', 'key'],
+    ['its key is deleted', 'key'],
     ['the service ends', 'service'],
-  ] as const)('is told the end in both ways of the specification when %s', async (_, what) => {
-    const { house, place } = await furnished()
-    const stream = listen(place, TOOLS, 0)
-    await expect.poll(() => stream.messages.length).toBeGreaterThan(0)
-    if (what === 'service') await house.close()
-    else {
-      const { items } = (await house.inject({ url: '/api/keys', headers: AUTHORISED })).json()
-      await house.inject({ method: 'DELETE', url: `/api/keys/${items[0].id}`, headers: AUTHORISED })
-    }
-    await stream.over()
-    expect(stream.messages.slice(-2)).toEqual([
-      {
-        jsonrpc: '2.0',
-        method: 'notifications/cancelled',
-        params: { requestId: 0, reason: expect.any(String), _meta: { [SUBSCRIPTION]: 0 } },
-      },
-      { jsonrpc: '2.0', id: 0, result: { resultType: 'complete', _meta: { [SUBSCRIPTION]: 0 } } },
-    ])
-  })
+  ] as const)(
+    'a subscriptions/listen request ends with notifications/cancelled and a result when %s',
+    async (_, what) => {
+      const { house, endpoint } = await setUp()
+      const stream = listen(endpoint, TOOLS, 0)
+      await expect.poll(() => stream.messages.length).toBeGreaterThan(0)
+      if (what === 'service') await house.close()
+      else {
+        const { items } = (await house.inject({ url: '/api/keys', headers: AUTHORISED })).json()
+        await house.inject({ method: 'DELETE', url: `/api/keys/${items[0].id}`, headers: AUTHORISED })
+      }
+      await stream.closed()
+      expect(stream.messages.slice(-2)).toEqual([
+        {
+          jsonrpc: '2.0',
+          method: 'notifications/cancelled',
+          params: { requestId: 0, reason: expect.any(String), _meta: { [SUBSCRIPTION]: 0 } },
+        },
+        { jsonrpc: '2.0', id: 0, result: { resultType: 'complete', _meta: { [SUBSCRIPTION]: 0 } } },
+      ])
+    },
+  )
 
-  test('may do so 32 times at once', async () => {
-    const { place } = await furnished()
-    const streams = Array.from({ length: 32 }, (_, id) => listen(place, TOOLS, id))
+  test('a key can have 32 subscriptions/listen requests at a time', async () => {
+    const { endpoint } = await setUp()
+    const streams = Array.from({ length: 32 }, (_, id) => listen(endpoint, TOOLS, id))
     await expect.poll(() => streams.filter(({ messages }) => messages.length > 0).length).toBe(32)
-    const refused = listen(place, TOOLS, 'more')
-    await refused.over()
+    const refused = listen(endpoint, TOOLS, 'more')
+    await refused.closed()
     expect(refused.status).toBe(429)
-    expect(refused.answer?.error?.message).toContain('32')
-    streams[0]?.break()
+    expect(refused.response?.error?.message).toContain('32')
+    streams[0]?.disconnect()
     await expect
       .poll(async () => {
-        const again = listen(place, TOOLS, 'again')
+        const again = listen(endpoint, TOOLS, 'again')
         await expect.poll(() => again.status).not.toBe(0)
         return again.status
       })
@@ -94,62 +100,67 @@ describe('who listens in the modern era', () => {
 })
 
 describe('sessions', () => {
-  const facts = { agentType: 'cursor', serverId: undefined, version: '2025-11-25', capabilities: {} }
+  const fields = { agentType: 'cursor', serverId: undefined, version: '2025-11-25', capabilities: {} }
 
-  test('of one key are a hundred at most: the one that was idle for the longest time goes', async () => {
+  test('a key can have 100 sessions, and at the limit the longest idle one ends', async () => {
     let now = 0
-    const sessions = new Sessions(() => now)
+    const sessions = new Sessions(
+      () => now,
+      () => {},
+    )
     const open = (keyId: string) => {
       now += 1
-      return sessions.open({ ...facts, keyId })
+      return sessions.open({ ...fields, keyId })
     }
     const other = open('other')
     const own = Array.from({ length: 100 }, () => open('own'))
     const [first, second] = own
     if (first) sessions.find(first.id, first)
     open('own')
-    const isThere = (session: typeof other | undefined) =>
+    const exists = (session: typeof other | undefined) =>
       session && sessions.find(session.id, session) === session
-    expect([first, second, own[2], other].map(isThere)).toEqual([true, false, true, true])
+    expect([first, second, own[2], other].map(exists)).toEqual([true, false, true, true])
   })
 
-  test('that have something under way stay', async () => {
-    const { place } = await furnished()
-    const busy = await LegacyAgent.open(place)
+  test('a session with a pending request or an open GET stream does not end at the limit', async () => {
+    const { endpoint } = await setUp()
+    const busy = await LegacyAgent.open(endpoint)
     const call = busy.call('patient__hold')
-    const listening = await LegacyAgent.open(place)
+    const listening = await LegacyAgent.open(endpoint)
     const stream = listening.listen()
     await expect.poll(() => stream.status).toBe(200)
-    const idle = await LegacyAgent.open(place)
-    for (let more = 0; more < 98; more += 1) await LegacyAgent.open(place)
+    const idle = await LegacyAgent.open(endpoint)
+    for (let more = 0; more < 98; more += 1) await LegacyAgent.open(endpoint)
     const statusOf = async (agent: LegacyAgent) => {
-      const asked = agent.call('patient__held')
-      await asked.over()
-      return asked.status
+      const call = agent.call('patient__held')
+      await call.closed()
+      return call.status
     }
     expect(await Promise.all([busy, listening, idle].map(statusOf))).toEqual([200, 200, 404])
-    await listening.call('patient__go').answered()
-    expect(textIn(await call.answered())).toBe('let go')
+    await listening.call('patient__go').responded()
+    expect(textIn(await call.responded())).toBe('let go')
   }, 20_000)
 })
 
-test('a question that was not heard because the connection broke is asked again when the agent comes back', async () => {
-  const { place } = await furnished()
-  const agent = await LegacyAgent.open(place, '2025-11-25', { elicitation: {} })
+test('a server request that was lost with the connection is sent again when the agent resumes the stream', async () => {
+  const { endpoint } = await setUp()
+  const agent = await LegacyAgent.open(endpoint, '2025-11-25', { elicitation: {} })
   const call = agent.call('patient__ask', { questions: 2 }, 0)
-  const question = ({ messages }: Exchange) => messages.find(({ method }) => method === 'elicitation/create')
-  await expect.poll(() => question(call)).toBeDefined()
-  call.break()
-  await call.over()
-  const heardLast = call.events.find(({ data }) => data.includes('notifications/progress'))?.id
-  const resumed = agent.listen(heardLast)
-  await expect.poll(() => question(resumed)).toEqual(question(call))
+  const elicitationIn = ({ messages }: Exchange) =>
+    messages.find(({ method }) => method === 'elicitation/create')
+  await expect.poll(() => elicitationIn(call)).toBeDefined()
+  call.disconnect()
+  await call.closed()
+  const lastEventId = call.events.find(({ data }) => data.includes('notifications/progress'))?.id
+  const resumed = agent.listen(lastEventId)
+  await expect.poll(() => elicitationIn(resumed)).toEqual(elicitationIn(call))
   for (let round = 1; round <= 2; round += 1) {
-    const asked = () => resumed.messages.find(({ params }) => String(params?.message) === `question ${round}`)
-    await expect.poll(asked).toBeDefined()
-    agent.tell({ id: asked()?.id, result: { action: 'decline' } })
+    const request = () =>
+      resumed.messages.find(({ params }) => String(params?.message) === `question ${round}`)
+    await expect.poll(request).toBeDefined()
+    agent.send({ id: request()?.id, result: { action: 'decline' } })
   }
-  expect(textIn(await resumed.answered())).toBe(
+  expect(textIn(await resumed.responded())).toBe(
     JSON.stringify([{ action: 'decline' }, { action: 'decline' }]),
   )
 })

@@ -5,36 +5,23 @@ import { metaOf } from '../../protocol/json-rpc-message.ts'
 import { META } from '../../protocol/meta.ts'
 import { type Incoming, RpcError, resultMessage } from '../endpoint/json-rpc.ts'
 import { EventStream } from '../sessions/event-stream.ts'
-import type { Session } from '../sessions/sessions.ts'
+import type { Access, Session } from '../sessions/sessions.ts'
 import { messageOf, sendHeartbeat } from '../sessions/sse-format.ts'
 import { DropCounter } from './drop-counter.ts'
-import { subscriberOf } from './session-subscriber.ts'
-import type { Subscriber } from './subscriber.ts'
-
-type Place = Pick<Session, 'keyId' | 'agentType' | 'serverId'>
+import type { ResourceSubscriptions } from './resource-subscriptions.ts'
+import { type Subscriber, subscriberOf } from './subscriber.ts'
 
 /** A `subscriptions/listen` request of a modern agent. */
-interface Listener extends Place, Subscriber {
+interface Listener extends Access, Subscriber {
   /** The change notifications that it has subscribed to. */
   readonly methods: readonly string[]
   readonly id: string | number
   readonly stream: EventStream
 }
 
-interface Deps {
-  /** Resource subscriptions. `add` returns false when the server does not send updates. */
-  readonly resources?: {
-    add(subscriber: Subscriber, uri: string): boolean
-    remove(subscriber: Subscriber): void
-  }
-  /** Notifications were dropped because an agent reads too slowly. */
-  readonly onDropped?: (place: Place, count: number) => void
-}
-
 const KEEP_ALIVE_MS = 15_000
 /** A starting server changes its tools several times. */
 const DEBOUNCE_MS = 100
-const REPORT_DROPS_MS = 60_000
 const MAX_PER_KEY = 32
 const MAX_RESOURCES = 1000
 export const TOOLS_CHANGED = 'notifications/tools/list_changed'
@@ -47,14 +34,19 @@ const CHANGES: Readonly<Record<string, string>> = {
 
 /** Sends change notifications: to legacy agents on the stream of their session, to modern agents on a request of its own. */
 export class ChangeStreams {
-  readonly #deps: Deps
+  readonly #resources: ResourceSubscriptions
+  readonly #onDropped: (access: Access, count: number) => void
   readonly #listeners = new Set<Listener>()
   readonly #responses = new Set<ServerResponse>()
-  readonly #keepAlive = setInterval(() => this.#heartbeat(), KEEP_ALIVE_MS).unref()
+  readonly #keepAlive = setInterval(() => {
+    for (const response of this.#responses) sendHeartbeat(response)
+  }, KEEP_ALIVE_MS).unref()
   #due: NodeJS.Timeout | undefined
 
-  constructor(deps: Deps = {}) {
-    this.#deps = deps
+  /** `onDropped`: notifications were dropped because an agent reads too slowly. */
+  constructor(resources: ResourceSubscriptions, onDropped: (access: Access, count: number) => void) {
+    this.#resources = resources
+    this.#onDropped = onDropped
   }
 
   /** Opens the GET stream of a session, or resumes a stream after an event. */
@@ -65,21 +57,21 @@ export class ChangeStreams {
   }
 
   /** Starts a `subscriptions/listen` request. Its first message lists the subscriptions that are supported. */
-  subscribe(message: Incoming, id: string | number, response: ServerResponse, place: Place): void {
-    const { notifications: asked } = message.params
-    if (!isObject(asked)) throw new RpcError(CODES.params, 'notifications must be an object')
-    this.#refuseTooMany(place)
-    const kinds = Object.keys(CHANGES).filter((kind) => asked[kind] === true)
-    const drops = new DropCounter(REPORT_DROPS_MS, (count) => this.#deps.onDropped?.(place, count))
+  subscribe(message: Incoming, id: string | number, response: ServerResponse, access: Access): void {
+    const { notifications: requested } = message.params
+    if (!isObject(requested)) throw new RpcError(CODES.params, 'notifications must be an object')
+    this.#refuseTooMany(access)
+    const kinds = Object.keys(CHANGES).filter((kind) => requested[kind] === true)
+    const drops = new DropCounter((count) => this.#onDropped(access, count))
     const stream = new EventStream(response, drops)
     const listener: Listener = {
-      ...place,
+      ...access,
       id,
       stream,
       methods: kinds.flatMap((kind) => CHANGES[kind] ?? []),
       notify: (method, params) => stream.notify(messageOf(method, tagged(params, id))),
     }
-    const uris = this.#subscribeTo(listener, asked.resourceSubscriptions)
+    const uris = this.#subscribeTo(listener, requested.resourceSubscriptions)
     const supported = {
       ...Object.fromEntries(kinds.map((kind) => [kind, true])),
       ...(uris.length > 0 && { resourceSubscriptions: uris }),
@@ -89,7 +81,7 @@ export class ChangeStreams {
     this.#track(response)
     response.on('close', () => {
       this.#listeners.delete(listener)
-      this.#deps.resources?.remove(listener)
+      this.#resources.remove(listener)
     })
   }
 
@@ -99,7 +91,7 @@ export class ChangeStreams {
   }
 
   /** Announces that a list has changed. */
-  changed(sessions: Iterable<Session>, method: string, isReceiver: (place: Place) => boolean): void {
+  changed(sessions: Iterable<Session>, method: string, isReceiver: (access: Access) => boolean): void {
     for (const session of sessions) if (isReceiver(session)) session.streams.notify(method)
     for (const listener of this.#listeners)
       if (listener.methods.includes(method) && isReceiver(listener)) listener.notify(method, {})
@@ -114,8 +106,8 @@ export class ChangeStreams {
       if (listener.methods.includes(method) && listener.serverId === serverId) listener.notify(method, sent)
   }
 
-  /** Ends listeners, with both messages that the specification allows for it. */
-  end(isEnded: (place: Place) => boolean): void {
+  /** Ends `subscriptions/listen` requests, with both messages that the specification allows for it. */
+  end(isEnded: (access: Access) => boolean): void {
     for (const listener of this.#listeners) {
       if (!isEnded(listener)) continue
       const { id, stream, notify } = listener
@@ -131,14 +123,13 @@ export class ChangeStreams {
   }
 
   /** The URIs that can be subscribed to. */
-  #subscribeTo(listener: Listener, asked: unknown): string[] {
-    const { resources } = this.#deps
-    if (!resources || !Array.isArray(asked)) return []
-    const uris = asked.filter((uri): uri is string => typeof uri === 'string')
-    return [...new Set(uris)].slice(0, MAX_RESOURCES).filter((uri) => resources.add(listener, uri))
+  #subscribeTo(listener: Listener, requested: unknown): string[] {
+    if (!Array.isArray(requested)) return []
+    const uris = requested.filter((uri): uri is string => typeof uri === 'string')
+    return [...new Set(uris)].slice(0, MAX_RESOURCES).filter((uri) => this.#resources.add(listener, uri))
   }
 
-  #refuseTooMany({ keyId }: Place): void {
+  #refuseTooMany({ keyId }: Access): void {
     const own = [...this.#listeners].filter((listener) => listener.keyId === keyId)
     if (own.length < MAX_PER_KEY) return
     throw new RpcError(CODES.tooMany, `Too many subscriptions/listen requests (max ${MAX_PER_KEY})`, {
@@ -150,12 +141,9 @@ export class ChangeStreams {
     this.#responses.add(response)
     response.on('close', () => this.#responses.delete(response))
   }
-
-  #heartbeat(): void {
-    for (const response of this.#responses) sendHeartbeat(response)
-  }
 }
 
-const tagged = (params: Readonly<Record<string, unknown>> | object, id: string | number): object => {
-  return { ...params, _meta: { ...metaOf(params), [META.subscriptionId]: id } }
-}
+const tagged = (params: object, id: string | number): object => ({
+  ...params,
+  _meta: { ...metaOf(params), [META.subscriptionId]: id },
+})

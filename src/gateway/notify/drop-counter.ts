@@ -5,9 +5,9 @@ export class DropCounter {
   #count = 0
   #interval: NodeJS.Timeout | undefined
 
-  constructor(intervalMs: number, report: (count: number) => void) {
-    this.#intervalMs = intervalMs
+  constructor(report: (count: number) => void, intervalMs = 60_000) {
     this.#report = report
+    this.#intervalMs = intervalMs
   }
 
   add(): void {

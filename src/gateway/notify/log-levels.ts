@@ -3,18 +3,15 @@ import { within } from '../../kernel/within.ts'
 import type { Params } from '../../protocol/call.ts'
 import { CODES } from '../../protocol/codes.ts'
 import { RpcError } from '../endpoint/json-rpc.ts'
-import type { Subscriber } from './subscriber.ts'
+import type { SubscribableServers, Subscriber } from './subscriber.ts'
 
 const LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency']
 /** How long a request waits until its server has the log level. After that it is sent anyway. */
 const SET_LEVEL_MS = 1000
 const UNKNOWN = LEVELS.indexOf('info')
 
-interface Deps {
+interface Deps extends SubscribableServers {
   readonly hasLogging: (serverId: string) => boolean
-  readonly isAwake: (serverId: string) => boolean
-  readonly visibleServers: (agentType: string) => readonly string[]
-  readonly request: (serverId: string, method: string, params: object) => Promise<unknown>
 }
 
 /** The log level of each subscriber. A server gets the lowest level that any of its subscribers has. */
@@ -68,7 +65,7 @@ export class LogLevels {
     const known = LEVELS.indexOf(String(params.level))
     const level = known === -1 ? UNKNOWN : known
     for (const [subscriber, minimum] of this.#sessions)
-      if (level >= minimum && this.#concerns(subscriber, serverId)) send(subscriber, serverId, params)
+      if (level >= minimum && this.#sees(subscriber, serverId)) send(subscriber, serverId, params)
     for (const [subscriber, minimum] of this.#requests.get(serverId) ?? [])
       if (level >= minimum) send(subscriber, serverId, params)
   }
@@ -79,9 +76,7 @@ export class LogLevels {
   }
 
   #updateAll(subscriber: Subscriber): void {
-    const { serverId, agentType } = subscriber
-    for (const id of serverId === undefined ? this.#deps.visibleServers(agentType) : [serverId])
-      void this.#update(id)
+    for (const id of this.#deps.serversOf(subscriber)) void this.#update(id)
   }
 
   /** Undefined when the server has the level already, or cannot have it. Never rejects. */
@@ -100,15 +95,12 @@ export class LogLevels {
 
   #lowestLevel(serverId: string): number | undefined {
     const levels = [...(this.#requests.get(serverId)?.values() ?? [])]
-    for (const [subscriber, level] of this.#sessions)
-      if (this.#concerns(subscriber, serverId)) levels.push(level)
+    for (const [subscriber, level] of this.#sessions) if (this.#sees(subscriber, serverId)) levels.push(level)
     return levels.length > 0 ? Math.min(...levels) : undefined
   }
 
-  #concerns(subscriber: Subscriber, serverId: string): boolean {
-    return subscriber.serverId === undefined
-      ? this.#deps.visibleServers(subscriber.agentType).includes(serverId)
-      : subscriber.serverId === serverId
+  #sees(subscriber: Subscriber, serverId: string): boolean {
+    return this.#deps.serversOf(subscriber).includes(serverId)
   }
 }
 

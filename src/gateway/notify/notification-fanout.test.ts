@@ -7,14 +7,14 @@ import {
 } from '@modelcontextprotocol/sdk/types.js'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type House, openHouse, TOKEN } from '../../../test/support/house.ts'
-import { addLibrary, agentAt, ask, modern } from '../../../test/support/libraries.ts'
+import { addLibrary, agentAt, modern, modernFetch } from '../../../test/support/libraries.ts'
 import { definition, post, until } from '../../../test/support/running.ts'
 
 const LOG_LEVEL = 'io.modelcontextprotocol/logLevel'
 const SHARED = 'book://shared'
 const WRAPPED = 'toolroom://south/book%3A%2F%2Fshared'
 
-async function furnished() {
+async function setUp() {
   const house = await openHouse()
   await addLibrary(house, 'north')
   await addLibrary(house, 'south')
@@ -24,30 +24,33 @@ async function furnished() {
   return { house, agent }
 }
 
-/** An agent of the old revisions, and everything that it heard. */
-async function hearing(house: House, path = '/mcp') {
-  const heard = { logs: [] as unknown[], updates: [] as unknown[], lists: [] as string[] }
+/** A legacy agent, and the notifications that it received. */
+async function receivingAgent(house: House, path = '/mcp') {
+  const received = { logs: [] as unknown[], updates: [] as unknown[], lists: [] as string[] }
   const client = await agentAt(house, path, (it) => {
-    it.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => void heard.logs.push(params))
+    it.setNotificationHandler(
+      LoggingMessageNotificationSchema,
+      ({ params }) => void received.logs.push(params),
+    )
     it.setNotificationHandler(
       ResourceUpdatedNotificationSchema,
-      ({ params }) => void heard.updates.push(params.uri),
+      ({ params }) => void received.updates.push(params.uri),
     )
     for (const schema of [PromptListChangedNotificationSchema, ResourceListChangedNotificationSchema])
-      it.setNotificationHandler(schema, ({ method }) => void heard.lists.push(method))
+      it.setNotificationHandler(schema, ({ method }) => void received.lists.push(method))
   })
-  return { client, heard }
+  return { client, received }
 }
 
-/** What a library was asked to do. */
-async function askedOf(client: Client, server: string) {
+/** The requests that a library received. */
+async function requestsTo(client: Client, server: string) {
   const { content } = await client.callTool({ name: `${server}__asked` })
   return JSON.parse((content as { text: string }[])[0]?.text ?? '{}')
 }
 
-/** What a request of the modern era that lasts is told, one message after the other. */
-async function listening(house: House, notifications: object, path = '/mcp') {
-  const reply = await ask(house, 'subscriptions/listen', { notifications }, {}, path)
+/** The messages of a `subscriptions/listen` request, as they arrive. */
+async function subscribed(house: House, notifications: object, path = '/mcp') {
+  const reply = await modernFetch(house, 'subscriptions/listen', { notifications }, {}, path)
   const messages: { method?: string; params?: object }[] = []
   const read = async () => {
     let rest = ''
@@ -66,53 +69,55 @@ async function listening(house: House, notifications: object, path = '/mcp') {
   return messages
 }
 
-describe('the log of servers', () => {
-  test('is heard by who has said from which level on, with the name of the server in front', async () => {
-    const { house, agent } = await furnished()
-    const [loud, quiet, alone] = [
-      await hearing(house),
-      await hearing(house),
-      await hearing(house, '/mcp/south'),
+describe('log messages', () => {
+  test('a session gets the log messages of all servers from its level on, with the server id in the logger name', async () => {
+    const { house, agent } = await setUp()
+    const [withLevel, withoutLevel, oneServer] = [
+      await receivingAgent(house),
+      await receivingAgent(house),
+      await receivingAgent(house, '/mcp/south'),
     ]
-    await loud.client.setLoggingLevel('info')
-    await expect.poll(async () => (await askedOf(agent, 'south')).level).toBe('info')
+    await withLevel.client.setLoggingLevel('info')
+    await expect.poll(async () => (await requestsTo(agent, 'south')).level).toBe('info')
     await agent.callTool({ name: 'south__log' })
     await expect
-      .poll(() => loud.heard.logs)
+      .poll(() => withLevel.received.logs)
       .toEqual([
         { level: 'info', logger: 'south/desk', data: 'info' },
         { level: 'error', logger: 'south/desk', data: 'error' },
       ])
-    // Who has said nothing gets nothing of all, and of one server what it says.
-    expect(quiet.heard.logs).toEqual([])
-    await expect.poll(() => alone.heard.logs).toHaveLength(3)
-    await alone.client.setLoggingLevel('error')
+    // Without a level, an agent gets no log messages at /mcp, and all log messages at /mcp/{server_id}.
+    expect(withoutLevel.received.logs).toEqual([])
+    await expect.poll(() => oneServer.received.logs).toHaveLength(3)
+    await oneServer.client.setLoggingLevel('error')
     await agent.callTool({ name: 'south__log' })
     await expect
-      .poll(() => alone.heard.logs.slice(3))
+      .poll(() => oneServer.received.logs.slice(3))
       .toEqual([{ level: 'error', logger: 'desk', data: 'error' }])
-    await expect(quiet.client.setLoggingLevel('loud' as 'info')).rejects.toMatchObject({ code: -32602 })
+    await expect(withoutLevel.client.setLoggingLevel('unknown' as 'info')).rejects.toMatchObject({
+      code: -32602,
+    })
   })
 
-  test('is asked for as the keenest wants it, also after a new start, and less when that one is gone', async () => {
-    const { house, agent } = await furnished()
-    const [keen, calm] = [await hearing(house), await hearing(house)]
-    await calm.client.setLoggingLevel('error')
-    await keen.client.setLoggingLevel('debug')
-    await expect.poll(async () => (await askedOf(agent, 'north')).level).toBe('debug')
+  test('a server gets the lowest level of all sessions, also after a restart, and a higher one when that session ends', async () => {
+    const { house, agent } = await setUp()
+    const [debugging, quiet] = [await receivingAgent(house), await receivingAgent(house)]
+    await quiet.client.setLoggingLevel('error')
+    await debugging.client.setLoggingLevel('debug')
+    await expect.poll(async () => (await requestsTo(agent, 'north')).level).toBe('debug')
     await post(house, '/api/servers/north/restart')
-    await expect.poll(async () => (await askedOf(agent, 'north')).level).toBe('debug')
-    await endSession(keen.client)
-    await expect.poll(async () => (await askedOf(agent, 'north')).level).toBe('error')
+    await expect.poll(async () => (await requestsTo(agent, 'north')).level).toBe('debug')
+    await endSession(debugging.client)
+    await expect.poll(async () => (await requestsTo(agent, 'north')).level).toBe('error')
   })
 
-  test('comes with the answer to a modern request that asks for it, and with no other', async () => {
-    const { house } = await furnished()
+  test('a modern request gets log messages only if it sets a log level', async () => {
+    const { house } = await setUp()
     const call = { name: 'south__log', arguments: {} }
-    const silent = await (await ask(house, 'tools/call', call)).text()
-    expect(silent).not.toContain('notifications/message')
-    const loud = await (await ask(house, 'tools/call', call, { [LOG_LEVEL]: 'error' })).text()
-    const messages = [...loud.matchAll(/^data: ?(.+)$/gm)].map(([, data]) => JSON.parse(data ?? ''))
+    const withoutLevel = await (await modernFetch(house, 'tools/call', call)).text()
+    expect(withoutLevel).not.toContain('notifications/message')
+    const withLevel = await (await modernFetch(house, 'tools/call', call, { [LOG_LEVEL]: 'error' })).text()
+    const messages = [...withLevel.matchAll(/^data: ?(.+)$/gm)].map(([, data]) => JSON.parse(data ?? ''))
     expect(messages).toMatchObject([
       { method: 'notifications/message', params: { level: 'error', logger: 'south/desk' } },
       { id: 0, result: { resultType: 'complete' } },
@@ -120,55 +125,59 @@ describe('the log of servers', () => {
   })
 })
 
-describe('a resource that changes', () => {
-  test('is told to who watches it, by the name that each of them knows, and its server is asked once', async () => {
-    const { house, agent } = await furnished()
-    const watchers = [await hearing(house), await hearing(house), await hearing(house, '/mcp/south')]
-    const [one, two, alone] = watchers
+describe('resource subscriptions', () => {
+  test('each subscriber gets updates of a resource under the URI it uses, and the server gets one subscription', async () => {
+    const { house, agent } = await setUp()
+    const subscribers = [
+      await receivingAgent(house),
+      await receivingAgent(house),
+      await receivingAgent(house, '/mcp/south'),
+    ]
+    const [one, two, oneServer] = subscribers
     await one?.client.subscribeResource({ uri: WRAPPED })
     await two?.client.subscribeResource({ uri: WRAPPED })
-    await alone?.client.subscribeResource({ uri: SHARED })
-    const other = await hearing(house)
+    await oneServer?.client.subscribeResource({ uri: SHARED })
+    const other = await receivingAgent(house)
     await other.client.subscribeResource({ uri: SHARED })
-    expect((await askedOf(agent, 'south')).subscribes).toEqual([SHARED])
-    expect((await askedOf(agent, 'north')).subscribes).toEqual([SHARED])
+    expect((await requestsTo(agent, 'south')).subscribes).toEqual([SHARED])
+    expect((await requestsTo(agent, 'north')).subscribes).toEqual([SHARED])
     await agent.callTool({ name: 'south__touch', arguments: { uri: SHARED } })
     await agent.callTool({ name: 'south__touch', arguments: { uri: 'book://south/one' } })
     await expect
-      .poll(() => watchers.map(({ heard }) => heard.updates))
+      .poll(() => subscribers.map(({ received }) => received.updates))
       .toEqual([[WRAPPED], [WRAPPED], [SHARED]])
     await agent.callTool({ name: 'north__touch', arguments: { uri: `${SHARED}/chapter` } })
-    await expect.poll(() => other.heard.updates).toEqual([`${SHARED}/chapter`])
+    await expect.poll(() => other.received.updates).toEqual([`${SHARED}/chapter`])
 
     await one?.client.unsubscribeResource({ uri: WRAPPED })
     await endSession(two?.client)
-    expect((await askedOf(agent, 'south')).unsubscribes).toEqual([])
-    await endSession(alone?.client)
-    await expect.poll(async () => (await askedOf(agent, 'south')).unsubscribes).toEqual([SHARED])
+    expect((await requestsTo(agent, 'south')).unsubscribes).toEqual([])
+    await endSession(oneServer?.client)
+    await expect.poll(async () => (await requestsTo(agent, 'south')).unsubscribes).toEqual([SHARED])
     await agent.callTool({ name: 'south__touch', arguments: { uri: SHARED } })
-    expect(one?.heard.updates).toEqual([WRAPPED])
+    expect(one?.received.updates).toEqual([WRAPPED])
   })
 
-  test('is watched again after its server was started anew, and cannot be where there is none', async () => {
-    const { house, agent } = await furnished()
-    const { client, heard } = await hearing(house)
+  test('resource subscriptions survive a restart of the server, and an unknown resource is refused', async () => {
+    const { house, agent } = await setUp()
+    const { client, received } = await receivingAgent(house)
     await client.subscribeResource({ uri: 'book://north/one' })
     await post(house, '/api/servers/north/restart')
-    await expect.poll(async () => (await askedOf(agent, 'north')).subscribes).toEqual(['book://north/one'])
+    await expect.poll(async () => (await requestsTo(agent, 'north')).subscribes).toEqual(['book://north/one'])
     await agent.callTool({ name: 'north__touch', arguments: { uri: 'book://north/one' } })
-    await expect.poll(() => heard.updates).toEqual(['book://north/one'])
+    await expect.poll(() => received.updates).toEqual(['book://north/one'])
     await expect(client.subscribeResource({ uri: 'no://such' })).rejects.toMatchObject({ code: -32002 })
   })
 
-  test('is told to a modern agent that listens, which hears first what it will hear', async () => {
-    const { house, agent } = await furnished()
-    const asked = { resourceSubscriptions: [WRAPPED, 'no://such'], promptsListChanged: true }
-    const messages = await listening(house, asked)
+  test('a modern agent gets an acknowledgement of its resource subscriptions first, and then their updates', async () => {
+    const { house, agent } = await setUp()
+    const requested = { resourceSubscriptions: [WRAPPED, 'no://such'], promptsListChanged: true }
+    const messages = await subscribed(house, requested)
     expect(messages[0]).toMatchObject({
       method: 'notifications/subscriptions/acknowledged',
       params: { notifications: { resourceSubscriptions: [WRAPPED], promptsListChanged: true } },
     })
-    await expect.poll(async () => (await askedOf(agent, 'south')).subscribes).toEqual([SHARED])
+    await expect.poll(async () => (await requestsTo(agent, 'south')).subscribes).toEqual([SHARED])
     await agent.callTool({ name: 'south__touch', arguments: { uri: SHARED } })
     await expect
       .poll(() => messages.find(({ method }) => method === 'notifications/resources/updated'))
@@ -180,9 +189,9 @@ describe('a resource that changes', () => {
   })
 })
 
-describe('lists that change', () => {
-  test('leave out what cannot be told apart, and the log names it once', async () => {
-    const { house } = await furnished()
+describe('list changes', () => {
+  test('an entry that is not offered because of a conflict is logged once', async () => {
+    const { house } = await setUp()
     const lines = async () =>
       (await house.inject('/api/logs?server_id=south&search=offered')).json<{ items: object[] }>().items
     await expect
@@ -190,45 +199,45 @@ describe('lists that change', () => {
       .toMatchObject([{ server_id: 'south', data: { kind: 'resource_template', name: 'book://any/{id}' } }])
   })
 
-  test('are told once to everybody who is with all servers, and are the new ones then', async () => {
-    const { house, agent } = await furnished()
-    const { heard } = await hearing(house)
-    const messages = await listening(house, { promptsListChanged: true, resourcesListChanged: true })
-    await silence(heard.lists)
+  test('agents at /mcp are notified when a list changes, and then get the new list', async () => {
+    const { house, agent } = await setUp()
+    const { received } = await receivingAgent(house)
+    const messages = await subscribed(house, { promptsListChanged: true, resourcesListChanged: true })
+    await settle(received.lists)
     await agent.callTool({ name: 'north__grow' })
     const both = ['notifications/prompts/list_changed', 'notifications/resources/list_changed']
-    await expect.poll(() => [...new Set(heard.lists)].sort()).toEqual(both)
+    await expect.poll(() => [...new Set(received.lists)].sort()).toEqual(both)
     await expect.poll(() => [...new Set(messages.slice(1).map(({ method }) => method))].sort()).toEqual(both)
     const { prompts } = await agent.listPrompts()
     expect(prompts.map(({ name }) => name)).toEqual(['north__greet', 'north__more_1', 'south__greet'])
     expect(JSON.stringify((await modern(house, 'resources/list')).result)).toContain('book://north/more/2')
   })
 
-  test('are told when a server goes that had something, and not when one comes that has nothing', async () => {
-    const { house } = await furnished()
-    const { heard } = await hearing(house)
-    await silence(heard.lists)
+  test('agents are notified when a server with entries is deleted, but not when one without entries is added', async () => {
+    const { house } = await setUp()
+    const { received } = await receivingAgent(house)
+    await settle(received.lists)
     await post(house, '/api/servers', definition('echo'))
     await post(house, '/api/servers/echo/start')
     await until(house, 'echo', ({ status }) => status === 'running')
-    expect(heard.lists).toEqual([])
+    expect(received.lists).toEqual([])
     await post(house, '/api/servers/south/stop')
     await house.inject({ method: 'DELETE', url: '/api/servers/south', headers: { 'x-svc-token': TOKEN } })
     await expect
-      .poll(() => [...heard.lists].sort())
+      .poll(() => [...received.lists].sort())
       .toEqual(['notifications/prompts/list_changed', 'notifications/resources/list_changed'])
   })
 })
 
-/** What the start of the servers has changed is told a moment after it can be seen. */
-async function silence(heard: unknown[]): Promise<void> {
-  let [since, count] = [performance.now(), heard.length]
+/** Waits until the notifications about the start of the servers have arrived, and clears them. */
+async function settle(received: unknown[]): Promise<void> {
+  let [since, count] = [performance.now(), received.length]
   const quietMs = () => {
-    if (heard.length !== count) [since, count] = [performance.now(), heard.length]
+    if (received.length !== count) [since, count] = [performance.now(), received.length]
     return performance.now() - since
   }
   await expect.poll(quietMs, { timeout: 10_000 }).toBeGreaterThan(500)
-  heard.length = 0
+  received.length = 0
 }
 
 async function endSession(client: Client | undefined): Promise<void> {

@@ -1,28 +1,26 @@
 import type { FactBus } from '../../kernel/facts.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { AgentCatalogues } from '../catalogue/agent-catalogues.ts'
-import type { Conflict } from '../catalogue/conflict.ts'
-import type { Offers } from '../catalogue/offers.ts'
-import type { ModernReplies } from '../endpoint/modern-replies.ts'
-import type { Session, Sessions } from '../sessions/sessions.ts'
+import type { AgentToolLists } from '../catalogue/agent-tool-lists.ts'
+import type { Conflict } from '../catalogue/tool-names.ts'
+import type { ModernReplies } from '../endpoint/modern-reply.ts'
+import type { AgentScope, Session, Sessions } from '../sessions/sessions.ts'
 import { type ChangeStreams, TOOLS_CHANGED } from './change-streams.ts'
 import { NotificationRateLimit } from './notification-rate-limit.ts'
-import { subscriberOf } from './session-subscriber.ts'
+import { subscriberOf } from './subscriber.ts'
 import type { Subscriptions } from './subscriptions.ts'
-
-type Place = Pick<Session, 'keyId' | 'agentType' | 'serverId'>
 
 interface Deps {
   readonly facts: FactBus
   readonly log: Pick<Log, 'warn'>
-  readonly offers: Offers
+  readonly toolLists: AgentToolLists
   readonly catalogues: AgentCatalogues
   readonly subscriptions: Subscriptions
   readonly sessions: Sessions
   readonly changeStreams: ChangeStreams
   readonly modernReplies: ModernReplies
   /** Whether an agent may still use the server of its session or stream. */
-  readonly isVisible: (place: Place) => boolean
+  readonly hasServer: (scope: AgentScope) => boolean
 }
 
 /** One event often changes several lists, several times. */
@@ -35,31 +33,32 @@ const MESSAGE = 'notifications/message'
 
 /** Turns facts about servers into notifications to agents. Returns the function that stops it. */
 export function startFanout(deps: Deps): () => void {
-  const { facts, log, offers, catalogues, subscriptions, sessions, changeStreams, modernReplies } = deps
+  const { facts, log, toolLists, catalogues, subscriptions, sessions, changeStreams, modernReplies } = deps
   const rateLimit = new NotificationRateLimit(
     () => performance.now(),
     (server_id, messages) =>
       log.warn({ server_id, messages }, 'notifications dropped: the server sends too many'),
   )
-  let due: NodeJS.Timeout | undefined
+  let compareTimer: NodeJS.Timeout | undefined
   let reported: ReadonlySet<string> = new Set()
-  let known: ReturnType<typeof listsOf> | undefined
+  let lastLists: ReturnType<typeof listsOf> | undefined
   const resubscribed = new Map<string, { again: boolean; readonly timer: NodeJS.Timeout }>()
 
   /** Ends sessions and streams of servers that their agent may no longer use. */
   const endInvisible = () => {
-    const isInvisible = (place: Place) => !deps.isVisible(place)
+    const isInvisible = (scope: AgentScope) => !deps.hasServer(scope)
     for (const session of [...sessions.all]) if (isInvisible(session)) sessions.end(session)
     changeStreams.end(isInvisible)
   }
 
   const toolsChanged = () => {
-    offers.changed()
+    toolLists.changed()
     changeStreams.toolsChanged(sessions.all)
     endInvisible()
+    listsMayHaveChanged()
   }
 
-  /** To all agents that use all servers together, or only to those of one type. */
+  /** Notifies all agents at `/mcp`, or only those of one type. */
   const listChanged = (method: string, type?: string) =>
     changeStreams.changed(sessions.all, method, ({ serverId, agentType }) => {
       return serverId === undefined && (type === undefined || agentType === type)
@@ -69,9 +68,10 @@ export function startFanout(deps: Deps): () => void {
     catalogues.changed()
     const lists = listsOf(catalogues)
     for (const kind of ['prompts', 'resources'] as const)
-      if (!known || !isSame(known[kind], lists[kind])) listChanged(`notifications/${kind}/list_changed`)
-    known = lists
-    const conflicts = [...offers.conflicts, ...catalogues.of().conflicts].slice(0, MAX_CONFLICTS)
+      if (!lastLists || !isSame(lastLists[kind], lists[kind]))
+        listChanged(`notifications/${kind}/list_changed`)
+    lastLists = lists
+    const conflicts = [...toolLists.conflicts, ...catalogues.of().conflicts].slice(0, MAX_CONFLICTS)
     for (const conflict of conflicts)
       if (!reported.has(keyOf(conflict))) log.warn({ ...conflict }, 'not offered to agents')
     reported = new Set(conflicts.map(keyOf))
@@ -79,8 +79,8 @@ export function startFanout(deps: Deps): () => void {
 
   const listsMayHaveChanged = () => {
     catalogues.changed()
-    clearTimeout(due)
-    due = setTimeout(compareLists, DEBOUNCE_MS).unref()
+    clearTimeout(compareTimer)
+    compareTimer = setTimeout(compareLists, DEBOUNCE_MS).unref()
   }
 
   const resubscribe = (serverId: string) => {
@@ -102,9 +102,7 @@ export function startFanout(deps: Deps): () => void {
     ...(['tools_changed', 'server_added', 'server_updated', 'server_removed'] as const).map((kind) =>
       facts.on(kind, toolsChanged),
     ),
-    ...(['lists_changed', 'tools_changed', 'server_added', 'server_updated', 'server_removed'] as const).map(
-      (kind) => facts.on(kind, listsMayHaveChanged),
-    ),
+    facts.on('lists_changed', listsMayHaveChanged),
     facts.on('server_removed', ({ server_id }) => {
       subscriptions.serverRemoved(server_id)
       rateLimit.forget(server_id)
@@ -119,7 +117,7 @@ export function startFanout(deps: Deps): () => void {
     }),
     facts.on('http_server_connected', ({ server_id }) => resubscribe(server_id)),
     facts.on('agent_tools_changed', ({ agent_type }) => {
-      offers.settingsChanged(agent_type)
+      toolLists.settingsChanged(agent_type)
       for (const method of LISTS_CHANGED) listChanged(method, agent_type)
       changeStreams.changed(sessions.all, TOOLS_CHANGED, ({ agentType }) => agentType === agent_type)
       endInvisible()
@@ -132,7 +130,7 @@ export function startFanout(deps: Deps): () => void {
     }),
   ]
   return () => {
-    clearTimeout(due)
+    clearTimeout(compareTimer)
     for (const { timer } of resubscribed.values()) clearTimeout(timer)
     for (const stop of stops) stop()
   }

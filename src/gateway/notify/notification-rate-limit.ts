@@ -42,7 +42,7 @@ export class NotificationRateLimit {
   #bucket(serverId: string): Bucket {
     let bucket = this.#buckets.get(serverId)
     if (!bucket) {
-      const drops = new DropCounter(REPORT_MS, (count) => this.#onDropped(serverId, count))
+      const drops = new DropCounter((count) => this.#onDropped(serverId, count), REPORT_MS)
       bucket = { left: PER_SECOND, filledAt: this.#now(), drops }
       this.#buckets.set(serverId, bucket)
     }

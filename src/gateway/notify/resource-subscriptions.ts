@@ -1,34 +1,29 @@
 import { isObject } from '../../kernel/is-object.ts'
 import { CODES } from '../../protocol/codes.ts'
 import type { ResourceLocation } from '../catalogue/merged-catalogue.ts'
-import { notFound } from '../catalogue/resource-not-found.ts'
 import { wrap } from '../catalogue/wrapped-uri.ts'
-import { RpcError } from '../endpoint/json-rpc.ts'
-import type { Subscriber } from './subscriber.ts'
+import { RpcError, resourceNotFound } from '../endpoint/json-rpc.ts'
+import type { SubscribableServers, Subscriber } from './subscriber.ts'
 
-interface Deps {
+interface Deps extends SubscribableServers {
   /** The server of a resource, by the URI that the agent uses. */
   readonly locate: (subscriber: Subscriber, uri: string) => ResourceLocation | undefined
-  readonly visibleServers: (agentType: string) => readonly string[]
   /** Whether the server supports resource subscriptions. */
   readonly hasSubscribe: (serverId: string) => boolean
-  readonly isAwake: (serverId: string) => boolean
-  /** Sends a request. Starts the server if necessary. */
-  readonly request: (serverId: string, method: string, params: object) => Promise<unknown>
 }
 
 /** One resource of one server, with its subscribers. */
 interface Subscription {
   readonly uri: string
   /** Each with the URI that it uses for the resource. */
-  readonly subscribers: Map<Subscriber, Known>
+  readonly subscribers: Map<Subscriber, AgentUri>
   /** Settles when the server has answered our subscription. */
   confirmed: Promise<unknown>
   isConfirmed: boolean
 }
 
-interface Known {
-  readonly name: string
+interface AgentUri {
+  readonly agentUri: string
   readonly isWrapped: boolean
 }
 
@@ -47,7 +42,7 @@ export class ResourceSubscriptions {
   /** Rejects when the server rejects the subscription. */
   async subscribe(subscriber: Subscriber, uri: string): Promise<void> {
     const location = this.#deps.locate(subscriber, uri)
-    if (!location) throw notFound(uri, 'legacy')
+    if (!location) throw resourceNotFound(uri, 'legacy')
     if (!this.#hasRoom(subscriber))
       throw new RpcError(CODES.params, `Too many resource subscriptions (max ${MAX_PER_SUBSCRIBER})`)
     const subscription = this.#join(subscriber, uri, location)
@@ -70,7 +65,7 @@ export class ResourceSubscriptions {
 
   /** Uses the location of the time of the subscription, which may differ from today's. */
   unsubscribe(subscriber: Subscriber, uri: string): void {
-    this.#leaveAll(subscriber, ({ name }) => name === uri)
+    this.#leaveAll(subscriber, ({ agentUri }) => agentUri === uri)
   }
 
   /** Ends all subscriptions of a subscriber. */
@@ -87,7 +82,8 @@ export class ResourceSubscriptions {
     for (const subscription of byUri.values()) {
       if (!isWithin(params.uri, subscription.uri)) continue
       for (const [subscriber, { isWrapped }] of subscription.subscribers) {
-        if (sent.has(subscriber) || !this.#sees(subscriber, serverId)) continue
+        // What an agent sees can change during a subscription.
+        if (sent.has(subscriber) || !this.#deps.serversOf(subscriber).includes(serverId)) continue
         sent.add(subscriber)
         subscriber.notify(UPDATED, { ...rest, uri: isWrapped ? wrap(serverId, params.uri) : uri })
       }
@@ -106,11 +102,15 @@ export class ResourceSubscriptions {
       for (const subscriber of subscribers.keys()) this.#count(subscriber, -1)
   }
 
-  #join(subscriber: Subscriber, name: string, { serverId, uri, isWrapped }: ResourceLocation): Subscription {
+  #join(
+    subscriber: Subscriber,
+    agentUri: string,
+    { serverId, uri, isWrapped }: ResourceLocation,
+  ): Subscription {
     const byUri = this.#servers.get(serverId) ?? new Map<string, Subscription>()
     this.#servers.set(serverId, byUri)
-    const known = byUri.get(uri)
-    const subscription = known ?? {
+    const existing = byUri.get(uri)
+    const subscription = existing ?? {
       uri,
       subscribers: new Map(),
       confirmed: Promise.resolve(),
@@ -118,17 +118,17 @@ export class ResourceSubscriptions {
     }
     byUri.set(uri, subscription)
     if (!subscription.subscribers.has(subscriber)) this.#count(subscriber, 1)
-    subscription.subscribers.set(subscriber, { name, isWrapped })
-    if (!known) subscription.confirmed = this.#request(serverId, subscription)
+    subscription.subscribers.set(subscriber, { agentUri, isWrapped })
+    if (!existing) subscription.confirmed = this.#request(serverId, subscription)
     return subscription
   }
 
-  #leaveAll(subscriber: Subscriber, isLeft: (known: Known) => boolean): void {
+  #leaveAll(subscriber: Subscriber, isLeft: (uri: AgentUri) => boolean): void {
     if (!this.#counts.has(subscriber)) return
     for (const [serverId, byUri] of this.#servers) {
       for (const subscription of byUri.values()) {
-        const known = subscription.subscribers.get(subscriber)
-        if (known && isLeft(known)) this.#leave(subscriber, serverId, subscription)
+        const uri = subscription.subscribers.get(subscriber)
+        if (uri && isLeft(uri)) this.#leave(subscriber, serverId, subscription)
       }
     }
   }
@@ -154,11 +154,6 @@ export class ResourceSubscriptions {
     subscription.isConfirmed = true
     const isUnused = subscribers.size === 0 && !this.#servers.get(serverId)?.has(uri)
     if (isUnused) this.#end(serverId, uri)
-  }
-
-  /** The servers that an agent may use can change during a subscription. */
-  #sees({ serverId: only, agentType }: Subscriber, serverId: string): boolean {
-    return only !== undefined || this.#deps.visibleServers(agentType).includes(serverId)
   }
 
   #hasRoom(subscriber: Subscriber): boolean {

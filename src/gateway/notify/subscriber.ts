@@ -1,7 +1,29 @@
+import { memo } from '../../kernel/memo.ts'
+import type { AgentScope, Session } from '../sessions/sessions.ts'
+
 /** Receives notifications of servers: a session, a `subscriptions/listen` request, or a request until it is answered. */
-export interface Subscriber {
-  /** The server that it is limited to; undefined for all servers. */
-  readonly serverId: string | undefined
-  readonly agentType: string
+export interface Subscriber extends AgentScope {
   readonly notify: (method: string, params: object) => void
 }
+
+/** What subscriptions need of the servers. */
+export interface SubscribableServers {
+  /** The servers that a subscriber sees. */
+  readonly serversOf: (subscriber: AgentScope) => readonly string[]
+  readonly isAwake: (serverId: string) => boolean
+  /** Sends a request. Starts the server if necessary. */
+  readonly request: (serverId: string, method: string, params: object) => Promise<unknown>
+}
+
+/** A session as a subscriber. The same object for the same session. */
+export const subscriberOf = memo((session: Session): Subscriber => {
+  const { serverId, agentType, streams } = session
+  const notify = (method: string, params: object): void => {
+    const [pending] = session.pending.values()
+    // A log message of the only server belongs to the pending request. With several servers, that is unknown.
+    const isRelated = method === 'notifications/message' && (serverId !== undefined || !streams.isListening)
+    if (pending && isRelated) pending.notify(method, params)
+    else streams.notify(method, params)
+  }
+  return { serverId, agentType, notify }
+})

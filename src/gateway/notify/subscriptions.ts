@@ -1,12 +1,13 @@
 import { isObject } from '../../kernel/is-object.ts'
+import type { Params } from '../../protocol/call.ts'
 import { CODES } from '../../protocol/codes.ts'
 import { metaOf } from '../../protocol/json-rpc-message.ts'
 import { META } from '../../protocol/meta.ts'
 import type { Upstreams } from '../../upstreams/upstreams.ts'
 import type { AgentCatalogues } from '../catalogue/agent-catalogues.ts'
-import { asRpcError } from '../endpoint/forward.ts'
-import { type Incoming, RpcError } from '../endpoint/json-rpc.ts'
+import { asRpcError, type Incoming, RpcError } from '../endpoint/json-rpc.ts'
 import type { RequestContext } from '../endpoint/request-context.ts'
+import type { AgentScope } from '../sessions/sessions.ts'
 import { LogLevels } from './log-levels.ts'
 import { ResourceSubscriptions, UPDATED } from './resource-subscriptions.ts'
 import type { Subscriber } from './subscriber.ts'
@@ -14,7 +15,6 @@ import type { Subscriber } from './subscriber.ts'
 interface Deps {
   readonly upstreams: Upstreams
   readonly catalogues: AgentCatalogues
-  readonly visibleServers: (agentType: string) => readonly string[]
 }
 
 const REQUEST_MS = 60_000
@@ -22,10 +22,11 @@ const EMPTY = Buffer.from('{}')
 const METHODS = ['logging/setLevel', 'resources/subscribe', 'resources/unsubscribe']
 
 /** Log levels and resource subscriptions of all agents. */
-export function createSubscriptions({ upstreams, catalogues, visibleServers }: Deps) {
+export function createSubscriptions({ upstreams, catalogues }: Deps) {
   const capabilitiesOf = (serverId: string) => upstreams.get(serverId)?.catalogue?.capabilities
   const servers = {
-    visibleServers,
+    serversOf: ({ serverId, agentType }: AgentScope) =>
+      serverId === undefined ? catalogues.visibleServers(agentType) : [serverId],
     hasLogging: (serverId: string) => capabilitiesOf(serverId)?.logging !== undefined,
     hasSubscribe(serverId: string): boolean {
       const resources = capabilitiesOf(serverId)?.resources
@@ -33,12 +34,9 @@ export function createSubscriptions({ upstreams, catalogues, visibleServers }: D
     },
     isAwake: (serverId: string) => upstreams.get(serverId)?.isAwake === true,
     async request(serverId: string, method: string, params: object): Promise<unknown> {
+      const options = { signal: AbortSignal.timeout(REQUEST_MS) }
       try {
-        return await upstreams.relay(serverId, {
-          method,
-          params,
-          options: { signal: AbortSignal.timeout(REQUEST_MS) },
-        })
+        return await upstreams.relay(serverId, { method, params, options })
       } catch (error) {
         throw asRpcError(error, 'legacy')
       }
@@ -65,7 +63,7 @@ export function createSubscriptions({ upstreams, catalogues, visibleServers }: D
      */
     logsDuring(
       serverId: string,
-      params: Incoming['params'],
+      params: Params,
       context: RequestContext,
     ): Promise<(() => void) | undefined> | undefined {
       if (context.era === 'legacy') return undefined
@@ -82,7 +80,7 @@ export function createSubscriptions({ upstreams, catalogues, visibleServers }: D
 
     hasLogLevel: (subscriber: Subscriber): boolean => logLevels.has(subscriber),
 
-    /** A server has started and does not know our subscriptions yet. */
+    /** Call when a server has started: it has none of our subscriptions yet. */
     serverStarted(serverId: string): void {
       logLevels.serverStarted(serverId)
       resources.serverStarted(serverId)
@@ -96,15 +94,10 @@ export function createSubscriptions({ upstreams, catalogues, visibleServers }: D
     },
   }
 
-  async function subscribe(
-    method: string,
-    params: Incoming['params'],
-    subscriber: Subscriber,
-  ): Promise<Buffer> {
+  async function subscribe(method: string, params: Params, subscriber: Subscriber): Promise<Buffer> {
     if (method === 'logging/setLevel') {
-      const { serverId, agentType } = subscriber
-      const ids = serverId === undefined ? visibleServers(agentType) : [serverId]
-      if (!ids.some(servers.hasLogging)) throw new RpcError(CODES.method, 'No server here supports logging')
+      if (!servers.serversOf(subscriber).some(servers.hasLogging))
+        throw new RpcError(CODES.method, 'No server here supports logging')
       logLevels.set(subscriber, params.level)
       return EMPTY
     }

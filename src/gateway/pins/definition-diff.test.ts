@@ -12,35 +12,39 @@ const shown = (after: object) =>
     words.map(({ op, text }) => (op === 'same' ? text : `[${op === 'added' ? '+' : '-'}${text}]`)).join(''),
   ])
 
-describe('what is another in a tool', () => {
-  test.each<[says: string, after: object, fields: [string, string][]]>([
-    ['a word', { ...TOOL, description: 'Reads any file' }, [['/description', 'Reads [-a][+any] file']]],
-    ['a title', { ...TOOL, title: 'Read' }, [['/title', '[+Read]']]],
-    ['an empty title', { ...TOOL, title: '' }, [['/title', '[+""]']]],
-    ['another kind of value', { ...TOOL, description: null }, [['/description', '[-"Reads a file"][+null]']]],
+describe('definition diffs', () => {
+  test.each<[change: string, after: object, fields: [string, string][]]>([
     [
-      'a place deep inside',
+      'a changed word',
+      { ...TOOL, description: 'Reads any file' },
+      [['/description', 'Reads [-a][+any] file']],
+    ],
+    ['a new title', { ...TOOL, title: 'Read' }, [['/title', '[+Read]']]],
+    ['a new empty title', { ...TOOL, title: '' }, [['/title', '[+""]']]],
+    [
+      'a value of another type',
+      { ...TOOL, description: null },
+      [['/description', '[-"Reads a file"][+null]']],
+    ],
+    [
+      'a nested field',
       { ...TOOL, inputSchema: { ...TOOL.inputSchema, properties: { path: { type: 'number' } } } },
       [['/inputSchema/properties/path/type', '[-string][+number]']],
     ],
     [
-      'a longer list',
+      'a longer array',
       { ...TOOL, inputSchema: { ...TOOL.inputSchema, required: ['path', 'mode'] } },
       [['/inputSchema/required', '["path"[+,"mode"]]']],
     ],
-    ['a name with a slash', { ...TOOL, 'a/b~c': 1 }, [['/a~1b~0c', '[+1]']]],
-    ['a name with something unseen', { ...TOOL, 'a\u200Bb': 1 }, [['/a\\u{200B}b', '[+1]']]],
-    [
-      'a name of JavaScript',
-      JSON.parse('{"__proto__": 1}'),
-      expect.arrayContaining([['/__proto__', '[+1]']]),
-    ],
-    ['the order of keys', Object.fromEntries(Object.entries(TOOL).reverse()), []],
-  ])('%s', (_, after, fields) => {
+    ['a key with a slash', { ...TOOL, 'a/b~c': 1 }, [['/a~1b~0c', '[+1]']]],
+    ['a key with an invisible character', { ...TOOL, 'a\u200Bb': 1 }, [['/a\\u{200B}b', '[+1]']]],
+    ['the key __proto__', JSON.parse('{"__proto__": 1}'), expect.arrayContaining([['/__proto__', '[+1]']])],
+    ['another order of keys', Object.fromEntries(Object.entries(TOOL).reverse()), []],
+  ])('the diff of a tool shows %s correctly', (_, after, fields) => {
     expect(shown(after)).toEqual(fields)
   })
 
-  test('twenty fields of a tool, fifty tools and 40,000 characters are enough', () => {
+  test('diffs are limited to 20 fields per tool, 50 tools and 40,000 characters', () => {
     const wide = Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`field_${n}`, `value ${n}`]))
     const changed = (tool: string, after: object) => ({ tool, before: {}, after: { ...after } })
     expect(diffsOf([changed('wide', wide)])).toHaveLength(20)
@@ -50,7 +54,7 @@ describe('what is another in a tool', () => {
     expect(JSON.stringify(diffsOf(long)).length).toBeLessThan(60_000)
   })
 
-  test('a tool made to be compared for a long time is compared in a short one', () => {
+  test('tools that are expensive to compare are compared within 5 s', () => {
     const words = (seed: number) =>
       Array.from({ length: 480 }, (_, n) => ((n * seed) % 7 === 0 ? 'a' : 'b')).join(' ')
     const fields = (seed: number) =>
@@ -67,7 +71,7 @@ describe('what is another in a tool', () => {
     expect(performance.now() - startedAt).toBeLessThan(5000)
   })
 
-  test('a definition as deep as JSON goes is no trouble', () => {
+  test('a deeply nested definition is compared down to a depth of 32', () => {
     const deep = (leaf: string) => JSON.parse(`${'{"a":'.repeat(1000)}"${leaf}"${'}'.repeat(1000)}`)
     const [diff] = diffsOf([{ tool: 'deep', before: deep('one'), after: deep('two') }])
     expect(diff?.field.split('/')).toHaveLength(33)

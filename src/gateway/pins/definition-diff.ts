@@ -4,32 +4,34 @@ import type { Definition } from '../../protocol/lists.ts'
 import { sorted } from '../../upstreams/definition-hash.ts'
 import { visible, wordDiff } from './word-diff.ts'
 
-/** A tool as it was approved, and as it is offered now. */
 interface ChangedTool {
   readonly tool: string
+  /** The approved definition. */
   readonly before: Definition
+  /** The current definition. */
   readonly after: Definition
 }
 
-export const MOST_TOOLS = 50
-const MOST_FIELDS = 20
-/** All together: it travels as one frame of the live stream, and in one line of the log. */
-const MOST_CHARACTERS = 40_000
-/** What JSON puts around a word. */
-const AROUND = 30
-const DEEPEST = 32
-/** Comparing word by word takes time, and a server can change all its tools ten times a second. */
-const WORD_BY_WORD = 20
-const FEW_WORDS = 150
+export const MAX_TOOLS = 50
+const MAX_FIELDS = 20
+/** Of all diffs together, because they are sent in one frame of the live stream and in one log line. */
+const MAX_CHARACTERS = 40_000
+/** The JSON around each word and field. */
+const JSON_OVERHEAD = 30
+const MAX_DEPTH = 32
+/** Limits the time for a server that changes all its tools ten times a second: later fields compare fewer words. */
+const FULLY_COMPARED_FIELDS = 20
+const MAX_LATER_WORDS = 150
 
-/** What is another in each field of each tool, word by word, as much as a person can read. */
+/** The differences in each field of each tool, word by word, within the limits above. */
 export function diffsOf(tools: readonly ChangedTool[]): ToolDiff[] {
   const diffs: ToolDiff[] = []
-  let room = MOST_CHARACTERS
-  for (const { tool, before, after } of tools.slice(0, MOST_TOOLS)) {
-    for (const { field, old, now } of fieldsOf(before, after, '', 0).slice(0, MOST_FIELDS)) {
-      const words = wordDiff(old, now, diffs.length < WORD_BY_WORD ? undefined : FEW_WORDS)
-      room -= words.reduce((sum, { text }) => sum + text.length + AROUND, tool.length + field.length + AROUND)
+  let room = MAX_CHARACTERS
+  for (const { tool, before, after } of tools.slice(0, MAX_TOOLS)) {
+    for (const { field, old, now } of fieldsOf(before, after, '', 0).slice(0, MAX_FIELDS)) {
+      const words = wordDiff(old, now, diffs.length < FULLY_COMPARED_FIELDS ? undefined : MAX_LATER_WORDS)
+      room -= tool.length + field.length + JSON_OVERHEAD
+      for (const { text } of words) room -= text.length + JSON_OVERHEAD
       if (room < 0) return diffs
       diffs.push({ tool, field, words })
     }
@@ -37,38 +39,38 @@ export function diffsOf(tools: readonly ChangedTool[]): ToolDiff[] {
   return diffs
 }
 
-interface Field {
+interface ChangedField {
   readonly field: string
   readonly old: string
   readonly now: string
 }
 
-/** The innermost places that differ. The order of keys is none of them. */
-function fieldsOf(before: unknown, after: unknown, field: string, depth: number): Field[] {
-  const steps = depth < DEEPEST ? stepsInto(before, after) : undefined
-  if (steps)
-    return steps.flatMap((step) =>
-      fieldsOf(at(before, step), at(after, step), `${field}/${visible(pointer(step))}`, depth + 1),
+/** The innermost fields that differ. The order of keys makes no difference. */
+function fieldsOf(before: unknown, after: unknown, field: string, depth: number): ChangedField[] {
+  const keys = depth < MAX_DEPTH ? commonKeys(before, after) : undefined
+  if (keys)
+    return keys.flatMap((key) =>
+      fieldsOf(memberOf(before, key), memberOf(after, key), `${field}/${visible(pointer(key))}`, depth + 1),
     )
   const [old, now] = textsOf(before, after)
   return old === now ? [] : [{ field, old, now }]
 }
 
-/** Undefined when the two are to be compared as texts. */
-function stepsInto(before: unknown, after: unknown): string[] | undefined {
+/** The keys of two objects, or of two arrays of the same length. Undefined for values that are compared as text. */
+function commonKeys(before: unknown, after: unknown): string[] | undefined {
   if (typeof before !== 'object' || typeof after !== 'object' || !before || !after) return undefined
   if (Array.isArray(before) !== Array.isArray(after)) return undefined
   if (Array.isArray(before) && before.length !== (after as unknown[]).length) return undefined
   return [...new Set([...Object.keys(before), ...Object.keys(after)])]
 }
 
-const at = (value: unknown, step: string): unknown =>
-  Object.hasOwn(value as object, step) ? (value as Record<string, unknown>)[step] : undefined
+const memberOf = (value: unknown, key: string): unknown =>
+  Object.hasOwn(value as object, key) ? (value as Record<string, unknown>)[key] : undefined
 
-/** Texts as they are, everything else as JSON, and what is not there as nothing. */
+/** Two strings unchanged, other values as JSON, a missing value as an empty string. */
 function textsOf(before: unknown, after: unknown): [string, string] {
-  const areTexts = [before, after].every((value) => typeof value === 'string' || value === undefined)
-  const isPlain = areTexts && before !== '' && after !== ''
+  const areStrings = [before, after].every((value) => typeof value === 'string' || value === undefined)
+  const isPlain = areStrings && before !== '' && after !== ''
   const textOf = (value: unknown) =>
     value === undefined ? '' : isPlain ? String(value) : JSON.stringify(sorted(value))
   return [textOf(before), textOf(after)]

@@ -7,7 +7,7 @@ import { DropCounter } from '../notify/drop-counter.ts'
 import { EventStream } from './event-stream.ts'
 import { ReplayLogs } from './replay-log.ts'
 
-/** Connections with their two ends: what the stream writes to, and who hears it. */
+/** Opens connections: the response that a stream writes to, and the client that reads it. */
 async function connections() {
   const responses: ServerResponse[] = []
   const server = createServer((_, response) => void responses.push(response)).listen(0, '127.0.0.1')
@@ -18,24 +18,24 @@ async function connections() {
   })
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   return async () => {
-    const heard = new Exchange(url, { method: 'GET' })
+    const client = new Exchange(url, { method: 'GET' })
     await expect.poll(() => responses.length).toBe(1)
-    return { heard, response: responses.pop() as ServerResponse }
+    return { client, response: responses.pop() as ServerResponse }
   }
 }
 
-test('a stream is lost when its agent stays away, and no more when it comes back', async () => {
+test('a stream is lost when the client does not reconnect in time, and continues when it reconnects later', async () => {
   const connect = await connections()
   const first = await connect()
-  const numbered = { log: new ReplayLogs().open(), number: 1, primes: false }
-  const stream = new EventStream(first.response, new DropCounter(1000, () => {}), numbered, 50)
+  const replay = { log: new ReplayLogs().open(), number: 1, primes: false }
+  const stream = new EventStream(first.response, new DropCounter(() => {}), replay, 50)
   let losses = 0
   stream.onLost = () => {
     losses += 1
   }
   stream.send('"one"')
-  await expect.poll(() => first.heard.events).toHaveLength(1)
-  first.heard.break()
+  await expect.poll(() => first.client.events).toHaveLength(1)
+  first.client.disconnect()
   await expect.poll(() => losses).toBe(1)
   expect([stream.isLost, stream.isConnected]).toEqual([true, false])
   stream.send('"two"')
@@ -43,7 +43,7 @@ test('a stream is lost when its agent stays away, and no more when it comes back
   stream.resume(second.response, 1)
   expect([stream.isLost, stream.isConnected]).toEqual([false, true])
   stream.end('"three"')
-  await second.heard.over()
-  expect(second.heard.messages).toEqual(['two', 'three'])
+  await second.client.closed()
+  expect(second.client.messages).toEqual(['two', 'three'])
   expect(losses).toBe(1)
 })

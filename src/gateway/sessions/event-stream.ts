@@ -93,13 +93,12 @@ export class EventStream {
     response.once('close', () => {
       if (this.#response !== response) return
       this.#response = undefined
-      if (!this.#ended) this.#reconnectTimer = setTimeout(() => this.#lose(), this.#reconnectMs).unref()
+      if (this.#ended) return
+      this.#reconnectTimer = setTimeout(() => {
+        this.isLost = true
+        this.onLost?.()
+      }, this.#reconnectMs).unref()
     })
-  }
-
-  #lose(): void {
-    this.isLost = true
-    this.onLost?.()
   }
 
   #event(message: string | Buffer): Buffer {

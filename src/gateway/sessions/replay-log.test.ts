@@ -3,7 +3,7 @@ import { ReplayLogs } from './replay-log.ts'
 
 const KIB = 1024
 
-test('a session keeps its last 256 events, each with a number of its own', () => {
+test('a session keeps its last 256 events, each with a unique number', () => {
   const log = new ReplayLogs().open()
   for (let event = 0; event < 300; event += 1) log.keep(event % 2, log.next(), Buffer.from(`${event}`))
   const kept = [...log.after(0, 0), ...log.after(1, 0)].map(String)
@@ -14,7 +14,7 @@ test('a session keeps its last 256 events, each with a number of its own', () =>
   expect([log.has(1, 300), log.has(0, 300), log.has(1, 2)]).toEqual([true, false, false])
 })
 
-test('a session keeps one MiB, and nothing that is larger', () => {
+test('a session keeps at most 1 MiB of events, and no larger event', () => {
   const log = new ReplayLogs().open()
   for (let event = 0; event < 5; event += 1) log.keep(1, log.next(), Buffer.alloc(300 * KIB))
   expect(log.after(1, 0)).toHaveLength(3)
@@ -22,7 +22,7 @@ test('a session keeps one MiB, and nothing that is larger', () => {
   expect(log.after(1, 0)).toHaveLength(3)
 })
 
-test('all sessions together keep so much, and the oldest goes first wherever it is', () => {
+test('at the common limit of all sessions the oldest event of any session is dropped', () => {
   const logs = new ReplayLogs(10 * KIB)
   const [quiet, busy] = [logs.open(), logs.open()]
   const keep = (log: typeof quiet, times: number) => {

@@ -22,48 +22,43 @@ export class ReplayLogs {
   }
 
   open(): ReplayLog {
-    const log = new ReplayLog({
-      age: () => {
-        this.#age += 1
-        return this.#age
-      },
-      grew: (bytes) => this.#grew(log, bytes),
-      shrank: (bytes) => {
-        this.#bytes -= bytes
-      },
-      closed: () => void this.#logs.delete(log),
-    })
-    return log
+    return new ReplayLog(this)
   }
 
-  /** Drops the oldest events of all sessions. */
-  #grew(log: ReplayLog, bytes: number): void {
+  nextAge(): number {
+    this.#age += 1
+    return this.#age
+  }
+
+  /** Drops the oldest events of all sessions at the limit. */
+  grew(log: ReplayLog, bytes: number): void {
     this.#logs.add(log)
     this.#bytes += bytes
     while (this.#bytes > this.#maxBytes) {
-      let oldest: ReplayLog = log
+      let oldest = log
       for (const each of this.#logs) if (each.oldest < oldest.oldest) oldest = each
       oldest.dropOldest()
     }
   }
-}
 
-interface Shared {
-  age(): number
-  grew(bytes: number): void
-  shrank(bytes: number): void
-  closed(): void
+  shrank(bytes: number): void {
+    this.#bytes -= bytes
+  }
+
+  closed(log: ReplayLog): void {
+    this.#logs.delete(log)
+  }
 }
 
 /** The last events of a session, for a client that reconnects. */
 export class ReplayLog {
-  readonly #shared: Shared
+  readonly #all: ReplayLogs
   readonly #events: Kept[] = []
   #bytes = 0
   #number = 0
 
-  constructor(shared: Shared) {
-    this.#shared = shared
+  constructor(all: ReplayLogs) {
+    this.#all = all
   }
 
   get oldest(): number {
@@ -78,9 +73,9 @@ export class ReplayLog {
 
   keep(stream: number, number: number, data: Buffer): void {
     if (data.length > SESSION_BYTES) return
-    this.#events.push({ stream, number, data, age: this.#shared.age() })
+    this.#events.push({ stream, number, data, age: this.#all.nextAge() })
     this.#bytes += data.length
-    this.#shared.grew(data.length)
+    this.#all.grew(this, data.length)
     while (this.#events.length > MAX_EVENTS || this.#bytes > SESSION_BYTES) this.dropOldest()
   }
 
@@ -98,13 +93,13 @@ export class ReplayLog {
   dropOldest(): void {
     const dropped = this.#events.shift()?.data.length ?? 0
     this.#bytes -= dropped
-    this.#shared.shrank(dropped)
+    this.#all.shrank(dropped)
   }
 
   close(): void {
     this.#events.length = 0
-    this.#shared.shrank(this.#bytes)
+    this.#all.shrank(this.#bytes)
     this.#bytes = 0
-    this.#shared.closed()
+    this.#all.closed(this)
   }
 }

@@ -7,25 +7,25 @@ import { newKey } from '../../../test/support/gateway.ts'
 import { openHouse } from '../../../test/support/house.ts'
 import { post, register } from '../../../test/support/running.ts'
 
-async function furnished() {
+async function setUp() {
   const house = await openHouse()
   await register(house, 'patient')
   await post(house, '/api/servers/patient/start')
   const key = await newKey(house)
-  return { house, place: { address: house.address, key, path: '/mcp/patient' } }
+  return { house, endpoint: { address: house.address, key, path: '/mcp/patient' } }
 }
 
-/** Until so many calls are held by the server. */
+/** Waits until the server holds this many calls. */
 const held = (agent: LegacyAgent, count: number) =>
-  expect.poll(async () => textIn(await agent.call('held').answered()), { timeout: 5000 }).toBe(String(count))
+  expect.poll(async () => textIn(await agent.call('held').responded()), { timeout: 5000 }).toBe(String(count))
 
 const progressIn = ({ messages }: Exchange) =>
   messages.filter(({ method }) => method === 'notifications/progress').map(({ params }) => params?.progress)
 
-describe('ids of events', () => {
-  test('each stream of the newest old revision begins with an event that only tells its id', async () => {
-    const { place } = await furnished()
-    const agent = await LegacyAgent.open(place)
+describe('event ids', () => {
+  test('with protocol version 2025-11-25 each stream starts with an empty event that has an id', async () => {
+    const { endpoint } = await setUp()
+    const agent = await LegacyAgent.open(endpoint)
     const streams = [agent.listen(), agent.call('hold', { steps: 2 }, 0), agent.call('hold', { steps: 1 }, 1)]
     await expect.poll(() => streams.map(({ events }) => events.length)).toEqual([1, 3, 2])
     for (const { events } of streams) {
@@ -37,105 +37,105 @@ describe('ids of events', () => {
     expect(new Set(ids).size).toBe(ids.length)
   })
 
-  test('an older agent gets ids, and no event without a message', async () => {
-    const { place } = await furnished()
-    const agent = await LegacyAgent.open(place, '2025-06-18')
+  test('with older protocol versions events have ids, and no event is empty', async () => {
+    const { endpoint } = await setUp()
+    const agent = await LegacyAgent.open(endpoint, '2025-06-18')
     const call = agent.call('hold', { steps: 1 }, 0)
     await expect.poll(() => call.events).toHaveLength(1)
     expect(call.events[0]).toMatchObject({ id: expect.stringMatching(/^1-\d+$/), retry: undefined })
-    const standing = agent.listen()
-    await expect.poll(() => standing.status).toBe(200)
-    expect(standing.events).toEqual([])
+    const getStream = agent.listen()
+    await expect.poll(() => getStream.status).toBe(200)
+    expect(getStream.events).toEqual([])
   })
 
-  test('an answer before which nothing was said is plain JSON', async () => {
-    const { place } = await furnished()
-    const agent = await LegacyAgent.open(place)
+  test('a response without earlier notifications is plain JSON', async () => {
+    const { endpoint } = await setUp()
+    const agent = await LegacyAgent.open(endpoint)
     const call = agent.call('held')
-    await call.over()
+    await call.closed()
     expect(call.type).toContain('application/json')
   })
 })
 
-describe('a connection that broke', () => {
-  test('does not cancel: the answer comes over the stream that is taken up again', async () => {
-    const { place } = await furnished()
-    const agent = await LegacyAgent.open(place)
+describe('lost connections', () => {
+  test('a lost connection does not cancel the call, and the response arrives on the resumed stream', async () => {
+    const { endpoint } = await setUp()
+    const agent = await LegacyAgent.open(endpoint)
     const call = agent.call('hold', { steps: 1, after: 2 }, 0)
     await expect.poll(() => call.events).toHaveLength(2)
-    call.break()
+    call.disconnect()
     const resumed = agent.listen(call.events.at(-1)?.id)
     await expect.poll(() => resumed.status).toBe(200)
-    await agent.call('go').answered()
-    expect(textIn(await resumed.answered())).toBe('let go')
-    await resumed.over()
-    expect(resumed.answer?.id).toBe(call.requestId)
+    await agent.call('go').responded()
+    expect(textIn(await resumed.responded())).toBe('let go')
+    await resumed.closed()
+    expect(resumed.response?.id).toBe(call.requestId)
     expect(progressIn(resumed)).toEqual([2, 3])
-    expect(textIn(await agent.call('cancelled').answered())).toBe('0')
+    expect(textIn(await agent.call('cancelled').responded())).toBe('0')
   })
 
-  test('misses nothing: what was said meanwhile is said again, from the event that was heard last', async () => {
-    const { place } = await furnished()
-    const agent = await LegacyAgent.open(place)
+  test('a resumed stream replays all events after the last one that the client received', async () => {
+    const { endpoint } = await setUp()
+    const agent = await LegacyAgent.open(endpoint)
     const call = agent.call('hold', { steps: 3, after: 1 }, 0)
     await expect.poll(() => call.events).toHaveLength(4)
-    call.break()
+    call.disconnect()
     await held(agent, 1)
-    await agent.call('go').answered()
+    await agent.call('go').responded()
     await held(agent, 0)
     const resumed = agent.listen(call.events[1]?.id)
-    await resumed.over()
+    await resumed.closed()
     expect(progressIn(resumed)).toEqual([2, 3, 4])
-    expect(textIn(resumed.answer ?? {})).toBe('let go')
-    const fromTheStart = agent.listen(call.events[0]?.id)
-    await fromTheStart.over()
-    expect(progressIn(fromTheStart)).toEqual([1, 2, 3, 4])
+    expect(textIn(resumed.response ?? {})).toBe('let go')
+    const fromStart = agent.listen(call.events[0]?.id)
+    await fromStart.closed()
+    expect(progressIn(fromStart)).toEqual([1, 2, 3, 4])
   })
 
-  test('of which nothing is missing is not taken up again, and neither is what is not kept', async () => {
-    const { place } = await furnished()
-    const agent = await LegacyAgent.open(place)
+  test('an ended stream without missed events is not resumed, and neither is an unknown one', async () => {
+    const { endpoint } = await setUp()
+    const agent = await LegacyAgent.open(endpoint)
     const call = agent.call('hold', { steps: 1 }, 0)
     await held(agent, 1)
-    await agent.call('go').answered()
-    await call.over()
+    await agent.call('go').responded()
+    await call.closed()
     const status = async (id: string | undefined) => {
       const resumed = agent.listen(id)
-      await resumed.over()
+      await resumed.closed()
       return resumed.status
     }
     expect(await status(call.events.at(-1)?.id)).toBe(405)
     expect(await status('7-1')).toBe(400)
     expect(await status('nonsense')).toBe(400)
-    const other = await LegacyAgent.open(place)
+    const other = await LegacyAgent.open(endpoint)
     const foreign = other.listen(call.events.at(-2)?.id)
-    await foreign.over()
+    await foreign.closed()
     expect(foreign.status).toBe(400)
   })
 
-  test('is no obstacle for the standing stream: it goes on with what it missed, and only over the newest', async () => {
-    const { place } = await furnished()
-    const [agent, other] = [await LegacyAgent.open(place), await LegacyAgent.open(place)]
-    const said = ({ messages }: Exchange) =>
+  test('the GET stream resumes with the missed notifications, and only on the newest connection', async () => {
+    const { endpoint } = await setUp()
+    const [agent, other] = [await LegacyAgent.open(endpoint), await LegacyAgent.open(endpoint)]
+    const logDataIn = ({ messages }: Exchange) =>
       messages.flatMap(({ method, params }) => (method === 'notifications/message' ? [params?.data] : []))
-    const say = (data: string) => other.call('say', { data }).answered()
+    const say = (data: string) => other.call('say', { data }).responded()
     const first = agent.listen()
     await expect.poll(() => first.status).toBe(200)
     await say('one')
-    await expect.poll(() => said(first)).toEqual(['one'])
-    first.break()
+    await expect.poll(() => logDataIn(first)).toEqual(['one'])
+    first.disconnect()
     await say('two')
     const second = agent.listen(first.events.at(-1)?.id)
-    await expect.poll(() => said(second)).toEqual(['two'])
+    await expect.poll(() => logDataIn(second)).toEqual(['two'])
     const third = agent.listen()
-    await second.over()
+    await second.closed()
     await say('three')
-    await expect.poll(() => said(third)).toEqual(['three'])
-    expect(said(second)).toEqual(['two'])
+    await expect.poll(() => logDataIn(third)).toEqual(['three'])
+    expect(logDataIn(second)).toEqual(['two'])
   })
 })
 
-describe('the SDK’s own client', () => {
+describe('the client of the MCP SDK', () => {
   const connect = async (
     { address, key, path }: { address: string; key: string; path: string },
     more: ConstructorParameters<typeof StreamableHTTPClientTransport>[1] = {},
@@ -151,9 +151,9 @@ describe('the SDK’s own client', () => {
   }
   const call = { method: 'tools/call' as const, params: { name: 'hold', arguments: { steps: 1 } } }
 
-  test('leaves in the middle of a call, and another one with its token gets the answer', async () => {
-    const { place } = await furnished()
-    const { client, transport } = await connect(place)
+  test('an SDK client that closes during a call can be replaced by one that resumes with its token', async () => {
+    const { endpoint } = await setUp()
+    const { client, transport } = await connect(endpoint)
     let token: string | undefined
     const lost = client.request(call, CallToolResultSchema, {
       onprogress: () => {},
@@ -165,37 +165,37 @@ describe('the SDK’s own client', () => {
     await expect.poll(() => token, { timeout: 5000 }).toBeDefined()
     const { sessionId, protocolVersion } = transport
     await client.close()
-    const again = await connect(place, sessionId === undefined ? {} : { sessionId })
+    const again = await connect(endpoint, sessionId === undefined ? {} : { sessionId })
     again.transport.setProtocolVersion(protocolVersion ?? '')
-    const agent = await LegacyAgent.open(place)
-    await agent.call('go').answered()
+    const agent = await LegacyAgent.open(endpoint)
+    await agent.call('go').responded()
     const result = await again.client.request(call, CallToolResultSchema, { resumptionToken: token ?? '' })
     expect(textIn({ result })).toBe('let go')
   })
 
-  test('comes back by itself when its connection breaks, and its call succeeds', async () => {
-    const { place } = await furnished()
-    let breakIt: (() => void) | undefined
+  test('an SDK client whose connection breaks reconnects, and its call succeeds', async () => {
+    const { endpoint } = await setUp()
+    let breakConnection: (() => void) | undefined
     const breaking: typeof fetch = async (url, init) => {
       const reply = await fetch(url, init)
       const isCall = String(init?.body).includes('"hold"') && reply.body
       if (!isCall) return reply
       const broken = new TransformStream({
         start(controller) {
-          breakIt = () => controller.error(new Error('broken'))
+          breakConnection = () => controller.error(new Error('broken'))
         },
       })
       return new Response(reply.body?.pipeThrough(broken), reply)
     }
-    const { client } = await connect(place, { fetch: breaking })
+    const { client } = await connect(endpoint, { fetch: breaking })
     const steps: number[] = []
     const result = client.callTool(call.params, undefined, {
       onprogress: ({ progress }) => steps.push(progress),
     })
     await expect.poll(() => steps, { timeout: 5000 }).toEqual([1])
-    breakIt?.()
-    const agent = await LegacyAgent.open(place)
-    await agent.call('go').answered()
+    breakConnection?.()
+    const agent = await LegacyAgent.open(endpoint)
+    await agent.call('go').responded()
     expect(textIn({ result: { ...(await result) } })).toBe('let go')
   })
 })

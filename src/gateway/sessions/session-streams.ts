@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { CODES } from '../../protocol/codes.ts'
-import { RpcError } from '../endpoint/json-rpc.ts'
+import { invalidRequest, type RpcError } from '../endpoint/json-rpc.ts'
 import type { DropCounter } from '../notify/drop-counter.ts'
 import { EventStream } from './event-stream.ts'
 import type { ReplayLog } from './replay-log.ts'
@@ -90,9 +89,8 @@ export class SessionStreams {
       return
     }
     if (!this.#log.has(number, after)) throw unknownEvent()
-    throw new RpcError(CODES.request, 'This stream has ended, and no event is missing', { status: 405 })
+    throw invalidRequest('This stream has ended, and no event is missing', 405)
   }
 }
 
-const unknownEvent = (): RpcError =>
-  new RpcError(CODES.request, 'Unknown Last-Event-ID, or the event is no longer kept', { status: 400 })
+const unknownEvent = (): RpcError => invalidRequest('Unknown Last-Event-ID, or the event is no longer kept')

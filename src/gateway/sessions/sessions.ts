@@ -1,27 +1,34 @@
 import { randomBytes } from 'node:crypto'
-import { InFlight } from '../../protocol/in-flight.ts'
+import { InFlight } from '../../kernel/in-flight.ts'
+import type { Params } from '../../protocol/call.ts'
 import { DropCounter } from '../notify/drop-counter.ts'
 import { ReplayLogs } from './replay-log.ts'
 import { SessionStreams } from './session-streams.ts'
 
-/** A pending request. */
-interface Pending {
+/** What an agent sees: the servers of its agent type, or only the server of its endpoint. */
+export interface AgentScope {
+  readonly agentType: string
+  /** The server of `/mcp/{server_id}`; undefined for `/mcp`. */
+  readonly serverId: string | undefined
+}
+
+/** The key that a request was sent with, and its scope. */
+export interface Access extends AgentScope {
+  readonly keyId: string
+}
+
+interface PendingRequest {
   cancel(): void
   notify(method: string, params: object): void
 }
 
 /** A legacy agent, from `initialize` to its end. */
-export interface Session {
+export interface Session extends Access {
   readonly id: string
-  readonly keyId: string
-  readonly agentType: string
-  /** The server of `/mcp/{server_id}`; undefined for `/mcp`. */
-  readonly serverId: string | undefined
   readonly version: string
-  /** The client capabilities of the agent. */
-  readonly capabilities: Readonly<Record<string, unknown>>
-  /** Its pending requests, by id. */
-  readonly open: InFlight<string | number, Pending>
+  readonly capabilities: Params
+  /** Pending requests of the agent, by id. */
+  readonly pending: InFlight<unknown, PendingRequest>
   /** Requests of servers that wait for the agent's response. */
   readonly serverRequests: Map<string, (response: { result?: unknown; error?: unknown }) => void>
   readonly streams: SessionStreams
@@ -30,46 +37,35 @@ export interface Session {
   usedAt: number
 }
 
-interface Limits {
-  readonly all: number
-  readonly perKey: number
-}
-
-const LIMITS: Limits = { all: 1000, perKey: 100 }
+const MAX_SESSIONS = 1000
+const MAX_PER_KEY = 100
 const IDLE_MS = 24 * 3_600_000
-const REPORT_DROPS_MS = 60_000
 
 /** The sessions of legacy agents. A session belongs to the key that opened it. */
 export class Sessions {
   readonly #now: () => number
   readonly #onDropped: (session: Session, count: number) => void
-  readonly #limits: Limits
   readonly #logs = new ReplayLogs()
   readonly #sessions = new Map<string, Session>()
 
   /** `onDropped`: notifications were dropped because an agent reads too slowly. */
-  constructor(
-    now: () => number,
-    onDropped: (session: Session, count: number) => void = () => {},
-    limits = LIMITS,
-  ) {
+  constructor(now: () => number, onDropped: (session: Session, count: number) => void) {
     this.#now = now
     this.#onDropped = onDropped
-    this.#limits = limits
   }
 
   get all(): Iterable<Session> {
     return this.#sessions.values()
   }
 
-  open(fields: Pick<Session, 'keyId' | 'agentType' | 'serverId' | 'version' | 'capabilities'>): Session {
+  open(fields: Access & Pick<Session, 'version' | 'capabilities'>): Session {
     const now = this.#now()
     this.#makeRoom(fields.keyId, now)
-    const drops = new DropCounter(REPORT_DROPS_MS, (count) => this.#onDropped(session, count))
+    const drops = new DropCounter((count) => this.#onDropped(session, count))
     const session: Session = {
       ...fields,
       id: randomBytes(16).toString('hex'),
-      open: new InFlight(),
+      pending: new InFlight(),
       serverRequests: new Map(),
       streams: new SessionStreams(this.#logs.open(), drops, fields.version),
       onEnd: [],
@@ -80,7 +76,7 @@ export class Sessions {
   }
 
   /** Undefined when the session is unknown, has ended, or belongs to another key or server. */
-  find(id: string, { keyId, serverId }: Pick<Session, 'keyId' | 'serverId'>): Session | undefined {
+  find(id: string, { keyId, serverId }: Access): Session | undefined {
     const session = this.#sessions.get(id)
     if (!session || session.keyId !== keyId || session.serverId !== serverId) return undefined
     session.usedAt = this.#now()
@@ -89,7 +85,7 @@ export class Sessions {
 
   end(session: Session): void {
     this.#sessions.delete(session.id)
-    for (const reply of session.open.values()) reply.cancel()
+    for (const reply of session.pending.values()) reply.cancel()
     session.streams.close()
     for (const callback of session.onEnd.splice(0)) callback()
   }
@@ -107,8 +103,8 @@ export class Sessions {
       if (now - session.usedAt > IDLE_MS && !isBusy(session)) this.end(session)
       else if (session.keyId === keyId) own.push(session)
     }
-    if (own.length >= this.#limits.perKey) this.#endIdlest(own)
-    else if (this.#sessions.size >= this.#limits.all) this.#endIdlest([...this.#sessions.values()])
+    if (own.length >= MAX_PER_KEY) this.#endIdlest(own)
+    else if (this.#sessions.size >= MAX_SESSIONS) this.#endIdlest([...this.#sessions.values()])
   }
 
   #endIdlest(sessions: readonly Session[]): void {
@@ -119,4 +115,4 @@ export class Sessions {
   }
 }
 
-const isBusy = ({ open, streams }: Session): boolean => open.size > 0 || streams.isListening
+const isBusy = ({ pending, streams }: Session): boolean => pending.size > 0 || streams.isListening

@@ -9,7 +9,7 @@ export function visibilityRoutes(visibility: Visibility): FastifyPluginAsyncType
   return async (app) => {
     const get = {
       tags,
-      summary: 'Which tools an agent sees, and what they cost',
+      summary: 'Get the tools that an agent sees, and their token cost',
       params,
       response: { 200: schema.AgentToolsView },
     }
@@ -21,7 +21,7 @@ export function visibilityRoutes(visibility: Visibility): FastifyPluginAsyncType
       tags,
       summary: 'Choose which tools an agent sees',
       description:
-        'Fields that are not named stay. It counts at once, for all keys of this agent, and agents that listen are told.',
+        'Omitted fields keep their value. Takes effect at once for all keys of this agent. Connected agents are notified.',
       params,
       body: schema.AgentToolsInput,
       response: { 200: schema.AgentToolsView },

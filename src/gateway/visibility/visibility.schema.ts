@@ -5,14 +5,14 @@ import { MAX_SERVERS, MAX_TOOLS, ServerId, TOOL_NAME_PATTERN } from '../../upstr
 
 const ToolMode = Type.Enum(['full', 'search'], {
   description:
-    '`full`: the agent is given every tool. `search`: it is given two, `find_tools` and `call_tool`, and finds the others when it needs them.',
+    '`full`: the agent gets all its tools. `search`: it gets two, `find_tools` and `call_tool`, and finds the others with them.',
   examples: ['full'],
 })
 const ServerIds = orNull(
   Type.Array(ServerId, {
     maxItems: MAX_SERVERS,
     uniqueItems: true,
-    description: 'Only these servers; null: all that are exposed, also those that come later',
+    description: 'Only these servers. Null: all exposed servers, including those added later',
     examples: [['github']],
   }),
 )
@@ -22,12 +22,8 @@ const ToolNames = orNull(
     uniqueItems: true,
   }),
 )
-const about = {
-  description: 'By server: only these tools, by their own names; null or not named: all',
-  examples: [{ github: ['create_issue'] }],
-}
 
-/** What is given changes; a map that is sent takes the place of the one that is stored. */
+/** Omitted fields keep their value. `tools` replaces the stored map. */
 export const AgentToolsInput = Type.Object(
   {
     tool_mode: Type.Optional(ToolMode),
@@ -42,7 +38,7 @@ export const AgentToolsInput = Type.Object(
 )
 export type AgentToolsInput = Static<typeof AgentToolsInput>
 
-const Tokens = Type.Integer({ minimum: 0, description: 'About: characters / 4', examples: [180] })
+const Tokens = Type.Integer({ minimum: 0, description: 'Estimated: characters / 4', examples: [180] })
 const Count = Type.Integer({ minimum: 0, examples: [2] })
 
 export const AgentToolsView = Type.Object({
@@ -52,15 +48,19 @@ export const AgentToolsView = Type.Object({
   tools: Type.Unsafe<Record<string, string[]>>({
     type: 'object',
     additionalProperties: { type: 'array', items: { type: 'string' } },
-    ...about,
+    description: 'By server: only these tools, by the names that the server uses. Omitted: all tools',
+    examples: [{ github: ['create_issue'] }],
   }),
   visible: Type.Object(
     { servers: Count, tools: Count, tokens: Tokens },
-    { description: 'What it can use now, and what its list of tools takes of its context in its mode' },
+    {
+      description:
+        'What the agent can use now. `tokens`: what its tool list takes in its context in this tool mode',
+    },
   ),
   tokens_full: Type.Integer({
     minimum: 0,
-    description: 'What the list would take in the mode `full`',
+    description: 'What the tool list would take in the mode `full`',
     examples: [180],
   }),
   by_server: Type.Array(Type.Object({ server_id: ServerId, tools: Count, tokens: Tokens })),
@@ -69,16 +69,16 @@ export type AgentToolsView = Static<typeof AgentToolsView>
 
 export const AgentKey = Type.Object({
   agent_type: Type.String({
-    description: 'The type of an agent, one of its aliases, or the word that a key was made for',
+    description: 'An agent type, an alias of one, or the agent type of a gateway key',
     examples: ['claude-code'],
   }),
 })
 
-/** As it is stored. A record is never changed, only replaced. */
+/** Which tools an agent sees, as it is stored. A record is replaced as a whole, never modified. */
 export interface AgentTools {
   readonly tool_mode: 'full' | 'search'
   readonly servers: readonly string[] | null
   readonly tools: Readonly<Record<string, readonly string[]>>
 }
 
-export const EVERYTHING: AgentTools = { tool_mode: 'full', servers: null, tools: {} }
+export const DEFAULT_AGENT_TOOLS: AgentTools = { tool_mode: 'full', servers: null, tools: {} }

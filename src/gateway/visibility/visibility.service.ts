@@ -2,19 +2,19 @@ import { AppError, invalidField, pointer } from '../../kernel/errors.ts'
 import type { AuditEntry, FactBus } from '../../kernel/facts.ts'
 import type { Caller } from '../../kernel/wire.ts'
 import { toolTokens } from '../../upstreams/tool-view.ts'
-import type { Offers } from '../catalogue/offers.ts'
-import { SEARCH_TOOLS } from '../catalogue/tool-search-definitions.ts'
+import type { AgentToolLists } from '../catalogue/agent-tool-lists.ts'
+import { SEARCH_MODE_TOOLS } from '../catalogue/search-mode-tools.ts'
 import {
   type AgentTools,
   type AgentToolsInput,
   type AgentToolsView,
-  EVERYTHING,
+  DEFAULT_AGENT_TOOLS,
 } from './visibility.schema.ts'
 
-/** What is kept of what agents may see. Read from memory: it is asked for with every call. */
+/** Answers from memory, because every call reads it. */
 export interface AgentToolsStore {
   of(agentType: string): AgentTools | undefined
-  /** `edit` sees the newest record and nothing comes between. False when it changes nothing. */
+  /** `edit` gets the current record; changes of one agent never overlap. False when `edit` returns undefined. */
   change(agentType: string, edit: (current: AgentTools | undefined) => Edited | undefined): Promise<boolean>
 }
 
@@ -25,28 +25,31 @@ interface Edited {
 
 interface Deps {
   readonly store: AgentToolsStore
-  readonly offers: Offers
+  readonly toolLists: AgentToolLists
   readonly facts: FactBus
-  /** The type that is meant: of an agent, by its type or an alias, or of a key. */
+  /** Resolves an agent type, an alias of one, or the agent type of a key. */
   readonly typeOf: (agentType: string) => string | undefined
   readonly hasServer: (id: string) => boolean
 }
 
-const SEARCH_TOKENS = SEARCH_TOOLS.reduce((sum, tool) => sum + toolTokens(tool), 0)
+const SEARCH_TOKENS = SEARCH_MODE_TOOLS.reduce((sum, tool) => sum + toolTokens(tool), 0)
 
-/** Which tools each agent sees at the gateway, and what they cost it. */
-export function createVisibility({ store, offers, facts, typeOf, hasServer }: Deps) {
-  function known(agentType: string): string {
+/** The tools that each agent sees at the gateway, and their token cost. */
+export function createVisibility({ store, toolLists, facts, typeOf, hasServer }: Deps) {
+  function resolve(agentType: string): string {
     const type = typeOf(agentType)
     if (type !== undefined) return type
-    throw new AppError('not_found', `There is no agent '${agentType.slice(0, 100)}', and no key for one`)
+    throw new AppError(
+      'not_found',
+      `Neither an agent nor a gateway key has the type '${agentType.slice(0, 100)}'`,
+    )
   }
 
   function view(agent_type: string): AgentToolsView {
-    const { tool_mode, servers, tools } = store.of(agent_type) ?? EVERYTHING
-    const offer = offers.of(undefined, agent_type)
-    const costs = new Map((offer?.servers ?? []).map((id) => [id, { tools: 0, tokens: 0 }]))
-    for (const { server_id, definition } of offer?.tools ?? []) {
+    const { tool_mode, servers, tools } = store.of(agent_type) ?? DEFAULT_AGENT_TOOLS
+    const list = toolLists.of(undefined, agent_type)
+    const costs = new Map((list?.servers ?? []).map((id) => [id, { tools: 0, tokens: 0 }]))
+    for (const { server_id, definition } of list?.tools ?? []) {
       const cost = costs.get(server_id)
       if (!cost) continue
       cost.tools += 1
@@ -61,7 +64,7 @@ export function createVisibility({ store, offers, facts, typeOf, hasServer }: De
       tools: Object.fromEntries(Object.entries(tools).map(([id, names]) => [id, [...names]])),
       visible: {
         servers: by_server.length,
-        tools: offer?.tools.length ?? 0,
+        tools: list?.tools.length ?? 0,
         tokens: tool_mode === 'search' ? SEARCH_TOKENS : tokens_full,
       },
       tokens_full,
@@ -69,21 +72,22 @@ export function createVisibility({ store, offers, facts, typeOf, hasServer }: De
     }
   }
 
-  function refuseUnknown({ servers, tools }: AgentToolsInput): void {
-    for (const [at, id] of (servers ?? []).entries())
-      if (!hasServer(id)) throw invalidField(`/servers/${at}`, `names no server: there is no '${id}'`)
+  function refuseUnknownServers({ servers, tools }: AgentToolsInput): void {
+    for (const [index, id] of (servers ?? []).entries())
+      if (!hasServer(id))
+        throw invalidField(`/servers/${index}`, `must be the id of a server: no server has the id '${id}'`)
     for (const id of Object.keys(tools ?? {}))
-      if (!hasServer(id)) throw invalidField(`/tools/${pointer(id)}`, 'names no server')
+      if (!hasServer(id)) throw invalidField(`/tools/${pointer(id)}`, 'must be the id of a server')
   }
 
   return {
-    get: (agentType: string): AgentToolsView => view(known(agentType)),
+    get: (agentType: string): AgentToolsView => view(resolve(agentType)),
 
     async change(agentType: string, input: AgentToolsInput, by: Caller): Promise<AgentToolsView> {
-      const type = known(agentType)
-      refuseUnknown(input)
-      const isChanged = await store.change(type, (before = EVERYTHING) => {
-        const next = over(before, input)
+      const type = resolve(agentType)
+      refuseUnknownServers(input)
+      const isChanged = await store.change(type, (before = DEFAULT_AGENT_TOOLS) => {
+        const next = withInput(before, input)
         const changed = differenceOf(before, next)
         if (Object.keys(changed).length === 0) return undefined
         return { next, audit: { action: 'agent_tools_changed', subject: type, ...by, detail: { changed } } }
@@ -92,14 +96,14 @@ export function createVisibility({ store, offers, facts, typeOf, hasServer }: De
       return view(type)
     },
 
-    /** What its list of tools takes of an agent's context. */
+    /** The tokens that the agent's tool list takes in its context. */
     tokensOf: (agentType: string): number => view(agentType).visible.tokens,
   }
 }
 export type Visibility = ReturnType<typeof createVisibility>
 
-/** What is given, over what there is. A server without a list has all its tools seen. */
-function over(before: AgentTools, { tool_mode, servers, tools }: AgentToolsInput): AgentTools {
+/** A server without an entry in `tools` shows all its tools. */
+function withInput(before: AgentTools, { tool_mode, servers, tools }: AgentToolsInput): AgentTools {
   const lists = Object.entries(tools ?? {}).flatMap(([id, names]) => (names ? [[id, names] as const] : []))
   return {
     tool_mode: tool_mode ?? before.tool_mode,

@@ -9,7 +9,7 @@ import type { NewKey } from '../keys/keys.schema.ts'
 import type { AgentToolsView } from './visibility.schema.ts'
 
 /** Two servers, `echo` and `noisy`, and a key for Cursor. */
-async function furnished({ home = ownFolder(), running = true } = {}) {
+async function setUp({ home = ownFolder(), running = true } = {}) {
   const house = await openHouse({ home })
   for (const kind of ['echo', 'noisy']) {
     await register(house, kind)
@@ -22,11 +22,11 @@ async function furnished({ home = ownFolder(), running = true } = {}) {
 const read = (house: House, agent = 'cursor') =>
   house.inject({ url: `/api/agents/${agent}/tools`, headers: AUTHORISED })
 
-const choose = (house: House, payload: object, agent = 'cursor') =>
+const select = (house: House, payload: object, agent = 'cursor') =>
   house.inject({ method: 'PUT', url: `/api/agents/${agent}/tools`, headers: AUTHORISED, payload })
 
-async function chosen(house: House, payload: object): Promise<AgentToolsView> {
-  const reply = await choose(house, payload)
+async function selected(house: House, payload: object): Promise<AgentToolsView> {
+  const reply = await select(house, payload)
   expect(reply.statusCode, reply.body).toBe(200)
   return reply.json()
 }
@@ -48,9 +48,9 @@ async function agent(house: House, key: string, path = '/mcp') {
 
 const UNKNOWN = { code: -32_602, message: expect.stringContaining('Unknown tool') }
 
-describe('what an agent sees', () => {
-  test('is everything until somebody chooses, with what it costs', async () => {
-    const { house } = await furnished()
+describe('visible tools', () => {
+  test('an agent sees all tools by default, and the view shows their token cost', async () => {
+    const { house } = await setUp()
     const { items } = (await house.inject('/api/servers/echo/tools')).json()
     const view = (await read(house)).json<AgentToolsView>()
     expect(view).toMatchObject({ agent_type: 'cursor', tool_mode: 'full', servers: null, tools: {} })
@@ -65,40 +65,40 @@ describe('what an agent sees', () => {
     expect(view.tokens_full).toBe(view.by_server.reduce((sum, one) => sum + one.tokens, 0))
   })
 
-  test('is what was chosen for it, at once, and nothing else can be called', async () => {
-    const { house, key } = await furnished()
+  test('a selection takes effect at once, and other tools cannot be called', async () => {
+    const { house, key } = await setUp()
     const { key: other } = (await post(house, '/api/keys', { agent_type: 'codex' })).json<NewKey>()
     const [cursor, codex] = [await agent(house, key), await agent(house, other)]
     const all = await cursor.names()
     expect(all).toContain('noisy__echo')
-    const view = await chosen(house, { servers: ['echo'], tools: { echo: ['echo', 'not there yet'] } })
+    const view = await selected(house, { servers: ['echo'], tools: { echo: ['echo', 'not there yet'] } })
     expect(view).toMatchObject({ servers: ['echo'], visible: { servers: 1, tools: 1 } })
     expect(await cursor.names()).toEqual(['echo__echo'])
     expect(JSON.stringify(await cursor.call('echo__echo', { text: 'still here' }))).toContain('still here')
     await expect(cursor.call('echo__pid')).rejects.toMatchObject(UNKNOWN)
     await expect(cursor.call('noisy__echo', { text: 'x' })).rejects.toMatchObject(UNKNOWN)
     expect(await codex.names()).toEqual(all)
-    await chosen(house, { servers: null, tools: {} })
+    await selected(house, { servers: null, tools: {} })
     expect(await cursor.names()).toEqual(all)
   })
 
-  test('counts at the path of one server, too', async () => {
-    const { house, key } = await furnished()
+  test('a selection also applies at the endpoint of one server', async () => {
+    const { house, key } = await setUp()
     const echo = await agent(house, key, '/mcp/echo')
-    await chosen(house, { servers: ['echo'], tools: { echo: ['pid'] } })
+    await selected(house, { servers: ['echo'], tools: { echo: ['pid'] } })
     expect(await echo.names()).toEqual(['pid'])
     await expect(echo.call('echo', { text: 'x' })).rejects.toMatchObject(UNKNOWN)
     await expect(agent(house, key, '/mcp/noisy')).rejects.toThrow('Server not found')
-    await chosen(house, { servers: ['noisy'] })
+    await selected(house, { servers: ['noisy'] })
     await expect(echo.names()).rejects.toThrow('Server not found')
   })
 
-  test('is kept when Toolroom starts anew, and fields that are not named stay', async () => {
+  test('a selection survives a restart, and omitted fields keep their value', async () => {
     const home = ownFolder()
-    const { house } = await furnished({ home, running: false })
-    await chosen(house, { servers: ['echo'] })
-    await chosen(house, { tool_mode: 'search' })
-    await chosen(house, { tools: { echo: ['pid'], noisy: null } })
+    const { house } = await setUp({ home, running: false })
+    await selected(house, { servers: ['echo'] })
+    await selected(house, { tool_mode: 'search' })
+    await selected(house, { tools: { echo: ['pid'], noisy: null } })
     await house.close()
     const again = await openHouse({ home })
     expect((await read(again)).json()).toMatchObject({
@@ -108,16 +108,16 @@ describe('what an agent sees', () => {
     })
   })
 
-  test('two choices at once are both kept', async () => {
-    const { house } = await furnished({ running: false })
-    await Promise.all([chosen(house, { servers: ['echo'] }), chosen(house, { tool_mode: 'search' })])
+  test('two simultaneous changes of a selection are both saved', async () => {
+    const { house } = await setUp({ running: false })
+    await Promise.all([selected(house, { servers: ['echo'] }), selected(house, { tool_mode: 'search' })])
     expect((await read(house)).json()).toMatchObject({ tool_mode: 'search', servers: ['echo'] })
   })
 
-  test('a server that is deleted stays named, and cannot be named anew', async () => {
-    const { house, key } = await furnished()
+  test('a deleted server stays in a selection, but cannot be selected again', async () => {
+    const { house, key } = await setUp()
     const cursor = await agent(house, key)
-    await chosen(house, { servers: ['echo', 'noisy'], tools: { noisy: ['echo'] } })
+    await selected(house, { servers: ['echo', 'noisy'], tools: { noisy: ['echo'] } })
     await house.inject({ method: 'DELETE', url: '/api/servers/noisy', headers: AUTHORISED })
     expect((await read(house)).json()).toMatchObject({
       servers: ['echo', 'noisy'],
@@ -125,15 +125,15 @@ describe('what an agent sees', () => {
       by_server: [{ server_id: 'echo' }],
     })
     expect(await cursor.names()).not.toContain('noisy__echo')
-    const refused = await choose(house, { servers: ['noisy'] })
+    const refused = await select(house, { servers: ['noisy'] })
     expect(refused.json()).toMatchObject({ status: 422, errors: [{ path: '/servers/0' }] })
     expect(refused.json().detail).toContain("'noisy'")
   })
 
-  test('is audited with its difference, and only when something changes', async () => {
-    const { house } = await furnished({ running: false })
-    await chosen(house, { servers: ['echo'] })
-    await chosen(house, { servers: ['echo'] })
+  test('a selection is audited with its difference, and only when it changes', async () => {
+    const { house } = await setUp({ running: false })
+    await selected(house, { servers: ['echo'] })
+    await selected(house, { servers: ['echo'] })
     const { items } = (await house.inject('/api/logs?source=audit&search=agent')).json()
     expect(items).toHaveLength(1)
     expect(items[0]).toMatchObject({
@@ -143,9 +143,9 @@ describe('what an agent sees', () => {
   })
 })
 
-describe('choosing', () => {
-  test('needs the token, as does reading', async () => {
-    const { house, key } = await furnished({ running: false })
+describe('selecting tools', () => {
+  test('reading and changing a selection need the token', async () => {
+    const { house, key } = await setUp({ running: false })
     expect((await house.inject('/api/agents/cursor/tools')).statusCode).toBe(401)
     const headers = { authorization: `Bearer ${key}` }
     const payload = { servers: null }
@@ -155,40 +155,40 @@ describe('choosing', () => {
     }
   })
 
-  test('is for agents that are known, or have a key', async () => {
-    const { house } = await furnished({ running: false })
+  test('a selection needs a known agent type or the agent type of a key', async () => {
+    const { house } = await setUp({ running: false })
     expect((await read(house, 'claude-code')).statusCode).toBe(200)
     expect((await read(house, 'windsurf')).json()).toMatchObject({ agent_type: 'devin-desktop' })
     expect((await read(house, 'my-own')).statusCode).toBe(404)
-    expect((await choose(house, { servers: null }, 'my-own')).statusCode).toBe(404)
+    expect((await select(house, { servers: null }, 'my-own')).statusCode).toBe(404)
     await post(house, '/api/keys', { agent_type: 'my-own' })
-    expect((await choose(house, { servers: [] }, 'my-own')).json()).toMatchObject({ visible: { tools: 0 } })
+    expect((await select(house, { servers: [] }, 'my-own')).json()).toMatchObject({ visible: { tools: 0 } })
   })
 
   test.each<[object, string]>([
     [{}, ''],
     [{ tool_mode: 'all' }, '/tool_mode'],
-    [{ servers: ['nobody'] }, '/servers/0'],
+    [{ servers: ['unknown'] }, '/servers/0'],
     [{ servers: ['echo', 'echo'] }, '/servers'],
     [{ servers: 'echo' }, '/servers'],
-    [{ tools: { nobody: null } }, '/tools/nobody'],
+    [{ tools: { unknown: null } }, '/tools/unknown'],
     [{ tools: { echo: [''] } }, '/tools/echo/0'],
     [{ tools: { echo: 'pid' } }, '/tools/echo'],
     [{ tools: null }, '/tools'],
     [{ server: [] }, '/server'],
-  ])('%j is refused, and nothing is changed', async (payload, path) => {
-    const { house } = await furnished({ running: false })
-    const reply = await choose(house, payload)
+  ])('the selection %j is refused and changes nothing', async (payload, path) => {
+    const { house } = await setUp({ running: false })
+    const reply = await select(house, payload)
     expect(reply.json()).toMatchObject({ status: 422, code: 'invalid_input', errors: [{ path }] })
     expect((await read(house)).json()).toMatchObject({ tool_mode: 'full', servers: null, tools: {} })
   })
 })
 
 describe('search mode', () => {
-  test('an agent gets two tools, and finds and calls the others with them', async () => {
-    const { house, key } = await furnished()
+  test('in search mode an agent gets two tools, with which it finds and calls the others', async () => {
+    const { house, key } = await setUp()
     const cursor = await agent(house, key)
-    const view = await chosen(house, { tool_mode: 'search' })
+    const view = await selected(house, { tool_mode: 'search' })
     expect(view.visible.tools).toBe(view.by_server.reduce((sum, one) => sum + one.tools, 0))
     expect(view.visible.tokens).not.toBe(view.tokens_full)
     expect(await cursor.names()).toEqual(['find_tools', 'call_tool'])
@@ -199,18 +199,18 @@ describe('search mode', () => {
     const echoed = await cursor.call('call_tool', { name: 'echo__echo', arguments: { text: 'found you' } })
     expect(JSON.stringify(echoed)).toContain('found you')
     expect(await cursor.call('call_tool', { name: 'echo__nothing' })).toMatchObject({ isError: true })
-    await chosen(house, { servers: ['noisy'] })
+    await selected(house, { servers: ['noisy'] })
     expect(await cursor.call('find_tools', { query: 'pid' })).toMatchObject({
       structuredContent: { tools: [], total: 0 },
     })
     expect(await cursor.call('call_tool', { name: 'echo__pid' })).toMatchObject({ isError: true })
   })
 
-  test('a modern agent searches and calls as well, also servers of its own era', async () => {
-    const { house, key } = await furnished()
+  test('in search mode a modern agent finds and calls tools of both eras', async () => {
+    const { house, key } = await setUp()
     await register(house, 'modern')
     await post(house, '/api/servers/modern/start')
-    await chosen(house, { tool_mode: 'search' })
+    await selected(house, { tool_mode: 'search' })
     const cursor = await Agent.open(house, key, 'modern')
     const [listed] = (await cursor.ask('tools/list')).answers
     expect(listed?.result).toMatchObject({
@@ -227,9 +227,9 @@ describe('search mode', () => {
     }
   })
 
-  test('a call is counted for the tool that was meant, and what tools cost is told with it', async () => {
-    const { house, key } = await furnished()
-    const view = await chosen(house, { tool_mode: 'search' })
+  test('a call in search mode is counted for the called tool, and the metrics show the context tokens', async () => {
+    const { house, key } = await setUp()
+    const view = await selected(house, { tool_mode: 'search' })
     const cursor = await agent(house, key)
     await cursor.call('call_tool', { name: 'echo__pid' })
     const { items: tools } = (await house.inject('/api/metrics/tools')).json()
@@ -239,9 +239,9 @@ describe('search mode', () => {
   })
 })
 
-describe('what a server offers', () => {
-  test('a disabled tool is gone at once, an alias is its name, and both can be read', async () => {
-    const { house, key } = await furnished()
+describe('server settings', () => {
+  test('disabled tools and aliases take effect at once, and the tool list shows them', async () => {
+    const { house, key } = await setUp()
     const [all, alone] = [await agent(house, key), await agent(house, key, '/mcp/echo')]
     const tools = { pid: { enabled: false }, echo: { alias: 'say' } }
     const changed = await change(house, 'echo', { tools })
@@ -270,8 +270,8 @@ describe('what a server offers', () => {
     })
   })
 
-  test('a server that is not exposed is not there, and is again when it is', async () => {
-    const { house, key } = await furnished()
+  test('a server that is no longer exposed disappears, and returns when it is exposed again', async () => {
+    const { house, key } = await setUp()
     const cursor = await agent(house, key)
     await change(house, 'echo', { expose: false })
     expect((await cursor.names()).filter((name) => name.startsWith('echo__'))).toEqual([])

@@ -1,3 +1,4 @@
+import { InFlight } from '../../kernel/in-flight.ts'
 import { isObject } from '../../kernel/is-object.ts'
 import {
   CallFailure,
@@ -7,7 +8,6 @@ import {
 } from '../../protocol/call.ts'
 import { CODES } from '../../protocol/codes.ts'
 import { type Frame, MESSAGE_MAX_BYTES } from '../../protocol/frames.ts'
-import { InFlight } from '../../protocol/in-flight.ts'
 import {
   type Message,
   metaOf,

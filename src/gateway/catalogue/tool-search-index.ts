@@ -1,55 +1,56 @@
 import type { Definition } from '../../protocol/lists.ts'
-export interface Found {
-  /** The best first. */
+
+export interface SearchResult {
+  /** The best matches first. */
   readonly tools: readonly Definition[]
-  /** How many there are beyond these, too. */
+  /** The number of all matches. */
   readonly total: number
 }
 
-/** How much a word says, by where it stands. */
+/** The weight of a word, by the field that contains it. */
 const WEIGHTS = { name: 6, title: 3, parameters: 1.5, description: 1 }
-/** A word that only begins so is worth less than the word itself. */
+/** The weight of a word that only starts with the query word. */
 const PREFIX = 0.6
-/** The constants of BM25: how soon repetition stops to count, and how much long texts are held back. */
+/** The constants of BM25: how fast repeated words lose weight, and how much long texts are penalized. */
 const K = 1.2
 const B = 0.75
 const EXACT_NAME = 1000
 const MAX_QUERY_WORDS = 32
 
 interface Posting {
+  /** The index of a tool that contains the word. */
   readonly tool: number
-  /** How often, weighed by where. */
+  /** The sum of the weights of all occurrences. */
   readonly weight: number
 }
 
-/** Finds tools by what they are called and say of themselves. Made once for a list, then asked often. */
-export function searchIn(tools: readonly Definition[]): (query: string, limit: number) => Found {
+/** Builds a BM25 index over names, titles, descriptions and parameters. Returns its search function. */
+export function indexTools(tools: readonly Definition[]): (query: string, limit: number) => SearchResult {
   const postings = new Map<string, Posting[]>()
-  const lengths = tools.map((tool, at) => {
-    const weights = weightsOf(tool)
+  const lengths = tools.map((definition, tool) => {
     let length = 0
-    for (const [word, weight] of weights) {
+    for (const [word, weight] of weightsOf(definition)) {
       const list = postings.get(word) ?? []
-      list.push({ tool: at, weight })
+      list.push({ tool, weight })
       postings.set(word, list)
       length += weight
     }
     return length
   })
-  const average = lengths.reduce((sum, length) => sum + length, 0) / Math.max(1, tools.length)
+  const averageLength = lengths.reduce((sum, length) => sum + length, 0) / Math.max(1, tools.length)
   const words = [...postings.keys()].sort()
   const names = tools.map(({ name }) => String(name))
 
-  /** Of one word, by tool: the best of what it may mean there. */
+  /** The scores of a query word, by tool. Of several words with this prefix, the best one counts. */
   function scoresOf(word: string): Map<number, number> {
     const scores = new Map<number, number>()
-    for (const candidate of beginningWith(words, word)) {
+    for (const candidate of startingWith(words, word)) {
       const list = postings.get(candidate) ?? []
       const rarity = Math.log(1 + (tools.length - list.length + 0.5) / (list.length + 0.5))
-      const worth = rarity * (candidate === word ? 1 : PREFIX)
+      const factor = rarity * (candidate === word ? 1 : PREFIX)
       for (const { tool, weight } of list) {
-        const held = 1 - B + (B * (lengths[tool] ?? 0)) / average
-        const score = (worth * weight * (K + 1)) / (weight + K * held)
+        const relativeLength = 1 - B + (B * (lengths[tool] ?? 0)) / averageLength
+        const score = (factor * weight * (K + 1)) / (weight + K * relativeLength)
         scores.set(tool, Math.max(score, scores.get(tool) ?? 0))
       }
     }
@@ -57,18 +58,20 @@ export function searchIn(tools: readonly Definition[]): (query: string, limit: n
   }
 
   return (query, limit) => {
-    const asked = [...new Set(wordsOf(query))].slice(0, MAX_QUERY_WORDS)
     const totals = new Map<number, number>()
-    for (const word of asked)
-      for (const [tool, score] of scoresOf(word)) totals.set(tool, (totals.get(tool) ?? 0) + score)
+    const add = (tool: number, score: number) => totals.set(tool, (totals.get(tool) ?? 0) + score)
+    for (const word of [...new Set(wordsOf(query))].slice(0, MAX_QUERY_WORDS))
+      for (const [tool, score] of scoresOf(word)) add(tool, score)
     const whole = query.trim().toLowerCase()
-    for (const [at, name] of names.entries())
-      if (name.toLowerCase() === whole) totals.set(at, (totals.get(at) ?? 0) + EXACT_NAME)
-    // Who asks for nothing in particular is shown what there is.
-    if (whole === '') for (const at of names.keys()) totals.set(at, 0)
-    const nameOf = (at: number): string => names[at] ?? ''
+    for (const [tool, name] of names.entries()) if (name.toLowerCase() === whole) add(tool, EXACT_NAME)
+    // An empty query matches all tools.
+    if (whole === '') for (const tool of names.keys()) totals.set(tool, 0)
+    const nameOf = (tool: number): string => names[tool] ?? ''
     const ranked = [...totals].sort(([a, one], [b, other]) => other - one || (nameOf(a) < nameOf(b) ? -1 : 1))
-    return { tools: ranked.slice(0, limit).flatMap(([at]) => tools.slice(at, at + 1)), total: ranked.length }
+    return {
+      tools: ranked.slice(0, limit).flatMap(([tool]) => tools.slice(tool, tool + 1)),
+      total: ranked.length,
+    }
   }
 }
 
@@ -92,7 +95,7 @@ const memberOf = (value: unknown, key: string): unknown =>
     ? (value as Definition)[key]
     : undefined
 
-/** `createIssue`, `create_issue` and `Create issues` are the same words; `e-mail` is also `email`. */
+/** `createIssue`, `create_issue` and `Create issues` have the same words. `e-mail` also has the word `email`. */
 function wordsOf(text: string): string[] {
   const compounds = text.normalize('NFKC').match(/[\p{L}\p{M}\p{N}]+(?:-[\p{L}\p{M}\p{N}]+)*/gu) ?? []
   return compounds.flatMap((compound) => {
@@ -108,18 +111,18 @@ function wordsOf(text: string): string[] {
 const singular = (word: string): string =>
   word.length > 3 && word.endsWith('s') && !word.endsWith('ss') ? word.slice(0, -1) : word
 
-/** Of words in order. One letter begins too many of them. */
-function beginningWith(words: readonly string[], start: string): string[] {
+/** Finds the words with a prefix in a sorted list. A prefix of one letter matches only itself. */
+function startingWith(words: readonly string[], prefix: string): string[] {
   let [low, high] = [0, words.length]
   while (low < high) {
     const middle = (low + high) >> 1
-    if ((words[middle] ?? '') < start) low = middle + 1
+    if ((words[middle] ?? '') < prefix) low = middle + 1
     else high = middle
   }
   const found: string[] = []
-  for (let at = low; words[at]?.startsWith(start); at += 1) {
+  for (let at = low; words[at]?.startsWith(prefix); at += 1) {
     const word = words[at] ?? ''
-    if (word === start || start.length > 1) found.push(word)
+    if (word === prefix || prefix.length > 1) found.push(word)
   }
   return found
 }

@@ -15,16 +15,16 @@ import { Agent, newKey } from '../../test/support/gateway.ts'
 import { type House, openHouse } from '../../test/support/house.ts'
 import { post } from '../../test/support/running.ts'
 
-/** A house with one HTTP server, which is known already. */
-async function furnished(url: string, more: object = {}) {
+/** A service with one connected HTTP server. */
+async function addServer(url: string, more: object = {}) {
   const house = await openHouse()
   const reply = await add(house, { name: 'far', url, ...more }, '/api/http-servers')
   expect(reply.statusCode, reply.body).toBe(201)
-  await post(house, '/api/http-servers/far/tools/unknown/call', {}) // whoever is called is connected to
+  await post(house, '/api/http-servers/far/tools/unknown/call', {}) // connects to the server
   return house
 }
 
-/** As the SDK of the old revisions does it, with somebody who answers. */
+/** As the SDK of the old revisions does it, with alice who answers. */
 async function agentAt(house: House, path = '/mcp/far') {
   const client = new Client(
     { name: 'test', version: '1' },
@@ -35,44 +35,44 @@ async function agentAt(house: House, path = '/mcp/far') {
     model: 'm',
     content: { type: 'text', text: `thought about ${JSON.stringify(params.messages[0]?.content)}` },
   }))
-  client.setRequestHandler(ElicitRequestSchema, () => ({ action: 'accept', content: { name: 'somebody' } }))
-  const notes: unknown[] = []
+  client.setRequestHandler(ElicitRequestSchema, () => ({ action: 'accept', content: { name: 'alice' } }))
+  const notifications: unknown[] = []
   for (const schema of [LoggingMessageNotificationSchema, ResourceUpdatedNotificationSchema])
-    client.setNotificationHandler(schema, ({ params }) => void notes.push(params))
+    client.setNotificationHandler(schema, ({ params }) => void notifications.push(params))
   const transport = new StreamableHTTPClientTransport(new URL(house.address + path), {
     requestInit: { headers: { authorization: `Bearer ${await newKey(house)}` } },
   })
   await client.connect(transport)
   onTestFinished(() => client.close())
-  return { client, notes }
+  return { client, notifications }
 }
 
-const said = (result: unknown) => (result as { content: { text: string }[] }).content[0]?.text ?? ''
+const textOf = (result: unknown) => (result as { content: { text: string }[] }).content[0]?.text ?? ''
 
-describe.each(['streamable', 'sse'] as const)('a legacy server at a URL, over %s,', (over) => {
+describe.each(['streamable', 'sse'] as const)('legacy HTTP servers over %s', (over) => {
   const capabilities = { tools: {}, logging: {}, resources: { subscribe: true } }
-  async function asking() {
+  async function setUp() {
     const server = await openAsking({ over, capabilities })
     onTestFinished(() => void server.close())
-    const house = await furnished(server.url)
+    const house = await addServer(server.url)
     return { server, house, ...(await agentAt(house)) }
   }
 
-  test('asks the agent that calls: what it thinks, and what its person says', async () => {
-    const { client } = await asking()
+  test(`sampling and elicitation requests of a legacy HTTP server reach the agent, over ${over}`, async () => {
+    const { client } = await setUp()
     for (const apart of [false, true]) {
       const ask = (kind: string) =>
-        client.callTool({ name: 'ask', arguments: { kind, apart, text: 'tides' } }).then(said)
+        client.callTool({ name: 'ask', arguments: { kind, apart, text: 'tides' } }).then(textOf)
       expect(await ask('sampling')).toContain('thought about')
       expect(await ask('sampling')).toContain('tides')
-      expect(await ask('elicitation')).toContain('somebody')
+      expect(await ask('elicitation')).toContain('alice')
     }
     const { contents } = await client.readResource({ uri: 'note://a' })
     expect(contents).toEqual([{ uri: 'note://a', text: 'accept' }])
   })
 
-  test('says how far it is, and what it does: to the agent, and to the log', async () => {
-    const { client, notes, house } = await asking()
+  test(`progress and log messages of a legacy HTTP server reach the agent, over ${over}`, async () => {
+    const { client, notifications, house } = await setUp()
     const steps: unknown[] = []
     const count = { name: 'count', arguments: { steps: 3 } }
     await client.callTool(count, undefined, { onprogress: ({ message }) => void steps.push(message) })
@@ -80,7 +80,7 @@ describe.each(['streamable', 'sse'] as const)('a legacy server at a URL, over %s
     await client.setLoggingLevel('debug')
     await client.callTool({ name: 'say', arguments: { text: 'the tank is hot' } })
     const said = { level: 'warning', logger: 'asking', data: 'the tank is hot' }
-    await expect.poll(() => notes).toContainEqual(said)
+    await expect.poll(() => notifications).toContainEqual(said)
     const lines = async () =>
       (await house.inject('/api/logs?server_id=far&stream=mcp')).json<{ items: object[] }>().items
     await expect
@@ -90,11 +90,11 @@ describe.each(['streamable', 'sse'] as const)('a legacy server at a URL, over %s
 })
 
 test.each(['streamable', 'sse'] as const)(
-  'a server that was started anew is called as if nothing had happened, over %s',
+  'a call succeeds after an HTTP server has lost its session, over %s',
   async (over) => {
     const server = await openAsking({ over })
     onTestFinished(() => void server.close())
-    const { client } = await agentAt(await furnished(server.url))
+    const { client } = await agentAt(await addServer(server.url))
     const steps: unknown[] = []
     const onprogress = ({ progress }: { progress: number }) => void steps.push(progress)
     const count = () => client.callTool({ name: 'count', arguments: { steps: 1 } }, undefined, { onprogress })
@@ -105,30 +105,30 @@ test.each(['streamable', 'sse'] as const)(
   },
 )
 
-describe('a modern server at a URL', () => {
+describe('modern HTTP servers', () => {
   async function conformance() {
     const pipe = await startPipe()
     onTestFinished(() => pipe.close())
-    return furnished(pipe.url)
+    return addServer(pipe.url)
   }
 
-  test('gets the answers of a legacy agent, which is asked as it was always asked', async () => {
+  test('input requests of a modern HTTP server reach a legacy agent as sampling and elicitation requests', async () => {
     const { client } = await agentAt(await conformance())
     const ask = (name: string, args: object = {}) =>
-      client.callTool({ name, arguments: { ...args } }).then(said)
-    expect(await ask('test_input_required_result_elicitation')).toBe('Hello, somebody!')
+      client.callTool({ name, arguments: { ...args } }).then(textOf)
+    expect(await ask('test_input_required_result_elicitation')).toBe('Hello, alice!')
     expect(await ask('test_input_required_result_sampling')).toContain('capital of France')
     expect(await ask('test_sampling', { prompt: 'tides' })).toContain('tides')
   })
 
-  test('is asked by a modern agent in its own words, with every header as the server wants it', async () => {
+  test('a call of a modern agent reaches a modern HTTP server with all required headers, and without the key', async () => {
     const server = await openDualEra({ legacy: 'reject' })
     onTestFinished(() => void server.close())
-    const house = await furnished(server.url, { headers: { 'X-Api-Key': 'k' } })
+    const house = await addServer(server.url, { headers: { 'X-Api-Key': 'k' } })
     const key = await newKey(house)
     const agent = await Agent.open(house, key, 'modern')
     const { answers } = await agent.call('far__echo', { text: 'a', region: 'eu-1' })
-    expect(said(answers[0]?.result)).toBe('a from eu-1')
+    expect(textOf(answers[0]?.result)).toBe('a from eu-1')
     const sent = server.received.findLast((headers) => headers['mcp-method'] === 'tools/call')
     expect(sent).toMatchObject({
       'mcp-name': 'echo',

@@ -8,8 +8,8 @@ import { get, post, register } from '../../test/support/running.ts'
 const ERAS: readonly Era[] = ['legacy', 'modern']
 const MODERN = '2026-07-28'
 
-/** A house with this fixture at work, and an echo beside it. */
-async function furnished(kind: string, args: readonly string[] = [], more: object = {}) {
+/** A service with this fixture and an echo server, both running. */
+async function setUp(kind: string, args: readonly string[] = [], more: object = {}) {
   const house = await openHouse()
   await register(house, 'echo')
   await register(house, kind, args, more)
@@ -17,9 +17,9 @@ async function furnished(kind: string, args: readonly string[] = [], more: objec
   return { house, key: await newKey(house) }
 }
 
-describe('case 47: at the endpoint', () => {
-  test('there is nothing to GET or DELETE without a session', async () => {
-    const { house, key } = await furnished('liar')
+describe('case 47: invalid requests', () => {
+  test('GET and DELETE without a session get 405', async () => {
+    const { house, key } = await setUp('liar')
     for (const path of ['/mcp', '/mcp/echo']) {
       for (const method of ['GET', 'DELETE']) {
         for (const version of [{}, { 'mcp-protocol-version': MODERN }]) {
@@ -31,28 +31,28 @@ describe('case 47: at the endpoint', () => {
     }
   })
 
-  const RIGHT = {
+  const VALID = {
     'mcp-protocol-version': MODERN,
     'mcp-method': 'tools/call',
     'mcp-name': 'echo__echo',
   }
-  const without = (name: keyof typeof RIGHT) => {
-    const { [name]: _, ...rest } = RIGHT
+  const without = (name: keyof typeof VALID) => {
+    const { [name]: _, ...rest } = VALID
     return rest
   }
   test.each<[string, Record<string, string>]>([
-    ['another method', { ...RIGHT, 'mcp-method': 'tools/list' }],
+    ['another method', { ...VALID, 'mcp-method': 'tools/list' }],
     ['no method', without('mcp-method')],
-    ['another name', { ...RIGHT, 'mcp-name': 'echo__pid' }],
+    ['another name', { ...VALID, 'mcp-name': 'echo__pid' }],
     ['no name', without('mcp-name')],
-    ['another name in Base64', { ...RIGHT, 'mcp-name': '=?base64?ZWNob19fcGlk?=' }],
-    ['a name in other letters', { ...RIGHT, 'mcp-name': 'ECHO__echo' }],
-    ['another version', { ...RIGHT, 'mcp-protocol-version': '2025-11-25' }],
+    ['another name in Base64', { ...VALID, 'mcp-name': '=?base64?ZWNob19fcGlk?=' }],
+    ['a name in other letters', { ...VALID, 'mcp-name': 'ECHO__echo' }],
+    ['another version', { ...VALID, 'mcp-protocol-version': '2025-11-25' }],
     ['no version', without('mcp-protocol-version')],
-  ])('headers with %s than the body are refused, and nothing is called', async (_, headers) => {
-    const { house, key } = await furnished('liar')
+  ])('a modern call whose headers have %s is refused, and no server is called', async (_, headers) => {
+    const { house, key } = await setUp('liar')
     const started = await callsStarted(house)
-    const ask = async (given: Record<string, string>) => {
+    const send = async (given: Record<string, string>) => {
       const reply = await fetch(`${house.address}/mcp`, {
         method: 'POST',
         headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...given },
@@ -65,15 +65,15 @@ describe('case 47: at the endpoint', () => {
       })
       return { status: reply.status, body: (await reply.json()) as object }
     }
-    expect(await ask(headers)).toMatchObject({ status: 400, body: { id: 0, error: { code: -32_020 } } })
-    expect(await ask(RIGHT)).toMatchObject({ status: 200, body: { id: 0, result: {} } })
+    expect(await send(headers)).toMatchObject({ status: 400, body: { id: 0, error: { code: -32_020 } } })
+    expect(await send(VALID)).toMatchObject({ status: 200, body: { id: 0, result: {} } })
     await expect.poll(started).toBe(1)
   })
 
-  test.each(ERAS)('a tool that is not there is -32602 for an agent of the %s era', async (era) => {
-    const { house, key } = await furnished('liar')
+  test.each(ERAS)('a call of an unknown tool by a %s agent gets -32602', async (era) => {
+    const { house, key } = await setUp('liar')
     const agent = await Agent.open(house, key, era)
-    for (const name of ['echo__nothing', 'nobody__echo', 'echo', 'echo__', '__echo', 'constructor', '']) {
+    for (const name of ['echo__nothing', 'unknown__echo', 'echo', 'echo__', '__echo', 'constructor', '']) {
       const { answers } = await agent.call(name)
       expect(answers, name).toMatchObject([{ error: { code: -32_602 } }])
     }
@@ -81,15 +81,15 @@ describe('case 47: at the endpoint', () => {
   })
 })
 
-describe('case 47: a schema of a tool', () => {
-  test('that refers to an address is handed on, and nobody goes there', async () => {
-    const visitors: unknown[] = []
+describe('case 47: unusual tool schemas', () => {
+  test('a schema that refers to a URL is passed on, and Toolroom does not fetch the URL', async () => {
+    const connections: unknown[] = []
     const site = await openTcp((socket) => {
-      visitors.push(socket.remotePort)
+      connections.push(socket.remotePort)
       socket.destroy()
     })
     onTestFinished(() => site.close())
-    const { house, key } = await furnished('odd-schema', [`--url=${site.origin}/schema.json`])
+    const { house, key } = await setUp('odd-schema', [`--url=${site.origin}/schema.json`])
     for (const era of ERAS) {
       const agent = await Agent.open(house, key, era)
       const listed = await agent.ask('tools/list')
@@ -101,31 +101,34 @@ describe('case 47: a schema of a tool', () => {
     }
     await house.inject('/api/servers/odd-schema/tools')
     await post(house, '/api/servers/odd-schema/tools/ref/call', { arguments: { text: 7 } })
-    expect(visitors).toEqual([])
+    expect(connections).toEqual([])
     await fetch(site.origin).catch(() => {})
-    expect(visitors, 'who goes there is seen').toHaveLength(1)
+    expect(connections, 'a request to the site is recorded').toHaveLength(1)
   })
 
-  test.each(ERAS)('with a header that cannot be leaves its tool out, of the %s era', async (era) => {
-    const { house, key } = await furnished('odd-schema')
-    const agent = await Agent.open(house, key, era)
-    const names = toolsIn((await agent.ask('tools/list')).answers[0])?.filter((name) =>
-      name.includes('header'),
-    )
-    expect(names).toEqual(['odd-schema__header_good'])
-    const { answers } = await agent.call('odd-schema__header_space')
-    expect(answers).toMatchObject([{ error: { code: -32_602 } }])
-  })
+  test.each(ERAS)(
+    'a tool whose schema declares an invalid header is not offered to a %s agent',
+    async (era) => {
+      const { house, key } = await setUp('odd-schema')
+      const agent = await Agent.open(house, key, era)
+      const names = toolsIn((await agent.ask('tools/list')).answers[0])?.filter((name) =>
+        name.includes('header'),
+      )
+      expect(names).toEqual(['odd-schema__header_good'])
+      const { answers } = await agent.call('odd-schema__header_space')
+      expect(answers).toMatchObject([{ error: { code: -32_602 } }])
+    },
+  )
 })
 
-describe('case 48: a server that', () => {
+describe('case 48: faulty servers', () => {
   test.each([
-    ['dies', []],
+    ['crashes', []],
     ['is killed', ['--signal=SIGKILL']],
-    ['ends in good order', ['--code=0']],
-    ['dies in the middle of its answer', ['--half']],
-  ])('%s during a call ends it within a second', async (_, args) => {
-    const { house, key } = await furnished('dies-mid-call', args)
+    ['exits with code 0', ['--code=0']],
+    ['crashes in the middle of its response', ['--half']],
+  ])('when a server %s during a call, the call fails within a second', async (_, args) => {
+    const { house, key } = await setUp('dies-mid-call', args)
     for (const era of ERAS) {
       const agent = await Agent.open(house, key, era)
       await post(house, '/api/servers/dies-mid-call/start')
@@ -136,20 +139,23 @@ describe('case 48: a server that', () => {
     }
   })
 
-  test.each(ERAS)('answers twice is heard once, by an agent of the %s era', async (era) => {
-    const { house, key } = await furnished('liar')
-    const agent = await Agent.open(house, key, era)
-    for (let n = 0; n < 3; n += 1) {
-      const twice = await agent.call('liar__twice')
-      expect(twice.messages).toHaveLength(1)
-      expect(textOf(twice.answers[0])).toBe('first')
-      expect(textOf((await agent.call('liar__honest')).answers[0])).toBe('the truth')
-    }
-    expect(agent.heard.filter(({ id }) => id !== undefined)).toEqual([])
-  })
+  test.each(ERAS)(
+    'a second response of a server to the same request does not reach a %s agent',
+    async (era) => {
+      const { house, key } = await setUp('liar')
+      const agent = await Agent.open(house, key, era)
+      for (let n = 0; n < 3; n += 1) {
+        const twice = await agent.call('liar__twice')
+        expect(twice.messages).toHaveLength(1)
+        expect(textOf(twice.answers[0])).toBe('first')
+        expect(textOf((await agent.call('liar__honest')).answers[0])).toBe('the truth')
+      }
+      expect(agent.received.filter(({ id }) => id !== undefined)).toEqual([])
+    },
+  )
 
-  test.each(ERAS)('answers what nobody asked is not heard by an agent of the %s era', async (era) => {
-    const { house, key } = await furnished('liar', [], { timeouts: { start_s: 10, stop_s: 1, request_s: 1 } })
+  test.each(ERAS)('a response with an unknown id does not reach a %s agent', async (era) => {
+    const { house, key } = await setUp('liar', [], { timeouts: { start_s: 10, stop_s: 1, request_s: 1 } })
     const agent = await Agent.open(house, key, era)
     const wrong = await agent.call('liar__wrong_id')
     expect(wrong.answers).toMatchObject([{ error: { data: { code: 'call_timeout' } } }])
@@ -158,10 +164,10 @@ describe('case 48: a server that', () => {
     expect((await get(house, 'liar')).status).toBe('running')
   })
 
-  test('says a great deal unasked is cut short, and others are served as before', async () => {
+  test('a server that floods notifications is limited, and calls to other servers stay fast', async () => {
     const COUNT = 20_000
-    const { house, key } = await furnished('chatter')
-    const listening = await Agent.open(house, key, 'legacy', '/mcp/chatter')
+    const { house, key } = await setUp('chatter')
+    const listener = await Agent.open(house, key, 'legacy', '/mcp/chatter')
     const agent = await Agent.open(house, key, 'modern')
     const medianMs = async (until: () => boolean) => {
       const times: number[] = []
@@ -172,29 +178,29 @@ describe('case 48: a server that', () => {
       }
       return { median: percentile(times, 50), calls: times.length }
     }
-    let asked = 0
-    await medianMs(() => ++asked > 100)
-    const before = await medianMs(() => ++asked > 200)
+    let calls = 0
+    await medianMs(() => ++calls > 100)
+    const before = await medianMs(() => ++calls > 200)
     const startedAt = performance.now()
-    let over = false
+    let isDone = false
     const chatter = agent.call('chatter__chatter', { count: COUNT }).finally(() => {
-      over = true
+      isDone = true
     })
-    const during = await medianMs(() => over)
+    const during = await medianMs(() => isDone)
     const seconds = (performance.now() - startedAt) / 1000
     expect(textOf((await chatter).answers[0])).toBe(String(COUNT))
-    const heard = () => listening.heard.filter(({ method }) => method === 'notifications/message').length
+    const received = () => listener.received.filter(({ method }) => method === 'notifications/message').length
     const dropped = async (): Promise<number[]> => {
       const { items } = (await house.inject('/api/logs?server_id=chatter&source=service&level=warn')).json()
       return items.map(({ data }: { data: { messages: number } }) => data.messages)
     }
-    // What was not handed on was counted, and is told in a line a second.
-    const sum = async () => (await dropped()).reduce((all, each) => all + each, heard())
-    await expect.poll(sum, { timeout: 5000 }).toBe(COUNT)
-    expect(heard()).toBeGreaterThan(0)
-    expect(heard()).toBeLessThanOrEqual(1000 * (seconds + 1) + 1)
+    // Dropped notifications are counted and logged once a second.
+    const total = async () => (await dropped()).reduce((sum, each) => sum + each, received())
+    await expect.poll(total, { timeout: 5000 }).toBe(COUNT)
+    expect(received()).toBeGreaterThan(0)
+    expect(received()).toBeLessThanOrEqual(1000 * (seconds + 1) + 1)
     expect((await dropped()).length).toBeLessThanOrEqual(seconds + 3)
     expect(during.median).toBeLessThan(Math.max(20 * before.median, 50))
-    expect(textOf((await listening.call('echo', { text: 'again' })).answers[0])).toBe('again')
+    expect(textOf((await listener.call('echo', { text: 'again' })).answers[0])).toBe('again')
   })
 })

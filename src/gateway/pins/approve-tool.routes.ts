@@ -1,9 +1,9 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import * as Type from 'typebox'
 import { AppError } from '../../kernel/errors.ts'
 import { Tool, ToolKey, type ToolList } from '../../kernel/tool-fields.ts'
 import type { Catalogues } from '../../upstreams/catalogues.ts'
-import { ApproveInput } from './pins.schema.ts'
-import type { Pins } from './pins.ts'
+import type { ToolPins } from './tool-pins.ts'
 
 /** The servers of one kind. */
 interface Kind {
@@ -15,9 +15,18 @@ interface Kind {
   }
 }
 
+const Hash = Type.String({
+  pattern: '^[0-9a-f]{64}$',
+  expected: 'the hash of a tool, 64 hexadecimal digits',
+  description:
+    'The hash of the definition that you have reviewed. If the tool has changed since, it is not approved',
+})
+const Approval = Type.Object({ hash: Type.Optional(Hash) }, { additionalProperties: false, examples: [{}] })
+const ApproveInput = Type.Union([Approval, Type.Null()], { examples: [{}] })
+
 /** `POST …/tools/{tool}/approve`, for both kinds of server. */
-export function pinRoutes(
-  pins: Pick<Pins, 'approve'>,
+export function approveToolRoutes(
+  pins: Pick<ToolPins, 'approve'>,
   catalogues: Pick<Catalogues, 'of'>,
   kinds: readonly Kind[],
 ): FastifyPluginAsyncTypebox {
@@ -27,7 +36,7 @@ export function pinRoutes(
         tags: [tag],
         summary: 'Approve a changed tool',
         description:
-          'Agents see and call it again, as it is now. Needed only under HOLD_CHANGED_TOOLS; `change` in the list of tools says what is another.',
+          'Agents see the tool again and can call it. Needed only with HOLD_CHANGED_TOOLS. `change` in the tool list shows what has changed.',
         params: ToolKey,
         body: ApproveInput,
         response: { 200: Tool },
@@ -36,8 +45,8 @@ export function pinRoutes(
       app.post(`${path}/:id/tools/:tool/approve`, { schema: approve, config }, async (request) => {
         const { tool } = request.params
         const { id } = await servers.get(request.params.id)
-        const offered = catalogues.of(id)?.tools ?? []
-        await pins.approve({ server_id: id, tool }, offered, request.body?.hash, { request_id: request.id })
+        const current = catalogues.of(id)?.tools ?? []
+        await pins.approve({ server_id: id, tool }, current, request.body?.hash, { request_id: request.id })
         const approved = (await servers.tools(id)).items.find(({ name }) => name === tool)
         if (!approved) throw new AppError('not_found', `'${id}' no longer has this tool`)
         return approved

@@ -9,8 +9,8 @@ import { type House, openHouse } from '../../test/support/house.ts'
 import { agentAt } from '../../test/support/libraries.ts'
 import { definition, post } from '../../test/support/running.ts'
 
-/** A server that knows only the modern era, over either way, under the id `new`. */
-const WAYS = {
+/** Adds a modern server with the id `new`, by transport. */
+const ADD_SERVER = {
   async stdio(house: House) {
     await post(house, '/api/servers', { ...definition('conformance', ['--era=modern']), name: 'new' })
     await post(house, '/api/servers/new/start')
@@ -19,21 +19,24 @@ const WAYS = {
     const pipe = await startPipe()
     onTestFinished(() => pipe.close())
     await post(house, '/api/http-servers', { name: 'new', url: pipe.url })
-    await post(house, '/api/http-servers/new/tools/unknown/call', {}) // whoever is called is connected to
+    await post(house, '/api/http-servers/new/tools/unknown/call', {}) // connects to the server
   },
 }
 
-describe.each(Object.entries(WAYS))('a server of the modern era over %s', (_, begin) => {
-  test('offers its prompts and resources to a legacy agent, and says when they change', async () => {
+describe.each(Object.entries(ADD_SERVER))('modern servers over %s', (transport, addServer) => {
+  test(`a legacy agent gets the prompts and resources of a modern server, and their changes, over ${transport}`, async () => {
     const house = await openHouse()
-    await begin(house)
-    const heard: string[] = []
+    await addServer(house)
+    const received: string[] = []
     const agent = await agentAt(house, '/mcp', (it) => {
       it.setNotificationHandler(
         ResourceUpdatedNotificationSchema,
-        ({ params }) => void heard.push(params.uri),
+        ({ params }) => void received.push(params.uri),
       )
-      it.setNotificationHandler(PromptListChangedNotificationSchema, ({ method }) => void heard.push(method))
+      it.setNotificationHandler(
+        PromptListChangedNotificationSchema,
+        ({ method }) => void received.push(method),
+      )
     })
     await expect.poll(async () => (await agent.listPrompts()).prompts, { timeout: 5000 }).toHaveLength(5)
     await expect.poll(async () => (await agent.listResources()).resources).toHaveLength(3)
@@ -42,21 +45,21 @@ describe.each(Object.entries(WAYS))('a server of the modern era over %s', (_, be
 
     const uri = 'test://watched-resource'
     await agent.subscribeResource({ uri })
-    // The server is told in a request that lasts, and nothing says when it has heard that.
+    // The subscription is part of a long-lived request, and no response confirms it.
     await expect
       .poll(async () => {
         await agent.callTool({ name: 'new__test_trigger_resource_change' })
-        return heard
+        return received
       })
       .toContain(uri)
-    heard.length = 0
+    received.length = 0
     await agent.callTool({ name: 'new__test_trigger_prompt_change' })
-    await expect.poll(() => heard, { timeout: 5000 }).toContain('notifications/prompts/list_changed')
+    await expect.poll(() => received, { timeout: 5000 }).toContain('notifications/prompts/list_changed')
     await expect.poll(async () => (await agent.listPrompts()).prompts).toHaveLength(6)
   })
 })
 
-test('a legacy server at a URL that has forgotten its session is told again what agents want to hear', async () => {
+test('a legacy HTTP server that has lost its session gets all subscriptions and log levels again', async () => {
   const server = await openWatchable()
   onTestFinished(() => void server.close())
   const house = await openHouse()
@@ -66,9 +69,14 @@ test('a legacy server at a URL that has forgotten its session is told again what
   await expect.poll(async () => (await agent.listResources()).resources).toHaveLength(1)
   await agent.subscribeResource({ uri: 'note://1' })
   await agent.setLoggingLevel('error')
-  const wishes = expect.arrayContaining(['resources/subscribe', 'note://1', 'logging/setLevel', 'error'])
-  await expect.poll(server.asked).toEqual(wishes)
+  const subscriptions = expect.arrayContaining([
+    'resources/subscribe',
+    'note://1',
+    'logging/setLevel',
+    'error',
+  ])
+  await expect.poll(server.asked).toEqual(subscriptions)
   server.forget()
   await agent.callTool({ name: 'far__nothing' })
-  await expect.poll(server.asked, { timeout: 15_000 }).toEqual(wishes)
+  await expect.poll(server.asked, { timeout: 15_000 }).toEqual(subscriptions)
 })

@@ -5,23 +5,23 @@ export interface PinKey {
   readonly tool: string
 }
 
-/** A tool as it was approved. */
+/** The approved definition of a tool. */
 export interface Pin extends PinKey {
   readonly hash: string
-  /** JSON: it is read only when there is something to compare. */
+  /** As JSON, because it is needed only for a comparison. */
   readonly definition: string
   readonly approved_at: number
-  /** Of the definition that waits for approval. */
+  /** The hash of the definition that waits for approval. */
   readonly seen_hash: string | null
   readonly seen_at: number | null
 }
 
-/** A server can make up new names for ever. Of what it no longer offers, the oldest is forgotten first. */
-const MOST_PINS = 10_000
-const MOST_CHARACTERS = 16 * 1024 * 1024
+/** Limits a server that keeps inventing tool names. */
+const MAX_PINS = 10_000
+const MAX_CHARACTERS = 16 * 1024 * 1024
 
-/** Every pin, by server and tool. */
-export class PinBook {
+/** All pins, by server and tool. */
+export class PinnedDefinitions {
   readonly #byServer = new Map<string, Map<string, Pin>>()
 
   constructor(pins: readonly Pin[]) {
@@ -41,22 +41,22 @@ export class PinBook {
     this.#byServer.delete(server_id)
   }
 
-  /** Forgets what is too much, and says what that was. What is offered now always stays. */
-  shed(server_id: string, offered: readonly Definition[]): PinKey[] {
+  /** Removes the oldest pins above the limits and returns them. Pins of the current tools stay. */
+  removeExcess(server_id: string, current: readonly Definition[]): PinKey[] {
     const pins = this.#byServer.get(server_id)
-    if (!pins || pins.size <= offered.length) return []
+    if (!pins || pins.size <= current.length) return []
     let characters = 0
     for (const { definition } of pins.values()) characters += definition.length
-    if (pins.size <= MOST_PINS && characters <= MOST_CHARACTERS) return []
-    const here = new Set(offered.map(({ name }) => String(name)))
-    const gone = [...pins.values()].filter(({ tool }) => !here.has(tool))
-    const shed: PinKey[] = []
+    if (pins.size <= MAX_PINS && characters <= MAX_CHARACTERS) return []
+    const names = new Set(current.map(({ name }) => String(name)))
+    const gone = [...pins.values()].filter(({ tool }) => !names.has(tool))
+    const removed: PinKey[] = []
     for (const { tool, definition } of gone.sort((a, b) => a.approved_at - b.approved_at)) {
-      if (pins.size <= MOST_PINS && characters <= MOST_CHARACTERS) break
+      if (pins.size <= MAX_PINS && characters <= MAX_CHARACTERS) break
       characters -= definition.length
       pins.delete(tool)
-      shed.push({ server_id, tool })
+      removed.push({ server_id, tool })
     }
-    return shed
+    return removed
   }
 }

@@ -4,13 +4,13 @@ export const DEFAULT_LIMIT = 10
 export const MAX_LIMIT = 50
 export const MAX_QUERY = 1000
 
-/** What an agent is given instead of everything. */
-export const SEARCH_TOOLS = [
+/** The tools that an agent in search mode sees instead of its own. */
+export const SEARCH_MODE_TOOLS = [
   {
     name: FIND_TOOLS,
     title: 'Find tools',
     description:
-      'Searches the tools that are available here and returns the best matches, each with its name, its description and the JSON Schema of its arguments. Most tools are not listed: search before you conclude that something cannot be done. Then run one with call_tool.',
+      'Searches the available tools and returns the best matches, each with its name, its description and the JSON Schema of its arguments. Most tools are not listed: search before you conclude that something cannot be done. Then run a tool with call_tool.',
     inputSchema: {
       type: 'object',
       properties: {
@@ -36,14 +36,14 @@ export const SEARCH_TOOLS = [
     name: CALL_TOOL,
     title: 'Call a tool',
     description:
-      'Runs a tool that find_tools has returned and gives back its result. The arguments must fit the inputSchema that find_tools showed for it.',
+      'Runs a tool that find_tools has returned, and returns its result. The arguments must match the inputSchema that find_tools returned for it.',
     inputSchema: {
       type: 'object',
       properties: {
         name: { type: 'string', description: 'The name of the tool, exactly as find_tools returned it' },
         arguments: {
           type: 'object',
-          description: 'The arguments of that tool; leave out if it takes none',
+          description: 'The arguments of that tool. Omit them if it takes none',
           additionalProperties: true,
         },
       },

@@ -3,9 +3,9 @@ import { Agent, callsStarted, newKey, textOf } from '../../test/support/gateway.
 import { type House, openHouse } from '../../test/support/house.ts'
 import { get, post, register, until } from '../../test/support/running.ts'
 
-const PATIENCE_MS = 20_000
+const TIMEOUT_MS = 20_000
 
-async function furnished(more: object = {}) {
+async function setUp(more: object = {}) {
   const house = await openHouse()
   await register(house, 'echo', [], more)
   await post(house, '/api/servers/echo/start')
@@ -13,30 +13,30 @@ async function furnished(more: object = {}) {
   return { house, key }
 }
 
-/** Kills it and waits until it is to be tried again; the n-th fall in a row is followed by a longer pause. */
-async function fall(house: House) {
-  const { pid } = await until(house, 'echo', ({ status }) => status === 'running', PATIENCE_MS)
+/** Kills the server and waits for its restart delay, which grows with each crash in a row. */
+async function crash(house: House) {
+  const { pid } = await until(house, 'echo', ({ status }) => status === 'running', TIMEOUT_MS)
   process.kill(pid ?? 0, 'SIGKILL')
-  return until(house, 'echo', ({ status }) => status === 'backoff', PATIENCE_MS)
+  return until(house, 'echo', ({ status }) => status === 'backoff', TIMEOUT_MS)
 }
 
-test('a call of an agent waits until a server that has fallen is tried again, and no try comes earlier for it', async () => {
-  const { house, key } = await furnished()
-  const fallen = await fall(house)
-  const byPerson = await post(house, '/api/servers/echo/tools/echo/call', { arguments: { text: 'hi' } })
-  expect(byPerson.statusCode).toBe(409)
-  expect(byPerson.json()).toMatchObject({ code: 'server_not_running' })
+test('a call of an agent waits for the restart of a crashed server and does not cause an earlier one', async () => {
+  const { house, key } = await setUp()
+  const crashed = await crash(house)
+  const apiCall = await post(house, '/api/servers/echo/tools/echo/call', { arguments: { text: 'hi' } })
+  expect(apiCall.statusCode).toBe(409)
+  expect(apiCall.json()).toMatchObject({ code: 'server_not_running' })
   const agents = [await Agent.open(house, key, 'modern'), await Agent.open(house, key, 'legacy')]
   const calls = agents.map((agent, at) => agent.call('echo__echo', { text: `still there ${at}` }))
   const replies = await Promise.all(calls)
   expect(replies.map(({ answers }) => textOf(answers[0]))).toEqual(['still there 0', 'still there 1'])
   const back = await get(house, 'echo')
   expect(back).toMatchObject({ status: 'running', restart_count: 1 })
-  expect(Date.parse(back.started_at ?? '')).toBeGreaterThanOrEqual(Date.parse(fallen.next_retry_at ?? ''))
+  expect(Date.parse(back.started_at ?? '')).toBeGreaterThanOrEqual(Date.parse(crashed.next_retry_at ?? ''))
 })
 
-test('an agent that asks again as soon as its call was lost gets its answer', async () => {
-  const { house, key } = await furnished()
+test('an agent that repeats a call right after the crash of the server gets a result', async () => {
+  const { house, key } = await setUp()
   const agent = await Agent.open(house, key, 'modern')
   const { pid } = await get(house, 'echo')
   const started = await callsStarted(house)
@@ -47,10 +47,10 @@ test('an agent that asks again as soon as its call was lost gets its answer', as
   expect(textOf((await agent.call('echo__echo', { text: 'again' })).answers[0])).toBe('again')
 })
 
-test('a person who stops it meanwhile ends the wait at once', async () => {
-  const { house, key } = await furnished()
-  for (let n = 0; n < 2; n += 1) await fall(house)
-  const { next_retry_at } = await fall(house) // after 3.2 s at the earliest
+test('a call that waits for a restart fails at once when the server is stopped', async () => {
+  const { house, key } = await setUp()
+  for (let n = 0; n < 2; n += 1) await crash(house)
+  const { next_retry_at } = await crash(house) // after 3.2 s at the earliest
   const agent = await Agent.open(house, key, 'modern')
   const started = await callsStarted(house)
   const call = agent.call('echo__echo', { text: 'x' })
@@ -63,17 +63,17 @@ test('a person who stops it meanwhile ends the wait at once', async () => {
   expect((await get(house, 'echo')).status).toBe('stopped')
 })
 
-test('a call waits no longer than it may take', async () => {
-  const { house, key } = await furnished({ timeouts: { start_s: 10, stop_s: 1, request_s: 1 } })
-  await fall(house)
-  await fall(house) // now the pause is 1.6 s at least
+test('a call waits for a restart no longer than its timeout', async () => {
+  const { house, key } = await setUp({ timeouts: { start_s: 10, stop_s: 1, request_s: 1 } })
+  await crash(house)
+  await crash(house) // now the pause is 1.6 s at least
   const agent = await Agent.open(house, key, 'legacy')
   const { answers, ms } = await agent.call('echo__echo', { text: 'x' })
   expect(answers[0]?.error).toMatchObject({ code: -32603, data: { code: 'start_timeout' } })
   expect(ms).toBeGreaterThan(950)
 })
 
-test('a call of a server that is just falling asleep wakes it again', async () => {
+test('a call to a server that is just going to sleep wakes it again', async () => {
   const house = await openHouse()
   await register(house, 'deaf', [], { start_mode: 'on_demand', idle_timeout_s: 1 })
   await post(house, '/api/servers/deaf/start')
@@ -89,7 +89,7 @@ const namesOf = async (agent: Agent): Promise<string[]> => {
   )
 }
 
-test('a server that sleeps and was never seen is woken by the first list, which has its tools', async () => {
+test('a sleeping server with unknown tools is woken by the first tools/list, which includes its tools', async () => {
   const house = await openHouse()
   const agent = await Agent.open(house, await newKey(house), 'modern')
   await register(house, 'echo', [], { start_mode: 'on_demand' })
@@ -100,7 +100,7 @@ test('a server that sleeps and was never seen is woken by the first list, which 
   expect((await get(house, 'echo')).status).toBe('stopped')
 })
 
-test('one that never answers holds up the first list for a moment, and no other', async () => {
+test('a server that never completes its handshake delays only the first tools/list', async () => {
   const house = await openHouse()
   const agent = await Agent.open(house, await newKey(house), 'modern')
   await register(house, 'slow-handshake', ['--ms=60000'], { start_mode: 'on_demand' })

@@ -2,55 +2,54 @@ import { memo } from '../../kernel/memo.ts'
 import { headerProblem } from '../../protocol/header-mirrors.ts'
 import type { Definition } from '../../protocol/lists.ts'
 import { type OfferSettings, settingOf } from '../../upstreams/server-fields.ts'
-import { type AgentTools, EVERYTHING } from '../visibility/visibility.schema.ts'
-import type { Conflict } from './conflict.ts'
-import { type NamedTool, nameTools } from './tool-names.ts'
-import { type Found, searchIn } from './tool-search.ts'
-import { SEARCH_TOOLS } from './tool-search-definitions.ts'
+import { type AgentTools, DEFAULT_AGENT_TOOLS } from '../visibility/visibility.schema.ts'
+import { type ListResult, listResult } from './merged-catalogue.ts'
+import { SEARCH_MODE_TOOLS } from './search-mode-tools.ts'
+import { type Conflict, type NamedTool, nameTools } from './tool-names.ts'
+import { indexTools, type SearchResult } from './tool-search-index.ts'
 
 export type OfferedTool = NamedTool<Definition>
 
 /** The tools of one server, and the settings that restrict them. */
-export interface Offering {
+export interface ServerTools {
   readonly id: string
   readonly tools: readonly Definition[]
   readonly settings: OfferSettings
 }
 
-/** The tools of one server, or of all together, that one agent sees. */
-export interface Offer {
+/** The tools of one server, or of all servers, that one agent sees. */
+export interface AgentToolList {
   readonly mode: AgentTools['tool_mode']
   /** Finds a tool by its gateway name. In search mode also tools that are not listed. */
   readonly find: (name: string) => OfferedTool | undefined
-  /** The best matches first. */
-  readonly search: (query: string, limit: number) => Found
-  /** The result of tools/list for each era. */
-  readonly list: { readonly legacy: string; readonly modern: string }
+  readonly search: (query: string, limit: number) => SearchResult
+  /** The result of tools/list. */
+  readonly result: ListResult
   /** All tools that the agent may call, in a fixed order. */
   readonly tools: readonly OfferedTool[]
   /** The servers that the agent may use, including those without tools. */
   readonly servers: readonly string[]
 }
 
-/** How long agents may cache the list. Subscribers are notified of changes earlier. */
-const TTL_MS = 60_000
+/** Whether a changed tool waits for approval. */
+type IsHeld = (serverId: string, definition: Definition) => boolean
 
-/** The offers of all agents, cached until something changes. */
-export class Offers {
-  readonly #offered: () => readonly Offering[]
+/** The tool lists of all agents, cached until something changes. */
+export class AgentToolLists {
+  readonly #serverTools: () => readonly ServerTools[]
   readonly #agentToolsOf: (agentType: string) => AgentTools | undefined
   readonly #isHeld: IsHeld
   #all: AllTools | undefined
   readonly #settings = new Map<string, AgentTools>()
-  /** By the settings of an agent, then by server. Agents with the same settings share an offer. */
-  #offers = new WeakMap<AgentTools, Map<string, Offer>>()
+  /** By the settings of an agent, then by server. Agents with the same settings share a list. */
+  #lists = new WeakMap<AgentTools, Map<string, AgentToolList>>()
 
   constructor(
-    offered: () => readonly Offering[],
-    agentToolsOf: (agentType: string) => AgentTools | undefined = () => undefined,
+    serverTools: () => readonly ServerTools[],
+    agentToolsOf: (agentType: string) => AgentTools | undefined,
     isHeld: IsHeld = () => false,
   ) {
-    this.#offered = offered
+    this.#serverTools = serverTools
     this.#agentToolsOf = agentToolsOf
     this.#isHeld = isHeld
   }
@@ -60,21 +59,21 @@ export class Offers {
     this.#settings.delete(agentType)
   }
 
-  /** Call when tools or servers have changed. */
+  /** Call when a server or its tools have changed. */
   changed(): void {
     this.#all = undefined
-    this.#offers = new WeakMap()
+    this.#lists = new WeakMap()
   }
 
   /** Undefined when the server does not exist or the agent may not use it. Without an agent: everything that is offered. */
-  of(serverId: string | undefined, agentType?: string): Offer | undefined {
+  of(serverId: string | undefined, agentType?: string): AgentToolList | undefined {
     const settings = this.#settings.get(agentType ?? '') ?? this.#settingsOf(agentType)
-    const offers = this.#offers.get(settings)
-    const known = offers?.get(serverId ?? '')
-    if (known) return known
-    const offer = this.#create(serverId, settings)
-    if (offer) this.#offers.set(settings, new Map(offers).set(serverId ?? '', offer))
-    return offer
+    const lists = this.#lists.get(settings)
+    const cached = lists?.get(serverId ?? '')
+    if (cached) return cached
+    const list = this.#create(serverId, settings)
+    if (list) this.#lists.set(settings, new Map(lists).set(serverId ?? '', list))
+    return list
   }
 
   /** The gateway names of a server's tools, by their own names. */
@@ -88,37 +87,42 @@ export class Offers {
   }
 
   #settingsOf(agentType = ''): AgentTools {
-    const settings = (agentType === '' ? undefined : this.#agentToolsOf(agentType)) ?? EVERYTHING
+    const settings = (agentType === '' ? undefined : this.#agentToolsOf(agentType)) ?? DEFAULT_AGENT_TOOLS
     this.#settings.set(agentType, settings)
     return settings
   }
 
   #allTools(): AllTools {
-    this.#all ??= collectTools(this.#offered().filter(({ settings }) => settings.expose))
+    this.#all ??= collectTools(this.#serverTools().filter(({ settings }) => settings.expose))
     return this.#all
   }
 
-  #create(serverId: string | undefined, settings: AgentTools): Offer | undefined {
+  #create(serverId: string | undefined, settings: AgentTools): AgentToolList | undefined {
     const { servers, together } = this.#allTools()
     const filter = filterOf(settings)
     const visible = servers.filter(({ id }) => filter.server(id))
-    const ids = visible.map(({ id }) => id)
     const tools = serverId === undefined ? together : visible.find(({ id }) => id === serverId)?.alone
     if (!tools) return undefined
     const allowed = tools.filter(filter.tool)
     const open = allowed.filter(({ server_id, definition }) => !this.#isHeld(server_id, definition))
-    const offer = offerOf(open, serverId === undefined ? ids : [serverId], settings.tool_mode)
-    if (open.length === allowed.length) return offer
-    // A held tool is not listed, but a call of it gets an error that explains the approval.
     const byName = new Map(allowed.map((tool) => [tool.name, tool]))
-    return { ...offer, find: (name) => byName.get(name) }
+    let index: ReturnType<typeof indexTools> | undefined
+    return {
+      mode: settings.tool_mode,
+      // A held tool is found, too, so that a call of it gets an error that explains the approval.
+      find: (name) => byName.get(name),
+      search(query, limit) {
+        index ??= indexTools(open.map(asListed))
+        return index(query, limit)
+      },
+      result: listResult('tools', settings.tool_mode === 'search' ? SEARCH_MODE_TOOLS : open.map(asListed)),
+      tools: open,
+      servers: serverId === undefined ? visible.map(({ id }) => id) : [serverId],
+    }
   }
 }
 
 const NO_NAMES: ReadonlyMap<string, string> = new Map()
-
-/** Whether a changed tool waits for approval. */
-type IsHeld = (serverId: string, definition: Definition) => boolean
 
 /** The tools of all servers. */
 interface AllTools {
@@ -128,9 +132,8 @@ interface AllTools {
   readonly conflicts: readonly Conflict[]
 }
 
-function collectTools(offered: readonly Offering[]): AllTools {
-  const sorted = [...offered].sort((a, b) => (a.id < b.id ? -1 : 1))
-  const enabled = sorted.map((offering) => enabledTools(offering))
+function collectTools(servers: readonly ServerTools[]): AllTools {
+  const enabled = servers.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map(enabledTools)
   const { tools: together, conflicts } = nameTools(enabled)
   const names = new Map<string, Map<string, string>>(enabled.map(({ id }) => [id, new Map()]))
   for (const { server_id, tool, name } of together) names.get(server_id)?.set(tool, name)
@@ -143,7 +146,7 @@ function collectTools(offered: readonly Offering[]): AllTools {
 }
 
 /** The tools that are enabled and that the protocol allows. */
-function enabledTools({ id, tools, settings }: Offering) {
+function enabledTools({ id, tools, settings }: ServerTools) {
   const conflicts: Conflict[] = []
   const kept = tools.flatMap((definition) => {
     const name = String(definition.name)
@@ -169,38 +172,13 @@ function aloneOf(server_id: string, tools: ReturnType<typeof enabledTools>['tool
 }
 
 function filterOf({ servers, tools }: AgentTools) {
-  const known = servers && new Set(servers)
+  const allowed = servers && new Set(servers)
   const byServer = new Map(Object.entries(tools).map(([id, names]) => [id, new Set(names)]))
-  const server = (id: string): boolean => known === null || known.has(id)
+  const server = (id: string): boolean => allowed === null || allowed.has(id)
   return {
     server,
     tool: ({ server_id, tool }: OfferedTool): boolean =>
       server(server_id) && byServer.get(server_id)?.has(tool) !== false,
-  }
-}
-
-function offerOf(
-  tools: readonly OfferedTool[],
-  servers: readonly string[],
-  mode: AgentTools['tool_mode'],
-): Offer {
-  const byName = new Map(tools.map((tool) => [tool.name, tool]))
-  let index: ReturnType<typeof searchIn> | undefined
-  const listed = mode === 'search' ? SEARCH_TOOLS : tools.map(asListed)
-  const text = JSON.stringify(listed)
-  return {
-    mode,
-    find: (name) => byName.get(name),
-    search(query, limit) {
-      index ??= searchIn(tools.map(asListed))
-      return index(query, limit)
-    },
-    list: {
-      legacy: `{"tools":${text}}`,
-      modern: `{"resultType":"complete","tools":${text},"ttlMs":${TTL_MS},"cacheScope":"private"}`,
-    },
-    tools,
-    servers,
   }
 }
 

@@ -1,0 +1,175 @@
+import { expect, test } from 'vitest'
+import { OFFER_DEFAULTS, type OfferSettings } from '../../upstreams/server-fields.ts'
+import { type AgentTools, DEFAULT_AGENT_TOOLS } from '../visibility/visibility.schema.ts'
+import { type AgentToolList, AgentToolLists, type ServerTools } from './agent-tool-lists.ts'
+
+const tool = (name: string, more: object = {}) => ({ name, inputSchema: { type: 'object' }, ...more })
+
+const server = (
+  id: string,
+  names: readonly string[],
+  settings: Partial<OfferSettings> = {},
+): ServerTools => ({
+  id,
+  tools: names.map((name) => tool(name)),
+  settings: { ...OFFER_DEFAULTS, ...settings },
+})
+
+const off = { enabled: false, alias: null }
+const aliased = (alias: string) => ({ enabled: true, alias })
+
+const namesIn = (list: AgentToolList | undefined) =>
+  JSON.parse(String(list?.result.legacy ?? '{"tools":[]}')).tools.map(({ name }: { name: string }) => name)
+
+function toolListsOf(
+  servers: readonly ServerTools[],
+  settingsByAgent: Record<string, Partial<AgentTools>> = {},
+) {
+  const records = new Map(
+    Object.entries(settingsByAgent).map(([agent, settings]) => [
+      agent,
+      { ...DEFAULT_AGENT_TOOLS, ...settings },
+    ]),
+  )
+  return new AgentToolLists(
+    () => servers,
+    (agent) => records.get(agent),
+  )
+}
+
+test('tools have gateway names at /mcp, and their own names at the endpoint of one server', () => {
+  const toolLists = toolListsOf([server('zoo', ['feed']), server('files', ['read', 'write'])])
+  expect(namesIn(toolLists.of(undefined))).toEqual(['files__read', 'files__write', 'zoo__feed'])
+  expect(namesIn(toolLists.of('files'))).toEqual(['read', 'write'])
+  expect(toolLists.of('unknown')).toBeUndefined()
+  expect(toolLists.of(undefined)?.find('files__read')).toMatchObject({ server_id: 'files', tool: 'read' })
+})
+
+test('a server that is not exposed offers no tools', () => {
+  const toolLists = toolListsOf([server('files', ['read'], { expose: false }), server('zoo', ['feed'])])
+  expect(namesIn(toolLists.of(undefined))).toEqual(['zoo__feed'])
+  expect(toolLists.of('files')).toBeUndefined()
+  expect(toolLists.namesOf('files').size).toBe(0)
+})
+
+test('a disabled tool is not offered, and a tool with an alias is found only by its alias', () => {
+  const tools = { write: off, read: aliased('view') }
+  const toolLists = toolListsOf([server('files', ['read', 'write', 'constructor'], { tools })])
+  expect(namesIn(toolLists.of(undefined))).toEqual(['files__view', 'files__constructor'])
+  expect(namesIn(toolLists.of('files'))).toEqual(['view', 'constructor'])
+  for (const [path, prefix] of [
+    [undefined, 'files__'],
+    ['files', ''],
+  ] as const) {
+    const list = toolLists.of(path)
+    expect(list?.find(`${prefix}view`)).toMatchObject({ server_id: 'files', tool: 'read' })
+    expect(list?.find(`${prefix}read`)).toBeUndefined()
+    expect(list?.find(`${prefix}write`)).toBeUndefined()
+  }
+  expect([...toolLists.namesOf('files')]).toEqual([
+    ['read', 'files__view'],
+    ['constructor', 'files__constructor'],
+  ])
+})
+
+test('an alias changes only the name in a definition', () => {
+  const definition = tool('read', {
+    title: 'Read',
+    _meta: { 'x.y/z': 1 },
+    annotations: { readOnlyHint: true },
+  })
+  const settings = { expose: true, tools: { read: aliased('view') } }
+  const toolLists = toolListsOf([{ id: 'files', tools: [definition], settings }])
+  for (const [path, name] of [
+    [undefined, 'files__view'],
+    ['files', 'view'],
+  ] as const)
+    expect(JSON.parse(String(toolLists.of(path)?.result.modern))).toEqual({
+      resultType: 'complete',
+      tools: [{ ...definition, name }],
+      ttlMs: expect.any(Number),
+      cacheScope: 'private',
+    })
+})
+
+test('an alias that equals the name of another tool is a conflict, and the other tool keeps its name', () => {
+  const toolLists = toolListsOf([
+    server('files', ['read', 'read_all'], { tools: { read_all: aliased('read') } }),
+  ])
+  expect(toolLists.of('files')?.find('read')?.tool).toBe('read')
+  expect(namesIn(toolLists.of('files'))).toEqual(['read'])
+  expect(toolLists.conflicts).toMatchObject([{ server_id: 'files', kind: 'tool', name: 'read_all' }])
+})
+
+test('a tool with an invalid x-mcp-header is not offered, and the conflict gives the reason', () => {
+  const inputSchema = { type: 'object', properties: { a: { type: 'number', 'x-mcp-header': 'A' } } }
+  const tools = [tool('good'), tool('bad', { inputSchema })]
+  const toolLists = toolListsOf([{ id: 'files', tools, settings: OFFER_DEFAULTS }])
+  expect(namesIn(toolLists.of(undefined))).toEqual(['files__good'])
+  expect(namesIn(toolLists.of('files'))).toEqual(['good'])
+  expect(toolLists.conflicts).toEqual([
+    { server_id: 'files', kind: 'tool', name: 'bad', reason: expect.stringContaining('x-mcp-header') },
+  ])
+})
+
+test('an agent sees and finds only the servers and tools that are selected for it', () => {
+  const servers = [server('files', ['read', 'write']), server('zoo', ['feed']), server('mail', ['send'])]
+  const toolLists = toolListsOf(servers, {
+    cursor: { servers: ['files', 'zoo', 'gone'], tools: { files: ['read'] } },
+  })
+  const list = toolLists.of(undefined, 'cursor')
+  expect(namesIn(list)).toEqual(['files__read', 'zoo__feed'])
+  expect(list?.servers).toEqual(['files', 'zoo'])
+  expect(list?.find('files__write')).toBeUndefined()
+  expect(namesIn(toolLists.of('files', 'cursor'))).toEqual(['read'])
+  expect(toolLists.of('mail', 'cursor')).toBeUndefined()
+  expect(namesIn(toolLists.of(undefined, 'codex'))).toHaveLength(4)
+})
+
+test('an empty selection hides all tools of a server, and a tool with an alias is selected by its own name', () => {
+  const servers = [
+    server('files', ['read', 'write'], { tools: { read: aliased('view') } }),
+    server('zoo', ['feed']),
+  ]
+  const toolLists = toolListsOf(servers, {
+    cursor: { tools: { files: [] } },
+    codex: { tools: { files: ['read'] } },
+  })
+  expect(namesIn(toolLists.of(undefined, 'cursor'))).toEqual(['zoo__feed'])
+  expect(namesIn(toolLists.of(undefined, 'codex'))).toEqual(['files__view', 'zoo__feed'])
+})
+
+test('a tool with a conflicting name is hidden from all agents, even from one that sees only that tool', () => {
+  const servers = [server('a-b', ['x']), server('a_b', ['x'])]
+  const toolLists = toolListsOf(servers, { cursor: { servers: ['a_b'] } })
+  expect(namesIn(toolLists.of(undefined, 'cursor'))).toEqual([])
+  expect(toolLists.namesOf('a_b').size).toBe(0)
+})
+
+test('in search mode two tools are listed, and all tools are found', () => {
+  const toolLists = toolListsOf([server('files', ['read', 'write'])], { cursor: { tool_mode: 'search' } })
+  const list = toolLists.of(undefined, 'cursor')
+  expect(list?.mode).toBe('search')
+  expect(namesIn(list)).toEqual(['find_tools', 'call_tool'])
+  expect(list?.find('files__write')).toMatchObject({ tool: 'write' })
+  expect(list?.search('write', 10)).toMatchObject({ total: 1, tools: [{ name: 'files__write' }] })
+})
+
+test('tool lists are cached until something changes', () => {
+  const servers = [server('files', ['read'])]
+  const settingsByAgent = new Map<string, AgentTools>()
+  const toolLists = new AgentToolLists(
+    () => servers,
+    (agent) => settingsByAgent.get(agent),
+  )
+  const before = toolLists.of(undefined, 'cursor')
+  expect(toolLists.of(undefined, 'cursor')).toBe(before)
+  expect(toolLists.of(undefined, 'codex')).toBe(before)
+  settingsByAgent.set('cursor', { ...DEFAULT_AGENT_TOOLS, servers: [] })
+  toolLists.settingsChanged('cursor')
+  expect(namesIn(toolLists.of(undefined, 'cursor'))).toEqual([])
+  expect(toolLists.of(undefined, 'codex')).toBe(before)
+  servers.push(server('zoo', ['feed']))
+  toolLists.changed()
+  expect(namesIn(toolLists.of(undefined, 'codex'))).toEqual(['files__read', 'zoo__feed'])
+})

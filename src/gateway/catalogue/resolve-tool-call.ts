@@ -1,0 +1,48 @@
+import { isObject } from '../../kernel/is-object.ts'
+import type { AgentToolList, OfferedTool } from './agent-tool-lists.ts'
+import { CALL_TOOL, DEFAULT_LIMIT, FIND_TOOLS, MAX_LIMIT, MAX_QUERY } from './search-mode-tools.ts'
+
+/** A tool of a server, or a result of our own. Undefined for an unknown tool. */
+type ResolvedToolCall =
+  | { readonly kind: 'call'; readonly found: OfferedTool; readonly args: unknown }
+  | { readonly kind: 'result'; readonly result: object }
+  | undefined
+
+/** Finds the tool of a tools/call request. In search mode, handles `find_tools` and `call_tool`. */
+export function resolveToolCall(list: AgentToolList, name: unknown, args: unknown): ResolvedToolCall {
+  if (typeof name !== 'string') return undefined
+  if (list.mode === 'search' && name === FIND_TOOLS) return { kind: 'result', result: findTools(list, args) }
+  if (list.mode === 'search' && name === CALL_TOOL) return innerCall(list, args)
+  const found = list.find(name)
+  return found && { kind: 'call', found, args }
+}
+
+/** Invalid arguments become a tool error, which the model sees and can correct, instead of a protocol error. */
+function findTools(list: AgentToolList, args: unknown): object {
+  const { query, limit = DEFAULT_LIMIT } = isObject(args) ? args : {}
+  if (typeof query !== 'string' || query.length > MAX_QUERY)
+    return toolError(`query must be a string of at most ${MAX_QUERY} characters`)
+  if (typeof limit !== 'number' || !Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT)
+    return toolError(`limit must be an integer from 1 to ${MAX_LIMIT}`)
+  const { tools: found, total } = list.search(query, limit)
+  const tools = found.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }))
+  const text = total === 0 ? noMatch(list, query) : JSON.stringify(tools)
+  return { content: [{ type: 'text', text }], structuredContent: { tools, total } }
+}
+
+function innerCall(list: AgentToolList, args: unknown): ResolvedToolCall {
+  const { name, arguments: inner = {} } = isObject(args) ? args : {}
+  const found = typeof name === 'string' ? list.find(name) : undefined
+  if (found && isObject(inner)) return { kind: 'call', found, args: inner }
+  const problem = found
+    ? 'arguments must be an object'
+    : `Unknown tool '${String(name).slice(0, 100)}'. Use a name that ${FIND_TOOLS} returned`
+  return { kind: 'result', result: toolError(problem) }
+}
+
+function noMatch({ tools }: AgentToolList, query: string): string {
+  const all = tools.length === 1 ? 'is 1 tool' : `are ${tools.length} tools`
+  return `No tool matches '${query.slice(0, 100)}'. There ${all} in total: try other or fewer words.`
+}
+
+const toolError = (text: string): object => ({ content: [{ type: 'text', text }], isError: true })
