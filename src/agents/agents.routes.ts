@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { wholeList } from '../kernel/wire.ts'
 import * as schema from './agents.schema.ts'
 import type { Agents } from './agents.service.ts'
-import * as importing from './importing.schema.ts'
+import * as importing from './read/import.schema.ts'
 
 const tags = ['Agents']
 const params = schema.AgentKey

@@ -4,9 +4,9 @@ import { fileURLToPath } from 'node:url'
 import { type Agents, createAgents } from '../agents/agents.service.ts'
 import type { Definition } from '../agents/catalogue/definition.ts'
 import type { Platform } from '../agents/catalogue/platform.ts'
+import type { Registered } from '../agents/edit/desired-entry.ts'
+import type { OwnershipStore } from '../agents/edit/ownership.ts'
 import { Backups } from '../agents/files/backups.ts'
-import type { OwnershipStore } from '../agents/ownership.ts'
-import type { Registered } from '../agents/wanted.ts'
 import type { Keys } from '../gateway/keys/keys.service.ts'
 import type { HttpServer } from '../http-servers/http-servers.schema.ts'
 import type { HttpServers } from '../http-servers/http-servers.service.ts'
@@ -32,7 +32,7 @@ interface Parts {
   readonly mainFile?: string | undefined
 }
 
-const BUILT = fileURLToPath(new URL('../dist/main.js', import.meta.url))
+const BUILT = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
 
 /** The agents' room, with the registered servers behind its back. */
 export function openAgents({

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { agentRoutes } from '../agents/agents.routes.ts'
-import { editingRoutes } from '../agents/editing.routes.ts'
+import { editingRoutes } from '../agents/edit/edit.routes.ts'
 import type { Config } from '../config/config.ts'
 import { prepareDataFolder, removeStaleTemps } from '../config/data-folder.ts'
 import { bindOf, exposure } from '../config/host.ts'

@@ -4,8 +4,8 @@ import { problemIn } from '../../kernel/validate.ts'
 import { Agent, SYSTEMS } from './catalogue.schema.ts'
 import { AGENTS, findAgent } from './catalogue.ts'
 import { detect } from './detect.ts'
-import { checkName, keyOf } from './entry.ts'
-import { shapeOf, TRANSPORTS } from './shape.ts'
+import { checkName, keyOf } from './entry-name.ts'
+import { shapeOf, TRANSPORTS } from './entry-template.ts'
 
 describe.each(AGENTS.map((agent) => [agent.type, agent] as const))('%s', (_, agent) => {
   test('fits the schema', () => {

@@ -1,5 +1,5 @@
 import type { Agent } from './catalogue.schema.ts'
-import { glob } from './places.ts'
+import { glob } from './config-places.ts'
 import { type Platform, pathsOf, resolve, variable } from './platform.ts'
 
 export interface Detected {

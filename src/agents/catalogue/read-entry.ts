@@ -1,9 +1,9 @@
 import type { Json } from '../formats/format.ts'
 import type { Agent } from './catalogue.schema.ts'
 import type { Definition } from './definition.ts'
+import { isMap, type JsonMap, TRANSPORTS, valueAt } from './entry-template.ts'
+import { transportIn, transportsIn } from './entry-transport.ts'
 import { commandIn, remoteIn } from './read-fields.ts'
-import { isMap, type JsonMap, TRANSPORTS, valueAt } from './shape.ts'
-import { transportIn, transportsIn } from './transport-in.ts'
 
 export interface ReadEntry {
   /** What the entry means, also where this agent ignores it; null when it names no server. */

@@ -1,8 +1,8 @@
 import type { Json } from '../formats/format.ts'
 import type { Agent, TransportName } from './catalogue.schema.ts'
 import type { Definition } from './definition.ts'
-import { type Hole, isMap, type JsonMap, pathsTo, valueAt } from './shape.ts'
-import { withoutCmd } from './windows.ts'
+import { type Hole, isMap, type JsonMap, pathsTo, valueAt } from './entry-template.ts'
+import { withoutCmd } from './windows-command.ts'
 
 interface Found {
   readonly definition: Definition | null

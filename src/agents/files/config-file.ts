@@ -20,7 +20,7 @@ import { AppError } from '../../kernel/errors.ts'
 import { Turns } from '../../kernel/turns.ts'
 import { type LockFacts, withLock } from './agent-lock.ts'
 import { type Content, contentOf } from './config-text.ts'
-import { assertMayWrite, type Target, targetOf } from './may-write.ts'
+import { assertMayWrite, type Target, targetOf } from './file-safety.ts'
 
 export interface ConfigFile {
   readonly path: string

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { CannotEdit, type Json, type Path } from '../../../src/agents/formats/format.ts'
-import { tomlFormat } from '../../../src/agents/formats/toml.ts'
-import { sameJson } from '../../../src/agents/formats/toml-json.ts'
+import { sameJson } from '../../../src/agents/formats/toml/to-json.ts'
+import { tomlFormat } from '../../../src/agents/formats/toml/toml-format.ts'
 import type { MadeFile } from './toml-generated.ts'
 
 const { read, readAgain, find } = tomlFormat
