@@ -2,9 +2,8 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Agents, createAgents } from '../agents/agents.service.ts'
-import type { Definition } from '../agents/catalogue/definition.ts'
+import type { Definition, RegisteredServer } from '../agents/catalogue/definition.ts'
 import type { Platform } from '../agents/catalogue/platform.ts'
-import type { Registered } from '../agents/edit/desired-entry.ts'
 import type { OwnershipStore } from '../agents/edit/ownership.ts'
 import { Backups } from '../agents/files/backups.ts'
 import type { Keys } from '../gateway/keys/keys.service.ts'
@@ -80,13 +79,13 @@ export function openAgents({
 }
 
 /** An agent knows nothing of our packages, so it is told the file. */
-function stdioServer(server: Server, programOf: ProgramOf): Registered {
+function stdioServer(server: Server, programOf: ProgramOf): RegisteredServer {
   const { id, name, env, cwd } = server
   const { command, args } = planOf(server, programOf)
   return { id, name, definition: { type: 'stdio', command, args, env, cwd } }
 }
 
-const httpServer = ({ id, name, url, transport, headers }: HttpServer): Registered => ({
+const httpServer = ({ id, name, url, transport, headers }: HttpServer): RegisteredServer => ({
   id,
   name,
   definition: { type: transport === 'sse' ? 'sse' : 'http', url, headers },

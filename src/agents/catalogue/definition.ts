@@ -1,4 +1,4 @@
-/** A server as any agent could be told of it. */
+/** A server, independent of how any agent writes it. */
 export type Definition =
   | {
       readonly type: 'stdio'
@@ -13,7 +13,13 @@ export type Definition =
       readonly headers: Readonly<Record<string, string>>
     }
 
-/** Something that this agent has no place for. The message says what to do instead. */
+export interface RegisteredServer {
+  readonly id: string
+  readonly name: string
+  readonly definition: Definition
+}
+
+/** The agent's file cannot express this. The message says what to do instead. */
 export class NotSupported extends Error {
   override readonly name = 'NotSupported'
 }

@@ -7,7 +7,7 @@ import { isSame, valueAt, withoutEmpty, withValue } from '../formats/json-value.
 import { tomlFormat } from '../formats/toml/toml-format.ts'
 import { yamlFormat } from '../formats/yaml/yaml-format.ts'
 
-/** One value of a file; undefined takes it out. */
+/** Sets one value of a file; undefined removes it. */
 export interface Operation {
   readonly path: Path
   readonly value: Json | undefined
@@ -20,8 +20,8 @@ export function formatOf(format: FileFormat, dialect: Dialect): Format {
 }
 
 /**
- * The text with all operations applied, or an error and nothing at all. Before anybody writes it, another parser reads
- * what came out: it must say the old things, changed as intended, in the old order.
+ * Applies all operations or throws. The result is read by a second parser before it is written: it must contain the
+ * old values, changed as intended, in the old order.
  */
 export function applyOperations(
   format: Format,
@@ -30,15 +30,15 @@ export function applyOperations(
   operations: readonly Operation[],
   trace: Trace | undefined,
 ): { text: string; trace: Trace | undefined } {
-  return naming(path, () => {
+  return withPath(path, () => {
     let now = { text, trace }
     let intended = format.readAgain(text)
     for (const operation of operations) {
-      const isThere = valueAt(format.read(now.text), operation.path) !== undefined
       if (operation.value !== undefined) {
         const edited = format.set(now.text, operation.path, operation.value)
         now = { text: edited.text, trace: now.trace ?? edited.trace }
-      } else if (isThere) now = { ...now, text: format.remove(now.text, operation.path, now.trace) }
+      } else if (valueAt(format.read(now.text), operation.path) !== undefined)
+        now = { ...now, text: format.remove(now.text, operation.path, now.trace) }
       intended = withValue(intended, operation.path, operation.value)
     }
     const ways = operations.map(({ path: way }) => way.slice(0, -1))
@@ -48,12 +48,12 @@ export function applyOperations(
   })
 }
 
-/** What the file says; undefined when it says nothing. */
+/** The parsed file; undefined if it is empty. */
 export function readText(format: Format, path: string, text: string): Json | undefined {
-  return naming(path, () => format.read(text))
+  return withPath(path, () => format.read(text))
 }
 
-function naming<T>(path: string, work: () => T): T {
+function withPath<T>(path: string, work: () => T): T {
   try {
     return work()
   } catch (error) {
@@ -67,6 +67,6 @@ const unsure = (path: string): AppError =>
     'config_unsafe',
     `${path} is written in a way that Toolroom cannot edit without touching more than the entry`,
     {
-      hint: 'Nothing was changed; edit this file by hand',
+      hint: 'Nothing was changed. Edit the file by hand',
     },
   )

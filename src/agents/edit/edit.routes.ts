@@ -7,8 +7,8 @@ import * as schema from './edit.schema.ts'
 const tags = ['Agents']
 const params = AgentKey
 const response = { 200: schema.ChangeReport }
-/** What can be wrong with a file, beside what can be wrong with a request. */
-const refusals: ErrorCode[] = [
+/** Errors that concern the file, in addition to those that concern the request. */
+const fileErrors: ErrorCode[] = [
   'config_changed',
   'config_unparsable',
   'config_read_only',
@@ -19,15 +19,15 @@ const refusals: ErrorCode[] = [
   'not_supported',
   'disk_full',
 ]
-const config = { errors: refusals }
+const config = { errors: fileErrors }
 
-export function editingRoutes(agents: Agents): FastifyPluginAsyncTypebox {
+export function editRoutes(agents: Agents): FastifyPluginAsyncTypebox {
   return async (app) => {
     const put = {
       tags,
       summary: "Update the agent's server configuration",
       description:
-        'Adds or updates entries and leaves everything else in the file as it is, to the byte. `dry_run` shows the diff first.',
+        'Adds or updates entries. Every other byte of the file stays unchanged. `dry_run` returns the diff only.',
       params,
       body: schema.PutServers,
       response,
@@ -39,7 +39,8 @@ export function editingRoutes(agents: Agents): FastifyPluginAsyncTypebox {
     const remove = {
       tags,
       summary: 'Remove servers from the agent configuration',
-      description: 'By name, in the body or the query; without names only the entries that Toolroom manages.',
+      description:
+        'By name, in the body or in the query. Without names, all entries that Toolroom manages are removed.',
       params,
       querystring: schema.RemoveQuery,
       body: schema.RemoveBody,
@@ -48,7 +49,7 @@ export function editingRoutes(agents: Agents): FastifyPluginAsyncTypebox {
     app.delete('/agents/:agent_type/servers', { schema: remove, config }, (request) => {
       const { name, ...query } = request.query
       const { names, ...body } = request.body ?? {}
-      if (name && names) throw invalidField('/names', 'must not be given in the body and in the query')
+      if (name && names) throw invalidField('/names', 'must be given either in the body or in the query')
       const by = { request_id: request.id }
       return agents.remove(request.params.agent_type, names ?? name, { ...query, ...body }, by)
     })
@@ -68,7 +69,7 @@ export function editingRoutes(agents: Agents): FastifyPluginAsyncTypebox {
       tags,
       summary: 'Connect the agent to the gateway',
       description:
-        'Makes a key and writes one entry, `toolroom`, through which the agent sees every server. An agent that takes only local commands gets one that starts a bridge. `dry_run` shows the diff first.',
+        'Makes a key and writes one entry, `toolroom`, through which the agent reaches every server. An agent that accepts only local commands gets a command that starts a bridge. `dry_run` returns the diff only.',
       params,
       body: schema.ConnectInput,
       response,
@@ -80,7 +81,7 @@ export function editingRoutes(agents: Agents): FastifyPluginAsyncTypebox {
     const disconnect = {
       tags,
       summary: 'Disconnect the agent from the gateway',
-      description: 'Takes the entry out and the key away.',
+      description: 'Removes the entry and its key.',
       params,
       body: schema.DisconnectInput,
       response,
@@ -91,15 +92,16 @@ export function editingRoutes(agents: Agents): FastifyPluginAsyncTypebox {
 
     const undo = {
       tags,
-      summary: "Undo the last change of the agent's file, to the byte",
-      description: 'Again and again goes further back. What is there now is kept as a backup, too.',
+      summary: "Undo the last change of the agent's file",
+      description:
+        'Restores the exact bytes. Each further undo goes back one more change. The current content is kept as a backup.',
       params,
       body: schema.UndoInput,
       response,
     }
     app.post(
       '/agents/:agent_type/undo',
-      { schema: undo, config: { errors: [...refusals, 'nothing_to_undo'] } },
+      { schema: undo, config: { errors: [...fileErrors, 'nothing_to_undo'] } },
       (request) => agents.undo(request.params.agent_type, request.body, { request_id: request.id }),
     )
   }

@@ -9,7 +9,7 @@ const Name = Type.String({ minLength: 1, maxLength: 128 })
 const Scope = Type.String({ maxLength: 40, pattern: '^[a-z][a-z-]*$', expected: 'the name of a scope' })
 const TYPES = ['stdio', 'http', 'sse', 'streamable_http', 'streamable-http'] as const
 
-/** A server for an agent's file, in our words; each agent gets it in its own. */
+/** A server for an agent's file. The catalogue translates it into the fields of each agent. */
 const entry = {
   type: Type.Optional(Type.Enum(TYPES)),
   command: Type.Optional(
@@ -35,19 +35,22 @@ export const EntryInput = Type.Object(entry, {
 })
 export type EntryInput = Static<typeof EntryInput>
 
-/** What every change of a file can be told. */
-const how = {
+/** Options of every change of a file. */
+const options = {
   scope: Type.Optional(Type.String({ ...Scope, default: 'user' })),
   project_path: Type.Optional(ProjectPath),
   dry_run: Type.Optional(
-    Type.Boolean({ default: false, description: 'Say what would change, change nothing' }),
+    Type.Boolean({ default: false, description: 'Report what would change without changing anything' }),
   ),
   revision: Type.Optional(Revision),
   create: Type.Optional(
-    Type.Boolean({ default: false, description: 'Make the folder of an agent that was not found here' }),
+    Type.Boolean({
+      default: false,
+      description: 'Create the folder of an agent that was not found on this computer',
+    }),
   ),
 }
-export interface How {
+export interface ChangeOptions {
   readonly scope?: string
   readonly project_path?: string
   readonly dry_run?: boolean
@@ -64,17 +67,17 @@ export const PutServers = Type.Object(
     mode: Type.Optional(
       Type.Enum(['merge', 'replace'], {
         default: 'merge',
-        description: '`replace` also takes out the other entries that Toolroom manages in this file',
+        description: '`replace` also removes the other entries that Toolroom manages in this file',
       }),
     ),
     via: Type.Optional(
       Type.Enum(['direct', 'gateway'], {
         default: 'direct',
         description:
-          '`gateway` writes entries that lead through Toolroom: one for each of `server_ids`, or one for all',
+          '`gateway` writes entries that lead to the gateway: one for each of `server_ids`, or one for all servers',
       }),
     ),
-    ...how,
+    ...options,
   },
   {
     additionalProperties: false,
@@ -86,11 +89,11 @@ export type PutServers = Static<typeof PutServers>
 const Names = Type.Array(Name, {
   minItems: 1,
   maxItems: 500,
-  description: 'Without names: all that Toolroom manages',
+  description: 'All entries that Toolroom manages, if omitted',
 })
 
 export const RemoveBody = Type.Union([
-  Type.Object({ names: Type.Optional(Names), ...how }, { additionalProperties: false }),
+  Type.Object({ names: Type.Optional(Names), ...options }, { additionalProperties: false }),
   Type.Null(),
 ])
 export const RemoveQuery = Type.Object(
@@ -112,7 +115,7 @@ export const AddHttpServer = Type.Object(
     url: entry.url,
     headers: entry.headers,
     enabled: entry.enabled,
-    ...how,
+    ...options,
   },
   { additionalProperties: false, minProperties: 1, examples: [{ server_id: 'docs' }] },
 )
@@ -121,25 +124,27 @@ export type AddHttpServer = Static<typeof AddHttpServer>
 const bridge = Type.Optional(
   Type.Boolean({
     default: false,
-    description:
-      'Write a local command instead of an address; done by itself where the agent takes no address',
+    description: 'Write a local command instead of a URL; always used for agents that accept no URL',
   }),
 )
 export const ConnectInput = Type.Union([
-  Type.Object({ bridge, ...how }, { additionalProperties: false }),
+  Type.Object({ bridge, ...options }, { additionalProperties: false }),
   Type.Null(),
 ])
-export const DisconnectInput = Type.Union([Type.Object(how, { additionalProperties: false }), Type.Null()])
+export const DisconnectInput = Type.Union([
+  Type.Object(options, { additionalProperties: false }),
+  Type.Null(),
+])
 
 export const UndoInput = Type.Object(
   {
     backup_id: Type.Optional(
-      Type.String({ maxLength: 40, description: 'Of the history; without it the newest change is undone' }),
+      Type.String({ maxLength: 40, description: 'From the history; the newest change if omitted' }),
     ),
-    scope: how.scope,
-    project_path: how.project_path,
-    dry_run: how.dry_run,
-    revision: how.revision,
+    scope: options.scope,
+    project_path: options.project_path,
+    dry_run: options.dry_run,
+    revision: options.revision,
   },
   { additionalProperties: false },
 )
@@ -154,7 +159,7 @@ export const ChangeReport = Type.Object({
   added: Type.Array(Type.String()),
   updated: Type.Array(Type.String()),
   removed: Type.Array(Type.String()),
-  diff: Type.String({ description: 'Unified, with secrets masked' }),
+  diff: Type.String({ description: 'A unified diff with secrets masked' }),
   backup_id: orNull(Type.String()),
   revision: orNull(Revision),
   reload_hint: orNull(Type.String()),

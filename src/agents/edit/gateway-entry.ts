@@ -1,25 +1,28 @@
 import type { Definition } from '../catalogue/definition.ts'
 
-/** What an entry needs to lead to the gateway. */
-export interface Ways {
-  /** Where agents on this computer reach Toolroom. */
+/** How agents on this computer reach the gateway. */
+export interface GatewayAddress {
+  /** The URL of Toolroom. */
   readonly address: () => string
-  /** Node and our own main file: what an agent starts that takes only local commands. Never a package to be fetched. */
+  /** Node and our own main file, for agents that accept only local commands. Nothing is downloaded. */
   readonly program: { readonly command: string; readonly mainFile: string }
 }
 
 interface Entry {
   readonly key: string
-  /** One server; null for all of them. */
+  /** One server; null for all. */
   readonly serverId: string | null
-  /** By a local command instead of an address. */
+  /** A local command that forwards to the gateway, instead of a URL. */
   readonly bridge: boolean
 }
 
 const BEARER = 'Bearer tk_'
 const KEY = 'TOOLROOM_KEY'
 
-export function gatewayEntry({ address, program }: Ways, { key, serverId, bridge }: Entry): Definition {
+export function gatewayEntry(
+  { address, program }: GatewayAddress,
+  { key, serverId, bridge }: Entry,
+): Definition {
   if (bridge) {
     const args = [program.mainFile, 'connect', ...(serverId === null ? [] : ['--server', serverId])]
     const env = { [KEY]: key, TOOLROOM_URL: address() }
@@ -29,7 +32,7 @@ export function gatewayEntry({ address, program }: Ways, { key, serverId, bridge
   return { type: 'http', url, headers: { Authorization: `Bearer ${key}` } }
 }
 
-/** Where an entry leads, if it is one of those above; the address may be that of an earlier start. */
+/** Reads an entry that `gatewayEntry` made, also one with the address of an earlier start; undefined for any other. */
 export function readGatewayEntry(
   definition: Definition | null,
 ): Pick<Entry, 'serverId' | 'bridge'> | undefined {

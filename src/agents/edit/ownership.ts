@@ -2,33 +2,33 @@ import type { AuditEntry } from '../../kernel/facts.ts'
 import type { Json } from '../formats/format.ts'
 
 /** An entry that Toolroom wrote. */
-export interface Owned {
+export interface OwnedEntry {
   /** The registered server that it was made from. */
   readonly server_id: string | null
-  /** Of the entry as we left it. */
+  /** Of the entry as we wrote it. */
   readonly hash: string
-  /** Where the agent has no switch, an entry that is off is kept here and not in the file. */
+  /** A disabled entry of an agent that has no switch. It is kept here instead of in the file. */
   readonly parked: Json | null
 }
 
-/** What we remember of the entries in one place of one file. Nothing of it stands in the file itself. */
+/** What we remember of the entries under one key path of one file. Nothing of this is in the file itself. */
 export interface FileRecord {
   readonly agent_type: string
   readonly scope: string
   readonly project_path: string | null
   readonly path: string
   readonly key_path: readonly string[]
-  /** What stood there before our first entry; see `formats/format.ts`. */
+  /** What the file held before our first entry; see `formats/format.ts`. */
   readonly trace: string | null
-  /** There was no file before we wrote it, so that without our entries there is none again. */
+  /** Toolroom created the file. It is removed again with the last of our entries. */
   readonly made_file: boolean
-  readonly entries: Readonly<Record<string, Owned>>
+  readonly entries: Readonly<Record<string, OwnedEntry>>
 }
 
 /** What this room needs of the store. */
 export interface OwnershipStore {
   all(): readonly FileRecord[]
-  /** Takes the place of the record with the same file and key path; one without entries and trace is forgotten. */
+  /** Replaces the record with the same path and key path. A record without entries and trace is deleted. */
   save(record: FileRecord, audit: AuditEntry | null): Promise<void>
 }
 

@@ -1,35 +1,36 @@
 import { accessSync, constants, lstatSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { dirname, isAbsolute, relative } from 'node:path'
 import { AppError } from '../../kernel/errors.ts'
-import { MOST_BYTES, tooLarge } from './config-text.ts'
+import { MAX_BYTES, tooLarge } from './config-text.ts'
 
-/** Where a file really is, and what it is. */
-export interface Target {
-  /** Behind all links: this one is replaced, so that links to it stay what they are. */
+/** A file after all symbolic links are resolved. */
+export interface RealFile {
+  /** This path is replaced, so symbolic links to it stay links. */
   readonly path: string
-  /** Undefined when there is no such file yet. */
+  /** Undefined if the file does not exist yet. */
   readonly stats: Stats | undefined
 }
 
-/** Refuses whatever a careful person would not edit without a question. `root` is the home or the project. */
-export function targetOf(path: string, root: string): Target {
+/** Resolves links and refuses files that are unsafe to edit. `root` is the home or the project folder. */
+export function realFileOf(path: string, root: string): RealFile {
   const real = realPath(path)
   if (real === undefined) {
     const folder = realPath(nearestFolder(path))
     assertWithin(path, folder ?? dirname(path), root)
-    return { path: dangling(path), stats: undefined }
+    assertNoDanglingLink(path)
+    return { path, stats: undefined }
   }
   assertWithin(path, real, root)
   const stats = statSync(real)
-  if (!stats.isFile()) throw unsafe(path, 'is not a plain file')
-  if (stats.size > MOST_BYTES) throw tooLarge(path)
+  if (!stats.isFile()) throw unsafe(path, 'is not a regular file')
+  if (stats.size > MAX_BYTES) throw tooLarge(path)
   return { path: real, stats }
 }
 
-export function assertMayWrite({ path, stats }: Target): void {
+export function assertWritable({ path, stats }: RealFile): void {
   if (stats) {
     if (process.getuid && stats.uid !== process.getuid()) throw unsafe(path, 'belongs to another user')
-    if (stats.nlink > 1) throw unsafe(path, 'has several names (hard links), of which only one would change')
+    if (stats.nlink > 1) throw unsafe(path, 'has several hard links, and only one of them would change')
     if ((stats.mode & 0o200) === 0 || !isWritable(path)) throw readOnly(path, 'is read-only')
   }
   const folder = nearestFolder(path)
@@ -37,41 +38,39 @@ export function assertMayWrite({ path, stats }: Target): void {
     throw readOnly(path, `cannot be replaced, because the folder ${folder} is read-only`)
 }
 
-/** What can be told without trying, for people who look before they change something. */
-export function isWritableTarget(path: string, root: string): boolean {
+/** Whether a write would be allowed, as far as that can be decided without writing. */
+export function isWritableFile(path: string, root: string): boolean {
   try {
-    assertMayWrite(targetOf(path, root))
+    assertWritable(realFileOf(path, root))
     return true
   } catch {
     return false
   }
 }
 
-/** A link in the home that leads out of it may be somebody's trap; a path that was outside from the start is not. */
+/** A link inside the root that leads out of it could redirect a write. A path outside the root was chosen as such. */
 function assertWithin(path: string, real: string, root: string): void {
   const realRoot = realPath(root) ?? root
   if (isWithin(path, root) && !isWithin(real, realRoot))
-    throw unsafe(path, `leads through a link to ${real}, outside of ${root}`)
+    throw unsafe(path, `is reached through a symbolic link to ${real}, outside of ${root}`)
 }
 
 function isWithin(path: string, folder: string): boolean {
-  const way = relative(folder, path)
-  return way === '' || !(way.startsWith('..') || isAbsolute(way))
+  const steps = relative(folder, path)
+  return steps === '' || !(steps.startsWith('..') || isAbsolute(steps))
 }
 
-/** A link to a file that is not there: the file is made where the link points, if that can be told. */
-function dangling(path: string): string {
+function assertNoDanglingLink(path: string): void {
   let isLink = false
   try {
     isLink = lstatSync(path).isSymbolicLink()
   } catch {
-    return path
+    return // nothing exists at this path
   }
-  if (isLink) throw unsafe(path, 'is a link to a file that does not exist')
-  return path
+  if (isLink) throw unsafe(path, 'is a symbolic link to a file that does not exist')
 }
 
-/** The folder that the file is in, or would be in; or the nearest one above that exists. */
+/** The file's folder, or the nearest existing folder above it. */
 export function nearestFolder(path: string): string {
   const folder = dirname(path)
   if (folder === path || realPath(folder) !== undefined) return folder
@@ -96,9 +95,9 @@ function isWritable(path: string): boolean {
 }
 
 const unsafe = (path: string, why: string): AppError =>
-  new AppError('config_unsafe', `${path} ${why}`, { hint: 'Nothing was changed; edit this file by hand' })
+  new AppError('config_unsafe', `${path} ${why}`, { hint: 'Nothing was changed. Edit the file by hand' })
 
 const readOnly = (path: string, why: string): AppError =>
   new AppError('config_read_only', `${path} ${why}`, {
-    hint: 'Nothing was changed; make it writable for you first',
+    hint: 'Nothing was changed. Make it writable for your user first',
   })

@@ -1,73 +1,74 @@
 import { type FSWatcher, watch } from 'node:fs'
 import type { FactBus } from '../../kernel/facts.ts'
-import { fileOf } from '../edit/change-file.ts'
-import { driftOf, type Seen } from '../read/agent-view.ts'
-import { readPlace, type Where } from '../read/read-entries.ts'
+import { driftOf, type KnownFile } from '../read/agent-view.ts'
+import { readFileState } from '../read/read-entries.ts'
 import { readConfig } from './config-file.ts'
+import { type ConfigTarget, fileOf } from './config-target.ts'
 import { nearestFolder } from './file-safety.ts'
 
 interface Deps {
   readonly facts: FactBus
-  /** Every file to be looked after, as things are now. */
-  readonly wheres: () => readonly Where[]
-  readonly recordOf: (where: Where) => Seen['record']
+  /** The files to watch now. */
+  readonly targets: () => readonly ConfigTarget[]
+  readonly recordOf: (target: ConfigTarget) => KnownFile['record']
   readonly onTrouble: (folder: string, error: unknown) => void
 }
 
 const DEBOUNCE_MS = 100
-const MOST_FOLDERS = 256
+const MAX_FOLDERS = 256
 
 /**
- * Notices what others do to agents' files, and says so. It repairs nothing. Folders are watched and not files, because
- * whoever replaces a file whole gives it a new identity; a folder that is not there yet is waited for from above.
+ * Publishes a fact when another program changes an agent's file. It repairs nothing. It watches folders instead of
+ * files, because a program that replaces a file gives it a new inode. Where the folder does not exist yet, the
+ * nearest existing folder above it is watched.
  */
-export class Guard {
+export class FileWatcher {
   readonly #deps: Deps
   readonly #watchers = new Map<string, FSWatcher>()
-  readonly #revisions = new Map<string, string | null>()
-  readonly #stirred = new Set<string>()
-  #due: NodeJS.Timeout | undefined
+  readonly #revisions = new Map<string, string>()
+  readonly #changedFolders = new Set<string>()
+  #timer: NodeJS.Timeout | undefined
   #closed = false
 
   constructor(deps: Deps) {
     this.#deps = deps
   }
 
-  /** What is there now is what later changes are measured by. */
+  /** Changes are detected relative to the content at this moment. */
   open(): void {
-    for (const where of this.#deps.wheres()) this.#revisions.set(keyOf(where), revisionOf(where))
+    for (const target of this.#deps.targets()) this.#revisions.set(keyOf(target), revisionOf(target))
     this.#watch()
   }
 
-  /** Our own change: nobody else's. */
-  expect(where: Where): void {
-    this.#revisions.set(keyOf(where), revisionOf(where))
+  /** Records a change that Toolroom made itself, so that it is not published as another program's. */
+  expect(target: ConfigTarget): void {
+    this.#revisions.set(keyOf(target), revisionOf(target))
     this.#watch()
   }
 
   close(): void {
     this.#closed = true
-    clearTimeout(this.#due)
+    clearTimeout(this.#timer)
     for (const watcher of this.#watchers.values()) watcher.close()
     this.#watchers.clear()
   }
 
-  /** Says which folders are new. */
+  /** Watches every folder that needs it and returns those that were not watched before. */
   #watch(): string[] {
-    const folders = [...new Set(this.#deps.wheres().map(({ place }) => nearestFolder(place.path)))]
+    const folders = [...new Set(this.#deps.targets().map(({ place }) => nearestFolder(place.path)))]
     for (const [folder, watcher] of this.#watchers) {
       if (folders.includes(folder)) continue
       watcher.close()
       this.#watchers.delete(folder)
     }
-    const unwatched = folders.slice(0, MOST_FOLDERS).filter((folder) => !this.#watchers.has(folder))
+    const unwatched = folders.slice(0, MAX_FOLDERS).filter((folder) => !this.#watchers.has(folder))
     for (const folder of unwatched) this.#watchFolder(folder)
     return unwatched
   }
 
   #watchFolder(folder: string): void {
     try {
-      const watcher = watch(folder, { persistent: false }, () => this.#soon(folder))
+      const watcher = watch(folder, { persistent: false }, () => this.#onChange(folder))
       watcher.on('error', (error) => {
         watcher.close()
         this.#watchers.delete(folder)
@@ -79,28 +80,28 @@ export class Guard {
     }
   }
 
-  #soon(folder: string): void {
+  #onChange(folder: string): void {
     if (this.#closed) return
-    this.#stirred.add(folder)
-    clearTimeout(this.#due)
-    this.#due = setTimeout(() => this.#look(), DEBOUNCE_MS).unref()
+    this.#changedFolders.add(folder)
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => this.#compare(), DEBOUNCE_MS).unref()
   }
 
-  #look(): void {
-    const folders = new Set([...this.#stirred, ...this.#watch()])
-    this.#stirred.clear()
-    for (const where of this.#deps.wheres()) {
-      if (!folders.has(nearestFolder(where.place.path))) continue
-      const revision = revisionOf(where)
-      const before = this.#revisions.get(keyOf(where))
-      this.#revisions.set(keyOf(where), revision)
-      if (before !== revision && before !== undefined) this.#tell(where)
+  #compare(): void {
+    const folders = new Set([...this.#changedFolders, ...this.#watch()])
+    this.#changedFolders.clear()
+    for (const target of this.#deps.targets()) {
+      if (!folders.has(nearestFolder(target.place.path))) continue
+      const revision = revisionOf(target)
+      const before = this.#revisions.get(keyOf(target))
+      this.#revisions.set(keyOf(target), revision)
+      if (before !== revision && before !== undefined) this.#publish(target)
     }
   }
 
-  #tell(where: Where): void {
-    const { agent, place } = where
-    const drift = driftOf({ state: readPlace(where), record: this.#deps.recordOf(where) })
+  #publish(target: ConfigTarget): void {
+    const { agent, place } = target
+    const drift = driftOf({ state: readFileState(target), record: this.#deps.recordOf(target) })
     this.#deps.facts.publish('agent_changed', {
       agent_type: agent.type,
       scope: place.scope,
@@ -111,12 +112,12 @@ export class Guard {
   }
 }
 
-const keyOf = ({ agent, place }: Where): string => `${agent.type}\0${place.scope}\0${place.path}`
+const keyOf = ({ agent, place }: ConfigTarget): string => `${agent.type}\0${place.scope}\0${place.path}`
 
-/** Of the bytes alone: most of what stirs in a folder is none of our business, and reading it all would be a waste. */
-function revisionOf(where: Where): string {
+/** Of the bytes alone. Most changes in a folder concern other files, so parsing each time would be wasted. */
+function revisionOf(target: ConfigTarget): string {
   try {
-    return readConfig(fileOf(where))?.revision ?? 'none'
+    return readConfig(fileOf(target))?.revision ?? 'none'
   } catch (error) {
     return error instanceof Error ? error.message : 'unreadable'
   }

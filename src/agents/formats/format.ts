@@ -14,6 +14,9 @@ export interface ItemThatIs {
 }
 export type Path = readonly Step[]
 
+export const stepName = (step: Step): string =>
+  typeof step === 'string' ? step : 'item' in step ? step.item : step.is
+
 export interface Place {
   /** From 1. */
   readonly line: number

@@ -1,43 +1,43 @@
 import { maskArgs, maskUrl, maskValues } from '../../kernel/secrets/secrets.ts'
 import type { AgentSummary, Drift, EntryView } from '../agents.schema.ts'
 import type { Agent } from '../catalogue/catalogue.schema.ts'
-import type { Definition } from '../catalogue/definition.ts'
+import type { Definition, RegisteredServer } from '../catalogue/definition.ts'
+import type { Detected } from '../catalogue/detect.ts'
 import { readEntry } from '../catalogue/read-entry.ts'
-import type { Registered } from '../edit/desired-entry.ts'
-import type { FileRecord, Owned } from '../edit/ownership.ts'
+import type { FileRecord, OwnedEntry } from '../edit/ownership.ts'
 import { hashOf } from '../formats/json-value.ts'
-import type { Entry, PlaceState } from './read-entries.ts'
+import type { Entry, FileState } from './read-entries.ts'
 import { registeredAs } from './server-identity.ts'
 
-/** One file, with what we remember of it. */
-export interface Seen {
-  readonly state: PlaceState
+/** The state of one file and our record of it. */
+export interface KnownFile {
+  readonly state: FileState
   readonly record: FileRecord | undefined
 }
 
-export interface Found {
-  readonly installed: boolean
-  readonly by: string | null
-}
-
-export function summaryOf(agent: Agent, { installed, by }: Found, seen: readonly Seen[]): AgentSummary {
-  const entries = seen.flatMap(({ state }) => state.entries)
+export function summaryOf(
+  agent: Agent,
+  { installed, by }: Detected,
+  files: readonly KnownFile[],
+): AgentSummary {
+  const entries = files.flatMap(({ state }) => state.entries)
   return {
     agent_type: agent.type,
     name: agent.name,
     installed,
     detected_by: by,
-    scopes: seen.map(({ state }) => scopeView(state)),
+    scopes: files.map(({ state }) => scopeView(state)),
     server_count: entries.length,
-    managed_count: seen.reduce((sum, each) => sum + managedIn(each).length, 0),
-    drift: seen.flatMap(driftOf),
+    managed_count: files.reduce((sum, each) => sum + managedIn(each).length, 0),
+    drift: files.flatMap(driftOf),
     reload_hint: agent.reload,
   }
 }
 
-function scopeView({ place, content, entries, parseError, problem, writable }: PlaceState) {
+function scopeView({ place, content, entries, parseError, problem, writable }: FileState) {
   const { scope, path, format, note, ambiguous } = place
-  const several = ambiguous.length > 0 ? `Several files could be meant: ${ambiguous.join(', ')}` : null
+  const several =
+    ambiguous.length > 0 ? `The agent may use any of several files: ${ambiguous.join(', ')}` : null
   return {
     scope,
     path,
@@ -52,41 +52,44 @@ function scopeView({ place, content, entries, parseError, problem, writable }: P
   }
 }
 
-const managedIn = ({ state, record }: Seen): Entry[] =>
-  state.entries.filter(({ name }) => ownedAs(record, name) !== undefined)
+const managedIn = ({ state, record }: KnownFile): Entry[] =>
+  state.entries.filter(({ name }) => ownedEntry(record, name) !== undefined)
 
-const ownedAs = (record: FileRecord | undefined, name: string): Owned | undefined =>
+const ownedEntry = (record: FileRecord | undefined, name: string): OwnedEntry | undefined =>
   record && Object.hasOwn(record.entries, name) ? record.entries[name] : undefined
 
-/** What others did to entries of ours. Of a file that cannot be read nothing is said. */
-export function driftOf({ state, record }: Seen): Drift {
+/** Managed entries that another program changed or removed. Empty for a file that cannot be read. */
+export function driftOf({ state, record }: KnownFile): Drift {
   if (!record || state.parseError || state.problem) return []
   return Object.entries(record.entries).flatMap(([name, { hash, parked }]): Drift => {
-    const there = state.entries.find((entry) => entry.name === name)
-    if (!there) return parked === null ? [{ scope: record.scope, name, verdict: 'entry_removed' }] : []
-    return hashOf(there.value) === hash ? [] : [{ scope: record.scope, name, verdict: 'external_edit' }]
+    const entry = state.entries.find((each) => each.name === name)
+    if (!entry) return parked === null ? [{ scope: record.scope, name, verdict: 'entry_removed' }] : []
+    return hashOf(entry.value) === hash ? [] : [{ scope: record.scope, name, verdict: 'external_edit' }]
   })
 }
 
 export interface EntryFacts {
   readonly agent: Agent
-  readonly registered: readonly Registered[]
-  readonly lineOf: (state: PlaceState, entry: Entry) => number | null
+  readonly registered: readonly RegisteredServer[]
+  readonly lineOf: (state: FileState, entry: Entry) => number | null
 }
 
-/** Everything in the file, and what we keep for it because it is switched off. */
-export function entryViews({ state, record }: Seen, { agent, registered, lineOf }: EntryFacts): EntryView[] {
+/** The entries of the file, then the parked ones. */
+export function entryViews(
+  { state, record }: KnownFile,
+  { agent, registered, lineOf }: EntryFacts,
+): EntryView[] {
   const scope = state.place.scope
   const link = (name: string, definition: Definition | null) => {
-    const owned = ownedAs(record, name)?.server_id
-    const known = registered.find(({ id }) => id === owned) ?? registeredAs(definition, registered)
-    return { managed: ownedAs(record, name) !== undefined, linked_server_id: known?.id ?? null, scope }
+    const owned = ownedEntry(record, name)
+    const known = registered.find(({ id }) => id === owned?.server_id) ?? registeredAs(definition, registered)
+    return { managed: owned !== undefined, linked_server_id: known?.id ?? null, scope }
   }
-  const there = state.entries.map((entry): EntryView => {
+  const inFile = state.entries.map((entry): EntryView => {
     const { name, definition, enabled, problem } = entry
     return {
       name,
-      ...shown(definition),
+      ...masked(definition),
       enabled,
       parked: false,
       ...link(name, definition),
@@ -100,7 +103,7 @@ export function entryViews({ state, record }: Seen, { agent, registered, lineOf 
     return [
       {
         name,
-        ...shown(definition),
+        ...masked(definition),
         enabled: false,
         parked: true,
         ...link(name, definition),
@@ -109,10 +112,10 @@ export function entryViews({ state, record }: Seen, { agent, registered, lineOf 
       },
     ]
   })
-  return [...there, ...parked]
+  return [...inFile, ...parked]
 }
 
-function shown(
+function masked(
   definition: Definition | null,
 ): Pick<EntryView, 'type' | 'command' | 'args' | 'env' | 'cwd' | 'url' | 'headers'> {
   if (!definition) return { type: null }

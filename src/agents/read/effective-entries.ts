@@ -1,17 +1,21 @@
 import type { EffectiveEntry } from '../agents.schema.ts'
 import type { Agent } from '../catalogue/catalogue.schema.ts'
-import { type EntryFacts, entryViews, type Seen } from './agent-view.ts'
+import { type EntryFacts, entryViews, type KnownFile } from './agent-view.ts'
 
-/** What the agent really uses: of entries with the same name the one from its strongest scope. */
-export function effectiveOf(agent: Agent, seen: readonly Seen[], facts: EntryFacts): EffectiveEntry[] {
-  const strength = (scope: string) => {
+/** The entries that the agent uses: where several have the same name, the one from the strongest scope. */
+export function effectiveEntries(
+  agent: Agent,
+  files: readonly KnownFile[],
+  facts: EntryFacts,
+): EffectiveEntry[] {
+  const rank = (scope: string) => {
     const at = agent.precedence.indexOf(scope)
     return at === -1 ? agent.precedence.length : at
   }
-  const all = [...seen]
-    .sort((a, b) => strength(a.state.place.scope) - strength(b.state.place.scope))
-    .flatMap((each) =>
-      entryViews(each, facts).map((entry) => ({ ...entry, path: each.state.place.path, shadows: [] })),
+  const all = [...files]
+    .sort((a, b) => rank(a.state.place.scope) - rank(b.state.place.scope))
+    .flatMap((file) =>
+      entryViews(file, facts).map((entry) => ({ ...entry, path: file.state.place.path, shadows: [] })),
     )
   const winners = new Map<string, EffectiveEntry>()
   for (const entry of all.filter(({ parked }) => !parked)) {

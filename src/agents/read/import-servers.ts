@@ -1,28 +1,27 @@
 import { AppError } from '../../kernel/errors.ts'
 import { type Caller, slugOf } from '../../kernel/wire.ts'
 import type { Agent } from '../catalogue/catalogue.schema.ts'
-import type { Definition } from '../catalogue/definition.ts'
-import type { Registered } from '../edit/desired-entry.ts'
+import type { Definition, RegisteredServer } from '../catalogue/definition.ts'
 import { readGatewayEntry } from '../edit/gateway-entry.ts'
 import type { ImportInput, ImportItem, ImportReport, Scan } from './import.schema.ts'
-import type { PlaceState } from './read-entries.ts'
+import type { FileState } from './read-entries.ts'
 import { identityOf, isEqual, registeredAs } from './server-identity.ts'
 
-/** What one agent has, in all its files. */
+/** All files of one agent. */
 export interface AgentFiles {
   readonly agent: Agent
   readonly installed: boolean
-  readonly states: readonly PlaceState[]
+  readonly states: readonly FileState[]
 }
 
 interface Deps {
-  readonly registered: () => Promise<readonly Registered[]>
+  readonly registered: () => Promise<readonly RegisteredServer[]>
   readonly register: (name: string, definition: Definition, by: Caller) => Promise<{ readonly id: string }>
 }
 
 type Source = ImportItem['found_in'][number]
 
-/** The same server as several agents know it. */
+/** One server, with all entries that define it. */
 interface Candidate {
   readonly name: string
   readonly definition: Definition
@@ -30,23 +29,23 @@ interface Candidate {
   readonly notes: Set<string>
 }
 
-/** Takes over what agents have, as registered servers. Never starts anything, and never changes one that is here. */
-export function createImporting({ registered, register }: Deps) {
+/** Registers servers from agents' entries. Starts nothing and changes no registered server. */
+export function createImport({ registered, register }: Deps) {
   return {
     async run(
       files: readonly AgentFiles[],
       { names, dry_run = false }: ImportInput,
       by: Caller,
     ): Promise<ImportReport> {
-      const { candidates, refused } = gather(files, names)
+      const { candidates, refused } = candidatesIn(files, names)
       const items: ImportItem[] = []
       const taken = new Set<string>()
-      for (const candidate of candidates) items.push(await place(candidate, dry_run, taken, by))
+      for (const candidate of candidates) items.push(await importOne(candidate, dry_run, taken, by))
       return { dry_run, items: [...items, ...refused], total: items.length + refused.length }
     },
 
     async scan(files: readonly AgentFiles[]): Promise<Scan> {
-      const { candidates } = gather(files, undefined)
+      const { candidates } = candidatesIn(files, undefined)
       const known = await registered()
       const agents = files
         .filter(({ installed, states }) => installed || states.some(({ content }) => content))
@@ -67,7 +66,7 @@ export function createImporting({ registered, register }: Deps) {
     },
   }
 
-  async function place(
+  async function importOne(
     candidate: Candidate,
     dryRun: boolean,
     taken: Set<string>,
@@ -93,11 +92,11 @@ export function createImporting({ registered, register }: Deps) {
     if (same) {
       const differs = isEqual(same.definition, definition)
         ? null
-        : 'It is registered with other settings, which stay'
+        : 'The server is registered with other settings, which stay unchanged'
       return item('registered', same.id, differs)
     }
-    const inTheWay = servers.find((server) => server.id === slugOf(name) || server.name === name)
-    if (inTheWay) return item('exists', inTheWay.id, 'Another server has this name; rename one of them')
+    const sameName = servers.find((server) => server.id === slugOf(name) || server.name === name)
+    if (sameName) return item('exists', sameName.id, 'Another server has this name; rename one of them')
     taken.add(slugOf(name))
     if (dryRun) return item('created', null)
     try {
@@ -109,7 +108,7 @@ export function createImporting({ registered, register }: Deps) {
   }
 }
 
-/** Two different servers of one name are both taken over: the second is called after the agent as well. */
+/** If two different servers have the same name, the second one gets the agent's type as a suffix. */
 function freeName({ name, found_in }: Candidate, taken: ReadonlySet<string>): string {
   const plain =
     name
@@ -120,14 +119,14 @@ function freeName({ name, found_in }: Candidate, taken: ReadonlySet<string>): st
   return `${plain.slice(0, 40)}-${found_in[0]?.agent_type ?? 'other'}`
 }
 
-function gather(files: readonly AgentFiles[], names: readonly string[] | undefined) {
+function candidatesIn(files: readonly AgentFiles[], names: readonly string[] | undefined) {
   const byIdentity = new Map<string, Candidate>()
   const refused: ImportItem[] = []
   for (const { agent, states } of files) {
     for (const { place, entries } of states) {
       for (const { name, definition, problem } of entries) {
         if (names && !names.includes(name)) continue
-        if (readGatewayEntry(definition)) continue // it leads to ourselves
+        if (readGatewayEntry(definition)) continue // it leads to Toolroom itself
         const source = { agent_type: agent.type, scope: place.scope, name }
         if (!definition) {
           refused.push({
@@ -136,7 +135,7 @@ function gather(files: readonly AgentFiles[], names: readonly string[] | undefin
             outcome: 'refused',
             server_id: null,
             found_in: [source],
-            reason: problem ?? 'It names neither a command nor a URL',
+            reason: problem ?? 'The entry has neither a command nor a URL',
             notes: [],
           })
         } else add(byIdentity, agent, source, definition)
@@ -152,7 +151,7 @@ function add(all: Map<string, Candidate>, agent: Agent, source: Source, definiti
   if (!known) {
     const notes = hasReference(definition)
       ? [
-          `It holds a reference such as ${agent.interpolation?.syntax[0] ?? '$' + '{NAME}'}, which ${agent.name} fills in and Toolroom does not; set the value`,
+          `The entry contains a reference such as ${agent.interpolation?.syntax[0] ?? '$' + '{NAME}'}. ${agent.name} resolves it, Toolroom does not; set the value`,
         ]
       : []
     all.set(identity, { name: source.name, definition, found_in: [source], notes: new Set(notes) })
@@ -161,7 +160,7 @@ function add(all: Map<string, Candidate>, agent: Agent, source: Source, definiti
   known.found_in.push(source)
   if (!isEqual(known.definition, definition))
     known.notes.add(
-      `${agent.name} has it with other settings than ${known.found_in[0]?.agent_type ?? 'the first'}`,
+      `The settings in ${agent.name} differ from those in ${known.found_in[0]?.agent_type ?? 'the first agent'}`,
     )
 }
 

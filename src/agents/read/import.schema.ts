@@ -11,19 +11,19 @@ export const ImportInput = Type.Object(
       Type.Array(Type.String({ maxLength: 64 }), {
         minItems: 1,
         maxItems: 64,
-        description: 'Without it: all',
+        description: 'All agents if omitted',
       }),
     ),
     names: Type.Optional(
       Type.Array(Type.String({ minLength: 1, maxLength: 128 }), {
         minItems: 1,
         maxItems: 500,
-        description: 'Entries by name; without it: all',
+        description: 'Names of entries; all if omitted',
       }),
     ),
     project_path: Type.Optional(ProjectPath),
     dry_run: Type.Optional(
-      Type.Boolean({ default: false, description: 'Say what would happen, change nothing' }),
+      Type.Boolean({ default: false, description: 'Report what would happen without changing anything' }),
     ),
   },
   { additionalProperties: false, examples: [{ dry_run: true }] },
@@ -37,7 +37,8 @@ export const ImportReport = Type.Object({
       name: Type.String(),
       type: orNull(Type.Enum(['stdio', 'http', 'sse'])),
       outcome: Type.Enum(['created', 'registered', 'exists', 'refused'], {
-        description: '`registered`: the same server is here already; `exists`: another one has the name',
+        description:
+          '`registered`: the same server is registered already; `exists`: another server has this name',
       }),
       server_id: orNull(Type.String()),
       found_in: Type.Array(Source),
@@ -65,7 +66,7 @@ export const Scan = Type.Object({
   different_servers: Type.Integer({ minimum: 0 }),
   not_registered: Type.Integer({
     minimum: 0,
-    description: 'Different servers that Toolroom does not know yet',
+    description: 'Different servers that are not registered yet',
   }),
 })
 export type Scan = Static<typeof Scan>

@@ -1,14 +1,13 @@
-import type { Definition } from '../catalogue/definition.ts'
-import type { Registered } from '../edit/desired-entry.ts'
+import type { Definition, RegisteredServer } from '../catalogue/definition.ts'
 
-/** Two entries with the same are the same server, whatever they are called and whoever may use it. */
+/** Two definitions with the same identity are the same server, whatever its name, environment or headers. */
 export function identityOf(definition: Definition): string {
   return definition.type === 'stdio'
     ? JSON.stringify([definition.command, ...definition.args])
     : JSON.stringify(['url', definition.url])
 }
 
-/** Also in what it is given to know. */
+/** Whether environment, headers and working folder are equal too. */
 export function isEqual(a: Definition, b: Definition): boolean {
   if (identityOf(a) !== identityOf(b)) return false
   const values = (one: Definition) => Object.entries(one.type === 'stdio' ? one.env : one.headers).sort()
@@ -18,8 +17,8 @@ export function isEqual(a: Definition, b: Definition): boolean {
 
 export function registeredAs(
   definition: Definition | null,
-  registered: readonly Registered[],
-): Registered | undefined {
+  registered: readonly RegisteredServer[],
+): RegisteredServer | undefined {
   if (!definition) return undefined
   const identity = identityOf(definition)
   return registered.find((server) => identityOf(server.definition) === identity)
