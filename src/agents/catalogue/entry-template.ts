@@ -1,4 +1,5 @@
 import type { Json } from '../formats/format.ts'
+import { isMap } from '../formats/json-value.ts'
 import type { Agent, Transport, TransportName } from './catalogue.schema.ts'
 
 /** The fields of a template: for each hole the path to it. */
@@ -7,8 +8,6 @@ export interface Shape {
   readonly holes: ReadonlyMap<Hole, readonly string[]>
 }
 export type Hole = 'name' | 'command' | 'args' | 'command+args' | 'env' | 'cwd' | 'url' | 'headers'
-
-export type JsonMap = { readonly [name: string]: Json }
 
 export const TRANSPORTS: readonly TransportName[] = ['stdio', 'http', 'sse']
 
@@ -56,15 +55,4 @@ export function meaningOf(
 
 export function isHole(value: Json | undefined): value is string {
   return typeof value === 'string' && /^<[a-z+]+>$/.test(value)
-}
-
-export function isMap(value: Json | undefined): value is JsonMap {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-export function valueAt(entry: Json | undefined, path: readonly string[]): Json | undefined {
-  return path.reduce<Json | undefined>(
-    (value, name) => (isMap(value) && Object.hasOwn(value, name) ? value[name] : undefined),
-    entry,
-  )
 }

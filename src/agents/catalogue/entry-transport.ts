@@ -1,5 +1,6 @@
+import { type JsonMap, valueAt } from '../formats/json-value.ts'
 import type { Agent, TransportName } from './catalogue.schema.ts'
-import { type JsonMap, meaningOf, pathsTo, TRANSPORTS, valueAt } from './entry-template.ts'
+import { meaningOf, pathsTo, TRANSPORTS } from './entry-template.ts'
 import { textAt } from './read-fields.ts'
 import { whyNot } from './write-entry.ts'
 

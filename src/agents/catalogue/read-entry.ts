@@ -1,7 +1,8 @@
 import type { Json } from '../formats/format.ts'
+import { isMap, type JsonMap, valueAt } from '../formats/json-value.ts'
 import type { Agent } from './catalogue.schema.ts'
 import type { Definition } from './definition.ts'
-import { isMap, type JsonMap, TRANSPORTS, valueAt } from './entry-template.ts'
+import { TRANSPORTS } from './entry-template.ts'
 import { transportIn, transportsIn } from './entry-transport.ts'
 import { commandIn, remoteIn } from './read-fields.ts'
 

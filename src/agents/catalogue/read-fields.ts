@@ -1,7 +1,8 @@
 import type { Json } from '../formats/format.ts'
+import { isMap, type JsonMap, valueAt } from '../formats/json-value.ts'
 import type { Agent, TransportName } from './catalogue.schema.ts'
 import type { Definition } from './definition.ts'
-import { type Hole, isMap, type JsonMap, pathsTo, valueAt } from './entry-template.ts'
+import { type Hole, pathsTo } from './entry-template.ts'
 import { withoutCmd } from './windows-command.ts'
 
 interface Found {

@@ -1,18 +1,9 @@
-import { isDeepStrictEqual } from 'node:util'
 import type { Json } from '../formats/format.ts'
+import { isMap, isSame, type JsonMap, valueAt } from '../formats/json-value.ts'
 import type { Agent, System } from './catalogue.schema.ts'
 import type { Definition } from './definition.ts'
 import { keyOf } from './entry-name.ts'
-import {
-  type Hole,
-  isHole,
-  isMap,
-  type JsonMap,
-  meaningOf,
-  pathsTo,
-  TRANSPORTS,
-  valueAt,
-} from './entry-template.ts'
+import { type Hole, isHole, meaningOf, pathsTo, TRANSPORTS } from './entry-template.ts'
 import { readEntry } from './read-entry.ts'
 import { mapIn, usedPath } from './read-fields.ts'
 import { forWindows, withoutCmd } from './windows-command.ts'
@@ -98,7 +89,7 @@ function commandChanges(task: Task, { command, args }: Stdio): FieldChange[] {
   const [list] = pathsTo(agent, 'stdio', 'command+args')
   const [single] = pathsTo(agent, 'stdio', 'command')
   const rightKind = list ? Array.isArray(valueAt(old, list)) : typeof valueAt(old, single ?? []) === 'string'
-  const same = before?.type === 'stdio' && before.command === command && isDeepStrictEqual(before.args, args)
+  const same = before?.type === 'stdio' && before.command === command && isSame(before.args, args)
   if (same && rightKind) return []
   if (list) return [{ field: list, value: valueAt(wanted, list) }]
   const [several] = pathsTo(agent, 'stdio', 'args')
@@ -146,7 +137,7 @@ function mapChanges({ agent, old, wanted, definition }: Task, hole: 'env' | 'hea
 
 function change(old: JsonMap, field: readonly string[], value: Json | undefined): FieldChange[] {
   const said = valueAt(old, field)
-  const nothingToDo = isDeepStrictEqual(said, value) || (value === undefined && isNothing(said))
+  const nothingToDo = isSame(said, value) || (value === undefined && isNothing(said))
   return nothingToDo ? [] : [{ field, value }]
 }
 

@@ -1,7 +1,8 @@
 import type { Json } from '../formats/format.ts'
+import { isMap, type JsonMap } from '../formats/json-value.ts'
 import type { Agent, System, Transport } from './catalogue.schema.ts'
 import { type Definition, NotSupported } from './definition.ts'
-import { isHole, isMap, type JsonMap } from './entry-template.ts'
+import { isHole } from './entry-template.ts'
 import { forWindows } from './windows-command.ts'
 
 /** The entry as this agent wants it. Throws `NotSupported` for what its file cannot say. */

@@ -1,73 +1,130 @@
 import { createHash } from 'node:crypto'
-import type { Json, Path, Step } from './format.ts'
+import { isObject } from '../../kernel/is-object.ts'
+import type { ItemStep, Json, Path, Step } from './format.ts'
 
-/** Looking into, and changing, what a file says: plain values, no text. */
+/** Reading and changing parsed values, independent of any file format. Nothing is changed in place. */
 
-type Map_ = { readonly [name: string]: Json }
+export type JsonMap = Readonly<Record<string, Json>>
 
-export const isMap = (value: Json | undefined): value is Map_ =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+export const isMap = (value: Json | undefined): value is JsonMap => isObject(value)
 export const isList = (value: Json | undefined): value is readonly Json[] => Array.isArray(value)
 
-export function valueAt(root: Json | undefined, path: Path): Json | undefined {
-  return path.reduce<Json | undefined>(inside, root)
+/** Sets an own member, also one named `__proto__`. */
+export function setMember(map: Record<string, Json>, name: string, value: Json): void {
+  if (name !== '__proto__') map[name] = value
+  else Object.defineProperty(map, name, { value, enumerable: true, configurable: true, writable: true })
 }
 
-function inside(value: Json | undefined, step: Step): Json | undefined {
+export function valueAt(root: Json | undefined, path: Path): Json | undefined {
+  return path.reduce<Json | undefined>(childOf, root)
+}
+
+function childOf(value: Json | undefined, step: Step): Json | undefined {
   if (typeof step === 'string') return isMap(value) && Object.hasOwn(value, step) ? value[step] : undefined
   return isList(value) ? value.find((item) => isItem(item, step)) : undefined
 }
 
-function isItem(item: Json, step: Exclude<Step, string>): boolean {
-  return 'item' in step ? item === step.item : isMap(item) && item[step.field] === step.is
+/** Whether a step leads to this item of a list. */
+export function isItem(item: Json, step: ItemStep): boolean {
+  if ('item' in step) return item === step.item
+  return isMap(item) && Object.hasOwn(item, step.field) && item[step.field] === step.is
 }
 
-/** The whole with one value set, or (undefined) taken out. What is on the way is made; nothing is changed in place. */
+/** The list item that a step leads to. It contains the field by which it is found. */
+export function itemOf(step: ItemStep, value: Json): Json {
+  if ('item' in step) return step.item
+  return isMap(value) && !Object.hasOwn(value, step.field) ? { [step.field]: step.is, ...value } : value
+}
+
+/** The value inside new maps and lists, one for each step. */
+export function wrapped(steps: Path, value: Json): Json {
+  return steps.reduceRight<Json>(
+    (inner, step) => (typeof step === 'string' ? { [step]: inner } : [itemOf(step, inner)]),
+    value,
+  )
+}
+
+/** A copy with one value set, or removed if it is undefined. Missing maps and lists on the path are created. */
 export function withValue(root: Json | undefined, path: Path, value: Json | undefined): Json | undefined {
   const [step, ...rest] = path
   if (step === undefined) return value
-  const before = inside(root, step)
+  const before = childOf(root, step)
   if (value === undefined && before === undefined) return root
   const after = withValue(before, rest, value)
-  return typeof step === 'string' ? withMember(root, step, after) : withItem(root, step, after)
+  if (typeof step !== 'string') return withItem(root, step, after)
+  const map: Record<string, Json> = isMap(root) ? { ...root } : {}
+  if (after === undefined) delete map[step]
+  else setMember(map, step, after)
+  return map
 }
 
-function withMember(map: Json | undefined, name: string, value: Json | undefined): Json {
-  const members = Object.entries(isMap(map) ? map : {})
-  const at = members.findIndex(([each]) => each === name)
-  if (value === undefined) members.splice(at, at === -1 ? 0 : 1)
-  else members.splice(at === -1 ? members.length : at, at === -1 ? 0 : 1, [name, value])
-  return Object.fromEntries(members)
-}
-
-function withItem(list: Json | undefined, step: Exclude<Step, string>, value: Json | undefined): Json {
-  const items = [...(isList(list) ? list : [])]
-  const at = items.findIndex((item) => isItem(item, step))
-  if (value === undefined) items.splice(at, at === -1 ? 0 : 1)
-  else items.splice(at === -1 ? items.length : at, at === -1 ? 0 : 1, value)
+function withItem(list: Json | undefined, step: ItemStep, value: Json | undefined): Json {
+  const items = isList(list) ? [...list] : []
+  const found = items.findIndex((item) => isItem(item, step))
+  const index = found === -1 ? items.length : found
+  items.splice(index, 1, ...(value === undefined ? [] : [itemOf(step, value)]))
   return items
 }
 
-/** Without the maps and lists on this way that hold nothing: whether they are there makes no difference to anybody. */
+/**
+ * A copy without the containers on the path that are empty, because formats may drop or keep them. Null counts as
+ * empty, and so does a list item that has only the field by which it is found.
+ */
 export function withoutEmpty(root: Json | undefined, path: Path): Json | undefined {
   for (let length = path.length; length >= 0; length -= 1) {
-    const way = path.slice(0, length)
-    const value = valueAt(root, way)
+    const steps = path.slice(0, length)
+    const value = valueAt(root, steps)
     if (value === undefined) continue
-    if (value === null || isEmpty(value)) root = withValue(root, way, undefined)
-    else break
+    if (!isEmpty(value, steps.at(-1))) break
+    root = withValue(root, steps, undefined)
   }
   return root
 }
 
-const isEmpty = (value: Json): boolean =>
-  isList(value) ? value.length === 0 : isMap(value) && Object.keys(value).length === 0
+function isEmpty(value: Json, step: Step | undefined): boolean {
+  if (typeof value !== 'object' || value === null) return value === null
+  const isItemWithField = typeof step === 'object' && 'field' in step
+  return Object.keys(value).length === (isItemWithField ? 1 : 0)
+}
 
-/** The order of members counts as well: it must not change either. */
-export const isSame = (a: Json | undefined, b: Json | undefined): boolean =>
-  JSON.stringify(a) === JSON.stringify(b)
+/** Deep equality, in which NaN equals NaN. The order of members matters only with `inOrder`. */
+export function isSame(a: Json | undefined, b: Json | undefined, inOrder = false): boolean {
+  if (isList(a))
+    return isList(b) && a.length === b.length && a.every((item, index) => isSame(item, b[index], inOrder))
+  if (!isMap(a) || !isMap(b)) return a === b || (Number.isNaN(a) && Number.isNaN(b))
+  const [names, others] = [Object.keys(a), Object.keys(b)]
+  const isName = (name: string, index: number) =>
+    name === others[index] || (!inOrder && Object.hasOwn(b, name))
+  return (
+    names.length === others.length &&
+    names.every((name, index) => isName(name, index) && isSame(a[name], b[name], inOrder))
+  )
+}
 
-/** Of what an entry says, however it is written. */
+/**
+ * Deep equality in which the order of members matters, except along the path: the members that the path leads through
+ * may change places, and so may those of the value at its end.
+ */
+export function isSameAround(a: Json | undefined, b: Json | undefined, path: Path): boolean {
+  const [step, ...rest] = path
+  if (step === undefined) return isSame(a, b)
+  if (isList(a) && isList(b)) {
+    const index = typeof step === 'string' ? -1 : a.findIndex((item) => isItem(item, step))
+    const isEach = (item: Json, at: number) =>
+      at === index ? isSameAround(item, b[at], rest) : isSame(item, b[at], true)
+    return a.length === b.length && a.every(isEach)
+  }
+  if (!isMap(a) || !isMap(b)) return isSame(a, b)
+  const namesIn = (map: JsonMap) => Object.keys(map).filter((name) => name !== step)
+  const [names, others] = [namesIn(a), namesIn(b)]
+  return (
+    names.length === others.length &&
+    isSameAround(valueAt(a, [step]), valueAt(b, [step]), rest) &&
+    names.every((name, index) => name === others[index] && isSame(a[name], b[name], true))
+  )
+}
+
+/** Of the values alone: spelling and the order of members do not matter. */
 export function hashOf(value: Json): string {
   return createHash('sha256')
     .update(JSON.stringify(sorted(value)))

@@ -1,33 +1,34 @@
 import type { Json, Step } from '../format.ts'
-import { lastComment, lineIndent, type Splice, spliced, tailAfter } from './between-tokens.ts'
-import { eolOf, indentIn, render, renderEntry, type Style, styleOf } from './style.ts'
+import { eolOf, insertion, lineIndent, type Splice, spliced } from '../text.ts'
+import { lastComment, tailAfter } from './between-tokens.ts'
+import { indentIn, render, renderEntry, type Style, styleOf } from './style.ts'
 import type { Container, Member, Node } from './tree.ts'
 
-/** The text, and the blanks that had to go: those between the brackets of what was empty. */
 export interface Added {
   readonly text: string
+  /** The blanks between the brackets of a container that was empty; they are gone now. */
   readonly blank: string | undefined
 }
 
-/** Puts an entry behind the last one. `around` are the maps and lists there, the one that gets the entry first. */
-export function addEntry(text: string, around: readonly Container[], step: Step, value: Json): Added {
-  const [container, outer] = around
+/** Adds an entry after the last one. `containers` are the maps and lists on the path, the innermost first. */
+export function addEntry(text: string, containers: readonly Container[], step: Step, value: Json): Added {
+  const [container, outer] = containers
   const last = container?.members.at(-1)
   if (container === undefined) return addFile(text, step, value)
-  const style = styleOf(text, around)
+  const style = styleOf(text, containers)
   const entry = (indent: string | undefined) => renderEntry(step, value, style, indent)
   if (last === undefined) return addFirst(text, container, outer, style, entry)
-  return { text: spliced(text, addBehind(text, container, last, style, entry)), blank: undefined }
+  return { text: spliced(text, addAfter(text, container, last, style, entry)), blank: undefined }
 }
 
 type Entry = (indent: string | undefined) => string
 
-function addBehind(text: string, container: Container, last: Member, style: Style, entry: Entry): Splice[] {
+function addAfter(text: string, container: Container, last: Member, style: Style, entry: Entry): Splice[] {
   const from = last.comma === undefined ? last.node.end : last.comma + 1
   const tail = tailAfter(text, from, 'long comments')
   const ownComma = last.comma === undefined ? '' : ','
-  const comma = { start: from, end: from, insert: last.comma === undefined ? ',' : '' }
-  const put = (at: number, insert: string) => [comma, { start: at, end: at, insert }]
+  const comma = insertion(from, last.comma === undefined ? ',' : '')
+  const put = (at: number, added: string) => [comma, insertion(at, added)]
 
   const found = indentIn(text, container)
   if (found === undefined && !tail.hasLineComment) {
@@ -50,8 +51,9 @@ function addFirst(
   const close = container.end - 1
   const from = lastComment(text, open, close)?.end ?? open
   const blank = text.slice(from, close)
-  const put = (start: number, insert: string): Added => {
-    return { text: spliced(text, [{ start, end: start === from ? close : start, insert }]), blank }
+  const put = (start: number, added: string): Added => {
+    const end = start === from ? close : start
+    return { text: spliced(text, [{ start, end, text: added }]), blank }
   }
   const isOverLines =
     outer === undefined || text.slice(open, close).includes('\n') || indentIn(text, outer) !== undefined
@@ -67,7 +69,7 @@ function addFirst(
   return put(from, style.eol + indent + entry(indent) + style.eol + outerIndent)
 }
 
-/** A file that says nothing yet. What it holds, blanks or comments, stays above. */
+/** To a file without values. Its blanks and comments stay above the entry. */
 function addFile(text: string, step: Step, value: Json): Added {
   const style = { eol: eolOf(text), unit: '  ', colon: ': ', comma: ', ', pad: '' }
   const blank = text === '' || text.endsWith('\n') ? '' : style.eol
@@ -75,22 +77,22 @@ function addFile(text: string, step: Step, value: Json): Added {
   return { text: `${text}${blank}${render({ [name]: value }, style, '')}${style.eol}`, blank }
 }
 
-/** Another value in the same place, written as the old one was, or as its neighbours are. */
+/** Replaces a value, in the style of the old one or of its neighbours. */
 export function replaceValue(
   text: string,
-  around: readonly Container[],
+  containers: readonly Container[],
   member: Member,
   value: Json,
 ): string {
   const { node } = member
-  const [container] = around
-  const models = hasMembers(node) ? [node, ...around] : around
+  const [container] = containers
+  const models = hasMembers(node) ? [node, ...containers] : containers
   const isOverLines = hasMembers(node)
     ? text.slice(node.start, node.end).includes('\n')
     : container !== undefined && indentIn(text, container) !== undefined
   const indent = isOverLines ? lineIndent(text, member.start) : undefined
-  const insert = render(value, styleOf(text, models), indent)
-  return spliced(text, [{ start: node.start, end: node.end, insert }])
+  const rendered = render(value, styleOf(text, models), indent)
+  return spliced(text, [{ start: node.start, end: node.end, text: rendered }])
 }
 
 function hasMembers(node: Node): node is Container {

@@ -1,17 +1,17 @@
-/** What may stand between two tokens: blanks, line breaks, comments. The text has been parsed, so all are complete. */
+/** Blanks, line breaks and comments between tokens. The text has been parsed, so all comments are closed. */
 
 export interface Tail {
-  /** Behind the last comment, or where it began when there is none. */
+  /** After the last comment; where the tail began if there is none. */
   readonly end: number
-  /** What ends it: the line break, or the next token. */
+  /** Where the line break or the next token begins. */
   readonly stop: number
-  /** Where the next line begins; undefined when a token follows on this line. */
+  /** Where the next line begins; undefined if a token follows on this line. */
   readonly nextLine: number | undefined
-  /** Nothing can be put behind it on this line. */
+  /** Text added on this line would become part of the comment. */
   readonly hasLineComment: boolean
 }
 
-/** What follows on the same line. A comment that goes on over several lines is part of it, if so wished. */
+/** The blanks and comments that follow on the same line. `takes` decides about comments over several lines. */
 export function tailAfter(text: string, from: number, takes: 'long comments' | 'one line'): Tail {
   let end = from
   let at = from
@@ -34,7 +34,7 @@ export interface Comment {
   readonly isLine: boolean
 }
 
-/** In a stretch without values. */
+/** The last comment in a range without values. */
 export function lastComment(text: string, from: number, to: number): Comment | undefined {
   let last: Comment | undefined
   let at = from
@@ -54,7 +54,7 @@ function endOfComment(text: string, at: number): number | undefined {
   return text[lineFeed - 1] === '\r' ? lineFeed - 1 : lineFeed
 }
 
-/** A carriage return without a line feed is no line break to us, only a blank. */
+/** A carriage return without a line feed counts as a blank and not as a line break. */
 export function isBlank(sign: string | undefined): boolean {
   return sign === ' ' || sign === '\t' || sign === '\r'
 }
@@ -69,32 +69,4 @@ export function beforeBlanks(text: string, from: number): number {
   let at = from
   while (isBlank(text[at - 1])) at -= 1
   return at
-}
-
-export function lineStartOf(text: string, offset: number): number {
-  return offset === 0 ? 0 : text.lastIndexOf('\n', offset - 1) + 1
-}
-
-/** The indentation of the line that this stands on. */
-export function lineIndent(text: string, offset: number): string {
-  const indent = /[ \t]*/y
-  indent.lastIndex = lineStartOf(text, offset)
-  return indent.exec(text)?.[0] ?? ''
-}
-
-export interface Splice {
-  readonly start: number
-  readonly end: number
-  readonly insert: string
-}
-
-/** In the order of the text, and none within another. */
-export function spliced(text: string, splices: readonly Splice[]): string {
-  let made = ''
-  let from = 0
-  for (const { start, end, insert } of splices) {
-    made += text.slice(from, start) + insert
-    from = end
-  }
-  return made + text.slice(from)
 }

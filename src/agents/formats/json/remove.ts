@@ -1,20 +1,14 @@
-import {
-  afterBlanks,
-  beforeBlanks,
-  lastComment,
-  lineStartOf,
-  type Splice,
-  tailAfter,
-} from './between-tokens.ts'
+import { deletion, lineStart, type Splice } from '../text.ts'
+import { afterBlanks, beforeBlanks, lastComment, tailAfter } from './between-tokens.ts'
 import type { Level } from './path.ts'
 import { isAllBlank, lineBefore } from './style.ts'
 import type { Member } from './tree.ts'
 
 /**
- * What to cut so that the member is gone: itself, its comma, the rest of its last line, and the line when it was
- * alone there. The exact opposite of adding one behind others.
+ * Removes a member with its comma, the rest of its last line, and its line if nothing else is on it. Exactly undoes
+ * an addition after other members.
  */
-export function cutsFor(text: string, { container, index }: Level): Splice[] {
+export function removalOf(text: string, { container, index }: Level): Splice[] {
   const member = container.members[index]
   if (member === undefined) return []
   const previous = container.members[index - 1]
@@ -27,22 +21,22 @@ export function cutsFor(text: string, { container, index }: Level): Splice[] {
   const entry = entryCut(text, member.start, end, gap)
 
   const cuts = [entry]
-  if (comma !== undefined && comma >= entry.end) cuts.push(cut(comma, comma + 1))
+  if (comma !== undefined && comma >= entry.end) cuts.push(deletion(comma, comma + 1))
   const inFront = member.comma === undefined || leads ? previous?.comma : undefined
-  if (inFront !== undefined && inFront < entry.start) cuts.unshift(cut(inFront, inFront + 1))
+  if (inFront !== undefined && inFront < entry.start) cuts.unshift(deletion(inFront, inFront + 1))
   return cuts
 }
 
-/** Some write the comma at the beginning of the next line. Then that one belongs to the entry. */
+/** In comma-first style the comma at the start of a line belongs to the entry after it. */
 function hasCommaInFront(text: string, { start, node, comma }: Member): boolean {
   if (!/^[ \t\r]*,[ \t\r]*$/.test(lineBefore(text, start))) return false
   return comma === undefined || tailAfter(text, node.end, 'one line').stop !== comma
 }
 
 interface Gap {
-  /** Behind the comma or bracket before the entry; behind the one before when the comma goes, too. */
+  /** After the comma or bracket before the entry; after the previous entry if that comma is removed too. */
   readonly start: number
-  /** The bracket that closes the container. */
+  /** The offset of the closing bracket. */
   readonly close: number
   readonly leads: boolean
 }
@@ -50,16 +44,12 @@ interface Gap {
 function entryCut(text: string, start: number, end: number, gap: Gap): Splice {
   const tail = tailAfter(text, end, 'one line')
   const beginsLine = gap.leads || isAllBlank(lineBefore(text, start))
-  const lineStart = lineStartOf(text, start)
-  if (beginsLine && tail.nextLine !== undefined) return cut(lineStart, tail.nextLine)
-  // A comment before the next neighbour on this line is that neighbour's.
-  if (tail.nextLine === undefined && tail.stop !== gap.close) return cut(start, afterBlanks(text, end))
-  if (!beginsLine) return cut(beforeBlanks(text, start), tail.end)
-  // The bracket on this line must not end up behind the comment on the line above.
-  if (lastComment(text, gap.start, start)?.isLine) return cut(start, tail.end)
-  return cut(text[lineStart - 2] === '\r' ? lineStart - 2 : lineStart - 1, tail.end)
-}
-
-function cut(start: number, end: number): Splice {
-  return { start, end, insert: '' }
+  const line = lineStart(text, start)
+  if (beginsLine && tail.nextLine !== undefined) return deletion(line, tail.nextLine)
+  // A comment before the next entry on this line belongs to that entry.
+  if (tail.nextLine === undefined && tail.stop !== gap.close) return deletion(start, afterBlanks(text, end))
+  if (!beginsLine) return deletion(beforeBlanks(text, start), tail.end)
+  // The closing bracket must not move into the comment on the line above.
+  if (lastComment(text, gap.start, start)?.isLine) return deletion(start, tail.end)
+  return deletion(text[line - 2] === '\r' ? line - 2 : line - 1, tail.end)
 }

@@ -1,5 +1,6 @@
 import type { Json, Step } from '../format.ts'
-import { isBlank, lineIndent, lineStartOf } from './between-tokens.ts'
+import { eolOf, lineIndent, lineStart } from '../text.ts'
+import { isBlank } from './between-tokens.ts'
 import type { Container, Member } from './tree.ts'
 
 export interface Style {
@@ -9,16 +10,16 @@ export interface Style {
   readonly colon: string
   /** Between two entries on one line. */
   readonly comma: string
-  /** Within the braces of an object on one line. */
+  /** Inside the braces of an object on one line. */
   readonly pad: string
 }
 
-/** How the file is written around a place. `around` are the maps and lists there, the innermost first. */
-export function styleOf(text: string, around: readonly Container[]): Style {
-  const model = around.find(({ members }) => members.length > 0)
-  const named = around.find(({ kind, members }) => kind === 'map' && members.length > 0)?.members.at(-1)
+/** The style of the file near a value. `containers` are the maps and lists around it, the innermost first. */
+export function styleOf(text: string, containers: readonly Container[]): Style {
+  const model = containers.find(({ members }) => members.length > 0)
+  const named = containers.find(({ kind, members }) => kind === 'map' && members.length > 0)?.members.at(-1)
   const colon = named === undefined || isSpace(text[named.node.start - 1]) ? ': ' : ':'
-  return { eol: eolOf(text), unit: unitOf(text, around), colon, ...spacingOf(text, model, colon) }
+  return { eol: eolOf(text), unit: unitOf(text, containers), colon, ...spacingOf(text, model, colon) }
 }
 
 function spacingOf(text: string, model: Container | undefined, colon: string): Pick<Style, 'comma' | 'pad'> {
@@ -34,19 +35,8 @@ function isSpace(sign: string | undefined): boolean {
   return isBlank(sign) || sign === '\n'
 }
 
-/** What most lines end with. */
-export function eolOf(text: string): string {
-  let windows = 0
-  let unix = 0
-  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) {
-    if (text[at - 1] === '\r') windows += 1
-    else unix += 1
-  }
-  return windows > unix ? '\r\n' : '\n'
-}
-
-function unitOf(text: string, around: readonly Container[]): string {
-  for (const container of around) {
+function unitOf(text: string, containers: readonly Container[]): string {
+  for (const container of containers) {
     const outer = lineIndent(text, container.start)
     const inner = indentIn(text, container)
     if (inner?.startsWith(outer) && inner !== outer) return inner.slice(outer.length)
@@ -54,7 +44,7 @@ function unitOf(text: string, around: readonly Container[]): string {
   return /\n([ \t]+)["{[]/.exec(text)?.[1] ?? '  '
 }
 
-/** The indentation of the last entry that begins a line; undefined when none does, so that all stand on one line. */
+/** The indentation of the last entry that begins a line; undefined if all entries are on one line. */
 export function indentIn(text: string, { start, members }: Container): string | undefined {
   for (let index = members.length - 1; index >= 0; index -= 1) {
     const member = members[index]
@@ -64,7 +54,7 @@ export function indentIn(text: string, { start, members }: Container): string | 
   return undefined
 }
 
-/** `from` is where the search for the line break may end, so that a file on one line is not walked again and again. */
+/** `from` limits the search for the line break, so that a file on one line is not searched for each entry. */
 function beginsLine(text: string, { start }: Member, from: number): boolean {
   const gap = text.slice(from + 1, start)
   return gap.includes('\n') && isAllBlank(gap.slice(gap.lastIndexOf('\n') + 1))
@@ -74,12 +64,12 @@ export function isAllBlank(gap: string): boolean {
   return /^[ \t\r]*$/.test(gap)
 }
 
-/** What stands before it on its line. */
+/** The part of the line before this offset. */
 export function lineBefore(text: string, offset: number): string {
-  return text.slice(lineStartOf(text, offset), offset)
+  return text.slice(lineStart(text, offset), offset)
 }
 
-/** An entry with its name, or an item without. No indentation: all on one line. */
+/** An entry with its name, or a list item without one. Everything is on one line if `indent` is undefined. */
 export function renderEntry(step: Step, value: Json, style: Style, indent: string | undefined): string {
   const name = typeof step === 'string' ? JSON.stringify(step) + style.colon : ''
   return name + render(value, style, indent)

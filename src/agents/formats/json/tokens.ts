@@ -1,8 +1,9 @@
 import { createScanner, type JSONScanner } from 'jsonc-parser'
 import type { Dialect } from '../../catalogue/catalogue.schema.ts'
-import { cannotEdit, invalidJson } from './errors.ts'
+import type { CannotEdit } from '../format.ts'
+import { refusal } from '../text.ts'
 
-/** jsonc-parser's token kinds. It declares them as a const enum, which does not exist at run time. */
+/** The token kinds of jsonc-parser, which declares them as a const enum that does not exist at run time. */
 export const KIND = {
   openMap: 1,
   closeMap: 2,
@@ -24,18 +25,27 @@ export const KIND = {
 } as const
 export const CLOSES: readonly number[] = [KIND.closeMap, KIND.closeList]
 
-/** By the number of jsonc-parser's error, from 1. */
+/** By the error number of jsonc-parser, from 1. */
 const ERRORS = [
   '',
   'a comment is not closed',
-  'a text is not closed by a quote',
-  'a number is not complete',
-  'a \\u is not followed by four hex digits',
-  'a backslash stands alone; in a path, write it twice',
-  'a text holds a control character',
+  'a string is not closed',
+  'a number is incomplete',
+  '\\u is not followed by four hex digits',
+  'an unknown escape follows a backslash; double the backslashes of a path',
+  'a string contains a control character',
 ]
 
-/** The text, token by token, without what stands between. Throws CannotEdit for what the dialect does not have. */
+/** Deeper than any agent's file, and far from the depth at which recursion exhausts the stack. */
+export const MAX_DEPTH = 200
+
+/** Some parsers end the comment here and others do not, so what follows is a value or part of the comment. */
+export const LONE_RETURN = 'A carriage return without a line feed makes it unclear where this comment ends'
+
+export const invalidJson = (text: string, offset: number, what: string): CannotEdit =>
+  refusal(text, offset, `Invalid JSON: ${what}`)
+
+/** Reads the text token by token and skips blanks and comments. Throws for what the dialect does not allow. */
 export class Tokens {
   readonly text: string
   kind: number = KIND.end
@@ -60,7 +70,7 @@ export class Tokens {
     } while (this.kind >= KIND.lineComment && this.kind <= KIND.blank)
   }
 
-  /** Undefined when the token is no single value. */
+  /** Undefined if the token is not a scalar. */
   scalar(): null | boolean | number | string | undefined {
     switch (this.kind) {
       case KIND.null:
@@ -82,18 +92,9 @@ export class Tokens {
     const error = ERRORS[this.#scanner.getTokenError()]
     if (error) throw invalidJson(this.text, this.start, error)
     if (this.kind !== KIND.lineComment && this.kind !== KIND.blockComment) return
-    if (!this.#dialect.comments) throw cannotEdit(this.text, this.start, noComments)
-    // For some readers the comment ends here, for others it goes on: what follows may be a value or none.
-    if (this.kind === KIND.lineComment && this.text[this.end] === '\r' && this.text[this.end + 1] !== '\n') {
-      throw cannotEdit(this.text, this.end, loneReturn)
-    }
+    if (!this.#dialect.comments)
+      throw refusal(this.text, this.start, 'This agent cannot read comments. Remove this one first')
+    if (this.kind === KIND.lineComment && this.text[this.end] === '\r' && this.text[this.end + 1] !== '\n')
+      throw refusal(this.text, this.end, LONE_RETURN)
   }
-}
-
-function noComments(line: number): string {
-  return `The agent that owns this file cannot read comments; this one begins in line ${line}. Remove it first`
-}
-
-function loneReturn(line: number): string {
-  return `It is not clear where the comment in line ${line} ends: a carriage return stands there without a line feed`
 }

@@ -1,15 +1,16 @@
 import type { Path, Step, Trace } from '../format.ts'
-import { lastComment, type Splice, spliced } from './between-tokens.ts'
+import { type Splice, spliced } from '../text.ts'
+import { lastComment } from './between-tokens.ts'
 import type { Level } from './path.ts'
-import { cutsFor } from './remove.ts'
+import { removalOf } from './remove.ts'
 
-/** What a `set` found on its way. */
+/** The state of the file before a `set`. */
 export interface Found {
-  /** Of the map or list that got the value. */
+  /** The path of the map or list that got the value. */
   readonly path: Path
-  /** So many steps of that path were there: -1 when the file said nothing, 0 when it had only its top. */
+  /** How many steps of that path existed: 0 if only the top did, -1 if the file had no values. */
   readonly depth: number
-  /** The blanks of what was empty; for a file that said nothing, the line end that had to be put behind them. */
+  /** The blanks in an empty container; for a file without values, the line end that was added after its text. */
   readonly blank: string | undefined
 }
 
@@ -17,7 +18,7 @@ export function traceOf(found: Found): Trace | undefined {
   return found.depth < found.path.length || found.blank !== undefined ? JSON.stringify(found) : undefined
 }
 
-/** A trace that cannot be read is as good as none: then only the entry itself is taken out. */
+/** Undefined for an unreadable trace: then only the entry itself is removed. */
 function readTrace(trace: Trace): Found | undefined {
   try {
     const { path, depth, blank } = JSON.parse(trace)
@@ -29,8 +30,8 @@ function readTrace(trace: Trace): Found | undefined {
 }
 
 /**
- * Takes out the entry, and what the trace tells of: the maps and lists that were made for it, once nothing else is
- * in them, and the new form of those that were empty. Nothing but blanks goes that was not made by us.
+ * Removes the entry. With a trace, maps and lists that were created for it are removed once they are empty, and those
+ * that were empty before get their old form. Apart from blanks, nothing is removed that we did not write.
  */
 export function removeEntry(text: string, levels: readonly Level[], path: Path, trace?: Trace): string {
   const found = trace === undefined ? undefined : readTrace(trace)
@@ -55,7 +56,7 @@ export function removeEntry(text: string, levels: readonly Level[], path: Path, 
 
 function cutsAt(text: string, levels: readonly Level[], depth: number): Splice[] {
   const level = levels[depth]
-  return level === undefined ? [] : cutsFor(text, level)
+  return level === undefined ? [] : removalOf(text, level)
 }
 
 function wasMade(found: Found, path: Path, depth: number): boolean {
@@ -66,7 +67,7 @@ function isSame(one: Path, other: Path, length: number): boolean {
   return JSON.stringify(one.slice(0, length)) === JSON.stringify(other.slice(0, length))
 }
 
-/** Nothing is left in it but what it was made with. A comment counts as something. */
+/** Nothing is left but what the container was created with. A comment counts as content. */
 function isBare(
   text: string,
   level: Level | undefined,
@@ -86,7 +87,7 @@ function withoutBlanks(text: string): string {
   return text.replace(/[ \t\r\n]+/g, '')
 }
 
-/** A comment beside the container, or between its name and its value, came from someone else. */
+/** No comment is beside the container or between its name and its value. We never write one there. */
 function isOnlyAround(text: string, level: Level | undefined, cuts: readonly Splice[]): boolean {
   const member = level?.container.members[level.index]
   if (member === undefined) return false
@@ -100,7 +101,7 @@ function isOnlyAround(text: string, level: Level | undefined, cuts: readonly Spl
   return /^[\s,]*$/.test(parts.join('')) && !/[/][/*]|[*][/]/.test(name.replace(/^"(?:[^"\\]|\\.)*"/, ''))
 }
 
-/** The file said nothing before. When it now says more than we wrote, its empty top stays. */
+/** For a file that had no values. If it now has more than we wrote, its empty top stays. */
 function withoutTop(text: string, levels: readonly Level[], { blank = '' }: Found): string | undefined {
   const top = levels[0]?.container
   if (top === undefined || !/^\r?\n$/.test(text.slice(top.end))) return undefined
@@ -113,7 +114,7 @@ function withBlank(text: string, level: Level | undefined, grown: number, blank:
   const close = level.container.end - 1 + grown
   const open = level.container.start + 1
   const comment = lastComment(text, open, close)
-  // Someone has written another comment: the bracket would become part of it.
+  // A comment was added since. The bracket would become part of it.
   if (comment?.isLine && !blank.includes('\n')) return text
-  return spliced(text, [{ start: comment?.end ?? open, end: close, insert: blank }])
+  return spliced(text, [{ start: comment?.end ?? open, end: close, text: blank }])
 }

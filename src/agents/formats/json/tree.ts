@@ -1,7 +1,8 @@
 import type { Dialect } from '../../catalogue/catalogue.schema.ts'
 import type { Json } from '../format.ts'
-import { cannotEdit, invalidJson, MAX_DEPTH } from './errors.ts'
-import { CLOSES, KIND, Tokens } from './tokens.ts'
+import { setMember } from '../json-value.ts'
+import { refusal } from '../text.ts'
+import { CLOSES, invalidJson, KIND, MAX_DEPTH, Tokens } from './tokens.ts'
 
 export type Node = Scalar | Container
 export interface Scalar {
@@ -17,21 +18,21 @@ export interface Container {
   readonly members: readonly Member[]
 }
 export interface Member {
-  /** Of the name, or of the value in a list. */
+  /** The offset of the name, or of the value in a list. */
   readonly start: number
   /** Undefined in a list. */
   readonly name: string | undefined
   readonly node: Node
-  /** Where the comma behind it stands. */
+  /** The offset of the comma after it. */
   readonly comma: number | undefined
 }
 
-/** What the text says and where it says it; undefined when it says nothing. */
+/** The values of the text and their positions; undefined if the text is empty or has only comments. */
 export function parseTree(text: string, dialect: Dialect): Node | undefined {
   const tokens = new Tokens(text, dialect)
   if (tokens.kind === KIND.end) return undefined
   const root = readNode(tokens, dialect, 1)
-  if (tokens.kind !== KIND.end) throw invalidJson(text, tokens.start, 'there is more text behind its end')
+  if (tokens.kind !== KIND.end) throw invalidJson(text, tokens.start, 'there is more text after the end')
   return root
 }
 
@@ -47,13 +48,7 @@ function readNode(tokens: Tokens, dialect: Dialect, depth: number): Node {
 function readContainer(tokens: Tokens, dialect: Dialect, depth: number): Container {
   const { text, start } = tokens
   const kind = tokens.kind === KIND.openMap ? 'map' : 'list'
-  if (depth > MAX_DEPTH) {
-    throw cannotEdit(
-      text,
-      start,
-      (line) => `This file is nested deeper than ${MAX_DEPTH} levels in line ${line}`,
-    )
-  }
+  if (depth > MAX_DEPTH) throw refusal(text, start, `The file is nested deeper than ${MAX_DEPTH} levels`)
   const close = kind === 'map' ? KIND.closeMap : KIND.closeList
   const members: Member[] = []
   tokens.next()
@@ -63,7 +58,8 @@ function readContainer(tokens: Tokens, dialect: Dialect, depth: number): Contain
     if (member.comma === undefined && tokens.kind !== close) {
       throw invalidJson(text, tokens.start, missing(tokens, 'a comma is missing'))
     }
-    if (member.comma !== undefined && tokens.kind === close) refuseComma(text, member.comma, dialect)
+    if (member.comma !== undefined && tokens.kind === close && !dialect.trailingCommas)
+      throw refusal(text, member.comma, 'This agent cannot read a trailing comma. Remove it first')
   }
   const { end } = tokens
   tokens.next()
@@ -86,39 +82,22 @@ function readName(tokens: Tokens): string {
   }
   tokens.next()
   if (tokens.kind !== KIND.colon) {
-    throw invalidJson(tokens.text, tokens.start, missing(tokens, 'a colon is missing behind a name'))
+    throw invalidJson(tokens.text, tokens.start, missing(tokens, 'a colon is missing after a name'))
   }
   tokens.next()
   return name
 }
 
 function missing({ kind }: Tokens, otherwise: string): string {
-  if (kind === KIND.end) return 'it ends too early, a closing bracket is missing'
-  if (kind === KIND.unknown) return 'there is a word or sign that JSON does not have'
-  return CLOSES.includes(kind) ? `${otherwise}, or this bracket closes the wrong one` : otherwise
+  if (kind === KIND.end) return 'the file ends too early, a closing bracket is missing'
+  if (kind === KIND.unknown) return 'there is a word or sign that is not part of JSON'
+  return CLOSES.includes(kind) ? `${otherwise}, or this bracket does not match the opening one` : otherwise
 }
 
-function refuseComma(text: string, comma: number, dialect: Dialect): void {
-  if (dialect.trailingCommas) return
-  throw cannotEdit(
-    text,
-    comma,
-    (line) =>
-      `The agent that owns this file cannot read a comma behind the last entry; remove the one in line ${line}`,
-  )
-}
-
-/** The name `__proto__` becomes a name like any other, as JSON.parse makes it. */
 export function jsonOf(node: Node): Json {
   if (node.kind === 'scalar') return node.value
   if (node.kind === 'list') return node.members.map((member) => jsonOf(member.node))
   const map: Record<string, Json> = {}
-  for (const { name = '', node: value } of node.members) {
-    if (name !== '__proto__') map[name] = jsonOf(value)
-    else {
-      const asOwn = { value: jsonOf(value), writable: true, enumerable: true, configurable: true }
-      Object.defineProperty(map, name, asOwn)
-    }
-  }
+  for (const { name = '', node: value } of node.members) setMember(map, name, jsonOf(value))
   return map
 }

@@ -1,25 +1,25 @@
-import { blockLines, isBlankLine, isCommentLine, isDense, lineEnd } from './lines.ts'
+import type { JsonMap } from '../json-value.ts'
+import { nextLine } from '../text.ts'
+import { blockLines, isBlankLine, isCommentLine, isDense } from './lines.ts'
 import type { Block, Table, Tables, TomlDoc } from './model.ts'
-import { bodyStart } from './scan/cursor.ts'
 import { equalsOf, headerIndent, pairIndent, pairText } from './style.ts'
-import type { JsonMap } from './to-json.ts'
 import { namesText } from './write-value.ts'
 
 interface NewBlock {
   readonly names: readonly string[]
   readonly isArray: boolean
   readonly fields: JsonMap
-  /** Its neighbour, whose style it takes. */
+  /** The neighbour whose style is used. */
   readonly near: Block | undefined
   readonly at: number
 }
 
-/** The lines of a new table, with the empty line that parts it from what stands above. */
+/** The lines of a new table, with the empty line that separates it from the text above. */
 export function blockText(doc: TomlDoc, eol: string, block: NewBlock): string {
   const { names, isArray, fields, near, at } = block
-  const gap = at === bodyStart(doc.text) || isDense(doc) ? '' : eol
+  const gap = at === 0 || isDense(doc) ? '' : eol
   const header = isArray ? `[[${namesText(names)}]]` : `[${namesText(names)}]`
-  // The pairs at the top of the file say nothing about those of a table.
+  // The indentation of pairs at the top of the file does not apply to tables.
   const model = near?.header === undefined ? undefined : near
   const equals = equalsOf(doc, near)
   const indent = pairIndent(doc, model)
@@ -45,12 +45,12 @@ function collect(member: Table | Tables, blocks: Block[]): void {
   }
 }
 
-/** Behind the last table of the family, and behind comments at its end that do not lead to the next table. */
+/** After the last table of the family, and after comments at its end that do not belong to the next table. */
 export function endOfFamily({ text }: TomlDoc, family: readonly Block[]): number {
   const last = family.at(-1)
   if (last === undefined) return text.length
   const { end } = blockLines(text, last)
-  let behind = end
-  while (behind < text.length && isCommentLine(text, behind)) behind = lineEnd(text, behind)
-  return behind === text.length || isBlankLine(text, behind) ? behind : end
+  let after = end
+  while (after < text.length && isCommentLine(text, after)) after = nextLine(text, after)
+  return after === text.length || isBlankLine(text, after) ? after : end
 }

@@ -1,16 +1,9 @@
+import { eolOf, lineStart, nextLine, type Splice, spliced } from '../text.ts'
 import type { Block, Pair, TomlDoc } from './model.ts'
-import { bodyStart } from './scan/cursor.ts'
-
-/** An edit is a list of these, all against the same text. */
-export interface Splice {
-  readonly start: number
-  readonly end: number
-  readonly text: string
-}
 
 /**
- * The text made ready for edits line by line: the last line is given its end while the edit goes on, and loses it
- * again afterwards. So a file without a final newline stays one.
+ * A text prepared for edits of whole lines. A missing line end after the last line is added before the edit and
+ * removed again after it.
  */
 export interface Lines {
   readonly text: string
@@ -19,72 +12,39 @@ export interface Lines {
 }
 
 export function linesOf(text: string): Lines {
-  const eol = lineEndOf(text)
-  const wasOpen = text.length > bodyStart(text) && !text.endsWith('\n')
+  const eol = eolOf(text)
+  const wasOpen = text !== '' && !text.endsWith('\n')
   return { text: wasOpen ? text + eol : text, eol, wasOpen }
 }
 
-/** The line end that most lines have. */
-function lineEndOf(text: string): string {
-  let all = 0
-  let withReturn = 0
-  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) {
-    all += 1
-    if (text[at - 1] === '\r') withReturn += 1
-  }
-  return withReturn * 2 > all ? '\r\n' : '\n'
-}
-
 export function applied({ text, wasOpen }: Lines, splices: readonly Splice[]): string {
-  let edited = ''
-  let at = 0
-  for (const splice of [...splices].sort((a, b) => a.start - b.start)) {
-    if (splice.start > at) edited += text.slice(at, splice.start)
-    edited += splice.text
-    at = Math.max(at, splice.end)
-  }
-  edited += text.slice(at)
+  const edited = spliced(text, splices)
   return wasOpen ? edited.replace(/\r?\n$/, '') : edited
 }
 
-export function lineStart(text: string, offset: number): number {
-  return offset === 0 ? bodyStart(text) : Math.max(text.lastIndexOf('\n', offset - 1) + 1, bodyStart(text))
-}
-
-/** Behind the line end. */
-export function lineEnd(text: string, offset: number): number {
-  const found = text.indexOf('\n', offset)
-  return found === -1 ? text.length : found + 1
-}
-
 export function isBlankLine(text: string, start: number): boolean {
-  return start < text.length && /^\s*$/.test(text.slice(start, lineEnd(text, start)))
+  return start < text.length && /^\s*$/.test(text.slice(start, nextLine(text, start)))
 }
 
 export function isCommentLine(text: string, start: number): boolean {
-  return /^[ \t]*#/.test(text.slice(start, lineEnd(text, start)))
-}
-
-/** The blanks before the first character of the line. */
-export function indentAt(text: string, offset: number): string {
-  return /^[ \t]*/.exec(text.slice(lineStart(text, offset), offset))?.[0] ?? ''
+  return /^[ \t]*#/.test(text.slice(start, nextLine(text, start)))
 }
 
 export function pairLines(text: string, pair: Pair): { start: number; end: number } {
-  return { start: lineStart(text, pair.start), end: lineEnd(text, pair.value.end) }
+  return { start: lineStart(text, pair.start), end: nextLine(text, pair.value.end) }
 }
 
-/** From the header to the last pair; comments behind that belong to what follows. */
+/** From the header to the last pair. Comments after that belong to the next block. */
 export function blockLines(text: string, { header, pairs }: Block): { start: number; end: number } {
   const first = header?.start ?? pairs[0]?.start ?? 0
   const last = pairs.at(-1)?.value.end ?? header?.end ?? first
-  return { start: lineStart(text, first), end: lineEnd(text, last) }
+  return { start: lineStart(text, first), end: nextLine(text, last) }
 }
 
-/** Behind the last line that says something, a comment too. */
+/** After the last line that is not blank. */
 export function endOfContent(text: string): number {
   const end = text.trimEnd().length
-  return end <= bodyStart(text) ? bodyStart(text) : lineEnd(text, end)
+  return end === 0 ? 0 : nextLine(text, end)
 }
 
 /** Whether the tables of this file follow each other without an empty line. */
@@ -93,7 +53,7 @@ export function isDense({ text, blocks }: TomlDoc): boolean {
   for (const { header } of blocks) {
     if (header === undefined) continue
     const start = aboveComments(text, lineStart(text, header.start))
-    if (start === bodyStart(text)) continue
+    if (start === 0) continue
     if (isBlankLine(text, lineStart(text, start - 1))) return false
     headers += 1
   }
@@ -103,7 +63,7 @@ export function isDense({ text, blocks }: TomlDoc): boolean {
 /** Where the comment lines directly above this line begin. */
 export function aboveComments(text: string, start: number): number {
   let at = start
-  while (at > bodyStart(text)) {
+  while (at > 0) {
     const above = lineStart(text, at - 1)
     if (!isCommentLine(text, above)) break
     at = above

@@ -1,10 +1,10 @@
 import type { Json } from '../format.ts'
 
-/** A TOML text as the editor sees it: what stands where. Offsets count from the start of the text. */
+/** A parsed TOML text with the positions that edits need. Offsets count from the start of the text. */
 export interface TomlDoc {
   readonly text: string
   readonly root: Table
-  /** The lines before the first header, then one block for each header, as they stand in the file. */
+  /** The lines before the first header, then one block for each header, in the order of the file. */
   readonly blocks: readonly Block[]
 }
 
@@ -21,7 +21,7 @@ export interface Header {
   readonly end: number
 }
 
-/** `a.b = value`, as a line of a block or inside an inline table. It ends where its value ends. */
+/** `a.b = value`, in a block or inside an inline table. It ends where its value ends. */
 export interface Pair {
   readonly type: 'pair'
   readonly names: readonly string[]
@@ -44,7 +44,7 @@ export interface List {
   readonly start: number
   end: number
   readonly items: Value[]
-  /** Offsets of the commas; the one with the number n stands behind the item with the number n. */
+  /** Offsets of the commas. The comma at index n follows the item at index n. */
   readonly commas: number[]
 }
 /** `{ a = 1 }` */
@@ -57,7 +57,7 @@ export interface InlineTable {
 }
 
 export type Member = Table | Tables | Pair
-/** A map, however it is written. */
+/** A map in any notation. */
 export interface Table {
   readonly type: 'table'
   how: TableHow
@@ -71,8 +71,8 @@ export interface Tables {
 
 /**
  * - `block`: the top of the file, or a table with its own header
- * - `implied`: only named on the way to another header
- * - `dotted`: only named on the way to the last name of a pair
+ * - `implied`: named only as part of another header
+ * - `dotted`: named only as part of the dotted name of a pair
  * - `inline`: in braces
  */
 export type TableHow =
@@ -81,7 +81,7 @@ export type TableHow =
   | { readonly by: 'dotted'; readonly names: readonly string[]; readonly pairs: Pair[] }
   | { readonly by: 'inline'; readonly inline: InlineTable }
 
-/** What a path can lead to: a member, or an item of a list. */
+/** What a path can lead to: a member or a list item. */
 export type Target = Member | Item
 interface Item {
   readonly type: 'item'
@@ -101,7 +101,7 @@ export function listOf(target: Target): List | undefined {
   return target.value.kind === 'list' ? target.value : undefined
 }
 
-/** Where it begins, with its name. */
+/** The offset where it begins, with its name. */
 export function startOf(target: Target): number {
   switch (target.type) {
     case 'pair':

@@ -1,10 +1,10 @@
+import { deletion, lineStart, nextLine, type Splice } from '../text.ts'
 import { removeInlinePairs } from './inline-tables.ts'
-import { blockLines, isBlankLine, lineEnd, lineStart, pairLines, type Splice } from './lines.ts'
+import { blockLines, isBlankLine, pairLines } from './lines.ts'
 import { removeItem } from './lists.ts'
 import type { Block, Member, Pair, Target, TomlDoc } from './model.ts'
-import { bodyStart } from './scan/cursor.ts'
 
-/** What must go, so that the target is gone: its lines wherever they stand, or its part of a line. */
+/** Removes the target: all its lines, wherever they are, or its part of a line. */
 export function removal(doc: TomlDoc, target: Target): Splice[] {
   if (target.type === 'item') return removeItem(doc, target.list, target.index)
   const parts: Parts = { blocks: [], pairs: [] }
@@ -14,7 +14,7 @@ export function removal(doc: TomlDoc, target: Target): Splice[] {
   return lineCuts(doc, parts)
 }
 
-/** Only the header and the pairs of this block: tables below it that stand elsewhere stay. */
+/** Removes only the header and the pairs of this block. Tables below it stay. */
 export function removalOfBlock(doc: TomlDoc, block: Block): Splice[] {
   return lineCuts(doc, { blocks: [block], pairs: [] })
 }
@@ -36,7 +36,7 @@ function collect(member: Member, parts: Parts): void {
   const own = member.how.by === 'block' ? member.how.block : undefined
   if (own !== undefined) parts.blocks.push(own)
   for (const inner of member.members.values()) {
-    // The lines of its own block are gone with the block.
+    // The pairs of its own block are removed with the block.
     if (inner.type !== 'pair' || inner.home !== own) collect(inner, parts)
   }
 }
@@ -55,13 +55,13 @@ function lineCuts(doc: TomlDoc, { blocks, pairs }: Parts): Splice[] {
   ]
   const joined = joinCuts(cuts)
   for (const cut of joined) {
-    if (cut.start === bodyStart(text) && cut.isBlock) takeBlankBelow(text, cut)
+    if (cut.start === 0 && cut.isBlock) takeBlankBelow(text, cut)
   }
   takeBlankBelowTop(doc, new Set(pairs), joined)
-  return joined.map(({ start, end }) => ({ start, end, text: '' }))
+  return joined.map(({ start, end }) => deletion(start, end))
 }
 
-/** When no pair is left at the top, the empty line that parted them from the tables goes too. */
+/** If no pair is left at the top, the empty line between pairs and tables is removed too. */
 function takeBlankBelowTop(
   { text, blocks }: TomlDoc,
   removed: ReadonlySet<Pair>,
@@ -75,16 +75,16 @@ function takeBlankBelowTop(
   if (cut !== undefined) takeBlankBelow(text, cut)
 }
 
-/** The empty line above a table is its separator and goes with it. */
+/** The empty line above a table separates it and is removed with it. */
 function withBlankAbove(text: string, lines: { start: number; end: number }): { start: number; end: number } {
-  if (lines.start === bodyStart(text)) return lines
+  if (lines.start === 0) return lines
   const above = lineStart(text, lines.start - 1)
   return isBlankLine(text, above) ? { start: above, end: lines.end } : lines
 }
 
-/** Where nothing is left above, the empty line below is the separator. A file of empty lines keeps them all. */
+/** If nothing is left above, the empty line below is the separator. A file of only empty lines keeps them. */
 function takeBlankBelow(text: string, cut: Cut): void {
-  if (isBlankLine(text, cut.end) && text.slice(cut.end).trim() !== '') cut.end = lineEnd(text, cut.end)
+  if (isBlankLine(text, cut.end) && text.slice(cut.end).trim() !== '') cut.end = nextLine(text, cut.end)
 }
 
 function joinCuts(cuts: readonly Cut[]): Cut[] {

@@ -1,9 +1,9 @@
 import type { Json } from '../format.ts'
-import { indentAt } from './lines.ts'
+import { lineIndent } from '../text.ts'
 import type { Block, Pair, TomlDoc } from './model.ts'
 import { namesText, valueText } from './write-value.ts'
 
-/** `name = value` as the neighbours write it. */
+/** `name = value` in the style of its neighbours. */
 export function pairText(names: readonly string[], value: Json, equals: string): string {
   return `${namesText(names)}${equals}${valueText(value)}`
 }
@@ -14,10 +14,10 @@ export function equalsOf(doc: TomlDoc, near: Block | undefined): string {
 }
 
 export function headerIndent({ text }: TomlDoc, block: Block | undefined): string {
-  return block?.header === undefined ? '' : indentAt(text, block.header.start)
+  return block?.header === undefined ? '' : lineIndent(text, block.header.start)
 }
 
-/** How far the pairs of this block stand to the right; those of another block tell when it has none. */
+/** The indentation of the pairs of this block; taken from another block if it has none. */
 export function pairIndent(doc: TomlDoc, block: Block | undefined): string {
   const last = block?.pairs.at(-1)
   if (last !== undefined) return indentOf(doc, last)
@@ -32,10 +32,10 @@ export function pairIndent(doc: TomlDoc, block: Block | undefined): string {
 }
 
 function indentOf({ text }: TomlDoc, pair: Pair): string {
-  return indentAt(text, pair.start)
+  return lineIndent(text, pair.start)
 }
 
-/** What one step to the right is in this file, for the lines of a list. */
+/** One level of indentation in this file, for the lines of a list. */
 export function indentUnit({ text }: TomlDoc): string {
   return /^([ \t]+)\S/m.exec(text)?.[1]?.replace(/^\t.*$/, '\t') ?? '  '
 }

@@ -17,8 +17,9 @@ import {
 } from '../../../../test/support/formats/toml-checks.ts'
 import { type MadeFile, madeFile } from '../../../../test/support/formats/toml-generated.ts'
 import type { Json, Path } from '../format.ts'
+import { isSame } from '../json-value.ts'
 import { scanToml } from './scan/scan.ts'
-import { sameJson, tableJson } from './to-json.ts'
+import { tableJson } from './to-json.ts'
 import { tomlFormat } from './toml-format.ts'
 
 const { read, readAgain, find, set, remove } = tomlFormat
@@ -178,7 +179,7 @@ describe('a broken or doubtful text', () => {
           orUndefined(() => tableJson(scanToml(text).root)),
           orUndefined(() => readAgain(text) ?? {}),
         ]
-        if (ours !== undefined && theirs !== undefined) expect(sameJson(ours, theirs)).toBe(true)
+        if (ours !== undefined && theirs !== undefined) expect(isSame(ours, theirs)).toBe(true)
         if (ours !== undefined) expect(theirs).toBeDefined()
       },
     )
@@ -201,7 +202,7 @@ test('a trace never destroys what others have written in between', () => {
         const was = orUndefined(() => read(changed))
         if (was === undefined || orUndefined(() => find(changed, path)) === undefined) continue
         const left = remove(changed, path, trace)
-        const isInside = sameJson(at(was, path), wantedAt(path, entry)) === false
+        const isInside = isSame(at(was, path), wantedAt(path, entry)) === false
         if (theirs.trim() !== '' && !isInside && !isWithin(text, offset, path))
           expect(left).toContain(theirs.trim())
       }

@@ -1,98 +1,54 @@
-import type { CannotEdit, Edited, Format, Json, Path, Place, Trace } from '../format.ts'
-import { draftOf, drop, put, wantedAt } from './edit.ts'
+import type { CannotEdit, Format, Json, Path, Trace } from '../format.ts'
+import { refusal } from '../text.ts'
+import { type Parsed, type Proposal, verifiedFormat } from '../verified-format.ts'
+import { draftOf, drop, put } from './edit.ts'
 import { startOf, type Target, type TomlDoc } from './model.ts'
-import { pathText, walk } from './path.ts'
-import { openIfItSays, openToml, readWithSmol, saysSomething } from './read.ts'
-import { cannot, placeAt } from './scan/cursor.ts'
+import { walk } from './path.ts'
+import { scanToml } from './scan/scan.ts'
 import { lastOf } from './scan/tables.ts'
-import { isMap, withoutValue, withValue } from './to-json.ts'
-import { before, traceOf } from './trace.ts'
-import { checkWritable } from './write-value.ts'
+import { readWithSmolToml } from './second-parser.ts'
+import { orUndefined, tableJson } from './to-json.ts'
+import { textBefore, traceOf } from './trace.ts'
+import { assertWritable } from './write-value.ts'
 
-/** TOML 1.0: Codex, Grok and Mistral Vibe. */
-export const tomlFormat: Format = {
-  read: (text) => saysSomething(openToml(text).json),
-  readAgain: (text) => saysSomething(readWithSmol(text)),
-  find: findToml,
-  set: setToml,
-  remove: removeToml,
-}
+interface ParsedToml extends Parsed, TomlDoc {}
 
-function findToml(text: string, path: Path): Place | undefined {
-  const doc = openToml(text)
-  const way = walk(doc, path)
-  return way.length > path.length ? placeAt(text, startOf(lastOf(way))) : undefined
-}
+/** TOML 1.0, as Codex, Grok and Mistral Vibe use it. Parsed by our own scanner and verified with `smol-toml`. */
+export const tomlFormat: Format = verifiedFormat<ParsedToml>({
+  acceptsBom: true,
+  parse(text) {
+    const doc = scanToml(text)
+    return { ...doc, json: orUndefined(tableJson(doc.root)) }
+  },
+  readAgain: (text) => orUndefined(readWithSmolToml(text)),
+  find(doc, path) {
+    const found = walk(doc, path)
+    return found.length > path.length ? startOf(lastOf(found)) : undefined
+  },
+  set,
+  remove,
+})
 
-function setToml(text: string, path: Path, value: Json): Edited {
-  const doc = openToml(text)
-  const way = walk(doc, path)
-  checkSet(doc, way, path, value)
+const MAX_STEPS = 20
+
+function set(doc: ParsedToml, path: Path, value: Json): Proposal<ParsedToml> {
+  const at = containerStart(doc, path)
+  const refuse = (reason: string): CannotEdit => refusal(doc.text, at, reason)
+  if (path.length > MAX_STEPS) throw refuse('The path of the entry is too long')
+  assertWritable(path, value, refuse)
   const draft = draftOf(doc)
-  const edited = put(draft, path, value)
-  if (edited === text) return { text, trace: undefined }
-  const intended = withValue(doc.json, path, wantedAt(path, value))
-  const verified = verify(text, containerOf(way, path), edited, intended)
-  return { text: edited, trace: traceOf(draft, path, verified) }
+  return { text: put(draft, path, value), at, confirm: (edited) => traceOf(draft, path, edited) }
 }
 
-function removeToml(text: string, path: Path, trace?: Trace): string {
-  const doc = openToml(text)
-  const way = walk(doc, path)
-  if (path.length === 0) throw cannot(text, 0, 'The whole file cannot be removed; name an entry')
-  if (way.length <= path.length) return text
+function remove(doc: ParsedToml, path: Path, trace: Trace | undefined): Proposal<ParsedToml> {
   const draft = draftOf(doc)
-  const was = trace === undefined ? undefined : before(draft, path, trace)
-  if (was !== undefined) {
-    openToml(was)
-    return was
-  }
-  const edited = drop(draft, path)
-  const intended = withoutValue(doc.json, path.slice(0, lengthThatVanishes(way)))
-  verify(text, containerOf(way, path), edited, intended)
-  return edited
+  const before = trace === undefined ? undefined : textBefore(draft, path, trace)
+  // Our own scanner must be able to read the result too.
+  return { text: before ?? drop(draft, path), at: containerStart(doc, path), confirm: () => undefined }
 }
 
-/** A table that is written only by what stands in it goes with the last thing that does. */
-function lengthThatVanishes(way: readonly Target[]): number {
-  let length = way.length - 1
-  while (length > 1 && isHeldOnlyByContent(way[length - 1])) length -= 1
-  return length
-}
-
-function isHeldOnlyByContent(target: Target | undefined): boolean {
-  if (target?.type === 'tables') return target.items.length === 1
-  if (target?.type !== 'table' || target.members.size > 1) return false
-  return target.how.by === 'implied' || target.how.by === 'dotted'
-}
-
-function checkSet(doc: TomlDoc, way: readonly Target[], path: Path, value: Json): void {
-  const refuse = (reason: string): CannotEdit => cannot(doc.text, startOf(containerOf(way, path)), reason)
-  if (path.length === 0) throw refuse('The whole file cannot be replaced; name an entry')
-  if (path.length > 20) throw refuse('The path to the entry is too long')
-  checkWritable(value, refuse)
-  path.forEach((step, index) => {
-    if (typeof step === 'string') return
-    const isLast = index === path.length - 1
-    if ('item' in step) {
-      if (!isLast) throw refuse(`${pathText([step])} is a text, so that nothing can be put into it`)
-    } else if (isLast && !(isMap(value) && (value[step.field] ?? step.is) === step.is)) {
-      throw refuse(`An item of the list must be a map in which '${step.field}' is ${pathText([step])}`)
-    } else if (path[index + 1] === step.field && value !== step.is) {
-      throw refuse(`'${step.field}' tells the items of the list apart and stays as it is`)
-    }
-  })
-}
-
-/** Whatever went wrong inside, no text leaves this file that says something else than it should. */
-function verify(text: string, container: Target, edited: string, intended: Json): TomlDoc {
-  const doc = openIfItSays(edited, intended)
-  if (doc !== undefined) return doc
-  const message = 'This part of the file is written in a way that cannot be edited safely; edit it by hand'
-  throw cannot(text, startOf(container), message)
-}
-
-function containerOf(way: readonly Target[], path: Path): Target {
-  const length = Math.min(way.length, Math.max(path.length, 1))
-  return lastOf(way.slice(0, length))
+/** Where the last existing container on the path begins. */
+function containerStart(doc: TomlDoc, path: Path): number {
+  const found: readonly Target[] = walk(doc, path)
+  return startOf(lastOf(found.slice(0, Math.min(found.length, path.length))))
 }

@@ -1,61 +1,60 @@
 import { CannotEdit, type Path, type Trace } from '../format.ts'
-import { type Draft, draftOf, drop, innerOf, put, targetJson } from './edit.ts'
+import { type Draft, draftOf, drop, innerOf, put } from './edit.ts'
 import { applied } from './lines.ts'
 import { type Target, type TomlDoc, tableOf } from './model.ts'
 import { walk } from './path.ts'
 import { removalOfBlock } from './remove.ts'
 import { scanToml } from './scan/scan.ts'
 import { lastOf } from './scan/tables.ts'
+import { targetJson } from './to-json.ts'
 
-/** What a `set` had to make on the way to its value. */
+/** What a `set` created besides its value. */
 interface Made {
-  /** How many steps of the path led to something before. */
+  /** How many steps of the path existed before. */
   readonly depth: number
-  /** The table that the steps lead to had no header before, only tables below it. */
+  /** The table at that depth had no header before, only tables below it. */
   readonly header?: true
-  /** What stood between the brackets of the empty list or map that the steps lead to. */
+  /** The blanks between the brackets of the empty list or inline table at that depth. */
   readonly inner?: string
 }
 
-/** Undefined when taking out the value alone gives back the same bytes. `edited` is what became of the text. */
+/** Undefined if removing the value alone restores the same bytes. */
 export function traceOf({ doc }: Draft, path: Path, edited: TomlDoc): Trace | undefined {
-  const way = walk(doc, path)
-  const container = lastOf(way)
-  const depth = way.length - 1
+  const found = walk(doc, path)
+  const depth = found.length - 1
   if (depth === path.length) return undefined
-  const inner = blanksIn(doc.text, innerOf(container))
-  const hasNewHeader = isWritten(way, depth) !== isWritten(walk(edited, path), depth)
+  const inner = blanksIn(doc.text, innerOf(lastOf(found)))
+  const hasNewHeader = hasHeader(found, depth) !== hasHeader(walk(edited, path), depth)
   if (depth === path.length - 1 && !hasNewHeader && !inner) return undefined
   const made: Made = { depth, ...(hasNewHeader ? { header: true } : {}), ...(inner ? { inner } : {}) }
   return JSON.stringify(made)
 }
 
-/** Whether the table at this depth has a header of its own. */
-function isWritten(way: readonly Target[], depth: number): boolean {
-  const target = way[depth]
+function hasHeader(found: readonly Target[], depth: number): boolean {
+  const target = found[depth]
   return target?.type === 'table' && target.how.by === 'block'
 }
 
-/** Only blanks: other things between the brackets stay there when a value comes and goes. */
+/** Undefined if there is more than blanks: comments stay when a value is added and removed. */
 function blanksIn(text: string, inner: ReturnType<typeof innerOf>): string | undefined {
   const between = inner && text.slice(inner.start, inner.end)
   return between !== undefined && /^[ \t]+$/.test(between) ? between : undefined
 }
 
 /**
- * The text as it was before the `set` that left this trace. Undefined when doing the `set` again does not lead to the
- * present text: then somebody has changed it since, and only the value may go.
+ * The text before the `set` that returned this trace. Undefined if repeating that `set` does not lead to the current
+ * text: then the file was changed since, and only the value may be removed.
  */
-export function before(draft: Draft, path: Path, trace: Trace): string | undefined {
+export function textBefore(draft: Draft, path: Path, trace: Trace): string | undefined {
   const made = readTrace(trace)
   if (made === undefined || made.depth >= path.length) return undefined
   const present = applied(draft.lines, [])
-  const way = walk(draft.doc, path)
-  if (way.length <= path.length) return undefined
+  const found = walk(draft.doc, path)
+  if (found.length <= path.length) return undefined
   try {
-    const candidate = candidateFor(draft, path, made, way)
+    const candidate = candidateFor(draft, path, made, found)
     if (candidate === undefined) return undefined
-    const again = put(draftOf(scanToml(candidate)), path, targetJson(lastOf(way)))
+    const again = put(draftOf(scanToml(candidate)), path, targetJson(lastOf(found)))
     return again === present ? candidate : undefined
   } catch (error) {
     if (error instanceof CannotEdit) return undefined
@@ -63,9 +62,9 @@ export function before(draft: Draft, path: Path, trace: Trace): string | undefin
   }
 }
 
-function candidateFor(draft: Draft, path: Path, made: Made, way: readonly Target[]): string | undefined {
+function candidateFor(draft: Draft, path: Path, made: Made, found: readonly Target[]): string | undefined {
   if (made.header) {
-    const container = way[made.depth]
+    const container = found[made.depth]
     const how = container && tableOf(container)?.how
     if (how?.by !== 'block') return undefined
     return applied(draft.lines, removalOfBlock(draft.doc, how.block))
@@ -83,7 +82,7 @@ function readTrace(trace: Trace): Made | undefined {
   try {
     made = JSON.parse(trace)
   } catch {
-    return undefined // not ours: the plain removal is always right
+    return undefined // a trace of another format: only the value is removed
   }
   if (typeof made !== 'object' || made === null) return undefined
   const { depth, header, inner } = made as Record<string, unknown>

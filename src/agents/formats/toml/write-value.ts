@@ -1,9 +1,9 @@
-import type { CannotEdit, Json } from '../format.ts'
-import { isMap, type JsonMap } from './to-json.ts'
+import { type CannotEdit, type Json, type Path, stepName } from '../format.ts'
+import { isMap, type JsonMap } from '../json-value.ts'
 
 const BARE_NAME = /^[A-Za-z0-9_-]+$/
-/** The reader stops at 100; what is wrapped around the value must fit too. */
-const DEEPEST = 40
+/** The scanner allows 100 levels, which must also hold what is around the value. */
+const MAX_DEPTH = 40
 
 function nameText(name: string): string {
   return BARE_NAME.test(name) ? name : stringText(name)
@@ -26,7 +26,7 @@ function mapText(map: JsonMap): string {
   return pairs.length === 0 ? '{}' : `{ ${pairs.join(', ')} }`
 }
 
-/** A whole number that JavaScript rounds is no integer for TOML, which would take every digit seriously. */
+/** A whole number beyond the safe range is written as a float: TOML treats every digit of an integer as exact. */
 function numberText(value: number): string {
   if (Number.isNaN(value)) return 'nan'
   if (!Number.isFinite(value)) return value > 0 ? 'inf' : '-inf'
@@ -54,19 +54,19 @@ function codeText(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
-/** Throws what `refuse` makes of the reason, when TOML has no way to write the value. */
-export function checkWritable(value: Json, refuse: (reason: string) => CannotEdit, depth = 0): void {
-  if (depth > DEEPEST) throw refuse('The value is nested too deep')
-  if (typeof value === 'string') {
-    if (!value.isWellFormed()) throw refuse('A text in the value is no valid Unicode')
-  } else if (Array.isArray(value)) {
-    for (const item of value) checkWritable(item, refuse, depth + 1)
-  } else if (isMap(value)) {
-    for (const [name, inner] of Object.entries(value)) {
-      if (!name.isWellFormed()) throw refuse('A name in the value is no valid Unicode')
-      checkWritable(inner, refuse, depth + 1)
-    }
-  } else if (typeof value !== 'number' && typeof value !== 'boolean') {
-    throw refuse('TOML cannot say null; leave the field out')
+/** Throws if TOML cannot express the path or the value. */
+export function assertWritable(path: Path, value: Json, refuse: (reason: string) => CannotEdit): void {
+  if (!path.every((step) => stepName(step).isWellFormed())) throw refuse('The name is not valid Unicode')
+  assertValue(value, refuse, 0)
+}
+
+function assertValue(value: Json, refuse: (reason: string) => CannotEdit, depth: number): void {
+  if (depth > MAX_DEPTH) throw refuse('The value is nested too deeply')
+  if (value === null) throw refuse('TOML has no null. Leave the field out')
+  if (typeof value === 'string' && !value.isWellFormed()) throw refuse('A string is not valid Unicode')
+  if (typeof value !== 'object') return
+  for (const [name, inner] of Object.entries(value)) {
+    if (!name.isWellFormed()) throw refuse('A name is not valid Unicode')
+    assertValue(inner, refuse, depth + 1)
   }
 }

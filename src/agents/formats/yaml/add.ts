@@ -1,18 +1,9 @@
 import type { Json, Path, Step } from '../format.ts'
-import { itemOf, wrapped } from './change.ts'
+import { itemOf, wrapped } from '../json-value.ts'
+import { deletion, eolOf, lineEnd, lineStart, refusal, type Splice } from '../text.ts'
 import { addToFlow, startInFlow } from './flow-collections.ts'
-import {
-  behindComments,
-  behindLine,
-  columnOf,
-  eolOf,
-  insertLines,
-  lineEnd,
-  lineStart,
-  refuse,
-  type Splice,
-} from './lines.ts'
-import type { Parsed } from './parse.ts'
+import { afterComments, afterLine, columnOf, insertLines } from './lines.ts'
+import type { ParsedYaml } from './parse.ts'
 import { isEmpty, type Level } from './path.ts'
 import { indented, itemLines, pairLines, type Style } from './render.ts'
 import { type Before, isEmptySpelling } from './trace.ts'
@@ -20,12 +11,12 @@ import { endOf, indentsIn, isFlow } from './tree.ts'
 
 export interface Added {
   readonly splices: readonly Splice[]
-  /** Undefined when nothing had to be made but the value itself. */
+  /** Undefined if only the value itself was added. */
   readonly before: Before | undefined
 }
 
-/** Adds behind the last neighbour what the path names from the last level that exists. */
-export function add(parsed: Parsed, levels: readonly Level[], path: Path, value: Json): Added {
+/** Adds the part of the path that does not exist yet, after the last neighbour. */
+export function add(parsed: ParsedYaml, levels: readonly Level[], path: Path, value: Json): Added {
   const depth = levels.length - 1
   const level = levels[depth] as Level
   const step = path[depth] as Step
@@ -39,7 +30,7 @@ export function add(parsed: Parsed, levels: readonly Level[], path: Path, value:
 }
 
 function inFlow(
-  { text }: Parsed,
+  { text }: ParsedYaml,
   level: Level,
   step: Step,
   inner: Json,
@@ -53,20 +44,20 @@ function inFlow(
   return { splices: addToFlow(text, level, step, inner), before }
 }
 
-function intoBlock({ text, root }: Parsed, levels: readonly Level[], step: Step, inner: Json): Splice {
+function intoBlock({ text, root }: ParsedYaml, levels: readonly Level[], step: Step, inner: Json): Splice {
   const { items, node, column: above } = levels.at(-1) as Level
   const first = items[0]?.start ?? 0
   const column = columnOf(text, first)
   const last = items.at(-1)
-  const behind = behindLine(text, last?.end ?? 0)
-  // A comment right below a list that is not indented is about the next name.
-  const at = behindComments(text, behind, Math.max(column, typeof step === 'string' ? 0 : above + 1))
+  const end = afterLine(text, last?.end ?? 0)
+  // A comment directly below a list that is not indented belongs to the next name.
+  const at = afterComments(text, end, Math.max(column, typeof step === 'string' ? 0 : above + 1))
   const style = { unit: 2, list: 2, ...indentsIn(text, root ?? null), ...indentsIn(text, node ?? null) }
   const gap = last?.value && last.after ? gapOf(text, last.after) : 1
   return insertLines(text, at, indented(linesOf(step, inner, style, gap), column))
 }
 
-/** How many spaces the list has behind its dashes. */
+/** The number of spaces after the dashes of a list. */
 function gapOf(text: string, after: number): number {
   const gap = /^ {1,7}(?=[^ \r\n#])/.exec(text.slice(after, after + 9))
   return gap ? gap[0].length : 1
@@ -76,8 +67,8 @@ function linesOf(step: Step, inner: Json, style: Style, gap = 1): string[] {
   return typeof step === 'string' ? pairLines(step, inner, style) : itemLines(itemOf(step, inner), style, gap)
 }
 
-/** `name:`, `name: ~`, `name: {}`: the spelling goes, the lines come below, and what stood there is remembered. */
-function intoEmpty(parsed: Parsed, level: Level, step: Step, inner: Json, depth: number): Added {
+/** Into `name:`, `name: ~` or `name: {}`. The old spelling is removed and remembered, and the lines follow below. */
+function intoEmpty(parsed: ParsedYaml, level: Level, step: Step, inner: Json, depth: number): Added {
   const { text, root } = parsed
   const style = { unit: 2, list: 2, ...indentsIn(text, root ?? null) }
   const isTop = level.item === undefined
@@ -89,10 +80,10 @@ function intoEmpty(parsed: Parsed, level: Level, step: Step, inner: Json, depth:
   const end = level.node ? endOf(level.node) : after
   const was = text.slice(after, end)
   if (!isEmptySpelling(was))
-    refuse(text, after, 'Write the empty value right behind its name, or leave it out')
-  const at = behindComments(text, behindLine(text, end), level.column + 1)
+    throw refusal(text, after, 'Move this empty value to the line of its name, or remove it')
+  const at = afterComments(text, afterLine(text, end), level.column + 1)
   return {
-    splices: [{ from: after, to: end, text: '' }, insertLines(text, at, lines)],
+    splices: [deletion(after, end), insertLines(text, at, lines)],
     before: { depth, was },
   }
 }
@@ -101,21 +92,25 @@ function isBelowMarker(text: string, { node, after = 0 }: Level): boolean {
   return node !== undefined && text.slice(after, node.range[0]).includes('\n')
 }
 
-/** The top of a file without `---` has nothing that it could stand behind. */
-function onOwnLine({ text }: Parsed, { node }: Level, lines: readonly string[]): Added {
+/** At the top of a file, where the value follows neither a name nor `---`. */
+function onOwnLine({ text }: ParsedYaml, { node }: Level, lines: readonly string[]): Added {
   if (!node) {
     const before = { depth: 0, was: '', ownLine: true }
-    return { splices: [insertLines(text, behindComments(text, 0, 0), lines)], before }
+    return { splices: [insertLines(text, afterComments(text, 0, 0), lines)], before }
   }
-  const from = lineStart(text, node.range[0])
-  const to = lineEnd(text, endOf(node))
-  const was = text.slice(from, to)
-  if (!isEmptySpelling(was)) refuse(text, node.range[0], 'Take the comment beside this empty value away')
-  return { splices: [{ from, to, text: lines.join(eolOf(text)) }], before: { depth: 0, was, ownLine: true } }
+  const start = lineStart(text, node.range[0])
+  const end = lineEnd(text, endOf(node))
+  const was = text.slice(start, end)
+  if (!isEmptySpelling(was))
+    throw refusal(text, node.range[0], 'Move the comment beside this empty value first')
+  return {
+    splices: [{ start, end, text: lines.join(eolOf(text)) }],
+    before: { depth: 0, was, ownLine: true },
+  }
 }
 
 /** Empty, and no comment inside. */
-function isPlainEmpty({ text }: Parsed, level: Level): boolean {
+function isPlainEmpty({ text }: ParsedYaml, level: Level): boolean {
   if (!isEmpty(level)) return false
   return !level.node || !text.slice(level.node.range[0], endOf(level.node)).includes('#')
 }

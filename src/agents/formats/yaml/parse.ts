@@ -12,25 +12,23 @@ import {
   type YAMLError,
 } from 'yaml'
 import type { Json } from '../format.ts'
-import { refuse } from './lines.ts'
+import { setMember } from '../json-value.ts'
+import { refusal } from '../text.ts'
+import type { Parsed } from '../verified-format.ts'
 
-/** The second parser stops at 100; where it would stop, the first has stopped before. */
+/** Below the limit of the second parser, which is 100. */
 const MAX_DEPTH = 90
-/** A file of 1 KB can stand for a billion values. Values that stand there themselves are not counted. */
+/** A file of 1 KB can expand to a billion values. Values outside of aliases are not counted. */
 const MAX_VALUES_BY_ALIAS = 100_000
 
-export interface Parsed {
-  /** Without BOM. */
-  readonly text: string
-  /** Undefined when the file says nothing. */
+export interface ParsedYaml extends Parsed {
   readonly root: ParsedNode | undefined
-  readonly json: Json | undefined
-  /** Behind the leading `---`. */
+  /** The offset after the leading `---`. */
   readonly marker: number | undefined
 }
 
-// Merge keys and YAML 1.1 are switched off, also where the file asks for them: `<<` is read as a name, as the other
-// parser does. The check for unique names in `yaml` is quadratic, so the names are checked here.
+// Merge keys and YAML 1.1 are off, even if the file requests them: `<<` is an ordinary name, as for the second parser.
+// The uniqueness check of `yaml` is quadratic, so duplicate names are detected here.
 const OPTIONS = {
   keepSourceTokens: true,
   prettyErrors: false,
@@ -38,36 +36,48 @@ const OPTIONS = {
   uniqueKeys: false,
 }
 
-/** The whole text, or `CannotEdit` with the place of the first thing that is wrong or can be read in two ways. */
-export function parse(text: string): Parsed {
+/** Throws `CannotEdit` for the first error or ambiguity. */
+export function parse(text: string): ParsedYaml {
   refuseOddLineEnds(text)
-  const tokens = [...new Parser().parse(text)]
-  const [doc, second] = [...new Composer(OPTIONS).compose(tokens, true, text.length)]
+  const { tokens, documents } = compose(text)
+  const [doc, second] = documents
   const fault = firstFault([doc?.errors, doc?.warnings, second?.errors])
   if (second) {
-    refuse(text, second.range[0], 'The file holds several YAML documents; keep one `---` at most')
+    throw refusal(text, second.range[0], 'The file has several YAML documents. Only one is allowed')
   }
-  if (fault) refuse(text, fault.pos[0], sentenceOf(fault))
+  if (fault) throw refusal(text, fault.pos[0], messageOf(fault))
   const marker = markerOf(tokens)
   const root = doc?.contents as ParsedNode | null | undefined
   if (!root || isNothing(root)) return { text, root: undefined, json: undefined, marker }
   const json = new Reader(text).read(root, 0)
   if (json !== null && (typeof json !== 'object' || Array.isArray(json))) {
-    refuse(text, root.range[0], 'The file must be a map of names at the top')
+    throw refusal(text, root.range[0], 'The top of this file must be a map')
   }
   return { text, root, json: json ?? undefined, marker }
 }
 
-/** Nothing stands there: `name:` and no more. */
+function compose(text: string) {
+  try {
+    const tokens = [...new Parser().parse(text)]
+    return { tokens, documents: [...new Composer(OPTIONS).compose(tokens, true, text.length)] }
+  } catch (cause) {
+    // The recursion of the parser exhausts the stack on a deeply nested file.
+    const error = refusal(text, 0, 'The file cannot be parsed as YAML')
+    error.cause = cause
+    throw error
+  }
+}
+
+/** A missing value, as in `name:`. */
 export function isNothing(node: ParsedNode): boolean {
   return isScalar(node) && node.range[0] === node.range[1] && node.type === 'PLAIN'
 }
 
-/** Readers of YAML 1.1 end a line at these, readers of YAML 1.2 do not. */
+/** Line ends in YAML 1.1, but not in YAML 1.2. */
 function refuseOddLineEnds(text: string): void {
   const odd = text.search(/\r(?!\n)|[\u0085\u2028\u2029]/)
   if (odd >= 0) {
-    refuse(text, odd, 'An unusual line separator can be read in two ways; replace it by a normal line end')
+    throw refusal(text, odd, 'This line separator is ambiguous. Replace it with a normal line end')
   }
 }
 
@@ -88,23 +98,23 @@ function firstFault(lists: readonly (readonly YAMLError[] | undefined)[]): YAMLE
   return first
 }
 
-/** The parser's own sentences may quote the file, and the file holds secrets. */
-function sentenceOf({ code }: YAMLError): string {
-  return SENTENCES[code] ?? 'This is not valid YAML; check quotes, brackets and indentation here'
+/** The parser's own messages quote the file, which contains secrets. */
+function messageOf({ code }: YAMLError): string {
+  return MESSAGES[code] ?? 'Invalid YAML. Check quotes, brackets and indentation'
 }
-const SENTENCES: Partial<Record<YAMLError['code'], string>> = {
-  BAD_ALIAS: 'This alias or anchor has no proper name',
-  BAD_DIRECTIVE: 'This directive is unknown; remove the line that begins with %',
-  BAD_DQ_ESCAPE: 'Unknown escape in a text in double quotes; write \\\\ for a backslash',
-  BAD_INDENT: 'The indentation is wrong here; align it with the lines around it',
-  KEY_OVER_1024_CHARS: 'This name is too long; names have 1024 characters at most',
-  MISSING_CHAR: 'Something is missing here, such as a quote, a bracket, a comma or a colon',
+const MESSAGES: Partial<Record<YAMLError['code'], string>> = {
+  BAD_ALIAS: 'Invalid name of an alias or anchor',
+  BAD_DIRECTIVE: 'Unknown directive. Remove the line that begins with %',
+  BAD_DQ_ESCAPE: 'Unknown escape in a double-quoted string. Write \\\\ for a backslash',
+  BAD_INDENT: 'Wrong indentation. Align this line with its neighbours',
+  KEY_OVER_1024_CHARS: 'The name is longer than 1024 characters',
+  MISSING_CHAR: 'A quote, bracket, comma or colon is missing',
   RESOURCE_EXHAUSTION: 'The file is nested too deeply',
-  TAB_AS_INDENT: 'A tab is used as indentation; use spaces',
-  TAG_RESOLVE_FAILED: 'This tag is unknown or does not fit its value; remove it',
+  TAB_AS_INDENT: 'A tab is used for indentation. Use spaces',
+  TAG_RESOLVE_FAILED: 'The tag is unknown or does not match its value. Remove it',
 }
 
-/** Builds the values. What an alias stands for is shared and not copied, so that a bomb costs nothing. */
+/** Builds the values. Aliased values are shared and not copied, so that an alias bomb costs nothing. */
 class Reader {
   readonly #text: string
   readonly #anchors = new Map<string, { value: Json; count: number } | 'open'>()
@@ -117,7 +127,7 @@ class Reader {
 
   read(node: ParsedNode | null, depth: number): Json {
     if (node === null) return null
-    if (depth > MAX_DEPTH) return refuse(this.#text, node.range[0], 'The file is nested too deeply')
+    if (depth > MAX_DEPTH) throw refusal(this.#text, node.range[0], 'The file is nested too deeply')
     if (isAlias(node)) return this.#alias(node.source, node.range[0])
     const before = this.#count
     this.#count += 1
@@ -132,18 +142,18 @@ class Reader {
     if (isSeq(node)) return node.items.map((item) => this.read(item as ParsedNode, depth + 1))
     const value: unknown = isScalar(node) ? node.value : undefined
     if (value === null || ['string', 'number', 'boolean'].includes(typeof value)) return value as Json
-    return refuse(this.#text, node.range[0], 'This value is of a kind that cannot be kept')
+    throw refusal(this.#text, node.range[0], 'Values of this kind are not supported')
   }
 
   #map(pairs: readonly Pair<ParsedNode, ParsedNode | null>[], depth: number): Json {
     const map: Record<string, Json> = {}
     for (const { key, value } of pairs) {
-      if (!isScalar(key)) return refuse(this.#text, key.range[0], 'A name must be a simple text here')
+      if (!isScalar(key)) throw refusal(this.#text, key.range[0], 'A name must be a scalar')
       const name = this.#name(key)
       if (Object.hasOwn(map, name)) {
-        refuse(this.#text, key.range[0], 'This name stands twice in the same map; remove one of the two')
+        throw refusal(this.#text, key.range[0], 'Duplicate name. Remove one of the two first')
       }
-      put(map, name, this.read(value, depth + 1))
+      setMember(map, name, this.read(value, depth + 1))
     }
     return map
   }
@@ -156,19 +166,13 @@ class Reader {
 
   #alias(name: string, offset: number): Json {
     const anchor = this.#anchors.get(name)
-    if (!anchor) return refuse(this.#text, offset, 'This alias has no anchor above it')
-    if (anchor === 'open') return refuse(this.#text, offset, 'This alias stands inside what it stands for')
+    if (!anchor) throw refusal(this.#text, offset, 'The alias has no anchor above it')
+    if (anchor === 'open') throw refusal(this.#text, offset, 'The alias refers to a value that contains it')
     this.#count += anchor.count
     this.#byAlias += anchor.count
     if (this.#byAlias > MAX_VALUES_BY_ALIAS) {
-      refuse(this.#text, offset, 'The aliases of this file stand for too many values')
+      throw refusal(this.#text, offset, 'The aliases of this file expand to too many values')
     }
     return anchor.value
   }
-}
-
-/** A member, also when its name is `__proto__`. */
-export function put(map: Record<string, Json>, name: string, value: Json): void {
-  if (name !== '__proto__') map[name] = value
-  else Object.defineProperty(map, name, { value, enumerable: true, configurable: true, writable: true })
 }

@@ -1,31 +1,28 @@
 import { isAlias, isCollection, isMap, isScalar, isSeq, type ParsedNode, visit } from 'yaml'
-import type { Path, Step } from '../format.ts'
-import { columnOf, refuse } from './lines.ts'
-import { isNothing, type Parsed } from './parse.ts'
+import type { CannotEdit, Path, Step } from '../format.ts'
+import { refusal } from '../text.ts'
+import { columnOf } from './lines.ts'
+import { isNothing, type ParsedYaml } from './parse.ts'
 import { type Item, isFlow, itemsOf } from './tree.ts'
 
-/** One value on the way from the top of the file to where the path leads. */
+/** One value on a path. */
 export interface Level {
-  /** Undefined when nothing stands there. */
+  /** Undefined if the value is missing, as in `name:`. */
   readonly node: ParsedNode | undefined
-  /** The members or items; none when it is neither map nor list. */
+  /** Empty if it is neither a map nor a list. */
   readonly items: readonly Item[]
-  /** Which of the items of the level above it is; undefined for the top. */
+  /** The item of the level above; undefined for the top. */
   readonly item: Item | undefined
-  /** Behind its colon, its dash, or the `---` before it. */
+  /** The offset after its colon, its dash, or the leading `---`. */
   readonly after: number | undefined
-  /** Of its name or its dash; -1 for the top. */
+  /** The column of its name or dash; -1 for the top. */
   readonly column: number
-  /** Inside brackets: indentation means nothing there. */
+  /** Inside brackets, where indentation has no meaning. */
   readonly isInFlow: boolean
 }
 
-const FORBIDDEN = new Set(['__proto__', 'constructor', 'prototype'])
-
-/** The values on the path as far as they exist, first the top. All of them exist when there is one more than steps. */
-export function walk(parsed: Parsed, path: Path): Level[] {
-  if (path.length === 0) refuse(parsed.text, 0, 'The path must name something in the file')
-  for (const step of path) refuseStep(parsed.text, step)
+/** The existing values on the path, the top first. All exist if there is one more than steps. */
+export function walk(parsed: ParsedYaml, path: Path): Level[] {
   const levels: Level[] = [topOf(parsed)]
   for (const step of path) {
     const above = levels.at(-1) as Level
@@ -37,7 +34,7 @@ export function walk(parsed: Parsed, path: Path): Level[] {
   return levels
 }
 
-function topOf({ text, root, marker }: Parsed): Level {
+function topOf({ text, root, marker }: ParsedYaml): Level {
   if (root) refuseMarked(text, root, root.range[0])
   const items = root ? itemsOf(text, root) : []
   return { node: root, items, item: undefined, after: marker, column: -1, isInFlow: false }
@@ -45,7 +42,8 @@ function topOf({ text, root, marker }: Parsed): Level {
 
 function levelOf(text: string, above: Level, item: Item): Level {
   const node = item.value && !isBare(item.value) ? item.value : undefined
-  if (item.isOdd) refuse(text, item.start, 'A name with `?`, an anchor or a tag before it cannot be edited')
+  if (item.isOdd)
+    throw refusal(text, item.start, 'A name with `?`, an anchor or a tag before it cannot be edited')
   if (item.value) refuseMarked(text, item.value, item.start)
   const items = node ? itemsOf(text, node) : []
   const isInFlow = above.isInFlow || (above.node !== undefined && isFlow(above.node))
@@ -56,47 +54,41 @@ function isBare(node: ParsedNode): boolean {
   return isNothing(node) && !node.anchor && !node.tag
 }
 
-function refuseStep(text: string, step: Step): void {
-  const names = typeof step === 'string' ? [step] : 'item' in step ? [step.item] : [step.field, step.is]
-  if (names.some((name) => FORBIDDEN.has(name))) {
-    refuse(text, 0, 'The names __proto__, constructor and prototype cannot be used; choose another name')
-  }
-}
-
-/** Who changes what an anchor names, changes it in all places. */
+/** A change of an anchored value would affect every alias. */
 function refuseMarked(text: string, node: ParsedNode, at: number): void {
-  if (isAlias(node) || node.anchor) refuse(text, at, 'An anchor or alias (& or *) cannot be edited here')
-  if (node.tag) refuse(text, at, 'A value with a tag (!) cannot be edited here')
+  if (isAlias(node) || node.anchor)
+    throw refusal(text, at, 'A value with an anchor or alias (& or *) cannot be edited')
+  if (node.tag) throw refusal(text, at, 'A value with a tag (!) cannot be edited')
 }
 
-/** The same for all that stands inside a value that is replaced or taken out. */
+/** The same for everything inside a value that is replaced or removed. */
 export function refuseMarksIn(text: string, { node, item }: Level): void {
   if (!node) return
   visit(node, (key, inner) => {
     if (typeof inner !== 'object' || inner === null || !('range' in inner)) return undefined
     refuseMarked(text, inner as ParsedNode, (inner as ParsedNode).range[0] ?? item?.start ?? 0)
-    if (key === 'key' && isScalar(inner) && inner.value === '<<') refuseMerge(text, inner as ParsedNode)
+    if (key === 'key' && isScalar(inner) && inner.value === '<<') throw mergeKey(text, inner as ParsedNode)
     return undefined
   })
 }
 
-function refuseMerge(text: string, key: ParsedNode): never {
-  return refuse(text, key.range[0], 'A map with a merge key (<<) cannot be edited here')
+function mergeKey(text: string, key: ParsedNode): CannotEdit {
+  return refusal(text, key.range[0], 'A map with a merge key (<<) cannot be edited')
 }
 
-/** An empty value may become what the path needs. */
+/** An empty value may become a map or a list. */
 function refuseKind(text: string, { node, items, item }: Level, step: Step): void {
   if (!node || (isScalar(node) && node.value === null)) return
   const at = item?.start ?? node.range[0]
-  if (typeof step === 'string' && !isMap(node)) refuse(text, at, 'A map is needed here, and this is none')
-  if (typeof step !== 'string' && !isSeq(node)) refuse(text, at, 'A list is needed here, and this is none')
+  if (typeof step === 'string' && !isMap(node)) throw refusal(text, at, 'This must be a map')
+  if (typeof step !== 'string' && !isSeq(node)) throw refusal(text, at, 'This must be a list')
   const merge = items.find(({ key }) => nameOf(key) === '<<')
-  if (merge?.key) refuseMerge(text, merge.key)
+  if (merge?.key) throw mergeKey(text, merge.key)
 }
 
 function itemAt(text: string, { items }: Level, step: Step): Item | undefined {
   const [first, second] = items.filter((item) => fits(item, step))
-  if (second) refuse(text, second.start, 'This stands in the list twice; remove one of the two')
+  if (second) throw refusal(text, second.start, 'Duplicate list item. Remove one of the two first')
   return first
 }
 
@@ -112,7 +104,7 @@ function nameOf(key: ParsedNode | undefined): string | undefined {
   return isScalar(key) ? String(key.value) : undefined
 }
 
-/** Nothing, null, or a map or list that holds nothing. */
+/** Missing, null, or a map or list without items. */
 export function isEmpty({ node, items }: Level): boolean {
   if (!node || (isScalar(node) && node.value === null)) return true
   return isCollection(node) && items.length === 0

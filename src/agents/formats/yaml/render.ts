@@ -1,14 +1,14 @@
 import type { Json } from '../format.ts'
 
-/** How the file indents. */
+/** The indentation of the file. */
 export interface Style {
-  /** A map in a map. */
+  /** Of a map in a map. */
   readonly unit: number
-  /** A list in a map: 0 when its dashes stand below the name. */
+  /** Of a list in a map; 0 if the dashes are directly below the name. */
   readonly list: number
 }
 
-/** `name: value`, with more lines when the value is a map or a list that holds something. */
+/** `name: value`, on several lines if the value is a map or list with content. */
 export function pairLines(name: string, value: Json, style: Style): string[] {
   const key = keyText(name)
   if (isInline(value)) return [`${key}: ${scalarText(value)}`]
@@ -16,7 +16,7 @@ export function pairLines(name: string, value: Json, style: Style): string[] {
   return [`${key}:`, ...indented(valueLines(value, style), by)]
 }
 
-/** `- value`, and its other lines below its first. */
+/** `- value`, with further lines aligned below the first. */
 export function itemLines(value: Json, style: Style, gap = 1): string[] {
   const [first, ...rest] = valueLines(value, style)
   return [`-${' '.repeat(gap)}${first}`, ...indented(rest, gap + 1)]
@@ -32,7 +32,7 @@ export function indented(lines: readonly string[], by: number): string[] {
   return lines.map((line) => ' '.repeat(by) + line)
 }
 
-/** In braces and on one line. With quotes around every text where the file looks like JSON. */
+/** In brackets on one line. With `quoted` every string is in double quotes, for a file that is valid JSON too. */
 export function flowText(value: Json, quoted: boolean): string {
   if (Array.isArray(value)) return `[${value.map((item: Json) => flowText(item, quoted)).join(', ')}]`
   if (value !== null && typeof value === 'object') {
@@ -47,7 +47,7 @@ export function flowPair(name: string, value: Json, quoted: boolean): string {
   return `${quoted ? quote(name) : keyText(name)}: ${flowText(value, quoted)}`
 }
 
-/** It stands behind its name, on the same line. */
+/** The value is written on the line of its name. */
 export function isInline(value: Json): boolean {
   return value === null || typeof value !== 'object' || Object.keys(value).length === 0
 }
@@ -58,7 +58,7 @@ export function scalarText(value: Json): string {
   return Array.isArray(value) ? '[]' : value !== null && typeof value === 'object' ? '{}' : String(value)
 }
 
-/** Readers of YAML 1.1 want a dot before an exponent. */
+/** YAML 1.1 requires a dot before an exponent. */
 function numberText(value: number): string {
   return String(value).replace(/^(-?\d+)e/, '$1.0e')
 }
@@ -68,7 +68,7 @@ function keyText(name: string): string {
 }
 
 const PLAIN = /^(?:[A-Za-z_/]|\.\.?\/)[\w./@+=~:()-]*(?: [\w./@+=~:()-]+)*$/
-/** What some reader takes for a truth value, a null or a number. */
+/** Words that some parsers read as a boolean, a null or a number. */
 const WORDS = /^(?:y|n|yes|no|on|off|true|false|null|nan|inf|infinity)$/i
 
 function stringText(text: string): string {
@@ -76,7 +76,7 @@ function stringText(text: string): string {
   return isPlain ? text : quote(text)
 }
 
-/** JSON's escapes are YAML's too; what YAML 1.1 may take for a line end or cannot print is escaped as well. */
+/** JSON's escapes are valid in YAML. Characters that YAML 1.1 treats as line ends or as unprintable are escaped too. */
 function quote(text: string): string {
   const odd = /[\u007f-\u00a0\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\uffff]/g
   return JSON.stringify(text).replace(odd, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)

@@ -1,23 +1,14 @@
 import { type CST, isScalar, type ParsedNode } from 'yaml'
 import type { Json } from '../format.ts'
-import {
-  behindLine,
-  columnOf,
-  deleteLines,
-  eolOf,
-  insertLines,
-  lineEnd,
-  lineStart,
-  refuse,
-  type Splice,
-} from './lines.ts'
-import type { Parsed } from './parse.ts'
+import { deletion, eolOf, insertion, lineEnd, lineStart, refusal, type Splice } from '../text.ts'
+import { afterLine, columnOf, deleteLines, endOfLastLine, insertLines } from './lines.ts'
+import type { ParsedYaml } from './parse.ts'
 import type { Level } from './path.ts'
 import { flowText, indented, isInline, type Style, scalarText, valueLines } from './render.ts'
 import { endOf, indentsIn, isBlock, isFlow, startOf } from './tree.ts'
 
-/** Puts another value in the place of the one that is there. The name and the comments beside it stay. */
-export function replace({ text, root }: Parsed, level: Level, value: Json): Splice[] {
+/** Replaces a value. Its name and the comments beside it stay. */
+export function replace({ text, root }: ParsedYaml, level: Level, value: Json): Splice[] {
   const { node } = level
   const style = { unit: 2, list: 2, ...indentsIn(text, root ?? null), ...indentsIn(text, node ?? null) }
   if (level.isInFlow || (node && isFlow(node) && level.items.length > 0)) return flow(text, level, value)
@@ -27,30 +18,30 @@ export function replace({ text, root }: Parsed, level: Level, value: Json): Spli
 
 function flow(text: string, { node, item }: Level, value: Json): Splice[] {
   const quoted = text[item?.start ?? 0] === '"'
-  if (node) return [{ from: node.range[0], to: endOf(node), text: flowText(value, quoted) }]
+  if (node) return [{ start: node.range[0], end: endOf(node), text: flowText(value, quoted) }]
   const { after } = item ?? {}
-  if (after === undefined) return refuse(text, item?.start ?? 0, 'Write a colon and null behind this name')
-  return [{ from: after, to: after, text: ` ${flowText(value, quoted)}` }]
+  if (after === undefined) throw refusal(text, item?.start ?? 0, 'Write a colon and null after this name')
+  return [insertion(after, ` ${flowText(value, quoted)}`)]
 }
 
-/** A whole item of a list by indentation. */
+/** A list item in a block list. */
 function item(text: string, { node }: Level, value: Json, style: Style): Splice[] {
-  if (!node || !isBlock(node)) return refuse(text, node?.range[0] ?? 0, 'This item cannot be replaced')
-  const from = startOf(text, node)
+  if (!node || !isBlock(node)) throw refusal(text, node?.range[0] ?? 0, 'This list item cannot be replaced')
+  const start = startOf(text, node)
   const [first = '', ...rest] = valueLines(value, style)
-  const lines = [first, ...indented(rest, columnOf(text, from))]
-  return [{ from, to: blockEnd(text, node), text: lines.join(eolOf(text)) }]
+  const lines = [first, ...indented(rest, columnOf(text, start))]
+  return [{ start, end: endOfLastLine(text, endOf(node)), text: lines.join(eolOf(text)) }]
 }
 
-/** A value that stands on the line of its name. */
+/** A value on the line of its name. */
 function inline(text: string, { node, item }: Level, value: Json): Splice[] {
   const after = item?.after ?? 0
   const added = scalarText(value)
-  if (!node) return [{ from: after, to: after, text: ` ${added}` }]
-  if (isBlock(node)) return [{ from: after, to: after, text: ` ${added}` }, linesOf(text, node)]
-  if (!isBlockScalar(node)) return [{ from: node.range[0], to: endOf(node), text: added }]
+  if (!node) return [insertion(after, ` ${added}`)]
+  if (isBlock(node)) return [insertion(after, ` ${added}`), linesOf(text, node)]
+  if (!isBlockScalar(node)) return [{ start: node.range[0], end: endOf(node), text: added }]
   const header = headerOf(node)
-  const body = deleteLines(text, behindLine(text, lineEnd(text, header.to)), endOf(node))
+  const body = deleteLines(text, afterLine(text, lineEnd(text, header.end)), endOf(node))
   return [{ ...header, text: added }, body]
 }
 
@@ -59,28 +50,28 @@ function block(text: string, { node, item, column }: Level, value: Json, style: 
   const after = item?.after ?? 0
   const by = column + (Array.isArray(value) ? style.list : style.unit)
   const lines = indented(valueLines(value, style), by)
-  if (!node) return [insertLines(text, behindLine(text, after), lines)]
+  if (!node) return [insertLines(text, afterLine(text, after), lines)]
   if (isBlock(node)) {
-    const from = lineStart(text, startOf(text, node))
-    return [{ from, to: blockEnd(text, node), text: lines.join(eolOf(text)) }]
+    const start = lineStart(text, startOf(text, node))
+    return [{ start, end: endOfLastLine(text, endOf(node)), text: lines.join(eolOf(text)) }]
   }
   if (isBlockScalar(node)) return instead(text, node, lines)
   if (text.slice(after, node.range[0]).trim() !== '') {
-    refuse(text, after, 'A comment stands between this name and its value; move it away first')
+    throw refusal(text, after, 'Move the comment between this name and its value first')
   }
   const end = endOf(node)
-  return [{ from: after, to: end, text: '' }, insertLines(text, behindLine(text, end), lines)]
+  return [deletion(after, end), insertLines(text, afterLine(text, end), lines)]
 }
 
-/** The header line of `|` or `>` may have a comment, which stays. */
+/** A comment on the header line of `|` or `>` stays. */
 function instead(text: string, node: ParsedNode, lines: readonly string[]): Splice[] {
   const header = headerOf(node)
-  const from = behindLine(text, lineEnd(text, header.to))
+  const start = afterLine(text, lineEnd(text, header.end))
   const end = endOf(node)
   const eol = text[end - 1] === '\n' ? eolOf(text) : ''
   return [
     { ...header, text: '' },
-    { from, to: end, text: lines.join(eolOf(text)) + eol },
+    { start, end, text: lines.join(eolOf(text)) + eol },
   ]
 }
 
@@ -88,18 +79,12 @@ function isBlockScalar(node: ParsedNode): boolean {
   return isScalar(node) && (node.type === 'BLOCK_LITERAL' || node.type === 'BLOCK_FOLDED')
 }
 
-function headerOf(node: ParsedNode): { from: number; to: number } {
+function headerOf(node: ParsedNode): { start: number; end: number } {
   const token = node.srcToken as CST.BlockScalar
   const header = token.props.find(({ type }) => type === 'block-scalar-header') as CST.SourceToken
-  return { from: header.offset, to: header.offset + header.source.length }
+  return { start: header.offset, end: header.offset + header.source.length }
 }
 
 function linesOf(text: string, node: ParsedNode): Splice {
-  return deleteLines(text, lineStart(text, startOf(text, node)), behindLine(text, endOf(node)))
-}
-
-/** The end of the last line of a block, without the line end. */
-function blockEnd(text: string, node: ParsedNode): number {
-  const end = endOf(node)
-  return text[end - 1] === '\n' ? end - (text[end - 2] === '\r' ? 2 : 1) : lineEnd(text, end)
+  return deleteLines(text, lineStart(text, startOf(text, node)), afterLine(text, endOf(node)))
 }

@@ -1,17 +1,17 @@
 import { CORE_SCHEMA, defineMappingTag, loadAll, YAMLException } from 'js-yaml'
 import type { Json } from '../format.ts'
-import { refuse } from './lines.ts'
-import { put } from './parse.ts'
+import { setMember } from '../json-value.ts'
+import { refusal } from '../text.ts'
 
 const MAX_VALUES = 20_000_000
 
-/** Names become texts, and a name that stands there twice is an error, as for the first parser. */
+/** Names become strings, and a duplicate name is an error, as for the first parser. */
 const mapTag = defineMappingTag<Record<string, Json>>('tag:yaml.org,2002:map', {
   create: () => ({}),
   addPair: (map, key, value) => {
-    if (key !== null && typeof key === 'object') return 'a name must be a simple text'
-    if (Object.hasOwn(map, String(key))) return 'a name stands twice'
-    put(map, String(key), value as Json)
+    if (key !== null && typeof key === 'object') return 'a name must be a scalar'
+    if (Object.hasOwn(map, String(key))) return 'duplicate name'
+    setMember(map, String(key), value as Json)
     return ''
   },
   has: (map, key) => Object.hasOwn(map, String(key)),
@@ -21,17 +21,17 @@ const mapTag = defineMappingTag<Record<string, Json>>('tag:yaml.org,2002:map', {
 })
 const SCHEMA = CORE_SCHEMA.withTags(mapTag)
 
-/** The same as `parse`, by a parser that shares no code with it. */
-export function readWithOtherParser(text: string): Json | undefined {
+/** Reads with js-yaml, which shares no code with `parse`. */
+export function readWithJsYaml(text: string): Json | undefined {
   const documents = load(text)
-  if (documents.length > 1) refuse(text, 0, 'The file holds several YAML documents; keep one `---` at most')
+  if (documents.length > 1) throw refusal(text, 0, 'The file has several YAML documents. Only one is allowed')
   const json = documents[0] ?? undefined
   if (json === undefined) return undefined
   if (typeof json !== 'object' || Array.isArray(json)) {
-    refuse(text, 0, 'The file must be a map of names at the top')
+    throw refusal(text, 0, 'The top of this file must be a map')
   }
   if (countOf(json as Json, new Map()) > Math.min(MAX_VALUES, text.length + 100_000)) {
-    refuse(text, 0, 'The aliases of this file stand for too many values')
+    throw refusal(text, 0, 'The aliases of this file expand to too many values')
   }
   return json as Json
 }
@@ -41,15 +41,11 @@ function load(text: string): unknown[] {
     return loadAll(text, { schema: SCHEMA })
   } catch (cause) {
     const offset = cause instanceof YAMLException ? (cause.mark?.position ?? 0) : 0
-    return refuse(
-      text,
-      offset,
-      'A second YAML parser cannot read the file here; check quotes and indentation',
-    )
+    throw refusal(text, offset, 'A second YAML parser cannot read this. Check quotes and indentation')
   }
 }
 
-/** How many values there are when every alias is written out. A value inside itself counts as endless. */
+/** The number of values with all aliases expanded; infinite if a value contains itself. */
 function countOf(value: Json, known: Map<object, number>): number {
   if (value === null || typeof value !== 'object') return 1
   const counted = known.get(value)

@@ -1,12 +1,12 @@
-import type { Json, Trace } from '../format.ts'
+import type { Trace } from '../format.ts'
 
-/** What was there before the first value came. */
+/** The state of the file before the first value was added. */
 export interface Before {
-  /** How many steps of the path were there. What follows was made. */
+  /** How many steps of the path existed. The others were created. */
   readonly depth: number
-  /** How the empty place was written: from behind its name to its end. Undefined when it was not empty. */
+  /** How the empty value was written, from the end of its name on. Undefined if it was not empty. */
   readonly was: string | undefined
-  /** It had lines of its own: only the top of a file has no name to stand behind. */
+  /** The empty value was at the top of the file, on lines of its own. */
   readonly ownLine?: boolean
 }
 
@@ -20,7 +20,7 @@ export function writeTrace(before: Before): Trace {
   return JSON.stringify(before)
 }
 
-/** A trace that is not ours, or damaged, is as good as none. */
+/** Undefined for a trace that is damaged or from another format. */
 export function readTrace(trace: Trace | undefined): Before | undefined {
   if (trace === undefined) return undefined
   try {
@@ -29,11 +29,6 @@ export function readTrace(trace: Trace | undefined): Before | undefined {
     if (was !== undefined && (typeof was !== 'string' || !isEmptySpelling(was))) return undefined
     return { depth: depth as number, was, ownLine: ownLine === true }
   } catch {
-    return undefined // no JSON: not written by us
+    return undefined
   }
-}
-
-export function meaningOf(was: string): Json {
-  const spelling = was.trim()
-  return spelling.startsWith('{') ? {} : spelling.startsWith('[') ? [] : null
 }

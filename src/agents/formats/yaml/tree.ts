@@ -1,18 +1,19 @@
 import { type CST, isCollection, isMap, type ParsedNode } from 'yaml'
-import { columnOf, refuse } from './lines.ts'
+import { refusal } from '../text.ts'
+import { columnOf } from './lines.ts'
 
-/** A member of a map or an item of a list, and where it stands in the text. */
+/** A member of a map or an item of a list, with its positions in the text. */
 export interface Item {
-  /** Undefined for the item of a list. */
+  /** Undefined for a list item. */
   readonly key: ParsedNode | undefined
   readonly value: ParsedNode | null
   /** Where the name or the dash begins; for an item between brackets, the value. */
   readonly start: number
-  /** Behind the colon or the dash; undefined where there is neither. */
+  /** After the colon or the dash; undefined if there is neither. */
   readonly after: number | undefined
-  /** Behind the last character of the value; a comment does not count. */
+  /** After the last character of the value; comments do not count. */
   readonly end: number
-  /** `? name`, or something before the name such as an anchor. */
+  /** `? name`, or an anchor or tag before the name. */
   readonly isOdd: boolean
 }
 
@@ -21,7 +22,7 @@ export function itemsOf(text: string, node: ParsedNode): Item[] {
   const token = node.srcToken as CST.BlockMap | CST.BlockSequence | CST.FlowCollection
   const tokens = (token.items as CST.CollectionItem[]).filter(isItem)
   if (tokens.length !== node.items.length) {
-    refuse(text, token.offset, 'Something is missing in this map or list')
+    throw refusal(text, token.offset, 'An item of this map or list is incomplete')
   }
   const isBlockList = token.type === 'block-seq'
   return tokens.map((item, index) => {
@@ -44,7 +45,7 @@ export function itemsOf(text: string, node: ParsedNode): Item[] {
 
 const ODD = new Set(['explicit-key-ind', 'anchor', 'tag'])
 
-/** Comments behind the last item, and what stands behind a last comma, are kept by the parser as one more item. */
+/** The parser keeps comments after the last item, or after a trailing comma, as one more item. */
 function isItem({ start, key, sep, value }: CST.CollectionItem): boolean {
   return Boolean(key || sep || value) || start.some(({ type }) => type === 'seq-item-ind' || ODD.has(type))
 }
@@ -79,7 +80,7 @@ function tokenEnd(token: CST.Token): number {
   }
 }
 
-/** Behind the value's last character. */
+/** After the last character of the value. */
 export function endOf(node: ParsedNode): number {
   return node.srcToken ? tokenEnd(node.srcToken as CST.Token) : node.range[1]
 }
@@ -89,7 +90,7 @@ export function startOf(text: string, node: ParsedNode): number {
   return isBlock(node) ? (itemsOf(text, node)[0]?.start ?? node.range[0]) : node.range[0]
 }
 
-/** A map or list by indentation, without brackets. */
+/** A map or list without brackets. */
 export function isBlock(node: ParsedNode): boolean {
   return isCollection(node) && !isFlow(node)
 }
@@ -112,6 +113,8 @@ export function indentsIn(text: string, node: ParsedNode | null): { unit?: numbe
       open.push(value)
       if (!key) continue
       const by = columnOf(text, startOf(text, value)) - columnOf(text, start)
+      // An anchor can put a value to the left of its name.
+      if (by < 0) continue
       if (isMap(value)) found.unit ??= by
       else found.list ??= by
     }

@@ -1,4 +1,5 @@
-import { type Cursor, cannot, take } from './cursor.ts'
+import { refusal } from '../../text.ts'
+import { type Cursor, take } from './cursor.ts'
 
 const DATE = '\\d{4}-\\d{2}-\\d{2}'
 const TIME = '\\d{2}:\\d{2}:\\d{2}(?:\\.\\d+)?'
@@ -6,8 +7,8 @@ const MOMENT = new RegExp(`${DATE}(?:[Tt ]${TIME}(?:[Zz]|[+-]\\d{2}:\\d{2})?)?|$
 const MOMENT_PARTS =
   /^(?:(\d{4})-(\d{2})-(\d{2}))?[Tt ]?(?:(\d{2}):(\d{2}):(\d{2})(?:\.(\d+))?)?([Zz]|[+-](\d{2}):(\d{2}))?$/
 const WORD = /[A-Za-z0-9_+.:-]+/y
-/** No number that means something is as long, and the patterns below need not cope with megabytes. */
-const LONGEST_NUMBER = 1000
+/** Longer than any useful number, so that the patterns below never run on megabytes. */
+const MAX_NUMBER_LENGTH = 1000
 
 const INTEGER = /^[+-]?(?:0|[1-9](?:_?\d)*)$/
 const WITH_BASE = /^0(?:x[0-9A-Fa-f](?:_?[0-9A-Fa-f])*|o[0-7](?:_?[0-7])*|b[01](?:_?[01])*)$/
@@ -23,19 +24,19 @@ const WORDS: Readonly<Record<string, boolean | number>> = {
   '-nan': Number.NaN,
 }
 
-/** Reads a number, a boolean or a date; dates are kept as text in one spelling. */
+/** Reads a number, a boolean or a date. Dates become strings in a normal form. */
 export function scanScalar(cursor: Cursor): boolean | number | string {
   const { text, at: start } = cursor
   const moment = take(cursor, MOMENT)
   const word = take(cursor, WORD)
   if (moment !== '' && word === '') {
     const iso = isoOf(moment)
-    if (iso === undefined) throw cannot(text, start, 'There is no such date or time; correct it')
+    if (iso === undefined) throw refusal(text, start, 'This date or time does not exist')
     return iso
   }
-  const value = moment === '' && word.length <= LONGEST_NUMBER ? numberOrBoolean(word) : undefined
+  const value = moment === '' && word.length <= MAX_NUMBER_LENGTH ? numberOrBoolean(word) : undefined
   if (value !== undefined) return value
-  throw cannot(text, start, 'A value was expected here; texts need quotes')
+  throw refusal(text, start, 'Expected a value. Strings need quotes')
 }
 
 function numberOrBoolean(word: string): boolean | number | undefined {
@@ -46,16 +47,16 @@ function numberOrBoolean(word: string): boolean | number | undefined {
   return FLOAT.test(word) ? Number(digits) : undefined
 }
 
-const MOST = 2n ** 63n - 1n
+const MAX_INTEGER = 2n ** 63n - 1n
 
-/** TOML promises 64 bits; what needs more is read differently by different programs. */
+/** TOML guarantees 64 bits. Parsers disagree about larger numbers. */
 function integerOf(digits: string, isNegative: boolean): number | undefined {
   const size = BigInt(digits)
-  if (size > MOST + (isNegative ? 1n : 0n)) return undefined
+  if (size > MAX_INTEGER + (isNegative ? 1n : 0n)) return undefined
   return Number(isNegative ? -size : size)
 }
 
-/** With milliseconds and a capital T and Z, as the other parser gives it; undefined for a 30th of February. */
+/** With milliseconds and capital T and Z, as the second parser writes it; undefined for an invalid date. */
 function isoOf(moment: string): string | undefined {
   const [, year, month, day, hour, minute, second, fraction, zone, zoneHour, zoneMinute] =
     MOMENT_PARTS.exec(moment) ?? []

@@ -1,11 +1,12 @@
+import { refusal } from '../../text.ts'
 import type { Block, Header, Table, TomlDoc } from '../model.ts'
-import { bodyStart, type Cursor, cannot, skipLines, skipRestOfLine } from './cursor.ts'
+import { type Cursor, skipLines, skipRestOfLine } from './cursor.ts'
 import { defineBlock, definePair, newTable } from './tables.ts'
 import { scanNames, scanPair } from './values.ts'
 
-/** Reads a TOML 1.0 text with the place of everything in it; refuses what TOML 1.0 forbids. */
+/** Parses TOML 1.0 with the positions of everything in it. Throws for what TOML 1.0 forbids. */
 export function scanToml(text: string): TomlDoc {
-  const cursor: Cursor = { text, at: bodyStart(text) }
+  const cursor: Cursor = { text, at: 0 }
   let block: Block = { header: undefined, pairs: [] }
   const blocks = [block]
   const root = newTable({ by: 'block', block })
@@ -33,7 +34,7 @@ function scanHeader(cursor: Cursor): Header {
   const { names } = scanNames(cursor)
   const close = isArray ? ']]' : ']'
   if (!text.startsWith(close, cursor.at)) {
-    throw cannot(text, cursor.at, `'${close}' was expected here, at the end of a table's name`)
+    throw refusal(text, cursor.at, `Expected '${close}' after the name of a table`)
   }
   cursor.at += close.length
   return { names, isArray, start, end: cursor.at }

@@ -1,18 +1,19 @@
-import { type Cursor, cannot, isLineEnd, take } from './cursor.ts'
+import { refusal } from '../../text.ts'
+import { type Cursor, isLineEnd, take } from './cursor.ts'
 
-/** Reads any of the four kinds of string; the cursor stands on its first quote. */
+/** Reads any of the four kinds of string. The cursor is at the first quote. */
 export function scanString(cursor: Cursor): string {
   const quote = cursor.text[cursor.at] === '"' ? '"' : "'"
   if (cursor.text.startsWith(quote.repeat(3), cursor.at)) return scanLongString(cursor, quote)
   return scanShortString(cursor, quote)
 }
 
-/** What may stand in a string as it is: no quote of its own kind, no control character but the tab. */
+/** Characters that need no escape: no quote of the same kind, no control character except the tab. */
 const PLAIN = {
   '"': /[\t !#-[\]-~\x80-\uffff]*/y,
   "'": /[\t -&(-~\x80-\uffff]*/y,
 }
-/** As above, with ends of lines. */
+/** The same, with line ends. */
 const PLAIN_LINES = {
   '"': /[\t\n !#-[\]-~\x80-\uffff]*/y,
   "'": /[\t\n -&(-~\x80-\uffff]*/y,
@@ -28,7 +29,7 @@ export function scanShortString(cursor: Cursor, quote: Quote): string {
     const next = text[cursor.at]
     if (next === quote) break
     if (next === '\\') value += scanEscape(cursor)
-    else if (next === undefined || isLineEnd(cursor)) throw cannot(text, start, 'A quote is not closed here')
+    else if (next === undefined || isLineEnd(cursor)) throw refusal(text, start, 'The string is not closed')
     else throw controlCharacter(cursor)
   }
   cursor.at += 1
@@ -43,11 +44,11 @@ function scanLongString(cursor: Cursor, quote: Quote): string {
   for (;;) {
     value += take(cursor, PLAIN_LINES[quote])
     const next = text[cursor.at]
-    if (next === undefined) throw cannot(text, start, 'Three quotes are not closed here')
+    if (next === undefined) throw refusal(text, start, 'The multi-line string is not closed')
     if (next === quote) {
       const quotes = countQuotes(cursor, quote)
       cursor.at += quotes
-      // Up to two quotes may stand directly before the three that close it.
+      // Up to two quotes may directly precede the closing three.
       if (quotes >= 3) return value + quote.repeat(quotes - 3)
       value += quote.repeat(quotes)
     } else if (next === '\\') {
@@ -70,7 +71,7 @@ function countQuotes({ text, at }: Cursor, quote: Quote): number {
 const ESCAPED_BLANKS = /\\[ \t]*/y
 const BLANKS = /[ \t]+/y
 
-/** A backslash at the end of a line takes all blanks and ends of lines that follow out of the string. */
+/** A backslash at the end of a line removes the blanks and line ends that follow. */
 function skipEscapedLineEnd(cursor: Cursor): boolean {
   const { at: start } = cursor
   take(cursor, ESCAPED_BLANKS)
@@ -106,9 +107,9 @@ function scanEscape(cursor: Cursor): string {
   const code = Number.parseInt(take(cursor, CODE_POINT).slice(1), 16)
   const isSurrogate = code >= 0xd800 && code <= 0xdfff
   if (code <= 0x10ffff && !isSurrogate) return String.fromCodePoint(code)
-  throw cannot(text, start, "A backslash begins no escape of TOML 1.0 here; write '\\\\' for a backslash")
+  throw refusal(text, start, "Unknown escape. Write '\\\\' for a backslash")
 }
 
 function controlCharacter({ text, at }: Cursor): Error {
-  return cannot(text, at, 'A string holds a control character here; write it as an escape')
+  return refusal(text, at, 'A string contains a control character. Write it as an escape')
 }

@@ -1,14 +1,15 @@
+import { refusal } from '../../text.ts'
 import type { Block, InlineTable, List, Pair, Value } from '../model.ts'
-import { type Cursor, cannot, isLineEnd, skipBlanks, skipLines, take } from './cursor.ts'
+import { type Cursor, isLineEnd, skipBlanks, skipLines, take } from './cursor.ts'
 import { scanScalar } from './scalars.ts'
 import { scanShortString, scanString } from './strings.ts'
 import { definePair, newTable } from './tables.ts'
 
-/** Deeper than any person writes, and far from the depth at which a program falls over. */
-const DEEPEST = 100
+/** Deeper than any useful file, and far from the depth at which recursion exhausts the stack. */
+const MAX_DEPTH = 100
 const BARE_NAME = /[A-Za-z0-9_-]+/y
 
-/** Reads `a."b c".d` and leaves the cursor behind the last name. */
+/** Reads `a."b c".d`. */
 export function scanNames(cursor: Cursor): { names: string[]; end: number } {
   const names: string[] = []
   for (;;) {
@@ -17,8 +18,8 @@ export function scanNames(cursor: Cursor): { names: string[]; end: number } {
     const end = cursor.at
     skipBlanks(cursor)
     if (cursor.text[cursor.at] !== '.') return { names, end }
-    if (names.length === DEEPEST)
-      throw cannot(cursor.text, end, 'More than 100 names are joined by dots here')
+    if (names.length === MAX_DEPTH)
+      throw refusal(cursor.text, end, `More than ${MAX_DEPTH} names are joined by dots`)
     cursor.at += 1
   }
 }
@@ -28,10 +29,11 @@ function scanName(cursor: Cursor): string {
   const quote = text[at]
   if (quote !== '"' && quote !== "'") {
     const name = take(cursor, BARE_NAME)
-    if (name === '') throw cannot(text, at, 'A name was expected here')
+    if (name === '')
+      throw refusal(text, at, "Expected a name of letters, digits, '_' and '-', or a quoted name")
     return name
   }
-  if (text.startsWith(quote.repeat(3), at)) throw cannot(text, at, 'A name has one pair of quotes, not three')
+  if (text.startsWith(quote.repeat(3), at)) throw refusal(text, at, 'A name cannot be a multi-line string')
   return scanShortString(cursor, quote)
 }
 
@@ -39,7 +41,7 @@ function scanName(cursor: Cursor): string {
 export function scanPair(cursor: Cursor, home: Block | InlineTable, depth: number): Pair {
   const { text, at: start } = cursor
   const { names, end: nameEnd } = scanNames(cursor)
-  if (text[cursor.at] !== '=') throw cannot(text, cursor.at, "'=' was expected here, behind a name")
+  if (text[cursor.at] !== '=') throw refusal(text, cursor.at, "Expected '=' after a name")
   cursor.at += 1
   skipBlanks(cursor)
   const value = scanValue(cursor, depth)
@@ -48,7 +50,8 @@ export function scanPair(cursor: Cursor, home: Block | InlineTable, depth: numbe
 
 function scanValue(cursor: Cursor, depth: number): Value {
   const { text, at: start } = cursor
-  if (depth > DEEPEST) throw cannot(text, start, 'Lists and maps are nested more than 100 deep here')
+  if (depth > MAX_DEPTH)
+    throw refusal(text, start, `Lists and tables are nested more than ${MAX_DEPTH} levels deep`)
   const first = text[start]
   if (first === '[') return scanList(cursor, depth)
   if (first === '{') return scanInlineTable(cursor, depth)
@@ -63,13 +66,13 @@ function scanList(cursor: Cursor, depth: number): List {
     cursor.at += 1
     skipLines(cursor)
     if (text[cursor.at] === ']') break
-    if (cursor.at >= text.length) throw cannot(text, start, "A list is not closed here; ']' is missing")
+    if (cursor.at >= text.length) throw refusal(text, start, "The list is not closed: ']' is missing")
     list.items.push(scanValue(cursor, depth + 1))
     skipLines(cursor)
     if (text[cursor.at] === ',') list.commas.push(cursor.at)
   } while (text[cursor.at] === ',')
-  if (cursor.at >= text.length) throw cannot(text, start, "A list is not closed here; ']' is missing")
-  if (text[cursor.at] !== ']') throw cannot(text, cursor.at, "',' or ']' was expected here, in a list")
+  if (cursor.at >= text.length) throw refusal(text, start, "The list is not closed: ']' is missing")
+  if (text[cursor.at] !== ']') throw refusal(text, cursor.at, "Expected ',' or ']' in a list")
   cursor.at += 1
   list.end = cursor.at
   return list
@@ -82,14 +85,14 @@ function scanInlineTable(cursor: Cursor, depth: number): InlineTable {
     cursor.at += 1
     skipBlanks(cursor)
     if (text[cursor.at] === '}' && inline.pairs.length === 0) break
-    if (isLineEnd(cursor)) throw cannot(text, cursor.at, 'A map in braces must stay on one line')
+    if (isLineEnd(cursor)) throw refusal(text, cursor.at, 'An inline table must be on one line')
     const pair = scanPair(cursor, inline, depth + 1)
     definePair(text, inline.table, pair)
     inline.pairs.push(pair)
     skipBlanks(cursor)
   } while (text[cursor.at] === ',')
-  if (isLineEnd(cursor)) throw cannot(text, cursor.at, 'A map in braces must stay on one line')
-  if (text[cursor.at] !== '}') throw cannot(text, cursor.at, "',' or '}' was expected here, in a map")
+  if (isLineEnd(cursor)) throw refusal(text, cursor.at, 'An inline table must be on one line')
+  if (text[cursor.at] !== '}') throw refusal(text, cursor.at, "Expected ',' or '}' in an inline table")
   cursor.at += 1
   inline.end = cursor.at
   return inline
