@@ -4,7 +4,7 @@ import type { Agent, System } from './catalogue.schema.ts'
 import { AGENTS, findAgent } from './catalogue.ts'
 import { placesOf } from './config-places.ts'
 
-/** User file below the home folder and project file below the project; null where there is none. */
+/** The user file relative to the home and the project file relative to the project; null if there is none. */
 type Files = readonly [
   linux: string | null,
   darwin: string | null,
@@ -16,7 +16,7 @@ const support = (path: string) => `Library/Application Support/${path}`
 const everywhere = (path: string, project: string | null): Files => [path, path, path, project]
 const roo = 'Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json'
 
-/** Written by hand. `/` stands for the separator of the system. */
+/** Written by hand. `/` is the separator of every system. */
 const FILES: Record<string, Files> = {
   'claude-code': everywhere('.claude.json', '.mcp.json'),
   'claude-desktop': [
@@ -98,7 +98,7 @@ describe.each(Object.entries(FILES))('%s', (type, [linux, darwin, windows, proje
     ['linux', linux],
     ['darwin', darwin],
     ['win32', windows],
-  ])('is edited where it looks on %s', (os, user) => {
+  ])('the agent is edited in the file that it reads on %s', (os, user) => {
     const platform = computer({ os })
     const place = (scope: string) =>
       placesOf(agentOf(type), platform, PROJECT[os]).find((each) => each.scope === scope)?.path
@@ -111,21 +111,21 @@ describe.each(Object.entries(FILES))('%s', (type, [linux, darwin, windows, proje
   })
 })
 
-describe('a place', () => {
-  test('is the first candidate that is there', () => {
+describe('place', () => {
+  test('the first existing candidate is used', () => {
     const old = '/home/ada/.gemini/antigravity/mcp_config.json'
     const [user] = placesOf(agentOf('antigravity'), computer({ os: 'linux', files: [old] }))
     expect(user).toMatchObject({ path: old, candidates: ['/home/ada/.gemini/config/mcp_config.json', old] })
   })
 
-  test('in a project is given only with a project', () => {
+  test('project files are listed only with a project', () => {
     const scopes = (project?: string) =>
       placesOf(agentOf('claude-code'), computer({ os: 'linux' }), project).map(({ scope }) => scope)
     expect(scopes()).toEqual(['user', 'managed'])
     expect(scopes('/srv/app')).toEqual(['user', 'local', 'project', 'managed'])
   })
 
-  test('of one project inside the user file has the project in its key path, with / on Windows too', () => {
+  test('a project inside the user file is part of the key path, with / on Windows too', () => {
     const local = (os: System) =>
       placesOf(agentOf('claude-code'), computer({ os }), `${PROJECT[os]}/`).find(
         ({ scope }) => scope === 'local',
@@ -137,12 +137,12 @@ describe('a place', () => {
     expect(local('win32')?.keyPath).toEqual(['projects', 'D:/src/app', 'mcpServers'])
   })
 
-  test('of which a part is open is left out', () => {
+  test('a path with an unknown part is left out', () => {
     const scopes = placesOf(agentOf('vscode'), computer({ os: 'linux' })).map(({ scope }) => scope)
     expect(scopes).toEqual(['user', 'remote'])
   })
 
-  test('may have a format, a key and a container of its own', () => {
+  test('a scope may have its own format, key path and container', () => {
     const places = placesOf(agentOf('continue'), computer({ os: 'linux' }))
     expect(
       places.map(({ format, container, nameField, readOnly }) => [format, container, nameField, readOnly]),
@@ -153,7 +153,7 @@ describe('a place', () => {
   })
 })
 
-describe('a variable', () => {
+describe('variable', () => {
   test.each([
     ['claude-code', 'CLAUDE_CONFIG_DIR', '/cfg/.claude.json'],
     ['codex', 'CODEX_HOME', '/cfg/config.toml'],
@@ -170,7 +170,7 @@ describe('a variable', () => {
     ['opencode', 'OPENCODE_CONFIG_DIR', '/cfg/opencode.jsonc'],
     ['zed', 'XDG_CONFIG_HOME', '/cfg/zed/settings.json'],
     ['vscode', 'XDG_CONFIG_HOME', '/cfg/Code/User/mcp.json'],
-  ])('moves the file of %s: %s', (type, name, path) => {
+  ])('the file of %s follows the variable %s', (type, name, path) => {
     const usual = placesOf(agentOf(type), computer({ os: 'linux' }))[0]?.path ?? ''
     const moved = (value: string) =>
       placesOf(agentOf(type), computer({ os: 'linux', files: [usual], env: { [name]: value } }))[0]?.path
@@ -178,37 +178,37 @@ describe('a variable', () => {
     expect([moved(''), moved('not/absolute')]).toEqual([usual, usual])
   })
 
-  test('is found in any case on Windows', () => {
+  test('variables are case-insensitive on Windows', () => {
     const env = { codex_home: 'D:\\codex', AppData: 'E:\\Roaming' }
     const path = (type: string) => placesOf(agentOf(type), computer({ os: 'win32', env }))[0]?.path
     expect(path('codex')).toBe('D:\\codex\\config.toml')
     expect(path('vscode')).toBe('E:\\Roaming\\Code\\User\\mcp.json')
   })
 
-  test('that is not followed is not followed', () => {
+  test('a variable that the agent ignores has no effect', () => {
     const env = { XDG_CONFIG_HOME: '/cfg' }
     const [user] = placesOf(agentOf('github-copilot-cli'), computer({ os: 'linux', env }))
     expect(user?.path).toBe('/home/ada/.copilot/mcp-config.json')
   })
 })
 
-describe('a star', () => {
+describe('wildcard', () => {
   const packages = 'C:\\Users\\ada\\AppData\\Local\\Packages'
   const tail = 'LocalCache\\Roaming\\Claude\\claude_desktop_config.json'
   const old = 'C:\\Users\\ada\\AppData\\Roaming\\Claude\\claude_desktop_config.json'
   const desktop = (...files: string[]) =>
     placesOf(agentOf('claude-desktop'), computer({ os: 'win32', files }))[0]
 
-  test('is the one folder that matches, even before its file is there', () => {
+  test('a wildcard matches a folder even before the file in it exists', () => {
     const place = desktop(`${packages}\\Claude_pzs8\\AppxManifest.xml`, `${packages}\\Other\\x`, old)
     expect(place).toMatchObject({ path: `${packages}\\Claude_pzs8\\${tail}`, ambiguous: [] })
   })
 
-  test('that matches nothing is passed over', () => {
+  test('a wildcard without a match is skipped', () => {
     expect(desktop(old)).toMatchObject({ path: old, candidates: [old], ambiguous: [] })
   })
 
-  test('that matches two folders is a question', () => {
+  test('a wildcard that matches two folders is ambiguous', () => {
     const both = [`${packages}\\Claude_a\\${tail}`, `${packages}\\Claude_b\\${tail}`]
     expect(desktop(...both)?.ambiguous).toEqual(both)
   })

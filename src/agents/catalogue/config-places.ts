@@ -6,7 +6,7 @@ export type { Platform } from './platform.ts'
 /** One file of one agent, on this computer. */
 export interface ConfigPlace {
   readonly scope: string
-  /** The one to edit: the first candidate that is there, else the first. */
+  /** The file to edit: the first candidate that exists, or else the first. */
   readonly path: string
   readonly candidates: readonly string[]
   readonly format: FileFormat
@@ -16,18 +16,18 @@ export interface ConfigPlace {
   readonly nameField: string | null
   readonly readOnly: boolean
   readonly note: string | null
-  /** Several files could be meant, and only the user knows which: then nothing is written. */
+  /** Files of which only the user knows which one the agent uses. Then nothing is written. */
   readonly ambiguous: readonly string[]
 }
 
 const PROJECT = '<project>'
 const STRICT: Dialect = { comments: false, trailingCommas: false, bom: false }
-/** A name that only the user knows: of a plugin, a profile, an agent. */
+/** A placeholder that only the user can resolve: a plugin, a profile, an agent. */
 const OPEN = /<[^>]+>/
 
 /**
- * Where this agent keeps its entries. Scopes inside a project are given only with a project (an absolute path), and
- * scopes of which a part of the path is open, such as the id of a profile, are left out.
+ * Where this agent keeps its entries. Scopes inside a project are included only with a project (an absolute path).
+ * Scopes whose path has an unknown part, such as the id of a profile, are left out.
  */
 export function placesOf(agent: Agent, platform: Platform, project?: string): ConfigPlace[] {
   const folder = project === undefined ? undefined : pathsOf(platform).resolve(project)
@@ -40,7 +40,7 @@ function placeOf(
   platform: Platform,
   project: string | undefined,
 ): ConfigPlace | undefined {
-  const keyPath = filled(scope.keyPath ?? agent.keyPath, platform, project)
+  const keyPath = withProject(scope.keyPath ?? agent.keyPath, platform, project)
   const file = fileAt(scope, platform, project)
   if (!keyPath || !file) return undefined
   const format = scope.format ?? agent.format
@@ -59,10 +59,10 @@ function placeOf(
 }
 
 /**
- * With the project filled in; undefined without one. Claude Code writes the path with `/` on Windows too, and does not
- * look under one with `\`.
+ * Inserts the path of the project; undefined if there is none. On Windows Claude Code writes the path with `/` and does
+ * not find it with `\`.
  */
-export function filled(
+export function withProject(
   keyPath: readonly string[],
   platform: Platform,
   project: string | undefined,
@@ -91,7 +91,7 @@ export function fileAt(from: Candidates, platform: Platform, project: string | u
     const resolved = resolve(template, platform, project)
     if (resolved === undefined) continue
     const matches = glob(resolved, platform)
-    // A folder that matches is an installed app, and that app reads no other file, even if the file is not there yet.
+    // A matching folder belongs to an installed app, which reads no other file, even if the file does not exist yet.
     const [match] = matches
     if (resolved.includes('*') && match !== undefined) {
       return { path: match, candidates: matches, ambiguous: matches.length > 1 ? matches : [] }
@@ -103,14 +103,14 @@ export function fileAt(from: Candidates, platform: Platform, project: string | u
   return path === undefined ? undefined : { path, candidates: unique, ambiguous: [] }
 }
 
-/** The paths of the first variable that is set; undefined when none is. */
+/** The paths of the first variable that is set; undefined if none is. */
 function overridden(overrides: readonly string[], platform: Platform): readonly string[] | undefined {
   const first = overrides.find((template) => resolve(template, platform) !== undefined)
   if (first === undefined) return undefined
   return overrides.filter((template) => variableIn(template) === variableIn(first))
 }
 
-/** Every folder that `*` may mean, each followed by the rest of the path. Without `*` the path itself. */
+/** All paths that match a pattern with `*`. Without `*` the path itself. */
 export function glob(path: string, platform: Platform): readonly string[] {
   const { sep, join } = pathsOf(platform)
   const [before, ...after] = path.split(sep)

@@ -1,10 +1,10 @@
 import type { Json, Path } from '../formats/format.ts'
 import type { Agent, Dialect, FileFormat } from './catalogue.schema.ts'
-import { type ConfigPlace, fileAt, filled } from './config-places.ts'
+import { type ConfigPlace, fileAt, withProject } from './config-places.ts'
 import { keyOf } from './entry-name.ts'
 import type { Platform } from './platform.ts'
 
-/** How an entry is switched on or off; undefined as value takes the field or the item out. */
+/** How an entry is enabled or disabled. An undefined value removes the field or the list item. */
 export type Switch =
   | { readonly kind: 'in_entry'; readonly field: string; readonly value: Json | undefined }
   | {
@@ -50,7 +50,7 @@ export function switchOf(
   }
 }
 
-/** On again, the flag goes, so that the entry is as it was; it stays where this agent's entries always have one. */
+/** To enable an entry the flag is removed, so that the entry is as before, unless this agent always writes the flag. */
 function inEntry(agent: Agent, disabled: Flag, place: ConfigPlace, enabled: boolean): Switch {
   const other = disabled.elsewhere.find((each) => sameNames(each.keyPath, place.keyPath))
   const { field, value } = other ?? disabled
@@ -68,12 +68,13 @@ function elsewhere(
   project: string | undefined,
 ): Switch {
   const ofScope = (disabled.ofScopes as Readonly<Record<string, string[]>>)[place.scope]
-  const keyPath = filled(ofScope ?? disabled.keyPath, platform, project)
+  const keyPath = withProject(ofScope ?? disabled.keyPath, platform, project)
   if (!keyPath) {
-    return { kind: 'none', reason: `${agent.name} switches servers off for each project: name the project` }
+    return { kind: 'none', reason: `${agent.name} disables servers per project. Send project_path` }
   }
   const file = fileAt(disabled, platform, project)
-  if (!file) return { kind: 'none', reason: `${agent.name} has no file for this on this computer` }
+  if (!file)
+    return { kind: 'none', reason: `${agent.name} has no file for disabled servers on this computer` }
   const key = disabled.nameRule === 'lower-case' ? name.toLowerCase() : keyOf(agent, name)
   const isList = disabled.kind === 'external-list'
   const { format, dialect } = disabled
@@ -83,7 +84,7 @@ function elsewhere(
 }
 
 function readOnly(agent: Agent): Switch {
-  return { kind: 'none', reason: `${agent.name} only reads this file, and so does Toolroom` }
+  return { kind: 'none', reason: `${agent.name} only reads this file, so Toolroom does not change it` }
 }
 
 function sameNames(one: readonly string[], other: readonly string[]): boolean {

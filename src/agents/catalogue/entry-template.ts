@@ -2,17 +2,12 @@ import type { Json } from '../formats/format.ts'
 import { isMap } from '../formats/json-value.ts'
 import type { Agent, Transport, TransportName } from './catalogue.schema.ts'
 
-/** The fields of a template: for each hole the path to it. */
-export interface Shape {
-  readonly transport: TransportName
-  readonly holes: ReadonlyMap<Hole, readonly string[]>
-}
-export type Hole = 'name' | 'command' | 'args' | 'command+args' | 'env' | 'cwd' | 'url' | 'headers'
+export type Placeholder = 'name' | 'command' | 'args' | 'command+args' | 'env' | 'cwd' | 'url' | 'headers'
 
 export const TRANSPORTS: readonly TransportName[] = ['stdio', 'http', 'sse']
 
-/** What agents, and people, call the transports. Read everywhere; an agent may take only some of the words. */
-const WORDS: Readonly<Record<string, TransportName>> = {
+/** Common names of the transports. An agent may accept only some of them. */
+const TYPE_NAMES: Readonly<Record<string, TransportName>> = {
   stdio: 'stdio',
   local: 'stdio',
   http: 'http',
@@ -23,36 +18,41 @@ const WORDS: Readonly<Record<string, TransportName>> = {
   sse: 'sse',
 }
 
-export function shapeOf(transport: TransportName, { entry }: Transport): Shape {
-  const holes = new Map<Hole, readonly string[]>()
+/** The path of each placeholder in a template. */
+export function placeholdersIn({ entry }: Transport): ReadonlyMap<Placeholder, readonly string[]> {
+  const placeholders = new Map<Placeholder, readonly string[]>()
   const look = (value: Json, path: readonly string[]) => {
-    if (isHole(value)) holes.set(value.slice(1, -1) as Hole, path)
+    if (isPlaceholder(value)) placeholders.set(value.slice(1, -1) as Placeholder, path)
     if (isMap(value)) for (const [name, inner] of Object.entries(value)) look(inner, [...path, name])
   }
   look(entry, [])
-  return { transport, holes }
+  return placeholders
 }
 
-/** The names under which a hole's value may stand, the written one first. Aliases stand at the top of the entry. */
-export function pathsTo(agent: Agent, transport: TransportName, hole: Hole): readonly (readonly string[])[] {
+/** The paths where a value may be, the one to write first. Aliases are at the top of the entry. */
+export function pathsTo(
+  agent: Agent,
+  transport: TransportName,
+  placeholder: Placeholder,
+): readonly (readonly string[])[] {
   const fields = agent[transport]
   if (!fields) return []
-  const own = shapeOf(transport, fields).holes.get(hole)
-  const aliases = (fields.aliases as Readonly<Record<string, readonly string[]>>)[hole] ?? []
+  const own = placeholdersIn(fields).get(placeholder)
+  const aliases = (fields.aliases as Readonly<Record<string, readonly string[]>>)[placeholder] ?? []
   return [...(own ? [own] : []), ...aliases.map((alias) => [alias])]
 }
 
-/** The transport that a word means: to this agent, or else to anybody. */
+/** The transport that a type name means to this agent, or else commonly. */
 export function meaningOf(
   agent: Agent,
   word: string,
-): { transport: TransportName; taken: boolean } | undefined {
+): { transport: TransportName; accepted: boolean } | undefined {
   const own = TRANSPORTS.find((name) => agent[name]?.types.includes(word))
-  if (own) return { transport: own, taken: true }
-  const common = Object.hasOwn(WORDS, word) ? WORDS[word] : undefined
-  return common && { transport: common, taken: agent.typeField === null }
+  if (own) return { transport: own, accepted: true }
+  const common = Object.hasOwn(TYPE_NAMES, word) ? TYPE_NAMES[word] : undefined
+  return common && { transport: common, accepted: agent.typeField === null }
 }
 
-export function isHole(value: Json | undefined): value is string {
+export function isPlaceholder(value: Json | undefined): value is string {
   return typeof value === 'string' && /^<[a-z+]+>$/.test(value)
 }

@@ -1,16 +1,16 @@
 import { type JsonMap, valueAt } from '../formats/json-value.ts'
 import type { Agent, TransportName } from './catalogue.schema.ts'
 import { meaningOf, pathsTo, TRANSPORTS } from './entry-template.ts'
-import { textAt } from './read-fields.ts'
-import { whyNot } from './write-entry.ts'
+import { stringAt } from './read-fields.ts'
+import { unsupportedTransport } from './write-entry.ts'
 
 interface Found {
-  /** Undefined when there is neither a command nor a URL. */
+  /** Undefined if there is neither a command nor a URL. */
   readonly transport: TransportName | undefined
   readonly problem: string | null
 }
 
-/** Which transport an entry means: what it says it is, held against the fields that it has. */
+/** The transport of an entry, from its type field and from the fields that it has. */
 export function transportIn(agent: Agent, entry: JsonMap): Found {
   const present = transportsIn(agent, entry)
   const [first] = present
@@ -19,11 +19,13 @@ export function transportIn(agent: Agent, entry: JsonMap): Found {
   }
   const word = entry[agent.typeField ?? 'type']
   const found =
-    typeof word === 'string' ? byWord(agent, present, first, word) : byFields(agent, present, first)
+    typeof word === 'string' ? byType(agent, present, first, word) : byFields(agent, present, first)
   const both = present.includes('stdio') && present.length > 1
-  const twoThings = both ? `The entry has a command and a URL, and ${agent.name} expects one of them` : null
+  const conflict = both
+    ? `The entry has a command and a URL, and ${agent.name} accepts only one of them`
+    : null
   const { transport } = found
-  return { transport, problem: stranger(agent, transport) ?? twoThings ?? found.problem }
+  return { transport, problem: unsupported(agent, transport) ?? conflict ?? found.problem }
 }
 
 interface Guess {
@@ -40,26 +42,26 @@ function byFields(agent: Agent, present: readonly TransportName[], first: Transp
   }
 }
 
-function byWord(agent: Agent, present: readonly TransportName[], first: TransportName, word: string): Guess {
+function byType(agent: Agent, present: readonly TransportName[], first: TransportName, word: string): Guess {
   const field = agent.typeField ?? 'type'
   const meaning = meaningOf(agent, word)
-  const unknown = `${agent.name} does not know what this entry's '${field}' says`
+  const unknown = `${agent.name} does not support this value of '${field}'`
   if (!meaning) return { transport: first, problem: unknown }
-  const said = meaning.transport
-  // It will not speak a transport that it does not have, whatever the fields are.
-  const missing = agent[said] === null && first !== 'stdio'
-  if (present.includes(said) || missing) return { transport: said, problem: meaning.taken ? null : unknown }
-  const problem = `In this entry '${field}' and the other fields contradict each other: ${agent.name} goes by the other fields`
+  const { transport, accepted } = meaning
+  // The agent never uses a transport that it does not support, whatever the fields are.
+  const missing = agent[transport] === null && first !== 'stdio'
+  if (present.includes(transport) || missing) return { transport, problem: accepted ? null : unknown }
+  const problem = `In this entry '${field}' contradicts the other fields. ${agent.name} uses the other fields`
   return { transport: first, problem }
 }
 
-function stranger(agent: Agent, transport: TransportName): string | null {
-  return agent[transport] ? null : whyNot(agent, transport)
+function unsupported(agent: Agent, transport: TransportName): string | null {
+  return agent[transport] ? null : unsupportedTransport(agent, transport)
 }
 
 /**
- * Transports whose own field is there, under one of the names that this agent reads; else under the names that most
- * agents use, for an entry that was copied from one of them.
+ * Transports whose field exists under a name that this agent reads. Otherwise under the names that most agents use,
+ * for an entry that was copied from one of them.
  */
 export function transportsIn(agent: Agent, entry: JsonMap): TransportName[] {
   const has = (name: TransportName, hole: 'command' | 'command+args' | 'url') =>
@@ -69,5 +71,5 @@ export function transportsIn(agent: Agent, entry: JsonMap): TransportName[] {
   )
   if (own.length > 0) return own
   if (entry.command !== undefined) return ['stdio']
-  return textAt(entry, ['url']) === undefined ? [] : ['http', 'sse']
+  return stringAt(entry, ['url']) === undefined ? [] : ['http', 'sse']
 }

@@ -22,7 +22,7 @@ describe.each(AGENTS.map((agent) => [agent.type, agent] as const))('%s', (_, age
   const extra = { timeout: 7, oauth: { token: 't' }, trust: true, x_note: ['kept'] }
   const os = fc.constantFrom('linux' as const, 'win32' as const)
 
-  test('any entry becomes any other, and what is not ours stays', () => {
+  test('an update turns any entry into any other and keeps unknown fields', () => {
     fc.assert(
       fc.property(definitions, definitions, os, (before, after, system) => {
         const old = { ...writeEntry(agent, 'docs', before, system), ...extra }
@@ -31,14 +31,14 @@ describe.each(AGENTS.map((agent) => [agent.type, agent] as const))('%s', (_, age
         expect(readEntry(agent, 'docs', changed)).toMatchObject({ problem: null })
         expect(readEntry(agent, 'docs', changed).definition).toEqual({ ...after, type })
         expect(changed).toMatchObject(extra)
-        // Nothing is left to do: the changes were all.
+        // A second update has nothing to change.
         expect(updateOf(agent, 'docs', changed, after, system)).toEqual([])
       }),
       { numRuns: 40 },
     )
   })
 
-  test('an entry that says it already is not touched, also when it comes from another system', () => {
+  test('an entry with the same definition is not changed, even if another system wrote it', () => {
     fc.assert(
       fc.property(definitions, os, os, (definition, here, there) => {
         const old = { ...writeEntry(agent, 'docs', definition, there), ...extra }
@@ -60,10 +60,10 @@ test.each<[string, string, Record<string, Json>, Definition, readonly FieldChang
     [set(['env', 'NEW'], '3'), set(['env', 'OLD'])],
   ],
   ['cursor', 'the last variable', { command: 'npx', args: ['x'], env: { A: '1' } }, stdio, [set(['env'])]],
-  ['cursor', 'nothing for nothing', { command: 'npx', args: ['x'], env: {} }, stdio, []],
+  ['cursor', 'an empty map', { command: 'npx', args: ['x'], env: {} }, stdio, []],
   [
     'cursor',
-    'a type that would lie',
+    'a type that contradicts the transport',
     { type: 'stdio', command: 'npx', args: ['x'] },
     http,
     [set(['type']), set(['url'], url), set(['command']), set(['args'])],
@@ -82,35 +82,35 @@ test.each<[string, string, Record<string, Json>, Definition, readonly FieldChang
     stdio,
     [set(['command'], 'npx'), set(['args'], ['x']), set(['url']), set(['http_headers'])],
   ],
-  ['gemini-cli', 'the old name goes on', { httpUrl: 'https://old' }, http, [set(['httpUrl'], url)]],
+  ['gemini-cli', 'an old field name', { httpUrl: 'https://old' }, http, [set(['httpUrl'], url)]],
   [
     'gemini-cli',
-    'the old name would win',
+    'an old field name that takes precedence',
     { httpUrl: url },
     sse,
     [set(['type'], 'sse'), set(['url'], url), set(['headers'], { A: 'b' }), set(['httpUrl'])],
   ],
-  ['qwen-code', 'type does not help', { type: 'http', url }, http, [set(['httpUrl'], url), set(['url'])]],
-  ['devin-desktop', 'the other name goes on', { url: 'https://old' }, http, [set(['url'], url)]],
-  ['claude-code', 'the type that was missing', { url }, http, [set(['type'], 'http')]],
-  ['claude-code', 'another word for it stays', { type: 'streamable-http', url }, http, []],
   [
-    'visual-studio',
-    'without a type it would be HTTP',
-    { url, headers: { A: 'b' } },
-    sse,
-    [set(['type'], 'sse')],
+    'qwen-code',
+    'a URL in the field of another transport',
+    { type: 'http', url },
+    http,
+    [set(['httpUrl'], url), set(['url'])],
   ],
+  ['devin-desktop', 'an alias of a field', { url: 'https://old' }, http, [set(['url'], url)]],
+  ['claude-code', 'a missing type', { url }, http, [set(['type'], 'http')]],
+  ['claude-code', 'an alias of the type', { type: 'streamable-http', url }, http, []],
+  ['visual-studio', 'a type that SSE needs', { url, headers: { A: 'b' } }, sse, [set(['type'], 'sse')]],
   [
     'opencode',
-    'a command that is no list',
+    'a command that is not a list',
     { type: 'local', command: 'npx' },
     stdio,
     [set(['command'], ['npx', 'x'])],
   ],
   [
     'kilo-code',
-    'the other name goes on',
+    'an alias of a field',
     { type: 'local', command: ['npx', 'x'], env: { A: '1' } },
     stdio,
     [set(['env'])],
@@ -148,44 +148,44 @@ test.each<[string, string, Record<string, Json>, Definition, readonly FieldChang
   ],
   [
     'goose',
-    'what it needs',
+    'a required field',
     { type: 'stdio', cmd: 'npx', args: ['x'] },
     stdio,
     [set(['name'], 'docs'), set(['enabled'], true)],
   ],
   [
     'goose',
-    'the name that it shows',
+    'the shown name',
     { name: 'Do cs', type: 'stdio', enabled: false, cmd: 'npx', args: ['x'] },
     stdio,
     [],
   ],
   [
     'claude-desktop',
-    'what it cannot take',
+    'fields of an unsupported transport',
     { url, headers: {} },
     stdio,
     [set(['command'], 'npx'), set(['args'], ['x']), set(['url']), set(['headers'])],
   ],
   [
     'hermes-agent',
-    'a number that says the same',
+    'a number equal to the string',
     { command: 'npx', args: ['x'], env: { PORT: 80 } },
     { ...stdio, env: { PORT: '80' } },
     [],
   ],
-])('%s: %s', (type, _, old, definition, expected) => {
+])('an entry of %s is updated with the fewest changes: %s', (type, _, old, definition, expected) => {
   expect(updateOf(agentOf(type), 'docs', old, definition, 'linux')).toEqual(expected)
 })
 
-test('cmd /c that somebody wrote on Windows stays there', () => {
+test('an existing cmd /c on Windows is kept', () => {
   const old = { command: 'cmd', args: ['/c', 'npx', 'y'] }
   const update = (os: 'win32' | 'linux') => updateOf(agentOf('warp'), 'docs', old, stdio, os)
   expect(update('win32')).toEqual([set(['args'], ['/c', 'npx', 'x'])])
   expect(update('linux')).toEqual([set(['command'], 'npx'), set(['args'], ['x'])])
 })
 
-describe('a switch', () => {
+describe('switch', () => {
   const platform = computer({ os: 'linux' })
   const turn = (
     type: string,
@@ -199,13 +199,13 @@ describe('a switch', () => {
     return switchOf(agentOf(type), at, 'My Docs', enabled, platform, project || undefined)
   }
 
-  test('on leaves the entry as it was before off', () => {
+  test('enabling a disabled entry restores it exactly', () => {
     expect(turn('codex', true)).toEqual({ kind: 'in_entry', field: 'enabled', value: undefined })
     expect(turn('goose', true)).toEqual({ kind: 'in_entry', field: 'enabled', value: true })
     expect(turn('cline', true)).toEqual({ kind: 'in_entry', field: 'disabled', value: false })
   })
 
-  test('is another one in another layout', () => {
+  test('the flag depends on the key path of the entry', () => {
     expect(turn('opencode', false, { keyPath: ['mcp', 'servers'] })).toEqual({
       kind: 'in_entry',
       field: 'disabled',
@@ -213,7 +213,7 @@ describe('a switch', () => {
     })
   })
 
-  test('in another file takes the name out again', () => {
+  test('enabling removes the name from the list in another file', () => {
     expect(turn('gemini-cli', true)).toMatchObject({ at: ['my docs'], value: undefined })
     expect(turn('github-copilot-cli', true)).toMatchObject({
       at: ['disabledMcpServers', { item: 'My Docs' }],
@@ -221,7 +221,7 @@ describe('a switch', () => {
     })
   })
 
-  test('of Claude Code is one for each project, and another for servers of the project', () => {
+  test('Claude Code disables servers per project, with another list for servers of the project', () => {
     expect(turn('claude-code', false, { scope: 'project' })).toMatchObject({
       at: ['projects', '/p', 'disabledMcpjsonServers', { item: 'My Docs' }],
     })
@@ -231,7 +231,7 @@ describe('a switch', () => {
     })
   })
 
-  test('of a file that is only read is none', () => {
+  test('an entry in a read-only file cannot be disabled', () => {
     expect(turn('opencode', false, { scope: 'managed' }).kind).toBe('none')
   })
 })
@@ -261,7 +261,7 @@ function definitionsFor(agent: Agent): fc.Arbitrary<Definition> {
   return fc.oneof<fc.Arbitrary<Definition>[]>(local, ...remote)
 }
 
-/** What a format does with the changes, on values. */
+/** Applies the changes to a parsed entry. */
 function apply(entry: Record<string, Json>, changes: readonly FieldChange[]): Record<string, Json> {
   return changes.reduce((value, change) => put(value, change.field, change.value), entry)
 }

@@ -3,21 +3,21 @@ import { isMap, isSame, type JsonMap, valueAt } from '../formats/json-value.ts'
 import type { Agent, System } from './catalogue.schema.ts'
 import type { Definition } from './definition.ts'
 import { keyOf } from './entry-name.ts'
-import { type Hole, isHole, meaningOf, pathsTo, TRANSPORTS } from './entry-template.ts'
+import { isPlaceholder, meaningOf, type Placeholder, pathsTo, TRANSPORTS } from './entry-template.ts'
 import { readEntry } from './read-entry.ts'
 import { mapIn, usedPath } from './read-fields.ts'
 import { forWindows, withoutCmd } from './windows-command.ts'
 import { writeEntry } from './write-entry.ts'
 
-/** One field of an entry and what it becomes; undefined takes it out. */
+/** The new value of one field of an entry; undefined removes the field. */
 export interface FieldChange {
   readonly field: readonly string[]
   readonly value: Json | undefined
 }
 
 /**
- * The fewest changes that make the old entry say the new definition. What is right already is not touched, and what
- * belongs to the agent or its user (approvals, timeouts, OAuth) stays.
+ * The fewest changes that turn the old entry into the new definition. Correct fields are not touched, and fields that
+ * belong to the agent or its user (approvals, timeouts, OAuth) stay.
  */
 export function updateOf(
   agent: Agent,
@@ -60,25 +60,25 @@ function changes(task: Task): FieldChange[] {
   ]
 }
 
-/** Written when the transport changes, or when what stands there means another one. */
+/** The type is written if the transport changes, or if the current type means another transport. */
 function typeChange({ agent, old, wanted, before, definition }: Task): FieldChange[] {
   const field = agent.typeField ?? 'type'
-  const said = old[field]
+  const current = old[field]
   const word = wanted[field]
   const own = agent[definition.type]
-  if (said === undefined && own?.untyped && before?.type === definition.type) return []
-  if (said === word || (typeof said === 'string' && own?.types.includes(said))) return []
+  if (current === undefined && own?.untyped && before?.type === definition.type) return []
+  if (current === word || (typeof current === 'string' && own?.types.includes(current))) return []
   if (word !== undefined) return [{ field: [field], value: word }]
-  const sameMeaning = typeof said === 'string' && meaningOf(agent, said)?.transport === definition.type
+  const sameMeaning = typeof current === 'string' && meaningOf(agent, current)?.transport === definition.type
   return sameMeaning ? [] : [{ field: [field], value: undefined }]
 }
 
-/** Goose shows `My Server` and keeps it under `myserver`: the name it shows is its user's. */
+/** Goose shows `My Server` and stores it under `myserver`. The shown name belongs to its user. */
 function nameChange({ agent, name, old, wanted, definition }: Task): FieldChange[] {
   const [field] = pathsTo(agent, definition.type, 'name')
   if (!field) return []
-  const said = valueAt(old, field)
-  const same = typeof said === 'string' && keyOf(agent, said) === keyOf(agent, name)
+  const current = valueAt(old, field)
+  const same = typeof current === 'string' && keyOf(agent, current) === keyOf(agent, name)
   return same ? [] : [{ field, value: valueAt(wanted, field) }]
 }
 
@@ -99,7 +99,7 @@ function commandChanges(task: Task, { command, args }: Stdio): FieldChange[] {
   return [...(single ? change(old, single, first) : []), ...(several ? change(old, several, rest) : [])]
 }
 
-/** Whoever wrote `cmd /c npx` on Windows had a reason, also where this agent would do without. */
+/** An existing `cmd /c npx` on Windows is kept, even if this agent does not need it. */
 function isWrapped({ agent, old }: Task): boolean {
   const [single] = pathsTo(agent, 'stdio', 'command')
   const [several] = pathsTo(agent, 'stdio', 'args')
@@ -109,35 +109,35 @@ function isWrapped({ agent, old }: Task): boolean {
   return withoutCmd({ command, args: args.map(String) }).command !== command
 }
 
-function plainChange({ agent, old, wanted, definition }: Task, hole: 'cwd' | 'url'): FieldChange[] {
-  const [own] = pathsTo(agent, definition.type, hole)
+function plainChange({ agent, old, wanted, definition }: Task, placeholder: 'cwd' | 'url'): FieldChange[] {
+  const [own] = pathsTo(agent, definition.type, placeholder)
   if (!own) return []
-  return change(old, usedPath(agent, definition.type, hole, old) ?? own, valueAt(wanted, own))
+  return change(old, usedPath(agent, definition.type, placeholder, old) ?? own, valueAt(wanted, own))
 }
 
-/** Name by name, so that a comment beside another variable stays. */
-function mapChanges({ agent, old, wanted, definition }: Task, hole: 'env' | 'headers'): FieldChange[] {
-  const [own] = pathsTo(agent, definition.type, hole)
+/** Name by name, so that comments beside other variables stay. */
+function mapChanges({ agent, old, wanted, definition }: Task, placeholder: 'env' | 'headers'): FieldChange[] {
+  const [own] = pathsTo(agent, definition.type, placeholder)
   if (!own) return []
-  const path = usedPath(agent, definition.type, hole, old) ?? own
-  const said = valueAt(old, path)
+  const path = usedPath(agent, definition.type, placeholder, old) ?? own
+  const current = valueAt(old, path)
   const value = valueAt(wanted, own)
-  const texts = isMap(said) ? mapIn(said) : undefined
-  if (!texts || !isMap(value) || Object.keys(value).length === 0) {
-    const bothEmpty = texts && Object.keys(texts).length === 0 && (value === undefined || isMap(value))
+  const strings = isMap(current) ? mapIn(current) : undefined
+  if (!strings || !isMap(value) || Object.keys(value).length === 0) {
+    const bothEmpty = strings && Object.keys(strings).length === 0 && (value === undefined || isMap(value))
     return bothEmpty ? [] : change(old, path, value)
   }
-  const names = new Set([...Object.keys(value), ...Object.keys(texts)])
+  const names = new Set([...Object.keys(value), ...Object.keys(strings)])
   return [...names].flatMap((name) => {
     const after = Object.hasOwn(value, name) ? value[name] : undefined
-    const before = Object.hasOwn(texts, name) ? texts[name] : undefined
+    const before = Object.hasOwn(strings, name) ? strings[name] : undefined
     return after === before ? [] : [{ field: [...path, name], value: after }]
   })
 }
 
 function change(old: JsonMap, field: readonly string[], value: Json | undefined): FieldChange[] {
-  const said = valueAt(old, field)
-  const nothingToDo = isSame(said, value) || (value === undefined && isNothing(said))
+  const current = valueAt(old, field)
+  const nothingToDo = isSame(current, value) || (value === undefined && isNothing(current))
   return nothingToDo ? [] : [{ field, value }]
 }
 
@@ -145,12 +145,12 @@ function isNothing(value: Json | undefined): boolean {
   return value === null || (Array.isArray(value) && value.length === 0)
 }
 
-/** Fields without which the agent ignores the entry. */
+/** Required fields that the old entry lacks. */
 function missing({ agent, old, wanted, definition }: Task): FieldChange[] {
   const transport = agent[definition.type]
   if (!transport) return []
   const fields = transport.required.filter(
-    (field) => !isHole(transport.entry[field]) && field !== agent.typeField,
+    (field) => !isPlaceholder(transport.entry[field]) && field !== agent.typeField,
   )
   return fields
     .filter((field) => old[field] === undefined && wanted[field] !== undefined)
@@ -159,7 +159,7 @@ function missing({ agent, old, wanted, definition }: Task): FieldChange[] {
 
 const COMMON = { stdio: ['command', 'args', 'env', 'cwd'], remote: ['url', 'headers'] } as const
 
-/** What belongs to another transport. Some agents refuse their whole file when an entry has a command and a URL. */
+/** Fields of other transports. Some agents reject their whole file if an entry has both a command and a URL. */
 function leftovers({ agent, old, before, definition }: Task): FieldChange[] {
   const changed = before !== null && before.type !== definition.type
   const others = TRANSPORTS.filter((name) => name !== definition.type).flatMap((name) =>
@@ -168,7 +168,7 @@ function leftovers({ agent, old, before, definition }: Task): FieldChange[] {
   const common = changed ? COMMON[before.type === 'stdio' ? 'stdio' : 'remote'].map((field) => [field]) : []
   const paths = new Map([...others, ...common].map((path) => [path.join('\0'), path]))
   for (const path of fieldsOf(agent, definition.type)) paths.delete(path.join('\0'))
-  // Goose has `envs` for a URL too, where it is its user's; what a command left in it is not.
+  // Goose supports `envs` for a URL too. It is removed only if it is left over from a command.
   const kept = changed ? {} : (agent[definition.type]?.entry ?? {})
   return [...paths.values()]
     .filter((path) => valueAt(old, path) !== undefined && !Object.hasOwn(kept, path[0] ?? ''))
@@ -176,11 +176,11 @@ function leftovers({ agent, old, before, definition }: Task): FieldChange[] {
 }
 
 function fieldsOf(agent: Agent, transport: Definition['type']): (readonly string[])[] {
-  const holes: Hole[] = ['command', 'args', 'command+args', 'env', 'cwd', 'url', 'headers']
-  return holes.flatMap((hole) => pathsTo(agent, transport, hole))
+  const placeholders: Placeholder[] = ['command', 'args', 'command+args', 'env', 'cwd', 'url', 'headers']
+  return placeholders.flatMap((each) => pathsTo(agent, transport, each))
 }
 
-/** `requestOptions` goes with its last field. */
+/** A map such as `requestOptions` is removed with its last field. */
 function withEmptyParent(old: JsonMap, path: readonly string[]): readonly string[] {
   const parent = path.slice(0, -1)
   const around = valueAt(old, parent)

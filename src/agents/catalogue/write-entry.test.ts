@@ -21,10 +21,10 @@ const inFile = (path: string, at: readonly Json[], value: Json) => ({ path, at, 
 
 interface Expected {
   readonly stdio: Record<string, Json>
-  /** Null: it is refused. */
+  /** Null if it is refused. */
   readonly http: Record<string, Json> | null
   readonly sse: Record<string, Json> | null
-  /** How the server `docs` of the user is switched off; null where only the agent itself can. */
+  /** How the user's server `docs` is disabled; null if only the agent itself can. */
   readonly off: Record<string, Json> | null
 }
 
@@ -43,7 +43,7 @@ const carried = {
 }
 const plain = { stdio: command, http: address, sse: address }
 
-/** Every agent's entries as its makers document them. Written by hand, not made by the code that is tested. */
+/** The documented entries of every agent. Written by hand and not by the tested code. */
 const EXPECTED: Record<string, Expected> = {
   'claude-code': {
     ...typed,
@@ -192,7 +192,7 @@ const EXPECTED: Record<string, Expected> = {
   sema4: { stdio: carried.stdio, http: null, sse: null, off: null },
 }
 
-/** Started without a shell on Windows. */
+/** Agents that start commands without a shell on Windows. */
 const WITH_CMD = ['claude-code', 'claude-desktop', 'cursor', 'cline', 'visual-studio']
 
 test('every agent of the catalogue is in the table', () => {
@@ -211,7 +211,7 @@ test.each(Object.entries(EXPECTED))('%s: entries are as documented, field by fie
   }
 })
 
-test.each(Object.entries(EXPECTED))('%s: a server is switched off as documented', (type, { off }) => {
+test.each(Object.entries(EXPECTED))('%s: a server is disabled as documented', (type, { off }) => {
   const agent = agentOf(type)
   const platform = computer({ os: type === 'visual-studio' ? 'win32' : 'linux' })
   const place = placesOf(agent, platform).find(({ scope }) => scope === 'user')
@@ -222,16 +222,19 @@ test.each(Object.entries(EXPECTED))('%s: a server is switched off as documented'
   else expect(found).toEqual({ kind: 'none', reason: expect.stringMatching(/\w/) })
 })
 
-test.each(Object.keys(EXPECTED))('%s: npx gets its shell on Windows where the agent has none', (type) => {
-  const agent = agentOf(type)
-  const text = JSON.stringify(writeEntry(agent, 'docs', STDIO, 'win32'))
-  expect(text.includes('["/c","npx","-y","pkg"]')).toBe(WITH_CMD.includes(type))
+test.each(Object.keys(EXPECTED))(
+  '%s: npx is wrapped in cmd on Windows if the agent starts commands without a shell',
+  (type) => {
+    const agent = agentOf(type)
+    const text = JSON.stringify(writeEntry(agent, 'docs', STDIO, 'win32'))
+    expect(text.includes('["/c","npx","-y","pkg"]')).toBe(WITH_CMD.includes(type))
 
-  const uvx = writeEntry(agent, 'docs', { ...STDIO, command: 'uvx' }, 'win32')
-  expect(JSON.stringify(uvx)).not.toContain('/c')
-})
+    const uvx = writeEntry(agent, 'docs', { ...STDIO, command: 'uvx' }, 'win32')
+    expect(JSON.stringify(uvx)).not.toContain('/c')
+  },
+)
 
-test('what is empty is left out, except where the agent needs it', () => {
+test('empty fields are left out unless the agent needs them', () => {
   const bare: Definition = { type: 'stdio', command: 'x', args: [], env: {}, cwd: null }
   expect(writeEntry(agentOf('cursor'), 'docs', bare, 'linux')).toEqual({ command: 'x' })
   expect(writeEntry(agentOf('zed'), 'docs', bare, 'linux')).toEqual({ command: 'x', args: [] })
@@ -244,13 +247,13 @@ test('what is empty is left out, except where the agent needs it', () => {
   })
 })
 
-test('a refusal says what to do', () => {
+test('the refusal of an unsupported definition says what to do', () => {
   const desktop = () => writeEntry(agentOf('claude-desktop'), 'docs', remote('http'), 'linux')
   expect(desktop).toThrow(
-    'Claude Desktop does not take servers by Streamable HTTP from its file. Add the server in the app, under Settings > Connectors',
+    'Claude Desktop does not support Streamable HTTP in its file. Add the server in the app under Settings > Connectors',
   )
   const folder = () => writeEntry(agentOf('cursor'), 'docs', { ...STDIO, cwd: '/srv' }, 'linux')
-  expect(folder).toThrow('The file of Cursor has no place for a working folder')
+  expect(folder).toThrow('Cursor does not support a working folder')
   expect(writeEntry(agentOf('codex'), 'docs', { ...STDIO, cwd: '/srv' }, 'linux')).toMatchObject({
     cwd: '/srv',
   })

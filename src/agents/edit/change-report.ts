@@ -6,7 +6,7 @@ import type { ChangeOptions, ChangeReport } from './edit.schema.ts'
 
 type Reported = Pick<FileChange, 'plan' | 'diff' | 'revision' | 'backup' | 'foreign'>
 
-/** What a caller is told about a change. `otherDiff` is the diff of further files that were changed with it. */
+/** The response to a change. `otherDiff` is the diff of other files that were changed with it. */
 export function reportOf(
   { agent, place }: ConfigTarget,
   { dry_run = false }: ChangeOptions,

@@ -9,7 +9,7 @@ const keys = async (house: House) =>
   (await house.inject({ url: '/api/keys', headers: AUTHORISED })).json().items
 const CURSOR = '{\n  "mcpServers": {\n    "theirs": { "command": "x" }\n  }\n}\n'
 
-test('connecting writes one entry with a key that works, and disconnecting leaves the very bytes and no key', async () => {
+test('connecting writes one entry with a working key, and disconnecting restores the exact bytes and removes the key', async () => {
   const home = ownFolder()
   put(home, '.cursor/mcp.json', CURSOR)
   const house = await openHouse({ home })
@@ -45,7 +45,7 @@ test('connecting writes one entry with a key that works, and disconnecting leave
 
 const DESKTOP = '.config/Claude/claude_desktop_config.json'
 
-test('an agent that takes no address gets a command that bridges, and the command works', async () => {
+test('an agent that supports no URL gets a working bridge command', async () => {
   const home = ownFolder()
   put(home, DESKTOP, '{}\n')
   const house = await openHouse({ home })
@@ -62,7 +62,7 @@ test('an agent that takes no address gets a command that bridges, and the comman
   expect(await bridge.ask(1, 'tools/list')).toMatchObject({ error: { code: -31_401 } })
 })
 
-test('an agent that takes both gets the command when that is asked for, and the address again after that', async () => {
+test('an agent that supports both gets the bridge command on request, and the URL again after that', async () => {
   const home = ownFolder()
   put(home, '.cursor/mcp.json', CURSOR)
   const house = await openHouse({ home })
@@ -75,7 +75,7 @@ test('an agent that takes both gets the command when that is asked for, and the 
   expect(await keys(house)).toHaveLength(1)
 })
 
-describe('entries through the gateway', () => {
+describe('gateway entries', () => {
   async function furnished() {
     const home = ownFolder()
     put(home, '.cursor/mcp.json', CURSOR)
@@ -85,7 +85,7 @@ describe('entries through the gateway', () => {
     return { home, house, entries, via: { via: 'gateway' } }
   }
 
-  test('share one key, which those that come later bring anew, and which goes with the last of them', async () => {
+  test('gateway entries share one key, which is replaced when entries are added and removed with the last of them', async () => {
     const { home, house, entries, via } = await furnished()
     const body = { ...via, server_ids: ['echo', 'paged'] }
     expect(await done(house, 'PUT', '/cursor/servers', { ...body, dry_run: true })).toMatchObject({
@@ -113,7 +113,7 @@ describe('entries through the gateway', () => {
     expect([textOf(home, '.cursor/mcp.json'), await keys(house)]).toEqual([CURSOR, []])
   })
 
-  test('are told apart from the one for all, which is what no names mean', async () => {
+  test('gateway entries of single servers are independent of the entry for all servers', async () => {
     const { house, entries, via } = await furnished()
     await done(house, 'PUT', '/cursor/servers', { ...via, server_ids: ['echo'] })
     await done(house, 'PUT', '/cursor/servers', via)
@@ -130,7 +130,7 @@ describe('entries through the gateway', () => {
     expect(await names()).toEqual([])
   })
 
-  test('are commands where the agent takes no address, and are of servers that are there', async () => {
+  test('gateway entries are bridge commands for an agent without URLs, and an unknown server is refused', async () => {
     const { home, house, via } = await furnished()
     put(home, DESKTOP, '{}')
     await done(house, 'PUT', '/claude-desktop/servers', { ...via, server_ids: ['echo'] })
@@ -139,7 +139,7 @@ describe('entries through the gateway', () => {
     expect(env.TOOLROOM_URL).toBe(house.address)
     const refused = [
       [{ ...via, servers: { mine: { command: 'x' } } }, 422],
-      [{ ...via, server_ids: ['nobody'] }, 404],
+      [{ ...via, server_ids: ['unknown'] }, 404],
     ] as const
     for (const [body, status] of refused)
       expect(await agents(house, 'PUT', '/cursor/servers', body)).toMatchObject({ status })
@@ -147,7 +147,7 @@ describe('entries through the gateway', () => {
   })
 })
 
-test('what leads to Toolroom itself is not imported as a server', async () => {
+test('an entry that leads to Toolroom itself is not imported as a server', async () => {
   const home = ownFolder()
   put(home, DESKTOP, '{}')
   put(home, '.cursor/mcp.json', CURSOR)

@@ -12,7 +12,7 @@ const NPX: Json = { command: 'npx', args: ['-y'] }
 const LINES =
   '{\n  "mcpServers": {\n    "x": {\n      "command": "npx",\n      "args": [\n        "-y"\n      ]\n    }\n  }\n}'
 
-describe('an entry is added in the style of the file', () => {
+describe('add', () => {
   test.each<[title: string, before: string, after: string]>([
     ['an empty file', '', `${LINES}\n`],
     ['only a comment', '// mine', `// mine\n${LINES}\n`],
@@ -29,11 +29,11 @@ describe('an entry is added in the style of the file', () => {
     ['minified and empty', '{"mcpServers":{}}', '{"mcpServers":{"x":{"command":"npx","args":["-y"]}}}'],
     ['one line', '{ "a": 1 }', '{ "a": 1, "mcpServers": { "x": { "command": "npx", "args": ["-y"] } } }'],
     [
-      'one line as Python has it',
+      'one line as Python writes it',
       '{"a": 1}',
       '{"a": 1, "mcpServers": {"x": {"command": "npx", "args": ["-y"]}}}',
     ],
-  ])('%s', (_, before, after) => {
+  ])('an entry is added in the style of the file and removed again: %s', (_, before, after) => {
     const added = relaxed.set(before, X, NPX)
     expect(added.text).toBe(after)
     expect(added.trace).toBeDefined()
@@ -41,76 +41,76 @@ describe('an entry is added in the style of the file', () => {
   })
 
   test.each<[title: string, before: string, after: string]>([
-    ['behind a comment on the line', '{\n  "b": {} // after b\n}', '{\n  "b": {}, // after b\n  "x": 1\n}'],
-    ['with a comma behind the last', '{\n  "b": {}, // after b\n}', '{\n  "b": {}, // after b\n  "x": 1,\n}'],
+    ['after a comment on the line', '{\n  "b": {} // after b\n}', '{\n  "b": {}, // after b\n  "x": 1\n}'],
+    ['with a trailing comma', '{\n  "b": {}, // after b\n}', '{\n  "b": {}, // after b\n  "x": 1,\n}'],
     ['before comments on lines below', '{\n  "b": 2\n  // end\n}', '{\n  "b": 2,\n  "x": 1\n  // end\n}'],
     ['with the bracket on the line', '{\n  "b": 2 }', '{\n  "b": 2,\n  "x": 1 }'],
-    ['behind a comment in one line', '{ "b": 2 /* b */ }', '{ "b": 2, /* b */ "x": 1 }'],
+    ['after a comment in one line', '{ "b": 2 /* b */ }', '{ "b": 2, /* b */ "x": 1 }'],
     [
-      'with odd numbers around',
+      'between unusual numbers',
       '{"b":1e5,"c":1.0,"d":12345678901234567890}',
       '{"b":1e5,"c":1.0,"d":12345678901234567890,"x":1}',
     ],
-    ['with a name twice elsewhere', '{"b":1,"b":2}', '{"b":1,"b":2,"x":1}'],
+    ['with a duplicate name elsewhere', '{"b":1,"b":2}', '{"b":1,"b":2,"x":1}'],
     ['with mixed line ends', '{\n  "a": 1,\n  "b": 2\r\n}', '{\n  "a": 1,\n  "b": 2,\r\n  "x": 1\n}'],
     ['with the comma first', '{ "a": 1\n, "b": 2\n}', '{ "a": 1\n, "b": 2, "x": 1\n}'],
-  ])('%s', (_, before, after) => {
+  ])('an entry is added %s', (_, before, after) => {
     expect(relaxed.set(before, ['x'], 1)).toEqual({ text: after, trace: undefined })
     expect(relaxed.remove(after, ['x'])).toBe(before)
   })
 })
 
-describe('a value is replaced in its place', () => {
+describe('replace', () => {
   test.each<[before: string, value: Json, after: string]>([
     ['{ "x": 1.0 }', 1, '{ "x": 1.0 }'],
     ['{ "x": {"b": 1, "a": [2] /* kept */} }', { a: [2], b: 1 }, '{ "x": {"b": 1, "a": [2] /* kept */} }'],
     ['{\n  "x": ["a", "b"] // c\n}', ['c'], '{\n  "x": ["c"] // c\n}'],
     ['{\n  "x": 1\n}', ['c'], '{\n  "x": [\n    "c"\n  ]\n}'],
     ['{"\\u0078":1}', 2, '{"\\u0078":2}'],
-  ])('%s with %j', (before, value, after) => {
+  ])('the value in %s is replaced with %j', (before, value, after) => {
     expect(relaxed.set(before, ['x'], value)).toEqual({ text: after, trace: undefined })
   })
 
-  test('one field of an entry, and its comments and other fields stay', () => {
+  test('replacing one field of an entry keeps its comments and other fields', () => {
     const text = '{\n  "x": {\n    // why\n    "command": "a", // old\n    "trust": true\n  }\n}'
     expect(relaxed.set(text, ['x', 'command'], 'b').text).toBe(text.replace('"a"', '"b"'))
   })
 })
 
-describe('an entry is taken out with its comma and the rest of its line', () => {
+describe('remove', () => {
   test.each<[title: string, before: string, after: string]>([
     ['first', '{\n  "x": 1, // x\n  "b": 2 // b\n}', '{\n  "b": 2 // b\n}'],
     ['last', '{\n  "b": 2, // b\n  // above x\n  "x": 1 // x\n}', '{\n  "b": 2 // b\n  // above x\n}'],
     ['the only one', '{\n  "x": 1\n}', '{\n}'],
     ['in one line', '{ "a": 1, "x": 2, /* b */ "b": 3 }', '{ "a": 1, /* b */ "b": 3 }'],
-    ['with blanks at its end', '{\n  "a": 1,\n  "x": 1,  \n  "b": 2\n}', '{\n  "a": 1,\n  "b": 2\n}'],
-    ['behind a comment, before the bracket', '{\n  "a": 1, // a\n  "x": 2 }', '{\n  "a": 1 // a\n   }'],
+    ['with trailing blanks', '{\n  "a": 1,\n  "x": 1,  \n  "b": 2\n}', '{\n  "a": 1,\n  "b": 2\n}'],
+    ['after a comment, before the bracket', '{\n  "a": 1, // a\n  "x": 2 }', '{\n  "a": 1 // a\n   }'],
     ['with the comma first', '{ "a": 1\n, "x": 2\n, "b": 3\n}', '{ "a": 1\n, "b": 3\n}'],
     ['with its comma far away', '{\n  "x": 1 // x\n  // b\n  , "b": 2\n}', '{\n  // b\n   "b": 2\n}'],
     ['with Windows line ends', '{ "x": 1, // x\r\n  "b": 2\r\n}', '{\r\n  "b": 2\r\n}'],
-    ['that is not there', '{ "a": 1 }', '{ "a": 1 }'],
-  ])('%s', (_, before, after) => {
+    ['a missing entry', '{ "a": 1 }', '{ "a": 1 }'],
+  ])('an entry is removed with its comma and the rest of its line: %s', (_, before, after) => {
     expect(relaxed.remove(before, ['x'])).toBe(after)
   })
 })
 
-describe('what the trace tells of is only taken out when nothing else is in it', () => {
+describe('trace', () => {
   test.each<[title: string, text: string]>([
     ['another entry', '{\n  "mcpServers": {\n    "y": 1\n  }\n}'],
     ['a comment', '{\n  "mcpServers": {\n    // mine\n  }\n}'],
-    ['a comment behind it', '{\n  "mcpServers": {\n  } // mine\n}'],
+    ['a comment after it', '{\n  "mcpServers": {\n  } // mine\n}'],
     ['a comment before its value', '{\n  "mcpServers": /* mine */ {\n  }\n}'],
-  ])('%s', (_, text) => {
+  ])('a created container is kept if it contains something else: %s', (_, text) => {
     const { trace } = relaxed.set('', X, NPX)
     expect(relaxed.remove(relaxed.set(text, X, NPX).text, X, trace)).toBe(text)
   })
 
   test.each(['', 'no trace', '{"path":1}', '{"path":["mcpServers"],"depth":1,"blank":"}"}'])(
-    'and %j is no trace at all',
+    'the invalid trace %j is ignored',
     (trace) => expect(relaxed.remove('{"mcpServers":{"x":1}}', X, trace)).toBe('{"mcpServers":{}}'),
   )
 
-  test('and a comment that others wrote does not swallow the bracket', () => {
+  test('a comment that was added since does not swallow the closing bracket', () => {
     const { trace } = relaxed.set('{"mcpServers":{}}', X, 1)
     const text = relaxed.remove('{"mcpServers":{ // mine\n"x":1}}', X, trace)
     expect(relaxed.readAgain(text)).toEqual({ mcpServers: {} })
@@ -118,7 +118,7 @@ describe('what the trace tells of is only taken out when nothing else is in it',
   })
 })
 
-describe('a file is refused with a sentence and its place', () => {
+describe('refusal', () => {
   test.each<[text: string, line: number, column: number, sentence: RegExp]>([
     ['{\n\n  // c\n}', 3, 3, /^This agent cannot read comments\. Remove this one first$/],
     ['{\n  "a": 1,\n}', 2, 9, /^This agent cannot read a trailing comma\. Remove it first$/],
@@ -143,7 +143,7 @@ describe('a file is refused with a sentence and its place', () => {
     ],
     ['{"mcpServers": {"x": 1, "x": 1}}', 1, 25, /^Duplicate 'x'\. Remove one of the two first$/],
     ['['.repeat(201) + ']'.repeat(201), 1, 201, /deeper than 200 levels/],
-  ])('%j', (text, line, column, sentence) => {
+  ])('%j is refused with its place and a message', (text, line, column, sentence) => {
     for (const act of [
       () => strict.set(text, X, 1),
       () => strict.remove(text, X),
@@ -157,13 +157,13 @@ describe('a file is refused with a sentence and its place', () => {
   })
 
   test.each(['{,}', '[,]', '[1,,]', '{"a":,}', ','])(
-    '%s, which is more than a comma behind the last',
+    '%s is refused, because it has more than a trailing comma',
     (text) => {
       for (const read of [relaxed.read, relaxed.readAgain]) refused(() => read(text))
     },
   )
 
-  test('a comment that ends in two ways', () => {
+  test('a comment with an ambiguous end is refused', () => {
     for (const read of [relaxed.read, relaxed.readAgain]) {
       expect(refused(() => read('{ // a\r"b": 1 }')).place).toEqual({ line: 1, column: 7 })
     }
@@ -179,25 +179,25 @@ describe('a file is refused with a sentence and its place', () => {
     [['list', { item: 'x' }, 'y'], 1],
     [['x'], Number.NaN],
     [['x'], JSON.parse('['.repeat(200) + ']'.repeat(200))],
-  ])('a wish for %j', (path, value) => {
+  ])('setting %j is refused', (path, value) => {
     refused(() => strict.set('', path, value))
   })
 })
 
-test('a name such as __proto__ in a file is a name like any other', () => {
+test('__proto__ in a file is an ordinary name', () => {
   const text = '{"__proto__": {"polluted": true}, "a": {"__proto__": 1, "constructor": 2}}'
-  for (const said of [strict.read(text), strict.readAgain(text)]) {
-    expect(JSON.stringify(said)).toBe(JSON.stringify(JSON.parse(text)))
-    expect(said).not.toHaveProperty('polluted')
+  for (const json of [strict.read(text), strict.readAgain(text)]) {
+    expect(JSON.stringify(json)).toBe(JSON.stringify(JSON.parse(text)))
+    expect(json).not.toHaveProperty('polluted')
   }
   expect({}).not.toHaveProperty('polluted')
 })
 
-describe('items of a list are found by what they say', () => {
+describe('list', () => {
   const list = '{\n  "list": [\n    { "name": "a" }, // a\n    { "name": "b" } // b\n  ]\n}'
   const b: Path = ['list', { field: 'name', is: 'b' }]
 
-  test('and changed, added and taken out', () => {
+  test('list items are found, changed, added and removed by a field', () => {
     expect(relaxed.find(list, b)).toEqual({ line: 4, column: 5 })
     expect(relaxed.set(list, [...b, 'on'], true).text).toBe(list.replace('"b" }', '"b", "on": true }'))
     expect(relaxed.remove(list, b)).toBe('{\n  "list": [\n    { "name": "a" } // a\n  ]\n}')
@@ -206,14 +206,14 @@ describe('items of a list are found by what they say', () => {
     expect(relaxed.remove(made.text, [...b, 'on'], made.trace)).toBe('{"a":1}')
   })
 
-  test('and refused when two of them say it', () => {
+  test('a duplicate list item is refused', () => {
     expect(refused(() => relaxed.find('{"list": ["b", "b"]}', ['list', { item: 'b' }])).place.column).toBe(16)
     const twice = '{"list": [{"name": "b", "name": "c"}]}'
     expect(refused(() => relaxed.find(twice, b)).place.column).toBe(25)
   })
 })
 
-describe('a file of five megabytes takes less than three seconds', () => {
+describe('large file', () => {
   const entry = (_: unknown, index: number) =>
     `  "k${index}": { "args": ["-y", "p"], "n": ${index} }, // ${index}`
   test.each<[title: string, text: string]>([
@@ -222,7 +222,7 @@ describe('a file of five megabytes takes less than three seconds', () => {
     ['blanks', `{${' '.repeat(3_000_000)}"mcpServers":{${'\n'.repeat(2_000_000)}}}`],
     ['one text', `{"a":"${'\\"'.repeat(2_500_000)}"}`],
     ['comments', `{${'/* c */ // d\n'.repeat(400_000)}}`],
-  ])('%s', (_, text) => {
+  ])('an edit of a 5 MB file takes less than 3 s: %s', (_, text) => {
     const added = quick(() => relaxed.set(text, X, NPX))
     expect(quick(() => relaxed.find(added.text, X))).toBeDefined()
     quick(() => relaxed.readAgain(added.text))
@@ -244,5 +244,5 @@ function refused(act: () => unknown): CannotEdit {
     if (error instanceof CannotEdit) return error
     throw error
   }
-  throw new Error('it was not refused')
+  throw new Error('nothing was refused')
 }

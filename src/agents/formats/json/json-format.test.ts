@@ -45,14 +45,14 @@ const way = fc.constantFrom<Way>(
   (name) => ['deep', 'inner', name],
   (name) => [name],
 )
-/** The items of a list say themselves what they are. */
+/** List items contain the field by which they are found. */
 const listed = fc.constantFrom<(name: string) => readonly [Path, Json]>(
   (name) => [['list', { field: 'name', is: name }], { name, command: 'x' }],
   (name) => [['list', { item: name }], name],
   (name) => [['list', { field: 'name', is: name }, 'command'], 'x'],
   (name) => [['deep', 'items', { item: name }], name],
 )
-const wish = fc.oneof(
+const change = fc.oneof(
   {
     weight: 3,
     arbitrary: fc.tuple(way, value).map(
@@ -64,10 +64,10 @@ const wish = fc.oneof(
   { weight: 1, arbitrary: listed },
 )
 
-describe('what was added and is taken out again leaves the same bytes', () => {
-  test('one entry', () => {
+describe('add and remove', () => {
+  test('adding and removing one entry restores the same bytes', () => {
     fc.assert(
-      fc.property(anyFile, wish, (text, at) => {
+      fc.property(anyFile, change, (text, at) => {
         const [path, put] = at('new')
         const added = relaxed.set(text, path, put)
         expect(relaxed.find(added.text, path)).toBeDefined()
@@ -77,7 +77,7 @@ describe('what was added and is taken out again leaves the same bytes', () => {
     )
   })
 
-  test('two entries, in either order, with a field changed in between', () => {
+  test('adding two entries and removing them in either order restores the same bytes', () => {
     fc.assert(
       fc.property(anyFile, way, value, value, fc.boolean(), (text, at, one, other, isFirstOut) => {
         const first = relaxed.set(text, at('first'), one)
@@ -94,12 +94,12 @@ describe('what was added and is taken out again leaves the same bytes', () => {
     )
   })
 
-  test('entries in several places, the last one first', () => {
+  test('removing entries in several places, the last one first, restores the same bytes', () => {
     fc.assert(
-      fc.property(anyFile, wish, wish, wish, (text, ...wishes) => {
+      fc.property(anyFile, change, change, change, (text, ...changes) => {
         const done: { text: string; path: Path; trace: string | undefined }[] = []
         let now = text
-        for (const [index, at] of wishes.entries()) {
+        for (const [index, at] of changes.entries()) {
           const [path, put] = at(`new ${index}`)
           const added = relaxed.set(now, path, put)
           done.unshift({ text: now, path, trace: added.trace })
@@ -115,7 +115,7 @@ describe('what was added and is taken out again leaves the same bytes', () => {
   })
 })
 
-test('what others wrote in between stays, whatever the trace says', () => {
+test('a removal keeps comments that were added since, whatever the trace contains', () => {
   const foreign = fc.constantFrom('/* c0; */', '// c0;\n', '\n/* c0; */\n', '\n// c0;\n')
   fc.assert(
     fc.property(anyFile, way, value, foreign, fc.nat(), (text, at, put, comment, where) => {
@@ -132,8 +132,8 @@ test('what others wrote in between stays, whatever the trace says', () => {
   )
 })
 
-describe('an edit changes what it says and nothing else', () => {
-  test('adding', () => {
+describe('edit', () => {
+  test('adding an entry changes nothing else', () => {
     fc.assert(
       fc.property(anyFile, way, value, (text, at, put) => {
         const { text: edited } = relaxed.set(text, at('new'), put)
@@ -147,7 +147,7 @@ describe('an edit changes what it says and nothing else', () => {
     )
   })
 
-  test('replacing a value', () => {
+  test('replacing a value changes nothing else', () => {
     fc.assert(
       fc.property(anyFile, value, fc.nat(9), (text, put, which) => {
         const path = somePath(text, which)
@@ -157,7 +157,7 @@ describe('an edit changes what it says and nothing else', () => {
         const start = text.startsWith('\ufeff') ? 1 : 0
         const root = parseTree(text.slice(start), [], { allowTrailingComma: true })
         const node = root && findNodeAtLocation(root, path.map(String))
-        if (node === undefined) throw new Error('the test has lost the value')
+        if (node === undefined) throw new Error('the value was not found')
         expect(edited.startsWith(text.slice(0, start + node.offset))).toBe(true)
         expect(edited.endsWith(text.slice(start + node.offset + node.length))).toBe(true)
         expectSays(edited, withValue(relaxed.read(text), path, put))
@@ -166,7 +166,7 @@ describe('an edit changes what it says and nothing else', () => {
     )
   })
 
-  test('removing', () => {
+  test('removing an entry changes nothing else', () => {
     fc.assert(
       fc.property(anyFile, fc.nat(9), (text, which) => {
         const path = somePath(text, which)
@@ -182,7 +182,7 @@ describe('an edit changes what it says and nothing else', () => {
   })
 })
 
-describe('what cannot be read is refused with its place', () => {
+describe('invalid text', () => {
   const scraps = fc.constantFrom(
     ...'{}[]",:/*\\\n\r\t 0123456789.-+eEtruefalsnN\'\ufeff\u00a0',
     '//',
@@ -197,13 +197,13 @@ describe('what cannot be read is refused with its place', () => {
   })
   const nasty = fc.oneof(garbage, damaged)
 
-  test('and both readers agree on what that is', () => {
+  test('both parsers refuse the same invalid texts', () => {
     fc.assert(
       fc.property(nasty, fc.boolean(), fc.boolean(), fc.boolean(), (text, comments, trailingCommas, bom) => {
         const format = jsonFormat({ comments, trailingCommas, bom })
-        const said = attempt(text, () => format.read(text))
-        const again = attempt(text, () => format.readAgain(text))
-        expect(again).toEqual(said)
+        const first = attempt(text, () => format.read(text))
+        const second = attempt(text, () => format.readAgain(text))
+        expect(second).toEqual(first)
         attempt(text, () => format.find(text, ['mcpServers', 'a']))
         attempt(text, () => format.remove(text, ['mcpServers', 'a']))
         const edited = attempt(text, () => format.set(text, ['mcpServers', 'new'], { command: 'x' }))
@@ -215,7 +215,7 @@ describe('what cannot be read is refused with its place', () => {
     )
   })
 
-  test('and without extras it is just what JSON.parse refuses', () => {
+  test('strict JSON refuses exactly what JSON.parse refuses', () => {
     fc.assert(
       fc.property(nasty, (text) => {
         const parsed = /^[ \t\r\n]*$/.test(text) ? undefined : parsedOrRefused(text)
@@ -225,7 +225,7 @@ describe('what cannot be read is refused with its place', () => {
     )
   })
 
-  test('and so is a name that stands there twice on the way', () => {
+  test('a duplicate name on the path is refused', () => {
     fc.assert(
       fc.property(choices, (list) => {
         const text = generatedFile(list, { isTwice: true })
@@ -240,7 +240,7 @@ describe('what cannot be read is refused with its place', () => {
   })
 })
 
-test('both readers agree, and on strict files with JSON.parse', () => {
+test('both parsers read the same values, and for strict files the same as JSON.parse', () => {
   fc.assert(
     fc.property(anyFile, strictFile, (text, plain) => {
       expect(relaxed.readAgain(text)).toEqual(relaxed.read(text))
@@ -282,7 +282,7 @@ function expectSays(text: string, expected: unknown): void {
   expect(relaxed.readAgain(text)).toEqual(relaxed.read(text))
 }
 
-/** The path of some entry that stands there once. */
+/** The path of an entry without a duplicate. */
 function somePath(text: string, which: number): Step[] | undefined {
   const top = relaxed.read(text) as Record<string, Json> | undefined
   const paths = [

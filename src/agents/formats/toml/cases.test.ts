@@ -8,10 +8,10 @@ const DOCS = ['[mcp_servers.docs]', 'command = "npx"', 'args = ["-y", "docs"]', 
 const at = (...path: Path): Path => ['mcp_servers', ...path]
 const text = (...lines: string[]): string => lines.map((line) => `${line}\n`).join('')
 
-describe('adding an entry', () => {
+describe('add', () => {
   test.each<[string, string, string]>([
     ['to an empty file', '', text(...DOCS)],
-    ['behind the rest', text('a = 1'), text('a = 1', '', ...DOCS)],
+    ['after the rest', text('a = 1'), text('a = 1', '', ...DOCS)],
     ['with the line ends of the file', 'a = 1\r\n', `${['a = 1', '', ...DOCS].join('\r\n')}\r\n`],
     ['without a final newline', 'a = 1', ['a = 1', '', ...DOCS].join('\n')],
     [
@@ -20,12 +20,12 @@ describe('adding an entry', () => {
       text('[mcp_servers.a]', 'command = "a"', '# command = "b"', '', ...DOCS, '', '# next', '[z]'),
     ],
     [
-      'behind the tables below its neighbour',
+      'after the tables below its neighbour',
       text('[mcp_servers.a.env]', 'K = 1', '', '[z]', '', '[mcp_servers.a]', 'b = 1', '', '[y]'),
       text('[mcp_servers.a.env]', 'K = 1', '', '[z]', '', '[mcp_servers.a]', 'b = 1', '', ...DOCS, '', '[y]'),
     ],
     [
-      'with the indentation and the tightness of its neighbour',
+      'with the indentation and spacing of its neighbour',
       text('  [mcp_servers.a]', '\tcommand="a"', '  [z]'),
       text(
         '  [mcp_servers.a]',
@@ -36,7 +36,7 @@ describe('adding an entry', () => {
       ),
     ],
     [
-      'to a map in braces',
+      'to an inline table',
       'mcp_servers = { a = {} }',
       `mcp_servers = { a = {}, docs = { ${DOCS.slice(1).join(', ')} } }`,
     ],
@@ -45,17 +45,17 @@ describe('adding an entry', () => {
       text('mcp_servers.a.command = "a"', 'z = 1'),
       text('mcp_servers.a.command = "a"', `mcp_servers.docs = { ${DOCS.slice(1).join(', ')} }`, 'z = 1'),
     ],
-  ])('%s', (_, before, after) => {
+  ])('an entry is added %s', (_, before, after) => {
     expect(set(before, at('docs'), docs).text).toBe(after)
   })
 
-  test('quotes a name that is not bare', () => {
+  test('a name that is not bare is quoted', () => {
     expect(set('', at('my "server"'), {}).text).toBe('[mcp_servers."my \\"server\\""]\n')
   })
 
   test.each<[string, string, string]>([
     [
-      'behind the last of its kind',
+      'after the last one',
       text('[[mcp_servers]]', 'name = "a"', '[mcp_servers.env]', 'K = 1', '', '[z]'),
       text(
         '[[mcp_servers]]',
@@ -72,7 +72,7 @@ describe('adding an entry', () => {
     ],
     ['as the first', '', text('[[mcp_servers]]', 'name = "b"', 'command = "x"')],
     ['to an empty list', 'mcp_servers = []\n', 'mcp_servers = [{ name = "b", command = "x" }]\n'],
-  ])('to a list of servers: %s', (_, before, after) => {
+  ])('an entry is added to a list of servers: %s', (_, before, after) => {
     expect(set(before, at({ field: 'name', is: 'b' }), { command: 'x' }).text).toBe(after)
   })
 })
@@ -93,9 +93,9 @@ const FILE = text(
   '[next]',
 )
 
-describe('changing an entry', () => {
+describe('change', () => {
   test.each<[string, Path, Json, string, string]>([
-    ['a value keeps the comment behind it', at('docs', 'command'), 'uvx', '"npx" #', '"uvx" #'],
+    ['the comment after a value stays', at('docs', 'command'), 'uvx', '"npx" #', '"uvx" #'],
     [
       'only the changed item of a list is written',
       at('docs', 'args'),
@@ -104,20 +104,20 @@ describe('changing an entry', () => {
       '"other"]',
     ],
     [
-      'a new field stands behind the last',
+      'a new field is added after the last one',
       at('docs', 'enabled'),
       false,
       "'docs']\n",
       "'docs']\nenabled = false\n",
     ],
     [
-      'a table below is changed key by key',
+      'a table below the entry is changed key by key',
       at('docs', 'env'),
       { KEY: 'v', B: '2' },
       '# key\n',
       '# key\nB = "2"\n',
     ],
-    ['a key of a table below', at('docs', 'env', 'KEY'), 'w', '"v"', '"w"'],
+    ['a key of a table below the entry is set', at('docs', 'env', 'KEY'), 'w', '"v"', '"w"'],
     [
       'a whole entry is changed field by field',
       at('docs'),
@@ -125,15 +125,15 @@ describe('changing an entry', () => {
       '"npx"',
       '"a"',
     ],
-  ])('%s', (_, path, value, old, now) => {
+  ])('on a change %s', (_, path, value, old, now) => {
     expect(set(FILE, path, value).text).toBe(FILE.replace(old, now))
   })
 
-  test('a field that is there already leaves the text as it is', () => {
+  test('setting a field to its current value leaves the text unchanged', () => {
     expect(set(FILE, at('docs', 'args'), ['-y', 'docs'])).toEqual({ text: FILE, trace: undefined })
   })
 
-  test('an entry that has only tables below it gets a header, and loses it again', () => {
+  test('an entry that has only tables below it gets a header, which is removed again', () => {
     const before = text('[mcp_servers.a.env]', 'K = 1', '', '[z]')
     const { text: after, trace } = set(before, at('a', 'enabled'), false)
     expect(after).toBe(
@@ -143,7 +143,7 @@ describe('changing an entry', () => {
   })
 })
 
-describe('removing', () => {
+describe('remove', () => {
   test.each<[string, Path, string]>([
     [
       'an entry, with its tables and without the comments above them',
@@ -152,18 +152,22 @@ describe('removing', () => {
     ],
     ['a field with its lines', at('docs', 'args'), FILE.replace("args = ['-y', # yes\n  'docs']\n", '')],
     [
-      'a field with the comment behind it',
+      'a field with the comment after it',
       at('docs', 'command'),
       FILE.replace('command = "npx" # run it\n', ''),
     ],
-    ['a table below', at('docs', 'env'), FILE.replace('[mcp_servers.docs.env]\nKEY = "v" # key\n', '')],
-    ['what is not there', at('other'), FILE],
-  ])('%s', (_, path, after) => {
+    [
+      'a table below the entry',
+      at('docs', 'env'),
+      FILE.replace('[mcp_servers.docs.env]\nKEY = "v" # key\n', ''),
+    ],
+    ['nothing if the entry is missing', at('other'), FILE],
+  ])('a removal removes %s', (_, path, after) => {
     expect(remove(FILE, path)).toBe(after)
   })
 })
 
-describe('a list of texts', () => {
+describe('list', () => {
   test.each([
     ['off = ["a"]', 'off = ["a", "x"]'],
     ['off = ["a",]', 'off = ["a", "x",]'],
@@ -174,7 +178,7 @@ describe('a list of texts', () => {
     ['off = [ # none\n]', 'off = [ # none\n  "x",\n]'],
     ['off = ["a"\n , "b"\n ]', 'off = ["a"\n , "b", "x"\n ]'],
     ['[z]', 'off = ["x"]\n\n[z]'],
-  ])('%j becomes %j, and back', (before, after) => {
+  ])('adding x to %j results in %j, and removing x restores it', (before, after) => {
     const { text: edited, trace } = set(before, ['off', { item: 'x' }], 'x')
     expect(edited).toBe(after)
     expect(set(after, ['off', { item: 'x' }], 'x').text).toBe(after)
@@ -187,30 +191,30 @@ describe('a list of texts', () => {
     ['off = [\n  "x", # x\n  # b\n  "b",\n]', 'off = [\n  # b\n  "b",\n]'],
     ['off = [ "x" # x\n  # keep\n  , "b" ]', 'off = [  # x\n  # keep\n   "b" ]'],
     ['off = ["x"]', 'off = []'],
-  ])('%j without x is %j', (before, after) => {
+  ])('removing x from %j results in %j', (before, after) => {
     expect(remove(before, ['off', { item: 'x' }])).toBe(after)
   })
 })
 
-describe('what is refused', () => {
+describe('refusal', () => {
   test.each<[string, string, Path, Json, number]>([
     ['a dangerous name', 'a = 1', at('__proto__'), {}, 1],
-    ['a dangerous name on the way', 'a = 1', ['constructor', 'x'], 1, 1],
-    ['a list that is a map', '\n[mcp_servers.a]', at({ field: 'name', is: 'a' }), {}, 2],
-    ['a map that is a list', '\n[[mcp_servers]]', at('a'), {}, 2],
-    ['a map that is a text', 'x = 1\nmcp_servers = "no"', at('a'), {}, 2],
+    ['a dangerous name on the path', 'a = 1', ['constructor', 'x'], 1, 1],
+    ['a list item in a table', '\n[mcp_servers.a]', at({ field: 'name', is: 'a' }), {}, 2],
+    ['a name in a list', '\n[[mcp_servers]]', at('a'), {}, 2],
+    ['a name in a string', 'x = 1\nmcp_servers = "no"', at('a'), {}, 2],
     [
-      'an entry that is there twice',
+      'a duplicate entry',
       '[[mcp_servers]]\nname="a"\n[[mcp_servers]]\nname="a"',
       at({ field: 'name', is: 'a' }),
       {},
       3,
     ],
-    ['a text that is there twice', 'off = [\n"x",\n"x"]', ['off', { item: 'x' }], 'x', 3],
-    ['a text among tables', '[[off]]', ['off', { item: 'x' }], 'x', 1],
+    ['a duplicate string', 'off = [\n"x",\n"x"]', ['off', { item: 'x' }], 'x', 3],
+    ['a string in a list of tables', '[[off]]', ['off', { item: 'x' }], 'x', 1],
     ['null', 'a = 1\n[mcp_servers]', at('a'), { cwd: null }, 2],
-    ['a text that is no Unicode', 'a = 1', at('a'), { cwd: '\ud800' }, 1],
-    ['a table as a text', 'a = 1\n[mcp_servers.a]\nb = 1', at('a'), 'text', 2],
+    ['a string that is not valid Unicode', 'a = 1', at('a'), { cwd: '\ud800' }, 1],
+    ['a table to a string', 'a = 1\n[mcp_servers.a]\nb = 1', at('a'), 'text', 2],
     ['the whole file', 'a = 1', [], {}, 1],
     [
       'another name for an item',
@@ -219,8 +223,8 @@ describe('what is refused', () => {
       'b',
       1,
     ],
-    ['an item that is called otherwise', '', at({ field: 'name', is: 'a' }), { name: 'b' }, 1],
-  ])('%s', (_, before, path, value, line) => {
+    ['an item with another name than its path', '', at({ field: 'name', is: 'a' }), { name: 'b' }, 1],
+  ])('setting %s is refused', (_, before, path, value, line) => {
     const refusal = refusalOf(() => set(before, path, value))
     expect(refusal.place.line).toBe(line)
   })
@@ -232,7 +236,7 @@ test('a value is found where its name begins', () => {
   expect(find('\ufeff  a.b = ["x"]', ['a', 'b'])).toEqual({ line: 1, column: 3 })
   expect(find('\ufeff  a.b = ["x"]', ['a', 'b', { item: 'x' }])).toEqual({ line: 1, column: 10 })
   expect(find('[a.b]', ['a'])).toEqual({ line: 1, column: 1 })
-  expect(find(FILE, at('nobody'))).toBeUndefined()
+  expect(find(FILE, at('unknown'))).toBeUndefined()
 })
 
 function refusalOf(work: () => unknown): CannotEdit {
@@ -242,5 +246,5 @@ function refusalOf(work: () => unknown): CannotEdit {
     if (error instanceof CannotEdit) return error
     throw error
   }
-  throw new Error('It was not refused')
+  throw new Error('nothing was refused')
 }

@@ -3,7 +3,7 @@ import { tomlFormat } from './toml-format.ts'
 
 const { find, set, remove } = tomlFormat
 
-test('a file of five megabytes is edited without haste', () => {
+test('an edit of a 5 MB file takes less than 5 s', () => {
   const blocks = Array.from(
     { length: 42_000 },
     (_, i) =>
@@ -18,8 +18,8 @@ test('a file of five megabytes is edited without haste', () => {
 })
 
 /**
- * Processor time with that of the garbage collector, as other tests run at the same moment: about two seconds each on
- * a free core. What grows with the square of the size would take minutes.
+ * CPU time including garbage collection, because other tests run at the same time: about two seconds each on a free
+ * core. Quadratic code would take minutes.
  */
 function quick<T>(work: () => T): T {
   const before = process.cpuUsage()

@@ -34,8 +34,8 @@ const value = fc.constantFrom<Json[]>(
 )
 const NEW = ['new-one', 'new "two".x'] as const
 
-describe('a value that comes and goes', () => {
-  test('leaves the same bytes behind', () => {
+describe('add and remove', () => {
+  test('adding and removing a value restores the same bytes', () => {
     const property = fc.property(file, value, fc.nat(), (made, entry, which) => {
       const paths = newPaths(made)
       for (const path of [made.path(NEW[0]), ...paths.slice(which % paths.length).slice(0, 1)]) {
@@ -47,7 +47,7 @@ describe('a value that comes and goes', () => {
     fc.assert(property, runs)
   })
 
-  test('leaves the same bytes behind with another one, whichever goes first', () => {
+  test('adding two values and removing them in either order restores the same bytes', () => {
     const property = fc.property(file, value, fc.nat(5), fc.boolean(), (made, entry, which, isSwapped) => {
       const [a, b] = twoPaths(made, which)
       const first = set(made.text, a, valueFor(a, entry))
@@ -62,8 +62,8 @@ describe('a value that comes and goes', () => {
   })
 })
 
-describe('an edit changes only the lines of its entry', () => {
-  test('when it is added', () => {
+describe('edit', () => {
+  test('adding an entry keeps the lines of all others', () => {
     const property = fc.property(file, value, (made, entry) => {
       const path = made.path(NEW[1])
       const { text } = set(made.text, path, entry)
@@ -76,7 +76,7 @@ describe('an edit changes only the lines of its entry', () => {
     fc.assert(property, runs)
   })
 
-  test('when a field is set, added or removed, and when it is disabled', () => {
+  test('setting, adding or removing a field keeps the lines of other entries', () => {
     const property = fc.property(file, fc.nat(3), fc.nat(3), (made, which, change) => {
       const name = made.entries[which]
       fc.pre(name !== undefined)
@@ -94,7 +94,7 @@ describe('an edit changes only the lines of its entry', () => {
     fc.assert(property, runs)
   })
 
-  test('when it is removed', () => {
+  test('removing an entry keeps the lines of all others', () => {
     const property = fc.property(file, fc.nat(3), (made, which) => {
       const name = made.entries[which]
       fc.pre(name !== undefined)
@@ -149,8 +149,8 @@ const garbage = fc
   .array(fc.constantFrom(...NASTY, 'a', 'mcp_servers', '1', 'true'), { maxLength: 30 })
   .map((parts) => parts.join(''))
 
-describe('a broken or doubtful text', () => {
-  test('is refused with a place in it, and nothing else is ever thrown', () => {
+describe('invalid text', () => {
+  test('an invalid text is refused with a place inside it, and nothing else is thrown', () => {
     const property = fc.property(fc.oneof(broken, garbage), (text) => {
       const path = ['mcp_servers', 'docs']
       const works = [
@@ -167,7 +167,7 @@ describe('a broken or doubtful text', () => {
     fc.assert(property, runs)
   })
 
-  test('is never read in two ways', () => {
+  test('a text that our scanner accepts is read the same by smol-toml', () => {
     const property = fc.property(
       fc.oneof(
         broken,
@@ -187,7 +187,7 @@ describe('a broken or doubtful text', () => {
   })
 })
 
-test('a trace never destroys what others have written in between', () => {
+test('a removal with a trace keeps what was written since', () => {
   const property = fc.property(
     file,
     value,
@@ -211,7 +211,7 @@ test('a trace never destroys what others have written in between', () => {
   fc.assert(property, { numRuns: 500 })
 })
 
-/** All kinds of places where something new can be put. */
+/** Paths of every kind where a value can be added. */
 function newPaths(made: MadeFile): Path[] {
   const [name] = made.entries
   const field =

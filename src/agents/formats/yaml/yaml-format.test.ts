@@ -17,7 +17,7 @@ const entry: Json = {
 }
 const other: Json = { type: 'streamable_http', uri: 'https://x.example/mcp', headers: {} }
 
-test('one or two that are added and taken out in any order leave the same bytes', () => {
+test('adding one or two entries and removing them in any order restores the same bytes', () => {
   const taken = counted((file) => {
     const [a, b] = [pathIn(file, 'new one'), pathIn(file, 'null')] as const
     const { text, trace } = yaml.set(file.text, a, entry)
@@ -31,12 +31,12 @@ test('one or two that are added and taken out in any order leave the same bytes'
   expect(taken).toBeGreaterThan(0.99)
 })
 
-test('adding leaves every line and every comment where it is, and both parsers read the same', () => {
+test('adding an entry keeps every line and comment, and both parsers read the same', () => {
   const taken = counted((file) => {
     const path = pathIn(file, 'new one')
     const { text } = yaml.set(file.text, path, entry)
     const lost = linesLost(file.text, text)
-    // A place in brackets, or an empty one, is itself written on a line or two.
+    // Brackets, and an empty value, are on one or two lines themselves.
     expect(lost.length).toBeLessThanOrEqual(file.place === 'block' || file.place === 'missing' ? 0 : 2)
     expect(lost.join('')).not.toMatch(/# (?:about|left|right|head|the end|after|start)/)
     expect(commentsOf(text)).toBe(commentsOf(file.text))
@@ -48,7 +48,7 @@ test('adding leaves every line and every comment where it is, and both parsers r
   expect(taken).toBeGreaterThan(0.99)
 })
 
-test('taking out an entry takes out its lines and no other', () => {
+test('removing an entry removes its lines and no others', () => {
   const taken = counted((file) => {
     const name = file.names[0]
     if (name === undefined) return
@@ -67,7 +67,7 @@ test('taking out an entry takes out its lines and no other', () => {
   expect(taken).toBeGreaterThan(0.99)
 })
 
-test('switching an entry off changes one line', () => {
+test('disabling an entry changes one line', () => {
   const taken = counted((file) => {
     const name = file.names.at(-1)
     if (name === undefined || file.kind === 'names') return
@@ -105,7 +105,7 @@ const value = fc.oneof(
   fc.dictionary(fc.string(), fc.string()),
 )
 
-test('any field of an entry can be set to any value, and taken out', () => {
+test('any field of an entry can be set to any value and removed', () => {
   const field = fc.constantFrom('cmd', 'type', 'enabled', 'args', 'envs', 'description', 'x y', 'more')
   const inputs = fc.tuple(field, value)
   const taken = counted((file, [key, to]) => {
@@ -122,7 +122,7 @@ test('any field of an entry can be set to any value, and taken out', () => {
   expect(taken).toBeGreaterThan(0.99)
 })
 
-test('a broken file is refused with a place inside it, and nothing else is thrown', () => {
+test('an invalid file is refused with a place inside it, and nothing else is thrown', () => {
   const broken = fc.tuple(fc.nat(), fc.string({ unit: 'binary', maxLength: 4 }), fc.nat({ max: 12 }))
   const nasty = fc.constantFrom(
     '\t',
@@ -173,7 +173,7 @@ test('garbage is refused, and nothing else is thrown', () => {
   )
 })
 
-/** Runs a property over the files, and gives the share of the files that were not refused. */
+/** Runs a property on generated files and returns the share of files that were not refused. */
 function counted<More = undefined>(
   property: (file: Sample, more: More) => void,
   more: fc.Arbitrary<More> = fc.constant(undefined as More),
@@ -211,7 +211,7 @@ function linesOf(text: string): string[] {
   return text.replace(/^\ufeff/, '').split(/\r?\n/)
 }
 
-/** The lines of the old text that are not in the new one, in the same order. */
+/** The lines of the old text that are missing in the new one, or in another order. */
 function linesLost(old: string | string[], now: string): string[] {
   const lines = linesOf(now)
   let at = 0
@@ -222,7 +222,7 @@ function linesLost(old: string | string[], now: string): string[] {
   })
 }
 
-/** The text above and below an entry that has its own lines; of others nothing. */
+/** The lines above and below an entry that has its own lines; none for other entries. */
 function linesOutside(file: Sample, name: string): string[] {
   if (file.place !== 'block') return []
   const lines = linesOf(file.text)
@@ -232,7 +232,7 @@ function linesOutside(file: Sample, name: string): string[] {
   return [...lines.slice(0, from), ...lines.slice(to)]
 }
 
-/** Comments that the files are made of; their words stand nowhere else, except in block scalars. */
+/** The comments of the generated files. Their words occur nowhere else, except in block scalars. */
 function commentsOf(text: string): number {
   return text.match(/# (?:note|about it|left|right|head|the end|after|start|none|yet)|#: \{x/g)?.length ?? 0
 }

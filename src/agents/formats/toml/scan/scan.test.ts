@@ -191,13 +191,13 @@ const INVALID: readonly string[] = [
   'a = 1\n[[a]]',
 ]
 
-describe('reading TOML', () => {
-  test('there are enough samples of both kinds', () => {
+describe('TOML', () => {
+  test('at least 60 valid and 60 invalid texts are tested', () => {
     expect(VALID.length).toBeGreaterThanOrEqual(60)
     expect(INVALID.length).toBeGreaterThanOrEqual(60)
   })
 
-  test.each(VALID)('%j is read, by both parsers alike', (text, json) => {
+  test.each(VALID)('%j is read the same by both parsers', (text, json) => {
     expect(tomlFormat.read(text)).toEqual(json)
     expect(tomlFormat.readAgain(text)).toEqual(json)
   })
@@ -222,14 +222,14 @@ describe('reading TOML', () => {
     expect(refusalOf(text).place).toEqual({ line, column })
   })
 
-  test('a refusal quotes no value of the file', () => {
+  test('a refusal never quotes a value of the file', () => {
     for (const text of ['key = s3cret', 'key = "s3cret', 'a = 1\na = "s3cret"']) {
       expect(refusalOf(text).message).not.toContain('s3cret')
     }
     expect(() => tomlFormat.readAgain('key = s3cret')).toThrow(/^Invalid TOML$/)
   })
 
-  test('a name like __proto__ in a file reaches nothing', () => {
+  test('__proto__ in a file is an ordinary name', () => {
     const text = '[__proto__]\npolluted = true\n[a]\n"__proto__" = { polluted = 1 }\nt = { __proto__ = 2 }'
     const json = tomlFormat.read(text)
     expect(JSON.stringify(json)).toBe(JSON.stringify(tomlFormat.readAgain(text)))
@@ -238,7 +238,7 @@ describe('reading TOML', () => {
     expect((json as Record<string, unknown>).polluted).toBeUndefined()
   })
 
-  test('nesting without end is refused and does not exhaust the stack', () => {
+  test('deep nesting is refused and does not exhaust the stack', () => {
     expect(refusalOf(`a = ${'['.repeat(200_000)}`).message).toContain('nested')
     expect(refusalOf(`a = ${'{a='.repeat(200_000)}`).message).toContain('nested')
     expect(refusalOf(`${'a.'.repeat(200_000)}a = 1`).message).toContain('dots')
