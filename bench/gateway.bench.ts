@@ -10,8 +10,8 @@ const FULL: measures.Size = { rounds: 7, share: 1 }
 const QUICK: measures.Size = { rounds: 3, share: 0.15 }
 
 /**
- * What agents pay for the gateway: the built service with all that is on by default, beside the least that anybody must
- * pay. Each figure is a ratio inside its round. The calls come from another process, over raw sockets.
+ * What the gateway costs: the built service with its default settings, compared with minimal baseline programs. Each
+ * figure is a ratio within one round. The calls come from another process, over raw sockets.
  */
 export async function run({ isQuick = false }: { isQuick?: boolean } = {}) {
   const size = isQuick ? QUICK : FULL
@@ -33,7 +33,7 @@ export async function run({ isQuick = false }: { isQuick?: boolean } = {}) {
       everything: await measures.everything(scene, size, home),
       launches: await measures.launches(scene, size, home),
     }
-    const where = scene.isPlaced ? 'subjects on a core of their own' : 'not pinned: there is no taskset'
+    const where = scene.isPlaced ? 'subjects pinned to their own core' : 'not pinned: taskset not found'
     const title = `The gateway, ratios (medians of ${size.rounds} rounds, ${where}${isQuick ? ', quick' : ''})`
     return { title, rows: rowsOf(found), measured: found }
   } finally {

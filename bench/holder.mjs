@@ -1,5 +1,5 @@
-// A bare Node process that holds tool servers: the least that anybody must pay for them. It greets each and lists its
-// tools, starts one anew that ended, and does nothing else. Reads `<servers> <at once>`, writes `ready` and `back`.
+// The baseline: a bare Node process that runs tool servers. It does the handshake, lists the tools, restarts a server that
+// exits, and nothing else. Reads `<servers> <at once>` from stdin, writes `ready` and `back` to stdout.
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 
@@ -20,13 +20,13 @@ createInterface({ input: process.stdin })
     process.exit(0)
   })
 
-/** Settles when its tools are known. */
+/** Settles when the tools are listed. */
 function hold() {
   const { PATH, HOME } = process.env
   const child = spawn(process.execPath, [script], { env: { PATH, HOME }, detached: true, cwd: HOME })
   held.add(child)
   child.stderr.resume()
-  child.stdin.on('error', () => {}) // it has ended, and its exit says so
+  child.stdin.on('error', () => {}) // the process has exited, which the exit event reports
   child.once('exit', () => {
     held.delete(child)
     void hold().then(() => console.log('back'))

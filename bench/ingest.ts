@@ -8,9 +8,9 @@ import { LEVEL_RANK, type LogEntry } from '../src/kernel/log.ts'
 import { KnownSecrets } from '../src/kernel/secrets/known-secrets.ts'
 import type { StoredEntry } from '../src/logs/log-store.ts'
 import { LogPipeline } from '../src/logs/pipeline.ts'
-import { Connection } from '../src/store/logs/connection.ts'
-import { configure } from '../src/store/logs/log-schema.ts'
-import { openLogThread } from '../src/store/logs/log-thread.ts'
+import { LOG_SCHEMA } from '../src/store/logs/schema.ts'
+import { LogThread } from '../src/store/logs/thread/log-thread.ts'
+import { Connection } from '../src/store/sqlite/connection.ts'
 import { untilQuiet } from './subjects.ts'
 
 const ROUNDS = 5
@@ -18,7 +18,7 @@ const BATCH = 500
 const MAX_BYTES = 1024 * 1024 * 1024
 const PAGE_EVERY_MS = 20
 
-/** How fast lines come in with nobody counting them at the gate, beside the least that storing them takes. */
+/** Throughput of log lines without the rate limit, compared with a minimal loop that stores them. */
 export async function ingest(lines: readonly StoredEntry[]) {
   const entries = lines.map((line) => ({ ...line, data: line.data && JSON.parse(line.data) }) as LogEntry)
   const ours: Measured[] = []
@@ -46,14 +46,14 @@ export async function ingest(lines: readonly StoredEntry[]) {
         99,
       ),
     ),
-    'rest of the text index, ms': round(median(ours.map(({ indexedMs }) => indexedMs))),
+    'remaining text indexing, ms': round(median(ours.map(({ indexedMs }) => indexedMs))),
   }
 }
 
 interface Measured {
   readonly perS: number
   readonly pagesMs: readonly number[]
-  /** From the last line until a search finds it through the index alone. */
+  /** From the last line until the text index contains it. */
   readonly indexedMs: number
 }
 
@@ -61,10 +61,10 @@ async function throughPipeline(folder: string, entries: readonly LogEntry[]): Pr
   const path = join(folder, 'logs.db')
   const workerUrl = pathToFileURL(join(process.cwd(), 'dist/log-worker.js'))
   const onError = (error: unknown) => console.error(error)
-  const store = openLogThread({ path, maxBytes: MAX_BYTES, workerUrl, onDamaged: onError, onError })
+  const store = new LogThread({ path, maxBytes: MAX_BYTES, workerUrl, onDamaged: onError, onError })
   const deps = { secrets: new KnownSecrets(), facts: new FactBus(onError), now: Date.now }
   const pipeline = new LogPipeline({ ...deps, store, onLost: (_, error) => onError(error) })
-  await store.check() // the thread is up
+  await store.check() // the thread is running
   const pagesMs: number[] = []
   let open = true
   const reading = (async () => {
@@ -76,7 +76,7 @@ async function throughPipeline(folder: string, entries: readonly LogEntry[]): Pr
   })()
   const startedAt = performance.now()
   for (const [index, entry] of entries.entries()) {
-    while (!pipeline.push(entry)) await turn() // as many wait as may: whoever writes waits, too
+    while (!pipeline.push(entry)) await turn() // the queue is full: the writer waits
     if (index % BATCH === 0) await turn()
   }
   await pipeline.flush()
@@ -99,10 +99,10 @@ async function untilIndexed(path: string, lines: number): Promise<void> {
   connection.close()
 }
 
-/** The same columns with no index, and of every line its JSON, as it would be sent somewhere. */
+/** The same columns without an index. Each line goes through JSON once, as if sent to a thread. */
 function bareLoop(folder: string, entries: readonly LogEntry[]): number {
   const connection = new Connection(join(folder, 'bare.db'))
-  configure(connection)
+  connection.exec(LOG_SCHEMA.pragmas)
   connection.exec(`CREATE TABLE logs (id INTEGER PRIMARY KEY AUTOINCREMENT, ts, level, source, stream, server_id,
     agent_type, tool, request_id, message, data, repeat, truncated)`)
   const startedAt = performance.now()

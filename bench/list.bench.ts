@@ -11,7 +11,7 @@ const CONNECTIONS = 20
 const TOKEN = '0123456789abcdef'.repeat(4)
 const ROOT = process.cwd()
 
-/** Answers the same list from memory, stringified for each request, and does nothing else. */
+/** Returns the same list from memory, stringified for each request, and does nothing else. */
 const BARE = `import { createServer } from 'node:http'
 let items = []
 const server = createServer((request, response) => {
@@ -25,7 +25,7 @@ const server = createServer((request, response) => {
 }).listen(0, '127.0.0.1', () => console.log('ready at http://127.0.0.1:' + server.address().port))
 `
 
-/** GET of a list of 100 servers, with guard, redaction and serialisation, beside bare node:http; interleaved. */
+/** GET of a list of 100 servers, with request checks, redaction and serialisation, compared with bare node:http; interleaved. */
 export async function run() {
   const home = mkdtempSync(join(tmpdir(), 'toolroom-bench-'))
   mkdirSync(join(ROOT, 'node_modules/.cache/bench'), { recursive: true })

@@ -12,42 +12,42 @@ const TOKEN = '0123456789abcdef'.repeat(4)
 const CLIENTS = 200
 const CALLS = 400
 const AT_ONCE = 4
-/** A call begins and ends. */
+/** Each call sends two events. */
 const MESSAGES = CALLS * 2 * CLIENTS
 const ROUNDS = 3
 
-/** Connects them, says one frame of each kind that it hears, and then each time that all have heard so many. */
+/** Connects the clients, prints one frame of each kind, and reports when all clients together received the given number. */
 const LISTENERS = `
 import { createInterface } from 'node:readline'
 import WebSocket from 'ws'
 const [address, clients] = process.argv.slice(2)
-let heard = 0
-let wanted = Infinity
-const hear = (data) => {
+let received = 0
+let expected = Infinity
+const onMessage = (data) => {
   if (!data.subarray(0, 24).includes('"type":"call_')) return
-  if (heard < 1000 * clients && !samples.has(String(data).slice(8, 30))) say(String(data))
-  heard += 1
-  if (heard === wanted) console.log('heard all')
+  if (received < 1000 * clients && !samples.has(String(data).slice(8, 30))) print(String(data))
+  received += 1
+  if (received === expected) console.log('received all')
 }
 const samples = new Set()
-const say = (text) => {
+const print = (text) => {
   samples.add(text.slice(8, 30))
   console.log('frame ' + text)
 }
 await Promise.all(Array.from({ length: Number(clients) }, () => new Promise((resolve, reject) => {
   const socket = new WebSocket(address)
-  socket.on('message', hear).once('open', resolve).on('error', reject)
+  socket.on('message', onMessage).once('open', resolve).on('error', reject)
   socket.on('close', (code) => { console.error('closed with', code); process.exit(1) })
 })))
 createInterface({ input: process.stdin }).on('line', (line) => {
-  heard = 0
-  wanted = Number(line)
+  received = 0
+  expected = Number(line)
   console.log('listening')
 }).on('close', () => process.exit(0))
 console.log('open')
 `
 
-/** The least that anybody pays: a request comes in, two frames go out to everybody who listens. */
+/** The baseline: each request sends two frames to every connected client. */
 const BARE = `
 import { createServer } from 'node:http'
 import { WebSocketServer } from 'ws'
@@ -62,7 +62,7 @@ const listeners = new WebSocketServer({ server, perMessageDeflate: false })
 server.listen(0, '127.0.0.1', () => console.log('ready at http://127.0.0.1:' + server.address().port))
 `
 
-/** What a change costs that 200 listeners hear: Toolroom and a bare `ws`, interleaved, driven alike. */
+/** The cost of an event with 200 connected clients: Toolroom and a bare `ws`, interleaved, with the same load. */
 export async function run() {
   const home = mkdtempSync(join(tmpdir(), 'toolroom-bench-'))
   mkdirSync(CACHE, { recursive: true })
@@ -87,7 +87,7 @@ export async function run() {
   for (const { child } of [toolroom, bare]) await end(child)
   rmSync(home, { recursive: true, force: true })
   return {
-    title: `Live: ${CALLS} calls, each heard by ${CLIENTS} listeners as two frames (median of ${ROUNDS} rounds)`,
+    title: `Live: ${CALLS} calls, each sent to ${CLIENTS} clients as two frames (median of ${ROUNDS} rounds)`,
     rows: table(measured),
   }
 }
@@ -97,10 +97,10 @@ function table(measured: Readonly<Record<string, readonly Measured[]>>) {
     program,
     'messages/s': Math.round(median(rounds.map(({ perS }) => perS))),
     'CPU per message (µs)': round(median(rounds.map(({ cpuUs }) => cpuUs))),
-    'without that of the calls (µs)': round(median(rounds.map(({ ownUs }) => ownUs))),
+    'without the calls (µs)': round(median(rounds.map(({ ownUs }) => ownUs))),
   }))
   const [ours, bare] = rows
-  const ratio = (column: 'messages/s' | 'CPU per message (µs)' | 'without that of the calls (µs)') =>
+  const ratio = (column: 'messages/s' | 'CPU per message (µs)' | 'without the calls (µs)') =>
     round((ours?.[column] ?? 0) / (bare?.[column] ?? 0))
   return [
     ...rows,
@@ -108,7 +108,7 @@ function table(measured: Readonly<Record<string, readonly Measured[]>>) {
       program: 'ratio',
       'messages/s': ratio('messages/s'),
       'CPU per message (µs)': ratio('CPU per message (µs)'),
-      'without that of the calls (µs)': ratio('without that of the calls (µs)'),
+      'without the calls (µs)': ratio('without the calls (µs)'),
     },
   ]
 }
@@ -116,11 +116,11 @@ function table(measured: Readonly<Record<string, readonly Measured[]>>) {
 interface Measured {
   readonly perS: number
   readonly cpuUs: number
-  /** Less what the same calls cost when nobody listens. */
+  /** Without the cost of the same calls when no client is connected. */
   readonly ownUs: number
 }
 
-/** First with nobody who listens, then with everybody. */
+/** First without clients, then with all of them. */
 async function measure(subject: Program): Promise<Measured> {
   const before = cpuMs(subject.pid)
   await call(subject, CALLS)
@@ -128,7 +128,7 @@ async function measure(subject: Program): Promise<Measured> {
   const listeners = await listen(subject)
   const startedAt = performance.now()
   const cpuAt = cpuMs(subject.pid)
-  const all = said(listeners, /heard (all)/)
+  const all = untilPrinted(listeners, /received (all)/)
   listeners.stdin?.write(`${MESSAGES}\n`)
   await Promise.all([call(subject, CALLS), all])
   const ms = performance.now() - startedAt
@@ -141,12 +141,12 @@ async function measure(subject: Program): Promise<Measured> {
   }
 }
 
-/** As Toolroom writes them. */
+/** The two frames of a call as Toolroom sends them. */
 async function framesOf(subject: Program): Promise<string[]> {
   const listeners = await listen(subject, 1)
   const both = Promise.all([
-    said(listeners, /frame (.*"call_started".*)\n/),
-    said(listeners, /frame (.*"call_completed".*)\n/),
+    untilPrinted(listeners, /frame (.*"call_started".*)\n/),
+    untilPrinted(listeners, /frame (.*"call_completed".*)\n/),
   ])
   await call(subject, 1)
   const frames = await both
@@ -158,7 +158,7 @@ async function listen({ address }: Program, clients = CLIENTS): Promise<ChildPro
   const url = `${address.replace('http:', 'ws:')}/api/ws/metrics`
   const args = [join(CACHE, 'listeners.mjs'), url, String(clients)]
   const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
-  await said(child, /(open)/)
+  await untilPrinted(child, /(open)/)
   return child
 }
 
@@ -167,14 +167,14 @@ interface Program {
   readonly pid: number
   readonly address: string
   readonly agent: Agent
-  /** What is asked for, so that something happens. */
+  /** The path that is requested to cause events. */
   readonly path: string
 }
 
 async function openProgram(args: readonly string[], home: string, path: string): Promise<Program> {
   const env = { PATH: process.env.PATH, HOME: home, PORT: '0', AUTH_TOKEN: TOKEN }
   const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit'] })
-  const address = await said(child, /ready at (http:\S+)\s/)
+  const address = await untilPrinted(child, /ready at (http:\S+)\s/)
   return { child, pid: child.pid ?? 0, address, agent: new Agent({ keepAlive: true }), path }
 }
 
@@ -192,26 +192,26 @@ function post({ address, agent }: Program, path: string, body?: object): Promise
     const asked = request(`${address}${path}`, { method: 'POST', headers, agent }, (reply) => {
       reply.resume().on('end', () => {
         if ((reply.statusCode ?? 0) < 300) resolve()
-        else reject(new Error(`POST ${path} was answered ${reply.statusCode}`))
+        else reject(new Error(`POST ${path} returned ${reply.statusCode}`))
       })
     })
     asked.on('error', reject).end(body && JSON.stringify(body))
   })
 }
 
-function said(child: ChildProcess, words: RegExp): Promise<string> {
+function untilPrinted(child: ChildProcess, words: RegExp): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = ''
-    const ended = () => reject(new Error(`it ended, having said: ${text}`))
-    const hear = (chunk: Buffer) => {
+    const ended = () => reject(new Error(`the process ended after printing: ${text}`))
+    const onData = (chunk: Buffer) => {
       text += String(chunk)
       const found = words.exec(text)?.[1]
       if (found === undefined) return
-      child.stdout?.off('data', hear)
+      child.stdout?.off('data', onData)
       child.off('close', ended)
       resolve(found)
     }
-    child.stdout?.on('data', hear)
+    child.stdout?.on('data', onData)
     child.once('close', ended)
   })
 }

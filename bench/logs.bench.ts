@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { PageRequest, ResolvedFilter, StoredEntry } from '../src/logs/log-store.ts'
-import { LogDatabase } from '../src/store/logs/log-database.ts'
+import { LogDatabase } from '../src/store/logs/database.ts'
 import { ingest } from './ingest.ts'
 
 const SIZES = [10_000, 100_000, 1_000_000]
@@ -13,7 +13,7 @@ const EVERY_MS = 20
 const BATCH = 500
 const MAX_BYTES = 1024 * 1024 * 1024
 
-/** The log at 10,000, 100,000 and 1,000,000 lines: what grows with them, and what must not. */
+/** The log store at 10,000, 100,000 and 1,000,000 lines, to show what grows with the number of lines. */
 export async function run(): Promise<{ title: string; rows: Record<string, string | number>[] }> {
   const table = new Map<string, number[]>()
   const note = (what: string, value: number) => table.set(what, [...(table.get(what) ?? []), value])
@@ -26,7 +26,7 @@ export async function run(): Promise<{ title: string; rows: Record<string, strin
   const line = lineMaker()
   const lines = Array.from({ length: INGESTED }, (_, index) => line(START + index * EVERY_MS))
   for (const [what, value] of Object.entries(await ingest(lines)))
-    rows.push({ what: `ingest, the rate cap off: ${what}`, [`${INGESTED / 1000}k`]: value })
+    rows.push({ what: `ingest without rate limit: ${what}`, [`${INGESTED / 1000}k`]: value })
   return { title: 'Logs: medians in ms unless the name says otherwise', rows }
 }
 
@@ -39,7 +39,7 @@ async function measure(lines: number, note: (what: string, value: number) => voi
   let logs = open()
   try {
     note('append, µs per line', (fill(logs, lines) * 1000) / lines)
-    note('index, µs per line', (tend(logs) * 1000) / lines)
+    note('index, µs per line', (maintain(logs) * 1000) / lines)
     logs.close()
     note('MB on disk', statSync(path).size / 1e6)
     const openedAt = performance.now()
@@ -55,7 +55,7 @@ async function measure(lines: number, note: (what: string, value: number) => voi
     const allAt = performance.now()
     await logs.clear({})
     note('clear everything', performance.now() - allAt)
-    note('… and give the room back', tend(logs))
+    note('release the disk space', maintain(logs))
   } finally {
     logs.close()
     rmSync(folder, { recursive: true, force: true })
@@ -107,10 +107,10 @@ async function download(logs: LogDatabase, note: (what: string, value: number) =
     let upTo: number | null = null
     const startedAt = performance.now()
     do {
-      const piece = await logs.piece({ filter: {}, order: 'asc', format, after, upTo })
-      bytes += piece.bytes.length
-      after = piece.next
-      upTo = piece.upTo
+      const chunk = await logs.chunk({ filter: {}, order: 'asc', format, after, upTo })
+      bytes += chunk.bytes.length
+      after = chunk.next
+      upTo = chunk.upTo
       most = Math.max(most, process.memoryUsage().rss)
     } while (after !== null)
     note(`download ${format}, MB/s`, bytes / 1000 / (performance.now() - startedAt))
@@ -128,13 +128,13 @@ async function median(work: () => Promise<unknown>): Promise<number> {
   return times.sort((a, b) => a - b)[2] ?? 0
 }
 
-function tend(logs: LogDatabase): number {
+function maintain(logs: LogDatabase): number {
   const startedAt = performance.now()
-  while (logs.tend());
+  while (logs.maintain());
   return performance.now() - startedAt
 }
 
-/** Only the time in the store; making up the lines takes longer. */
+/** Counts only the time in the store; generating the lines takes longer. */
 function fill(logs: LogDatabase, lines: number): number {
   const line = lineMaker()
   let ms = 0
@@ -156,7 +156,7 @@ const SYLLABLES =
     ' ',
   )
 
-/** 5,000 words, the frequent ones very frequent, and ids. Half of the lines are from three of twenty servers. */
+/** Lines of 5,000 words with a skewed distribution, and ids. Half of the lines come from three of twenty servers. */
 function lineMaker(): (ts: number) => StoredEntry {
   const random = randomFrom(1)
   const pick = <T>(items: readonly T[], skew = 1) => items[Math.floor(random() ** skew * items.length)] as T

@@ -6,16 +6,16 @@ import { Front } from '../src/http/front.ts'
 import { createLog } from '../src/kernel/log.ts'
 import { metricsRoutes } from '../src/metrics/metrics.routes.ts'
 import { createMetrics, type Metrics } from '../src/metrics/metrics.service.ts'
-import { type Event, Recorder } from '../src/metrics/recorder.ts'
-import { Sketch } from '../src/metrics/sketch.ts'
-import { MetricsDatabase } from '../src/store/metrics/metrics-database.ts'
+import { type Event, Recorder } from '../src/metrics/record/recorder.ts'
+import { Sketch } from '../src/metrics/sketch/sketch.ts'
+import { MetricsDatabase } from '../src/store/metrics/database.ts'
 
 const EVENTS = 500_000
 const BATCH = 1000
 const SERIES = 100
 const ROUNDS = 5
 
-/** Recording in batches as `POST /api/metrics/record` does, stored every 10 s of it, beside a loop that only counts. */
+/** Recording in batches as `POST /api/metrics/record` does, stored every 10 s of event time, compared with a loop that only counts. */
 export async function run(): Promise<{ title: string; rows: Record<string, string | number>[] }> {
   const folder = mkdtempSync(join(tmpdir(), 'toolroom-bench-'))
   try {
@@ -35,7 +35,7 @@ export async function run(): Promise<{ title: string; rows: Record<string, strin
       rows: [
         row('bare loop that counts', of('bare')),
         row('sketch.record', of('sketch')),
-        row('record, events of now', of('record')),
+        row('record, current events', of('record')),
         row('record and store', of('stored')),
         row('record, up to 15 minutes late', of('late')),
         row('POST /api/metrics/record, whole requests', of('posted')),
@@ -121,7 +121,7 @@ async function recording(events: readonly Event[], path: string) {
   }
 }
 
-/** Through the door: token, JSON, schema, room. */
+/** Through the HTTP API: token, JSON, schema, service. */
 async function posting(metrics: Metrics, events: readonly Event[]): Promise<number> {
   const { fastify } = await buildApp({
     front: new Front({ allowedHosts: [] }),
@@ -171,7 +171,7 @@ function sketchLoop(events: readonly Event[]): number {
 
 const START = Date.UTC(2026, 10, 1)
 
-/** 2,000 a second over four minutes, lognormal durations, one of a hundred fails. */
+/** 2,000 events a second over four minutes with lognormal durations; one in a hundred is an error. */
 function made(): Event[] {
   const random = randomFrom(1)
   return Array.from({ length: EVENTS }, (_, n) => {

@@ -6,11 +6,11 @@ import { Toolroom, untilQuiet } from './subjects.ts'
 
 const ROUNDS = 9
 const START_WAIT_S = 60
-const SAMPLED_MS = 5000 // a server's memory is looked at every 2 s
+const SAMPLED_MS = 5000 // a server's memory is sampled every 2 s
 const DEADLINE_MS = 20 * 60_000
 const MUST = 2
 
-/** The last one wants a folder, or it does not start. */
+/** The last one requires a folder to start. */
 const PACKAGES = [
   { name: '@modelcontextprotocol/server-everything', args: [] },
   { name: '@modelcontextprotocol/server-memory', args: [] },
@@ -19,7 +19,7 @@ const PACKAGES = [
 
 type Subject = (typeof PACKAGES)[number]
 
-/** For the service, and so for its npm: what this machine needs to reach the registry, and the cache before the network. */
+/** Environment of the service and of its npm: certificates to reach the registry, and the cache before the network. */
 const NPM_ENV = {
   npm_config_prefer_offline: 'true',
   ...(process.env.NODE_EXTRA_CA_CERTS && { NODE_EXTRA_CA_CERTS: process.env.NODE_EXTRA_CA_CERTS }),
@@ -27,7 +27,7 @@ const NPM_ENV = {
 
 /**
  * The same servers, installed and run by their file, and run by npx from npm's warm cache; by one service, alternating.
- * A start counts from the request until it is answered, which is when the tools are listed.
+ * A start is measured from the request to the response, which is sent when the tools are listed.
  */
 export async function run() {
   const home = mkdtempSync(join(tmpdir(), 'toolroom-bench-'))
@@ -82,7 +82,7 @@ async function measure(toolroom: Toolroom, { name, args }: Subject): Promise<Mea
     env: { npm_config_prefer_offline: 'true' },
   })
   const held: Record<Way, Held> = {
-    installed: await hold(toolroom, ids.installed), // the first start of each, and its time counts for nothing
+    installed: await hold(toolroom, ids.installed), // the first start of each is not measured
     npx: await hold(toolroom, ids.npx),
   }
   const start: Record<Way, number[]> = { installed: [], npx: [] }
@@ -112,14 +112,14 @@ async function hold(toolroom: Toolroom, id: string): Promise<Held> {
   await sleep(SAMPLED_MS)
   const { resources } = (await toolroom.ask('GET', `/api/servers/${id}`)) as Shown
   await toolroom.ask('POST', `/api/servers/${id}/stop`)
-  if (!resources) throw new Error(`nobody looked at ${id}`)
+  if (!resources) throw new Error(`the resources of ${id} were not sampled`)
   const { rss_bytes, processes } = resources
   return { rss_bytes, processes }
 }
 
 function reportOf(measured: readonly Measured[], load: object) {
   return {
-    title: `Packages, beside npx with a warm cache (medians of ${ROUNDS} starts)`,
+    title: `Packages, compared with npx with a warm cache (medians of ${ROUNDS} starts)`,
     rows: measured.map(({ name, version, firstInstallMs, againMs, start, held }) => {
       const ratio = median(start.npx) / median(start.installed)
       return {
@@ -130,7 +130,7 @@ function reportOf(measured: readonly Measured[], load: object) {
         must: `≥ ${MUST}`,
         met: ratio >= MUST,
         'install, first (ms)': Math.round(firstInstallMs),
-        'install, there already (ms)': Math.round(median(againMs)),
+        'install, already installed (ms)': Math.round(median(againMs)),
         'RSS, installed (MiB)': round(held.installed.rss_bytes / 2 ** 20),
         'RSS, npx (MiB)': round(held.npx.rss_bytes / 2 ** 20),
         'processes, npx': held.npx.processes,

@@ -1,5 +1,5 @@
-// npm run bench [name …] [-- --quick]: measures, prints a table, writes bench/results/<name>.json. A bench is no test.
-// --quick is for those that know it: fewer rounds, figures to look at and not to keep.
+// npm run bench [name …] [-- --quick]: measures, prints a table, writes bench/results/<name>.json. A benchmark is not a test.
+// --quick runs fewer rounds, in benchmarks that support it; its figures are only a first impression.
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'

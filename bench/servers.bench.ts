@@ -19,7 +19,7 @@ const FEW = 10
 const SLOTS = 4
 const START_ROUNDS = 5
 const HOLD_ROUNDS = 3
-/** V8 collects what a start has left over some seconds later, in its idle time. */
+/** V8 collects the garbage of a start some seconds later, when idle. */
 const SETTLE_MS = 25_000
 const IDLE_MS = 20_000
 const CRASHES = 10
@@ -29,8 +29,8 @@ const CALLS = 4000
 const EVERY_MS = 10
 
 /**
- * 100 servers, started, held, killed and frozen; beside a bare Node process that holds the same 100, interleaved.
- * A start counts from the moment in which it is asked for, in a process that is up, until all have listed their tools.
+ * 100 servers, started, kept running, killed and frozen; compared with a bare Node process that runs the same 100,
+ * interleaved. A start is measured from the request, to a process that is already up, until all tools are listed.
  */
 export async function run() {
   const home = mkdtempSync(join(tmpdir(), 'toolroom-bench-'))
@@ -38,7 +38,7 @@ export async function run() {
   const holder = (atOnce: number) => () => Holder.open(home, atOnce)
   try {
     await holding(toolroom, (it) => it.register(SERVERS))
-    const watched = await holding(toolroom, watchedStart) // the first, and its time counts for nothing
+    const watched = await holding(toolroom, watchedStart) // the first start is not measured
     const seconds: Record<Start, number[]> = { asked: [], again: [], 'holder, all': [], 'holder, 4': [] }
     for (let round = 0; round < START_ROUNDS; round += 1) {
       await holding(toolroom, (it) => it.stopAll())
@@ -62,10 +62,10 @@ export async function run() {
   }
 }
 
-/** `again`: that they are to run is kept already. The holder starts all at once, or 4. */
+/** `again`: the desired state is already stored. The holder starts all servers at once, or 4 at a time. */
 type Start = 'asked' | 'again' | 'holder, all' | 'holder, 4'
 
-/** Closes what it opened, also when it failed. */
+/** Closes the subject, also after a failure. */
 async function holding<S extends Subject, R>(
   open: () => Promise<S>,
   work: (subject: S) => Promise<R>,
@@ -85,7 +85,7 @@ async function secondsToStart(subject: Subject): Promise<number> {
   return (performance.now() - startedAt) / 1000
 }
 
-/** A start under observation, which costs time itself. */
+/** A start while polling the service; not timed, because polling takes time itself. */
 async function watchedStart(toolroom: Toolroom) {
   const healthMs: number[] = []
   let mostStarting = 0
@@ -95,7 +95,7 @@ async function watchedStart(toolroom: Toolroom) {
       const askedAt = performance.now()
       await toolroom.ask('GET', '/api/health')
       healthMs.push(performance.now() - askedAt)
-      // Children first: one that is among them and does not run in what is read later did not run then either.
+      // Read the children first: a child that is not running in the later list was not running before either.
       const children = childrenOf(toolroom.pid)
       const running = new Set((await toolroom.running()).map(({ pid }) => pid))
       const starting = children.filter((pid) => !running.has(pid)).length - 1 // one is the reaper
@@ -138,7 +138,7 @@ async function hold(subject: Subject): Promise<Held> {
   }
 }
 
-/** Kills servers that have run for a while, each once. */
+/** Kills servers that have been running for a while, each once. */
 async function crash(subject: Subject): Promise<Pick<Held, 'newProcessMs' | 'backMs'>> {
   const [appeared, back]: [number[], number[]] = [[], []]
   for (const server of (await subject.running()).slice(0, CRASHES)) {
@@ -158,7 +158,7 @@ interface Frozen {
   readonly duringMs: number
 }
 
-/** What calls to all others take, at the 99th percentile, while one of them has stopped and owes an answer. */
+/** 99th percentile of calls to the other servers while one server is stopped with a call pending. */
 async function freeze(toolroom: Toolroom): Promise<Frozen[]> {
   const call = (id: string) =>
     toolroom.ask('POST', `/api/servers/${id}/tools/echo/call`, { arguments: { text: 'hello' } })
@@ -185,7 +185,7 @@ async function freeze(toolroom: Toolroom): Promise<Frozen[]> {
     await untilQuiet()
     const beforeMs = await load()
     const pid = (await toolroom.list()).find(({ id }) => id === cold)?.pid
-    if (!pid) throw new Error('it does not run')
+    if (!pid) throw new Error(`${cold} is not running`)
     process.kill(pid, 'SIGSTOP')
     const owed = call(cold)
     const duringMs = await load()
@@ -212,19 +212,19 @@ function reportOf({ watched, seconds, held, frozen }: Measured) {
     median(frozen.map(({ duringMs }) => duringMs)),
   ]
   return {
-    title: `${SERVERS} servers (medians of ${START_ROUNDS} starts and of ${HOLD_ROUNDS} times of holding them)`,
+    title: `${SERVERS} servers (medians of ${START_ROUNDS} starts and of ${HOLD_ROUNDS} measurements while running)`,
     rows: [
       row('all ready, s', median(seconds.asked), bare, 'ratio', 1.25),
-      row('all ready, the wish kept before, s', median(seconds.again), bare, 'ratio', 1.25),
+      row('all ready, desired state already stored, s', median(seconds.again), bare, 'ratio', 1.25),
       row('servers that failed to start', watched.failures, undefined, 'value', 0),
-      row('starting at the same time, most', watched.mostStarting, undefined, 'value', SLOTS),
-      row('GET /api/health meanwhile, p99 ms', watched.healthMs, undefined, 'value', undefined),
+      row('starting at the same time, maximum', watched.mostStarting, undefined, 'value', SLOTS),
+      row('GET /api/health during the start, p99 ms', watched.healthMs, undefined, 'value', undefined),
       row('RSS per extra idle server, MiB', ...both('mibPerServer'), 'value', 0.2),
       row('idle CPU, ms per s', ...both('cpuMsPerS'), 'value', 5),
       row('killed: new process, ms', ...both('newProcessMs'), 'value', 30),
       row('killed: ready again, ms', ...both('backMs'), 'value', undefined),
       row('p99 of a call, ms', before, undefined, 'value', undefined),
-      row('p99 of a call, one other frozen ÷ none', during / before, undefined, 'value', 1.5),
+      row('p99 of a call, another server frozen ÷ none', during / before, undefined, 'value', 1.5),
     ],
     measured: { watched, seconds, held, frozen },
   }

@@ -15,7 +15,7 @@ await app.listen({ port: 0, host: '127.0.0.1' })
 console.log('ready at http://127.0.0.1:' + app.server.address().port)
 `
 
-/** From spawn to the first 200 of /api/health, and what an idle process holds; beside a bare Fastify, interleaved. */
+/** Time from spawn to the first 200 of /api/health, and idle memory; compared with a bare Fastify, interleaved. */
 export async function run() {
   const folder = mkdtempSync(join(tmpdir(), 'toolroom-bench-'))
   const bare = join(ROOT, 'node_modules/.cache/bench/bare.mjs')
@@ -72,7 +72,7 @@ async function startToHealthy(file: string, home: string): Promise<{ child: Chil
     child.once('close', () => reject(new Error(`${file} ended before it was ready`)))
   })
   const reply = await fetch(`${address}/api/health`)
-  if (reply.status !== 200) throw new Error(`${file} answered ${reply.status}`)
+  if (reply.status !== 200) throw new Error(`${file} returned ${reply.status}`)
   return { child, ms: performance.now() - startedAt }
 }
 

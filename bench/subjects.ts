@@ -11,13 +11,13 @@ const TOKEN = '0123456789abcdef'.repeat(4)
 const PATIENCE_S = 120
 const BACK_WITHIN_MS = 10_000
 
-/** Somebody who holds tool servers. */
+/** A program that runs tool servers: Toolroom or the baseline. */
 export interface Subject {
   readonly pid: number
-  /** Settles when the first so many servers run: greeted, and their tools known. */
+  /** Settles when that many servers run: handshake done and tools listed. */
   start(servers: number): Promise<void>
   running(): Promise<Running[]>
-  /** Settles when one whose process was killed runs again. Asked when there is a new process already. */
+  /** Settles when a killed server runs again. Called once its new process exists. */
   back(killed: Running): Promise<void>
   close(): Promise<void>
 }
@@ -48,13 +48,13 @@ export class Toolroom implements Subject {
     this.pid = child.pid ?? 0
   }
 
-  /** `more` is added to its environment, which is otherwise small. */
+  /** `more` is added to its minimal environment. */
   static async open(home: string, more: Readonly<Record<string, string>> = {}): Promise<Toolroom> {
     const env = { PATH: process.env.PATH, HOME: home, PORT: '0', AUTH_TOKEN: TOKEN, ...more }
     const main = join(ROOT, 'dist/main.js')
     const child = spawn(process.execPath, [main], { env, stdio: ['ignore', 'pipe', 'inherit'] })
-    const said = await untilSaid(child, /ready at (http:\S+)/)
-    return new Toolroom(child, said)
+    const address = await untilPrinted(child, /ready at (http:\S+)/)
+    return new Toolroom(child, address)
   }
 
   async register(servers: number): Promise<void> {
@@ -62,7 +62,7 @@ export class Toolroom implements Subject {
       await this.ask('POST', '/api/servers', { name: idOf(n), command: process.execPath, args: [ECHO] })
   }
 
-  /** One request for each of them, all at once. Each is answered when its server runs. */
+  /** Sends one request per server, all at once. Each response is sent when the server runs. */
   async start(servers: number): Promise<void> {
     const ids = Array.from({ length: servers }, (_, n) => idOf(n))
     await Promise.all(ids.map((id) => this.ask('POST', `/api/servers/${id}/start?wait_s=${PATIENCE_S}`)))
@@ -79,14 +79,14 @@ export class Toolroom implements Subject {
       if (now.pid !== null && now.pid !== pid) return
       await sleep(2)
     }
-    throw new Error(`${id} was killed and did not come back`)
+    throw new Error(`${id} was killed and not restarted`)
   }
 
   async list(): Promise<View[]> {
     return ((await this.ask('GET', '/api/servers')) as { items: View[] }).items
   }
 
-  /** A person stops all of them, so that the next start is a wish that must be kept, as the first was. */
+  /** Stops all servers, so that the next start must store the desired state again, as the first one did. */
   async stopAll(): Promise<void> {
     await Promise.all((await this.list()).map(({ id }) => this.ask('POST', `/api/servers/${id}/stop`)))
   }
@@ -97,7 +97,7 @@ export class Toolroom implements Subject {
     await once(this.#child, 'close')
   }
 
-  /** Rejects unless it is answered with success. */
+  /** Rejects unless the response is a success. */
   ask(method: 'GET' | 'POST', path: string, body?: object): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const headers = { 'x-svc-token': TOKEN, ...(body && { 'content-type': 'application/json' }) }
@@ -108,7 +108,7 @@ export class Toolroom implements Subject {
           .on('end', () => {
             const text = Buffer.concat(chunks).toString('utf8')
             if ((reply.statusCode ?? 0) < 300) resolve(JSON.parse(text))
-            else reject(new Error(`${method} ${path} was answered ${reply.statusCode}: ${text}`))
+            else reject(new Error(`${method} ${path} returned ${reply.statusCode}: ${text}`))
           })
       })
       asked.on('error', reject).end(body && JSON.stringify(body))
@@ -135,14 +135,14 @@ export class Holder implements Subject {
       stdio: ['pipe', 'pipe', 'inherit'],
     })
     await once(child, 'spawn')
-    await sleep(300) // it has loaded; Toolroom, too, is asked when it is up
+    await sleep(300) // until it has loaded; Toolroom is measured after its start as well
     return new Holder(child, atOnce)
   }
 
   async start(servers: number): Promise<void> {
-    const said = untilSaid(this.#child, /(ready)/)
+    const ready = untilPrinted(this.#child, /(ready)/)
     this.#child.stdin?.write(`${servers} ${this.#atOnce}\n`)
-    await said
+    await ready
   }
 
   running(): Promise<Running[]> {
@@ -150,7 +150,7 @@ export class Holder implements Subject {
   }
 
   async back(): Promise<void> {
-    await untilSaid(this.#child, /(back)/)
+    await untilPrinted(this.#child, /(back)/)
   }
 
   async close(): Promise<void> {
@@ -161,23 +161,23 @@ export class Holder implements Subject {
 
 export const idOf = (n: number) => `echo-${n}`
 
-/** Of its main thread, which is the one that starts them. */
+/** Children of the main thread, which is the one that spawns. */
 export function childrenOf(pid: number): number[] {
   const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
   return text.split(' ').filter(Boolean).map(Number)
 }
 
-/** When a child appears that was not there before. */
+/** Settles when a child appears that is not in `before`. */
 export async function untilNewChild(pid: number, before: ReadonlySet<number>): Promise<number> {
   const end = performance.now() + BACK_WITHIN_MS
   while (performance.now() < end) {
     if (childrenOf(pid).some((child) => !before.has(child))) return performance.now()
     await turn()
   }
-  throw new Error('one that was killed did not come back')
+  throw new Error('a killed server was not restarted')
 }
 
-/** When nobody else computes, or after a while: this machine may have other work, which would be measured too. */
+/** Settles when the CPU is idle, or after 10 s: other work on this machine would be measured too. */
 export async function untilQuiet(): Promise<void> {
   const end = performance.now() + QUIET_WITHIN_MS
   while (performance.now() < end) {
@@ -202,26 +202,27 @@ export function rssMib(pid: number): number {
   return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024
 }
 
-/** Used so far, of all its threads. The kernel counts in hundredths of a second. */
+/** CPU time used so far by all threads. The kernel counts in hundredths of a second. */
 export function cpuMs(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return (Number(fields[11]) + Number(fields[12])) * 10
 }
 
-export function untilSaid(child: ChildProcess, words: RegExp): Promise<string> {
+/** The first group of `words` once the process prints a match. */
+export function untilPrinted(child: ChildProcess, words: RegExp): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = ''
-    const hear = (chunk: Buffer) => {
+    const onData = (chunk: Buffer) => {
       text += String(chunk)
       const found = words.exec(text)?.[1]
       if (found === undefined) return
-      child.stdout?.off('data', hear)
+      child.stdout?.off('data', onData)
       child.off('close', end)
       resolve(found)
     }
-    const end = () => reject(new Error(`it ended, having said: ${text}`))
-    child.stdout?.on('data', hear)
+    const end = () => reject(new Error(`the process ended after printing: ${text}`))
+    child.stdout?.on('data', onData)
     child.once('close', end)
   })
 }

@@ -1,4 +1,4 @@
-// npm run build: src -> dist, as a few files that start about twice as fast as the packages one by one.
+// npm run build: bundles src into dist. A few large files start about twice as fast as the separate packages.
 import {
   chmodSync,
   existsSync,
@@ -16,13 +16,13 @@ import { rolldown } from 'rolldown'
 import { fail, filesUnder, root, seconds } from './lib.mjs'
 import { buildHash, readBuilt } from './prepare.mjs'
 
-const ENTRIES = { main: 'src/main.ts', 'log-worker': 'src/store/logs/log-worker.ts' }
-/** By itself, and in the form that can be loaded with what V8 has made of it: see src/cli/compiled.ts. */
+const ENTRIES = { main: 'src/main.ts', 'log-worker': 'src/store/logs/thread/worker.ts' }
+/** Bundled separately as CommonJS, which can be loaded with V8's code cache: see src/cli/compiled.ts. */
 const SERVICE = 'src/compose/up.ts'
-/** Packages that look for files of their own at run time: a native addon, and the pages of Swagger UI. */
+/** Packages that load files of their own at run time: a native addon, and the pages of Swagger UI. */
 const EXTERNAL = [/^@photostructure\/sqlite/, /^@fastify\/swagger-ui/]
 
-/** Its main file is UMD, whose `require` is a parameter that no bundler can follow. */
+/** The main file is UMD, whose `require` is a parameter that no bundler can follow. */
 const ALIAS = { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' }
 
 const startedAt = performance.now()
@@ -30,7 +30,7 @@ const hash = buildHash() // before reading the sources, so that an edit during t
 const scratch = `dist/.tmp-${process.pid}` // inside dist: ignored by git, and rename stays on one disk
 process.once('exit', () => rmSync(join(root, scratch), { recursive: true, force: true }))
 
-if (!existsSync(join(root, ENTRIES.main))) fail(`There is nothing to build: ${ENTRIES.main} does not exist`)
+if (!existsSync(join(root, ENTRIES.main))) fail(`Cannot build: ${ENTRIES.main} does not exist`)
 await bundle().catch(({ message }) =>
   fail(process.stderr.isTTY ? message : stripVTControlCharacters(message)),
 )
@@ -40,8 +40,8 @@ const took = seconds(performance.now() - startedAt)
 console.log(`Built dist in ${took}: ${files.length} files, ${(bytes / 1e6).toFixed(1)} MB with source maps`)
 
 /**
- * Each entry by itself: the log's thread must not load what only the service needs. What main.ts imports late becomes a
- * chunk beside it, so that a bridge, which an agent starts often, reads a few kilobytes.
+ * Bundles each entry separately, because the log thread must not load code that only the service needs. Modules that
+ * main.ts imports dynamically become chunks, so that the bridge, which agents start often, loads only a few kilobytes.
  */
 async function bundle() {
   const UP_FILE = await bundleEntry('up', SERVICE, {
@@ -55,7 +55,7 @@ async function bundle() {
   chmodSync(join(root, scratch, 'main.js'), 0o755)
 }
 
-/** @returns the name of its file */
+/** @returns the name of the entry file */
 async function bundleEntry(name, path, { define = {}, ...more }) {
   const bundler = await rolldown({
     cwd: root,
@@ -66,7 +66,7 @@ async function bundleEntry(name, path, { define = {}, ...more }) {
     tsconfig: join(root, 'tsconfig.json'),
     transform: { target: 'node20.19', define },
     onLog(level, log, handle) {
-      // A warning in our own code stops the build; packages are as they are.
+      // A warning in our own code stops the build; warnings in packages do not.
       const ours = log.id?.startsWith(join(root, 'src'))
       handle(level === 'warn' && ours ? 'error' : level, log)
     },
@@ -76,7 +76,7 @@ async function bundleEntry(name, path, { define = {}, ...more }) {
     format: 'esm',
     sourcemap: true,
     codeSplitting: name === 'main',
-    // Less to read and to keep in memory; names stay, so that a stack trace can be read.
+    // Smaller files and less memory; names stay, so that stack traces are readable.
     minify: { compress: true, mangle: false, codegen: { removeWhitespace: true } },
     entryFileNames: '[name].js',
     chunkFileNames: '[name]-[hash].js',
@@ -86,9 +86,9 @@ async function bundleEntry(name, path, { define = {}, ...more }) {
   await bundler.close()
   const names = output.map(({ fileName }) => `./${fileName}`)
   for (const { fileName, code = '' } of output.filter(({ type }) => type === 'chunk')) {
-    const asked = [...code.matchAll(/\brequire\(["'`](\.{1,2}\/[^"'`]*)/g)].map(([, name]) => name)
-    const left = asked.find((name) => !names.includes(name))
-    if (left) throw new Error(`${fileName} still asks for '${left}', which is not in dist: see ALIAS`)
+    const required = [...code.matchAll(/\brequire\(["'`](\.{1,2}\/[^"'`]*)/g)].map(([, name]) => name)
+    const left = required.find((name) => !names.includes(name))
+    if (left) throw new Error(`${fileName} still requires '${left}', which is not in dist: see ALIAS`)
   }
   if (more.format === 'cjs')
     for (const { fileName } of output.filter(({ type }) => type === 'chunk'))
@@ -96,19 +96,19 @@ async function bundleEntry(name, path, { define = {}, ...more }) {
   return output.find(({ isEntry }) => isEntry).fileName
 }
 
-/** V8 keeps a text that is all ASCII in half the memory, and reads it twice as fast. Strings mean the same. */
+/** V8 stores pure ASCII source in half the memory and parses it twice as fast. The strings keep their values. */
 function toAscii(file) {
   const text = readFileSync(file, 'utf8')
   if (/String\.raw`[^`]*[\u0080-\uffff]/.test(text))
-    throw new Error(`${file} has a raw string that would change`)
-  const escaped = (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`
+    throw new Error(`${file} has a String.raw template with non-ASCII characters, which would change`)
+  const escaped = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
   writeFileSync(file, text.replace(/[\u0080-\uffff]/g, escaped))
 }
 
 /**
- * File by file with rename, chunks first and entries last: whoever starts at this moment reads the old
- * main.js with its old chunks or the new one with the new, and there is no moment without a dist.
- * The chunks of the build before stay, for a service that still runs and loads one late.
+ * Renames file by file, chunks first and entries last: a start at any moment loads either the old main.js with its old
+ * chunks or the new one with the new, and a complete dist always exists.
+ * The chunks of the previous build stay, for a running service that loads one later.
  */
 function moveIntoPlace() {
   const built = filesUnder(scratch).map((file) => file.slice(scratch.length + 1))
@@ -127,7 +127,7 @@ function moveIntoPlace() {
   return built
 }
 
-/** Scratch folders of builds that were killed. */
+/** Removes scratch folders of killed builds. */
 function removeAbandoned() {
   for (const name of readdirSync(join(root, 'dist'))) {
     if (!name.startsWith('.tmp-')) continue

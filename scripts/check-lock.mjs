@@ -1,4 +1,4 @@
-// The lock file installs everywhere: complete for every platform, tied to no registry, each package argued for.
+// Checks the lock file: complete for every platform, independent of a registry, each dependency justified.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from './lib.mjs'
@@ -10,21 +10,21 @@ const problems = [
   ...(lock.lockfileVersion === 3 ? [] : [`lockfileVersion is ${lock.lockfileVersion}, not 3`]),
   ...missingPlatforms(),
   ...registryHosts(),
-  ...unargued(),
+  ...unjustified(),
 ]
 for (const problem of problems) console.log(problem)
 process.exitCode = problems.length === 0 ? 0 : 1
 
-/** npm drops an optional package that a registry lacks, and the next `npm ci` fails on that platform. */
+/** npm drops an optional package that a registry lacks; then the next `npm ci` fails on that platform. */
 function missingPlatforms() {
   return Object.entries(lock.packages).flatMap(([path, { optionalDependencies = {} }]) =>
     Object.keys(optionalDependencies)
       .filter((name) => !placesFor(path, name).some((place) => place in lock.packages))
-      .map((name) => `package-lock.json: ${path} names the optional ${name}, which has no entry of its own`),
+      .map((name) => `package-lock.json: ${path} names the optional package ${name}, which has no entry`),
   )
 }
 
-/** Where Node would look for a package that is required from `path`: its own node_modules, then each one above. */
+/** Where Node resolves a package that is required from `path`: its own node_modules, then each one above. */
 function placesFor(path, name) {
   const parts = path.split('/node_modules/')
   const above = parts.map((_, depth) => parts.slice(0, depth + 1).join('/node_modules/'))
@@ -33,13 +33,13 @@ function placesFor(path, name) {
 
 function registryHosts() {
   const count = text.match(/"resolved": "http/g)?.length ?? 0
-  return count === 0 ? [] : [`package-lock.json: ${count} entries name the host they were downloaded from`]
+  return count === 0 ? [] : [`package-lock.json: ${count} entries contain the host they were downloaded from`]
 }
 
-function unargued() {
+function unjustified() {
   const page = 'docs/dependencies.md'
   const lines = existsSync(join(root, page)) ? read(page).split('\n') : []
   return Object.keys(JSON.parse(read('package.json')).dependencies ?? {})
     .filter((name) => !lines.some((line) => line.includes(`\`${name}\``)))
-    .map((name) => `${page}: no line says why we depend on \`${name}\``)
+    .map((name) => `${page}: the dependency \`${name}\` has no line`)
 }

@@ -1,13 +1,16 @@
-// Words that must not be committed. They are written in two halves here, or this file would find itself.
+// Words that must not be committed. They are split in two here, or this file would find itself.
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { filesUnder, root } from './lib.mjs'
 
 const CODE = /\.(ts|tsx|js|mjs|cjs)$/
+/** Documents and non-test code: what users and maintainers read. */
+const PROSE = /^(?:(?:src|docs|scripts|bench)\/|[^/]+\.md$|\.env\.example$)/
+const TEST = /\.test\.tsx?$/
 const RULES = [
   {
-    why: 'a path of one machine',
+    why: 'a path that exists on one machine only',
     words: [new RegExp(`(?<![\\w.:/@-])/(${'wo' + 'rk'}|${'fa' + 'rm'})(?=/)`), ...checkoutPath()],
   },
   {
@@ -21,7 +24,7 @@ const RULES = [
     ],
   },
   {
-    why: 'a test that leaves others out',
+    why: 'an exclusive or skipped test',
     only: (path) => CODE.test(path),
     words: [
       new RegExp(`\\b(it|test|describe|suite)\\.${'on' + 'ly'}\\b`),
@@ -29,9 +32,14 @@ const RULES = [
     ],
   },
   {
-    why: 'an unfinished thought; finish it, or write an issue',
+    why: 'an unfinished note; finish the work, or open an issue',
     only: (path) => path.startsWith('src/'),
     words: [new RegExp(`\\b(${'TO' + 'DO'}|${'FIX' + 'ME'})\\b`)],
+  },
+  {
+    why: 'an indefinite person; name the client, the caller, the user or the process instead',
+    only: (path) => PROSE.test(path) && !TEST.test(path),
+    words: [new RegExp(`\\b(${'who' + 'ever'}|${'some' + 'body'}|${'no' + 'body'})\\b`, 'i')],
   },
 ]
 
@@ -51,7 +59,7 @@ for (const path of committedFiles()) {
 }
 process.exitCode = found === 0 ? 0 : 1
 
-/** What git knows, and what it would add; without git, everything but what is made here. */
+/** Tracked files and files that git would add; without git, everything except generated folders. */
 function committedFiles() {
   try {
     const args = ['-c', 'safe.directory=*', 'ls-files', '-z', '--cached', '--others', '--exclude-standard']
@@ -63,12 +71,12 @@ function committedFiles() {
   }
 }
 
-/** This very checkout, unless its path is so short that it may mean anything (`/app`). */
+/** The path of this checkout, unless it is too short to be specific (`/app`). */
 function checkoutPath() {
   return dirname(root) === dirname(dirname(root)) ? [] : [literally(root)]
 }
 
-/** The registry that npm uses here, when it is told by a setting. */
+/** The registry that npm is configured for, if a setting names one. */
 function configuredRegistry() {
   const { npm_config_registry: registry } = process.env
   const host = registry && URL.canParse(registry) ? new URL(registry).hostname : ''

@@ -1,4 +1,4 @@
-// npm run check: what must hold besides the tests. Everything runs, also after a failure.
+// npm run check: all checks besides the tests. Every check runs, even after a failure.
 import { join } from 'node:path'
 import { root, run, runTool, seconds } from './lib.mjs'
 import { prepare } from './prepare.mjs'

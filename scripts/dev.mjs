@@ -1,4 +1,4 @@
-// npm run dev: builds and restarts the service whenever a source changes. Flags go to the service.
+// npm run dev: rebuilds and restarts the service when a source file changes. Flags are passed to the service.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { watch } from 'node:fs'
@@ -7,8 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { root, say } from './lib.mjs'
 import { buildHash, prepare, rebuild } from './prepare.mjs'
 
-const SETTLE_MS = 80 // an editor writes one file in several steps, a branch switch many files
-const STOP_MS = 15_000 // the service has its own, shorter, patience with its children
+const SETTLE_MS = 80 // an editor saves in several steps, a branch switch changes many files
+const STOP_MS = 15_000 // longer than the service's own deadline for its children
 
 let service
 let wanted = true
@@ -24,12 +24,11 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, end)
 function start() {
   service = spawn(process.execPath, [join(root, 'dist/main.js'), ...process.argv.slice(2)], {
     stdio: ['ignore', 'inherit', 'inherit'],
-    // A terminal sends Ctrl-C to the whole group; in a group of its own the service hears it once, from us.
+    // A terminal sends Ctrl-C to the whole group; in its own group the service gets the signal once, from this process.
     detached: process.platform !== 'win32',
   })
   service.on('exit', (code, signal) => {
-    if (wanted)
-      say(`The service ended (${signal ?? `exit code ${code}`}); it starts again after the next change`)
+    if (wanted) say(`The service ended (${signal ?? `exit code ${code}`}); it restarts after the next change`)
   })
 }
 
@@ -63,7 +62,7 @@ async function follow() {
     if (changed || hash === built) continue
     const { code, output, ms } = await rebuild()
     if (code !== 0) {
-      say(`${output.trimEnd()}\nThe build failed; the service of the last good build keeps running`)
+      say(`${output.trimEnd()}\nThe build failed; the previous build keeps running`)
       continue
     }
     built = hash

@@ -1,4 +1,4 @@
-// npm run goals: the promises of the service at full length. `npm test` runs the same files in short form.
+// npm run goals: the tests of test/goals at full length. `npm test` runs a short version of the same files.
 import { runTool } from './lib.mjs'
 import { prepare } from './prepare.mjs'
 

@@ -1,4 +1,4 @@
-// What every script shares. Node built-ins only: these files run before there is a node_modules.
+// Shared by all scripts. Node built-ins only, because these files run before node_modules exists.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 
 export const root = resolve(dirname(fileURLToPath(import.meta.url)), '..')
 
-/** Progress goes to stderr: stdout belongs to the service and its one line with the address. */
+/** Progress goes to stderr; stdout is reserved for the service's line with the address. */
 export const say = (line) => process.stderr.write(`${line}\n`)
 
 export function fail(line, exitCode = 1) {
@@ -17,15 +17,15 @@ export function fail(line, exitCode = 1) {
 }
 
 /**
- * Runs a program to its end. Quiet keeps its output for the caller, otherwise it writes to our own streams.
- * A signal that ends us ends the program first, so nothing keeps working on the checkout behind our back.
+ * Runs a program to its end. `quiet` collects its output for the caller; otherwise it is inherited.
+ * A signal to this process is passed on to the program first, so that no child keeps working on the checkout.
  * @returns {Promise<{ code: number, output: string, ms: number }>}
  */
 export function run(command, args, { quiet = false, env = {}, deadlineMs, onSpawn, signals = SIGNALS } = {}) {
   return new Promise((done) => {
     const startedAt = performance.now()
     const output = []
-    let asked
+    let received
     const child = spawn(command, args, {
       cwd: root,
       env: { ...process.env, ...env },
@@ -33,12 +33,12 @@ export function run(command, args, { quiet = false, env = {}, deadlineMs, onSpaw
       timeout: deadlineMs,
     })
     const pass = (signal) => {
-      asked = signal
+      received = signal
       child.kill(signal)
     }
     const end = (code, signal) => {
       for (const name of signals) process.off(name, pass)
-      if (asked) process.exit(128 + constants.signals[asked])
+      if (received) process.exit(128 + constants.signals[received])
       if (signal) output.push(`${command} was ended by ${signal}\n`)
       const ms = performance.now() - startedAt
       done({ code: code ?? 1, output: output.join(''), ms })
@@ -58,7 +58,7 @@ export function run(command, args, { quiet = false, env = {}, deadlineMs, onSpaw
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
-/** Runs the command line tool of an installed package, by path: no shell, no npx, the same on Windows. */
+/** Runs the command line tool of an installed package by path: no shell and no npx, also on Windows. */
 export function runTool(name, args, options) {
   return run(process.execPath, [join(root, 'node_modules', TOOLS[name]), ...args], options)
 }
@@ -66,11 +66,11 @@ export function runTool(name, args, options) {
 const TOOLS = {
   biome: '@biomejs/biome/bin/biome',
   knip: 'knip/bin/knip.js',
-  tsc: 'ts7/bin/tsc', // TypeScript 7 checks; `typescript` 5.9 is there for tools that need the JS API
+  tsc: 'ts7/bin/tsc',
   vitest: 'vitest/vitest.mjs',
 }
 
-/** The full path of a program on PATH, or undefined. */
+/** The full path of the first program found on PATH, or undefined. */
 export function findOnPath(...names) {
   const folders = (process.env.PATH ?? '').split(delimiter).filter(Boolean)
   return names.flatMap((name) => folders.map((folder) => join(folder, name))).find(existsSync)
@@ -86,7 +86,7 @@ export function filesUnder(folder) {
     .sort()
 }
 
-/** One hash over names and contents. A missing file counts as missing, not as an error. */
+/** One hash over names and contents. A missing file is part of the hash, not an error. */
 export function hashFiles(paths, ...extra) {
   const hash = createHash('sha256')
   for (const text of extra) hash.update(`${text}\0`)

@@ -1,4 +1,4 @@
-// Two starts on a fresh clone must not install over each other.
+// A lock, so that two simultaneous starts in one checkout do not install over each other.
 import {
   existsSync,
   mkdtempSync,
@@ -18,10 +18,9 @@ const WAIT_MS = 15 * 60_000
 const POLL_MS = 100
 
 /**
- * Runs `work` while holding the lock of this checkout. The lock lies in the temporary folder, because
- * `npm ci` removes node_modules with everything in it. It is a folder that holds one file named after
- * its owner. Both ways of getting it are a single rename, so exactly one of many succeeds: a folder that
- * is prepared and moved into place, or the file of a dead owner that is renamed to ours.
+ * Runs `work` while holding the lock of this checkout. The lock is in the temporary folder, because `npm ci` removes
+ * node_modules. It is a folder with one file named after its owner. Both ways to acquire it are a single rename, so exactly
+ * one of several processes succeeds: renaming a prepared folder into place, or renaming the file of a dead owner.
  */
 export async function withLock(work) {
   const me = identityOf(process.pid)
@@ -33,12 +32,12 @@ export async function withLock(work) {
     try {
       rmdirSync(LOCK)
     } catch {
-      // The next owner may have moved in already.
+      // The next owner may already hold the lock.
     }
   }
-  process.once('exit', release) // also the way out of `fail` and of a signal during `run`
+  process.once('exit', release) // also after `fail` and after a signal during `run`
   try {
-    // A killed start leaves npm running; who takes the lock over waits for that process too.
+    // A killed start leaves npm running; the next owner of the lock waits for that process too.
     return await work((pid) => writeFileSync(join(LOCK, CHILD), identityOf(pid)))
   } finally {
     process.off('exit', release)
@@ -49,7 +48,7 @@ export async function withLock(work) {
 async function take(me) {
   const prepared = mkdtempSync(`${LOCK}-`)
   const startedAt = performance.now()
-  let told = false
+  let printed = false
   writeFileSync(join(prepared, `owner-${me}`), '')
   try {
     for (;;) {
@@ -57,11 +56,13 @@ async function take(me) {
       const holder = readHolder()
       if (holder && !holder.alive && moved(join(LOCK, holder.file), join(LOCK, `owner-${me}`))) return
       if (performance.now() - startedAt > WAIT_MS) {
-        fail(`Another start (pid ${holder?.pid}) has been preparing this checkout for too long; see ${LOCK}`)
+        fail(
+          `Another start (pid ${holder?.pid}) has held the lock of this checkout for too long; see ${LOCK}`,
+        )
       }
-      if (!told && holder?.alive && performance.now() - startedAt > 1_000) {
+      if (!printed && holder?.alive && performance.now() - startedAt > 1_000) {
         say(`Waiting for another start that is preparing this checkout (pid ${holder.pid}) …`)
-        told = true
+        printed = true
       }
       await sleep(POLL_MS)
     }
@@ -75,7 +76,7 @@ function moved(from, to) {
     renameSync(from, to)
     return true
   } catch (error) {
-    // Somebody holds it (not empty, exists; Windows says EPERM), or somebody was faster (gone).
+    // Another process holds it (not empty, exists; EPERM on Windows), or has just taken it (gone).
     if (['ENOTEMPTY', 'EEXIST', 'EPERM', 'EBUSY', 'ENOENT'].includes(error.code)) return false
     throw error
   }
@@ -85,7 +86,7 @@ function readHolder() {
   try {
     const file = readdirSync(LOCK).find((name) => name.startsWith('owner-'))
     if (!file) {
-      rmdirSync(LOCK) // between release and now; on Windows nobody can move onto an empty folder
+      rmdirSync(LOCK) // just released; on Windows a rename cannot replace an empty folder
       return undefined
     }
     const owner = file.slice('owner-'.length)
@@ -93,11 +94,11 @@ function readHolder() {
     const working = isAlive(owner) ? owner : child
     return { file, pid: Number.parseInt(working, 10), alive: isAlive(working) }
   } catch {
-    return undefined // it changed hands while we looked
+    return undefined // the owner changed in the meantime
   }
 }
 
-/** The pid, and on Linux the start time of the process: a pid alone may belong to somebody else by now. */
+/** The pid, and on Linux the start time of the process, because a pid can be reused. */
 function identityOf(pid) {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')

@@ -1,4 +1,4 @@
-// Brings a checkout to where it can run: packages installed, dist built. Does nothing when both are.
+// Installs the packages and builds dist. Does nothing when both are up to date.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fail, filesUnder, findOnPath, hashFiles, root, run, say } from './lib.mjs'
@@ -17,7 +17,7 @@ export async function prepare({ build = true } = {}) {
   })
 }
 
-/** Builds for `npm run dev`, which lives on after a failed build and has its own answer to signals. */
+/** Builds for `npm run dev`, which continues after a failed build and handles signals itself. */
 export async function rebuild() {
   const options = { quiet: true, deadlineMs: BUILD_DEADLINE_MS, signals: [] }
   return withLock((onSpawn) => run(process.execPath, [BUILD], { ...options, onSpawn }))
@@ -29,7 +29,7 @@ function isInstalled() {
   const wanted = installStamp()
   const found = readOr(STAMP, '')
   if (found === wanted) return true
-  // Somebody ran npm themselves. Packages of another machine or another Node are never taken over.
+  // npm was run by hand. Packages installed on another machine or by another Node are never accepted.
   const sameMachine = found === '' || found.split('\n')[0] === machine()
   if (!sameMachine || !isInstalledByHand()) return false
   keepStamp(wanted)
@@ -38,9 +38,9 @@ function isInstalled() {
 
 async function install(onSpawn) {
   const npm = findNpm()
-  if (!npm) fail('npm was not found, and packages must be installed first: install npm (it comes with Node)')
+  if (!npm) fail('Cannot install packages: npm was not found. Install npm, which comes with Node')
   say(`Installing packages (${reasonToInstall()}) …`)
-  // The build needs the dev packages, also where NODE_ENV=production or npm's own settings leave them out.
+  // The build needs the dev packages, even if NODE_ENV=production or npm's settings omit them.
   const args = ['ci', '--no-audit', '--no-fund', '--include=dev', '--include=optional']
   const [command, ...before] = npm
   const { code, output } = await run(command, [...before, ...args], {
@@ -48,14 +48,14 @@ async function install(onSpawn) {
     deadlineMs: INSTALL_DEADLINE_MS,
     onSpawn,
   })
-  if (code !== 0) fail(`${output.trimEnd()}\nInstalling packages failed; npm's answer is above`)
+  if (code !== 0) fail(`${output.trimEnd()}\nInstalling packages failed; npm's output is above`)
   keepStamp(installStamp())
 }
 
 function reasonToInstall() {
   const found = readOr(STAMP, '')
   if (found === '') return 'first start'
-  return found.split('\n')[0] === machine() ? 'they changed' : 'for this Node and system'
+  return found.split('\n')[0] === machine() ? 'dependencies changed' : 'other Node or system'
 }
 
 function installStamp() {
@@ -69,11 +69,11 @@ function machine() {
 
 function libc() {
   if (process.platform !== 'linux') return '-'
-  // process.report says it too, but asks the network first and may take seconds.
+  // process.report contains it too, but does network lookups first and may take seconds.
   return readOr('/proc/self/maps', '').includes('musl') ? 'musl' : 'glibc'
 }
 
-/** npm writes its hidden lock at the end of an install: what it names was complete. */
+/** npm writes its hidden lock file at the end of an install, so its contents are complete. */
 function isInstalledByHand() {
   const installed = packagesOf('node_modules/.package-lock.json')
   const locked = packagesOf('package-lock.json')
@@ -93,7 +93,7 @@ function isInstalledByHand() {
 }
 
 function isForThisMachine({ optional, os, cpu, libc: libcs }) {
-  if (optional && !os && !cpu) return false // it comes with another optional package, which decides
+  if (optional && !os && !cpu) return false // part of another optional package, which decides
   const allows = (list, value) =>
     !list ||
     list.includes(value) ||
@@ -105,11 +105,11 @@ function packagesOf(path) {
   try {
     return JSON.parse(readFileSync(join(root, path), 'utf8')).packages
   } catch {
-    return undefined // absent or half written: npm will say more when it runs
+    return undefined // absent or incomplete: npm reports more when it runs
   }
 }
 
-/** The npm that started us, the one on PATH, or the one that came with this Node; as the start of a command. */
+/** The npm that started this script, the one on PATH, or the one that came with this Node; as the start of a command. */
 export function findNpm() {
   const bin = dirname(process.execPath)
   const scripts = [
@@ -127,7 +127,7 @@ function keepStamp(text) {
   try {
     writeFileSync(STAMP, text)
   } catch {
-    // A checkout we may only read: the next start looks again, which costs milliseconds.
+    // The checkout is read-only: the next start checks again, which takes milliseconds.
   }
 }
 
@@ -146,19 +146,19 @@ async function runBuild(onSpawn) {
   if (code !== 0) fail(`${output.trimEnd()}\nThe build failed; the reason is above`)
 }
 
-/** By contents: a checkout, a copy or a branch switch changes times without changing what is built. */
+/** Based on contents: a checkout, a copy or a branch switch changes file times without changing the build. */
 export function buildHash() {
   const sources = filesUnder('src').filter((path) => !path.endsWith('.test.ts'))
   const others = ['scripts/build.mjs', 'package-lock.json', 'package.json', 'tsconfig.json']
   return hashFiles([...sources, ...others])
 }
 
-/** What the last finished build wrote about itself: its hash and its files. */
+/** The hash and the files of the last finished build. */
 export function readBuilt() {
   try {
     return JSON.parse(readFileSync(join(root, 'dist/.built'), 'utf8'))
   } catch {
-    return undefined // never built, or stopped in the middle: either way it is built again
+    return undefined // never built, or interrupted: build again
   }
 }
 

@@ -1,16 +1,16 @@
-// npm start: from a fresh clone to a running service. Installs and builds only what changed since last time.
+// npm start: from a fresh clone to a running service. Installs and builds only if something changed since last time.
 const [major, minor] = process.versions.node.split('.').map(Number)
 if (major < 20 || (major === 20 && minor < 19)) {
   process.stderr.write(`Toolroom needs Node 20.19 or newer; this is Node ${process.versions.node}\n`)
   process.exit(1)
 }
 
-// Imported after the check, so that an old Node says the sentence above and not a syntax error.
+// Imported after the check, so that an old Node prints the message above and not a syntax error.
 const { prepare } = await import('./prepare.mjs')
 const { fileURLToPath } = await import('node:url')
 await prepare()
 
-// The service runs in this process: signals and the exit code are its own, and no parent stays in memory.
+// The service runs in this process: it receives signals and sets the exit code, and no parent stays in memory.
 const main = new URL('../dist/main.js', import.meta.url)
 process.argv[1] = fileURLToPath(main)
 await import(main.href)

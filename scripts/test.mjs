@@ -1,4 +1,4 @@
-// npm test: everything a new machine needs, then every test. Arguments go to vitest.
+// npm test: prepares a new machine, then runs every test. Arguments are passed to vitest.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ process.exitCode = code
 function count() {
   try {
     const { numPassedTests, numFailedTests, testResults } = JSON.parse(readFileSync(report, 'utf8'))
-    // A file that could not even be loaded has no tests to count, and is one failure.
+    // A file that could not be loaded has no tests, and counts as one failure.
     const broken = testResults.filter(
       ({ status, assertionResults }) =>
         status === 'failed' && !assertionResults.some((test) => test.status === 'failed'),

@@ -1,5 +1,5 @@
-// npm run verify:agents: do the real agents see what Toolroom writes into their files?
-// Not part of the checks, because it installs five programs of others, more than a gigabyte.
+// npm run verify:agents: checks that real agents see what Toolroom writes into their files.
+// Not part of `npm run check`, because it installs five third-party programs, more than a gigabyte.
 //   npm run verify:agents -- codex gemini-cli@0.61.0     only these, in these versions
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,10 +13,10 @@ import { tryAgent } from './verify-agents/trial.mjs'
 const CHECKED = join(root, 'docs/agents-checked.json')
 
 if (process.platform === 'win32')
-  fail('This needs Linux or macOS: on Windows an agent has no home to be moved')
+  fail('verify:agents needs Linux or macOS: on Windows the home directory of an agent cannot be replaced')
 const chosen = choose(process.argv.slice(2))
 await prepare()
-const npm = findNpm() ?? fail('npm was not found, and the agents are installed with it')
+const npm = findNpm() ?? fail('Cannot install the agents: npm was not found')
 
 const reports = []
 for (const { agent, wanted } of chosen) reports.push(await check(agent, wanted))
@@ -29,19 +29,19 @@ async function check(agent, wanted) {
   try {
     say(`${agent.type}: installing …`)
     const cli = await installCli(npm, agent, wanted)
-    say(`${agent.type} ${cli.version}: an empty home …`)
+    say(`${agent.type} ${cli.version}: with an empty home directory …`)
     const alone = await tryAgent(agent, cli, { beside: false })
-    say(`${agent.type} ${cli.version}: beside what somebody else wrote …`)
+    say(`${agent.type} ${cli.version}: with existing entries …`)
     const beside = await tryAgent(agent, cli, { beside: true })
     say(`${agent.type} ${cli.version}: done in ${seconds(performance.now() - startedAt)}`)
     return reportOf(agent, cli.version, alone, beside)
   } catch (error) {
-    // One agent that cannot be installed or started must not hide what the others say.
+    // A failure to install or start one agent must not hide the results of the others.
     return { agent: agent.type, version: null, saw: [], facts: [], failures: [error.message] }
   }
 }
 
-/** Rows of agents that were not asked this time stay as they are. */
+/** Keeps the rows of agents that were not part of this run. */
 function keep(fresh) {
   const before = existsSync(CHECKED) ? JSON.parse(readFileSync(CHECKED, 'utf8')) : []
   const rows = AGENTS.flatMap(({ type }) => {
@@ -62,6 +62,6 @@ function choose(args) {
     const agent = AGENTS.find((each) => each.type === type)
     return agent
       ? { agent, wanted }
-      : fail(`'${type}' is none of ${AGENTS.map((each) => each.type).join(', ')}`)
+      : fail(`Unknown agent '${type}'. Choose from: ${AGENTS.map((each) => each.type).join(', ')}`)
   })
 }

@@ -1,5 +1,5 @@
-// npm run verify:gateway: do real clients reach every tool through what Toolroom wrote into their files?
-// Not part of the checks, because it installs programs of others, more than a gigabyte.
+// npm run verify:gateway: checks that real clients reach every tool through the entry that Toolroom wrote into their files.
+// Not part of `npm run check`, because it installs third-party programs, more than a gigabyte.
 //   npm run verify:gateway -- codex inspector@2.12.0     only these, in these versions
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,18 +8,18 @@ import { findNpm, prepare } from './prepare.mjs'
 import { installCli } from './verify-agents/cli.mjs'
 import { CLIENTS as AGENTS } from './verify-gateway/agents.mjs'
 import { MCP_REMOTE, TOOLROOM_CONNECT } from './verify-gateway/bridges.mjs'
-import { openHouse } from './verify-gateway/house.mjs'
 import { INSPECTOR } from './verify-gateway/inspector.mjs'
 import { rowOf, table } from './verify-gateway/report.mjs'
+import { openTestBed } from './verify-gateway/test-bed.mjs'
 
 const CLIENTS = [...AGENTS, INSPECTOR, MCP_REMOTE, TOOLROOM_CONNECT]
 const CHECKED = join(root, 'docs/gateway-checked.json')
 
 if (process.platform === 'win32')
-  fail('This needs Linux or macOS: on Windows an agent has no home to be moved')
+  fail('verify:gateway needs Linux or macOS: on Windows the home directory of an agent cannot be replaced')
 const chosen = choose(process.argv.slice(2))
 await prepare()
-const npm = findNpm() ?? fail('npm was not found, and the clients are installed with it')
+const npm = findNpm() ?? fail('Cannot install the clients: npm was not found')
 
 const rows = []
 for (const { client, wanted } of chosen) rows.push(...(await check(client, wanted)))
@@ -35,7 +35,7 @@ async function check(client, wanted) {
     if (client.install) say(`${name}: installing …`)
     cli = await install(client, wanted)
   } catch (error) {
-    // One that cannot be installed must not hide what the others say.
+    // A failure to install one client must not hide the results of the others.
     return [rowOf(name, null, trials[0], null, [error.message])]
   }
   const found = []
@@ -47,23 +47,23 @@ async function check(client, wanted) {
   return found
 }
 
-/** A home and a service of its own for each. */
+/** Each trial has its own home directory and its own service. */
 async function tryOne(name, cli, trial) {
   const failures = []
-  let house
+  let bed
   let found = null
   try {
-    house = await openHouse()
-    found = await trial.run(cli, house, (isTrue, text) => isTrue || failures.push(text))
-    // A GET may be refused, and some clients look for OAuth there. What is posted is meant.
-    const refused = found.heard.refused.filter((each) => each.startsWith('POST'))
+    bed = await openTestBed()
+    found = await trial.run(cli, bed, (isTrue, text) => isTrue || failures.push(text))
+    // A refused GET is fine: some clients probe for OAuth. No POST may be refused.
+    const refused = found.traffic.refused.filter((each) => each.startsWith('POST'))
     failures.push(...refused.map((each) => `refused: ${each}`))
   } catch (error) {
-    failures.push(house ? error.message.replaceAll(house.home, '~') : error.message)
+    failures.push(bed ? error.message.replaceAll(bed.home, '~') : error.message)
   } finally {
-    if (house && failures.length > 0)
-      say(`What was said is in ${house.keepRecord(`${name} ${trial.remark}`)}`)
-    await house?.close()
+    if (bed && failures.length > 0)
+      say(`The recorded traffic is in ${bed.keepRecord(`${name} ${trial.remark}`)}`)
+    await bed?.close()
   }
   return rowOf(name, cli.version, trial, found, failures)
 }
@@ -76,7 +76,7 @@ async function install({ install: what, node }, wanted) {
   return { ...cli, command: [program, ...cli.command.slice(1)] }
 }
 
-/** Rows of clients that were not asked this time stay as they are. */
+/** Keeps the rows of clients that were not part of this run. */
 async function keep(fresh) {
   const before = existsSync(CHECKED) ? JSON.parse(readFileSync(CHECKED, 'utf8')) : []
   const kept = CLIENTS.flatMap(({ name }) => {
@@ -93,6 +93,6 @@ function choose(args) {
     const [word, wanted = 'latest'] = arg.split('@')
     const client = CLIENTS.find(({ name }) => name.replace(' ', '-') === word)
     const names = CLIENTS.map(({ name }) => name.replace(' ', '-')).join(', ')
-    return client ? { client, wanted } : fail(`'${word}' is none of ${names}`)
+    return client ? { client, wanted } : fail(`Unknown client '${word}'. Choose from: ${names}`)
   })
 }

@@ -5,10 +5,10 @@ import { commandOf } from './config/commands.ts'
 import { isStartError } from './kernel/exit.ts'
 
 type Up = typeof import('./compose/up.ts')
-/** The service, bundled by itself; the build knows its name. */
+/** The file of the service, which is a separate bundle. The build defines it. */
 declare const UP_FILE: string
 
-/** Each command is loaded when it is asked for: the bridge of an agent need not know the service. */
+/** Loads only the code of the command: a bridge, which agents start often, does not load the service. */
 async function main(argv: readonly string[]): Promise<void> {
   const mainFile = fileURLToPath(import.meta.url)
   const { name, words } = commandOf(argv) ?? { name: 'up', words: argv }
@@ -22,7 +22,7 @@ async function main(argv: readonly string[]): Promise<void> {
   }
 }
 
-// Whoever reads our output may go away; the service stays.
+// The reader of our output may end; the service continues.
 process.stdout.on('error', () => {})
 process.stderr.on('error', () => {})
 

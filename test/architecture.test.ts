@@ -5,14 +5,15 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 
 /**
- * Which room may import which. A room is a folder of src/; main.ts is the one file beside them.
- * A new room adds one line here. What two rooms need moves down to `kernel`, `protocol` or `upstreams`, or becomes a fact.
+ * Which room may import which. A room is a folder of src/; main.ts is the only file beside them.
+ * A new room adds one line here. Code that two rooms need moves down to `kernel`, `protocol` or `upstreams`, or they
+ * communicate through an event.
  */
 const ROOMS: Record<string, Rule> = {
   kernel: { imports: [] },
   config: { imports: ['kernel'] },
   protocol: { imports: ['kernel'] },
-  net: { imports: ['kernel', 'protocol'] },
+  net: { imports: ['kernel'] },
   upstreams: { imports: ['kernel', 'protocol'] },
 
   servers: { imports: ['kernel', 'protocol', 'upstreams'] },
@@ -27,7 +28,7 @@ const ROOMS: Record<string, Rule> = {
   metrics: { imports: ['kernel', 'upstreams'] },
 
   supervisor: { imports: ['kernel', 'protocol'] },
-  mcp: { imports: ['kernel', 'protocol', 'net'], types: ['upstreams'] },
+  mcp: { imports: ['kernel', 'protocol', 'net'] },
   telemetry: { imports: ['kernel'] },
   gateway: { imports: ['kernel', 'protocol', 'upstreams'] },
   store: {
@@ -52,7 +53,7 @@ const ROOMS: Record<string, Rule> = {
   'main.ts': { imports: 'all' },
 }
 
-/** Libraries with one home, so that replacing one means editing one folder. */
+/** Libraries that only certain folders may import, so that replacing one means editing one folder. */
 const HOMES: readonly Home[] = [
   {
     library: /^(fastify|@fastify\/.+)$/,
@@ -71,9 +72,9 @@ const LONGEST_FILE = 350
 const MEDIAN_FILE = 100
 
 interface Rule {
-  /** Rooms it may use. Its own files are always allowed. */
+  /** Rooms it may import. Its own files are always allowed. */
   readonly imports: readonly string[] | 'all'
-  /** Rooms of which it may know the types, with `import type`. */
+  /** Rooms from which it may import types only, with `import type`. */
   readonly types?: readonly string[]
 }
 
@@ -92,26 +93,26 @@ interface Import {
 const src = fileURLToPath(new URL('../src', import.meta.url))
 const sources = readSources()
 
-describe('the house', () => {
-  test('every room is in the table', () => {
-    const strangers = readdirSync(src).filter((name) => !(name in ROOMS))
-    expect(strangers.map((name) => `src/${name} is not in the table of rooms`)).toEqual([])
+describe('architecture', () => {
+  test('every folder of src is in the table of rooms', () => {
+    const unlisted = readdirSync(src).filter((name) => !(name in ROOMS))
+    expect(unlisted.map((name) => `src/${name} is not in the table of rooms`)).toEqual([])
   })
 
-  test('every room imports only the rooms it may see', () => {
-    expect(eachImport(crossedWall)).toEqual([])
+  test('every room imports only the rooms that the table allows', () => {
+    expect(eachImport(forbiddenRoom)).toEqual([])
   })
 
-  test('every library stays in its home', () => {
-    expect(eachImport(strayLibrary)).toEqual([])
+  test('libraries are imported only from the folders that the table allows', () => {
+    expect(eachImport(forbiddenLibrary)).toEqual([])
   })
 
-  test('imports name the file they mean, with its ending', () => {
-    expect(eachImport(unclearPath)).toEqual([])
+  test('relative imports name an existing source file, with its extension', () => {
+    expect(eachImport(invalidPath)).toEqual([])
   })
 
-  test('no file imports itself by way of others', () => {
-    expect(cycles().map((path) => `These files import each other: ${path.join(' → ')}`)).toEqual([])
+  test('there are no import cycles', () => {
+    expect(cycles().map((path) => `Import cycle: ${path.join(' → ')}`)).toEqual([])
   })
 
   test(`no file is longer than ${LONGEST_FILE} lines and the median is under ${MEDIAN_FILE}`, () => {
@@ -119,12 +120,14 @@ describe('the house', () => {
     const long = sizes.filter(({ lines }) => lines > LONGEST_FILE)
     const median = sizes.map(({ lines }) => lines).sort((a, b) => a - b)[Math.floor(sizes.length / 2)]
 
-    expect(long.map(({ file, lines }) => `src/${file} has ${lines} lines: it tells two stories`)).toEqual([])
+    expect(
+      long.map(({ file, lines }) => `src/${file} has ${lines} lines, more than ${LONGEST_FILE}: split it`),
+    ).toEqual([])
     expect(median ?? 0).toBeLessThan(MEDIAN_FILE)
   })
 })
 
-describe('the reader of imports', () => {
+describe('import parser', () => {
   test.each<[string, Import[]]>([
     [`import { a } from './a.ts'`, [{ specifier: './a.ts', typeOnly: false }]],
     [`import type { A } from './a.ts'`, [{ specifier: './a.ts', typeOnly: true }]],
@@ -144,35 +147,35 @@ describe('the reader of imports', () => {
   })
 })
 
-function crossedWall(file: string, { specifier, typeOnly }: Import): string | undefined {
+function forbiddenRoom(file: string, { specifier, typeOnly }: Import): string | undefined {
   if (!specifier.startsWith('.')) return undefined
   const room = roomOf(file)
   const target = targetOf(file, specifier)
   if (target === '../package.json') return undefined
-  if (target.startsWith('../')) return `src/${file} imports ${specifier}, which lies outside src/`
+  if (target.startsWith('../')) return `src/${file} imports ${specifier}, which is outside src/`
   const { imports = [], types = [] } = ROOMS[room] ?? {}
   const other = roomOf(target)
   if (other === room || imports === 'all' || imports.includes(other)) return undefined
   if (!types.includes(other))
     return `src/${file}: the room '${room}' may not import '${other}' (${specifier})`
   if (typeOnly) return undefined
-  return `src/${file}: the room '${room}' may know only types of '${other}': use \`import type\` for ${specifier}`
+  return `src/${file}: the room '${room}' may import only types from '${other}': use \`import type\` for ${specifier}`
 }
 
-function strayLibrary(file: string, { specifier, typeOnly }: Import): string | undefined {
+function forbiddenLibrary(file: string, { specifier, typeOnly }: Import): string | undefined {
   const rule = HOMES.find(({ library }) => library.test(specifier))
   if (!rule || rule.home.test(file) || (typeOnly && rule.types?.test(file))) return undefined
-  return `src/${file}: the room '${roomOf(file)}' imports ${specifier}, whose home is ${rule.say}`
+  return `src/${file}: the room '${roomOf(file)}' imports ${specifier}, which only ${rule.say} may import`
 }
 
-function unclearPath(file: string, { specifier }: Import): string | undefined {
+function invalidPath(file: string, { specifier }: Import): string | undefined {
   if (!specifier.startsWith('.') || specifier.endsWith('.json')) return undefined
-  if (!specifier.endsWith('.ts')) return `src/${file}: the import of ${specifier} should end in .ts`
+  if (!specifier.endsWith('.ts')) return `src/${file}: the import of ${specifier} must end in .ts`
   const target = targetOf(file, specifier)
   return sources.has(target) ? undefined : `src/${file}: ${specifier} is not a source file of the service`
 }
 
-/** Depth first over files. Types count: two files that need each other's types are one idea in two places. */
+/** Depth-first search over all files. Type imports count too: files that need each other's types belong together. */
 function cycles(): string[][] {
   const found: string[][] = []
   const done = new Set<string>()
@@ -212,14 +215,14 @@ function importsOf(source: string): Import[] {
   return [...statements, ...calls]
 }
 
-/** `import … from 'x'`, `export … from 'x'` and `import 'x'`, over several lines, up to the first quote. */
+/** Matches `import … from 'x'`, `export … from 'x'` and `import 'x'`, over several lines, up to the first quote. */
 const STATEMENT =
   /^[ \t]*(?:import|export)\b(?:(?<type>[ \t]+type\b(?!\s+from\b))?[^'"`;=()]*?\bfrom)?\s*['"](?<specifier>[^'"]+)['"]/gm
 
-/** `import('x')`, and `require('x')` under any name when x is a library with a home. */
+/** Matches `import('x')`, and calls of any function with a library of the table, such as `require('ws')`. */
 const CALL = /\b(?<called>\w+)\(\s*['"](?<specifier>[^'"]+)['"]\s*\)/g
 
-/** A comment counts as one only after a space, so that `https://` and `/api/*` in a text stay. */
+/** A comment must follow white space, so that `https://` and `/api/*` in a string are kept. */
 function withoutComments(text: string): string {
   return text.replace(/(^|\s)\/\*[\s\S]*?\*\//g, '$1').replace(/(^|\s)\/\/.*$/gm, '$1')
 }
@@ -236,7 +239,7 @@ function roomOf(file: string): string {
   return file.split('/')[0] ?? file
 }
 
-/** Tests are left out: they may open any door. */
+/** All source files except tests, which may import anything. */
 function readSources(): Map<string, string> {
   const files = readdirSync(src, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith('.ts') && !entry.name.endsWith('.test.ts'))

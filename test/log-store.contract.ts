@@ -4,9 +4,9 @@ import type { LogStore, ResolvedFilter, StoredEntry } from '../src/logs/log-stor
 import { filter, line, order } from './support/arbitrary-lines.ts'
 import { entry, ModelLog } from './support/log-model.ts'
 
-/** What every log store does. `open` gives an empty one and closes it with the test. */
+/** The tests that every log store must pass. `open` returns an empty store and closes it after the test. */
 export function logStoreContract(open: () => LogStore, runs: number): void {
-  test('every filter, alone and with others, selects what reading line by line would select', async () => {
+  test('every filter, alone and combined, selects the same lines as a scan of all lines', async () => {
     const { store, model } = { store: open(), model: new ModelLog() }
     const lines = fc.sample(line, { numRuns: 400, seed: 1 })
     for (let start = 0; start < lines.length; start += 80) {
@@ -24,7 +24,7 @@ export function logStoreContract(open: () => LogStore, runs: number): void {
     await fc.assert(property, { numRuns: runs * 10 })
   })
 
-  test('writing, clearing and reading in any order agree with the model', async () => {
+  test('writing, clearing and reading in any order give the same results as the model', async () => {
     const step = fc.oneof(
       { weight: 3, arbitrary: fc.array(line, { maxLength: 40 }).map((lines) => ({ lines })) },
       { weight: 1, arbitrary: filter.map((clear) => ({ clear })) },
@@ -42,7 +42,7 @@ export function logStoreContract(open: () => LogStore, runs: number): void {
     await fc.assert(property, { numRuns: runs * 2 })
   })
 
-  test('a line comes back as it was written', async () => {
+  test('a line is read back unchanged', async () => {
     const store = open()
     const full = entry({
       ts: 1_763_199_000_123,
@@ -66,7 +66,7 @@ export function logStoreContract(open: () => LogStore, runs: number): void {
     ])
   })
 
-  test('what UTF-8 or SQLite cannot hold is replaced, visibly, and found under its replacement', async () => {
+  test('characters that UTF-8 or SQLite cannot store are replaced visibly, and a search finds the replacement', async () => {
     const store = open()
     await store.append([entry({ message: 'a\0b \ud800 c' })])
     const found = await store.page({
@@ -79,7 +79,7 @@ export function logStoreContract(open: () => LogStore, runs: number): void {
     expect(found.items.map(({ message }) => message)).toEqual(['a␀b \ufffd c'])
   })
 
-  test('an empty list selects nothing, for reading and for clearing', async () => {
+  test('an empty list in a filter selects no lines, for reading and for clearing', async () => {
     const store = open()
     await store.append([entry()])
     for (const filter of [{ source: [] }, { stream: [] }, { server_id: [] }]) {
@@ -89,7 +89,7 @@ export function logStoreContract(open: () => LogStore, runs: number): void {
   })
 
   test.each(['asc', 'desc'] as const)(
-    'pages in %s order lose nothing and repeat nothing while lines come and go',
+    'pages in %s order neither lose nor repeat lines while lines are added and cleared',
     async (order) => {
       const store = open()
       const lines = (prefix: string) =>
@@ -106,14 +106,14 @@ export function logStoreContract(open: () => LogStore, runs: number): void {
         if (round === 3) await store.clear({ server_id: ['s2'] })
       }
       const sign = order === 'asc' ? 1 : -1
-      const kept = Array.from({ length: 20 }, (_, index) => 1 + index * 3) // the old lines of s0
+      const kept = Array.from({ length: 20 }, (_, index) => 1 + index * 3) // the first lines of s0
 
       expect(seen).toEqual([...new Set(seen)].sort((a, b) => sign * (a - b)))
       expect(seen).toEqual(expect.arrayContaining(kept))
     },
   )
 
-  test('ids are never given twice, not even after everything was cleared', async () => {
+  test('line ids are never reused, not even after all lines were cleared', async () => {
     const store = open()
     await store.append([entry(), entry()])
     await store.clear({})
@@ -123,7 +123,7 @@ export function logStoreContract(open: () => LogStore, runs: number): void {
     expect(items.map(({ id }) => id)).toEqual([3])
   })
 
-  test('a total is exact up to 10,000 and unknown beyond', async () => {
+  test('the total of a page is exact up to 10,000 and unknown above', async () => {
     const store = open()
     const lines = (count: number) => Array.from({ length: count }, () => entry({ message: 'many words' }))
     const total = async (filter: ResolvedFilter) =>
@@ -138,7 +138,7 @@ export function logStoreContract(open: () => LogStore, runs: number): void {
     expect(await total({ since: 0, level: 'info' })).toBeNull()
   })
 
-  test('clearing leaves audit lines, and what is written meanwhile', async () => {
+  test('clearing keeps audit lines and lines that are written at the same time', async () => {
     const store = open()
     await store.append([entry(), entry({ source: 'audit' }), entry({ server_id: 'a' })])
     const cleared = store.clear({})
@@ -151,7 +151,7 @@ export function logStoreContract(open: () => LogStore, runs: number): void {
     expect(await store.clear({ source: ['audit'] })).toBe(0)
   })
 
-  test('a page of very long lines ends early and goes on where it ended', async () => {
+  test('a page of very long lines is cut short, and the next page continues there', async () => {
     const store = open()
     await store.append(Array.from({ length: 100 }, () => entry({ message: 'é'.repeat(60_000) })))
     const seen: number[] = []
@@ -166,7 +166,7 @@ export function logStoreContract(open: () => LogStore, runs: number): void {
   })
 
   test.each(['ndjson', 'text', 'csv'] as const)(
-    'a download as %s has every line that was there',
+    'a download as %s contains every line that existed at its start',
     async (format) => {
       const store = open()
       const lines = Array.from({ length: 3000 }, (_, index) =>
@@ -189,14 +189,14 @@ export function logStoreContract(open: () => LogStore, runs: number): void {
     },
   )
 
-  test('a download that nobody goes on reading does not keep the log from closing', async () => {
+  test('an abandoned download does not keep the log store from closing', async () => {
     const store = open()
     await store.append(Array.from({ length: 3000 }, () => entry({ message: 'x'.repeat(200) })))
     for await (const _ of store.download({ filter: {}, order: 'asc', format: 'text' })) break
     await store.close()
   })
 
-  test('the highest audit id is remembered, also when its line is gone', async () => {
+  test('the highest audit id is remembered even after its line was deleted', async () => {
     const store = open()
     expect(await store.lastAuditId()).toBe(0)
     const audit = (data: string | null) => entry({ source: 'audit', data })
@@ -213,7 +213,7 @@ export function logStoreContract(open: () => LogStore, runs: number): void {
     expect(await store.lastAuditId()).toBe(7)
   })
 
-  test('after closing, calls are refused instead of waiting for ever', async () => {
+  test('calls to a closed log store are rejected instead of waiting forever', async () => {
     const store = open()
     await store.check()
     await store.close()

@@ -2,21 +2,19 @@
  * The specification as data: each sentence and each table row, and whether it holds. Tests cite the ids
  * with `covers`, and `requirements.test.ts` fails when a sentence that should hold has no test.
  *
- * Left out, because they ask for nothing: the opening sentence, the headings, and that rate limiting is
+ * Omitted, because they require nothing: the opening sentence, the headings, and the remark that rate limiting is
  * "named only as a possible future addition".
  */
 export interface Requirement {
   readonly id: string
-  /** The heading of the specification under which it stands. */
+  /** The heading of the specification that contains it. */
   readonly section: string
-  /** The words of the specification; columns of a table row are divided by `|`. */
+  /** The text of the specification; columns of a table row are separated by `|`. */
   readonly text: string
-  /** `done` holds to the letter. `decided` holds as the note says. `later` waits for its room. */
+  /** `done` holds literally. `decided` holds as the note explains. `later` is not built yet. */
   readonly state: 'done' | 'decided' | 'later'
-  /** How we read a sentence that leaves something open. */
+  /** The interpretation of a sentence that leaves something open. */
   readonly note?: string
-  /** False for what is decided while its room is still to come. */
-  readonly built?: false
 }
 
 export const REQUIREMENTS = [
@@ -115,7 +113,7 @@ export const REQUIREMENTS = [
     section: 'What the service does',
     text: 'Binding to 0.0.0.0 is discouraged because it exposes the service to the network.',
     state: 'decided',
-    note: 'A HOST beyond loopback starts only with a strong AUTH_TOKEN set by the user, and warns.',
+    note: 'A HOST other than loopback requires a strong AUTH_TOKEN set by the user, and prints a warning.',
   },
   {
     id: 'docs-swagger-ui',
@@ -139,13 +137,13 @@ export const REQUIREMENTS = [
     id: 'resource-agent-type',
     section: 'Resources and their fields',
     text: 'Agent | `{agent_type}`',
-    state: 'later',
+    state: 'done',
   },
   {
     id: 'resource-package-id-or-name',
     section: 'Resources and their fields',
     text: 'Package | `{id}` or `{name}` (both forms are used for uninstall)',
-    state: 'later',
+    state: 'done',
   },
   {
     id: 'resource-log-entries',
@@ -159,7 +157,7 @@ export const REQUIREMENTS = [
     section: 'Resources and their fields',
     text: 'Fields of every resource: not shown.',
     state: 'decided',
-    note: 'The schemas of each room and /docs say them.',
+    note: 'The schemas of each resource define them, and /docs shows them.',
   },
   {
     id: 'states-start-stop',
@@ -172,7 +170,7 @@ export const REQUIREMENTS = [
     section: 'States and transitions',
     text: 'States: not shown.',
     state: 'decided',
-    note: 'stopped, starting, running, idle, stopping, backoff, failed. docs/running.md says what each means.',
+    note: 'stopped, starting, running, idle, stopping, backoff, failed. docs/running.md explains each.',
   },
   {
     id: 'states-transitions',
@@ -290,7 +288,7 @@ export const REQUIREMENTS = [
     section: 'Endpoints',
     text: 'GET | /api/agents/{agent_type}/http-servers | Listed with the purpose "add HTTP server to agent" (the method is GET as listed)',
     state: 'decided',
-    note: 'The GET lists, because no GET may change state; the adding is POST on the same path.',
+    note: 'The GET lists the servers, because no GET may change state; POST on the same path adds one.',
   },
   {
     id: 'packages-list',
@@ -405,7 +403,7 @@ export const REQUIREMENTS = [
     section: 'Authentication',
     text: 'A built-in default token value exists; it must be changed for any real use. Its value is omitted here.',
     state: 'decided',
-    note: 'The default is made per installation, at random, at the first start; the placeholder in .env.example never authenticates.',
+    note: 'The default is generated at random per installation at the first start; the placeholder in .env.example never authenticates.',
   },
   {
     id: 'auth-4-valid-proceeds',
@@ -544,7 +542,7 @@ export const REQUIREMENTS = [
     section: 'Authentication',
     text: 'Whether the HTTP-server endpoints … need the header: not shown.',
     state: 'decided',
-    note: 'Reading is public; adding, changing, deleting and testing need the token.',
+    note: 'Reading is public; adding, changing, deleting and testing require the token.',
   },
   {
     id: 'open-auth-servers-tools',
@@ -558,7 +556,7 @@ export const REQUIREMENTS = [
     section: 'Authentication',
     text: 'Whether … `POST /api/metrics/record` … need the header: not shown.',
     state: 'decided',
-    note: 'It needs the token.',
+    note: 'It requires the token.',
   },
   {
     id: 'open-auth-logs-download',
@@ -572,7 +570,7 @@ export const REQUIREMENTS = [
     section: 'Authentication',
     text: 'Whether … `POST /api/packages/search` … need the header: not shown.',
     state: 'decided',
-    note: 'Public; it is sent to the registry without credentials when no token came.',
+    note: 'Public; without a token, the request to the registry is sent without credentials.',
   },
   {
     id: 'open-auth-agents-get',
@@ -618,7 +616,7 @@ export const REQUIREMENTS = [
     section: 'Errors',
     text: 'Error body shape and all other error statuses and codes: not shown.',
     state: 'decided',
-    note: 'RFC 9457 application/problem+json; the detail carries the sentence.',
+    note: 'RFC 9457 application/problem+json; the detail contains the message text.',
   },
   {
     id: 'open-error-codes',

@@ -8,7 +8,7 @@ export interface TestServer extends ServerRecord {
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** A store that can be closed and opened again on the same data. */
+/** A store that can be closed and reopened with the same data. */
 export interface StoreHouse {
   stdio: ServerStore<TestServer>
   http: ServerStore<TestServer>
@@ -37,9 +37,9 @@ const audit = (action: string, subject: string): AuditEntry => ({
   detail: { n: 1 },
 })
 
-/** What every database must do for the rooms. Run it once per database. */
+/** The tests that every server store must pass. Run them once per database. */
 export function storeContract(open: (maximum: number) => Promise<StoreHouse>): void {
-  test('what was inserted is found by id and by name, also after a restart', async () => {
+  test('an inserted server is found by id and by name, also after a restart', async () => {
     const store = await open(10)
     await store.stdio.insert(server('github', { name: 'Git Hub' }), audit('server_added', 'github'))
     const { stdio } = await store.reopen()
@@ -48,14 +48,14 @@ export function storeContract(open: (maximum: number) => Promise<StoreHouse>): v
     expect(await stdio.find('git hub')).toBeUndefined()
   })
 
-  test('the id wins over a name', async () => {
+  test('a lookup prefers an id over an equal name', async () => {
     const { stdio } = await open(10)
     await stdio.insert(server('a', { name: 'b' }), audit('server_added', 'a'))
     await stdio.insert(server('b', { name: 'c' }), audit('server_added', 'b'))
     expect((await stdio.find('b'))?.id).toBe('b')
   })
 
-  test('an id or name is taken across both kinds, and nothing is audited for the loser', async () => {
+  test('an id or name is unique across both kinds of server, and a refused insert writes no audit row', async () => {
     const store = await open(10)
     expect(await store.stdio.insert(server('a'), audit('server_added', 'a'))).toBe('inserted')
     expect(await store.http.insert(server('a'), audit('server_added', 'a'))).toBe('taken')
@@ -64,7 +64,7 @@ export function storeContract(open: (maximum: number) => Promise<StoreHouse>): v
     expect(await store.audit()).toEqual([{ action: 'server_added', subject: 'a', detail: { n: 1 } }])
   })
 
-  test('of twenty inserts at once one wins', async () => {
+  test('of twenty simultaneous inserts of one id exactly one succeeds', async () => {
     const { stdio } = await open(10)
     const outcomes = await Promise.all(
       Array.from({ length: 20 }, () => stdio.insert(server('a'), audit('server_added', 'a'))),
@@ -72,14 +72,14 @@ export function storeContract(open: (maximum: number) => Promise<StoreHouse>): v
     expect(outcomes.filter((outcome) => outcome === 'inserted')).toHaveLength(1)
   })
 
-  test('the maximum counts both kinds', async () => {
+  test('the maximum number of servers counts both kinds', async () => {
     const { stdio, http } = await open(2)
     await stdio.insert(server('a'), audit('server_added', 'a'))
     await http.insert(server('b'), audit('server_added', 'b'))
     expect(await stdio.insert(server('c'), audit('server_added', 'c'))).toBe('full')
   })
 
-  test('changes come one after the other: none is lost', async () => {
+  test('concurrent changes of one server are serialised, and none is lost', async () => {
     const store = await open(10)
     await store.stdio.insert(server('a'), audit('server_added', 'a'))
     const grow = (current: TestServer) => {
@@ -91,7 +91,7 @@ export function storeContract(open: (maximum: number) => Promise<StoreHouse>): v
     expect(await again.audit()).toHaveLength(31)
   })
 
-  test('a change that is refused, or is none, leaves everything as it was', async () => {
+  test('a change that is refused or changes nothing leaves the record untouched', async () => {
     const store = await open(10)
     await store.stdio.insert(server('a'), audit('server_added', 'a'))
     const refused = store.stdio.change('a', () => {
@@ -105,7 +105,7 @@ export function storeContract(open: (maximum: number) => Promise<StoreHouse>): v
     expect(await store.audit()).toHaveLength(1)
   })
 
-  test('a rename to a taken name is refused, a rename to a free one keeps the id', async () => {
+  test('a rename to a used name is refused, and a rename to a free one keeps the id', async () => {
     const { stdio, http } = await open(10)
     await stdio.insert(server('a'), audit('server_added', 'a'))
     await http.insert(server('b'), audit('server_added', 'b'))
@@ -118,7 +118,7 @@ export function storeContract(open: (maximum: number) => Promise<StoreHouse>): v
     expect((await stdio.find('c'))?.id).toBe('a')
   })
 
-  test('what was removed is gone, and can be added again', async () => {
+  test('a removed server is gone, and can be added again', async () => {
     const store = await open(10)
     await store.stdio.insert(server('a'), audit('server_added', 'a'))
     expect(await store.http.remove('a', audit('server_removed', 'a'))).toBe(false)

@@ -1,4 +1,4 @@
-// The least that a tool server can be: answers at once, one line for one line. `echo.mjs [tools]` offers so many more.
+// A minimal tool server that responds immediately, line by line. `echo.mjs [tools]` adds that many tools.
 import { toolsOf } from './tools.mjs'
 
 const [more = '0'] = process.argv.slice(2)
@@ -20,8 +20,8 @@ process.stdin.on('data', (chunk) => {
 function answer({ id, method, params }) {
   if (id === undefined) return
   const result = resultOf(method, params)
-  const said = result ? { result } : { error: { code: -32_601, message: 'not known here' } }
-  process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id, ...said })}\n`)
+  const outcome = result ? { result } : { error: { code: -32_601, message: 'Method not found' } }
+  process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id, ...outcome })}\n`)
 }
 
 function resultOf(method, params) {

@@ -1,5 +1,5 @@
-// The least that anybody pays who answers over HTTP: bare node:http that reads the message and gives the answer itself.
-// PUT /list says which bytes tools/list is answered with.
+// The HTTP baseline: bare node:http that parses the message and returns the result itself.
+// PUT /list sets the bytes that tools/list returns.
 import { createServer } from 'node:http'
 
 const TYPE = 'application/json'
@@ -23,15 +23,15 @@ function answer({ id, method, params }, response) {
   if (method === 'tools/list') return send(response, list)
   if (method === 'initialize') {
     const result = { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo }
-    return send(response, said(id, result), { 'mcp-session-id': SESSION })
+    return send(response, resultBytes(id, result), { 'mcp-session-id': SESSION })
   }
-  send(response, said(id, { content: [{ type: 'text', text: textOf(params) }] }))
+  send(response, resultBytes(id, { content: [{ type: 'text', text: textOf(params) }] }))
 }
 
-/** What is called is `<server>__<tool>`, as it is with us. */
+/** The tool name is `<server>__<tool>`, as at the gateway. */
 const textOf = ({ name, arguments: given }) => (name.endsWith('big') ? 'x'.repeat(given.bytes) : given.text)
 
-const said = (id, result) => Buffer.from(JSON.stringify({ jsonrpc: '2.0', id, result }))
+const resultBytes = (id, result) => Buffer.from(JSON.stringify({ jsonrpc: '2.0', id, result }))
 
 const send = (response, body, more) =>
   response.writeHead(200, { 'content-type': TYPE, 'content-length': body.length, ...more }).end(body)

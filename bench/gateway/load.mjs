@@ -1,7 +1,7 @@
-// Asks over raw sockets with requests that are bytes already, so that it costs little and costs everybody the same.
-// A job is { port, lanes, times, steps }: so many lanes walk through the steps, so many times in all; each walk is timed.
-// In a step, $SESSION stands for the session that the last answer with such a header opened, and $ID for an id of four
-// digits that no other lane has: two requests of one session must not share one.
+// Sends prepared bytes over raw sockets, so that the load costs little and the same for every subject.
+// A job is { port, lanes, times, steps }: `lanes` connections run through the steps, `times` times in total; each run is
+// timed. In a step, $SESSION is replaced by the session id of the last response that had one, and $ID by a four-digit id
+// that is unique per lane, because two requests of one session must not share an id.
 import { createConnection } from 'node:net'
 
 const SESSION = '$SESSION'
@@ -24,11 +24,11 @@ async function run({ port, lanes, times, steps }) {
   const startedAt = performance.now()
   const lane = async (socket, number) => {
     const named = steps.map((step) => step.replaceAll('$ID', String(1000 + number)))
-    const said = named.map((step) => (step.includes(SESSION) ? step : Buffer.from(step)))
+    const requests = named.map((step) => (step.includes(SESSION) ? step : Buffer.from(step)))
     while (begun < times) {
       begun += 1
       const askedAt = performance.now()
-      for (const step of said) await socket.ask(step)
+      for (const step of requests) await socket.ask(step)
       ms.push(performance.now() - askedAt)
     }
   }
@@ -56,7 +56,7 @@ function connect(port) {
     let body = chunk
     if (head === '') {
       const end = chunk.indexOf(HEAD_END)
-      if (end === -1) return fail(new Error('the head of an answer came in pieces'))
+      if (end === -1) return fail(new Error('the head of a response was split'))
       head = chunk.latin1Slice(0, end)
       body = chunk.subarray(end + HEAD_END.length)
       isChunked = /\r\ntransfer-encoding: chunked/i.test(head)
@@ -76,11 +76,11 @@ function connect(port) {
   function end() {
     const { resolve, reject } = settle
     const isWell = /^HTTP\/1.1 20[24]/.test(head) || (head.startsWith('HTTP/1.1 200') && isResult(beginning))
-    const said = isWell || `${head}\n\n${beginning.toString('utf8', 0, 1000)}`
+    const text = isWell || `${head}\n\n${beginning.toString('utf8', 0, 1000)}`
     head = ''
     beginning = Buffer.alloc(0)
     if (isWell) resolve()
-    else reject(new Error(`not a result: ${said}`))
+    else reject(new Error(`not a result: ${text}`))
   }
 
   function fail(error) {

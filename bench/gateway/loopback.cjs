@@ -1,4 +1,4 @@
-// node --require this: what would listen on a port takes any free one, on loopback only, and says which.
+// node --require this: a program that listens on a port gets a free one on loopback instead, and prints it.
 const { Server } = require('node:net')
 
 const { listen } = Server.prototype

@@ -15,11 +15,11 @@ export const LIBRARY = { servers: 20, tools: 50 }
 
 export interface Size {
   readonly rounds: number
-  /** Of the calls in a round. */
+  /** Share of the calls in a full round. */
   readonly share: number
 }
 
-/** What V8 compiles, it compiles before anything is measured. */
+/** Runs enough calls for V8 to optimise the code before anything is measured. */
 export async function warm(scene: Scene): Promise<void> {
   const { ours, floor, passThrough } = scene
   const many = { lanes: IN_FLIGHT, times: 4000 }
@@ -68,7 +68,7 @@ export function large(scene: Scene, { rounds, share }: Size) {
   })
 }
 
-/** A small question with a result of 256 KiB. The floor makes the text and its JSON itself. */
+/** A small request with a result of 256 KiB. The baseline generates the text and its JSON itself. */
 export function largeResults(scene: Scene, { rounds, share }: Size) {
   const { ours, floor, passThrough } = scene
   const cpu = async (who: Visited) => {
@@ -91,7 +91,7 @@ export async function visits(scene: Scene, { rounds, share }: Size) {
   return interleaved(rounds, { ours: () => p50(ours), floor: () => p50(floor) })
 }
 
-/** What calls to one server take while another stands still and 16 calls of 256 KiB wait for it. */
+/** Latency of calls to one server while another is frozen with 16 pending calls of 256 KiB. */
 export async function frozen(scene: Scene, { rounds, share }: Size) {
   const { ours, owing, coldPid, coldSession } = scene
   const p99 = async () =>
@@ -103,8 +103,8 @@ export async function frozen(scene: Scene, { rounds, share }: Size) {
       process.kill(coldPid, 'SIGSTOP')
       try {
         const owed = owing.run({ port: ours.port, lanes: OWED, times: OWED, steps })
-        owed.catch(() => {}) // heard below
-        await sleep(200) // they have arrived
+        owed.catch(() => {}) // awaited below
+        await sleep(200) // until they have arrived
         const during = await p99()
         process.kill(coldPid, 'SIGCONT')
         await owed
@@ -116,7 +116,7 @@ export async function frozen(scene: Scene, { rounds, share }: Size) {
   })
 }
 
-/** The bytes that the floor sends are ours; the bare server writes as many tools as JSON. */
+/** The HTTP baseline sends the gateway's bytes; the bare server serialises the same number of tools. */
 export async function library(scene: Scene, { rounds, share }: Size, home: string) {
   const opened = new Opened()
   try {
@@ -163,7 +163,7 @@ export async function everything(scene: Scene, { rounds, share }: Size, home: st
   }
 }
 
-/** From the start of the process to the answer to its first call: initialize, then tools/call. */
+/** From the start of the process to the response to its first call: initialize, then tools/call. */
 export async function launches({ load }: Scene, { rounds }: Size, parent: string) {
   const home = join(parent, 'launch')
   const first = await Toolroom.open(home)
@@ -198,7 +198,7 @@ const giveList = ({ port }: Visited, body: string) =>
   fetch(`http://127.0.0.1:${port}/list`, { method: 'PUT', body })
 
 interface Figures extends Measured {
-  /** Of the process that is asked, all its threads. */
+  /** CPU of the measured process, all threads. */
   readonly cpuUs: number
 }
 

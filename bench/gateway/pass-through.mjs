@@ -1,5 +1,5 @@
-// The least that a gateway can do: bare node:http before one server over stdio. It reads the envelope, gives the request
-// an id of its own, and puts the agent's id back into the line that comes. No keys, no sessions, no figures, no logs.
+// A minimal gateway: bare node:http in front of one stdio server. It parses the envelope, replaces the request id, and
+// restores it in the response. No keys, sessions, metrics or logs.
 import { spawn } from 'node:child_process'
 import { createServer } from 'node:http'
 
@@ -20,7 +20,7 @@ child.stdout.on('data', (chunk) => {
   if (from < chunk.length) parts.push(chunk.subarray(from))
 })
 
-/** The bench's server says `{"jsonrpc":"2.0","id":…,` first. */
+/** Every line of the bench's server begins with `{"jsonrpc":"2.0","id":…,`. */
 function answer(line) {
   const comma = line.indexOf(44, AT)
   const id = Number(line.latin1Slice(AT, comma))

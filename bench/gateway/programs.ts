@@ -1,7 +1,7 @@
 import { type ChildProcess, execFileSync, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { childrenOf, untilSaid } from '../subjects.ts'
+import { childrenOf, untilPrinted } from '../subjects.ts'
 
 const HERE = join(process.cwd(), 'bench/gateway')
 export const ECHO = join(HERE, 'echo.mjs')
@@ -25,7 +25,7 @@ export class Listening {
   static async open(args: readonly string[], home: string): Promise<Listening> {
     const env = { PATH: process.env.PATH, HOME: home }
     const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit'] })
-    return new Listening(child, await untilSaid(child, /ready at (http:\S+)/))
+    return new Listening(child, await untilPrinted(child, /ready at (http:\S+)/))
   }
 
   static floor = (home: string) => Listening.open([join(HERE, 'http-floor.mjs')], home)
@@ -43,13 +43,13 @@ export interface Job {
 }
 
 export interface Measured {
-  /** Milliseconds, of one walk through all steps. */
+  /** Milliseconds of one run through all steps. */
   readonly p50: number
   readonly p99: number
   readonly perSecond: number
 }
 
-/** A process that does what a message says, and answers with figures: load.mjs, stdio-leg.mjs. */
+/** A process that runs jobs sent as messages and returns figures: load.mjs, stdio-leg.mjs. */
 export class Worker<J extends object, M> {
   readonly pid: number
   readonly #child: ChildProcess
@@ -63,16 +63,16 @@ export class Worker<J extends object, M> {
     return new Worker(fork(join(HERE, 'load.mjs')))
   }
 
-  /** Also the id of the server that it asks. */
+  /** Also returns the process id of its server. */
   static async stdioLeg(...args: string[]) {
     const child = fork(join(HERE, 'stdio-leg.mjs'), [ECHO, ...args])
     const worker = new Worker<{ times: number; line: string }, Pick<Measured, 'p50'>>(child)
-    const { pid } = await heard<{ pid: number }>(child)
+    const { pid } = await nextMessage<{ pid: number }>(child)
     return { worker, serverPid: pid }
   }
 
   run(job: J): Promise<M> {
-    const answered = heard<M & object>(this.#child)
+    const answered = nextMessage<M & object>(this.#child)
     this.#child.send(job)
     return answered
   }
@@ -80,16 +80,18 @@ export class Worker<J extends object, M> {
   close = () => end(this.#child)
 }
 
-/** What it says next. Rejects when it says that it failed, has ended, or takes too long. */
-async function heard<M extends object>(child: ChildProcess): Promise<M> {
+/** The next message of the process. Rejects on an error message, on exit, and after the deadline. */
+async function nextMessage<M extends object>(child: ChildProcess): Promise<M> {
   const over = new AbortController()
   const signal = AbortSignal.any([over.signal, AbortSignal.timeout(DEADLINE_MS)])
-  const ended = once(child, 'close', { signal }).then(() => ({ error: 'a process of the bench has ended' }))
-  const answered = once(child, 'message', { signal }).then(([said]) => said as M | { error: string })
+  const ended = once(child, 'close', { signal }).then(() => ({
+    error: 'a process of the benchmark has ended',
+  }))
+  const answered = once(child, 'message', { signal }).then(([message]) => message as M | { error: string })
   try {
-    const said = await Promise.race([answered, ended])
-    if ('error' in said) throw new Error(String(said.error))
-    return said
+    const message = await Promise.race([answered, ended])
+    if ('error' in message) throw new Error(String(message.error))
+    return message
   } finally {
     over.abort()
     await Promise.allSettled([answered, ended])
@@ -106,8 +108,8 @@ async function end(child: ChildProcess): Promise<void> {
 }
 
 /**
- * Who is measured has a core for itself; who asks and who is asked share the other one. With all their threads.
- * Says whether it could: without `taskset` the system places them.
+ * Pins the measured processes to one core and all others, with their threads, to the other.
+ * Returns false without `taskset`; then the system places them.
  */
 export function place(subjects: readonly number[], others: readonly number[]): boolean {
   try {

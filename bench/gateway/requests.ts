@@ -1,4 +1,4 @@
-/** What an agent says, as bytes that are ready to be sent. `$ID` and `$SESSION` are filled in by load.mjs. */
+/** An agent at the gateway. Its requests are prepared as text; load.mjs fills in `$ID` and `$SESSION`. */
 export interface Agent {
   readonly host: string
   readonly key: string
@@ -8,11 +8,11 @@ const VERSION = '2025-11-25'
 const MODERN = '2026-07-28'
 const META = 'io.modelcontextprotocol'
 const clientInfo = { name: 'bench', version: '1' }
-const GREETING = { protocolVersion: VERSION, capabilities: {}, clientInfo }
-/** What stands for `$ID` has so many bytes more. */
+const INITIALIZE = { protocolVersion: VERSION, capabilities: {}, clientInfo }
+/** The value that replaces `$ID` is longer by this many bytes. */
 const LONGER_ID = 1
 
-/** A call of the old revisions, in a session that is open. */
+/** A legacy call in an open session. */
 export const legacyCall = (agent: Agent, session: string, name: string, args: object): string =>
   post(agent, message('tools/call', { name, arguments: args }), inSession(session))
 
@@ -25,27 +25,27 @@ export function modernCall(agent: Agent, name: string, args: object): string {
   return post(agent, message('tools/call', { name, arguments: args, _meta }), headers)
 }
 
-/** Comes, lists the tools and goes: four requests. */
+/** Opens a session, lists the tools and ends the session: four requests. */
 export function visit(agent: Agent): string[] {
   const headers = inSession('$SESSION')
   return [
-    post(agent, message('initialize', GREETING), {}),
+    post(agent, message('initialize', INITIALIZE), {}),
     post(agent, { jsonrpc: '2.0', method: 'notifications/initialized' }, headers),
     post(agent, message('tools/list', {}), headers),
     requestOf('DELETE', agent, headers, ''),
   ]
 }
 
-/** Comes and calls. */
+/** Opens a session and calls a tool. */
 export const firstCall = (agent: Agent, name: string, args: object): string[] => [
-  post(agent, message('initialize', GREETING), {}),
+  post(agent, message('initialize', INITIALIZE), {}),
   legacyCall(agent, '$SESSION', name, args),
 ]
 
 /** For a server over stdio, or for `fetch`. */
 export const message = (method: string, params: object) => ({ jsonrpc: '2.0', id: '$ID', method, params })
 
-export const greeting = { ...message('initialize', GREETING), id: 1 }
+export const initialize = { ...message('initialize', INITIALIZE), id: 1 }
 
 export const headersOf = ({ key }: Agent): Record<string, string> => ({
   'content-type': 'application/json',

@@ -1,7 +1,7 @@
-/** What every subject gave, round by round. */
+/** The figures of each subject, round by round. */
 export type Rounds<Name extends string> = Readonly<Record<Name, readonly number[]>>
 
-/** A B C A B C …: what else this computer does hits all alike. The first round warms up and counts for nothing. */
+/** A B C A B C …, so that other work on this computer affects all alike. The first round is a warm-up and is not counted. */
 export async function interleaved<Name extends string, Figure>(
   rounds: number,
   subjects: Readonly<Record<Name, () => Promise<Figure>>>,
@@ -17,7 +17,7 @@ export async function interleaved<Name extends string, Figure>(
   return found
 }
 
-/** Neighbours in time are compared, then the middle of all rounds is taken. */
+/** The median of the ratios of each round. */
 export function ratio(ours: readonly number[], ...beside: readonly (readonly number[])[]): number {
   return median(ours.map((figure, n) => figure / beside.reduce((sum, each) => sum + (each[n] ?? 0), 0)))
 }
@@ -32,7 +32,7 @@ interface Goal {
   readonly aim: number
 }
 
-/** `passThrough` is what the least possible gateway gave in the same run. */
+/** `passThrough` is the figure of the minimal gateway in the same run. */
 export function row(
   figure: string,
   dividedBy: string,

@@ -1,12 +1,12 @@
 import { join } from 'node:path'
 import { Toolroom, type View } from '../subjects.ts'
 import { ECHO, Listening, place, Worker } from './programs.ts'
-import { type Agent, greeting, headersOf } from './requests.ts'
+import { type Agent, headersOf, initialize } from './requests.ts'
 
 const EVERYTHING = join(process.cwd(), 'node_modules/@modelcontextprotocol/server-everything/dist/index.js')
 const LOOPBACK = join(process.cwd(), 'bench/gateway/loopback.cjs')
 
-/** Whatever was opened is closed in the end, the last first, also after a failure. */
+/** Closes everything that was opened in reverse order, also after a failure. */
 export class Opened {
   readonly #all: { close(): Promise<void> }[] = []
 
@@ -21,7 +21,7 @@ export class Opened {
   }
 }
 
-/** An agent in a session with somebody who listens. */
+/** An agent with an open session at a listening program. */
 export interface Visited {
   readonly pid: number
   readonly port: number
@@ -29,7 +29,7 @@ export interface Visited {
   readonly session: string
 }
 
-/** Everybody whose calls are compared, each on the core where it belongs. */
+/** All programs whose calls are compared, each pinned to its core. */
 export async function openScene(home: string, opened: Opened) {
   const toolroom = opened.add(await Toolroom.open(join(home, 'toolroom')))
   const echoPid = await serve(toolroom, 'echo', [ECHO])
@@ -49,7 +49,7 @@ export async function openScene(home: string, opened: Opened) {
     owing,
     stdio,
     coldPid,
-    /** Of its own: two requests of one session must not have the same id. */
+    /** A separate session, because two requests of one session must not have the same id. */
     coldSession: (await visited(toolroom, key)).session,
     isPlaced,
     ours: await visited(toolroom, key),
@@ -69,7 +69,7 @@ export async function openEverything(home: string, opened: Opened, load: Scene['
   return { ours: await visited(toolroom, key), own: await visited(own, key) }
 }
 
-/** Many servers with many tools each; beside one server that has all of them. */
+/** Many servers with many tools each, compared with one server that has all of them. */
 export async function openLibrary(home: string, opened: Opened, load: Scene['load'], size: Size) {
   const toolroom = opened.add(await Toolroom.open(join(home, 'library')))
   const names = Array.from({ length: size.servers }, (_, n) => `server-${n}`)
@@ -90,7 +90,7 @@ interface Size {
 /** `echo` and `big`. */
 const ALWAYS = 2
 
-/** A server of Toolroom that runs, by the id of its process. */
+/** Adds and starts a server. Returns its process id. */
 export async function serve(
   toolroom: Toolroom,
   name: string,
@@ -99,7 +99,7 @@ export async function serve(
 ): Promise<number> {
   await toolroom.ask('POST', '/api/servers', { name, command: process.execPath, args, ...more })
   const { pid } = (await toolroom.ask('POST', `/api/servers/${name}/start?wait_s=30`)) as View
-  if (!pid) throw new Error(`${name} does not run`)
+  if (!pid) throw new Error(`${name} is not running`)
   return pid
 }
 
@@ -110,15 +110,15 @@ export async function keyOf(toolroom: Toolroom): Promise<string> {
 
 async function visited(who: { pid: number; address: string }, key: string): Promise<Visited> {
   const { agent, ...rest } = unvisited(who, key)
-  const body = JSON.stringify(greeting)
+  const body = JSON.stringify(initialize)
   const reply = await fetch(`${who.address}/mcp`, { method: 'POST', headers: headersOf(agent), body })
   await reply.text()
   const session = reply.headers.get('mcp-session-id')
-  if (session === null) throw new Error(`initialize was answered ${reply.status}, without a session`)
+  if (session === null) throw new Error(`initialize returned ${reply.status} without a session`)
   return { ...rest, agent, session }
 }
 
-/** The pass-through knows no sessions; its agent sends the header nevertheless. */
+/** The pass-through has no sessions; its agent sends the header anyway. */
 function unvisited({ pid, address }: { pid: number; address: string }, key: string): Visited {
   const { host, port } = new URL(address)
   return { pid, port: Number(port), agent: { host, key }, session: '0123456789abcdef'.repeat(2) }

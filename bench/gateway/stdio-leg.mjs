@@ -1,4 +1,4 @@
-// The least that anybody pays who asks a server over stdio: a bare Node process that writes a line and reads one.
+// The stdio baseline: a bare Node process that writes a line to a server and reads one.
 // A job is { times, line }.
 import { spawn } from 'node:child_process'
 
@@ -22,7 +22,7 @@ process.on('message', async ({ times, line }) => {
     const askedAt = performance.now()
     const { result } = await ask(line)
     ms.push(performance.now() - askedAt)
-    if (!result) return process.send({ error: 'it gave no result' })
+    if (!result) return process.send({ error: 'the response has no result' })
   }
   ms.sort((a, b) => a - b)
   process.send({ p50: ms[Math.floor(ms.length / 2)] })

@@ -19,15 +19,15 @@ export function rowsOf(found: Found) {
   const { oneByOne: one, large: kib, largeResults: results, visits, library, everything } = found
   const cpu = (who: keyof Found['atOnce']) => found.atOnce[who].map(({ cpuUs }) => cpuUs)
   const rate = (who: keyof Found['atOnce']) => found.atOnce[who].map(({ perSecond }) => perSecond)
-  const legs = (who: readonly number[]) => ratio(who, one.stdio, one.floor)
+  const hops = (who: readonly number[]) => ratio(who, one.stdio, one.floor)
   const FLOOR = 'http-floor'
-  const LEGS = 'stdio leg + http-floor'
+  const HOPS = 'stdio hop + http-floor'
   return [
-    row('tools/call, p50', LEGS, legs(one.ours), {
+    row('tools/call, p50', HOPS, hops(one.ours), {
       goal: atMost(1.8, 1.4),
-      passThrough: legs(one.passThrough),
+      passThrough: hops(one.passThrough),
     }),
-    row('tools/call of 2026-07-28, p50', LEGS, legs(one.modern)),
+    row('tools/call of 2026-07-28, p50', HOPS, hops(one.modern)),
     row('CPU per call, 64 in flight', FLOOR, ratio(cpu('ours'), cpu('floor')), {
       goal: atMost(2.2, 1.6),
       passThrough: ratio(cpu('passThrough'), cpu('floor')),
@@ -37,7 +37,7 @@ export function rowsOf(found: Found) {
       goal: atLeast(0.6, 0.8),
       passThrough: ratio(rate('passThrough'), rate('floor')),
     }),
-    row('256 KiB there and back, p50', LEGS, ratio(kib.ours, kib.stdio, kib.floor), {
+    row('256 KiB there and back, p50', HOPS, ratio(kib.ours, kib.stdio, kib.floor), {
       goal: atMost(1, 0.85),
       passThrough: ratio(kib.passThrough, kib.stdio, kib.floor),
     }),
@@ -55,14 +55,14 @@ export function rowsOf(found: Found) {
     ),
     row(
       `tools/list of ${LIBRARY.servers} × ${LIBRARY.tools}, p50`,
-      'one server with all + http-floor, our bytes',
+      'one server with all tools + http-floor, same bytes',
       ratio(library.ours, library.stdio, library.floor),
       { goal: atMost(0.5, 0.4) },
     ),
     row('launch → first call', FLOOR, ratio(found.launches.ours, found.launches.floor), {
       goal: atMost(4, 2.5),
     }),
-    row('p99 while another is frozen', 'p99 before', ratio(found.frozen.during, found.frozen.before), {
+    row('p99 while another server is frozen', 'p99 before', ratio(found.frozen.during, found.frozen.before), {
       goal: atMost(1.5, 1.2),
     }),
     row(

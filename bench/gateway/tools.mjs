@@ -1,18 +1,18 @@
-const text = { type: 'string', description: 'What is said back' }
-const bytes = { type: 'integer', description: 'How long the text is to be' }
+const text = { type: 'string', description: 'The text to return' }
+const bytes = { type: 'integer', description: 'The length of the text' }
 
 const ECHO = {
   name: 'echo',
-  description: 'Says back what it is told',
+  description: 'Returns its text',
   inputSchema: { type: 'object', properties: { text } },
 }
 const BIG = {
   name: 'big',
-  description: 'Says a text of so many bytes',
+  description: 'Returns a text of the given length',
   inputSchema: { type: 'object', properties: { bytes } },
 }
 
-/** `echo`, `big` and so many more, each of some 600 bytes. Servers of the bench and its bare programs offer the same. */
+/** `echo`, `big` and `more` further tools of about 600 bytes each, for the servers and the baselines alike. */
 export function toolsOf(more) {
   return [ECHO, BIG, ...Array.from({ length: more }, (_, n) => tool(n))]
 }

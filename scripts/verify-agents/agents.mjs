@@ -1,10 +1,10 @@
-// What is particular to each agent: its package, its files, a file as somebody else wrote it, and how to read its answer.
+// The properties of each agent: its package, its files, files with existing content, and how to parse its list command.
 import { parseClaude, parseCodex, parseCopilot, parseGemini, parseOpencode } from './answers.mjs'
 
 /**
- * `files`: the one with the entries first, then the one with the switches, below the home.
- * `beside(echo)`: these files as somebody else left them, with comments where the agent takes them.
- * `connects`: when it is asked, it starts the servers. The others only read their file.
+ * `files`: paths below the home directory; the file with the entries first, then the one with the on/off settings.
+ * `beside(echo)`: these files with existing content, with comments where the agent accepts them.
+ * `connects`: its list command starts the servers. The others only read their file.
  */
 export const AGENTS = [
   {
@@ -18,7 +18,7 @@ export const AGENTS = [
     connects: true,
     questions: [
       { args: ['mcp', 'list', '--json'] },
-      // Its list only reads the file; the server behind its editors starts them, without a sign-in.
+      // The list command only reads the file; the app server starts the servers, without a sign-in.
       { args: ['app-server'], lines: askAppServer(), until: /^\{"id":2,.*\n/m },
     ],
     parse: parseCodex,
@@ -30,9 +30,9 @@ export const AGENTS = [
     files: ['.gemini/settings.json', '.gemini/mcp-server-enablement.json'],
     beside: (echo) => [
       `// mine\n{\n  "ui": { "hideTips": true }, // keep\n  "mcpServers": {\n    /* of theirs */ "theirs": { "command": "node", "args": [${JSON.stringify(echo)}] } // after theirs\n  }\n}\n`,
-      '{\n  "somebody": {\n    "enabled": false\n  }\n}',
+      '{\n  "other": {\n    "enabled": false\n  }\n}',
     ],
-    // In a folder that is not trusted it shows every server as disabled.
+    // In an untrusted folder every server is shown as disabled.
     own: (project) => ({ '.gemini/trustedFolders.json': JSON.stringify({ [project]: 'TRUST_FOLDER' }) }),
     connects: true,
     questions: [{ args: ['mcp', 'list'] }],
@@ -45,7 +45,7 @@ export const AGENTS = [
     bin: 'bin/opencode',
     files: ['.config/opencode/opencode.jsonc'],
     beside: (echo) => [
-      // It adds $schema where it is missing, so the file of somebody who uses it has one.
+      // OpenCode adds $schema when it is missing, so an existing file has one.
       `// mine\n{\n\t"$schema": "https://opencode.ai/config.json",\n\t"theme": "dark", // keep\n\t"mcp": {\n\t\t/* of theirs */ "theirs": { "type": "local", "command": ["node", ${JSON.stringify(echo)}] }, // after theirs\n\t},\n}\n`,
     ],
     connects: true,
@@ -60,7 +60,7 @@ export const AGENTS = [
     files: ['.copilot/mcp-config.json', '.copilot/settings.json'],
     beside: (echo) => [
       `{\n  // mine\n  "mcpServers": {\n    "theirs": { "type": "local", "command": "node", "args": [${JSON.stringify(echo)}], "tools": ["*"] }, // of theirs\n  },\n}\n`,
-      '{\n  "disabledMcpServers": [\n    "somebody" // keep\n  ]\n}\n',
+      '{\n  "disabledMcpServers": [\n    "other" // keep\n  ]\n}\n',
     ],
     connects: false,
     questions: [{ args: ['mcp', 'list', '--json'] }],
@@ -72,11 +72,11 @@ export const AGENTS = [
     native: `@anthropic-ai/claude-code-${process.platform}-${process.arch}`,
     bin: 'claude',
     files: ['.claude.json'],
-    strict: true, // a comment in it keeps it from starting
+    strict: true, // a comment in the file keeps the agent from starting
     beside: (echo) => [
       `{\n  "numStartups": 7,\n  "mcpServers": {\n    "theirs": {\n      "type": "stdio",\n      "command": "node",\n      "args": [${JSON.stringify(echo)}],\n      "env": {}\n    }\n  },\n  "lastly": true\n}`,
     ],
-    // It switches servers off for each project; without one Toolroom takes the entry out.
+    // The agent disables servers per project; without a project Toolroom removes the entry.
     offByProject: true,
     connects: true,
     questions: [{ args: ['mcp', 'list'] }],

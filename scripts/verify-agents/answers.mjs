@@ -1,6 +1,6 @@
-// The answers of the agents as one shape: [{ name, state, target }], state being connected, unreachable, enabled or disabled.
+// Parses the agents' output into [{ name, state, target }]; state is connected, unreachable, enabled or disabled.
 
-/** `codex mcp list --json`, and what its app server says about the same names after it started them. */
+/** `codex mcp list --json`, and the status of the same names from its app server after starting them. */
 export function parseCodex([list, appServer]) {
   const line = appServer.stdout.split('\n').find((each) => each.startsWith('{"id":2,'))
   const statuses = JSON.parse(line ?? '{}').result?.data ?? []
@@ -58,5 +58,5 @@ function stateOf(word) {
   if (/^disabled/i.test(word)) return 'disabled'
   if (/^connected/i.test(word)) return 'connected'
   if (/^(failed|disconnected)/i.test(word)) return 'unreachable'
-  return word.trim() // a word that we do not know is shown as it is, and is not what anybody expects
+  return word.trim() // an unknown word is returned unchanged, and fails every expectation
 }

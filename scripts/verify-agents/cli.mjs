@@ -1,4 +1,4 @@
-// The command line tools of the agents: installed below node_modules/.cache, run in a home that is not yours.
+// Installs the agents' command line tools below node_modules/.cache and runs them with a temporary home directory.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -10,7 +10,7 @@ const INSTALL_DEADLINE_MS = 5 * 60_000
 const DEADLINE_MS = 60_000
 
 /**
- * No package of the five needs its install script: where it would only move a program into place, we run that program.
+ * None of the five packages needs its install script: where it would only move a program into place, we run that program.
  * @returns the command, as a list, and the version that was installed
  */
 export async function installCli([npm, ...before], agent, wanted) {
@@ -20,21 +20,21 @@ export async function installCli([npm, ...before], agent, wanted) {
     writeFileSync(join(folder, 'package.json'), '{ "private": true }\n')
   }
   const flags = ['--ignore-scripts', '--include=optional', '--no-audit', '--no-fund', '--engine-strict=false']
-  // Named outright: inside `npm run` the variables of the outer npm point to the checkout.
+  // An explicit prefix: inside `npm run`, npm's environment variables point to the checkout.
   const args = ['install', '--prefix', folder, ...flags, `${agent.package}@${wanted}`]
   const { code, output } = await run(npm, [...before, ...args], {
     quiet: true,
     deadlineMs: INSTALL_DEADLINE_MS,
   })
-  if (code !== 0) throw new Error(`it could not be installed (${output.trim().split('\n').at(-1)})`)
+  if (code !== 0) throw new Error(`installation failed (${output.trim().split('\n').at(-1)})`)
   const packages = join(folder, 'node_modules')
   const program = join(packages, agent.native ?? agent.package, agent.bin)
-  if (!existsSync(program)) throw new Error(`its package has no ${agent.bin} for this computer`)
+  if (!existsSync(program)) throw new Error(`the package has no ${agent.bin} for this platform`)
   const { version } = JSON.parse(readFileSync(join(packages, agent.package, 'package.json'), 'utf8'))
   return { version, command: program.endsWith('.js') ? [process.execPath, program] : [program] }
 }
 
-/** Asks all questions of an agent. @returns what it lists, or the reason why it did not answer */
+/** Runs all list commands of an agent. @returns the listed servers, or the reason for the failure */
 export async function askAgent(agent, cli, { home, project }) {
   const answers = []
   for (const question of agent.questions) {
@@ -45,18 +45,18 @@ export async function askAgent(agent, cli, { home, project }) {
   try {
     return { servers: agent.parse(answers), problem: null }
   } catch (error) {
-    return { servers: [], problem: `its answer could not be read (${error.message})` }
+    return { servers: [], problem: `its output could not be parsed (${error.message})` }
   }
 }
 
-/** `lines` go to its input; with `until` it is ended as soon as its output says that. */
+/** `lines` are written to stdin; with `until` the process is ended as soon as stdout matches. */
 export async function runCli({ command: [program, ...before] }, question, { home, project }) {
   const { args, lines, until, env = {} } = question
   const child = spawn(program, [...before, ...args], {
     cwd: project,
     env: { ...environment(home), ...env },
     stdio: [lines ? 'pipe' : 'ignore', 'pipe', 'pipe'],
-    detached: true, // a group of its own, so that the servers it started can be ended with it
+    detached: true, // its own group, so that the servers it started are ended with it
   })
   const output = { stdout: '', stderr: '' }
   let isDone = false
@@ -65,7 +65,7 @@ export async function runCli({ command: [program, ...before] }, question, { home
     try {
       process.kill(-child.pid, 'SIGKILL')
     } catch {
-      // All of them have ended by themselves.
+      // All processes of the group have already ended.
     }
   }
   for (const name of ['stdout', 'stderr']) {
@@ -77,14 +77,14 @@ export async function runCli({ command: [program, ...before] }, question, { home
     })
   }
   if (lines) {
-    child.stdin.on('error', () => undefined) // it ended before it read; its exit code says more
+    child.stdin.on('error', () => undefined) // it ended before reading; the exit code is checked below
     child.stdin.write(`${lines.join('\n')}\n`)
   }
   const deadline = setTimeout(() => {
     isLate = true
     endGroup()
   }, DEADLINE_MS)
-  process.prependOnceListener('exit', endGroup) // before its home is removed
+  process.prependOnceListener('exit', endGroup) // before the home directory is removed
   try {
     const [code] = await once(child, 'close')
     const stdout = stripVTControlCharacters(output.stdout)
@@ -108,7 +108,7 @@ function firstLine(text, home) {
   return line.replaceAll(home, '~').trim().slice(0, 200)
 }
 
-/** Nothing of ours but PATH. Whoever wants to speak to the world finds a proxy that nobody runs. */
+/** Only PATH is inherited. Requests to other machines go to a proxy address that does not exist. */
 export function environment(home) {
   const nowhere = 'http://127.0.0.1:9'
   const local = '127.0.0.1,localhost'

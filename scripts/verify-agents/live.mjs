@@ -1,13 +1,13 @@
-// A Streamable HTTP server of the fewest lines: an agent that connects took our entry for what it is.
+// A minimal Streamable HTTP server: an agent that connects has read our entry correctly.
 import { createServer } from 'node:http'
 
-/** Answers only those who send the header, so that `connected` also means that our headers arrive. */
+/** Refuses requests without the header, so that `connected` also means that our headers arrive. */
 export async function startLive(header, value) {
   const server = createServer(async (request, response) => {
     let text = ''
     for await (const part of request.setEncoding('utf8')) text += part
     if (request.headers[header] !== value) return response.writeHead(403).end()
-    // It offers no stream of its own and has no sessions; the protocol lets a server say so.
+    // No GET stream and no sessions, which the protocol allows.
     if (request.method !== 'POST') return response.writeHead(405).end()
     const { id, method, params } = JSON.parse(text)
     if (id === undefined) return response.writeHead(202).end()

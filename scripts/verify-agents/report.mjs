@@ -1,10 +1,10 @@
-// What was found, in words for the table and for docs/agents-checked.json.
+// The results as text, for the printed table and for docs/agents-checked.json.
 
 export function reportOf(agent, version, alone, beside) {
   const saw = beside.saw.map(({ name, state }) => `${name}: ${state}`)
   const failures = [
-    ...alone.failures.map((text) => `in an empty home, ${text}`),
-    ...beside.failures.map((text) => `beside other entries, ${text}`),
+    ...alone.failures.map((text) => `with an empty home directory, ${text}`),
+    ...beside.failures.map((text) => `with existing entries, ${text}`),
   ]
   return { agent: agent.type, version, saw, facts: factsOf(agent, alone, beside), failures }
 }
@@ -12,24 +12,24 @@ export function reportOf(agent, version, alone, beside) {
 function factsOf(agent, alone, beside) {
   const facts = []
   const isConnected = (name) => [alone, beside].every(({ saw }) => stateIn(saw, name) === 'connected')
-  if (!agent.connects) facts.push('It reads its file and starts no server when it is asked')
+  if (!agent.connects) facts.push('Its list command reads the file and starts no server')
   else if (ARRIVED.every(isConnected)) {
-    facts.push('It started the servers: arguments, variables, addresses and headers arrived')
+    facts.push('It connected to the servers with the right arguments, variables, URLs and headers')
   }
   if (agent.offByProject && stateIn(beside.saw, 'toolroom-off') === 'disabled') {
-    facts.push('Switched off for one project; without a project the entry is taken out')
+    facts.push('Disabled for one project; without a project the entry is removed')
   }
   const rewritten = [...new Set([...alone.rewritten, ...beside.rewritten])]
   if (rewritten.length > 0)
-    facts.push(`It writes ${rewritten.map((path) => `~/${path}`).join(', ')} by itself`)
+    facts.push(`It rewrites ${rewritten.map((path) => `~/${path}`).join(', ')} itself`)
   if (beside.failures.length === 0) {
-    const foreign = agent.strict ? 'Entries of others stayed' : 'Entries of others and comments stayed'
-    facts.push(`${foreign}; after the removal the bytes were those of before`)
+    const others = agent.strict ? 'Other entries' : 'Other entries and comments'
+    facts.push(`${others} were preserved; after the removal the file was byte-identical`)
   }
   return facts
 }
 
-/** One server each for arguments, variables, and address with headers: it connects when they are right. */
+/** One server each for arguments, variables, and URL with headers: each connects only if they are right. */
 const ARRIVED = ['toolroom-echo', 'toolroom-env', 'toolroom-live']
 
 function stateIn(saw, wanted) {

@@ -1,4 +1,4 @@
-// The built service in a home of its own, spoken to over its door.
+// Runs the built service in its own home directory, with a client for its REST API.
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
@@ -8,7 +8,7 @@ import { root } from '../lib.mjs'
 const START_DEADLINE_MS = 20_000
 const STOP_DEADLINE_MS = 10_000
 
-/** `preload`: a module that Node loads before the service, and `env`: what that needs to know. */
+/** `preload`: a module that Node loads before the service; `env`: additional environment variables. */
 export async function startToolroom(home, { preload, env = {} } = {}) {
   const token = randomBytes(32).toString('hex')
   const own = { PATH: process.env.PATH, HOME: home, PORT: '0', AUTH_TOKEN: token, HTTP_CHECK_INTERVAL_S: '0' }
@@ -20,7 +20,7 @@ export async function startToolroom(home, { preload, env = {} } = {}) {
   })
   const ended = once(child, 'close')
   const kill = () => child.kill('SIGKILL')
-  process.prependOnceListener('exit', kill) // before its home is removed
+  process.prependOnceListener('exit', kill) // before the home directory is removed
 
   async function stop() {
     const late = setTimeout(kill, STOP_DEADLINE_MS)
@@ -40,7 +40,7 @@ export async function startToolroom(home, { preload, env = {} } = {}) {
       signal: AbortSignal.timeout(30_000),
     })
     const answer = await reply.json()
-    if (!reply.ok) throw new Error(`Toolroom answered ${method} with ${reply.status}: ${answer.detail ?? ''}`)
+    if (!reply.ok) throw new Error(`${method} ${path} returned ${reply.status}: ${answer.detail ?? ''}`)
     return answer
   }
 

@@ -1,4 +1,4 @@
-// One agent, one empty home: write through our API, ask the agent, remove, ask again.
+// One agent in one temporary home directory: write entries through the API, list, remove them, list again.
 import {
   existsSync,
   mkdirSync,
@@ -20,12 +20,12 @@ const ECHO = join(FIXTURES, 'echo.mjs')
 const HEADER = 'x-toolroom-verify'
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
-/** @returns `saw`, what it listed with our entries in its file, and the list of what was not as it must be */
+/** @returns `saw`, the servers it listed with our entries in its file, and the list of failures */
 export async function tryAgent(agent, cli, { beside }) {
   // Resolved, because agents compare the folder they run in with the ones they trust.
   const home = realpathSync(mkdtempSync(join(tmpdir(), 'toolroom-verify-')))
   const remove = () => rmSync(home, { recursive: true, force: true, maxRetries: 5 })
-  const interrupted = () => process.exit(130) // goes through the `exit` of all who started something
+  const interrupted = () => process.exit(130) // runs all `exit` handlers
   process.once('exit', remove)
   for (const signal of SIGNALS) process.on(signal, interrupted)
   const project = join(home, 'project')
@@ -59,7 +59,7 @@ async function trial({ agent, cli, beside, home, project, toolroom, servers }) {
       const theirs = answer.servers.find(({ name }) => name === 'theirs')
       expect(
         theirs?.state === stateWanted(agent, 'connected'),
-        `${when}, the foreign entry is ${theirs?.state}`,
+        `${when}, the existing entry is ${theirs?.state}`,
       )
     }
     return answer.servers
@@ -67,8 +67,8 @@ async function trial({ agent, cli, beside, home, project, toolroom, servers }) {
   const ours = (list) => list.filter(({ name }) => Object.hasOwn(servers, name)).map(({ name }) => name)
   const where = agent.offByProject && beside ? { project_path: project } : {}
 
-  // An agent that knows the home may write its file now; what counts is the file before our first write.
-  if (beside) expect(ours(await ask('before')).length === 0, 'it saw our names before they were written')
+  // The agent may write its file at its first start; the reference is the file before our first write.
+  if (beside) expect(ours(await ask('before')).length === 0, 'it listed our names before they were written')
   const before = textsOf(agent, home)
 
   const entries = Object.fromEntries(Object.entries(servers).map(([name, { entry }]) => [name, entry]))
@@ -80,7 +80,7 @@ async function trial({ agent, cli, beside, home, project, toolroom, servers }) {
   expect(report.path === join(home, agent.files[0]), 'Toolroom chose another file')
   const written = textsOf(agent, home)
   for (const [path, text] of Object.entries(before)) {
-    expect(keepsLines(text, written[path]), `a line of ${path} changed that was not ours`)
+    expect(keepsLines(text, written[path]), `a line of ${path} changed that we did not write`)
   }
 
   const list = await ask('with our entries')
@@ -88,7 +88,7 @@ async function trial({ agent, cli, beside, home, project, toolroom, servers }) {
     const seen = list.find((each) => each.name === name)
     const isRight = seen ? seen.state === stateWanted(agent, state) : state === 'disabled'
     expect(isRight, `${name} is ${seen?.state ?? 'not listed'}`)
-    expect(!seen || seen.target.includes(target), `${name} has another command or address`)
+    expect(!seen || seen.target.includes(target), `${name} has a wrong command or URL`)
   }
 
   const rewritten = changed(written, textsOf(agent, home))
@@ -98,9 +98,9 @@ async function trial({ agent, cli, beside, home, project, toolroom, servers }) {
   for (const path of changed(before, after).filter((each) => !rewritten.includes(each))) {
     failures.push(`after the removal ${path} ${difference(before[path], after[path])}`)
   }
-  expect(ours(await ask('after the removal')).length === 0, 'it still saw our names after the removal')
+  expect(ours(await ask('after the removal')).length === 0, 'it still listed our names after the removal')
 
-  // Where the agent wrote in between, the bytes are compared in a round without it.
+  // If the agent wrote in between, the bytes are compared in a second round without it.
   const settled = textsOf(agent, home)
   await toolroom.ask('PUT', `${agent.type}/servers`, { servers: entries, create: true, ...where })
   await toolroom.ask('DELETE', `${agent.type}/servers`, { names, ...where })
@@ -112,11 +112,11 @@ async function trial({ agent, cli, beside, home, project, toolroom, servers }) {
   return { saw, rewritten, failures }
 }
 
-/** What we write, and what an agent that starts its servers must say about it. */
+/** The entries we write, and the state that an agent which starts its servers must report. */
 function serversFor(liveUrl) {
-  const nobody = 'http://127.0.0.1:9/mcp'
+  const unreachable = 'http://127.0.0.1:9/mcp'
   const echo = { command: 'node', args: [ECHO] }
-  // It does not start without the variable.
+  // This server does not start without the variable.
   const needsEnv = join(FIXTURES, 'noenv.mjs')
   return {
     'toolroom-echo': { entry: echo, target: ECHO, state: 'connected' },
@@ -130,7 +130,7 @@ function serversFor(liveUrl) {
       target: liveUrl,
       state: 'connected',
     },
-    'toolroom-docs': { entry: { url: nobody }, target: nobody, state: 'unreachable' },
+    'toolroom-docs': { entry: { url: unreachable }, target: unreachable, state: 'unreachable' },
     'toolroom-off': { entry: { ...echo, enabled: false }, target: ECHO, state: 'disabled' },
   }
 }
@@ -146,7 +146,7 @@ export function put(home, files) {
   }
 }
 
-/** Undefined for a file that is not there. */
+/** Undefined for a missing file. */
 export function textsOf({ files }, home) {
   return Object.fromEntries(
     files.map((path) => {
@@ -161,12 +161,11 @@ function changed(before, after) {
 }
 
 function difference(before, after) {
-  if (before === undefined)
-    return after === '' ? 'is left empty, and was not there' : 'is left, and was not there'
-  return after === undefined ? 'is gone' : 'is not what it was'
+  if (before === undefined) return after === '' ? 'was created and left empty' : 'was created and left behind'
+  return after === undefined ? 'was deleted' : 'is not byte-identical'
 }
 
-/** Every line of somebody else is still there; only the comma at its end may be new. */
+/** Every existing line is still there; only a trailing comma may be new. */
 function keepsLines(before = '', after = '') {
   const plain = (line) => line.replace(/,?\s*$/, '').replace(/,(?=\s*(\/\/|\/\*))/, '')
   const lines = new Set(after.split('\n').map(plain))

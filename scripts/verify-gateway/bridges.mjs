@@ -1,11 +1,11 @@
-// Programs that agents start because they take only local commands: our own bridge, and the one that many use.
+// Bridges for agents that accept only local commands: toolroom connect and mcp-remote.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { AGENTS } from '../verify-agents/agents.mjs'
 import { environment } from '../verify-agents/cli.mjs'
 import { connect } from './connection.mjs'
 import { withLines } from './lines.mjs'
-import { lackOf } from './report.mjs'
+import { missingTools } from './report.mjs'
 import { eraOf } from './wire.mjs'
 
 const CLAUDE_DESKTOP = {
@@ -28,21 +28,21 @@ export const TOOLROOM_CONNECT = {
   name: 'toolroom connect',
   trials: ['legacy', 'modern'].map((era) => ({
     remark: `the command of Claude Desktop's entry, ${era}`,
-    run: (_, house, expect) =>
-      tryBridge({ agent: CLAUDE_DESKTOP, say: era, reach: era, commandOf: ownCommand }, house, expect),
+    run: (_, bed, expect) =>
+      tryBridge({ agent: CLAUDE_DESKTOP, send: era, reach: era, commandOf: ownCommand }, bed, expect),
   })),
 }
 
-/** It speaks to its agent as in the old days; with `auto` it speaks to us in the new way. */
+/** Always legacy towards its agent; with `auto` it uses the modern era towards the gateway. */
 export const MCP_REMOTE = {
   name: 'mcp-remote',
   install: { type: 'mcp-remote', package: 'mcp-remote', bin: 'dist/proxy.js' },
   trials: ['legacy', 'auto'].map((protocol) => ({
     remark: `--protocol ${protocol}`,
-    run: (cli, house, expect) => {
+    run: (cli, bed, expect) => {
       const commandOf = (entry) => remoteCommand(cli, entry, protocol)
       const reach = protocol === 'auto' ? 'modern' : 'legacy'
-      return tryBridge({ agent: OWNER, say: 'legacy', reach, commandOf }, house, expect)
+      return tryBridge({ agent: OWNER, send: 'legacy', reach, commandOf }, bed, expect)
     },
   })),
 }
@@ -54,37 +54,37 @@ function remoteCommand({ command }, { url, headers }, protocol) {
   return { command: [...command, url, ...header, '--protocol', protocol], env: {} }
 }
 
-async function tryBridge({ agent, say, reach, commandOf }, house, expect) {
-  const { home, project, wire, offered } = house
-  const { disconnect } = await connect(agent, house, expect)
+async function tryBridge({ agent, send, reach, commandOf }, bed, expect) {
+  const { home, project, wire, offered } = bed
+  const { disconnect } = await connect(agent, bed, expect)
   const entry = JSON.parse(readFileSync(join(home, agent.files[0]), 'utf8')).mcpServers.toolroom
   const { command, env } = commandOf(entry)
-  const place = { cwd: project, env: { ...environment(home), ...env } }
-  const talk = say === 'modern' ? talkModern : talkLegacy
-  const { value, error, heard } = await wire.during(() => withLines(command, place, talk))
+  const options = { cwd: project, env: { ...environment(home), ...env } }
+  const exchange = send === 'modern' ? exchangeModern : exchangeLegacy
+  const { value, error, traffic } = await wire.during(() => withLines(command, options, exchange))
   expect(error === null, error?.message)
   const { tools, text } = value?.value ?? { tools: [] }
-  const lack = lackOf(offered, tools)
-  expect(lack === null, lack)
-  expect(text === 'hi', 'the call gave something else')
-  expect(!value || value.ended, 'it did not end with its input')
-  expect(eraOf(heard) === reach, `it spoke ${heard.revisions.join(', ') || 'no revision'}`)
+  const missing = missingTools(offered, tools)
+  expect(missing === null, missing)
+  expect(text === 'hi', 'the call returned a wrong result')
+  expect(!value || value.ended, 'it did not exit when its input ended')
+  expect(eraOf(traffic) === reach, `it used ${traffic.revisions.join(', ') || 'no protocol version'}`)
   await disconnect()
-  return { connected: tools.length > 0, tools, called: text === 'hi', heard, remark: null }
+  return { connected: tools.length > 0, tools, called: text === 'hi', traffic, remark: null }
 }
 
-async function talkLegacy({ ask, tell }) {
-  await ask('initialize', { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: CLIENT_INFO })
-  tell('notifications/initialized')
-  const { tools } = await ask('tools/list')
-  const { content } = await ask('tools/call', { name: 'echo__echo', arguments: { text: 'hi' } })
+async function exchangeLegacy({ request, notify }) {
+  await request('initialize', { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: CLIENT_INFO })
+  notify('notifications/initialized')
+  const { tools } = await request('tools/list')
+  const { content } = await request('tools/call', { name: 'echo__echo', arguments: { text: 'hi' } })
   return { tools: tools.map(({ name }) => name), text: content[0].text }
 }
 
-async function talkModern({ ask }) {
+async function exchangeModern({ request }) {
   const _meta = MODERN
-  await ask('server/discover', { _meta })
-  const { tools } = await ask('tools/list', { _meta })
-  const { content } = await ask('tools/call', { name: 'echo__echo', arguments: { text: 'hi' }, _meta })
+  await request('server/discover', { _meta })
+  const { tools } = await request('tools/list', { _meta })
+  const { content } = await request('tools/call', { name: 'echo__echo', arguments: { text: 'hi' }, _meta })
   return { tools: tools.map(({ name }) => name), text: content[0].text }
 }

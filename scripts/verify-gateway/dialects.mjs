@@ -1,4 +1,4 @@
-// How agents speak to models: where the tools and their results are, and how a call and a last word look, as events.
+// The model APIs that agents use: where the tools and results are in a request, and the events of a call and of a final text.
 
 const anthropic = {
   path: /\/v1\/messages$/,
@@ -13,7 +13,7 @@ const anthropic = {
       { type: 'input_json_delta', partial_json: JSON.stringify(args) },
       'tool_use',
     ),
-  say: (text) => anthropicEvents({ type: 'text', text: '' }, { type: 'text_delta', text }, 'end_turn'),
+  finish: (text) => anthropicEvents({ type: 'text', text: '' }, { type: 'text_delta', text }, 'end_turn'),
 }
 
 function anthropicEvents(content_block, delta, stop_reason) {
@@ -35,7 +35,7 @@ const gemini = {
   resultsIn: ({ contents }) =>
     contents.flatMap(({ parts }) => parts).flatMap(({ functionResponse }) => functionResponse ?? []),
   call: ({ name }, args) => [geminiAnswer({ functionCall: { name, args } })],
-  say: (text) => [geminiAnswer({ text })],
+  finish: (text) => [geminiAnswer({ text })],
 }
 
 function geminiAnswer(part) {
@@ -46,7 +46,7 @@ function geminiAnswer(part) {
   }
 }
 
-/** Codex offers the tools of a server inside a namespace, and wants it back with the call. */
+/** Codex offers the tools of a server inside a namespace, and requires it in the call. */
 const responses = {
   path: /\/responses$/,
   toolsIn: ({ tools = [] }) =>
@@ -68,7 +68,7 @@ const responses = {
     }
     return responsesEvents(call)
   },
-  say: (text) => {
+  finish: (text) => {
     const content = [{ type: 'output_text', text, annotations: [] }]
     return responsesEvents({ type: 'message', id: 'm_1', role: 'assistant', content })
   },
@@ -102,7 +102,7 @@ const chat = {
     }
     return chatEvents({ tool_calls: [call] }, 'tool_calls')
   },
-  say: (content) => chatEvents({ content }, 'stop'),
+  finish: (content) => chatEvents({ content }, 'stop'),
 }
 
 function chatEvents(delta, finish_reason) {

@@ -1,14 +1,14 @@
-// The MCP Inspector without its window, in both eras, by the file that Toolroom wrote for Claude Code and by address.
+// The MCP Inspector's CLI, in both eras, with the file that Toolroom wrote for Claude Code and with the URL.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { NODE_VERSION, nodePackage } from '../../test/conformance/install.mjs'
 import { AGENTS } from '../verify-agents/agents.mjs'
 import { runCli } from '../verify-agents/cli.mjs'
 import { connect } from './connection.mjs'
-import { lackOf } from './report.mjs'
+import { missingTools } from './report.mjs'
 import { eraOf } from './wire.mjs'
 
-/** Its form, with `type`, is the one that the Inspector reads: it takes an entry of Cursor's for a command. */
+/** The Inspector needs an entry with `type`; it takes an entry like Cursor's for a command. */
 const OWNER = AGENTS.find(({ type }) => type === 'claude-code')
 const NODE_MIN = [22, 19]
 const QUIET = { MCP_INSPECTOR_SECRET_STORE: 'memory' }
@@ -20,17 +20,17 @@ export const INSPECTOR = {
     package: '@modelcontextprotocol/inspector',
     bin: 'clients/launcher/build/index.js',
   },
-  /** A Node that it runs on, where ours is too old. */
+  /** A newer Node, if this one is too old for the Inspector. */
   node: isOldNode() ? { type: 'node', package: nodePackage(), bin: 'bin/node', wanted: NODE_VERSION } : null,
   trials: ['legacy', 'modern'].map((era) => ({
     remark: `--cli --protocol-era ${era}`,
-    run: (cli, house, expect) => tryInspector(era, cli, house, expect),
+    run: (cli, bed, expect) => tryInspector(era, cli, bed, expect),
   })),
 }
 
-async function tryInspector(era, cli, house, expect) {
-  const { home, wire, offered } = house
-  const { disconnect } = await connect(OWNER, house, expect)
+async function tryInspector(era, cli, bed, expect) {
+  const { home, wire, offered } = bed
+  const { disconnect } = await connect(OWNER, bed, expect)
   const file = join(home, OWNER.files[0])
   const { url, headers } = JSON.parse(readFileSync(file, 'utf8')).mcpServers.toolroom
   const byFile = ['--config', file, '--server', 'toolroom']
@@ -45,8 +45,8 @@ async function tryInspector(era, cli, house, expect) {
 
   async function ask(where, ...words) {
     const args = ['--cli', ...where, '--protocol-era', era, '--format', 'json', ...words]
-    const answer = await runCli(cli, { args, env: QUIET }, house)
-    // Not the whole command: the key is in it.
+    const answer = await runCli(cli, { args, env: QUIET }, bed)
+    // Not the whole command line, because it contains the key.
     expect(
       answer.problem === null,
       `${words[1]} ${answer.problem?.slice(answer.problem.lastIndexOf("' ") + 2)}`,
@@ -54,7 +54,7 @@ async function tryInspector(era, cli, house, expect) {
     return answer.problem === null ? JSON.parse(answer.stdout).result : undefined
   }
 
-  const { value, error, heard } = await wire.during(async () => {
+  const { value, error, traffic } = await wire.during(async () => {
     const listed = await ask(byFile, '--method', 'tools/list')
     const call = ['--method', 'tools/call', '--tool-name', 'echo__echo', '--tool-args-json', '{"text":"hi"}']
     const called = await ask(byFile, ...call)
@@ -64,14 +64,14 @@ async function tryInspector(era, cli, house, expect) {
   expect(error === null, error?.message)
   const tools = namesIn(value?.listed)
   for (const names of [tools, namesIn(value?.again)]) {
-    const lack = lackOf(offered, names)
-    expect(lack === null, lack)
+    const missing = missingTools(offered, names)
+    expect(missing === null, missing)
   }
   const called = value?.called?.content?.[0]?.text === 'hi'
-  expect(called, 'the call gave something else')
-  expect(eraOf(heard) === era, `it spoke ${heard.revisions.join(', ') || 'no revision'}`)
+  expect(called, 'the call returned a wrong result')
+  expect(eraOf(traffic) === era, `it used ${traffic.revisions.join(', ') || 'no protocol version'}`)
   await disconnect()
-  return { connected: tools.length > 0, tools, called, heard, remark: null }
+  return { connected: tools.length > 0, tools, called, traffic, remark: null }
 }
 
 const namesIn = (result) => (result?.tools ?? []).map(({ name }) => name)

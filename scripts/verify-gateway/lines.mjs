@@ -1,4 +1,4 @@
-// A program that speaks MCP on its streams, spoken to line by line: no library decides what is said.
+// A raw MCP client over stdin and stdout, line by line, without a library.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
@@ -6,26 +6,26 @@ import { createInterface } from 'node:readline'
 const ANSWER_MS = 30_000
 const END_MS = 8000
 
-/** @returns what `work` gives, and whether the program ended by itself when its input did */
+/** @returns the result of `work`, and whether the program exited with 0 when its input ended */
 export async function withLines([program, ...args], { cwd, env }, work) {
-  // A group of its own, so that whatever it started can be ended with it.
+  // Its own group, so that its child processes are ended with it.
   const child = spawn(program, args, { cwd, env, stdio: ['pipe', 'pipe', 'pipe'], detached: true })
   const closed = once(child, 'close')
   const endGroup = () => {
     try {
       process.kill(-child.pid, 'SIGKILL')
     } catch {
-      // All of them have ended by themselves.
+      // All processes of the group have already ended.
     }
   }
-  process.prependOnceListener('exit', endGroup) // before its home is removed
-  let complaint = ''
+  process.prependOnceListener('exit', endGroup) // before the home directory is removed
+  let stderr = ''
   child.stderr.setEncoding('utf8').on('data', (text) => {
-    complaint = (complaint + text).slice(-2000)
+    stderr = (stderr + text).slice(-2000)
   })
-  child.stdin.on('error', () => undefined) // it ended before it read; what it said is in `complaint`
+  child.stdin.on('error', () => undefined) // it ended before reading; `stderr` has its output
   try {
-    const value = await work(conversation(child, () => complaint))
+    const value = await work(conversation(child, () => stderr))
     child.stdin.end()
     const late = setTimeout(endGroup, END_MS)
     const [code] = await closed
@@ -37,7 +37,7 @@ export async function withLines([program, ...args], { cwd, env }, work) {
   }
 }
 
-function conversation(child, complaint) {
+function conversation(child, stderr) {
   const waiting = new Map()
   const send = (message) => child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
   const failAll = (what) => {
@@ -48,23 +48,23 @@ function conversation(child, complaint) {
       const message = JSON.parse(line)
       if (message.method === undefined) waiting.get(message.id)?.resolve(message)
     } catch {
-      failAll('it wrote a line that is not JSON')
+      failAll('the program wrote a line that is not JSON')
     }
   })
-  child.once('close', () => failAll('it ended'))
-  let last = -1 // so that the first id is 0, which is an id like any other
+  child.once('close', () => failAll('the program ended'))
+  let last = -1 // so that the first id is 0, which is a valid id
 
   return {
-    tell: (method) => send({ method }),
+    notify: (method) => send({ method }),
 
-    async ask(method, params = {}) {
+    async request(method, params = {}) {
       last += 1
       const id = last
       let late
       try {
         const { result, error } = await new Promise((resolve, reject) => {
-          const fail = (what) => reject(new Error(`${method}: ${what} (${lastLine(complaint())})`))
-          late = setTimeout(() => fail('no answer'), ANSWER_MS)
+          const fail = (what) => reject(new Error(`${method}: ${what} (${lastLine(stderr())})`))
+          late = setTimeout(() => fail('no response'), ANSWER_MS)
           waiting.set(id, { resolve, fail })
           send({ id, method, params })
         })

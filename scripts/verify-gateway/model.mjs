@@ -1,10 +1,10 @@
-// A model that knows one thing: when it is offered the tool it wants, it calls it, and then it is done. It speaks the
-// four dialects of the agents, so that a whole session of theirs runs on this computer, without a sign-in.
+// A scripted model: it calls the given tool as soon as it is offered, and then finishes. It implements the four model APIs
+// that the agents use, so that a whole agent session runs on this computer without a sign-in.
 import { createServer } from 'node:http'
 import { DIALECTS } from './dialects.mjs'
 
-/** @returns `offered`: names of tools, in the words of the agent; `results`: what it was told after its call, as JSON */
-export async function startModel({ wants, args }) {
+/** @returns `offered`: tool names as the agent sends them; `results`: the results of its call, as JSON */
+export async function startModel({ tool: pattern, args }) {
   const offered = new Set()
   const results = []
   const server = createServer(async (request, response) => {
@@ -18,8 +18,8 @@ export async function startModel({ wants, args }) {
     for (const { name } of tools) offered.add(name)
     const found = dialect.resultsIn(body)
     results.push(...found.map((each) => JSON.stringify(each)))
-    const tool = found.length === 0 ? tools.find(({ name }) => wants.test(name)) : undefined
-    const events = tool ? dialect.call(tool, args) : dialect.say('done')
+    const tool = found.length === 0 ? tools.find(({ name }) => pattern.test(name)) : undefined
+    const events = tool ? dialect.call(tool, args) : dialect.finish('done')
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     response.end(events.map(eventOf).join(''))
   })

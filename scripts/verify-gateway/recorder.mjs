@@ -1,10 +1,10 @@
-// Loaded into the service before itself (node --import): writes down what clients say at the gateway and what they are
-// told. Nothing stands between them, so an agent talks to the very address that was written into its file.
+// Preloaded into the service (node --import): records the requests and responses at the gateway. There is no proxy in
+// between, so an agent uses exactly the address that was written into its file.
 import { subscribe } from 'node:diagnostics_channel'
 import { appendFileSync } from 'node:fs'
 
 const { WIRE_RECORD: path } = process.env
-/** Never `authorization`: that is a key. */
+/** Never `authorization`, which contains a key. */
 const HEADERS = ['user-agent', 'mcp-protocol-version', 'mcp-method', 'accept', 'origin']
 const TEXT_MAX = 512 * 1024
 let count = 0
@@ -15,16 +15,16 @@ subscribe('http.server.request.start', ({ request, response }) => {
   const n = count
   const headers = Object.fromEntries(HEADERS.map((name) => [name, request.headers[name]]))
   note({ n, at: 'begin', method: request.method, url: request.url, headers })
-  const said = overhear(request, 'push')
-  const told = [overhear(response, 'write'), overhear(response, 'end')]
+  const sent = capture(request, 'push')
+  const received = [capture(response, 'write'), capture(response, 'end')]
   response.once('close', () => {
-    const answer = told.map((text) => text()).join('')
-    note({ n, at: 'end', status: response.statusCode, said: said(), answer })
+    const answer = received.map((text) => text()).join('')
+    note({ n, at: 'end', status: response.statusCode, sent: sent(), answer })
   })
 })
 
-/** What goes through a method, without a change of it. @returns a function that gives the text so far */
-function overhear(stream, name) {
+/** Captures the data passed to a method, without changing it. @returns a function that returns the text so far */
+function capture(stream, name) {
   const original = stream[name]
   const parts = []
   let bytes = 0

@@ -1,28 +1,30 @@
-// What was found, as rows for docs/gateway-checked.json and as a table to read.
+// The results as rows for docs/gateway-checked.json and as a printed table.
 
-/** What to say of a list that lacks something; null for one that is whole. */
-export function lackOf(offered, seen) {
+/** A message about missing tools, or null for a complete list. */
+export function missingTools(offered, seen) {
   const lost = offered.filter((name) => !seen.includes(name))
-  return lost.length === 0 ? null : `it does not see ${lost.length} of ${offered.length} tools, as ${lost[0]}`
+  return lost.length === 0
+    ? null
+    : `${lost.length} of ${offered.length} tools are missing, such as ${lost[0]}`
 }
 
-/** `heard` is what came over the wire, in the client's own words. */
+/** `traffic` is the summary of the recorded requests. */
 export function rowOf(client, version, trial, found, failures) {
-  const { connected = false, called = false, tools = [], heard, remark } = found ?? {}
-  const asked = heard?.methods ?? []
+  const { connected = false, called = false, tools = [], traffic, remark } = found ?? {}
+  const asked = traffic?.methods ?? []
   return {
     client,
     version,
     how: trial.remark,
-    revisions: heard?.revisions ?? [],
+    revisions: traffic?.revisions ?? [],
     connected,
     called,
     tools: tools.length,
-    client_info: heard?.client ?? null,
-    user_agent: heard?.user_agent ?? null,
+    client_info: traffic?.client ?? null,
+    user_agent: traffic?.user_agent ?? null,
     asked,
-    oauth_probes: heard?.probes ?? 0,
-    refused: heard?.refused ?? [],
+    oauth_probes: traffic?.probes ?? 0,
+    refused: traffic?.refused ?? [],
     remark: remark ?? null,
     failures,
   }
@@ -52,6 +54,6 @@ export function table(rows) {
 }
 
 function remarkOf({ how, called, asked, remark }) {
-  const only = asked.includes('tools/list') ? [] : [`asks only ${asked.join(', ')}`]
+  const only = asked.includes('tools/list') ? [] : [`sends only ${asked.join(', ')}`]
   return [how, ...(called ? ['called a tool'] : []), ...only, ...(remark ? [remark] : [])].join('; ')
 }

@@ -1,4 +1,4 @@
-// A whole session of an agent, with a model of ours: does a tool that it is offered get called through the gateway?
+// A whole agent session with a scripted model: checks that an offered tool is called through the gateway.
 import { runCli } from '../verify-agents/cli.mjs'
 import { put } from '../verify-agents/trial.mjs'
 import { connect } from './connection.mjs'
@@ -7,7 +7,7 @@ import { startModel } from './model.mjs'
 const PROMPT = 'Call the tool'
 const TEXT = 'through the gateway'
 
-/** How each is told where the model is, in its file or its environment, and that the call needs no question. */
+/** How each agent is configured, by file or environment, to use the model and to call without confirmation. */
 const SETUPS = {
   codex: (url) => ({
     files: {
@@ -36,7 +36,7 @@ const SETUPS = {
   'claude-code': (url) => ({
     files: {},
     args: ['-p', PROMPT, '--allowedTools', 'mcp__toolroom__echo__echo'],
-    // All tools at once, and not before they are there: a model that searches would have to be a cleverer one.
+    // Offer all tools at once, after they are loaded: the scripted model cannot search for tools.
     env: {
       ANTHROPIC_BASE_URL: url,
       ANTHROPIC_API_KEY: 'none',
@@ -46,29 +46,32 @@ const SETUPS = {
   }),
 }
 
-export async function trySession(agent, cli, house, expect) {
-  const { home, project, wire, offered } = house
-  const model = await startModel({ wants: /echo__echo$/, args: { text: TEXT } }) // whatever the agent puts before it
+export async function trySession(agent, cli, bed, expect) {
+  const { home, project, wire, offered } = bed
+  const model = await startModel({ tool: /echo__echo$/, args: { text: TEXT } }) // agents prepend a prefix
   try {
     const { files, args, env } = SETUPS[agent.type](model.url)
     put(home, { ...agent.own?.(project), ...files })
-    const { disconnect } = await connect(agent, house, expect)
-    const { value, error, heard } = await wire.during(() => runCli(cli, { args, env }, house))
+    const { disconnect } = await connect(agent, bed, expect)
+    const { value, error, traffic } = await wire.during(() => runCli(cli, { args, env }, bed))
     expect(error === null, error?.message)
     expect(!value?.problem, value?.problem)
     const tools = offered.filter((name) =>
       [...model.offered].some((each) => plain(each).endsWith(plain(name))),
     )
-    expect(tools.length === offered.length, `its model is offered ${tools.length} of ${offered.length} tools`)
-    const called = heard.methods.includes('tools/call') && model.results.some((each) => each.includes(TEXT))
-    expect(called, 'the result of the call did not come back to its model')
+    expect(
+      tools.length === offered.length,
+      `it offers ${tools.length} of ${offered.length} tools to its model`,
+    )
+    const called = traffic.methods.includes('tools/call') && model.results.some((each) => each.includes(TEXT))
+    expect(called, 'the result of the call did not reach its model')
     const { isRewritten } = await disconnect()
-    const remark = isRewritten ? 'it writes its file by itself' : null
-    return { connected: heard.revisions.length > 0, tools, called, heard, remark }
+    const remark = isRewritten ? 'rewrites its own file' : null
+    return { connected: traffic.revisions.length > 0, tools, called, traffic, remark }
   } finally {
     await model.close()
   }
 }
 
-/** Some agents write other signs where their models do not take all of ours. */
+/** Some agents replace characters that their models do not accept. */
 const plain = (name) => name.replaceAll(/\W/g, '_')

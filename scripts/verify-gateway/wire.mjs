@@ -1,4 +1,4 @@
-// What the recorder wrote down, as answers to: which revision, who, which methods, what was refused, which tools.
+// Summarises the recorded traffic: protocol versions, client, methods, refused requests, tools.
 import { existsSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -11,7 +11,7 @@ export function createWire(path) {
     existsSync(path) ? readFileSync(path, 'utf8').trimEnd().split('\n').map(parse).filter(Boolean) : []
 
   return {
-    /** What is said while `work` is done, until the last stream is closed; also when it fails, and then above all. */
+    /** The traffic while `work` runs, until the last stream is closed; also when `work` fails. */
     async during(work) {
       const before = records().length
       const outcome = await work().then(
@@ -22,7 +22,7 @@ export function createWire(path) {
       for (;;) {
         const exchanges = exchangesIn(records().slice(before))
         if (exchanges.every(({ status }) => status !== undefined) || performance.now() > until) {
-          return { ...outcome, heard: summaryOf(exchanges) }
+          return { ...outcome, traffic: summaryOf(exchanges) }
         }
         await sleep(50)
       }
@@ -36,27 +36,27 @@ function exchangesIn(records) {
 }
 
 function summaryOf(exchanges) {
-  const spoken = exchanges.filter(({ url }) => url.startsWith('/mcp'))
-  const asked = spoken.map((each) => ({
+  const atGateway = exchanges.filter(({ url }) => url.startsWith('/mcp'))
+  const parsed = atGateway.map((each) => ({
     ...each,
-    message: parse(each.said),
+    message: parse(each.sent),
     results: resultsIn(each.answer),
   }))
-  const requests = asked.filter(({ message }) => message?.method !== undefined)
+  const requests = parsed.filter(({ message }) => message?.method !== undefined)
   return {
     revisions: unique(requests.filter(({ status }) => status < 400).flatMap(revisionOf)),
     client: unique(requests.flatMap(clientOf)).join(', ') || null,
     user_agent: unique(exchanges.flatMap(({ headers }) => headers['user-agent'] ?? [])).join(', ') || null,
     methods: unique(requests.map(({ message }) => message.method)),
     tools: unique(
-      asked.flatMap(({ results }) => results.flatMap(({ tools }) => tools ?? [])).map(({ name }) => name),
+      parsed.flatMap(({ results }) => results.flatMap(({ tools }) => tools ?? [])).map(({ name }) => name),
     ),
-    refused: unique(asked.filter(({ status }) => status >= 400).map(refusalOf)),
-    probes: exchanges.length - spoken.length,
+    refused: unique(parsed.filter(({ status }) => status >= 400).map(refusalOf)),
+    probes: exchanges.length - atGateway.length,
   }
 }
 
-/** Of a greeting what was agreed on, of a modern request what it says of itself. */
+/** The negotiated version of an `initialize`, or the version in `_meta` of a modern request. */
 function revisionOf({ message, results }) {
   if (message.method === 'initialize') return results.flatMap(({ protocolVersion }) => protocolVersion ?? [])
   return message.params?._meta?.[VERSION] ?? []
@@ -73,7 +73,7 @@ function refusalOf({ method, message, status, answer }) {
   return `${method} ${message?.method ?? ''} ${status}${why ? ` (${why})` : ''}`.replace(/ +/g, ' ')
 }
 
-/** An answer is one object, or events with one each. */
+/** A response is one object, or a stream of events with one object each. */
 function resultsIn(answer = '') {
   const texts = [
     answer,
@@ -86,11 +86,11 @@ function parse(text = '') {
   try {
     return JSON.parse(text)
   } catch {
-    return undefined // nothing was said, or it is one of the lines of a stream
+    return undefined // empty, or another line of an event stream
   }
 }
 
-/** `none`: nothing that says a revision was taken. */
+/** `none` if no accepted request named a protocol version. */
 export function eraOf({ revisions }) {
   const eras = unique(revisions.map((revision) => (revision >= '2026' ? 'modern' : 'legacy')))
   return eras.join(' and ') || 'none'

@@ -1,72 +1,76 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isObject } from '../kernel/is-object.ts'
-import { Hello } from './handshake.ts'
 import { headersOf } from './headers.ts'
-import type { Hear } from './hear.ts'
-import { Away, type Link, nextWait } from './link.ts'
+import { LegacySession } from './legacy-session.ts'
+import { type Link, nextWait, Unavailable } from './link.ts'
 import {
   CODES,
   errorLine,
   idKey,
   isRequest,
   type Message,
-  noteLine,
+  notificationLine,
   oneLine,
   type Request,
   readMessage,
   Unreadable,
 } from './message.ts'
-import { askOnce, type Outcome, refusalLine } from './once.ts'
+import { type Outcome, refusalLine, sendRequest } from './send-request.ts'
 
 interface Deps {
   readonly link: Link
-  /** One line to the agent. */
+  /** Writes one line to the agent. */
   readonly write: (line: Buffer | string) => void
-  /** For the person who reads what the agent keeps of our stderr. */
+  /** Writes to stderr, which agents keep in their log. */
   readonly warn: (sentence: string) => void
-  /** What to say when nobody answers. */
-  readonly away: string
-  readonly patienceMs: number
+  /** The error message while Toolroom cannot be reached. */
+  readonly unavailable: string
+  /** How long a message waits for an unavailable Toolroom. */
+  readonly timeoutMs: number
 }
 
-/** A request of the agent that has no answer yet. */
-interface Open {
+/** A request of the agent without a response. */
+interface Pending {
   readonly request: Request
-  readonly gone: AbortController
-  /** By a legacy agent: Toolroom is told, and an answer may come or not. */
+  readonly abort: AbortController
+  /** Cancelled by a legacy agent. The cancellation is forwarded, and a late response is dropped. */
   isCancelled: boolean
 }
 
-const NO_KEY =
-  'Toolroom does not take the key in TOOLROOM_KEY: it was taken away or replaced. Connect this agent again with POST /api/agents/{agent_type}/connect, and restart it'
-const BROKEN = 'The connection to Toolroom broke off during the call, which may have been carried out or not'
+const KEY_REFUSED =
+  'Toolroom refuses the key in TOOLROOM_KEY: it was deleted or replaced. Connect this agent again with POST /api/agents/{agent_type}/connect, and restart it'
+const BROKEN =
+  'The connection to Toolroom was lost during the call. The call may or may not have been executed'
 const LISTEN = 'subscriptions/listen'
 const CHANGED = 'notifications/tools/list_changed'
-/** Once more after a break, and once more again: what fails a third time fails by itself. */
-const MOST_TRIES = 3
+/** A request that breaks the connection three times is the cause itself. */
+const MAX_TRIES = 3
 
 /**
- * Hands messages on between an agent at our streams and the gateway behind HTTP, both eras alike. Requests run side by
- * side, and set out in the order in which they came.
+ * Forwards messages between an agent on stdio and the gateway over HTTP, in both protocol eras. Requests run
+ * concurrently and are sent in the order in which they arrive.
  */
 export class Bridge {
   readonly #deps: Deps
-  readonly #hello: Hello
-  readonly #open = new Map<string, Open>()
+  readonly #legacy: LegacySession
+  readonly #pending = new Map<string, Pending>()
   readonly #work = new Set<Promise<void>>()
-  /** The last message has set out. */
-  #before: Promise<void> = Promise.resolve()
-  #hasKey = true
+  /** Resolves when the last message is sent. */
+  #lastSent: Promise<void> = Promise.resolve()
+  #isKeyAccepted = true
 
   constructor(deps: Deps) {
     this.#deps = deps
     const { link, write } = deps
-    const hear: Hear = (message, bytes) => write(oneLine(bytes, message))
-    const onChanged = () => write(noteLine(CHANGED))
-    this.#hello = new Hello({ link, hear, onChanged, onNoKey: () => this.#noKey() })
+    this.#legacy = new LegacySession({
+      link,
+      onMessage: (message, bytes) => write(oneLine(bytes, message)),
+      onChanged: () => write(notificationLine(CHANGED)),
+      onKeyRefused: () => this.#keyRefused(),
+    })
   }
 
-  take(bytes: Buffer): void {
+  receive(bytes: Buffer): void {
     let message: Message
     try {
       message = readMessage(bytes)
@@ -76,29 +80,29 @@ export class Bridge {
       return
     }
     if (message.method === 'notifications/cancelled' && this.#cancel(message)) return
-    const until = performance.now() + this.#deps.patienceMs
+    const until = performance.now() + this.#deps.timeoutMs
     if (!isRequest(message)) {
-      this.#enqueue(() => this.#tell(message, until))
+      this.#enqueue(() => this.#forward(message, until))
       return
     }
-    const open = { request: message, gone: new AbortController(), isCancelled: false }
-    this.#open.set(idKey(message.id), open)
-    this.#enqueue((onSent) => this.#ask(open, until, onSent))
+    const pending = { request: message, abort: new AbortController(), isCancelled: false }
+    this.#pending.set(idKey(message.id), pending)
+    this.#enqueue((onSent) => this.#request(pending, until, onSent))
   }
 
-  /** What is under way may still end; what only listens need not. */
+  /** Waits up to `graceMs` for pending requests, except subscriptions. */
   async end(graceMs: number): Promise<void> {
-    this.#hello.close()
-    for (const { request, gone } of this.#open.values()) if (request.method === LISTEN) gone.abort()
+    this.#legacy.close()
+    for (const { request, abort } of this.#pending.values()) if (request.method === LISTEN) abort.abort()
     await Promise.race([Promise.allSettled(this.#work), sleep(graceMs)])
-    for (const { gone } of this.#open.values()) gone.abort()
-    await this.#hello.end()
+    for (const { abort } of this.#pending.values()) abort.abort()
+    await this.#legacy.end()
   }
 
   #enqueue(job: (onSent: () => void) => Promise<void>): void {
     let onSent = () => {}
-    const before = this.#before
-    this.#before = new Promise((resolve) => {
+    const before = this.#lastSent
+    this.#lastSent = new Promise((resolve) => {
       onSent = resolve
     })
     const work = before
@@ -111,114 +115,117 @@ export class Bridge {
     this.#work.add(work)
   }
 
-  /** True when Toolroom need not be told: on HTTP a modern request is cancelled by hanging up. */
+  /** True if the notification must not be forwarded: over HTTP, closing the connection cancels a modern request. */
   #cancel({ params, modern }: Message): boolean {
-    const open = this.#open.get(idKey(params.requestId))
-    if (!open) return modern !== undefined || !this.#hello.session
-    if (open.request.modern === undefined) {
-      open.isCancelled = true
+    const pending = this.#pending.get(idKey(params.requestId))
+    if (!pending) return modern !== undefined || !this.#legacy.current
+    if (pending.request.modern === undefined) {
+      pending.isCancelled = true
       return false
     }
-    open.gone.abort()
+    pending.abort.abort()
     return true
   }
 
-  async #ask(open: Open, due: number, onSent: () => void): Promise<void> {
-    const { request, gone } = open
+  async #request(pending: Pending, firstUntil: number, onSent: () => void): Promise<void> {
+    const { request, abort } = pending
     const { id, method } = request
-    // Whoever says more in one breath means it to come after the greeting was answered.
+    // Messages after `initialize` wait for its response, even if the agent did not.
     const sent = method === 'initialize' ? () => {} : onSent
     try {
-      let until = due
+      let until = firstUntil
       let waitMs = 0
       for (let tries = 1; ; tries += 1) {
-        const { session } = this.#hello
-        const outcome = await this.#once(open, until, sent, tries > 1)
-        if (outcome === 'answered' || gone.signal.aborted || open.isCancelled) return
-        const isOver = outcome !== 'broken' && outcome.status === 404 && session && !request.modern
-        const isAgain = isOver ? await this.#hello.renew(session) : mayRepeat(request, outcome)
-        const isListening = method === LISTEN // for as long as the agent wants to
-        if (!isAgain || (tries === MOST_TRIES && !isListening)) return this.#refuse(request, outcome)
+        const session = this.#legacy.current
+        const outcome = await this.#attempt(pending, until, sent, tries > 1)
+        if (outcome === 'answered' || abort.signal.aborted || pending.isCancelled) return
+        const isExpired = outcome !== 'broken' && outcome.status === 404 && session && !request.modern
+        const isRetried = isExpired ? await this.#legacy.renew(session) : mayRepeat(request, outcome)
+        const isListening = method === LISTEN // retried until the agent cancels it
+        if (!isRetried || (tries === MAX_TRIES && !isListening)) return this.#refuse(request, outcome)
         waitMs = nextWait(waitMs)
-        if (!isOver) await sleep(waitMs, undefined, { signal: gone.signal })
-        until = isListening ? Number.POSITIVE_INFINITY : performance.now() + this.#deps.patienceMs
+        if (!isExpired) await sleep(waitMs, undefined, { signal: abort.signal })
+        until = isListening ? Number.POSITIVE_INFINITY : performance.now() + this.#deps.timeoutMs
       }
     } catch (error) {
-      if (gone.signal.aborted) return // nobody waits for it
-      const sentence = error instanceof Away ? this.#deps.away : BROKEN
-      this.#deps.write(errorLine(id, CODES.away, sentence))
+      if (abort.signal.aborted) return // cancelled
+      const sentence = error instanceof Unavailable ? this.#deps.unavailable : BROKEN
+      this.#deps.write(errorLine(id, CODES.unavailable, sentence))
       this.#deps.warn(sentence)
     } finally {
-      if (this.#open.get(idKey(id)) === open) this.#open.delete(idKey(id))
+      if (this.#pending.get(idKey(id)) === pending) this.#pending.delete(idKey(id))
     }
   }
 
-  #once(open: Open, until: number, onSent: () => void, isAgain: boolean): Promise<Outcome> {
+  #attempt(pending: Pending, until: number, onSent: () => void, isRetry: boolean): Promise<Outcome> {
     const { write, link } = this.#deps
-    const { request, gone } = open
-    return askOnce(link, request, {
-      session: this.#hello.session,
-      signal: gone.signal,
+    const { request, abort } = pending
+    return sendRequest(link, request, {
+      session: this.#legacy.current,
+      signal: abort.signal,
       until,
       onSent,
       write,
-      onAnswer: (message, answer) => {
-        this.#hasKey = true
-        if (request.method === 'initialize' && !request.modern) this.#hello.greeted(request, answer, message)
+      onAnswer: (message, response) => {
+        this.#isKeyAccepted = true
+        if (request.method === 'initialize' && !request.modern)
+          this.#legacy.onInitializeResult(request, response, message)
       },
-      isUnwanted: (message) =>
-        (open.isCancelled && message.method === undefined) ||
-        (request.method === LISTEN && (isEndOf(request, message) || (isAgain && this.#isKnown(message)))),
+      isDropped: (message) =>
+        (pending.isCancelled && message.method === undefined) ||
+        (request.method === LISTEN &&
+          (isEndOf(request, message) || (isRetry && this.#isRepeatedAck(message)))),
     })
   }
 
-  /** To who has listened all along, a new beginning is a change. */
-  #isKnown({ method, params }: Readonly<Record<string, unknown>>): boolean {
+  /** The agent has an acknowledgement already. Instead of a second one it gets a change notification. */
+  #isRepeatedAck({ method, params }: Readonly<Record<string, unknown>>): boolean {
     if (method !== 'notifications/subscriptions/acknowledged' || !isObject(params)) return false
     const { notifications, _meta } = params
     if (isObject(notifications) && notifications.toolsListChanged === true)
-      this.#deps.write(noteLine(CHANGED, { _meta }))
+      this.#deps.write(notificationLine(CHANGED, { _meta }))
     return true
   }
 
   #refuse(request: Request, outcome: Exclude<Outcome, 'answered'>): void {
     const { write } = this.#deps
-    if (outcome === 'broken') write(errorLine(request.id, CODES.away, BROKEN))
+    if (outcome === 'broken') write(errorLine(request.id, CODES.unavailable, BROKEN))
     else if (outcome.status !== 401) write(refusalLine(request, outcome))
     else {
-      this.#noKey()
-      write(errorLine(request.id, CODES.key, NO_KEY))
+      this.#keyRefused()
+      write(errorLine(request.id, CODES.key, KEY_REFUSED))
     }
   }
 
-  /** Notifications, and answers to what a server asked. */
-  async #tell(message: Message, until: number): Promise<void> {
-    const { link, warn, away } = this.#deps
+  /** For notifications, and for responses to requests of a server. */
+  async #forward(message: Message, until: number): Promise<void> {
+    const { link, warn, unavailable, timeoutMs } = this.#deps
     try {
-      const headers = headersOf(message, this.#hello.session)
-      const signal = AbortSignal.timeout(this.#deps.patienceMs * 2)
-      const answer = await link.reach({ method: 'POST', headers, body: message.bytes, signal, until })
-      answer.resume()
-      const { statusCode: status = 0 } = answer
-      if (status === 401) this.#noKey()
-      const isHello = message.method === 'notifications/initialized' && message.modern === undefined
-      if (isHello && status < 300) this.#hello.initialized(message)
+      const headers = headersOf(message, this.#legacy.current)
+      const signal = AbortSignal.timeout(timeoutMs * 2)
+      const response = await link.send({ method: 'POST', headers, body: message.bytes, signal, until })
+      response.resume()
+      const { statusCode: status = 0 } = response
+      if (status === 401) this.#keyRefused()
+      const isInitialized = message.method === 'notifications/initialized' && message.modern === undefined
+      if (isInitialized && status < 300) this.#legacy.onInitialized(message)
     } catch (error) {
-      warn(error instanceof Away ? away : `${message.method ?? 'An answer'} did not arrive: ${String(error)}`)
+      const lost = `${message.method ?? 'A response'} was not delivered: ${String(error)}`
+      warn(error instanceof Unavailable ? unavailable : lost)
     }
   }
 
-  #noKey(): void {
-    if (this.#hasKey) this.#deps.warn(NO_KEY)
-    this.#hasKey = false
+  #keyRefused(): void {
+    if (this.#isKeyAccepted) this.#deps.warn(KEY_REFUSED)
+    this.#isKeyAccepted = false
   }
 }
 
-/** A call may have been carried out; whatever else was asked may be asked again. */
+/** A tool call may have been executed. Every other request can be repeated. */
 const mayRepeat = ({ method }: Request, outcome: Exclude<Outcome, 'answered'>): boolean =>
   outcome === 'broken' && method !== 'tools/call'
 
-/** A Toolroom that stops ends what listens, and the next one goes on with it: to the agent there is no end. */
+/** A Toolroom that stops ends its subscriptions. The bridge renews them, so the agent must not see the end. */
 const isEndOf = ({ id }: Request, { method, params, ...rest }: Readonly<Record<string, unknown>>): boolean =>
   method === undefined
     ? rest.id === id && rest.result !== undefined

@@ -3,23 +3,22 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { constants, Script } from 'node:vm'
 
-/** Then what a start needs has been compiled, and the busiest moments are over. */
-const KEEP_AFTER_MS = 2000
+/** By then, everything that a start needs is compiled, and the service is less busy. */
+const CACHE_AFTER_MS = 2000
 
 const loaded = new Map<string, { exports: unknown }>()
 
 /**
- * Loads a bundle together with what V8 made of it the last time, which lies beside it: that takes a third of the time from
- * a start. Its name holds a digest of its contents, so what is kept can be of no other; V8 itself refuses what another
- * version of Node has kept. Where the folder cannot be written nothing is kept. The parts of a bundle that it asks for are
- * loaded the same way.
+ * Loads a bundle with V8's code cache, a file beside it: a start takes a third less time. The bundle's name contains a
+ * hash of its content, so the cache always matches; V8 rejects the cache of another Node version. If the folder is not
+ * writable, nothing is cached. Chunks that the bundle requires are loaded the same way.
  */
 export function loadCompiled(file: string): unknown {
-  const known = loaded.get(file)
-  if (known) return known.exports
-  const kept = `${file}.${process.version}-${process.arch}.cache`
-  const cachedData = readOr(kept)
-  const source = readFileSync(file, 'latin1') // the build leaves only ASCII
+  const before = loaded.get(file)
+  if (before) return before.exports
+  const cacheFile = `${file}.${process.version}-${process.arch}.cache`
+  const cachedData = readIfPresent(cacheFile)
+  const source = readFileSync(file, 'latin1') // the build escapes everything but ASCII
   const script = new Script(`(function (exports, require, module, __filename, __dirname) {${source}\n})`, {
     filename: file,
     ...(cachedData && { cachedData }),
@@ -28,16 +27,17 @@ export function loadCompiled(file: string): unknown {
   const module = { exports: {} }
   loaded.set(file, module)
   script.runInThisContext()(module.exports, requireFrom(file), module, file, dirname(file))
-  if (!cachedData || script.cachedDataRejected) setTimeout(() => keep(kept, script), KEEP_AFTER_MS).unref()
+  if (!cachedData || script.cachedDataRejected)
+    setTimeout(() => writeCache(cacheFile, script), CACHE_AFTER_MS).unref()
   return module.exports
 }
 
 function requireFrom(file: string): (name: string) => unknown {
-  const elsewhere = createRequire(file)
-  return (name) => (name.startsWith('./') ? loadCompiled(join(dirname(file), name)) : elsewhere(name))
+  const requireOther = createRequire(file)
+  return (name) => (name.startsWith('./') ? loadCompiled(join(dirname(file), name)) : requireOther(name))
 }
 
-function readOr(file: string): Buffer | undefined {
+function readIfPresent(file: string): Buffer | undefined {
   try {
     return readFileSync(file)
   } catch {
@@ -45,12 +45,12 @@ function readOr(file: string): Buffer | undefined {
   }
 }
 
-function keep(file: string, script: Script): void {
+function writeCache(file: string, script: Script): void {
   const scratch = `${file}.${process.pid}`
   try {
     writeFileSync(scratch, script.createCachedData())
     renameSync(scratch, file)
   } catch {
-    // The folder belongs to somebody else, or the disk is full: the next start takes as long as this one.
+    // The folder is not writable, or the disk is full: the next start takes as long as this one.
   }
 }

@@ -15,14 +15,14 @@ import { byNode } from '../../test/support/real-servers.ts'
 import { definition, post, register } from '../../test/support/running.ts'
 import { openService } from '../../test/support/service-process.ts'
 
-async function furnished(home = ownFolder()) {
+async function openWithEcho(home = ownFolder()) {
   const house = await openHouse({ home })
   await register(house, 'echo')
   await post(house, '/api/servers/echo/start')
   return { house, env: await bridgeEnv(house) }
 }
 
-/** The SDK of the old revisions, with our program as the server that it starts. */
+/** A client of the SDK for legacy revisions that starts the bridge as its server. */
 async function client(env: Record<string, string>, argv: readonly string[] = []) {
   const agent = new Client(
     { name: 'test', version: '1' },
@@ -45,9 +45,9 @@ async function client(env: Record<string, string>, argv: readonly string[] = [])
 
 const names = async (agent: Client) => (await agent.listTools()).tools.map(({ name }) => name)
 
-describe('a legacy agent', () => {
-  test('lists and calls the tools of all servers, and hears of new ones', async () => {
-    const { house, env } = await furnished()
+describe('legacy agent', () => {
+  test('a legacy agent lists and calls the tools of all servers and is notified of new ones', async () => {
+    const { house, env } = await openWithEcho()
     const { agent, changes } = await client(env)
     expect(await names(agent)).toContain('echo__echo')
     expect(await agent.callTool({ name: 'echo__echo', arguments: { text: 'grüße' } })).toMatchObject({
@@ -57,7 +57,7 @@ describe('a legacy agent', () => {
     await expect.poll(() => changes.length, { timeout: 10_000 }).toBeGreaterThan(0)
   })
 
-  test('gets progress before the answer, and answers what a server asks it', async () => {
+  test('a legacy agent receives progress before the result and answers requests of a server', async () => {
     const house = await openHouse()
     await post(house, '/api/servers', { name: 'everything', ...byNode('everything') })
     await post(house, '/api/servers/everything/start')
@@ -69,17 +69,19 @@ describe('a legacy agent', () => {
       arguments: { duration: 1, steps: 3 },
       _meta: { progressToken: 0 },
     })
-    const told = bridge.lines().filter(({ id, method }) => id === 1 || method === 'notifications/progress')
-    expect(told.map(({ params }) => params?.progress)).toEqual([1, 2, 3, undefined])
-    expect(told[0]?.params).toMatchObject({ progressToken: 0, total: 3 })
+    const received = bridge
+      .lines()
+      .filter(({ id, method }) => id === 1 || method === 'notifications/progress')
+    expect(received.map(({ params }) => params?.progress)).toEqual([1, 2, 3, undefined])
+    expect(received[0]?.params).toMatchObject({ progressToken: 0, total: 3 })
 
     const { agent } = await client(env, ['--server', 'everything'])
-    const asked = { name: 'trigger-sampling-request', arguments: { prompt: 'say it', maxTokens: 10 } }
-    expect(JSON.stringify(await agent.callTool(asked))).toContain('sampled by the agent')
+    const call = { name: 'trigger-sampling-request', arguments: { prompt: 'say it', maxTokens: 10 } }
+    expect(JSON.stringify(await agent.callTool(call))).toContain('sampled by the agent')
   })
 
-  test('may use 0 as an id, say everything in one breath, and end its input at once', async () => {
-    const { env } = await furnished()
+  test('a legacy agent may use the id 0, send all messages at once, and close its input immediately', async () => {
+    const { env } = await openWithEcho()
     const bridge = openBridge({ env })
     const hello = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'a', version: '1' } }
     const call = { name: 'echo__echo', arguments: { text: 'zero' }, _meta: { progressToken: 0 } }
@@ -95,8 +97,8 @@ describe('a legacy agent', () => {
     expect(bridge.output.stderr).toBe('')
   })
 
-  test('cancels by saying so, which is handed on, and hears no more of it', async () => {
-    const { house, env } = await furnished()
+  test('the cancellation of a legacy agent is forwarded, and it receives no response', async () => {
+    const { house, env } = await openWithEcho()
     const { seen, url } = await openWitness(house.address)
     const bridge = openBridge({ env: { ...env, TOOLROOM_URL: url } })
     await bridge.greet()
@@ -105,7 +107,7 @@ describe('a legacy agent', () => {
     bridge.say({ id: 1, method: 'tools/call', params: { name: 'echo__slow', arguments: { ms: 60_000 } } })
     expect(await bridge.ask(2, 'ping')).toMatchObject({ result: {} })
     bridge.say({ method: 'notifications/cancelled', params: { requestId: 1 } })
-    // Greeting and its note, the ping, the cancellation, and the call that now is over.
+    // initialize, initialized, the ping, the cancellation, and the call that has ended.
     await expect.poll(() => posts().length).toBe(5)
     bridge.child.stdin.end()
     await bridge.ended
@@ -113,9 +115,9 @@ describe('a legacy agent', () => {
   })
 })
 
-describe('a modern agent', () => {
-  test('discovers, lists and calls; what a header cannot carry as it is comes in Base64', async () => {
-    const { house, env } = await furnished()
+describe('modern agent', () => {
+  test('a modern agent discovers, lists and calls, and header values beyond ASCII are sent in Base64', async () => {
+    const { house, env } = await openWithEcho()
     const { seen, url } = await openWitness(house.address)
     const bridge = openBridge({ env, argv: ['--url', url] })
     const { modern, ask } = bridge
@@ -138,8 +140,8 @@ describe('a modern agent', () => {
     expect(await ask(4, 'no/such', modern())).toMatchObject({ error: { code: -32_601 } })
   })
 
-  test('listens until it cancels, which hangs up and is not handed on', async () => {
-    const { house, env } = await furnished()
+  test('a modern agent is subscribed until it cancels, which closes the connection and is not forwarded', async () => {
+    const { house, env } = await openWithEcho()
     const { seen, url } = await openWitness(house.address)
     const bridge = openBridge({ env, argv: ['--url', url] })
     const { modern, say, until, lines } = bridge
@@ -153,15 +155,15 @@ describe('a modern agent', () => {
     }
     say({ method: 'notifications/cancelled', params: modern({ requestId: 'a' }) })
     await bridge.ask('c', 'tools/list', modern())
-    const before = lines().length // the start of the house may still be told to either
+    const before = lines().length // changes during the start may still reach either one
     await register(house, 'paged')
-    const told = () =>
+    const notified = () =>
       lines()
         .slice(before)
         .filter(({ method }) => method === 'notifications/tools/list_changed')
         .map(({ params }) => tagOf(params))
-    await expect.poll(told).toContain('b')
-    expect(told()).not.toContain('a')
+    await expect.poll(notified).toContain('b')
+    expect(notified()).not.toContain('a')
     expect(seen.map(({ headers }) => headers['mcp-method'])).toEqual([
       'subscriptions/listen',
       'subscriptions/listen',
@@ -175,10 +177,10 @@ const tagOf = (params: object | undefined): unknown =>
     'io.modelcontextprotocol/subscriptionId'
   ]
 
-describe('Toolroom', () => {
-  test('may start after the bridge, and again somewhere else; the agent only hears of a change', async () => {
+describe('availability', () => {
+  test('Toolroom may start after the bridge and restart on another port; the agent only sees a change notification', async () => {
     const home = ownFolder()
-    const first = await furnished(home)
+    const first = await openWithEcho(home)
     await first.house.close()
     const bridge = openBridge({ env: first.env })
     bridge.say({ id: 'early', method: 'server/discover', params: bridge.modern() })
@@ -206,7 +208,7 @@ describe('Toolroom', () => {
     expect(bridge.lines().filter(({ error }) => error)).toEqual([])
   })
 
-  test('is killed during a call: the call is not made again, and whatever else was asked is answered later', async () => {
+  test('when Toolroom is killed, a pending call fails and is not repeated, and other requests are answered later', async () => {
     const first = await openService()
     await first.add(definition('echo'))
     await first.start('echo')
@@ -221,7 +223,10 @@ describe('Toolroom', () => {
     await bridge.ask('ping', 'ping')
     first.child.kill('SIGKILL')
     const { error } = await bridge.until(({ id }) => id === 'call')
-    expect(error).toMatchObject({ code: -31_503, message: expect.stringContaining('carried out or not') })
+    expect(error).toMatchObject({
+      code: -31_503,
+      message: expect.stringContaining('may or may not have been executed'),
+    })
     bridge.say({ id: 'list', method: 'tools/list' })
     await first.ended
     await openService({ home: first.home })
@@ -229,7 +234,7 @@ describe('Toolroom', () => {
     expect(list).toMatchObject({ result: { tools: expect.any(Array) } })
   })
 
-  test('takes the key away: each request is told, once on stderr, and nothing is tried again', async () => {
+  test('after the key is deleted, every request fails without a retry, and stderr has one line', async () => {
     const house = await openHouse()
     const made = await keyFor(house)
     const { seen, url } = await openWitness(house.address)
@@ -250,11 +255,11 @@ describe('Toolroom', () => {
   })
 })
 
-describe('the end', () => {
+describe('end', () => {
   test.each(['input', 'SIGTERM', 'SIGINT'] as const)(
-    'by %s leaves no process and no session',
+    'the end by %s leaves no process and no session',
     async (how) => {
-      const { house, env } = await furnished()
+      const { house, env } = await openWithEcho()
       const { seen, url } = await openWitness(house.address)
       const bridge = openBridge({ env: { ...env, TOOLROOM_URL: url } })
       await bridge.greet()
@@ -275,22 +280,22 @@ describe('the end', () => {
     },
   )
 
-  test('of an agent that is killed is the end of its bridge', async () => {
-    const { env } = await furnished()
+  test('a bridge ends when its agent is killed', async () => {
+    const { env } = await openWithEcho()
     const agent = spawn(process.execPath, ['-e', AGENT, MAIN], {
       env: { PATH: process.env.PATH, ...env },
       stdio: ['ignore', 'pipe', 'ignore'],
     })
     onTestFinished(() => void agent.kill('SIGKILL'))
-    const [said] = await once(agent.stdout, 'data')
-    const pid = Number(String(said))
+    const [output] = await once(agent.stdout, 'data')
+    const pid = Number(String(output))
     expect(isAlive(pid)).toBe(true)
     agent.kill('SIGKILL')
     await expect.poll(() => isAlive(pid), { timeout: 10_000 }).toBe(false)
   })
 })
 
-/** Starts a bridge, greets it, and says its process id when it was greeted back. */
+/** Starts a bridge, initializes it, and prints its process id after the response. */
 const AGENT = `
 const child = require('node:child_process').spawn(process.execPath, [process.argv[1], 'connect'], { stdio: ['pipe', 'pipe', 'ignore'] })
 const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'a', version: '1' } }
@@ -307,8 +312,8 @@ function isAlive(pid: number): boolean {
   }
 }
 
-describe('what is no message', () => {
-  test('is answered without an id, and an empty line is nothing', async () => {
+describe('invalid lines', () => {
+  test('an invalid line is answered without an id, and an empty line is ignored', async () => {
     const bridge = openBridge({ env: { TOOLROOM_KEY: 'tk_x', TOOLROOM_URL: 'http://127.0.0.1:9' } })
     bridge.write('')
     bridge.write('hello')
@@ -324,12 +329,12 @@ describe('what is no message', () => {
 })
 
 test.each([
-  [{}, [], 'TOOLROOM_KEY must hold the key of an agent'],
+  [{}, [], 'TOOLROOM_KEY must contain a gateway key; POST'],
   [{ TOOLROOM_KEY: 'k' }, ['--url', 'ftp://x'], '--url must be an http or https URL'],
   [{ TOOLROOM_KEY: 'k', TOOLROOM_URL: 'x' }, [], 'TOOLROOM_URL must be an http or https URL'],
-  [{ TOOLROOM_KEY: 'k' }, ['--sever', 'x'], "connect knows no '--sever'"],
+  [{ TOOLROOM_KEY: 'k' }, ['--sever', 'x'], "Unknown flag '--sever'; see toolroom connect --help"],
   [{ TOOLROOM_KEY: 'k' }, ['--server'], '--server needs a value'],
-])('wrong use exits 78 with one line: %j %j', async (env, argv, sentence) => {
+])('connect with the environment %j and the flags %j exits 78 with one line', async (env, argv, sentence) => {
   const bridge = openBridge({ env, argv })
   expect(await bridge.ended).toEqual({ code: 78, signal: null })
   expect(bridge.output.stdout).toBe('')

@@ -1,10 +1,10 @@
 import { headerText } from '../protocol/header-text.ts'
 import type { Message } from './message.ts'
 
-/** A legacy agent between its `initialize` and its end. */
+/** The session of a legacy agent. */
 export interface Session {
   readonly id: string
-  /** Empty when the answer to its `initialize` named none. */
+  /** Empty if the response to `initialize` did not contain one. */
   readonly version: string
 }
 
@@ -14,7 +14,7 @@ const NAMED: Readonly<Record<string, string>> = {
   'resources/read': 'uri',
 }
 
-/** What HTTP repeats of a message: of a modern one what it says itself, of the others the session it belongs to. */
+/** The MCP headers of a message: from its own content if it is modern, from its session otherwise. */
 export function headersOf(message: Message, session: Session | undefined): Record<string, string> {
   const { modern, method = '', params } = message
   const always = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }

@@ -1,5 +1,4 @@
 export interface ServerLine {
-  readonly id: string
   readonly name: string
   readonly status: string
   readonly tool_count: number | null
@@ -9,7 +8,6 @@ export interface ServerLine {
 export interface Report {
   readonly address: string
   readonly version: string
-  readonly status: string
   readonly uptime_s: number
   readonly checks: readonly { readonly name: string; readonly ok: boolean; readonly detail: string | null }[]
   readonly warnings: readonly string[]
@@ -17,24 +15,24 @@ export interface Report {
 }
 
 interface Look {
-  /** Of the terminal; undefined when nobody looks, and nothing may be cut. */
+  /** Of the terminal; undefined if stdout is not one, so that nothing is cut. */
   readonly width: number | undefined
   readonly isColoured: boolean
 }
 
-/** One line each, in columns. Every colour goes with a word. */
+/** One line per server, in columns. Colours only repeat the status. */
 export function statusLines(report: Report, look: Look): string[] {
   const { address, version, uptime_s, checks, warnings, servers } = report
-  const troubles = checks.flatMap(({ name, ok, detail }) => (ok ? [] : [`${name}: ${detail ?? 'not well'}`]))
+  const problems = checks.flatMap(({ name, ok, detail }) => (ok ? [] : [`${name}: ${detail ?? 'failed'}`]))
   const names = columnOf(servers.map(({ name }) => name))
   const states = columnOf(servers.map(wordOf))
   const tools = columnOf(servers.map(toolsOf))
   return [
     `Toolroom ${plain(version)} at ${plain(address)}, up ${durationOf(uptime_s)}`,
-    ...[...troubles, ...warnings].map((sentence) => cut(`! ${plain(sentence)}`, look.width)),
+    ...[...problems, ...warnings].map((sentence) => cut(`! ${plain(sentence)}`, look.width)),
     ...(servers.length === 0 ? ['No servers yet'] : []),
     ...servers.map((server, at) => {
-      const text = `  ${names[at]}  ${states[at]}  ${tools[at]}  ${troubleOf(server)}`.trimEnd()
+      const text = `  ${names[at]}  ${states[at]}  ${tools[at]}  ${problemOf(server)}`.trimEnd()
       return coloured(cut(text, look.width), states[at] ?? '', server, look)
     }),
   ]
@@ -51,14 +49,14 @@ const wordOf = ({ status }: ServerLine): string => plain(WORDS[status] ?? status
 const toolsOf = ({ tool_count }: ServerLine): string =>
   tool_count === null ? '-' : `${tool_count} ${tool_count === 1 ? 'tool' : 'tools'}`
 
-function troubleOf({ health }: ServerLine): string {
+function problemOf({ health }: ServerLine): string {
   if (health.level !== 'unhealthy' && health.level !== 'degraded') return ''
   return plain([health.summary, health.action].filter((part) => part).join('. '))
 }
 
 const COLOURS: Readonly<Record<string, number>> = { healthy: 32, degraded: 33, unhealthy: 31 }
 
-/** The word of the status alone: what was aligned stays aligned. */
+/** Colours only the status, so that columns stay aligned. */
 function coloured(line: string, word: string, { health }: ServerLine, { isColoured }: Look): string {
   const colour = COLOURS[health.level]
   const at = line.indexOf(word.trimEnd(), 2)
@@ -76,7 +74,7 @@ function columnOf(texts: readonly string[]): string[] {
 const cut = (text: string, width: number | undefined): string =>
   width !== undefined && text.length > width ? `${text.slice(0, Math.max(1, width - 1))}…` : text
 
-/** What a server wrote must not move the cursor. */
+/** Without control characters: text of a server must not move the cursor. */
 const plain = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ').trim()
 
 function durationOf(seconds: number): string {

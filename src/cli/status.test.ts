@@ -24,7 +24,7 @@ async function status(env: Record<string, string>, ...argv: string[]) {
 
 const at = (house: House) => ({ HOME: house.home, TOOLROOM_HOME: house.data })
 
-test('the running service is found by its data folder, with a line for each server', async () => {
+test('status finds the running service by its data folder and prints one line per server', async () => {
   const house = await openHouse()
   await register(house, 'echo')
   await register(house, 'crash', [], { restart: { policy: 'never' } })
@@ -36,7 +36,9 @@ test('the running service is found by its data folder, with a line for each serv
   const [head, ...lines] = stdout.trimEnd().split('\n')
   expect(head).toMatch(new RegExp(`^Toolroom \\d+\\.\\d+\\.\\d+ at ${house.address}, up \\d+ s$`))
   expect(lines.find((line) => line.includes('echo'))).toMatch(/^ {2}echo {9}running {6}4 tools$/)
-  expect(lines.find((line) => line.includes('crash'))).toMatch(/^ {2}crash {8}\S+ +- {8}\S.*exit code \d/i)
+  expect(lines.find((line) => line.includes('crash'))).toMatch(
+    /^ {2}crash {8}\S+ +- {8}\S.*exited with code \d/i,
+  )
   expect(lines.find((line) => line.includes('docs'))).toMatch(/^ {2}Remote docs {2}not checked {2}-$/)
   expect(stdout).not.toContain('\u001b')
 
@@ -45,16 +47,19 @@ test('the running service is found by its data folder, with a line for each serv
   expect(json.servers.map(({ id }: { id: string }) => id)).toEqual(['echo', 'crash', 'remote-docs'])
 })
 
-test('reads that are closed are opened with the token, and a wrong one exits 4', async () => {
+test('status sends the token if reads are protected, and exits 4 if it is wrong', async () => {
   const house = await openHouse({ env: { PROTECT_READS: 'true', AUTH_TOKEN_HEADER_NAME: 'X-Mine' } })
   const header = { AUTH_TOKEN_HEADER_NAME: 'X-Mine' }
   expect(await status({ ...at(house), ...header, AUTH_TOKEN: TOKEN })).toMatchObject({ code: 0, stderr: '' })
   const refused = await status({ ...at(house), ...header, AUTH_TOKEN: 'f'.repeat(64) }, '--json')
-  expect(refused).toMatchObject({ code: 4, stderr: expect.stringContaining('asks for its token') })
+  expect(refused).toMatchObject({
+    code: 4,
+    stderr: expect.stringContaining('requires its token, and refused this one'),
+  })
   expect(JSON.parse(refused.stdout)).toMatchObject({ code: 'token_refused' })
 })
 
-test('nobody at home exits 3 with one line, in JSON too', async () => {
+test('status exits 3 with one line, or one JSON document, if no service is running', async () => {
   const env = { HOME: ownFolder() }
   const sentence = 'toolroom: Toolroom is not running: start it with `toolroom up`\n'
   expect(await status(env)).toEqual({ code: 3, stdout: '', stderr: sentence })
@@ -66,11 +71,11 @@ test('nobody at home exits 3 with one line, in JSON too', async () => {
   })
   expect(await status(env, '--url', 'http://127.0.0.1:9')).toMatchObject({
     code: 3,
-    stderr: expect.stringContaining('does not answer at http://127.0.0.1:9'),
+    stderr: expect.stringContaining('does not respond at http://127.0.0.1:9'),
   })
 })
 
-test('another program at the address is not taken for Toolroom, and is told no token', async () => {
+test('status detects another program at the address and does not send it the token', async () => {
   const tokens: unknown[] = []
   const server = createServer((request, response) => {
     tokens.push(request.headers['x-svc-token'])
@@ -97,7 +102,6 @@ test.each([
 const report = (...servers: Report['servers']): Report => ({
   address: 'http://127.0.0.1:8665',
   version: '1.0.0',
-  status: 'ok',
   uptime_s: 7500,
   checks: [{ name: 'disk', ok: false, detail: 'The disk is full' }],
   warnings: ['AUTH_TOKEN is weak'],
@@ -111,7 +115,7 @@ const server = (id: string, state: string, level: string, summary: string, actio
   health: { level, summary, action },
 })
 
-test('columns are aligned, what is wrong comes last with its hint, and nothing a server wrote moves the cursor', () => {
+test('columns are aligned, errors come last with their hint, and control characters of a server are removed', () => {
   const lines = statusLines(
     report(
       server('a', 'idle', 'healthy', 'Asleep'),
@@ -128,7 +132,7 @@ test('columns are aligned, what is wrong comes last with its hint, and nothing a
   ])
 })
 
-test('a terminal gets colours beside the words, and no line wider than it is', () => {
+test('a terminal gets colours, and no line is wider than the terminal', () => {
   const long = server('a', 'failed', 'unhealthy', 'x'.repeat(200))
   const lines = statusLines(report(long), { width: 40, isColoured: true })
   const plain = lines.map(stripVTControlCharacters)

@@ -5,7 +5,7 @@ import { commandHelp, readCommand } from '../config/commands.ts'
 import { type Config, readConfig } from '../config/config.ts'
 import { readFlags } from '../config/flags.ts'
 import { EXIT } from '../kernel/exit.ts'
-import { findAddress, givenAddress } from './find.ts'
+import { findAddress, parseAddress } from './service-address.ts'
 import { type Report, type ServerLine, statusLines } from './status-lines.ts'
 
 const TIMEOUT_MS = 5000
@@ -21,20 +21,21 @@ class Failure extends Error {
   }
 }
 
-/** Says whether Toolroom runs, and how its servers are. */
+/** Prints whether Toolroom is running, and the status of its servers. */
 export async function status(words: readonly string[], mainFile: string): Promise<void> {
-  const given = readCommand('status', words)
-  if (given === 'help') return void process.stdout.write(`${commandHelp('status')}\n`)
+  const flags = readCommand('status', words)
+  if (flags === 'help') return void process.stdout.write(`${commandHelp('status')}\n`)
   const { env, stdout, stderr } = process
   const config = readConfig({
     flags: readFlags([]),
     platform: { os: process.platform, home: homedir(), env },
     packageRoot: dirname(dirname(mainFile)),
   })
-  const url = given['--url'] === undefined ? undefined : givenAddress(given['--url'], '--url')
-  const isJson = given['--json'] !== undefined
+  const given = flags.get('url')
+  const url = given === undefined ? undefined : parseAddress(given, '--url')
+  const isJson = flags.get('json') === 'true'
   try {
-    const report = await ask(url, config)
+    const report = await fetchReport(url, config)
     const width = stdout.isTTY ? stdout.columns : undefined
     const isColoured = stdout.isTTY && !env.NO_COLOR && env.TERM !== 'dumb'
     const lines = isJson ? [JSON.stringify(report)] : statusLines(report, { width, isColoured })
@@ -48,15 +49,15 @@ export async function status(words: readonly string[], mainFile: string): Promis
   }
 }
 
-async function ask(given: string | undefined, config: Config): Promise<Report> {
+async function fetchReport(given: string | undefined, config: Config): Promise<Report> {
   const address = given ?? findAddress(config.folders.data)
   if (address === undefined) throw notRunning('Toolroom is not running')
-  // Only to the Toolroom of our own data folder, or where the user has closed reads: an address can be mistaken.
+  // Sent only to the service of this data folder, or with PROTECT_READS: a URL may point to another program.
   const token = given === undefined || config.protect_reads ? tokenOf(config) : undefined
   const get = async <T>(path: string, headers: Record<string, string> = {}): Promise<T> => {
     const signal = AbortSignal.timeout(TIMEOUT_MS)
     const reply = await fetch(address + path, { headers, signal, redirect: 'error' }).catch(() => {
-      throw notRunning(`Toolroom does not answer at ${address}`)
+      throw notRunning(`Toolroom does not respond at ${address}`)
     })
     if (reply.status === 401) {
       const header = config.auth_token_header_name
@@ -81,11 +82,11 @@ async function ask(given: string | undefined, config: Config): Promise<Report> {
   }
 }
 
-const notToolroom = (address: string): Failure => notRunning(`What answers at ${address} is not Toolroom`)
+const notToolroom = (address: string): Failure => notRunning(`The program at ${address} is not Toolroom`)
 
 function tokenRefused(address: string): Failure {
-  const sentence = `The Toolroom at ${address} asks for its token, and this is not it`
-  return new Failure('token_refused', sentence, 'set AUTH_TOKEN, or TOOLROOM_HOME to its data folder')
+  const sentence = `The Toolroom at ${address} requires its token, and refused this one`
+  return new Failure('token_refused', sentence, 'set AUTH_TOKEN, or set TOOLROOM_HOME to its data folder')
 }
 
 const notRunning = (sentence: string): Failure =>
@@ -96,6 +97,6 @@ function tokenOf({ auth_token, folders }: Config): string | undefined {
   try {
     return readFileSync(join(folders.data, 'token'), 'utf8').trim()
   } catch {
-    return undefined // none was made yet, or it is not ours to read
+    return undefined // not generated yet, or not readable
   }
 }

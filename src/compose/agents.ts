@@ -9,9 +9,10 @@ import { Backups } from '../agents/files/backups.ts'
 import type { Keys } from '../gateway/keys/keys.service.ts'
 import type { HttpServer } from '../http-servers/http-servers.schema.ts'
 import type { HttpServers } from '../http-servers/http-servers.service.ts'
+import { AppError } from '../kernel/errors.ts'
 import type { FactBus } from '../kernel/facts.ts'
 import type { Log } from '../kernel/log.ts'
-import { type ProgramOf, planOf } from '../servers/run-settings.ts'
+import { type ProgramOf, programFor } from '../servers/run-settings.ts'
 import type { Server } from '../servers/servers.schema.ts'
 import type { Servers } from '../servers/servers.service.ts'
 
@@ -78,11 +79,17 @@ export function openAgents({
   })
 }
 
-/** An agent knows nothing of our packages, so it is told the file. */
+/** The entry of an agent names the file of a package's program. Without the program there is no entry. */
 function stdioServer(server: Server, programOf: ProgramOf): RegisteredServer {
   const { id, name, env, cwd } = server
-  const { command, args } = planOf(server, programOf)
-  return { id, name, definition: { type: 'stdio', command, args, env, cwd } }
+  const program = programFor(server, programOf)
+  if (program.ok) {
+    const { command, args } = program
+    return { id, name, definition: { type: 'stdio', command, args, env, cwd } }
+  }
+  const { message, hint } = program.error
+  const error = new AppError('package_not_found', `'${name}': ${message}`, hint === null ? {} : { hint })
+  return { id, name, definition: error }
 }
 
 const httpServer = ({ id, name, url, transport, headers }: HttpServer): RegisteredServer => ({

@@ -1,8 +1,7 @@
 import { findAgent } from '../agents/catalogue/catalogue.ts'
 import { logCalls } from '../gateway/call-log.ts'
 import { Offers } from '../gateway/catalogue/offers.ts'
-import { createDoor } from '../gateway/endpoint/mcp-endpoint.ts'
-import { createGateway } from '../gateway/endpoint/request-handler.ts'
+import { createGateway } from '../gateway/gateway.ts'
 import { keyRoutes } from '../gateway/keys/keys.routes.ts'
 import { createKeys } from '../gateway/keys/keys.service.ts'
 import { pinRoutes } from '../gateway/pins/pins.routes.ts'
@@ -15,39 +14,37 @@ import type { Log } from '../kernel/log.ts'
 import { VERSION } from '../kernel/version.ts'
 import type { Servers } from '../servers/servers.service.ts'
 import { openAgentToolsStore } from '../store/agent-tools.store.ts'
-import type { ConfigurationDatabase } from '../store/configuration.ts'
+import type { ConfigurationDatabase } from '../store/configuration/configuration.ts'
 import { openKeyStore } from '../store/keys.store.ts'
 import type { Catalogues } from '../upstreams/catalogues.ts'
-import { OFFER_DEFAULTS, type OfferSettings } from '../upstreams/server-fields.ts'
+import type { Upstreams } from '../upstreams/upstreams.ts'
 
-interface Parts {
+interface Deps {
   readonly database: ConfigurationDatabase
   readonly facts: FactBus
   readonly log: Log
   readonly headerName: string
   readonly catalogues: Catalogues
   readonly pins: Pins
-  /** What is stored of a server, as it is now. */
-  readonly record: (id: string) => OfferSettings | undefined
-  readonly servers: Pick<Servers, 'states' | 'has' | 'get' | 'tools' | 'call' | 'relay' | 'meet'>
-  readonly httpServers: Pick<HttpServers, 'states' | 'get' | 'tools' | 'call' | 'relay'>
+  readonly upstreams: Upstreams
+  readonly servers: Pick<Servers, 'get' | 'tools'>
+  readonly httpServers: Pick<HttpServers, 'get' | 'tools'>
 }
 
-/** The gateway, with the servers of both kinds behind its back, and the keys that open it. */
-export async function openExchange(parts: Parts) {
-  const { database, facts, log, headerName, catalogues, pins, record, servers, httpServers } = parts
+/** The gateway, its keys, and the settings of what each agent sees. */
+export async function openGateway(deps: Deps) {
+  const { database, facts, log, headerName, catalogues, pins, upstreams, servers, httpServers } = deps
   const keys = createKeys({
     store: await openKeyStore(database),
     now: Date.now,
-    onTrouble: (error) => log.warn({ error }, 'the last use of a key could not be kept'),
+    onTrouble: (error) => log.warn({ error }, 'the last use of a key could not be saved'),
   })
-  const http = () => httpServers.states().filter(({ status }) => status !== 'disabled')
-  const kindOf = (id: string) => (servers.has(id) ? servers : httpServers)
   const agentTools = await openAgentToolsStore(database)
   const offered = () =>
-    [...servers.states(), ...http()].map(({ server_id: id }) => {
-      return { id, tools: catalogues.of(id)?.tools ?? [], settings: record(id) ?? OFFER_DEFAULTS }
-    })
+    upstreams
+      .all()
+      .filter(({ status }) => status !== 'disabled')
+      .map(({ id, catalogue, settings }) => ({ id, tools: catalogue?.tools ?? [], settings }))
   const offers = new Offers(offered, agentTools.of, (id, definition) => pins.isHeld(id, definition))
   const hasKey = (agentType: string) => keys.list().some(({ agent_type }) => agent_type === agentType)
   const visibility = createVisibility({
@@ -55,36 +52,27 @@ export async function openExchange(parts: Parts) {
     offers,
     facts,
     typeOf: (word) => (hasKey(word) ? word : findAgent(word)?.type),
-    hasServer: (id) => record(id) !== undefined,
+    hasServer: (id) => upstreams.get(id) !== undefined,
   })
-  const admitting = (id: string, tool: string) => () =>
-    pins.refuseHeld(id, tool, catalogues.of(id)?.tools ?? [])
+  const refuseHeld = (id: string, tool: string) => pins.refuseHeld(id, tool, catalogues.of(id)?.tools ?? [])
   const gateway = createGateway({
     version: VERSION,
+    upstreams,
     offers,
-    catalogueOf: (id) => catalogues.of(id),
-    meet: (ids) => servers.meet(ids),
-    isAwake: (id) => isAwake(servers.has(id) ? servers : httpServers, id),
-    relay: (id, asked) => kindOf(id).relay(id, asked),
-    call: (id, asked) =>
-      kindOf(id).call(id, pins.hold ? { ...asked, admit: admitting(id, asked.tool) } : asked),
-  })
-  const door = createDoor({
-    gateway,
     keys,
     facts,
+    log,
     headerName,
     now: Date.now,
-    onError: (error) => log.error({ error }, 'the gateway failed'),
-    log,
+    admit: pins.hold ? refuseHeld : undefined,
   })
   logCalls(facts, log)
   return {
     keys,
-    door,
-    /** What the tools of a server are called at the gateway, by their own names. */
+    gateway,
+    /** The gateway names of a server's tools, by their own names. */
     namesOf: (serverId: string) => offers.namesOf(serverId),
-    /** What its list of tools takes of an agent's context; null for one that has no key. */
+    /** The tokens that an agent's tool list takes in its context; null for an agent without a key. */
     contextTokens: (agentType: string) => (hasKey(agentType) ? visibility.tokensOf(agentType) : null),
     routes: [
       keyRoutes(keys),
@@ -95,10 +83,4 @@ export async function openExchange(parts: Parts) {
       ]),
     ],
   }
-}
-
-/** What runs, or is reached when somebody asks it. */
-function isAwake({ states }: Pick<Servers | HttpServers, 'states'>, id: string): boolean {
-  const status = states().find(({ server_id }) => server_id === id)?.status
-  return status !== undefined && ['running', 'connected', 'unknown', 'degraded'].includes(status)
 }

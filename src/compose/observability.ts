@@ -6,8 +6,8 @@ import { VERSION } from '../kernel/version.ts'
 import { createLive, type Live } from '../live/live.service.ts'
 import { createMetrics, type Metrics } from '../metrics/metrics.service.ts'
 import { ProcessSampler } from '../metrics/process-figures.ts'
-import { Recorder } from '../metrics/recorder.ts'
-import { MetricsDatabase } from '../store/metrics/metrics-database.ts'
+import { Recorder } from '../metrics/record/recorder.ts'
+import { MetricsDatabase } from '../store/metrics/database.ts'
 
 interface Deps {
   readonly folder: string

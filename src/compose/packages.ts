@@ -23,7 +23,7 @@ interface Parts {
   readonly secrets: KnownSecrets
   readonly store: PackageStore
   readonly engine: Pick<EngineRoom, 'run' | 'trial'>
-  /** Asked only when somebody asks for something. */
+  /** Called only after the service has started. */
   readonly servers: () => Servers
 }
 
@@ -31,7 +31,7 @@ const AT_ONCE = 2
 const SETTINGS_MS = 30_000
 const START_WAIT_S = 30
 
-/** The packages' room, with npm, the registry and the servers behind its back. */
+/** The packages, connected to npm, the registries and the servers. */
 export function openPackages(parts: Parts): { packages: Packages; jobs: Jobs } {
   const { folder, facts, secrets, store, engine, servers } = parts
   const clean = (text: string) => maskText(secrets.redact(text))
@@ -48,7 +48,7 @@ export function openPackages(parts: Parts): { packages: Packages; jobs: Jobs } {
       env: npmEnvironment(parts.env),
       ...(onLine && { onLine: (stream, text) => onLine(stream, clean(text)) }),
     })
-  const settings = remembered(() => readSettings(npm, parts.env))
+  const settings = cached(() => readSettings(npm, parts.env))
   const packages = createPackages({
     store,
     folders: new PackageFolders(folder),
@@ -59,19 +59,19 @@ export function openPackages(parts: Parts): { packages: Packages; jobs: Jobs } {
     node: process.versions.node,
     minAgeDays: parts.minAgeDays,
     mcpRegistry: parts.mcpRegistry,
-    way: async () => (await settings()).way,
+    network: async () => (await settings()).network,
     trial: engine.trial,
-    using: async (name) =>
+    serversOf: async (name) =>
       (await servers().ofPackage(name)).map(({ id, command, args, env, cwd }) => {
         return { id, program: command, args, env, cwd }
       }),
-    switched: (name) => servers().packageSwitched(name),
-    mayCreate: async (name) => {
+    restartServers: (name) => servers().packageSwitched(name),
+    refuseTakenName: async (name) => {
       const taken = (await servers().list()).some(
         (server) => server.name === name || server.id === slugOf(name),
       )
       if (taken)
-        throw new AppError('server_exists', `A server called '${name}' exists already`, {
+        throw new AppError('server_exists', `A server with the name '${name}' already exists`, {
           hint: 'Rename or delete it first, or install without create_server',
         })
     },
@@ -89,7 +89,7 @@ export function openPackages(parts: Parts): { packages: Packages; jobs: Jobs } {
   return { packages, jobs }
 }
 
-/** npm says where its registries are; the logins stand in its files. */
+/** `npm config` lists the registries, the .npmrc files contain the logins. */
 async function readSettings(npm: Npm, env: Parts['env']): Promise<NpmSettings> {
   let json = ''
   const { code } = await npm({
@@ -99,7 +99,7 @@ async function readSettings(npm: Npm, env: Parts['env']): Promise<NpmSettings> {
       if (stream === 'stdout') json += `${text}\n`
     },
   })
-  if (code !== 0) throw new AppError('install_failed', 'npm does not say which registry it is set to')
+  if (code !== 0) throw new AppError('install_failed', 'npm config list failed, so the registry is unknown')
   const { userconfig, globalconfig, cafile } = JSON.parse(json) as Record<string, unknown>
   return npmSettings(json, [textOf(globalconfig), textOf(userconfig)], env, textOf(cafile))
 }
@@ -108,12 +108,12 @@ function textOf(path: unknown): string {
   try {
     return typeof path === 'string' ? readFileSync(path, 'utf8') : ''
   } catch {
-    return '' // most people have none
+    return '' // the file is optional
   }
 }
 
-/** Asking npm takes a quarter of a second, and a person who searches asks several times. */
-function remembered<T>(read: () => Promise<T>): () => Promise<T> {
+/** `npm config` takes a quarter of a second, and a search is often repeated. */
+function cached<T>(read: () => Promise<T>): () => Promise<T> {
   let last: { readonly value: Promise<T>; readonly at: number } | undefined
   return () => {
     if (last && performance.now() - last.at < SETTINGS_MS) return last.value

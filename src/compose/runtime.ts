@@ -9,23 +9,25 @@ import type { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
 import { maskText } from '../kernel/secrets/secrets.ts'
 import { VERSION } from '../kernel/version.ts'
 import { within } from '../kernel/within.ts'
-import { Connection } from '../mcp/client/connection.ts'
-import { probe } from '../mcp/transports/http/connection-test.ts'
-import { RemoteConnection } from '../mcp/transports/http/remote-connection.ts'
-import type { ConfigurationDatabase } from '../store/configuration.ts'
+import { testConnection } from '../mcp/transports/http/connection-test.ts'
+import { RemoteClient } from '../mcp/transports/http/remote-client.ts'
+import { StdioClient } from '../mcp/transports/stdio/stdio-client.ts'
+import type { Network } from '../net/connection-pool.ts'
+import { catalogueStore } from '../store/catalogues.store.ts'
+import type { ConfigurationDatabase } from '../store/configuration/configuration.ts'
 import { pinStore } from '../store/pins.store.ts'
-import { catalogueStore } from '../store/runs.store.ts'
 import type { ServerTable } from '../store/servers.store.ts'
 import { launch } from '../supervisor/launcher.ts'
-import { markOf } from '../supervisor/mark.ts'
-import { Reaper } from '../supervisor/reaper.ts'
-import { type Command, type Finished, runCommand } from '../supervisor/run-command.ts'
-import { StartFailure } from '../supervisor/runner.ts'
-import { sweep } from '../supervisor/signals.ts'
+import { markOf } from '../supervisor/process/mark.ts'
+import { Reaper } from '../supervisor/process/reaper.ts'
+import { type Command, type Finished, runCommand } from '../supervisor/process/run-command.ts'
+import { sweep } from '../supervisor/process/signals.ts'
+import { StartFailure } from '../supervisor/process/start-child.ts'
+import { gracesWithin } from '../supervisor/process/stop-ladder.ts'
 import { StartSlots } from '../supervisor/start-slots.ts'
-import { gracesWithin } from '../supervisor/stop-ladder.ts'
 import { Supervisor } from '../supervisor/supervisor.ts'
-import { Catalogues, hashOf } from '../upstreams/catalogues.ts'
+import { Catalogues } from '../upstreams/catalogues.ts'
+import { hashOf } from '../upstreams/definition-hash.ts'
 
 /** At most so many servers start at once; one that is stuck gives its place back after a while. */
 const SLOTS = 4
@@ -40,7 +42,7 @@ interface Deps {
 }
 
 export interface EngineRoom {
-  readonly supervisor: Supervisor<Connection>
+  readonly supervisor: Supervisor<StdioClient>
   /** As it stands in the environment of everything that is started. */
   readonly mark: string
   /** Runs a program to its end. */
@@ -56,7 +58,7 @@ export function openEngineRoom({ folder, facts, secrets, catalogues, log }: Deps
   const leftovers = sweep(mark)
   if (leftovers > 0) log.warn({ processes: leftovers }, 'ended processes that an earlier run had left')
   const reaper = new Reaper({ mark, onTrouble: (message) => log.error(message) })
-  const supervisor = new Supervisor<Connection>({
+  const supervisor = new Supervisor<StdioClient>({
     mark,
     reaper,
     slots: new StartSlots(SLOTS, SLOT_MS),
@@ -68,31 +70,16 @@ export function openEngineRoom({ folder, facts, secrets, catalogues, log }: Deps
     },
     onLine: (server_id, stream, text, cut) => facts.publish('server_line', { server_id, stream, text, cut }),
     onResources: (server_id, resources) => facts.publish('server_resources', { server_id, resources }),
-    converse: (id, { timeouts }, streams) => {
-      const connection: Connection = new Connection({
+    converse: (id, { timeouts }, streams) =>
+      new StdioClient({
         ...streams,
         version: VERSION,
         startMs: timeouts.start_s * 1000,
         knownVersion: catalogues.of(id)?.protocol_version ?? null,
-        onNote: (method, params) => facts.publish('server_note', { server_id: id, method, params }),
-        onTools: ({ tools, truncated, duplicates }) => {
-          const { greeting } = connection
-          if (!greeting) return
-          const { protocol_version, server_info, capabilities, instructions } = greeting
-          catalogues.learned(id, {
-            protocol_version,
-            server_info,
-            capabilities,
-            instructions,
-            tools,
-            truncated,
-            duplicates,
-          })
-        },
-        onList: (kind, items) => catalogues.listed(id, kind, items),
-      })
-      return connection
-    },
+        onTools: (list, { era: _, ...greeting }) => catalogues.update(id, { ...greeting, ...list }),
+        onList: (kind, items) => catalogues.updateList(id, kind, items),
+        onNotification: (method, params) => facts.publish('server_note', { server_id: id, method, params }),
+      }),
   })
   return {
     supervisor,
@@ -116,7 +103,6 @@ let trials = 0
 
 async function tryOut(definition: TrialDefinition, { mark, reaper, clean }: Surroundings) {
   trials += 1
-  let connection: Connection | undefined
   let tools: readonly { readonly name?: unknown }[] = []
   const launched = await launch({
     definition,
@@ -125,17 +111,15 @@ async function tryOut(definition: TrialDefinition, { mark, reaper, clean }: Surr
     clean,
     graces: () => gracesWithin(2),
     onLine: () => {},
-    converse: (streams) => {
-      connection = new Connection({
+    converse: (streams) =>
+      new StdioClient({
         ...streams,
         version: VERSION,
         startMs: TRIAL_MS,
         onTools: (list) => {
           tools = list.tools
         },
-      })
-      return connection
-    },
+      }),
   }).catch((error: unknown) => {
     throw notStarted(error)
   })
@@ -159,36 +143,23 @@ function notStarted(error: unknown): AppError {
 }
 
 /** How HTTP servers are reached. */
-export function openRemotes(): Remotes {
+export function openRemotes(network: Partial<Network>): Remotes {
   return {
-    probe: async ({ url, headers, transport }) => {
-      const report = await probe({ url, headers, transport, version: VERSION })
-      return { ...report, steps: [...report.steps] }
-    },
-    open: ({ url, headers, transport }, known, { onTools, ...hearing }) => {
-      const connection: RemoteConnection = new RemoteConnection({
+    test: ({ url, headers, transport }) =>
+      testConnection({ url, headers, transport, network, version: VERSION }),
+    open: ({ url, headers, transport }, known, { onDiscovered, ...events }) =>
+      new RemoteClient({
         url,
         headers,
         transport,
         known,
+        network,
         version: VERSION,
-        ...hearing,
-        onTools: ({ tools, truncated, duplicates }) => {
-          const { greeting, transport: used } = connection
-          if (!greeting || !used) return
-          const { protocol_version, server_info, capabilities, instructions } = greeting
-          const said = { protocol_version, server_info, capabilities, instructions, transport: used }
-          onTools({ ...said, tools, truncated, duplicates })
+        ...events,
+        onTools: (list, { era: _, ...greeting }, used) => {
+          if (used !== 'stdio') onDiscovered({ ...greeting, transport: used, ...list })
         },
-      })
-      return {
-        connect: (timeoutMs) => connection.connect(timeoutMs),
-        refresh: async (timeoutMs) => void (await connection.refresh(timeoutMs)),
-        call: (tool, args, options) => connection.call(tool, args, options),
-        relay: (method, params, options) => connection.relay(method, params, options),
-        close: () => void connection.close(),
-      }
-    },
+      }),
   }
 }
 
@@ -214,7 +185,7 @@ export async function openCatalogues({ database, table, facts, secrets, log, clo
     facts,
     redact,
     now: Date.now,
-    onTrouble: (server_id, error) => log.warn({ server_id, error }, 'tools could not be kept'),
+    onError: (server_id, error) => log.warn({ server_id, error }, 'tool list could not be saved'),
   })
   closer.add('the catalogues', () => catalogues.save())
   return { catalogues, pins }

@@ -11,7 +11,7 @@ import { createHealth } from '../health/health.service.ts'
 import type { App } from '../http/app.ts'
 import { hasToken } from '../http/auth.ts'
 import { Front } from '../http/front.ts'
-import { reachingRoutes } from '../http-servers/http-calls.routes.ts'
+import { connectionRoutes } from '../http-servers/connection.routes.ts'
 import { httpServerRoutes } from '../http-servers/http-servers.routes.ts'
 import { DEFAULTS as HTTP_DEFAULTS, type HttpServer } from '../http-servers/http-servers.schema.ts'
 import { createHttpServers } from '../http-servers/http-servers.service.ts'
@@ -30,6 +30,7 @@ import { createLogs } from '../logs/logs.service.ts'
 import { LogPipeline } from '../logs/pipeline.ts'
 import { ServerLines } from '../logs/server-lines.ts'
 import { metricsRoutes } from '../metrics/metrics.routes.ts'
+import { proxyFromEnvironment } from '../net/proxy.ts'
 import { packageRoutes } from '../packages/packages.routes.ts'
 import { processRoutes } from '../processes/processes.routes.ts'
 import { createProcesses } from '../processes/processes.service.ts'
@@ -42,17 +43,19 @@ import type { Server } from '../servers/servers.schema.ts'
 import { createServers, type Servers } from '../servers/servers.service.ts'
 import { openOwnership } from '../store/agents.store.ts'
 import { mirrorAudit } from '../store/audit-mirror.ts'
-import { ConfigurationDatabase } from '../store/configuration.ts'
+import { ConfigurationDatabase } from '../store/configuration/configuration.ts'
 import { lockDataFolder } from '../store/instance-lock.ts'
 import { openVault } from '../store/open-vault.ts'
 import { openPackageStore } from '../store/packages.store.ts'
-import { openWishes } from '../store/runs.store.ts'
 import { ServerTable } from '../store/servers.store.ts'
-import { endOrphan } from '../supervisor/end-orphan.ts'
-import { findOrphans } from '../supervisor/orphans.ts'
+import { openWishes } from '../store/wishes.store.ts'
+import { endOrphan } from '../supervisor/orphans/end-orphan.ts'
+import { findOrphans } from '../supervisor/orphans/orphans.ts'
+import { createCallRecorder } from '../upstreams/calls.ts'
 import { MAX_SERVERS, OFFER_DEFAULTS } from '../upstreams/server-fields.ts'
+import { Upstreams } from '../upstreams/upstreams.ts'
 import { openAgents } from './agents.ts'
-import { openExchange } from './gateway.ts'
+import { openGateway } from './gateway.ts'
 import { openObserving } from './observability.ts'
 import { openPackages } from './packages.ts'
 import { openCatalogues, openEngineRoom, openRemotes } from './runtime.ts'
@@ -140,7 +143,7 @@ async function open(
     push: (entry, repeat) => pipeline.push(entry, repeat),
     now: Date.now,
   })
-  facts.on('server_line', (line) => serverLines.heard(line))
+  facts.on('server_line', (line) => serverLines.add(line))
   closer.add('the log pipeline', () => {
     serverLines.flush()
     return Promise.race([pipeline.flush(), sleep(FLUSH_MS, undefined, { ref: false })])
@@ -176,7 +179,8 @@ async function open(
   const engine = openEngineRoom({ folder, facts, secrets, catalogues, log })
   closer.add('the tool servers', () => engine.close())
 
-  // What is counted and told. Asked only once the rooms below are there.
+  // Metrics and the live stream.
+  const upstreams = new Upstreams()
   const { metrics, live } = openObserving({
     folder,
     retentionDays: config.metrics_retention_days,
@@ -184,14 +188,15 @@ async function open(
     log,
     closer,
     uptimeMs: () => performance.now() - startedAt,
-    servers: () => [...servers.states(), ...httpServers.states()],
+    servers: () => upstreams.all().map(({ id, kind, status }) => ({ server_id: id, type: kind, status })),
     findServer: async (key, kind) => table.idOf(key, kind),
     contextTokens: (agentType) => gateway.contextTokens(agentType),
   })
 
   // Rooms.
   const gatewayNames = (id: string) => gateway.namesOf(id)
-  const common = { facts, secrets, now: Date.now, statsOf: metrics.statsOf, gatewayNames }
+  const record = createCallRecorder(facts)
+  const common = { facts, secrets, now: Date.now, statsOf: metrics.statsOf, gatewayNames, upstreams, record }
   const { packages, jobs } = openPackages({
     folder,
     env: config.platform.env,
@@ -211,7 +216,7 @@ async function open(
     wishes: await openWishes(database),
     engine: engine.supervisor,
     catalogues,
-    linesDropped: (id) => serverLines.counts(id)?.dropped ?? 0,
+    linesDropped: (id) => serverLines.dropped(id),
     usedBy: (id) => agents.usedBy(id),
     packages,
   })
@@ -220,24 +225,24 @@ async function open(
     ...common,
     store: table.of<HttpServer>('http'),
     catalogues,
-    remotes: openRemotes(),
+    remotes: openRemotes({ proxyFor: proxyFromEnvironment(config.platform.env) }),
     intervalMs: config.http_check_interval_s * 1000,
     random: Math.random,
   })
   closer.add('the HTTP servers', () => httpServers.close())
   const headerName = config.auth_token_header_name
-  const gateway = await openExchange({
+  const gateway = await openGateway({
     database,
     facts,
     log,
     headerName,
     catalogues,
     pins,
-    record: (id) => table.record(id),
+    upstreams,
     servers,
     httpServers,
   })
-  const front = new Front({ allowedHosts: config.allowed_hosts, ownDoor: gateway.door })
+  const front = new Front({ allowedHosts: config.allowed_hosts, gateway: gateway.gateway })
   const ownership = await openOwnership(database, vault)
   const agents = openAgents({
     folder,
@@ -284,21 +289,21 @@ async function open(
   // Doors. Agents come in at once, and servers that start with us do; the rest of the house is opened meanwhile.
   closer.add('the doors and the tool servers', () => Promise.all([front.close(), engine.close()]))
   closer.add('the live stream', () => live.close())
-  closer.add('the gateway', () => gateway.door.close())
+  closer.add('the gateway', () => gateway.gateway.close())
   await front.listen(host, config.port)
   const address = front.address(host)
   lock.announce(address)
   void servers.startEager().catch((error: unknown) => log.error({ error }, 'eager start failed'))
   if (options.onOpen) {
     options.onOpen({ address, tokenFile: token.file, warnings: [...warnings, ...mended] })
-    await front.untilWanted(AGENTS_FIRST_MS)
+    await front.untilRequested(AGENTS_FIRST_MS)
   }
   const { buildApp } = await import('../http/app.ts')
   const app = await buildApp({
     front,
     log,
     version: VERSION,
-    stream: { path: '/api/ws/metrics', hasRoom: live.hasRoom, open: live.open },
+    stream: { path: '/api/ws/metrics', ...live },
     token: token.value,
     headerName,
     protectReads: config.protect_reads,
@@ -313,7 +318,7 @@ async function open(
       processRoutes(processes),
       liveRoutes(),
       metricsRoutes(metrics),
-      reachingRoutes(httpServers),
+      connectionRoutes(httpServers),
       agentRoutes(agents),
       editRoutes(agents),
       packageRoutes(packages, hasToken(token.value, headerName)),

@@ -5,33 +5,37 @@ import { type Config, readConfig } from '../config/config.ts'
 import { type Flags, readFlags } from '../config/flags.ts'
 import { HELP } from '../config/help.ts'
 import { portTaken } from '../config/port-owner.ts'
-import { StartError } from '../kernel/exit.ts'
+import { configError, StartError } from '../kernel/exit.ts'
 import { VERSION } from '../kernel/version.ts'
-import { openLogThread } from '../store/logs/log-thread.ts'
+import { LogThread } from '../store/logs/thread/log-thread.ts'
 import { openService, type Service } from './service.ts'
 
-const say = (line: string) => process.stdout.write(`${line}\n`)
+const print = (line: string) => process.stdout.write(`${line}\n`)
 const warn = (sentence: string) => process.stderr.write(`Warning: ${sentence}\n`)
-/** A terminal's Ctrl-C reaches npm and us, and npm may hand it on: two signals, one intent. */
-const SAME_INTENT_MS = 100
+/** Ctrl-C in a terminal reaches both npm and this process, and npm may forward it: two signals for one key. */
+const SAME_KEY_MS = 100
 
-/** Starts the service, which then lives until a signal. */
+/** Starts the service, which runs until a signal. */
 export async function up(argv: readonly string[], mainFile: string): Promise<void> {
   const flags = readFlags(argv)
-  if (flags.command === 'help') return void say(HELP)
-  if (flags.command === 'version') return void say(VERSION)
+  if (flags.command === 'help') return void print(HELP)
+  if (flags.command === 'version') return void print(VERSION)
   const config = readConfig({
     flags,
     platform: { os: process.platform, home: homedir(), env: process.env },
     packageRoot: dirname(dirname(mainFile)),
   })
-  const stop = stopOnSignals()
-  stop.when(await start(config, flags, mainFile))
+  const onStarted = stopOnSignals()
+  onStarted(await start(config, flags, mainFile))
 }
 
-function tell({ address, tokenFile, warnings }: Pick<Service, 'address' | 'tokenFile' | 'warnings'>): void {
+function printReady({
+  address,
+  tokenFile,
+  warnings,
+}: Pick<Service, 'address' | 'tokenFile' | 'warnings'>): void {
   for (const warning of warnings) warn(warning)
-  say(`Toolroom is ready at ${address}${tokenFile ? ` (token in ${tokenFile})` : ''}`)
+  print(`Toolroom is ready at ${address}${tokenFile ? ` (token in ${tokenFile})` : ''}`)
 }
 
 async function start(config: Config, { afterDamage }: Flags, mainFile: string): Promise<Service> {
@@ -40,7 +44,7 @@ async function start(config: Config, { afterDamage }: Flags, mainFile: string): 
     maxBytes,
     onTrouble,
   }: Parameters<Parameters<typeof openService>[1]['openLogs']>[0]) =>
-    openLogThread({
+    new LogThread({
       path: `${folder}/logs.db`,
       maxBytes,
       onDamaged: onTrouble,
@@ -48,52 +52,45 @@ async function start(config: Config, { afterDamage }: Flags, mainFile: string): 
       workerUrl: new URL('./log-worker.js', pathToFileURL(mainFile)),
     })
   try {
-    return await openService(config, { afterDamage, warn, openLogs, mainFile, onOpen: tell })
+    return await openService(config, { afterDamage, warn, openLogs, mainFile, onOpen: printReady })
   } catch (error) {
     if (!(error instanceof Error) || !('code' in error)) throw error
     if (error.code === 'EADDRINUSE') throw await portTaken(config.host, config.port)
     if (error.code === 'EACCES' && 'syscall' in error && error.syscall === 'listen') {
       throw new StartError(
         'port_taken',
-        `Port ${config.port} needs rights that this user does not have; choose one above 1023`,
+        `Port ${config.port} requires privileges that this user does not have; choose a port above 1023`,
       )
     }
     if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND') {
-      throw new StartError(
-        'configuration',
-        `HOST ${JSON.stringify(config.host)} is no address of this computer`,
-      )
+      throw configError(`HOST ${JSON.stringify(config.host)} is not an address of this computer`)
     }
     throw error
   }
 }
 
-/** The first signal ends in good order, a second one at once. One that comes during the start waits for its end. */
-function stopOnSignals(): { when(service: Service): void } {
+/** The first signal closes the service, after its start if need be. A second one ends the process at once. */
+function stopOnSignals(): (started: Service) => void {
   let service: Service | undefined
-  let asked: number | undefined
+  let signalledAt: number | undefined
   const stop = (signal: NodeJS.Signals) => {
     const now = performance.now()
-    const again = asked !== undefined && (signal !== 'SIGINT' || now - asked > SAME_INTENT_MS)
-    if (again) process.exit(130)
-    if (asked !== undefined) return
-    asked = now
+    const isSecond = signalledAt !== undefined && (signal !== 'SIGINT' || now - signalledAt > SAME_KEY_MS)
+    if (isSecond) process.exit(130)
+    if (signalledAt !== undefined) return
+    signalledAt = now
     if (service) void end(service)
   }
   process.on('SIGTERM', stop).on('SIGINT', stop).on('SIGHUP', stop)
-  return {
-    when: (opened) => {
-      service = opened
-      process.on('unhandledRejection', (error) =>
-        opened.log.error({ error }, 'a promise was rejected and nobody noticed'),
-      )
-      process.on('uncaughtException', (error) => {
-        opened.log.fatal({ error }, 'unexpected fault, the service ends')
-        process.stderr.write(`toolroom: unexpected fault: ${error.stack}\n`)
-        void opened.close().finally(() => process.exit(70))
-      })
-      if (asked !== undefined) void end(opened)
-    },
+  return (started) => {
+    service = started
+    process.on('unhandledRejection', (error) => started.log.error({ error }, 'unhandled promise rejection'))
+    process.on('uncaughtException', (error) => {
+      started.log.fatal({ error }, 'uncaught exception, the service ends')
+      process.stderr.write(`toolroom: uncaught exception: ${error.stack}\n`)
+      void started.close().finally(() => process.exit(70))
+    })
+    if (signalledAt !== undefined) void end(started)
   }
 }
 

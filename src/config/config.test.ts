@@ -10,7 +10,7 @@ import { bindOf } from './host.ts'
 import { foldersOf } from './paths.ts'
 import { assertMayBind, isStrong } from './token.ts'
 
-/** A computer with nothing on it. */
+/** An empty home folder. */
 function computer() {
   const home = mkdtempSync(join(tmpdir(), 'toolroom-config-'))
   onTestFinished(() => rmSync(home, { recursive: true }))
@@ -25,13 +25,13 @@ function computer() {
 }
 
 describe('sources', () => {
-  test('nothing is set: the defaults of the specification hold', () => {
+  test('without any setting, the defaults of the specification apply', () => {
     covers('host-default', 'auth-2-header-default')
     const { read } = computer()
     expect(read()).toMatchObject({ host: '127.0.0.1', port: 8665, auth_token_header_name: 'X-SVC-Token' })
   })
 
-  test('flags win over environment, .env, config.json and defaults', () => {
+  test('flags take precedence over environment, .env, config.json and defaults', () => {
     const { read, env, put } = computer()
     put('config.json', '{"port": 1, "log_level": "debug", "LOG_MAX_MB": 64}')
     put('.env', 'PORT=2\nLOG_MAX_MB=65\n')
@@ -45,14 +45,14 @@ describe('sources', () => {
     })
   })
 
-  test('--env-file names another file, and the usual one is not read', () => {
+  test('--env-file replaces the default .env', () => {
     const { read, home, put } = computer()
     put('.env', 'PORT=2\nLOG_MAX_MB=65\n')
     put('other.env', 'PORT=7\n')
     expect(read('--env-file', join(home, 'other.env'))).toMatchObject({ port: 7, log_max_mb: 512 })
   })
 
-  test('an .env in the working folder is never read', () => {
+  test('a .env in the working folder is never read', () => {
     const { read, put } = computer()
     const before = process.cwd()
     const elsewhere = mkdtempSync(join(tmpdir(), 'toolroom-repo-'))
@@ -73,12 +73,16 @@ test.each([
   ['LOG_LEVEL', 'loud', 'LOG_LEVEL must be one of trace, debug, info, warn, error, fatal, not "loud"'],
   ['LOG_MAX_MB', '1', 'LOG_MAX_MB must be'],
   ['AUTH_TOKEN', 'with space', 'AUTH_TOKEN must be 1 to 512 printable ASCII characters without a space'],
-  ['AUTH_TOKEN_HEADER_NAME', 'Host', 'AUTH_TOKEN_HEADER_NAME must be a header name'],
+  [
+    'AUTH_TOKEN_HEADER_NAME',
+    'Host',
+    'AUTH_TOKEN_HEADER_NAME must be a header name that has no meaning in HTTP, not "Host"',
+  ],
   ['AUTH_TOKEN_HEADER_NAME', 'X Token', 'AUTH_TOKEN_HEADER_NAME must be a header name'],
   ['ALLOWED_HOSTS', 'a b', 'ALLOWED_HOSTS must be host names'],
   ['TOOLROOM_SECRET_KEY', 'abc', 'TOOLROOM_SECRET_KEY must be 64 hexadecimal digits'],
   ['MCP_REGISTRY_URL', 'ftp://x', 'MCP_REGISTRY_URL must be an http or https URL'],
-])('%s=%s is refused in one line', (name, value, sentence) => {
+])('the setting %s=%s is refused in one line', (name, value, sentence) => {
   const { read, env } = computer()
   env[name] = value
   expect(() => read()).toThrow(sentence)
@@ -88,35 +92,59 @@ test.each([
 test.each([
   ['{"prot": 1}', 'has an unknown key "prot"'],
   ['{"port": "1"}', 'config.json must be a whole number from 0 to 65535, not "1"'],
-  ['{"port": 1, "PORT": 2}', 'names "PORT" twice'],
+  ['{"port": 1, "PORT": 2}', 'has the key "PORT" twice'],
   ['{"toolroom_home": "/x"}', 'cannot be set there'],
-  ['[]', 'must hold one JSON object'],
-  ['{', 'cannot be read'],
-])('config.json %s is refused', (text, sentence) => {
+  ['[]', 'must contain one JSON object'],
+  ['{', 'Cannot read '],
+])('a config.json with %s is refused', (text, sentence) => {
   const { read, put } = computer()
   put('config.json', text)
   expect(() => read()).toThrow(sentence)
 })
 
 test.each([
-  [['--prot', '1'], "Unknown flag '--prot'"],
-  [['upp'], "Unknown command 'upp'"],
+  [['--protect-reads'], 'true'],
+  [['--protect-reads', 'true'], 'true'],
+  [['--protect-reads', 'false'], 'false'],
+  [['--protect-reads=false', '--port', '1'], 'false'],
+])('the flags %j set protect_reads to %s', (argv, value) => {
+  expect(readFlags(argv).settings.get('protect_reads')).toBe(value)
+})
+
+test.each([
+  [['up', '--restore'], { command: 'up', afterDamage: 'restore' }],
+  [['--start-empty'], { command: 'up', afterDamage: 'start_empty' }],
+  [['--restore=false'], { command: 'up' }],
+  [['--port', '1', 'help'], { command: 'help' }],
+  [['up', '-h'], { command: 'help' }],
+  [['-v'], { command: 'version' }],
+])('the flags %j mean %j', (argv, meaning) => {
+  const { settings: _, ...flags } = readFlags(argv)
+  expect(flags).toEqual(meaning)
+})
+
+test.each([
+  [['--prot', '1'], "Unknown flag '--prot'; see toolroom --help"],
+  [['--prot=1'], "Unknown flag '--prot'; see toolroom --help"],
+  [['upp'], "Unknown command 'upp'; see toolroom --help"],
   [['--port'], '--port needs a value'],
+  [['--protect-reads=yes'], '--protect-reads must be true or false, not "yes"'],
   [['--auth-token', 'x'], 'set AUTH_TOKEN instead'],
-  [['--env-file', '/does/not/exist'], 'cannot be read'],
+  [['--auth-token=x'], 'set AUTH_TOKEN instead'],
+  [['--env-file', '/does/not/exist'], 'Cannot read the environment file /does/not/exist: '],
 ])('the flags %j are refused', (argv, sentence) => {
   expect(() => computer().read(...argv)).toThrow(sentence)
 })
 
-test('the placeholder of .env.example never becomes the token', () => {
+test('the placeholder from .env.example never becomes the token', () => {
   covers('auth-3-default-token')
   const { read, env } = computer()
   env.AUTH_TOKEN = 'replace-me-with-64-random-hex-characters'
   expect(read().auth_token).toBeUndefined()
-  expect(read().warnings).toEqual(['AUTH_TOKEN is the placeholder of .env.example and is ignored'])
+  expect(read().warnings).toEqual(['AUTH_TOKEN is the placeholder from .env.example and is ignored'])
 })
 
-describe('where to listen', () => {
+describe('HOST', () => {
   test.each(['0.0.0.0', '::', '0', '0x0', '', '[::]', '000.0.0.0', '0.0', '::ffff:0.0.0.0', ' 0 '])(
     'HOST %j means the network',
     (host) => expect(bindOf(host)).toMatchObject({ loopback: false }),
@@ -135,18 +163,18 @@ describe('where to listen', () => {
     '127.9.9.9',
   ])('HOST %j means loopback', (host) => expect(bindOf(host)).toMatchObject({ loopback: true }))
 
-  test.each(['０', 'a b', '256.1.1.1.1', 'http://x', '-'])('HOST %j is no address', (host) => {
+  test.each(['０', 'a b', '256.1.1.1.1', 'http://x', '-'])('HOST %j is not an address', (host) => {
     expect(bindOf(host)).toBeUndefined()
     expect(() => assertMayBind(bindOf(host), host, undefined)).toThrow(
       'HOST must be an IP address or a host name',
     )
   })
 
-  test('beyond loopback only a strong token of the user will do', () => {
+  test('beyond loopback, a strong AUTH_TOKEN is required', () => {
     covers('host-0000-discouraged')
     const everywhere = bindOf('0.0.0.0')
     const strong = '0123456789abcdef'.repeat(4)
-    expect(() => assertMayBind(everywhere, '0.0.0.0', undefined)).toThrow('needs an AUTH_TOKEN of your own')
+    expect(() => assertMayBind(everywhere, '0.0.0.0', undefined)).toThrow('requires an AUTH_TOKEN; set one')
     expect(() => assertMayBind(everywhere, '0.0.0.0', 'short')).toThrow('at least 32 bytes of randomness')
     expect(assertMayBind(everywhere, '0.0.0.0', strong)).toEqual({ address: '0.0.0.0', loopback: false })
   })
@@ -157,13 +185,13 @@ describe('where to listen', () => {
     ['0123456789abcdef'.repeat(4).slice(1), false],
     ['Zm9vYmFyYmF6cXV4MDEyMzQ1Njc4OWFiY2RlZmdoaWo', true],
     ['hunter2', false],
-  ])('the token %s is strong: %s', (token, strong) => {
+  ])('whether the token %s is strong: %s', (token, strong) => {
     covers('auth-6-32-bytes')
     expect(isStrong(token)).toBe(strong)
   })
 })
 
-test('data and key lie where each platform keeps such things', () => {
+test('the data folder and the key folder follow the conventions of each platform', () => {
   const of = (os: NodeJS.Platform, home: string, env = {}) => foldersOf({ os, home, env })
   expect(of('linux', '/home/me')).toEqual({
     data: '/home/me/.local/share/toolroom',
@@ -180,7 +208,7 @@ test('data and key lie where each platform keeps such things', () => {
   })
 })
 
-test('help names every setting', () => {
+test('the help lists every setting', () => {
   for (const word of ['--host', '--port', 'AUTH_TOKEN (no flag)', '--log-max-mb', '--restore'])
     expect(HELP).toContain(word)
 })

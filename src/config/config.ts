@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import type { TSchema } from 'typebox'
 import * as Value from 'typebox/value'
-import { StartError } from '../kernel/exit.ts'
+import { configError } from '../kernel/exit.ts'
+import { isObject } from '../kernel/is-object.ts'
 import type { Flags } from './flags.ts'
 import { type Folders, foldersOf, type Platform } from './paths.ts'
 import { envName, flagName, type SettingName, Settings } from './schema.ts'
@@ -11,22 +12,22 @@ import { isPlaceholder } from './token.ts'
 
 export interface Config extends Readonly<Settings> {
   readonly folders: Folders
-  /** Whose computer it is: agents' files are found from here. */
+  /** Used to find the agents' files. */
   readonly platform: Platform
-  /** Sentences for the start banner, the log and /api/health. */
+  /** For the start banner, the log and /api/health. */
   readonly warnings: readonly string[]
 }
 
 interface Input {
   readonly flags: Flags
   readonly platform: Platform
-  /** Toolroom's own folder. The working folder is never read: a hostile repository must not configure us. */
+  /** Toolroom's own folder. The working folder is never read: a hostile repository must not configure Toolroom. */
   readonly packageRoot: string
 }
 
 const NAMES = Object.keys(Settings.properties) as SettingName[]
 
-/** Reads every source once. Flags win over environment, `.env`, `config.json` and defaults. */
+/** Precedence: flags, environment, `.env`, `config.json`, defaults. */
 export function readConfig({ flags, platform, packageRoot }: Input): Config {
   const given: Source[] = [
     { values: parsed(flags.settings), from: flagName },
@@ -45,7 +46,7 @@ export function readConfig({ flags, platform, packageRoot }: Input): Config {
     const source = sources.find(({ values }) => values.has(name))
     const value = source?.values.get(name)
     if (source && name === 'auth_token' && typeof value === 'string' && isPlaceholder(value)) {
-      warnings.push(`${source.from(name)} is the placeholder of .env.example and is ignored`)
+      warnings.push(`${source.from(name)} is the placeholder from .env.example and is ignored`)
       return []
     }
     return settingEntry(name, source && { value, from: source.from(name) })
@@ -54,7 +55,7 @@ export function readConfig({ flags, platform, packageRoot }: Input): Config {
   return Object.freeze({ ...chosen, folders, platform, warnings })
 }
 
-/** One place where settings were found, and how to call a setting of it in a sentence. */
+/** Where settings come from. `from` names a setting of this source in an error. */
 interface Source {
   readonly values: ReadonlyMap<SettingName, unknown>
   readonly from: (name: SettingName) => string
@@ -64,13 +65,10 @@ function firstOf(sources: readonly Source[], name: SettingName): unknown {
   return sources.find(({ values }) => values.has(name))?.values.get(name)
 }
 
-/** The data folder must be known before its own files can be read, so they cannot move it. */
+/** Files in the data folder cannot move it: it must be known before they are read. */
 function inDataFolder(source: Source): Source {
   if (!source.values.has('toolroom_home')) return source
-  throw new StartError(
-    'configuration',
-    `${source.from('toolroom_home')} cannot be set there: the file lies in the folder`,
-  )
+  throw configError(`${source.from('toolroom_home')} cannot be set there: this file is in the data folder`)
 }
 
 const envSource = (path: string, required: boolean): Source => {
@@ -91,10 +89,10 @@ function settingEntry(
   if (!found) return schema.default === undefined ? [] : [[name, schema.default]]
   if (Value.Check(schema, found.value)) return [[name, found.value]]
   const shown = schema.secret ? '' : `, not ${JSON.stringify(found.value)}`
-  throw new StartError('configuration', `${found.from} must be ${schema.expected}${shown}`)
+  throw configError(`${found.from} must be ${schema.expected}${shown}`)
 }
 
-/** Text that was set but is empty counts as unset, except for HOST, where it would mean every address. */
+/** An empty value counts as unset, except for HOST, where it means all addresses. */
 function fromTexts(texts: Readonly<Record<string, string | undefined>>): Map<SettingName, unknown> {
   const given = new Map<SettingName, string>()
   for (const name of NAMES) {
@@ -104,7 +102,7 @@ function fromTexts(texts: Readonly<Record<string, string | undefined>>): Map<Set
   return parsed(given)
 }
 
-/** Text becomes the type that the schema asks for; what does not fit stays text and is refused with its value. */
+/** Converts text to the type in the schema. What does not convert stays text, and validation refuses it. */
 function parsed(texts: ReadonlyMap<SettingName, string>): Map<SettingName, unknown> {
   return new Map([...texts].map(([name, text]) => [name, parseText(Settings.properties[name], text)]))
 }
@@ -125,11 +123,7 @@ function readEnvFile(path: string, required: boolean): Record<string, string | u
   try {
     return parseEnv(readFileSync(path, 'utf8'))
   } catch (cause) {
-    throw new StartError(
-      'configuration',
-      `The environment file ${path} cannot be read: ${reason(cause)}`,
-      cause,
-    )
+    throw configError(`Cannot read the environment file ${path}: ${reason(cause)}`, cause)
   }
 }
 
@@ -139,16 +133,14 @@ function readConfigFile(path: string): Map<SettingName, unknown> {
   try {
     content = JSON.parse(readFileSync(path, 'utf8'))
   } catch (cause) {
-    throw new StartError('configuration', `${path} cannot be read: ${reason(cause)}`, cause)
+    throw configError(`Cannot read ${path}: ${reason(cause)}`, cause)
   }
-  if (typeof content !== 'object' || content === null || Array.isArray(content)) {
-    throw new StartError('configuration', `${path} must hold one JSON object`)
-  }
+  if (!isObject(content)) throw configError(`${path} must contain one JSON object`)
   const known = new Map<SettingName, unknown>()
   for (const [key, value] of Object.entries(content)) {
     const name = NAMES.find((candidate) => candidate === key.toLowerCase())
-    if (!name) throw new StartError('configuration', `${path} has an unknown key ${JSON.stringify(key)}`)
-    if (known.has(name)) throw new StartError('configuration', `${path} names ${JSON.stringify(key)} twice`)
+    if (!name) throw configError(`${path} has an unknown key ${JSON.stringify(key)}`)
+    if (known.has(name)) throw configError(`${path} has the key ${JSON.stringify(key)} twice`)
     known.set(name, value)
   }
   return known

@@ -2,23 +2,23 @@ import { commandRows, row } from './commands.ts'
 import { envName, flagName, type SettingName, Settings } from './schema.ts'
 
 const OTHERS = [
-  ['--env-file FILE', 'Read this file instead of the .env in the data folder and in Toolroom’s own folder.'],
-  ['--restore', 'After damage: go on from the newest backup.'],
-  ['--start-empty', 'After damage: begin anew.'],
+  ['--env-file FILE', 'Read this file instead of .env in the data folder and in the installation folder.'],
+  ['--restore', 'After damage to the database: restore the newest backup.'],
+  ['--start-empty', 'After damage to the database: start with an empty one.'],
   ['--version, --help', ''],
 ] as const
 
-/** Made from the schema, so that it cannot go stale. */
+/** Generated from the schema of the settings. */
 export const HELP = [
   'Usage: toolroom [command] [flags]',
   '',
-  row('up', 'Start the service and print its address; also without a command.'),
+  row('up', 'Start the service and print its address. This is the default command.'),
   ...commandRows(),
   '',
-  'toolroom <command> --help explains one. Exit codes: 0 well, 1 port taken, 3 not running, 4 token refused,',
-  '65 database damaged, 75 data folder in use, 78 wrong flag or setting.',
+  'See also toolroom <command> --help. Exit codes: 0 success, 1 port in use, 3 not running, 4 token refused,',
+  '65 database damaged, 70 internal error, 75 data folder in use, 78 invalid flag or setting.',
   '',
-  'Flags of up. Each is also an environment variable and a key of config.json.',
+  'Flags of up. Each setting is also an environment variable and a key in config.json.',
   '',
   ...(Object.keys(Settings.properties) as SettingName[]).map((name) => {
     const schema = Settings.properties[name] as { description?: string; default?: unknown; secret?: boolean }

@@ -1,19 +1,19 @@
 import { isIPv4, isIPv6 } from 'node:net'
 
 export interface Bind {
-  /** What to listen on, in its one plain spelling. */
+  /** Normalised. */
   readonly address: string
   readonly loopback: boolean
 }
 
-/** Ends in a label that is no number, or else it would be a misspelt address. */
+/** The last label must not be a number: that would be a mistyped address. */
 const HOST_NAME =
   /^(?=.{1,253}$)(?!.*(?:^|\.)\d+\.?$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*\.?$/i
 
 /**
- * The many spellings of one address: `0`, `0x0`, `0.0.0.0`, `::`, `[::]` and nothing at all mean every address, and
- * `127.1` means loopback. A host name other than localhost counts as the network, wherever it may point today.
- * Undefined when the text is no address and no name.
+ * Normalises an address: `0`, `0x0`, `0.0.0.0`, `::`, `[::]` and an empty text mean all addresses, `127.1` means
+ * loopback. Every host name except localhost counts as the network, whatever it resolves to.
+ * Undefined if the text is neither an address nor a name.
  */
 export function bindOf(host: string): Bind | undefined {
   const text = host.trim().replace(/^\[(.*)\]$/, '$1')
@@ -35,7 +35,7 @@ function bindOfIPv6(text: string): Bind {
   return { address, loopback: address.startsWith('127.') }
 }
 
-/** What the C library reads as an address: 1 to 4 parts in decimal, octal or hexadecimal, the last one filling up. */
+/** An address as inet_aton parses it: 1 to 4 parts, decimal, octal or hexadecimal; the last fills the remaining bytes. */
 function looseIPv4(text: string): string | undefined {
   const parts = text.split('.')
   if (parts.length > 4 || !parts.every((part) => /^(?:0x[0-9a-f]+|\d+)$/i.test(part))) return undefined
@@ -47,9 +47,9 @@ function looseIPv4(text: string): string | undefined {
 
 const dotted = (n: number): string => [n >>> 24, (n >>> 16) & 255, (n >>> 8) & 255, n & 255].join('.')
 
-/** What somebody should know who can be reached from elsewhere. */
+/** Warnings for a service that is reachable over the network. */
 export function exposure(loopback: boolean, protectReads: boolean): string[] {
   if (loopback) return []
-  const plain = 'Toolroom is open to the network without encryption; put a TLS proxy in front'
-  return protectReads ? [plain] : [plain, 'Reads are public on the network; PROTECT_READS=true closes them']
+  const plain = 'Toolroom is reachable over the network without encryption; put a TLS proxy in front of it'
+  return protectReads ? [plain] : [plain, 'Reads are public; set PROTECT_READS=true to require the token']
 }

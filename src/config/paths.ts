@@ -1,6 +1,6 @@
 import { isAbsolute, posix, resolve, win32 } from 'node:path'
 
-/** The facts about a computer that decide where files lie; handed in, so that every system is tested on one. */
+/** What decides where files are kept. Passed in, so that every platform can be tested on one. */
 export interface Platform {
   readonly os: NodeJS.Platform
   readonly home: string
@@ -10,7 +10,7 @@ export interface Platform {
 export interface Folders {
   /** Database, token, backups. */
   readonly data: string
-  /** Holds the secret key: apart from the data, so that a copied data folder does not open itself. */
+  /** The secret key. Separate from the data, so that a copied data folder cannot be decrypted. */
   readonly config: string
 }
 

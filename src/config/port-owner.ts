@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { StartError } from '../kernel/exit.ts'
 
-/** The port is taken; says by whom, as far as this computer tells. */
+/** The error for a port in use, with its owner if that can be found out. */
 export async function portTaken(host: string, port: number): Promise<StartError> {
   const owner = (await isToolroom(port)) ? 'another Toolroom' : (processListening(port) ?? 'another program')
   return new StartError(
     'port_taken',
-    `Port ${port} on ${host} is taken by ${owner}; set PORT to another one, or to 0 for any`,
+    `Port ${port} on ${host} is in use by ${owner}; set PORT to another port, or to 0 for any free one`,
   )
 }
 
@@ -19,11 +19,11 @@ async function isToolroom(port: number): Promise<boolean> {
     const { version, checks } = (await reply.json()) as { version?: unknown; checks?: unknown }
     return typeof version === 'string' && Array.isArray(checks)
   } catch {
-    return false // whatever listens there does not speak our language
+    return false // no HTTP, no JSON, or no response in time
   }
 }
 
-/** Linux only: which process holds the listening socket. */
+/** Linux only: the process that holds the listening socket. */
 function processListening(port: number): string | undefined {
   try {
     const inodes = ['tcp', 'tcp6'].flatMap((table) => listeningInodes(`/proc/net/${table}`, port))

@@ -2,13 +2,13 @@ import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { LEVELS } from '../kernel/log.ts'
 
-/** Header names that HTTP itself needs; a token there would never arrive, or break the request. */
+/** Headers with a meaning in HTTP. A token there would be lost or would break the request. */
 const RESERVED_HEADERS =
   'host|origin|connection|upgrade|content-length|content-type|content-encoding|transfer-encoding|te|trailer|expect|keep-alive'
 
 /**
- * Every setting, once. The key is the name in `config.json`; in upper case it is the environment variable, with
- * dashes it is the flag. `expected` completes the sentence "PORT must be …".
+ * All settings. The key is the name in `config.json`, in upper case the environment variable, with dashes the flag.
+ * `expected` completes the sentence "PORT must be …".
  */
 export const Settings = Type.Object(
   {
@@ -16,47 +16,46 @@ export const Settings = Type.Object(
       default: '127.0.0.1',
       maxLength: 255,
       expected: 'an IP address or a host name',
-      description: 'Address to listen on. Anything but loopback needs a strong AUTH_TOKEN of your own.',
+      description: 'Address to listen on. Anything but loopback requires a strong AUTH_TOKEN.',
     }),
     port: Type.Integer({
       default: 8665,
       minimum: 0,
       maximum: 65_535,
       expected: 'a whole number from 0 to 65535',
-      description: 'Port to listen on; 0 takes any free one and prints it.',
+      description: 'Port to listen on; 0 chooses a free port and prints it.',
     }),
     auth_token: Type.Optional(
       Type.String({
         pattern: '^[\\x21-\\x7e]{1,512}$',
         secret: true,
         expected: '1 to 512 printable ASCII characters without a space',
-        description: 'The token that changes need. Generated at the first start when unset.',
+        description: 'The token required for changes. Generated at the first start if unset.',
       }),
     ),
     auth_token_header_name: Type.String({
       default: 'X-SVC-Token',
       pattern: `^(?!(?:${reservedAnyCase()})$)[A-Za-z0-9!#$%&'*+.^_\`|~-]{1,64}$`,
-      expected: 'a header name that HTTP does not need for itself',
+      expected: 'a header name that has no meaning in HTTP',
       description: 'The request header that carries the token.',
     }),
     protect_reads: Type.Boolean({
       default: false,
       expected: 'true or false',
-      description: 'Ask for the token on reads too; only /api/health and /docs stay open.',
+      description: 'Require the token for reads too; only /api/health and /docs stay public.',
     }),
     allowed_hosts: Type.Array(Type.String({ pattern: '^[A-Za-z0-9.\\-]{1,253}(:\\d{1,5})?$' }), {
       default: [],
       maxItems: 50,
       expected: 'host names separated by commas, such as toolroom.lan or toolroom.lan:8665',
-      description: 'Further names under which the service may be addressed.',
+      description: 'Additional host names that clients may use for the service.',
     }),
     toolroom_home: Type.Optional(
       Type.String({
         minLength: 1,
         maxLength: 4096,
         expected: 'the path of a folder',
-        description:
-          'The data folder: database, token, backups. The default is the data folder of your platform.',
+        description: 'The data folder: database, token, backups. Default: the data folder of your platform.',
       }),
     ),
     toolroom_secret_key: Type.Optional(
@@ -64,20 +63,20 @@ export const Settings = Type.Object(
         pattern: '^[0-9a-fA-F]{64}$',
         secret: true,
         expected: '64 hexadecimal digits',
-        description: 'Encrypts stored secrets. The default is a key file in your configuration folder.',
+        description: 'Encrypts stored secrets. Default: a key file in your configuration folder.',
       }),
     ),
     log_level: Type.Enum(LEVELS, {
       default: 'info',
       expected: `one of ${LEVELS.join(', ')}`,
-      description: "The least severe of the service's own lines that is kept.",
+      description: 'Minimum level of the log lines of the service itself.',
     }),
     log_max_mb: Type.Integer({
       default: 512,
       minimum: 8,
       maximum: 1_048_576,
       expected: 'a whole number of megabytes, at least 8',
-      description: 'Disk space for logs; the oldest lines go first.',
+      description: 'Disk space for logs; the oldest lines are deleted first.',
     }),
     metrics_retention_days: Type.Integer({
       default: 30,
@@ -91,26 +90,26 @@ export const Settings = Type.Object(
       minimum: 0,
       maximum: 86_400,
       expected: 'a whole number of seconds; 0 for never',
-      description: 'How often HTTP servers are asked whether they are there; 0 is never.',
+      description: 'Interval between checks of HTTP servers; 0 for never.',
     }),
     hold_changed_tools: Type.Boolean({
       default: false,
       expected: 'true or false',
-      description: 'Withhold a tool whose definition has changed from agents until somebody approves it.',
+      description: 'Hide a tool whose definition has changed from agents until you approve it.',
     }),
     min_release_age_days: Type.Integer({
       default: 0,
       minimum: 0,
       maximum: 3650,
       expected: 'a whole number of days',
-      description: 'Packages younger than this are not installed.',
+      description: 'Do not install package versions published more recently than this.',
     }),
     mcp_registry_url: Type.String({
       default: 'https://registry.modelcontextprotocol.io',
       maxLength: 2048,
       pattern: '^https?://[^/?#@\\s]+(/[^?#\\s]*)?$',
       expected: 'an http or https URL',
-      description: 'The MCP registry that is searched beside npm.',
+      description: 'The MCP registry to search in addition to npm.',
     }),
   },
   { additionalProperties: false },
@@ -118,7 +117,7 @@ export const Settings = Type.Object(
 export type Settings = Static<typeof Settings>
 export type SettingName = keyof Settings
 
-/** JSON Schema patterns know no flag for upper and lower case. */
+/** JSON Schema patterns have no flag to ignore case. */
 function reservedAnyCase(): string {
   return RESERVED_HEADERS.replace(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`)
 }

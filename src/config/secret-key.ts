@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { writeDurably } from '../kernel/durable-file.ts'
-import { StartError } from '../kernel/exit.ts'
+import { configError } from '../kernel/exit.ts'
 
-/** The key that encrypts stored secrets: from the environment, or from a file apart from the data. */
+/** The key that encrypts stored secrets: from the environment, or from a file outside the data folder. */
 export class SecretKey {
   readonly file: string
   readonly #given: string | undefined
@@ -19,16 +19,15 @@ export class SecretKey {
     if (!existsSync(this.file)) return undefined
     const text = readFileSync(this.file, 'utf8').trim()
     if (!/^[0-9a-f]{64}$/i.test(text)) {
-      throw new StartError(
-        'configuration',
-        `${this.file} holds no key of 64 hexadecimal digits; put it back from a backup`,
+      throw configError(
+        `${this.file} does not contain a key of 64 hexadecimal digits; restore it from a backup`,
       )
     }
     chmodSync(this.file, 0o600)
     return Buffer.from(text, 'hex')
   }
 
-  /** Only ever called while nothing is encrypted yet. */
+  /** Must only be called while nothing is encrypted yet. */
   create(): Buffer {
     const key = randomBytes(32)
     mkdirSync(dirname(this.file), { recursive: true, mode: 0o700 })

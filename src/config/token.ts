@@ -2,42 +2,41 @@ import { randomBytes } from 'node:crypto'
 import { chmodSync, existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeDurably } from '../kernel/durable-file.ts'
-import { StartError } from '../kernel/exit.ts'
+import { configError } from '../kernel/exit.ts'
 import type { Bind } from './host.ts'
 
-/** Stands in `.env.example`. It never authenticates: whoever copies the file unchanged gets a generated token. */
+/** The value in `.env.example`. It is ignored, so a copy of that file without changes gets a generated token. */
 const PLACEHOLDER = 'replace-me-with-64-random-hex-characters'
 
 export const isPlaceholder = (token: string): boolean => token === PLACEHOLDER
 
 export interface Token {
   readonly value: string
-  /** Where the generated token is kept; null when the user set one. */
+  /** The file of the generated token; null if AUTH_TOKEN is set. */
   readonly file: string | null
   readonly warnings: readonly string[]
 }
 
-/** The user's token, or one of 32 random bytes that is made once and kept in the data folder. */
+/** AUTH_TOKEN, or 32 random bytes generated once and kept in the data folder. */
 export function tokenFor(dataFolder: string, given: string | undefined): Token {
   if (given === undefined) return generatedToken(join(dataFolder, 'token'))
   const weak = 'AUTH_TOKEN is weak: use 32 random bytes, for example 64 hexadecimal characters'
   return { value: given, file: null, warnings: isStrong(given) ? [] : [weak] }
 }
 
-/** 32 bytes of randomness need 43 characters, or 64 when only hexadecimal digits are used. */
+/** 32 random bytes need 43 characters, or 64 hexadecimal digits. */
 export function isStrong(token: string): boolean {
   return token.length >= (/^[0-9a-f]*$/i.test(token) ? 64 : 43) && new Set(token).size >= 8
 }
 
-/** Beyond loopback only a strong token of the user's own will do. */
+/** Beyond loopback, a strong AUTH_TOKEN is required. */
 export function assertMayBind(bind: Bind | undefined, host: string, token: string | undefined): Bind {
   const shown = JSON.stringify(host)
-  if (!bind) throw new StartError('configuration', `HOST must be an IP address or a host name, not ${shown}`)
+  if (!bind) throw configError(`HOST must be an IP address or a host name, not ${shown}`)
   if (bind.loopback) return bind
-  const need = `HOST ${shown} opens Toolroom to the network, which needs an AUTH_TOKEN of your own`
-  if (token === undefined)
-    throw new StartError('configuration', `${need}; set one of 64 random hexadecimal characters`)
-  if (!isStrong(token)) throw new StartError('configuration', `${need} with at least 32 bytes of randomness`)
+  const need = `HOST ${shown} opens Toolroom to the network, which requires an AUTH_TOKEN`
+  if (token === undefined) throw configError(`${need}; set one with 64 random hexadecimal characters`)
+  if (!isStrong(token)) throw configError(`${need} with at least 32 bytes of randomness`)
   return bind
 }
 
@@ -48,15 +47,10 @@ function generatedToken(file: string): Token {
     return { value, file, warnings: [] }
   }
   const value = readFileSync(file, 'utf8').trim()
-  if (!/^[\x21-\x7e]{1,512}$/.test(value) || !isStrong(value)) {
-    throw new StartError('configuration', `${file} holds no usable token; delete the file to get a new one`)
-  }
-  if ((statSync(file).mode & 0o077) === 0 || process.platform === 'win32')
-    return { value, file, warnings: [] }
-  chmodSync(file, 0o600)
-  return {
-    value,
-    file,
-    warnings: ['The token file could be read by other users of this computer; that is mended'],
-  }
+  if (!/^[\x21-\x7e]{1,512}$/.test(value) || !isStrong(value))
+    throw configError(`${file} does not contain a usable token; delete the file to get a new one`)
+  const isOpen = process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0
+  if (isOpen) chmodSync(file, 0o600)
+  const warning = 'The token file was readable by other users. Its permissions are corrected'
+  return { value, file, warnings: isOpen ? [warning] : [] }
 }

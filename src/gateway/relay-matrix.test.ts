@@ -6,7 +6,7 @@ import { COLUMNS, notesIn, openRelay, quiet, type Relay, titleOf } from '../../t
 const LOG_LEVEL = 'io.modelcontextprotocol/logLevel'
 const FROM_ERROR = ['error', 'critical', 'alert', 'emergency']
 const URI = 'relay://one'
-const CANNOT = 'The agent cannot be asked for elicitation/create'
+const CANNOT = 'The client does not support elicitation/create'
 
 /** ✓ where the message crosses. Where it does not, the words for what happens instead, which is tested the same. */
 type Outcome = '✓' | (string & {})
@@ -20,7 +20,7 @@ const ROWS: Readonly<Record<string, Cell>> = {
     return '✓'
   },
 
-  'progress of a call': async ({ call }) => {
+  'progress notifications': async ({ call }) => {
     const counting = call('count', {}, { progressToken: 0 })
     expect(textIn(await counting.answered())).toBe('counted')
     expect(notesIn(counting.messages, 'progress')).toEqual([
@@ -101,18 +101,18 @@ const ROWS: Readonly<Record<string, Cell>> = {
     const answer = await call('roots').answered()
     if (server === 'legacy') {
       expect(JSON.parse(textIn(answer))).toEqual({ roots: [] })
-      return 'Toolroom answers: none'
+      return 'Toolroom returns an empty list'
     }
     expect(answer.error).toMatchObject({ code: -32021, data: { requiredCapabilities: { roots: {} } } })
     return 'not declared: -32021'
   },
 
-  'a question to an agent that cannot be asked': async ({ server, unable }) => {
+  'request to an agent without the capability': async ({ server, unable }) => {
     const { call } = await unable()
     const answer = await call('elicit').answered()
     if (server === 'legacy') {
       expect(JSON.parse(textIn(answer))).toEqual({ refused: { code: -32601, message: CANNOT } })
-      return 'the server is told -32601'
+      return 'the server gets -32601'
     }
     const data = { requiredCapabilities: { elicitation: {} } }
     expect(answer.error).toEqual({ code: -32021, message: 'The client cannot be asked', data })
@@ -127,28 +127,28 @@ const ROWS: Readonly<Record<string, Cell>> = {
     return '✓'
   },
 
-  'hanging up': async (relay) => {
+  'closing the connection': async (relay) => {
     const holding = await held(relay)
     holding.break()
     await holding.over()
     if (relay.agent === 'modern') {
       await expect.poll(relay.asked, { timeout: 5000 }).toMatchObject({ cancelled: 1, held: 0 })
-      return 'cancels'
+      return 'cancels the call'
     }
     // Whoever would have been told of it has been told before these are answered.
     for (const text of ['a', 'b']) expect(textIn(await relay.call('echo', { text }).answered())).toBe(text)
     expect(await relay.asked()).toMatchObject({ cancelled: 0, held: 1 })
-    return 'the call goes on'
+    return 'the call continues'
   },
 
-  'code, message and data of an error': async ({ call }) => {
+  'error code, message and data': async ({ call }) => {
     const { error } = await call('fail').answered()
     const data = { shelf: 7, keys: [null, 'ß'] }
     expect(error).toEqual({ code: 4711, message: 'The shelf is locked', data })
     return '✓'
   },
 
-  'unknown fields of a result': async ({ call }) => {
+  'unknown result fields': async ({ call }) => {
     const { result } = await call('odd').answered()
     expect(result).toMatchObject({
       content: [{ type: 'text', text: 'odd', x_inner: 1 }],
@@ -223,7 +223,7 @@ const outcomes = new Map<string, Outcome>()
 const alone = new Map<string, Outcome>()
 
 /** Those that wait, or count, have a house of their own, and only where all servers are together. */
-const OWN_HOUSE = /list_changed|cancellation|hanging up/
+const OWN_HOUSE = /list_changed|cancellation|closing/
 const together = Object.entries(ROWS).filter(([row]) => !OWN_HOUSE.test(row))
 const apart = Object.entries(ROWS).filter(([row]) => OWN_HOUSE.test(row))
 

@@ -7,7 +7,7 @@ export function healthRoutes(health: HealthCheck): FastifyPluginAsyncTypebox {
     const schema = {
       tags: ['Health'],
       summary: 'Health check',
-      description: '503 with the reason when the store is broken.',
+      description: 'Answers 503 with the reason when the configuration database is broken.',
       response: { 200: Health, 503: Health },
     }
     app.get('/health', { schema }, async (_, reply) => {

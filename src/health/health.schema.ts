@@ -5,14 +5,14 @@ import { orNull } from '../kernel/wire.ts'
 const Check = Type.Object({
   name: Type.Enum(['store', 'logs', 'disk']),
   ok: Type.Boolean(),
-  detail: orNull(Type.String({ description: 'What is wrong, in a sentence' })),
+  detail: orNull(Type.String({ description: 'The reason, when `ok` is false' })),
 })
 export type Check = Static<typeof Check>
 
 export const Health = Type.Object({
   status: Type.Enum(['ok', 'degraded', 'broken'], {
     description:
-      '`degraded`: works, but something needs you. `broken`: the store cannot be used; the answer is 503.',
+      '`degraded`: works, but needs attention. `broken`: the configuration database cannot be used, and the response is a 503.',
   }),
   version: Type.String({ examples: ['0.1.0'] }),
   uptime_s: Type.Number({ examples: [3600.5] }),

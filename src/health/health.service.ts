@@ -3,9 +3,9 @@ import type { Check, Health } from './health.schema.ts'
 export interface Deps {
   readonly version: string
   readonly warnings: readonly string[]
-  /** Each throws, with a sentence, when the thing does not work. */
+  /** Each throws an error with a readable message when its check fails. */
   readonly checks: { readonly [N in Check['name']]: () => Promise<void> }
-  /** Monotonic, in milliseconds since the service began. */
+  /** Milliseconds since the start of the service, monotonic. */
   readonly uptimeMs: () => number
 }
 

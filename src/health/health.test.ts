@@ -5,7 +5,7 @@ import { covers } from '../../test/support/covers.ts'
 import { openHouse } from '../../test/support/house.ts'
 import { openLogsHere } from '../../test/support/logs.ts'
 
-test('a healthy service says so, with version, uptime and what was checked', async () => {
+test('a healthy service reports ok with its version, uptime and checks', async () => {
   covers('public-health', 'health')
   const house = await openHouse()
   const reply = await house.inject('/api/health')
@@ -23,7 +23,7 @@ test('a healthy service says so, with version, uptime and what was checked', asy
   })
 })
 
-test('a database that was taken away is 503 with the reason', async () => {
+test('a missing database file makes the health check answer 503 with the reason', async () => {
   const house = await openHouse()
   renameSync(join(house.data, 'toolroom.db'), join(house.data, 'elsewhere.db'))
   const reply = await house.inject('/api/health')
@@ -34,10 +34,10 @@ test('a database that was taken away is 503 with the reason', async () => {
   })
 })
 
-test('a log store that fails degrades the service and does not break it', async () => {
+test('a failing log store makes the service degraded, not broken', async () => {
   const openLogs: typeof openLogsHere = async (options) =>
     Object.assign(await openLogsHere(options), {
-      check: () => Promise.reject(new Error('The log store is gone')),
+      check: () => Promise.reject(new Error('The log store fails')),
     })
   const house = await openHouse({ openLogs })
   const reply = await house.inject('/api/health')
@@ -45,7 +45,7 @@ test('a log store that fails degrades the service and does not break it', async 
   expect(reply.json()).toMatchObject({ status: 'degraded' })
 })
 
-test('a weak token is a warning', async () => {
+test('a weak token makes the service degraded with a warning', async () => {
   const house = await openHouse({ env: { AUTH_TOKEN: 'hunter2' } })
   expect((await house.inject('/api/health')).json()).toMatchObject({
     status: 'degraded',

@@ -1,47 +1,46 @@
-import { CallFailure } from '../protocol/call.ts'
-import type { CallTool, RelayRequest } from '../upstreams/calls.ts'
-import type { Heard, OtherLists } from '../upstreams/catalogues.ts'
+import { CallFailure, type CallResult, type TimedCallOptions } from '../protocol/call.ts'
+import type { Definition, ListKind } from '../protocol/lists.ts'
+import type { DiscoveredServer } from '../upstreams/catalogues.ts'
 import type { HttpServer } from './http-servers.schema.ts'
 import type { ConnectionReport } from './report.schema.ts'
 
 /** What this room needs to reach servers. `mcp/` provides it. */
 export interface Remotes {
-  open(server: HttpServer, known: Known | null, hearing: Hearing): Remote
-  /** Never rejects, and takes 10 s at most. */
-  probe(server: HttpServer): Promise<ConnectionReport>
+  open(server: HttpServer, known: Known | null, events: RemoteEvents): Remote
+  /** Tests the connection step by step. Never rejects, and takes at most 10 s. */
+  test(server: HttpServer): Promise<ConnectionReport>
 }
 
-/** What was found out the last time, so that it need not be found out again. */
+/** Transport and protocol version of the last connection, which are tried first. */
 export interface Known {
   readonly transport: 'streamable_http' | 'sse'
   readonly protocol_version: string
 }
 
-/** Who is told what a server says. */
-export interface Hearing {
-  readonly onTools: (heard: Heard) => void
-  readonly onList: (kind: keyof OtherLists, items: OtherLists[typeof kind]) => void
-  /** What it says for people. */
-  readonly onSaid: (text: string) => void
-  readonly onNote: (method: string, params: unknown) => void
-  /** It has begun anew within the same connection, or may have. */
-  readonly onAnew: () => void
-  /** The connection is over, and not because it was closed. */
+export interface RemoteEvents {
+  readonly onDiscovered: (server: DiscoveredServer) => void
+  readonly onList: (kind: ListKind, items: readonly Definition[]) => void
+  /** The text of a log notification. */
+  readonly onLogText: (text: string) => void
+  readonly onNotification: (method: string, params: unknown) => void
+  /** The server may have lost its state within the same connection. */
+  readonly onReset: () => void
+  /** The connection has ended, and not by `close`. */
   readonly onLost: () => void
 }
 
-/** One server, spoken to over HTTP. Rejects with a finding, or as every call does. */
+/** The MCP client of one HTTP server. */
 export interface Remote {
-  /** Greeting and tools. */
+  /** Performs the handshake and lists the tools. */
   connect(timeoutMs: number): Promise<void>
-  /** The tools again, which is also the question whether it is there. */
+  /** Lists the tools again, which shows whether the server is reachable. */
   refresh(timeoutMs: number): Promise<void>
-  readonly call: CallTool
-  readonly relay: RelayRequest
-  close(): void
+  call(tool: string, args: unknown, options: TimedCallOptions): Promise<CallResult>
+  relay(method: string, params: unknown, options: TimedCallOptions): Promise<CallResult>
+  close(): Promise<void>
 }
 
-/** Why a server could not be reached, for the person who must act. */
+/** Why a server could not be reached. */
 export interface Finding {
   readonly code: string
   readonly message: string

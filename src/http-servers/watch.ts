@@ -8,13 +8,13 @@ export interface WatchDeps {
   readonly remotes: Remotes
   readonly catalogues: Catalogues
   readonly facts: FactBus
-  /** Between two checks; 0: never by itself. */
+  /** The time between two checks. 0: no checks. */
   readonly intervalMs: number
   readonly now: () => number
   readonly random: () => number
 }
 
-/** What is known of a server's connection. */
+/** The connection to a server, as far as it is known. */
 export interface Connectedness {
   readonly status: Status
   readonly latencyMs: number | null
@@ -23,15 +23,23 @@ export interface Connectedness {
   readonly lastError: Finding | null
 }
 
+export const NEVER_CONNECTED: Connectedness = {
+  status: 'unknown',
+  latencyMs: null,
+  checkedAt: null,
+  nextCheckAt: null,
+  lastError: null,
+}
+
 const CHECK_MS = 10_000
 const DAY_MS = 86_400_000
 const LONGEST_PAUSE_MS = 15 * 60_000
-/** A check soon after Toolroom or the server came, but not all of them in the same moment. */
+/** The first check follows soon, at a random moment, so that not all servers are checked at once. */
 const FIRST_WITHIN_MS = 5000
 const SPREAD = 0.2
-const PATIENCE = 3
+const FAILURES_UNTIL_UNREACHABLE = 3
 
-/** Trying again without a person would only be refused again. */
+/** A retry would fail again until a person changes something. */
 const NEEDS_A_PERSON = ['auth_required', 'forbidden']
 const BROKEN = [
   'http_error',
@@ -44,7 +52,7 @@ const BROKEN = [
   'remote',
 ]
 
-/** Looks after one HTTP server: keeps the connection, asks now and then whether it is there. */
+/** Keeps the connection to one HTTP server, and checks it regularly. */
 export class Watch {
   readonly #deps: WatchDeps
   #server: HttpServer
@@ -52,15 +60,9 @@ export class Watch {
   #opened: Remote | undefined
   #timer: NodeJS.Timeout | undefined
   #failures = 0
-  #wasThere = false
+  #wasConnected = false
   #closed = false
-  #known: Connectedness = {
-    status: 'unknown',
-    latencyMs: null,
-    checkedAt: null,
-    nextCheckAt: null,
-    lastError: null,
-  }
+  #known = NEVER_CONNECTED
 
   constructor(server: HttpServer, deps: WatchDeps) {
     this.#server = server
@@ -72,21 +74,21 @@ export class Watch {
     return this.#server.enabled ? this.#known : { ...this.#known, status: 'disabled', nextCheckAt: null }
   }
 
-  /** The server was changed: what was known of the old one counts no longer. */
+  /** The definition has changed. If the connection is affected, it is closed and its state is unknown again. */
   changed(server: HttpServer): void {
-    const same = ({ url, transport, headers, enabled }: HttpServer) =>
+    const connectionOf = ({ url, transport, headers, enabled }: HttpServer) =>
       JSON.stringify([url, transport, headers, enabled])
-    const moved = same(server) !== same(this.#server)
+    const moved = connectionOf(server) !== connectionOf(this.#server)
     this.#server = server
     if (!moved) return
-    this.#letGo()
+    this.#disconnect()
     this.#failures = 0
-    this.#wasThere = false
+    this.#wasConnected = false
     this.#known = { ...this.#known, status: 'unknown', lastError: null }
     this.#schedule(FIRST_WITHIN_MS * this.#deps.random())
   }
 
-  /** A connection that is ready. */
+  /** The open connection, or a new one. */
   connected(timeoutMs: number): Promise<Remote> {
     this.#remote ??= this.#connect(timeoutMs)
     return this.#remote
@@ -101,12 +103,12 @@ export class Watch {
       if (!fresh) await remote.refresh(CHECK_MS)
       this.#learn(null, tookMs())
     } catch (error) {
-      this.#letGo()
+      this.#disconnect()
       this.#learn(findingOf(error), tookMs())
     }
   }
 
-  /** What a test by a person has found counts as well. */
+  /** The result of a test that a person started counts like a check. */
   tested({ error, latency_ms }: ConnectionReport, tookMs: number): void {
     if (this.#server.enabled) this.#learn(error, latency_ms ?? tookMs)
   }
@@ -114,7 +116,7 @@ export class Watch {
   close(): void {
     this.#closed = true
     clearTimeout(this.#timer)
-    this.#letGo()
+    this.#disconnect()
   }
 
   async #connect(timeoutMs: number): Promise<Remote> {
@@ -124,38 +126,38 @@ export class Watch {
     const known = before?.transport
       ? { transport: before.transport, protocol_version: before.protocol_version }
       : null
-    const onAnew = () => facts.publish('http_server_connected', { server_id: id })
+    const onReset = () => facts.publish('http_server_connected', { server_id: id })
     const remote: Remote = remotes.open(this.#server, known, {
-      onAnew,
-      onTools: (heard) => catalogues.learned(id, heard),
-      onList: (kind, items) => catalogues.listed(id, kind, items),
-      onSaid: (text) => facts.publish('server_line', { server_id: id, stream: 'mcp', text, cut: 0 }),
-      onNote: (method, params) => facts.publish('server_note', { server_id: id, method, params }),
-      onLost: () => this.#opened === remote && this.#letGo(), // who comes next connects anew
+      onReset,
+      onDiscovered: (server) => catalogues.update(id, server),
+      onList: (kind, items) => catalogues.updateList(id, kind, items),
+      onLogText: (text) => facts.publish('server_line', { server_id: id, stream: 'mcp', text, cut: 0 }),
+      onNotification: (method, params) => facts.publish('server_note', { server_id: id, method, params }),
+      onLost: () => this.#opened === remote && this.#disconnect(), // the next request connects again
     })
     this.#opened = remote
     try {
       await remote.connect(timeoutMs)
-      onAnew()
+      onReset()
       return remote
     } catch (error) {
-      remote.close()
-      if (this.#opened === remote) this.#remote = undefined // unless the server was changed meanwhile
+      void remote.close()
+      if (this.#opened === remote) this.#remote = undefined // unless the definition has changed meanwhile
       throw error
     }
   }
 
-  #letGo(): void {
+  #disconnect(): void {
     const remote = this.#remote
     this.#remote = undefined
-    remote?.then((it) => it.close()).catch(() => {}) // it never was
+    remote?.then((it) => it.close()).catch(() => {}) // it was never connected
   }
 
   #learn(finding: Finding | null, tookMs: number): void {
     if (this.#closed) return
     const { now, facts } = this.#deps
     this.#failures = finding ? this.#failures + 1 : 0
-    if (!finding) this.#wasThere = true
+    if (!finding) this.#wasConnected = true
     const status = finding ? this.#statusAfter(finding) : 'connected'
     this.#known = {
       status,
@@ -177,11 +179,11 @@ export class Watch {
 
   #statusAfter({ code }: Finding): Status {
     if (NEEDS_A_PERSON.includes(code)) return 'auth_required'
-    if (this.#wasThere && this.#failures < PATIENCE) return 'degraded'
+    if (this.#wasConnected && this.#failures < FAILURES_UNTIL_UNREACHABLE) return 'degraded'
     return BROKEN.includes(code) ? 'error' : 'unreachable'
   }
 
-  /** Undefined when only a person can help. */
+  /** Undefined when only a person can fix it. */
   #pauseAfter(finding: Finding | null): number | undefined {
     if (finding && NEEDS_A_PERSON.includes(finding.code)) return undefined
     const { intervalMs, random } = this.#deps

@@ -18,31 +18,31 @@ import { validationError } from './validation.ts'
 import { createUpgrade, type Stream } from './websocket.ts'
 
 export interface AppOptions extends AuthOptions {
-  /** Whose requests it answers once it is built. */
+  /** Receives the handlers when the app is built. */
   readonly front: Front
   readonly log: Log
   readonly version: string
   readonly stream?: Stream
-  /** What the rooms offer, below `/api`. */
+  /** The routes of the rooms, below `/api`. */
   readonly routes: readonly FastifyPluginAsyncTypebox[]
 }
 
-/** Where there is nothing to listen to. */
-const NO_STREAM: Stream = { path: '', hasRoom: () => false, open: () => {} }
+/** For an app without WebSocket. */
+const NO_STREAM: Stream = { path: '', maxClients: 0, hasRoom: () => false, open: () => {} }
 
 export interface App {
   readonly fastify: FastifyInstance
   readonly methods: Methods
 }
 
-/** The front door, built apart from listening. Order of checks: gate, path and method, token, body, input, the room. */
+/** Builds the REST API. Order of checks: gate, path and method, token, body, input, room. */
 export async function buildApp(options: AppOptions): Promise<App> {
   const upgrade = createUpgrade({ ...options, stream: options.stream ?? NO_STREAM })
   const { front } = options
   let handler: RequestListener = () => {}
   const fastify = Fastify({
-    serverFactory: (answers) => {
-      handler = answers
+    serverFactory: (listener) => {
+      handler = listener
       return front.server
     },
     frameworkErrors: (error, request, reply) =>
@@ -60,7 +60,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   compileWhenUsed(fastify)
   fastify.addHook('onRequest', async (request, reply) => {
     void reply.headers(SECURITY_HEADERS).header('x-request-id', request.id)
-    if (request.is404) throw notHere(request, reply, methods.allowed(request.url))
+    if (request.is404) throw noSuchRoute(request, reply, methods.allowed(request.url))
   })
   fastify.addHook('onRequest', createAuth(options))
   acceptOnlyJson(fastify)
@@ -93,7 +93,7 @@ function sendError(error: unknown, request: Request, reply: Reply, log: Log) {
   const problem = known ?? unexpected(error)
   const { method } = request
   const where = { request_id: request.id, method, route: request.routeOptions.url }
-  // A tool server that fails is news, but no fault of ours.
+  // A failing tool server is a warning: Toolroom itself works.
   if (problem.status === 502 || problem.status === 504)
     log.warn({ ...where, code: problem.code }, problem.message)
   else if (problem.status >= 500) log.error({ ...where, error }, 'request failed')
@@ -102,24 +102,24 @@ function sendError(error: unknown, request: Request, reply: Reply, log: Log) {
   if (problem.status === 413) void reply.header('connection', 'close')
   if (problem.retryAfterS !== undefined) void reply.header('retry-after', String(problem.retryAfterS))
   void reply.code(problem.status).type(PROBLEM_TYPE)
-  if (method === 'HEAD') return reply.send() // also where there is no GET that HEAD could belong to
+  if (method === 'HEAD') return reply.send() // also for a path without GET
   return reply.serializer(JSON.stringify).send(problemOf(problem, request.id))
 }
 
 const isInvalid = (error: unknown): error is FastifyError =>
   error instanceof Error && 'validation' in error && error.validation !== undefined
 
-/** The path does not exist, or not with this method; then `Allow` says with which. */
-function notHere({ method, url }: Request, reply: Reply, allowed: readonly string[]): AppError {
+/** 404, or 405 with `Allow` if the path has other methods. */
+function noSuchRoute({ method, url }: Request, reply: Reply, allowed: readonly string[]): AppError {
   const path = (url.split('?')[0] ?? '').slice(0, 200)
   if (allowed.length === 0) {
-    return new AppError('not_found', `There is nothing at ${path}`, { hint: '/docs shows every path' })
+    return new AppError('not_found', `${path} does not exist`, { hint: 'See /docs for all paths' })
   }
   void reply.header('allow', allowed.join(', '))
-  return new AppError('method_not_allowed', `${path} does not know ${method}; it knows ${allowed.join(', ')}`)
+  return new AppError('method_not_allowed', `${path} does not support ${method}, only ${allowed.join(', ')}`)
 }
 
-/** The framework's own lines go into our log, from warnings on; ours say what happened to a request. */
+/** The framework logs warnings and errors only. Requests are logged by the hook above. */
 function quiet(log: Log): FastifyBaseLogger {
   const nothing = () => {}
   const lines = {

@@ -5,7 +5,7 @@ import { AppError } from '../kernel/errors.ts'
 import { isPublic } from './public-routes.ts'
 
 const WINDOW_MS = 60_000
-const PATIENCE = 10
+const MAX_GUESSES = 10
 const DELAY_MS = 250
 const MAX_ADDRESSES = 1000
 
@@ -13,43 +13,47 @@ export interface AuthOptions {
   readonly token: string
   readonly headerName: string
   readonly protectReads: boolean
-  /** Told once a minute per address when wrong tokens keep coming. */
+  /** Called once a minute per address that keeps sending wrong tokens. */
   readonly onGuessing: (address: string) => void
 }
 
-/** Protected is the default. Comes before the body is read. */
+/** Requires the token on every route that is not public, before the body is read. */
 export function createAuth({
   token,
   headerName,
   protectReads,
   onGuessing,
 }: AuthOptions): onRequestAsyncHookHandler {
-  const isRight = hasToken(token, headerName)
+  const isValid = tokenMatcher(token)
   const guesses = new Guesses(onGuessing)
   return async (request) => {
     if (isPublic(request.method, request.routeOptions.url ?? '', request.url, protectReads)) return
-    if (request.headers[headerName.toLowerCase()] === undefined) {
+    const given = request.headers[headerName.toLowerCase()]
+    if (given === undefined) {
       throw new AppError('missing_token', `Missing authentication token in '${headerName}' header`)
     }
-    if (isRight(request.headers)) return
+    if (isValid(given)) return
     if (guesses.tooMany(addressOf(request))) await sleep(DELAY_MS)
     throw new AppError('invalid_token', 'Invalid authentication token')
   }
 }
 
-/** For what is done with and without the token, but not alike. A wrong one is none. */
+/** For public routes that show more with a token. A wrong one counts as none. */
 export function hasToken(token: string, headerName: string) {
+  const isValid = tokenMatcher(token)
+  return (headers: Readonly<Record<string, unknown>>): boolean => isValid(headers[headerName.toLowerCase()])
+}
+
+/** Compares in constant time. */
+export function tokenMatcher(token: string): (given: unknown) => boolean {
   const expected = digest(token)
-  return (headers: Readonly<Record<string, unknown>>): boolean => {
-    const given = headers[headerName.toLowerCase()]
-    return typeof given === 'string' && timingSafeEqual(digest(given), expected)
-  }
+  return (given) => typeof given === 'string' && timingSafeEqual(digest(given), expected)
 }
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
 const addressOf = (request: FastifyRequest): string => request.socket.remoteAddress ?? 'unknown'
 
-/** Counts wrong tokens by address. It slows guessing down and never locks anybody out. */
+/** Counts wrong tokens per address. Slows down guessing without locking out an address. */
 class Guesses {
   readonly #byAddress = new Map<string, { count: number; since: number }>()
   readonly #onGuessing: (address: string) => void
@@ -67,7 +71,7 @@ class Guesses {
     this.#byAddress.set(address, current)
     if (this.#byAddress.size > MAX_ADDRESSES)
       this.#byAddress.delete(this.#byAddress.keys().next().value ?? '')
-    if (current.count === PATIENCE + 1) this.#onGuessing(address)
-    return current.count > PATIENCE
+    if (current.count === MAX_GUESSES + 1) this.#onGuessing(address)
+    return current.count > MAX_GUESSES
   }
 }

@@ -4,10 +4,10 @@ import { unsupportedMediaType } from './problem.ts'
 
 const MAX_DEPTH = 64
 const MAX_ERRORS = 20
-/** Names that reach into JavaScript's own objects when a value is copied carelessly. */
+/** Names that can modify a prototype when a value is copied carelessly. */
 const UNSAFE_KEYS = new Set(['__proto__', 'constructor', 'prototype'])
 
-/** Bodies are JSON in UTF-8 and nothing else; what JSON allows but no field of ours can hold is refused here. */
+/** Accepts only JSON in UTF-8, and refuses valid JSON with content that no field can store. */
 export function acceptOnlyJson(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addHook('onRequest', async (request) => refuseOtherEncodings(request))
@@ -20,16 +20,16 @@ export function acceptOnlyJson(app: FastifyInstance): void {
   })
   app.addHook('preValidation', async (request) => {
     const takesBody = request.routeOptions.schema?.body !== undefined
-    if (!takesBody && request.body !== undefined && request.body !== null && !saysNothing(request)) {
-      throw new AppError('invalid_input', 'This operation takes no body', {
-        errors: [{ path: '', message: 'must be left out' }],
+    if (!takesBody && request.body !== undefined && request.body !== null && !isEmptyPost(request)) {
+      throw new AppError('invalid_input', 'This operation does not accept a body', {
+        errors: [{ path: '', message: 'must be omitted' }],
       })
     }
   })
 }
 
-/** Many clients send `{}` with a POST that takes nothing. */
-const saysNothing = ({ method, body }: FastifyRequest): boolean =>
+/** Many clients send `{}` with a POST that needs no body. */
+const isEmptyPost = ({ method, body }: FastifyRequest): boolean =>
   method === 'POST' && typeof body === 'object' && JSON.stringify(body) === '{}'
 
 function refuseOtherEncodings({ headers, method }: FastifyRequest): void {
@@ -44,14 +44,14 @@ function refuseOtherEncodings({ headers, method }: FastifyRequest): void {
   }
 }
 
-/** What a route hands to somebody else as it is: nothing of ours will hold it. */
+/** The `config` of a route that forwards its body to a server instead of storing it. */
 export interface RouteBody {
   readonly passedOn?: boolean
 }
 const isPassedOn = ({ routeOptions }: FastifyRequest): boolean =>
   (routeOptions.config as RouteBody).passedOn === true
 
-/** Some operations take a body and do without. */
+/** True for an optional body. */
 const mayBeNull = (schema: unknown): boolean =>
   ((schema as { anyOf?: readonly { type?: unknown }[] }).anyOf ?? []).some(({ type }) => type === 'null')
 
@@ -60,7 +60,7 @@ function readJson(request: FastifyRequest, body: Buffer): unknown {
   const needed = schema?.body !== undefined && !mayBeNull(schema.body) && request.method !== 'DELETE'
   if (body.length === 0) {
     if (needed) throw new AppError('invalid_json', 'The body is empty')
-    return undefined // many clients name the type even when they send nothing
+    return undefined // many clients send a Content-Type without a body
   }
   if (depthOf(body) > MAX_DEPTH)
     throw new AppError('invalid_json', `The body is nested deeper than ${MAX_DEPTH} levels`)
@@ -69,7 +69,7 @@ function readJson(request: FastifyRequest, body: Buffer): unknown {
   const errors: FieldError[] = []
   findUnsafe(value, '', errors)
   if (errors.length > 0)
-    throw new AppError('invalid_input', 'The body holds text that cannot be stored', { errors })
+    throw new AppError('invalid_input', 'The body contains text that cannot be stored', { errors })
   return value
 }
 
@@ -83,14 +83,14 @@ function parse(body: Buffer): unknown {
   try {
     return JSON.parse(text)
   } catch (cause) {
-    // V8 quotes the body in its message, and the body may hold a secret: only the place is told.
+    // V8's message quotes the body, which may contain a secret, so only the position is reported.
     const place = /at position (\d+)/.exec(cause instanceof Error ? cause.message : '')?.[1]
     const where = place === undefined ? '' : ` at character ${Number(place) + 1}`
     throw new AppError('invalid_json', `The body is not valid JSON${where}`, { cause })
   }
 }
 
-/** Counted in the bytes, before anything recursive sees the value. */
+/** Counted in the bytes, before any recursive code sees the value. */
 function depthOf(body: Buffer): number {
   let depth = 0
   let deepest = 0
@@ -124,6 +124,6 @@ function findUnsafe(value: unknown, path: string, errors: FieldError[]): void {
 }
 
 export function unsafeText(text: string): string | undefined {
-  if (text.includes('\0')) return 'must not hold a NUL character'
-  return text.isWellFormed() ? undefined : 'must not hold half a surrogate pair'
+  if (text.includes('\0')) return 'must not contain a NUL character'
+  return text.isWellFormed() ? undefined : 'must not contain an unpaired surrogate'
 }

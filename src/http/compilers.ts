@@ -2,7 +2,7 @@ import ajvCompiler from '@fastify/ajv-compiler'
 import stringifyCompiler from '@fastify/fast-json-stringify-compiler'
 import type { FastifyInstance, FastifySerializerCompiler } from 'fastify'
 
-/** Nothing is converted, dropped or filled in: input is what was sent. */
+/** Input is never converted, dropped or filled in. */
 const STRICT = {
   coerceTypes: false,
   removeAdditional: false,
@@ -19,8 +19,8 @@ interface Validate {
 }
 
 /**
- * Validators and serializers are generated code, a few milliseconds each. They are made when a route is first used:
- * a start does not pay for routes that nobody asks.
+ * Validators and serializers are generated code, a few milliseconds each. They are generated when a route is first used,
+ * so that the start does not pay for them.
  */
 export function compileWhenUsed(app: FastifyInstance): void {
   const compileValidator = ajvCompiler()({}, { customOptions: STRICT }) as unknown as (

@@ -1,27 +1,26 @@
 import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** How many connections are served at once. */
-const MOST = 512
-/** Node itself refuses beyond this, should none of them be one that can be let go. */
+const MAX_CONNECTIONS = 512
+/** Node refuses connections beyond this, in case none of the open ones is idle. */
 const HARD_LIMIT = 1024
 
 /**
- * When every place is taken, the connection that has waited longest without being answered goes: an idle one, or one
- * that sends its request byte by byte. So nobody can keep others out by holding connections open.
+ * Beyond the maximum, closes the connection that has been idle or sending its request for the longest time. Clients
+ * that only hold connections open cannot lock out others.
  */
-export function letGoOfIdle(server: Server): void {
+export function limitConnections(server: Server): void {
   const idle = new Set<Socket>() // in the order in which they became idle
   const known = new WeakSet<Socket>()
   let open = 0
-  /** One for all responses: it is called thousands of times in a second. */
-  function idleAgain(this: ServerResponse): void {
+  /** One function for all responses, because it is called thousands of times per second. */
+  function onResponseClose(this: ServerResponse): void {
     const { socket } = this.req
     if (!socket.destroyed) idle.add(socket)
   }
   server.maxConnections = HARD_LIMIT
   server.on('connection', (socket: Socket) => {
-    if (known.has(socket)) return // given back by an upgrade that was none
+    if (known.has(socket)) return // reinserted after an upgrade offer that was ignored
     known.add(socket)
     open += 1
     idle.add(socket)
@@ -29,13 +28,13 @@ export function letGoOfIdle(server: Server): void {
       open -= 1
       idle.delete(socket)
     })
-    if (open <= MOST) return
+    if (open <= MAX_CONNECTIONS) return
     const [longest] = idle
     longest?.destroy()
   })
   server.prependListener('upgrade', (_, socket) => idle.delete(socket as Socket)) // it is being served
   server.prependListener('request', ({ socket }, response: ServerResponse) => {
     idle.delete(socket)
-    response.on('close', idleAgain)
+    response.on('close', onResponseClose)
   })
 }

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { covers } from '../../test/support/covers.ts'
 import { openHouse } from '../../test/support/house.ts'
-import { CATALOGUE } from '../kernel/errors.ts'
-import { errorsMarkdown } from './error-texts.ts'
+import { CATALOGUE, type ErrorCode } from '../kernel/errors.ts'
+import { ERROR_TEXTS } from './error-texts.ts'
 
 interface Operation {
   readonly summary?: string
@@ -29,8 +29,8 @@ async function openapi(env: Record<string, string> = {}) {
   return { house, document, operations }
 }
 
-describe('the OpenAPI document', () => {
-  test('is 3.1 and describes every route of the API, each with summary, tag and examples', async () => {
+describe('OpenAPI', () => {
+  test('the OpenAPI document is 3.1 and describes every route with summary, tag and examples', async () => {
     covers('open-payloads', 'does-rest')
     const { house, document, operations } = await openapi()
     const routes = house.app.methods
@@ -54,7 +54,7 @@ describe('the OpenAPI document', () => {
     expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length)
   })
 
-  test('marks what needs the token, under the name that the header has', async () => {
+  test('the OpenAPI document marks protected routes and names the configured token header', async () => {
     covers('auth-2-header-name', 'auth-5-renamed-header')
     const { document, operations } = await openapi({ AUTH_TOKEN_HEADER_NAME: 'X-My-Key' })
     expect(document.components.securitySchemes.token).toMatchObject({
@@ -106,13 +106,13 @@ function hasExample(answer: Record<string, unknown>): boolean {
   )
 }
 
-describe('the error pages', () => {
-  test('docs/errors.md explains every code of the catalogue, and no other', async () => {
+describe('error pages', () => {
+  test('docs/errors.md explains every code of the catalogue and no other', async () => {
     covers('open-error-codes')
     await expect(errorsMarkdown()).toMatchFileSnapshot('../../docs/errors.md')
   })
 
-  test('the type of every problem is a page that the service serves', async () => {
+  test('the service has a page for the type of every problem', async () => {
     const house = await openHouse()
     for (const code of Object.keys(CATALOGUE)) {
       const page = await house.inject(`/docs/errors/${code}`)
@@ -125,12 +125,27 @@ describe('the error pages', () => {
   })
 })
 
-test('the front page leads to the documentation', async () => {
+/** The text of docs/errors.md. */
+function errorsMarkdown(): string {
+  const intro = [
+    '# Errors',
+    '',
+    'Every error is `application/problem+json` (RFC 9457) with a stable `code`. The service shows each page below at',
+    '`/docs/errors/<code>`, which is also the `type` of the problem.',
+  ]
+  const sections = Object.entries(CATALOGUE).flatMap(([code, { status, title }]) => {
+    const { happened, todo } = ERROR_TEXTS[code as ErrorCode]
+    return ['', `## ${code}`, '', `**${status} ${title}.** ${happened}`, '', `What to do: ${todo}`]
+  })
+  return `${[...intro, ...sections].join('\n')}\n`
+}
+
+test('the root path redirects to the documentation', async () => {
   const house = await openHouse()
   expect(await house.inject('/')).toMatchObject({ statusCode: 302, headers: { location: '/docs' } })
 })
 
-test('only the files that the page needs are served', async () => {
+test('only the files that the documentation needs are served', async () => {
   const house = await openHouse()
   for (const file of [
     'package.json',

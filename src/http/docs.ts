@@ -9,7 +9,7 @@ import { PAGE_HEADERS } from './security-headers.ts'
 const HTML = 'text/html; charset=utf-8'
 const SCRIPT = 'text/javascript; charset=utf-8'
 
-/** Swagger UI's own files; everything else that its package holds stays unreachable. */
+/** The files of Swagger UI that are served. All others in its package are not. */
 const ASSETS: Readonly<Record<string, string>> = {
   'swagger-ui.css': 'text/css; charset=utf-8',
   'swagger-ui-bundle.js': SCRIPT,
@@ -22,7 +22,7 @@ const PAGE = page(
   '<div id="swagger-ui"></div><script src="/docs/assets/swagger-ui-bundle.js"></script><script src="/docs/assets/start.js"></script>',
 )
 
-/** No request leaves the origin: the validator badge is off and every file is ours. Dark where the system is. */
+/** No request leaves the origin: the validator badge is off and all files are local. Follows the system's dark mode. */
 const START = `const dark = matchMedia('(prefers-color-scheme: dark)')
 const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
 dark.addEventListener('change', follow)
@@ -38,7 +38,7 @@ SwaggerUIBundle({
 })
 `
 
-/** Interactive documentation at `/docs`, and a page for every error code. Files are read only when asked for. */
+/** Interactive documentation at `/docs`, and a page for every error code. Files are read on request. */
 export function serveDocs(app: FastifyInstance, openapi: () => unknown): void {
   const hidden = { schema: { hide: true } }
   app.get('/', hidden, async (_, reply) => reply.redirect('/docs'))
@@ -48,10 +48,10 @@ export function serveDocs(app: FastifyInstance, openapi: () => unknown): void {
     const { file } = request.params
     if (file === 'start.js') return reply.type(SCRIPT).send(START)
     const type = Object.hasOwn(ASSETS, file) ? ASSETS[file] : undefined
-    if (type === undefined) throw new AppError('not_found', `There is no file '${file.slice(0, 100)}' here`)
-    const kept = { 'cache-control': 'private, max-age=3600' }
+    if (type === undefined) throw new AppError('not_found', `The file '${file.slice(0, 100)}' does not exist`)
+    const caching = { 'cache-control': 'private, max-age=3600' }
     return reply
-      .headers(kept)
+      .headers(caching)
       .type(type)
       .send(createReadStream(join(assetFolder(), file)))
   })
@@ -60,7 +60,8 @@ export function serveDocs(app: FastifyInstance, openapi: () => unknown): void {
   )
   app.get<{ Params: { code: string } }>('/docs/errors/:code', hidden, async (request, reply) => {
     const { code } = request.params
-    if (!isErrorCode(code)) throw new AppError('not_found', `There is no error code '${code.slice(0, 100)}'`)
+    if (!isErrorCode(code))
+      throw new AppError('not_found', `The error code '${code.slice(0, 100)}' does not exist`)
     return reply.headers(PAGE_HEADERS).type(HTML).send(errorPage(code))
   })
 }

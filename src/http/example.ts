@@ -10,7 +10,7 @@ interface Schema {
   readonly minimum?: number
 }
 
-/** A value that fits the schema, made from the examples that its fields carry: what the documentation shows. */
+/** A valid example for the documentation, built from the examples of the schema's fields. */
 export function exampleOf(schema: Schema): unknown {
   if (schema.examples?.length) return schema.examples[0]
   if (schema.const !== undefined) return schema.const

@@ -3,36 +3,36 @@ import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { AppError } from '../kernel/errors.ts'
 import { createGate } from './gate.ts'
-import { createListener, type OwnDoor, writeProblem } from './listener.ts'
+import { createListener, type DirectRoute, writeProblem } from './listener.ts'
 import type { Upgrade } from './websocket.ts'
 
 interface Options {
   readonly allowedHosts: readonly string[]
-  /** The gateway, which is open as soon as somebody can come. */
-  readonly ownDoor?: OwnDoor
+  /** The gateway, which answers as soon as the service is listening. */
+  readonly gateway?: DirectRoute
 }
 
-/** Requests in flight are finished, but nobody may hold the service open. */
+/** After this time, requests in flight no longer delay the end of the service. */
 const CLOSE_GRACE_MS = 4_000
 
 /**
- * Where everybody comes in. It stands before the app does: agents need only the gateway, and whoever wants something else in
- * the moment until the app is built waits that moment.
+ * The HTTP server. It listens before the REST API is built: agents need only the gateway, and other requests wait until
+ * the API is ready.
  */
 export class Front {
   readonly server: Server
-  readonly #early: (() => void)[] = []
+  readonly #waiting: (() => void)[] = []
   #handler: RequestListener | undefined
   #upgrade: Upgrade | undefined
-  #wanted = () => {}
+  #onWaiting = () => {}
 
-  constructor({ allowedHosts, ownDoor }: Options) {
+  constructor({ allowedHosts, gateway }: Options) {
     const gate = createGate({ port: () => this.port, allowedHosts })
     this.server = createListener(
       (request, response) => this.#answer(request, response),
       gate,
-      (request, socket, head) => this.#upgraded(request, socket, head),
-      ownDoor,
+      (request, socket, head) => this.#onUpgrade(request, socket, head),
+      gateway,
     )
   }
 
@@ -40,7 +40,7 @@ export class Front {
     return (this.server.address() as AddressInfo | null)?.port ?? 0
   }
 
-  /** Rejects as the system refuses. */
+  /** Rejects with the system's error. */
   listen(host: string, port: number): Promise<void> {
     return new Promise((resolve, reject) => {
       this.server.once('error', reject)
@@ -55,19 +55,19 @@ export class Front {
     return `http://${host.includes(':') ? `[${host}]` : host}:${this.port}`
   }
 
-  /** From now on these answer, also to whoever waits. */
+  /** Sets the handlers, and answers the requests that wait for them. */
   serve(handler: RequestListener, upgrade: Upgrade): void {
     this.#handler = handler
     this.#upgrade = upgrade
-    for (const answer of this.#early.splice(0)) answer()
+    for (const answer of this.#waiting.splice(0)) answer()
   }
 
-  /** Waits until somebody wants more than the gateway has, but not longer than this. */
-  untilWanted(ms: number): Promise<void> {
-    if (this.#early.length > 0) return Promise.resolve()
+  /** Resolves when a request waits for the API, or after `ms`. */
+  untilRequested(ms: number): Promise<void> {
+    if (this.#waiting.length > 0) return Promise.resolve()
     return new Promise((resolve) => {
       const late = setTimeout(resolve, ms)
-      this.#wanted = () => {
+      this.#onWaiting = () => {
         clearTimeout(late)
         resolve()
       }
@@ -91,7 +91,7 @@ export class Front {
     else this.#wait(() => this.#handler?.(request, response))
   }
 
-  #upgraded(request: IncomingMessage, socket: Duplex, head: Buffer): AppError | undefined {
+  #onUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): AppError | undefined {
     if (this.#upgrade) return this.#upgrade(request, socket, head)
     this.#wait(() => {
       const refusal = this.#upgrade?.(request, socket, head)
@@ -101,7 +101,7 @@ export class Front {
   }
 
   #wait(answer: () => void): void {
-    this.#early.push(answer)
-    this.#wanted()
+    this.#waiting.push(answer)
+    this.#onWaiting()
   }
 }

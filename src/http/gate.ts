@@ -4,21 +4,20 @@ import { AppError } from '../kernel/errors.ts'
 const MAX_URL_BYTES = 8192
 
 interface Options {
-  /** Known only after listening: port 0 takes any free one. */
+  /** Known only while listening: port 0 chooses a free one. */
   readonly port: () => number
   readonly allowedHosts: readonly string[]
 }
 
-/** Says why a request must not come in; undefined when it may. */
+/** The reason to refuse a request; undefined if it is allowed. */
 export type Gate = (request: IncomingMessage) => AppError | undefined
 
 /**
- * The first thing every request and every upgrade meets, before routing. A web page can make a browser send requests
- * to loopback, by DNS rebinding even with our own answers readable; it cannot choose the Host, Origin and
- * Sec-Fetch-Site that the browser sends along.
+ * Checks every request and upgrade before routing. A web page can make a browser send requests to loopback, and with DNS
+ * rebinding even read the responses. It cannot choose the Host, Origin and Sec-Fetch-Site headers of the browser.
  */
 export function createGate({ port, allowedHosts }: Options): Gate {
-  const known = new Map<string, ReadonlySet<string>>() // as many as this computer has addresses
+  const known = new Map<string, ReadonlySet<string>>() // one entry per address of this computer
   const authoritiesAt = (localAddress = ''): ReadonlySet<string> => {
     const seen = known.get(localAddress)
     if (seen) return seen
@@ -31,15 +30,15 @@ export function createGate({ port, allowedHosts }: Options): Gate {
     if (url.length > MAX_URL_BYTES)
       return new AppError('url_too_long', `The URL is longer than ${MAX_URL_BYTES} bytes`)
     if (!url.startsWith('/'))
-      return new AppError('bad_host_header', 'The request target must be a path, the host goes into Host')
+      return new AppError('bad_host_header', 'The request target must be a path, not a URL')
     if (url.includes('%00') && /^[^?]*%00/.test(url))
-      return new AppError('bad_request', 'The path must not hold a NUL character')
+      return new AppError('bad_request', 'The path must not contain a NUL character')
     const host = headers.host?.toLowerCase() ?? ''
     if (host === '' || hostHeaders(rawHeaders) !== 1) {
-      return new AppError('bad_host_header', 'A request needs exactly one Host header')
+      return new AppError('bad_host_header', 'A request must have exactly one Host header')
     }
     const allowed = authoritiesAt(request.socket.localAddress)
-    if (!allowed.has(host)) return hostNotAllowed(host, allowedHosts)
+    if (!allowed.has(host)) return hostNotAllowed(host)
     const { origin } = headers
     if (origin !== undefined && !allowedOrigin(origin, allowed)) return originNotAllowed()
     const site = headers['sec-fetch-site']
@@ -48,7 +47,7 @@ export function createGate({ port, allowedHosts }: Options): Gate {
   }
 }
 
-/** How often it was sent; of several Node keeps the first. Names and values take turns. */
+/** The number of Host headers: Node keeps only the first. Names and values alternate in `rawHeaders`. */
 function hostHeaders(rawHeaders: readonly string[]): number {
   let count = 0
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -58,7 +57,7 @@ function hostHeaders(rawHeaders: readonly string[]): number {
   return count
 }
 
-/** Loopback names with our port, the address the connection came in on, and what the user allowed. */
+/** Loopback names with our port, the local address of the connection, and ALLOWED_HOSTS. */
 function allowedAuthorities(port: number, extra: readonly string[], localAddress: string): Set<string> {
   const own = localAddress.replace(/^::ffff:(?=\d+\.)/, '').replace(/%.*$/, '')
   const ownHost = own.includes(':') ? `[${own}]` : own
@@ -76,11 +75,10 @@ function allowedOrigin(origin: string, allowed: ReadonlySet<string>): boolean {
   return match?.[1] !== undefined && allowed.has(match[1].toLowerCase())
 }
 
-function hostNotAllowed(host: string, allowedHosts: readonly string[]): AppError {
+function hostNotAllowed(host: string): AppError {
   const shown = JSON.stringify(host.slice(0, 100))
   return new AppError('host_not_allowed', `The Host header ${shown} is not an address of this service`, {
-    hint:
-      allowedHosts.length > 0 ? 'ALLOWED_HOSTS does not name it' : 'Name it in ALLOWED_HOSTS if it is yours',
+    hint: 'Add it to ALLOWED_HOSTS if it is a name of this computer',
   })
 }
 

@@ -7,53 +7,53 @@ import {
 } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { AppError } from '../kernel/errors.ts'
-import { letGoOfIdle } from './connections.ts'
+import { limitConnections } from './connections.ts'
 import type { Gate } from './gate.ts'
 import { knownError, PROBLEM_TYPE, problemOf } from './problem.ts'
 import { newRequestId } from './request-id.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
 import type { Upgrade } from './websocket.ts'
 
-/** Limits of one connection. Slow senders are cut by Node itself, which looks at all of them every 5 s. */
+/** Limits per connection. Node checks all connections every 5 s and closes slow ones. */
 const LIMITS = {
   maxHeaderSize: 16_384,
   headersTimeout: 15_000,
   requestTimeout: 30_000,
   keepAliveTimeout: 10_000,
   connectionsCheckingInterval: 5_000,
-  requireHostHeader: false, // the gate answers in our shape
+  requireHostHeader: false, // the gate answers with problem+json
 }
 
-/** Somebody who answers some paths without the framework. */
-export interface OwnDoor {
+/** Handles some paths without the framework. */
+export interface DirectRoute {
   readonly takes: (url: string) => boolean
   readonly listener: RequestListener
 }
 
-/** The server under the framework: the gate stands before routing, for requests and for upgrades alike. */
+/** The server below the framework. The gate checks requests and upgrades before routing. */
 export function createListener(
   handler: RequestListener,
   gate: Gate,
   upgrade: Upgrade,
-  ownDoor?: OwnDoor,
+  direct?: DirectRoute,
 ): Server {
   const guarded: RequestListener = (request, response) => {
     const refusal = gate(request)
     if (!refusal) {
-      const answers = ownDoor?.takes(request.url ?? '') ? ownDoor.listener : handler
-      return answers(request, response)
+      const listener = direct?.takes(request.url ?? '') ? direct.listener : handler
+      return listener(request, response)
     }
-    const answer = problemAnswer(refusal)
-    response.writeHead(answer.status, { ...answer.headers, connection: 'close' })
-    response.end(request.method === 'HEAD' ? undefined : answer.body)
+    const problem = problemResponse(refusal)
+    response.writeHead(problem.status, { ...problem.headers, connection: 'close' })
+    response.end(request.method === 'HEAD' ? undefined : problem.body)
   }
   const server = createServer(LIMITS, guarded)
-  letGoOfIdle(server)
+  limitConnections(server)
   server.on('clientError', onClientError)
   server.on('checkExpectation', guarded)
   server.on('upgrade', (request, socket, head) => {
     if (request.headers.upgrade?.toLowerCase() !== 'websocket') {
-      readAgain(server, request, socket, head)
+      reinsert(server, request, socket, head)
       return
     }
     socket.on('error', () => socket.destroy())
@@ -63,7 +63,7 @@ export function createListener(
   return server
 }
 
-/** A request that Node could not even parse. */
+/** A request that Node could not parse. */
 function onClientError(error: Error & { code?: string }, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
@@ -73,10 +73,10 @@ function onClientError(error: Error & { code?: string }, socket: Duplex): void {
 }
 
 /**
- * Some HTTP clients offer an upgrade to h2c with every request and expect a plain answer. Node has put its parser away
- * by now, so the request goes back into the socket without the offer and is read by a new one.
+ * Some HTTP clients offer an upgrade to h2c with every request and expect a plain response. Node has detached its parser
+ * at this point, so the request is put back into the socket without the offer and parsed again.
  */
-function readAgain(server: Server, request: IncomingMessage, socket: Duplex, head: Buffer): void {
+function reinsert(server: Server, request: IncomingMessage, socket: Duplex, head: Buffer): void {
   const { method, url, httpVersion, rawHeaders } = request
   const lines = [`${method} ${url} HTTP/${httpVersion}`]
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -94,22 +94,22 @@ function withoutOffer(connection: string): string {
   return words.filter((word) => !/^(?:upgrade|http2-settings)$/i.test(word)).join(', ')
 }
 
-/** Straight onto the socket, where there is no response object. */
+/** Writes to the socket, for requests without a response object. */
 export function writeProblem(socket: Duplex, error: AppError): void {
-  const { status, headers, body } = problemAnswer(error)
+  const { status, headers, body } = problemResponse(error)
   const lines = Object.entries({ ...headers, connection: 'close' }).map(
     ([name, value]) => `${name}: ${value}\r\n`,
   )
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`)
 }
 
-function problemAnswer(error: AppError) {
+function problemResponse(error: AppError) {
   const requestId = newRequestId()
   const body = JSON.stringify(problemOf(error, requestId))
-  const about = {
+  const own = {
     'content-type': PROBLEM_TYPE,
     'content-length': Buffer.byteLength(body),
     'x-request-id': requestId,
   }
-  return { status: error.status, headers: { ...SECURITY_HEADERS, ...about }, body }
+  return { status: error.status, headers: { ...SECURITY_HEADERS, ...own }, body }
 }

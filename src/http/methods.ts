@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify'
 
-/** Which methods a path knows, so that a wrong one is 405 with `Allow` and not 404. */
+/** The methods of each path, so that a wrong one is answered with 405 and `Allow` instead of 404. */
 export class Methods {
   readonly #routes: { readonly segments: readonly string[]; readonly method: string }[] = []
 
-  /** Every route that is registered from now on, in whatever plugin. */
+  /** Records every route that is registered from now on, in all plugins. */
   watch(app: FastifyInstance): void {
     app.addHook('onRoute', ({ url, method }) => {
       for (const one of [method].flat()) this.#routes.push({ segments: segmentsOf(url), method: one })
@@ -18,13 +18,13 @@ export class Methods {
     ].sort()
   }
 
-  /** Every route once, for tests that must reach all of them. */
+  /** All routes, for tests that must cover each of them. */
   list(): { method: string; url: string }[] {
     return this.#routes.map(({ segments, method }) => ({ method, url: `/${segments.join('/')}` }))
   }
 }
 
-/** One slash at the end makes no difference, an empty segment does. */
+/** Ignores one slash at the end, but no empty segment. */
 const segmentsOf = (path: string): string[] =>
   path
     .replace(/(?<=.)\/$/, '')

@@ -11,14 +11,14 @@ export interface OpenApiOptions {
   readonly protectReads: boolean
 }
 
-/** What only this route answers with, named in its `config`. */
+/** Error codes that are specific to a route, from its `config`. */
 export interface RouteErrors {
   readonly errors?: readonly ErrorCode[]
 }
 
 const SCHEME = 'token'
 
-/** OpenAPI 3.1 from the routes' own schemas. Errors and the token are added here, so that no route can forget them. */
+/** OpenAPI 3.1 from the schemas of the routes. Errors and the token are added here for all routes. */
 export async function describeApi(app: FastifyInstance, options: OpenApiOptions): Promise<void> {
   const openapi: FastifyDynamicSwaggerOptions['openapi'] = {
     openapi: '3.1.0',
@@ -36,7 +36,7 @@ export async function describeApi(app: FastifyInstance, options: OpenApiOptions)
           type: 'apiKey',
           in: 'header',
           name: options.headerName,
-          description: 'See the start banner',
+          description: 'AUTH_TOKEN, or the token in the file that the service names when it starts',
         },
       },
       schemas: { Problem: problemSchema() },
@@ -50,7 +50,8 @@ export async function describeApi(app: FastifyInstance, options: OpenApiOptions)
       const open = isPublic(method, url, '', options.protectReads)
       const security = open ? [] : [{ [SCHEME]: [] }]
       const own = (route.config as RouteErrors | undefined)?.errors ?? []
-      const response = { ...answers(schema?.response), ...errorResponses(method, schema ?? {}, open, own) }
+      const errors = errorResponses(method, schema ?? {}, open, own)
+      const response = { ...withExamples(schema?.response), ...errors }
       const body = schema?.body ? { ...schema.body, examples: [exampleOf(schema.body)] } : undefined
       const extra = { security, response, operationId: operationId(method, url), ...(body && { body }) }
       return { schema: { ...schema, ...extra } as FastifySchema, url }
@@ -58,8 +59,8 @@ export async function describeApi(app: FastifyInstance, options: OpenApiOptions)
   })
 }
 
-/** Every answer with an example, so that the page shows what to expect before anything is sent. */
-function answers(responses: unknown): Record<string, unknown> {
+/** Adds an example to each response, which /docs shows before a request is sent. */
+function withExamples(responses: unknown): Record<string, unknown> {
   const entries = Object.entries(
     (responses ?? {}) as Record<string, object & { type?: string; content?: unknown }>,
   )
@@ -71,12 +72,12 @@ function answers(responses: unknown): Record<string, unknown> {
   )
 }
 
-/** `PATCH /api/servers/:id` is `patch_servers_id`. */
+/** `PATCH /api/servers/:id` becomes `patch_servers_id`. */
 function operationId(method: string, url: string): string {
   return [method.toLowerCase(), ...url.split('/').slice(2)].join('_').replaceAll(':', '').replaceAll('-', '_')
 }
 
-/** The codes that a route can answer with, from what it takes. */
+/** The error codes that a route can return, derived from its method and schema. */
 function errorResponses(
   method: string,
   schema: FastifySchema,
@@ -124,12 +125,12 @@ function problemSchema() {
     description: 'RFC 9457',
     required: ['type', 'title', 'status', 'detail', 'code', 'request_id'],
     properties: {
-      type: text('A page of this service that explains the error'),
+      type: text('A page of this service that explains the error code'),
       title: text('The kind of error'),
       status: { type: 'integer' as const },
-      detail: text('One sentence that names the thing and says what to do'),
+      detail: text('What happened in this case'),
       code: { type: 'string' as const, enum: Object.keys(CATALOGUE) },
-      request_id: text('Find it again in the log'),
+      request_id: text('Identifies the request in the log'),
       errors: {
         type: 'array' as const,
         items: {
@@ -138,13 +139,13 @@ function problemSchema() {
           properties: { path: text('JSON pointer to the field'), message: text('What is wrong with it') },
         },
       },
-      hint: text('What helps most often'),
+      hint: text('What usually helps'),
       last_error: {
         type: 'object' as const,
-        description: 'Why a tool server does not run',
+        description: 'Why a tool server is not running',
         required: ['code', 'message', 'hint'],
         properties: {
-          code: text('Stable'),
+          code: text('The stable error code'),
           message: text('The cause'),
           hint: { type: ['string', 'null'] as unknown as 'string', description: 'What to do next' },
         },
@@ -152,7 +153,7 @@ function problemSchema() {
       stderr_tail: {
         type: 'array' as const,
         items: text('A line'),
-        description: 'What the tool server wrote last',
+        description: 'The last lines of stderr of the tool server',
       },
     },
   }

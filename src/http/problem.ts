@@ -1,6 +1,6 @@
 import { AppError, CATALOGUE, type ErrorCode, type FieldError } from '../kernel/errors.ts'
 
-/** RFC 9457. Every error that leaves the service over HTTP is made here. */
+/** RFC 9457. The body of every HTTP error of the service. */
 export interface Problem {
   readonly type: string
   readonly title: string
@@ -31,7 +31,7 @@ export function problemOf(error: AppError, requestId: string): Problem {
   }
 }
 
-/** The framework's errors in our words. Undefined for a fault that nobody foresaw. */
+/** Translates errors of the framework. Undefined for an unexpected error. */
 export function knownError(error: unknown, bodyLimit = MIB): AppError | undefined {
   if (error instanceof AppError) return error
   if (!(error instanceof Error)) return undefined
@@ -42,14 +42,14 @@ export function knownError(error: unknown, bodyLimit = MIB): AppError | undefine
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       return new AppError('body_too_large', `The body is larger than ${bodyLimit / MIB} MiB`)
     case 'FST_ERR_BAD_URL':
-      return new AppError('bad_request', 'The path holds a malformed percent-encoding')
+      return new AppError('bad_request', 'The path contains a malformed percent-encoding')
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
     case 'ECONNRESET':
       return new AppError('bad_request', 'The body is shorter or longer than its Content-Length')
     case 'HPE_HEADER_OVERFLOW':
       return new AppError('headers_too_large', 'The headers are larger than 16 KiB')
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return new AppError('request_timeout', 'The request was not sent within the time allowed')
+      return new AppError('request_timeout', 'The request was not received completely in time')
   }
   const isParseError = typeof code === 'string' && code.startsWith('HPE_')
   return isParseError ? new AppError('bad_request', 'The request is not valid HTTP') : undefined
@@ -59,8 +59,8 @@ export function unsupportedMediaType(message: string): AppError {
   return new AppError('unsupported_media_type', message)
 }
 
-/** What a caller is told of a fault that nobody foresaw: how to find it in the log, and nothing else. */
+/** The response to an unexpected error. It reveals only how to find the error in the log. */
 export function unexpected(cause: unknown): AppError {
-  const hint = 'Search the log for the request_id, and report it if it comes again'
-  return new AppError('internal_error', 'Something went wrong inside Toolroom', { hint, cause })
+  const hint = 'Search the log for the request_id. If the error occurs again, please report it'
+  return new AppError('internal_error', 'An internal error occurred in Toolroom', { hint, cause })
 }

@@ -1,4 +1,4 @@
-/** Open to everybody even when reads are protected: what monitors ask, and pages that hold no data. */
+/** Public even with PROTECT_READS: the health check, and pages without data. */
 const ALWAYS_OPEN = [
   'GET /',
   'GET /api/health',
@@ -9,7 +9,7 @@ const ALWAYS_OPEN = [
   'GET /docs/errors/:code',
 ]
 
-/** The reads of the specification. They are redacted, and closed by PROTECT_READS. */
+/** The reads that the specification makes public. Responses are redacted. PROTECT_READS protects them. */
 const OPEN_READS = [
   'GET /api/servers',
   'GET /api/servers/:id',
@@ -36,15 +36,15 @@ const OPEN_READS = [
   'GET /api/logs/download',
 ]
 
-/** Every route that is not named here needs the token, and so does every look into a project. */
+/** All other routes require the token, and so does every request with a `project_path`. */
 export function isPublic(method: string, route: string, url: string, protectReads: boolean): boolean {
-  if (asksForProject(url)) return false
+  if (hasProjectPath(url)) return false
   const name = `${method === 'HEAD' ? 'GET' : method} ${route}`
   return ALWAYS_OPEN.includes(name) || (!protectReads && OPEN_READS.includes(name))
 }
 
-/** Any folder of this computer can be named by it. Parsed as the route will parse it: the name may be escaped. */
-function asksForProject(url: string): boolean {
+/** It can name any folder of this computer. Parsed like the route does, because the name may be percent-encoded. */
+function hasProjectPath(url: string): boolean {
   const at = url.indexOf('?')
   return at !== -1 && new URLSearchParams(url.slice(at)).has('project_path')
 }

@@ -7,8 +7,8 @@ type Schema = { readonly type?: string; readonly properties?: Readonly<Record<st
 const NOTHING = { type: 'object', properties: {}, additionalProperties: false }
 
 /**
- * Query strings are text, so they get rules of their own: decimal integers, `true` and `false`, repeated keys where a
- * list is meant. What does not fit stays text, and the schema refuses it. A route that names no parameter takes none.
+ * Converts query strings by schema: decimal integers, `true` and `false`, repeated keys for lists. What does not convert
+ * stays text, and validation refuses it. A route without a schema accepts no parameters.
  */
 export function readQueriesBySchema(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {
@@ -49,6 +49,5 @@ function refuseUnsafe(query: Record<string, string | string[]>): void {
       .find((found) => found !== undefined)
     if (message !== undefined) errors.push({ path: `/${key.slice(0, 64).replaceAll('\0', '')}`, message })
   }
-  if (errors.length > 0)
-    throw new AppError('invalid_input', 'The query holds text that cannot be read', { errors })
+  if (errors.length > 0) throw new AppError('invalid_input', 'The query contains invalid text', { errors })
 }

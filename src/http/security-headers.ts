@@ -10,7 +10,7 @@ const OWN_FILES = [
   "form-action 'none'",
 ].join('; ')
 
-/** On every answer. There is no CORS header among them, ever: no other origin may read anything. */
+/** Sent with every response. Never CORS headers: no other origin may read a response. */
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy': LOCKED,
   'x-content-type-options': 'nosniff',
@@ -21,5 +21,5 @@ export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
 }
 
-/** For our own pages, which load their own scripts and styles and nothing else. */
+/** For the documentation pages, which load scripts and styles from this origin only. */
 export const PAGE_HEADERS: Readonly<Record<string, string>> = { 'content-security-policy': OWN_FILES }

@@ -11,7 +11,7 @@ interface AjvError {
   readonly parentSchema?: { readonly expected?: string; readonly patternProperties?: unknown }
 }
 
-/** What the validator found, in sentences about fields. Values are not repeated: they may be secrets. */
+/** Translates the findings of the validator. Values are not repeated, because they may be secrets. */
 export function validationError(error: FastifyError, body: unknown): AppError {
   if (error.validationContext === 'body' && body === undefined)
     return new AppError('invalid_json', 'The body is empty')
@@ -62,7 +62,7 @@ function fieldError({ instancePath, keyword, params, message, parentSchema }: Aj
     case 'const':
       return { path: instancePath, message: `must be ${JSON.stringify(params.allowedValue)}` }
     case 'minProperties':
-      return { path: instancePath, message: 'must hold at least one field' }
+      return { path: instancePath, message: 'must have at least one field' }
     case 'pattern':
       return { path: instancePath, message: `must be ${parentSchema?.expected ?? 'in the documented form'}` }
     default:
@@ -70,7 +70,7 @@ function fieldError({ instancePath, keyword, params, message, parentSchema }: Aj
   }
 }
 
-/** `null | string` reports "must be null" beside the real finding. */
+/** For `null | string`, the validator reports "must be null" in addition to the actual error. */
 function isNoise({ keyword, instancePath, params }: AjvError, all: readonly AjvError[]): boolean {
   if (keyword === 'anyOf')
     return all.some((other) => other.keyword !== 'anyOf' && other.instancePath === instancePath)

@@ -1,10 +1,10 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { AppError } from '../kernel/errors.ts'
+import { tokenMatcher } from './auth.ts'
 
-/** A connection as the room behind it sees it. */
+/** The part of a WebSocket that a room uses. */
 interface TextSocket {
   send(text: string): void
   readonly unsentBytes: number
@@ -13,9 +13,10 @@ interface TextSocket {
   onClose(listener: () => void): void
 }
 
-/** What is offered over a WebSocket. */
+/** A room's WebSocket endpoint. */
 export interface Stream {
   readonly path: string
+  readonly maxClients: number
   hasRoom(): boolean
   open(socket: TextSocket): void
 }
@@ -26,16 +27,16 @@ export interface UpgradeOptions {
   readonly protectReads: boolean
 }
 
-/** Takes the connection over, or says why not. The gate has let it in. */
+/** Accepts the connection, or returns the reason to refuse it. The gate has already checked it. */
 export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => AppError | undefined
 
 const MAX_MESSAGE_BYTES = 4096
 const PING_EVERY_MS = 15_000
 const ANSWER_WITHIN_MS = 2000
-/** What a frame that waits takes besides its text. */
+/** Memory that a queued frame uses in addition to its text. */
 const BYTES_PER_FRAME = 512
-/** Whoever does not read does not read the reason either. */
-const LAST_WORDS_MS = 2000
+/** A client that does not read does not complete the close handshake either. */
+const CLOSE_TIMEOUT_MS = 2000
 const SUBPROTOCOL = /^toolroom\.(.+)$/
 
 export function createUpgrade({ stream, token, protectReads }: UpgradeOptions): Upgrade {
@@ -43,14 +44,14 @@ export function createUpgrade({ stream, token, protectReads }: UpgradeOptions): 
     noServer: true,
     clientTracking: false,
     maxPayload: MAX_MESSAGE_BYTES,
-    perMessageDeflate: false, // it costs memory per connection, and loopback is fast
+    perMessageDeflate: false, // it uses memory per connection, and loopback is fast
     handleProtocols: (offered) => [...offered].find((each) => SUBPROTOCOL.test(each)) ?? false,
   })
-  const expected = digest(token)
+  const isValid = tokenMatcher(token)
   return (request, socket, head) => {
     const path = (request.url ?? '').split('?')[0]?.replace(/(?<=.)\/$/, '')
     if (path !== stream.path)
-      return new AppError('not_found', `There is no WebSocket at ${path?.slice(0, 200)}`)
+      return new AppError('not_found', `${path?.slice(0, 200)} is not a WebSocket endpoint`)
     const malformed = malformedUpgrade(request)
     if (malformed) return malformed
     if (protectReads) {
@@ -60,11 +61,10 @@ export function createUpgrade({ stream, token, protectReads }: UpgradeOptions): 
           'missing_token',
           "Missing authentication token in the subprotocol 'toolroom.<token>'",
         )
-      if (!timingSafeEqual(digest(given), expected))
-        return new AppError('invalid_token', 'Invalid authentication token')
+      if (!isValid(given)) return new AppError('invalid_token', 'Invalid authentication token')
     }
     if (!stream.hasRoom())
-      return new AppError('too_many_clients', 'There are as many listeners as Toolroom takes', {
+      return new AppError('too_many_clients', `Too many WebSocket connections (max ${stream.maxClients})`, {
         retryAfterS: 15,
       })
     server.handleUpgrade(request, socket, head, (websocket) => {
@@ -76,7 +76,7 @@ export function createUpgrade({ stream, token, protectReads }: UpgradeOptions): 
 }
 
 function malformedUpgrade({ method, headers }: IncomingMessage): AppError | undefined {
-  if (method !== 'GET') return new AppError('bad_request', 'A WebSocket is opened with GET')
+  if (method !== 'GET') return new AppError('bad_request', 'A WebSocket must be opened with GET')
   if (headers['sec-websocket-version'] !== '13')
     return new AppError('bad_request', 'The WebSocket version must be 13')
   if (!/^[+/0-9A-Za-z]{22}==$/.test(headers['sec-websocket-key'] ?? ''))
@@ -89,14 +89,12 @@ function offeredToken({ headers }: IncomingMessage): string | undefined {
   return offered.map((each) => SUBPROTOCOL.exec(each)?.[1]).find((found) => found !== undefined)
 }
 
-const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
-
 function textSocket(websocket: WebSocket): TextSocket {
   let waiting = 0
   const sent = () => {
-    waiting -= 1 // also when it failed: the close says so
+    waiting -= 1 // also on an error, which closes the connection
   }
-  websocket.on('error', () => {}) // a message too large, a broken frame: the close that follows says so
+  websocket.on('error', () => {}) // a message too large, a broken frame: the connection is closed
   return {
     send: (text) => {
       waiting += 1
@@ -107,7 +105,7 @@ function textSocket(websocket: WebSocket): TextSocket {
     },
     close: (code, reason) => {
       websocket.close(code, reason)
-      setTimeout(() => websocket.terminate(), LAST_WORDS_MS).unref()
+      setTimeout(() => websocket.terminate(), CLOSE_TIMEOUT_MS).unref()
     },
     onMessage: (listener) =>
       void websocket.on('message', (data, isBinary) => listener(isBinary ? null : String(data))),
@@ -115,19 +113,19 @@ function textSocket(websocket: WebSocket): TextSocket {
   }
 }
 
-/** Whoever leaves two pings in a row unanswered is gone, or does not read. That is known after half a minute. */
+/** Closes a connection that does not answer two pings in a row, which takes about half a minute. */
 function keepAlive(websocket: WebSocket): void {
   let unanswered = 0
   websocket.on('pong', () => {
     unanswered = 0
   })
-  const look = () => {
+  const check = () => {
     if (unanswered >= 2) websocket.terminate()
   }
   const ping = () => {
     unanswered += 1
     websocket.ping()
-    if (unanswered >= 2) setTimeout(look, ANSWER_WITHIN_MS).unref()
+    if (unanswered >= 2) setTimeout(check, ANSWER_WITHIN_MS).unref()
   }
   const timer = setInterval(ping, PING_EVERY_MS)
   websocket.once('close', () => clearInterval(timer))

@@ -17,7 +17,7 @@ export function jobRoutes(jobs: Pick<Jobs, 'list' | 'get' | 'cancel'>): FastifyP
     const cancel = {
       tags,
       summary: 'Cancel a job',
-      description: 'Answers when nothing of it is left. A job that is over stays as it is.',
+      description: 'Answers when the job has stopped and cleaned up. A finished job is not changed.',
       params: JobKey,
       response: { 200: JobView },
     }

@@ -13,12 +13,12 @@ export const JobView = Type.Object({
   created_at: Timestamp,
   started_at: orNull(Timestamp),
   finished_at: orNull(Timestamp),
-  output: Type.Array(Type.String(), { description: 'The last lines that npm wrote' }),
+  output: Type.Array(Type.String(), { description: 'The last output lines of npm' }),
   error: Type.Union([
     Type.Object({ code: Type.String(), message: Type.String(), hint: orNull(Type.String()) }),
     Type.Null(),
   ]),
-  result: Type.Unknown({ description: 'What the request would have answered, once the job is done' }),
+  result: Type.Unknown({ description: 'The response of the original request, once the job is done' }),
 })
 export type JobView = Static<typeof JobView>
 export const JobList = listOf(JobView)

@@ -1,4 +1,4 @@
-/** Whatever was opened is registered here in the line that opened it, and closed in reverse order. */
+/** Closes resources in reverse order. Each is registered in the line that opens it. */
 export class Closer {
   readonly #steps: { readonly name: string; readonly close: () => unknown }[] = []
   readonly #onError: (name: string, error: unknown) => void
@@ -12,7 +12,7 @@ export class Closer {
     this.#steps.push({ name, close })
   }
 
-  /** May be called twice: both callers wait for the same end. One step that fails never keeps the next from closing. */
+  /** May be called twice: both calls wait for the same end. A step that fails does not stop the next ones. */
   close(): Promise<void> {
     this.#closing ??= this.#closeAll()
     return this.#closing

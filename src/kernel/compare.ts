@@ -1,4 +1,4 @@
-/** One piece of a comparison: a line, or a word. */
+/** One piece of a diff: a line or a word. */
 export interface Change {
   readonly kind: 'same' | 'removed' | 'added'
   readonly text: string
@@ -7,8 +7,8 @@ export interface Change {
 const MOST_COMPARED = 2000
 
 /**
- * Which pieces went and which came. An edit touches a few pieces in a row, so the ends are cut off first. Beyond `most`,
- * what differs is shown as replaced as a whole instead of being compared piece by piece.
+ * The diff of two lists of pieces. Most edits touch a few adjacent pieces, so common ends are cut off first. When more
+ * than `most` pieces differ, they are reported as one replacement instead of being compared one by one.
  */
 export function compare(before: readonly string[], after: readonly string[], most = MOST_COMPARED): Change[] {
   let head = 0
@@ -44,7 +44,7 @@ function compareMiddle(before: readonly string[], after: readonly string[], most
   return [...changes, ...removed.slice(i), ...added.slice(j)]
 }
 
-/** How many pieces the rests of both have in common, from every pair of places on. */
+/** The length of the longest common subsequence from each pair of positions to the ends. */
 function commonTable(before: readonly string[], after: readonly string[]): Uint16Array[] {
   const table = Array.from({ length: before.length + 1 }, () => new Uint16Array(after.length + 1))
   for (let i = before.length - 1; i >= 0; i -= 1) {

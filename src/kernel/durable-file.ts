@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 
-/** Temporary files carry this ending, so that what a crash leaves can be told and removed. */
+/** The ending of temporary files. A start removes those that a crash has left. */
 export const STALE_TEMP = /\.[0-9a-f]{12}\.tmp$/
 
-/** Whole or not at all, also when the power goes: temp, fsync, rename, fsync of the folder. */
+/** Writes atomically, even if the power fails: temporary file, fsync, rename, fsync of the folder. */
 export function writeDurably(path: string, content: string | Uint8Array, mode: number): void {
   const temp = writeBeside(path, content, mode)
   try {
@@ -17,7 +17,7 @@ export function writeDurably(path: string, content: string | Uint8Array, mode: n
   syncFolder(dirname(path))
 }
 
-/** The first half of it: a temporary file in the same folder, safely on the disk. Whoever asks puts it in its place. */
+/** Writes and syncs a temporary file in the same folder. Returns its path; the caller renames it. */
 export function writeBeside(path: string, content: string | Uint8Array, mode: number): string {
   const temp = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}.tmp`)
   try {
@@ -36,7 +36,7 @@ export function writeBeside(path: string, content: string | Uint8Array, mode: nu
   }
 }
 
-/** A rename is durable only when its folder is. Windows cannot open folders and needs no such step. */
+/** A rename is durable only after its folder is synced. Windows cannot open folders and does not need this. */
 export function syncFolder(folder: string): void {
   if (process.platform === 'win32') return
   const handle = openSync(folder, 'r')

@@ -1,6 +1,6 @@
 /**
- * Every error a caller can meet, in one place. `docs/errors.md` explains each; a test holds the two together.
- * Edges translate a code: `http/` into problem+json, `main.ts` into an exit code.
+ * Every error that the API returns. `docs/errors.md` explains each one; a test keeps the two in step.
+ * `http/` turns a code into problem+json, `main.ts` into an exit code.
  */
 export const CATALOGUE = {
   bad_request: { status: 400, title: 'Malformed request' },
@@ -15,25 +15,25 @@ export const CATALOGUE = {
   not_found: { status: 404, title: 'Not found' },
   package_not_found: { status: 404, title: 'Package not found' },
   method_not_allowed: { status: 405, title: 'Method not allowed' },
-  request_timeout: { status: 408, title: 'Request took too long' },
-  server_exists: { status: 409, title: 'Name already taken' },
+  request_timeout: { status: 408, title: 'Request timed out' },
+  server_exists: { status: 409, title: 'Name already in use' },
   server_not_running: { status: 409, title: 'Server not running' },
-  config_changed: { status: 409, title: 'File changed meanwhile' },
+  config_changed: { status: 409, title: 'File has changed' },
   config_unparsable: { status: 409, title: 'File cannot be read' },
   config_read_only: { status: 409, title: 'File is read-only' },
-  config_unsafe: { status: 409, title: 'File is left alone' },
+  config_unsafe: { status: 409, title: 'File is not safe to edit' },
   agent_not_installed: { status: 409, title: 'Agent not installed' },
-  tool_held: { status: 409, title: 'Tool waits for approval' },
+  tool_held: { status: 409, title: 'Tool is waiting for approval' },
   nothing_to_approve: { status: 409, title: 'Nothing to approve' },
   nothing_to_undo: { status: 409, title: 'Nothing to undo' },
   package_in_use: { status: 409, title: 'Package is in use' },
   package_too_new: { status: 409, title: 'Package is too new' },
-  bin_unclear: { status: 409, title: 'Several programs to choose from' },
-  node_too_old: { status: 409, title: 'Package needs another Node' },
+  bin_unclear: { status: 409, title: 'Package has several programs' },
+  node_too_old: { status: 409, title: 'Package needs a newer Node.js' },
   nothing_to_roll_back: { status: 409, title: 'No earlier version' },
   job_cancelled: { status: 409, title: 'Job was cancelled' },
   limit_reached: { status: 409, title: 'Limit reached' },
-  revision_mismatch: { status: 412, title: 'Changed by somebody else' },
+  revision_mismatch: { status: 412, title: 'Revision is outdated' },
   body_too_large: { status: 413, title: 'Body too large' },
   config_too_large: { status: 413, title: 'File too large' },
   url_too_long: { status: 414, title: 'URL too long' },
@@ -41,34 +41,34 @@ export const CATALOGUE = {
   invalid_input: { status: 422, title: 'Invalid input' },
   blocked_address: { status: 422, title: 'Address not allowed' },
   invalid_package_spec: { status: 422, title: 'Not a package name' },
-  not_supported: { status: 422, title: 'Agent cannot do that' },
+  not_supported: { status: 422, title: 'Not supported by the agent' },
   config_locked: { status: 423, title: 'File is locked' },
   upgrade_required: { status: 426, title: 'WebSocket expected' },
   cardinality_limit: { status: 429, title: 'Too many label sets' },
   headers_too_large: { status: 431, title: 'Headers too large' },
-  internal_error: { status: 500, title: 'Unexpected fault' },
+  internal_error: { status: 500, title: 'Internal error' },
   server_start_failed: { status: 502, title: 'Server did not start' },
   install_failed: { status: 502, title: 'Package was not installed' },
   update_failed: { status: 502, title: 'Package was not updated' },
   registry_failed: { status: 502, title: 'Registry failed' },
-  registry_refused: { status: 502, title: 'Registry wants a login' },
-  registry_unreachable: { status: 502, title: 'Registry not reached' },
+  registry_refused: { status: 502, title: 'Registry requires a login' },
+  registry_unreachable: { status: 502, title: 'Registry is unreachable' },
   search_unavailable: { status: 502, title: 'Registry has no search' },
   call_failed: { status: 502, title: 'Call failed' },
   out_of_resources: { status: 503, title: 'System is out of resources' },
-  too_many_clients: { status: 503, title: 'Too many listeners' },
+  too_many_clients: { status: 503, title: 'Too many WebSocket connections' },
   store_busy: { status: 503, title: 'Store is locked' },
   store_damaged: { status: 503, title: 'Store is damaged' },
   shutting_down: { status: 503, title: 'Shutting down' },
   start_timeout: { status: 504, title: 'Server did not start in time' },
-  registry_timeout: { status: 504, title: 'Registry was silent' },
-  call_timeout: { status: 504, title: 'Call was not answered in time' },
+  registry_timeout: { status: 504, title: 'Registry timed out' },
+  call_timeout: { status: 504, title: 'Call timed out' },
   disk_full: { status: 507, title: 'Disk full' },
 } as const satisfies Record<string, { status: number; title: string }>
 
 export type ErrorCode = keyof typeof CATALOGUE
 
-/** One finding about one field of the input. `path` is a JSON pointer such as `/args/3`. */
+/** What is wrong with one input field. `path` is a JSON pointer such as `/args/3`. */
 export interface FieldError {
   readonly path: string
   readonly message: string
@@ -79,11 +79,11 @@ interface Details {
   readonly errors?: readonly FieldError[]
   readonly cause?: unknown
   readonly retryAfterS?: number
-  /** Further members of the answer, such as `last_error`. */
+  /** Further members of the problem document, such as `last_error`. */
   readonly members?: Readonly<Record<string, unknown>>
 }
 
-/** An error that somebody can act upon: a stable code, and a sentence that names the thing. */
+/** An error that the caller can act on: a stable code and a message that names the subject. */
 export class AppError extends Error {
   override readonly name = 'AppError'
   readonly code: ErrorCode
@@ -106,10 +106,10 @@ export class AppError extends Error {
   }
 }
 
-/** A name as one step of a JSON pointer, cut to a length that an answer can carry. */
+/** A name as one step of a JSON pointer, cut to 64 characters. */
 export const pointer = (name: string): string => name.slice(0, 64).replaceAll('~', '~0').replaceAll('/', '~1')
 
-/** One field is wrong: the sentence stands in `detail`, and again beside the path in `errors`. */
+/** An error about one field. The message appears in `detail` and, beside the path, in `errors`. */
 export function invalidField(path: string, message: string, hint?: string): AppError {
   return new AppError('invalid_input', `${path.slice(1)} ${message}`, {
     errors: [{ path, message }],

@@ -1,4 +1,4 @@
-/** Why a command ends without success. From 64 the numbers are those of sysexits, so that service managers know them. */
+/** The exit codes. From 64 on they are those of sysexits, which service managers understand. */
 export const EXIT = {
   port_taken: 1,
   not_running: 3,
@@ -8,7 +8,7 @@ export const EXIT = {
   configuration: 78,
 } as const
 
-/** A command that cannot go on. The message is one line for the person at the terminal. */
+/** Ends a command. The message is one line for the terminal. */
 export class StartError extends Error {
   override readonly name = 'StartError'
   readonly exitCode: number
@@ -19,6 +19,9 @@ export class StartError extends Error {
   }
 }
 
-/** By its name: the service is a bundle of its own, with a class of its own. */
+export const configError = (message: string, cause?: unknown): StartError =>
+  new StartError('configuration', message, cause)
+
+/** Compares names, because the service is a separate bundle with its own copy of the class. */
 export const isStartError = (error: unknown): error is StartError =>
   error instanceof Error && error.name === 'StartError'

@@ -2,10 +2,10 @@ import type { LogEntry, Stream } from './log.ts'
 import type { Resources, ServerState } from './server-state.ts'
 import type { ToolDiff } from './tool-fields.ts'
 
-/** What a change was, who asked, and what it changed: never with a secret in it. */
+/** One change for the audit trail. It never contains a secret. */
 export interface AuditEntry {
   readonly action: string
-  /** The id of the thing that changed. */
+  /** The id of what changed. */
   readonly subject: string
   readonly request_id: string | null
   /** What changed, secrets masked. */
@@ -14,7 +14,7 @@ export interface AuditEntry {
 
 export type ServerKind = 'stdio' | 'http'
 
-/** Everything that happens in the house and that somebody elsewhere may want to know. */
+/** Every event that a room publishes for the others, with its payload. */
 export interface Facts {
   server_added: { readonly server_id: string; readonly type: ServerKind }
   server_updated: {
@@ -25,33 +25,33 @@ export interface Facts {
   server_removed: { readonly server_id: string; readonly type: ServerKind }
   server_status: { readonly server_id: string; readonly state: ServerState; readonly cause: string }
   server_resources: { readonly server_id: string; readonly resources: Resources }
-  /** As a server wrote it: raw, and never to leave the house. `cut` bytes of it are missing. */
+  /** A line that a server wrote: raw, so it must be redacted before it leaves the service. `cut` bytes are missing. */
   server_line: {
     readonly server_id: string
     readonly stream: Stream
     readonly text: string
     readonly cut: number
   }
-  /** What a server says unasked over the protocol: raw, and only for agents that listen to it. */
+  /** A notification of a server: raw, and only for agents that are subscribed to it. */
   server_note: { readonly server_id: string; readonly method: string; readonly params: unknown }
-  /** What a server offers, or what agents may see of it, is no longer what it was before. Names of tools. */
+  /** The tools of a server, or those that agents may see, have changed. By name. */
   tools_changed: {
     readonly server_id: string
     readonly added: readonly string[]
     readonly removed: readonly string[]
     readonly changed: readonly string[]
-    /** From what was approved to what is offered now. */
+    /** From the approved definition to the current one. */
     readonly diffs: readonly ToolDiff[]
     readonly tool_count: number
   }
-  /** The same of what it offers besides tools. Templates count as resources. */
+  /** The prompts or resources of a server have changed. Templates count as resources. */
   lists_changed: {
     readonly server_id: string
     readonly kinds: readonly ('prompts' | 'resources')[]
   }
-  /** A conversation with an HTTP server has begun: it knows nothing of what was asked for in the one before. */
+  /** A session with an HTTP server has started. Subscriptions of the previous session are lost. */
   http_server_connected: { readonly server_id: string }
-  /** An HTTP server was looked after. */
+  /** An HTTP server was checked. */
   http_server_check: {
     readonly server_id: string
     readonly ok: boolean
@@ -61,30 +61,30 @@ export interface Facts {
   }
   call_started: Call
   call_completed: Call & {
-    /** From the moment it came until its answer was there: the sum of the next three. */
+    /** From the request to the response: the sum of the next three. */
     readonly duration_ms: number
-    /** What Toolroom itself took of it. */
+    /** Spent in Toolroom. */
     readonly queue_ms: number
-    /** Waiting for the server to start, or for the connection to it. */
+    /** Spent waiting for the server to start or for its connection. */
     readonly start_ms: number
-    /** From the moment the server was given it. */
+    /** Spent in the server. */
     readonly server_ms: number
     readonly status: 'ok' | 'error' | 'timeout' | 'cancelled'
     readonly error_code: string | null
     readonly response_bytes: number
   }
-  /** An agent's file is not what it was. Names only. */
+  /** An agent's file has changed. Names only. */
   agent_changed: {
     readonly agent_type: string
     readonly scope: string
     readonly path: string
     readonly by: 'toolroom' | 'other'
-    /** What somebody else did to entries that Toolroom wrote. */
+    /** Changes by other programs to entries that Toolroom wrote. */
     readonly drift: readonly { readonly name: string; readonly verdict: 'external_edit' | 'entry_removed' }[]
   }
-  /** An agent is to see other tools at the gateway than before. */
+  /** The gateway offers other tools to this agent than before. */
   agent_tools_changed: { readonly agent_type: string }
-  /** A package is being installed or updated. `line` is what npm wrote, secrets masked. */
+  /** A package is being installed or updated. `line` is npm's output, secrets masked. */
   package_progress: {
     readonly job_id: string
     readonly package: string
@@ -92,13 +92,13 @@ export interface Facts {
     readonly phase: string
     readonly line: string | null
   }
-  /** A change was committed together with this audit row. */
+  /** A change was committed with this audit row. */
   audited: AuditEntry & { readonly audit_id: number; readonly ts: number }
-  /** A line was accepted by the log pipeline, redacted. */
+  /** The log pipeline accepted a line. It is redacted. */
   log: LogEntry
 }
 
-/** One call of one tool. Never its arguments or its result. */
+/** One tool call, without its arguments and its result. */
 export interface Call {
   readonly call_id: number
   readonly server_id: string
@@ -109,12 +109,12 @@ export interface Call {
 
 type Listener<F> = (fact: F) => void
 
-/** Commands travel by function call, facts travel here. Publishing is synchronous and never throws. */
+/** The event bus. Publishing is synchronous and never throws. Commands are plain function calls. */
 export class FactBus {
   readonly #listeners = new Map<keyof Facts, Set<Listener<never>>>()
   readonly #onError: (error: unknown) => void
 
-  /** A listener that throws must not undo what has already happened, so its error goes to `onError`. */
+  /** Receives the errors of listeners: what they listen to has already happened. */
   constructor(onError: (error: unknown) => void) {
     this.#onError = onError
   }

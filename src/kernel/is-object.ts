@@ -1,3 +1,3 @@
-/** A map as JSON knows it: no list, and not null. */
+/** True for a JSON object: not an array, not null. */
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)

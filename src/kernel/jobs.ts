@@ -3,26 +3,25 @@ import { AppError } from './errors.ts'
 
 export type JobStatus = 'queued' | 'running' | 'done' | 'failed' | 'cancelled'
 
-/** Something that takes long, as whoever asked for it sees it. */
+/** The public view of a job. */
 export interface Job {
   readonly id: string
   readonly kind: string
-  /** What it is about, such as the name of a package. */
+  /** For example the name of a package. */
   readonly subject: string
   readonly status: JobStatus
   readonly phase: string
   readonly created_at: number
   readonly started_at: number | null
   readonly finished_at: number | null
-  /** The last lines that were written on the way. */
+  /** The last lines of output. */
   readonly output: readonly string[]
   readonly error: AppError | null
   readonly result: unknown
 }
 
-/** What the work itself is handed. */
+/** Passed to the work function. */
 export interface JobHandle {
-  readonly id: string
   readonly signal: AbortSignal
   phase(name: string): void
   line(text: string): void
@@ -30,7 +29,7 @@ export interface JobHandle {
 
 interface Deps {
   readonly now: () => number
-  /** How many run at once; the others wait their turn. */
+  /** The number of jobs that run at once. Further ones are queued. */
   readonly atOnce: number
   readonly onProgress: (job: Job, line: string | null) => void
 }
@@ -47,7 +46,7 @@ interface Entry {
 const KEPT = 100
 const OUTPUT_LINES = 200
 
-/** Work that outlives the request that asked for it. Whoever asks for the same while it is under way joins. */
+/** Work that outlives its request. A second request for the same work joins the running job. */
 export class Jobs {
   readonly #deps: Deps
   readonly #entries = new Map<string, Entry>()
@@ -57,7 +56,7 @@ export class Jobs {
     this.#deps = deps
   }
 
-  /** `key` is what makes two requests the same. */
+  /** Requests with the same `key` are the same work. */
   run<T>(
     kind: string,
     subject: string,
@@ -77,7 +76,7 @@ export class Jobs {
     return this.#entry(id).job
   }
 
-  /** Settles when nothing of it is left. One that is over stays as it is. */
+  /** Resolves when the work has ended. A finished job stays as it is. */
   async cancel(id: string): Promise<Job> {
     const entry = this.#entry(id)
     if (isOpen(entry.job)) {
@@ -108,7 +107,7 @@ export class Jobs {
       result: null,
     }
     const { promise: settled, ...settle } = withResolvers()
-    settled.catch(() => {}) // told to whoever waits, and kept in the job
+    settled.catch(() => {}) // handled by the caller of `run`, and kept in the job
     const entry: Entry = { job, key, abort: new AbortController(), work, settle, settled }
     this.#entries.set(id, entry)
     this.#forgetOldest()
@@ -130,7 +129,6 @@ export class Jobs {
 
   async #work(entry: Entry): Promise<void> {
     const handle: JobHandle = {
-      id: entry.job.id,
       signal: entry.abort.signal,
       phase: (phase) => this.#change(entry, { phase }),
       line: (text) => this.#change(entry, { output: [...entry.job.output, text].slice(-OUTPUT_LINES) }, text),
@@ -171,12 +169,12 @@ export class Jobs {
 const isOpen = ({ status }: Job): boolean => status === 'queued' || status === 'running'
 
 const cancelled = ({ subject }: Job): AppError =>
-  new AppError('job_cancelled', `The job for ${subject} was cancelled; nothing of it is left`)
+  new AppError('job_cancelled', `The job for ${subject} was cancelled and has left nothing behind`)
 
 const asAppError = (error: unknown): AppError =>
   error instanceof AppError
     ? error
-    : new AppError('internal_error', 'The job failed for an unexpected reason', { cause: error })
+    : new AppError('internal_error', 'The job failed unexpectedly', { cause: error })
 
 function withResolvers() {
   let resolve: (value: unknown) => void = () => {}

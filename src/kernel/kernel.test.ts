@@ -20,22 +20,17 @@ test.each([
   ['a.b_c-d', 'a.b_c-d'],
   ['  --x--  ', 'x'],
   ['x'.repeat(100), 'x'.repeat(64)],
-])('the id of %j is %s', (name, id) => {
+])('the name %j becomes the id %s', (name, id) => {
   expect(slugOf(name)).toBe(id)
 })
 
-test('every slug is an id or empty', () => {
-  fc.assert(
-    fc.property(
-      fc.string({ unit: 'grapheme' }),
-      (name) =>
-        ['', slugOf(name)].includes('') && (slugOf(name) === '' || new RegExp(ID_PATTERN).test(slugOf(name))),
-    ),
-  )
+test('the slug of any name is empty or a valid id', () => {
+  const isId = (slug: string) => slug === '' || new RegExp(ID_PATTERN).test(slug)
+  fc.assert(fc.property(fc.string({ unit: 'grapheme' }), (name) => isId(slugOf(name))))
 })
 
 describe('the vault', () => {
-  test('opens what it sealed, only in its place and with its key', () => {
+  test('the vault opens a sealed value only with the same key and place', () => {
     const vault = new Vault(randomBytes(32))
     const sealed = vault.seal('github:env', { TOKEN: 'canary' })
     expect(sealed).not.toContain('canary')
@@ -45,28 +40,28 @@ describe('the vault', () => {
     expect(() => vault.open('github:env', 'plain')).toThrow('not encrypted as expected')
   })
 
-  test('seals the same value differently each time', () => {
+  test('the vault seals the same value differently each time', () => {
     const vault = new Vault(randomBytes(32))
     expect(vault.seal('a', 1)).not.toBe(vault.seal('a', 1))
   })
 })
 
-test('facts reach every listener, and one that fails harms nobody', () => {
+test('a fact reaches every listener even if one of them throws', () => {
   const errors: unknown[] = []
   const bus = new FactBus((error) => errors.push(error))
-  const heard: string[] = []
+  const received: string[] = []
   bus.on('server_added', () => {
     throw new Error('boom')
   })
-  const off = bus.on('server_added', ({ server_id }) => heard.push(server_id))
+  const off = bus.on('server_added', ({ server_id }) => received.push(server_id))
   bus.publish('server_added', { server_id: 'a', type: 'stdio' })
   off()
   bus.publish('server_added', { server_id: 'b', type: 'stdio' })
-  expect(heard).toEqual(['a'])
+  expect(received).toEqual(['a'])
   expect(errors).toHaveLength(2)
 })
 
-test('what was opened is closed in reverse, once, and a failure does not stop the rest', async () => {
+test('the closer closes each step once, in reverse, and continues after a failure', async () => {
   const failed: string[] = []
   const closed: string[] = []
   const closer = new Closer((name) => failed.push(name))
@@ -77,14 +72,14 @@ test('what was opened is closed in reverse, once, and a failure does not stop th
   expect({ closed, failed }).toEqual({ closed: ['c', 'a'], failed: ['b'] })
 })
 
-test('a line knows its level, its columns and the rest as data', () => {
+test('a log line has its level, its columns, and all other fields as data', () => {
   const lines: LogEntry[] = []
   const log = createLog(
     (line) => lines.push(line),
     'info',
     () => 1,
   )
-  log.debug('too quiet')
+  log.debug('below the minimum level')
   log.child({ server_id: 'a' }).warn({ pid: 7, error: new Error('boom') }, 'server failed')
   expect(lines).toHaveLength(1)
   expect(lines[0]).toMatchObject({
@@ -97,7 +92,7 @@ test('a line knows its level, its columns and the rest as data', () => {
   expect(lines[0]?.data).toMatchObject({ pid: 7, error: { name: 'Error', message: 'boom' } })
 })
 
-test('a file is written whole, for its owner alone, and leaves nothing beside it', () => {
+test('a durable write replaces the file, keeps its mode, and leaves no temporary file', () => {
   const folder = mkdtempSync(join(tmpdir(), 'toolroom-file-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const path = join(folder, 'token')
@@ -131,6 +126,6 @@ test.each([
   ['W/"3"', 3],
   ['3', 3],
   ['"abc"', 'unknown'],
-] as const)('If-Match %s is revision %s', (header, revision) => {
+] as const)('the If-Match header %s means revision %s', (header, revision) => {
   expect(revisionOf(header)).toBe(revision)
 })

@@ -1,7 +1,7 @@
 export const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const
 export type Level = (typeof LEVELS)[number]
 
-/** A level as a number that grows with severity, as it is stored and compared. */
+/** Levels as numbers, as they are stored and compared. */
 export const LEVEL_RANK: Readonly<Record<Level, number>> = {
   trace: 10,
   debug: 20,
@@ -17,7 +17,7 @@ export type Source = (typeof SOURCES)[number]
 export const STREAMS = ['stdout', 'stderr', 'mcp'] as const
 export type Stream = (typeof STREAMS)[number]
 
-/** One line on its way into the log. What is not given is unknown. */
+/** One line on its way into the log. */
 export interface LogEntry {
   readonly ts: number
   readonly level: Level
@@ -29,7 +29,7 @@ export interface LogEntry {
   readonly tool?: string | null
   readonly request_id?: string | null
   readonly data?: Readonly<Record<string, unknown>> | null
-  /** So many bytes at the end of the message are missing already. */
+  /** The number of bytes already cut from the end of the message. */
   readonly cut?: number
 }
 
@@ -39,7 +39,7 @@ type Write = (fields: Fields | string, message?: string) => void
 /** Lines are objects with a short lower-case message: `log.info({ server_id }, 'server added')`. */
 export type Log = { readonly [L in Level]: Write } & { child(bindings: Fields): Log }
 
-/** Fields that have a column of their own; whatever else is given goes into `data`. */
+/** Fields with a column of their own. All others go into `data`. */
 const COLUMNS = ['server_id', 'agent_type', 'tool', 'request_id'] as const
 
 export function createLog(
@@ -75,7 +75,7 @@ function entryOf(ts: number, level: Level, fields: Fields, message: string): Log
 function describe(error: Error): Record<string, unknown> {
   const cause = error.cause instanceof Error ? { cause: describe(error.cause) } : {}
   const code = 'code' in error ? { code: error.code } : {}
-  // Where Toolroom is installed is nobody's business: the log can be read without a token.
+  // The log can be read without a token, so it must not reveal where Toolroom is installed.
   const stack = error.stack?.replace(/(?:file:\/\/)?\/\S*\/(?=(?:dist|src|node_modules)\/)/g, '')
   return { name: error.name, message: error.message, ...code, stack, ...cause }
 }

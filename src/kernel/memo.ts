@@ -1,4 +1,4 @@
-/** Remembers what a function made of an object, as long as the object lives. For records, which never change. */
+/** Caches a function's result per object for the object's lifetime. For immutable records. */
 export function memo<K extends object, V>(make: (key: K) => V): (key: K) => V {
   const made = new WeakMap<K, V>()
   return (key) => {

@@ -1,6 +1,6 @@
-/** An MCP server on this computer whose agent is gone, with everything that it started. */
+/** An MCP server process on this computer whose agent has ended, with all its child processes. */
 export interface Orphan {
-  /** `<pid>-<start time>`: names one process for ever, because a pid alone is used again. */
+  /** `<pid>-<start time>`: unique, whereas a pid is reused. */
   readonly id: string
   readonly pid: number
   /** Secrets masked. */
@@ -11,7 +11,7 @@ export interface Orphan {
   readonly processes: number
 }
 
-/** What came of ending one. `gone`: there is no such orphan, or it is not one any more. */
+/** The outcome of ending an orphan. `gone`: no such orphan, or no longer one. */
 export type OrphanEnd =
   | { readonly outcome: 'gone' }
   | { readonly outcome: 'ended' | 'not_permitted'; readonly orphan: Orphan }

@@ -1,4 +1,4 @@
-/** What went wrong, for the person who must act. */
+/** Why a server is not running, for the user. */
 export interface LastError {
   readonly code: string
   /** One sentence with the cause. */
@@ -7,15 +7,15 @@ export interface LastError {
   readonly hint: string | null
 }
 
-/** How far a stop had to go. */
+/** The last step that a stop needed. */
 export type StopStep = 'stdin_closed' | 'terminated' | 'killed'
 
-/** Where a tool server is in its life. Each status carries exactly the facts that are true in it. */
+/** The status of a tool server, with the fields that this status has. */
 export type ServerState =
   | { readonly status: 'stopped' }
   | { readonly status: 'starting'; readonly attempt: number }
   | { readonly status: 'running'; readonly pid: number; readonly started_at: number }
-  /** Asleep: nothing runs, its tools are still listed, and a call wakes it. */
+  /** Asleep: no process runs, its tools are still listed, and a call wakes it. */
   | { readonly status: 'idle'; readonly since: number }
   | { readonly status: 'stopping'; readonly step: StopStep }
   | {
@@ -28,7 +28,7 @@ export type ServerState =
 
 export const STATUSES = ['stopped', 'starting', 'running', 'idle', 'stopping', 'backoff', 'failed'] as const
 
-/** The end of a process, with the last lines that it wrote for people. */
+/** How a process ended, with its last lines of stderr. */
 export interface LastExit {
   readonly code: number | null
   readonly signal: string | null
@@ -36,38 +36,43 @@ export interface LastExit {
   readonly stderr_tail: readonly string[]
 }
 
-/** What a server and everything it started take. */
+/** The resources of a server and all its child processes. */
 export interface Resources {
-  /** Of one core, since the last sample. */
+  /** Percent of one core since the last sample. */
   readonly cpu_pct: number
   readonly rss_bytes: number
   readonly processes: number
 }
 
-/** What is known of a server's life; `C` is how it is spoken to. */
+/** The live state of a server. `C` is its MCP connection. */
 export interface Life<C> {
   readonly state: ServerState
   readonly restartCount: number
   readonly lastExit: LastExit | null
   readonly lastError: LastError | null
   readonly resources: Resources | null
-  /** Milliseconds since the handshake; null unless it runs. */
+  /** Since the handshake; null unless it is running. */
   readonly uptimeMs: number | null
-  /** While it runs. */
+  /** Set while it is running. */
   readonly conversation: C | undefined
 }
 
 export type StartOutcome = { readonly ok: true } | { readonly ok: false; readonly error: LastError }
 
-/** How a server is to be run. */
+/** The program of a server, or why there is none to start. */
+export type Program =
+  | { readonly ok: true; readonly command: string; readonly args: readonly string[] }
+  | { readonly ok: false; readonly error: LastError }
+
+/** How to run a server. */
 export interface Plan {
-  readonly command: string
-  readonly args: readonly string[]
+  /** Called at every start: a package may have been installed, updated or removed in between. */
+  readonly program: () => Program
   readonly env: Readonly<Record<string, string>>
   readonly cwd: string | null
   readonly restart: RestartRules
   readonly timeouts: Timeouts
-  /** After so many seconds without a call it goes to sleep; null: never. */
+  /** Seconds without a call after which it goes to sleep; null for never. */
   readonly sleeps_after_s: number | null
 }
 

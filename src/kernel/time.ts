@@ -1,2 +1,2 @@
-/** As every time leaves the service: ISO-8601 UTC with milliseconds. */
+/** ISO-8601 UTC with milliseconds, the format of every time in the API. */
 export const isoTime = (ms: number): string => new Date(ms).toISOString()

@@ -1,4 +1,4 @@
-/** What tools and their calls look like on the wire, whatever the kind of server. */
+/** Tools and tool calls in the API, for both kinds of server. */
 
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
@@ -6,19 +6,19 @@ import { orNull, Timestamp } from './wire.ts'
 
 const anything = Type.Object({}, { additionalProperties: true })
 
-/** What is another in one field of one tool. */
+/** What has changed in one field of one tool. */
 const ToolDiff = Type.Object({
   tool: Type.String({ examples: ['create_issue'] }),
   field: Type.String({ description: 'JSON pointer', examples: ['/description'] }),
   words: Type.Array(Type.Object({ op: Type.Enum(['same', 'added', 'removed']), text: Type.String() }), {
-    description: 'What cannot be seen is written as `\\u{200B}`, what is left out is an ellipsis',
+    description: 'Invisible characters are written as `\\u{200B}`. An ellipsis marks text that is left out',
   }),
 })
 export type ToolDiff = Static<typeof ToolDiff>
 
 const HeldChange = Type.Object({
   since: Timestamp,
-  diffs: Type.Array(ToolDiff, { description: 'From what was approved to what is offered now' }),
+  diffs: Type.Array(ToolDiff, { description: 'From the approved definition to the current one' }),
 })
 export type HeldChange = Static<typeof HeldChange>
 
@@ -29,18 +29,18 @@ export const Tool = Type.Object({
   input_schema: anything,
   output_schema: orNull(anything),
   annotations: orNull(anything),
-  enabled: Type.Boolean({ description: 'As `tools` of the server says' }),
+  enabled: Type.Boolean({ description: 'Set by `tools` of the server' }),
   gateway_name: orNull(
     Type.String({
       description:
-        'Its name at `/mcp`: `<server>__<alias or tool>`. Null when it is not offered there: it is disabled, its server is not exposed or disabled, it could be taken for another tool, or its schema asks for a header that cannot be',
+        'The name at `/mcp`: `<server>__<alias or tool>`. Null if the tool is not offered there: it is disabled, its server is disabled or not exposed, its name could be mistaken for another tool, or its schema asks for an invalid header',
       examples: ['github__create_issue'],
     }),
   ),
-  tokens: Type.Integer({ description: 'About what it takes of an agent’s context: characters / 4' }),
-  hash: Type.String({ description: 'SHA-256 of the whole definition; another one is another tool' }),
+  tokens: Type.Integer({ description: 'Estimated tokens in an agent’s context: characters / 4' }),
+  hash: Type.String({ description: 'SHA-256 of the definition. It changes whenever the tool changes' }),
   state: Type.Enum(['ok', 'held'], {
-    description: '`held`: it has changed, and agents do not see it until it is approved',
+    description: '`held`: the tool has changed, and agents do not see it until it is approved',
   }),
   change: orNull(HeldChange),
 })
@@ -50,10 +50,12 @@ export const ToolList = Type.Object({
   items: Type.Array(Tool),
   total: Type.Integer(),
   next_cursor: Type.Null(),
-  source: Type.Enum(['live', 'cache'], { description: '`cache`: as it was when the server last ran' }),
+  source: Type.Enum(['live', 'cache'], { description: '`cache`: from the last time the server ran' }),
   fetched_at: Timestamp,
-  truncated: Type.Boolean({ description: 'The server offers more than Toolroom takes' }),
-  duplicates: Type.Integer({ description: 'Tools left out because an earlier one has their name' }),
+  truncated: Type.Boolean({ description: 'The server offers more tools than Toolroom lists' }),
+  duplicates: Type.Integer({
+    description: 'Number of tools left out because an earlier one has the same name',
+  }),
 })
 export type ToolList = Static<typeof ToolList>
 
@@ -75,12 +77,12 @@ export const CallInput = Type.Object(
 )
 export type CallInput = Static<typeof CallInput>
 
-/** The result as the server sent it, to the last byte. */
+/** The result, byte for byte as the server sent it. */
 export const CallResult = Type.Object(
   {},
   {
     additionalProperties: true,
-    description: 'The MCP result as the server sent it, also when it says `isError`',
+    description: 'The MCP result as the server sent it, including one with `isError`',
     examples: [{ content: [{ type: 'text', text: 'done' }] }],
   },
 )

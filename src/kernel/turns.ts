@@ -1,4 +1,4 @@
-/** One after the other per key, in the order in which they asked; keys do not wait for each other. */
+/** Runs work with the same key one after the other, in order. Different keys do not wait for each other. */
 export class Turns {
   readonly #last = new Map<string, Promise<unknown>>()
 
@@ -6,7 +6,7 @@ export class Turns {
     const before = this.#last.get(key) ?? Promise.resolve()
     const turn = before.then(work)
     const over = turn
-      .catch(() => {}) // told to whoever took the turn
+      .catch(() => {}) // handled by the caller of `take`
       .then(() => {
         if (this.#last.get(key) === over) this.#last.delete(key)
       })

@@ -1,14 +1,14 @@
 import type { Static, TSchema } from 'typebox'
 import * as Type from 'typebox'
 
-/** The shapes that every room's answers share. */
+/** Schemas that all rooms share. */
 
-/** Ids stand in paths, file names and process markers, so they are plain. */
+/** Ids appear in paths, file names and process marks, so they use only plain characters. */
 export const ID_PATTERN = '^[a-z0-9][a-z0-9._-]{0,63}$'
 
 /**
- * The schema, or null. As `type: [x, "null"]` and not as a union of two schemas: serializers and validators would have
- * to try one after the other.
+ * The schema, or null. Written as `type: [x, "null"]`: with a union, serializers and validators would try both schemas
+ * in turn.
  */
 export function orNull<S extends TSchema>(schema: S) {
   const { type, enum: values } = schema as { type?: string; enum?: readonly unknown[] }
@@ -30,20 +30,20 @@ export const listOf = <S extends TSchema>(item: S) =>
 export const wholeList = <T>(items: T[]) => ({ items, total: items.length, next_cursor: null })
 
 /**
- * A map whose every key is checked. TypeBox' own Record accepts keys with a line break unchecked,
- * because its pattern `^.*$` does not match them and nothing forbids the rest.
+ * A map that checks every key. TypeBox's own Record accepts keys with a line break: its pattern `^.*$` does not match
+ * them, and additional properties are allowed.
  */
 export const mapOf = <V extends TSchema>(keyPattern: string, value: V, maxProperties: number) =>
   Type.Record(Type.String({ pattern: keyPattern }), value, { maxProperties, additionalProperties: false })
 
-/** Who asks for a change, for the audit trail. */
+/** The origin of a change, for the audit trail. */
 export interface Caller {
   readonly request_id: string | null
   /** Set for a call through the gateway. */
   readonly agent_type?: string
 }
 
-/** `My Server (v2)` becomes `my-server-v2`. Empty when the name holds no letter or digit that an id can carry. */
+/** `My Server (v2)` becomes `my-server-v2`. Empty if the name has no letter or digit that is valid in an id. */
 export function slugOf(name: string): string {
   return name
     .normalize('NFKD')

@@ -1,6 +1,6 @@
 import type { CancelSignal } from './cancel.ts'
 
-/** What comes in time, or `late`. The work itself goes on. */
+/** The result of the work, or `late` after `ms` or an abort. The work itself continues. */
 export async function within<T>(work: Promise<T>, ms: number, signal?: CancelSignal): Promise<T | 'late'> {
   let timer: NodeJS.Timeout | undefined
   let leave = () => {}

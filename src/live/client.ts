@@ -1,7 +1,7 @@
 import { isoTime } from '../kernel/time.ts'
 import { problemIn } from '../kernel/validate.ts'
 import type { Feed, LiveEvent } from './feed.ts'
-import { type Asked, type FrameType, MESSAGES, TOPICS } from './live.schema.ts'
+import { type FrameType, MESSAGES, type Message, TOPICS } from './live.schema.ts'
 import { CLOSE, type LiveSocket } from './socket.ts'
 import { Subscription } from './subscription.ts'
 
@@ -9,40 +9,40 @@ interface Deps {
   readonly feed: Feed
   readonly version: string
   readonly interval_ms: number
-  /** Everything that is true now; what comes later are changes of it. */
+  /** The current state. Later events are changes to it. */
   readonly snapshot: () => object
   readonly now: () => number
   readonly clock: () => number
 }
 
-/** Above it, what comes again anyway is left out. */
-const LEAVE_OUT_BYTES = 256 * 1024
-/** Above it, whoever does not read is let go. */
-const LET_GO_BYTES = 1024 * 1024
+/** Above this backlog, frequent events are skipped. */
+const SKIP_ABOVE_BYTES = 256 * 1024
+/** Above this backlog, the connection is closed. */
+const CLOSE_ABOVE_BYTES = 1024 * 1024
 const MESSAGES_PER_S = 50
 
-/** One listener: what it wants, what it was sent, what it was spared. */
+/** One connection to the stream, with its subscription and backlog. */
 export class LiveClient {
   readonly #socket: LiveSocket
   readonly #deps: Deps
   readonly #subscription = new Subscription()
-  readonly #leave: () => void
+  readonly #unsubscribe: () => void
   #seq = 0
-  /** The first event that is not part of its snapshot. */
+  /** The first event after the last snapshot. */
   #since = 0
   #dropped = 0
   #second = { since: 0, messages: 0 }
   #closed = false
 
-  /** Greeting, snapshot and subscription are one synchronous step: no event falls between. */
+  /** Sends `hello` and the snapshot and subscribes in one synchronous step, so that no event is missed. */
   constructor(socket: LiveSocket, deps: Deps) {
     this.#socket = socket
     this.#deps = deps
     const { version, interval_ms } = deps
     this.#send('hello', { version, interval_ms, topics: TOPICS, subscribed: this.#subscription.topics })
     this.#snapshot()
-    this.#leave = deps.feed.on((event) => this.#tell(event))
-    socket.onMessage((text) => this.#hear(text))
+    this.#unsubscribe = deps.feed.on((event) => this.#forward(event))
+    socket.onMessage((text) => this.#receive(text))
     socket.onClose(() => this.#end())
   }
 
@@ -58,7 +58,7 @@ export class LiveClient {
 
   #end(): void {
     this.#closed = true
-    this.#leave()
+    this.#unsubscribe()
   }
 
   #snapshot(): void {
@@ -66,20 +66,20 @@ export class LiveClient {
     this.#send('snapshot', this.#deps.snapshot())
   }
 
-  #tell(event: LiveEvent): void {
-    if (!this.#subscription.wants(event)) return
-    const spare = event.topic === 'metrics' || event.topic === 'log'
-    if (spare && this.#socket.unsentBytes > LEAVE_OUT_BYTES) {
+  #forward(event: LiveEvent): void {
+    if (!this.#subscription.includes(event)) return
+    const skippable = event.topic === 'metrics' || event.topic === 'log'
+    if (skippable && this.#socket.unsentBytes > SKIP_ABOVE_BYTES) {
       this.#dropped += 1
       return
     }
-    this.#report()
+    this.#reportDropped()
     this.#write(event.topic, event.event, event.ts, event.data)
   }
 
-  /** As soon as there is room again. */
-  #report(): void {
-    if (this.#dropped === 0 || this.#socket.unsentBytes > LEAVE_OUT_BYTES) return
+  /** Once the backlog is small enough again. */
+  #reportDropped(): void {
+    if (this.#dropped === 0 || this.#socket.unsentBytes > SKIP_ABOVE_BYTES) return
     const frames = this.#dropped
     this.#dropped = 0
     this.#send('dropped', { frames })
@@ -95,37 +95,38 @@ export class LiveClient {
     this.#socket.send(
       `{"v":1,"type":"${type}","seq":${this.#seq},"event":${event},"ts":"${ts}","data":${data}}`,
     )
-    if (this.#socket.unsentBytes > LET_GO_BYTES) this.close(CLOSE.tryAgainLater, 'it does not read')
+    if (this.#socket.unsentBytes > CLOSE_ABOVE_BYTES)
+      this.close(CLOSE.tryAgainLater, 'client reads too slowly')
   }
 
-  #hear(text: string | null): void {
-    if (text === null) this.close(CLOSE.notText, 'text only')
-    else if (this.#tooOften()) this.close(CLOSE.tooMany, `more than ${MESSAGES_PER_S} messages a second`)
+  #receive(text: string | null): void {
+    if (text === null) this.close(CLOSE.notText, 'only text messages are supported')
+    else if (this.#isTooFast()) this.close(CLOSE.tooMany, `more than ${MESSAGES_PER_S} messages a second`)
     else {
-      const asked = readAsked(text)
-      if (typeof asked === 'string') this.#send('error', { code: 'invalid_message', message: asked })
-      else this.#answer(asked)
+      const message = readMessage(text)
+      if (typeof message === 'string') this.#send('error', { code: 'invalid_message', message })
+      else this.#handle(message)
     }
   }
 
-  #answer(asked: Asked): void {
-    switch (asked.type) {
+  #handle(message: Message): void {
+    switch (message.type) {
       case 'ping':
         this.#send('heartbeat', {})
         break
       case 'subscribe':
-        this.#subscription.add(asked.topics, asked.server_ids, asked.filter)
+        this.#subscription.add(message.topics, message.server_ids, message.filter)
         break
       case 'unsubscribe':
-        this.#subscription.remove(asked.topics)
+        this.#subscription.remove(message.topics)
         break
       case 'resume':
-        this.#resume(asked.last_event)
+        this.#resume(message.last_event)
         break
     }
   }
 
-  /** What happened between the last connection and this one, or all that is true now. */
+  /** Sends the events missed between two connections, or a new snapshot. */
   #resume(last: number): void {
     const missed = this.#deps.feed.between(last, this.#since)
     if (!missed) {
@@ -133,11 +134,11 @@ export class LiveClient {
       return
     }
     for (const event of missed)
-      if (this.#subscription.wants(event)) this.#write(event.topic, event.event, event.ts, event.data)
-    this.#since = Math.min(this.#since, last + 1) // the second time there is nothing left to tell
+      if (this.#subscription.includes(event)) this.#write(event.topic, event.event, event.ts, event.data)
+    this.#since = Math.min(this.#since, last + 1) // a second `resume` sends nothing twice
   }
 
-  #tooOften(): boolean {
+  #isTooFast(): boolean {
     const now = this.#deps.clock()
     if (now - this.#second.since > 1000) this.#second = { since: now, messages: 0 }
     this.#second.messages += 1
@@ -145,8 +146,8 @@ export class LiveClient {
   }
 }
 
-/** The message, or what is wrong with it. */
-function readAsked(text: string): Asked | string {
+/** The message, or the reason why it is invalid. */
+function readMessage(text: string): Message | string {
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -156,6 +157,6 @@ function readAsked(text: string): Asked | string {
   const type = (value as { type?: unknown } | null)?.type
   const names = Object.keys(MESSAGES)
   if (typeof type !== 'string' || !names.includes(type)) return `type must be one of ${names.join(', ')}`
-  const problem = problemIn(MESSAGES[type as Asked['type']], value)
-  return problem ?? (value as Asked)
+  const problem = problemIn(MESSAGES[type as Message['type']], value)
+  return problem ?? (value as Message)
 }

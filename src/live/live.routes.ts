@@ -3,13 +3,13 @@ import * as Type from 'typebox'
 import { AppError } from '../kernel/errors.ts'
 
 const description = [
-  'A WebSocket: open it with `ws://…/api/ws/metrics`. Needs no token; under `PROTECT_READS` the token is offered as the',
-  'subprotocol `toolroom.<token>`. Text frames `{"v":1,"type","seq","event","ts","data"}`: first `hello`, then `snapshot`,',
-  'then changes. `seq` counts the frames of this connection without a gap. A plain GET is answered with 426.',
-  'docs/websocket.md has every kind of frame and a client of ten lines.',
+  'A WebSocket at `ws://…/api/ws/metrics`. No token is needed; with `PROTECT_READS`, send the token as the subprotocol',
+  '`toolroom.<token>`. Text frames `{"v":1,"type","seq","event","ts","data"}`: first `hello`, then `snapshot`, then',
+  'changes. `seq` counts the frames of this connection without gaps. A plain GET is answered with 426.',
+  'docs/websocket.md describes every frame and has a client of ten lines.',
 ].join(' ')
 
-/** The page about the stream. The stream itself is opened by the door, before any routing. */
+/** Documents the stream. `http/websocket.ts` accepts connections before any routing. */
 export function liveRoutes(): FastifyPluginAsyncTypebox {
   return async (app) => {
     const schema = {
@@ -20,8 +20,8 @@ export function liveRoutes(): FastifyPluginAsyncTypebox {
     }
     const config = { errors: ['upgrade_required', 'too_many_clients'] }
     app.get('/ws/metrics', { schema, config }, async () => {
-      throw new AppError('upgrade_required', 'This is a WebSocket; open it as one', {
-        hint: 'docs/websocket.md has a client of ten lines',
+      throw new AppError('upgrade_required', 'This endpoint is a WebSocket', {
+        hint: 'Connect with a WebSocket client, such as the one in docs/websocket.md',
       })
     })
   }

@@ -3,7 +3,7 @@ import * as Type from 'typebox'
 import { LEVELS, SOURCES, STREAMS } from '../kernel/log.ts'
 import { ID_PATTERN } from '../kernel/wire.ts'
 
-/** What the stream tells. Everything but `log` comes unasked. */
+/** Clients are subscribed to every topic except `log` by default. */
 export const TOPICS = [
   'metrics',
   'call_started',
@@ -21,7 +21,7 @@ export const TOPICS = [
 ] as const
 export type Topic = (typeof TOPICS)[number]
 
-/** What else comes: about the stream itself. */
+/** Topics, and frames about the stream itself. */
 export type FrameType = Topic | 'hello' | 'snapshot' | 'dropped' | 'heartbeat' | 'error'
 
 const Topics = Type.Array(Type.Enum(TOPICS), { minItems: 1, maxItems: TOPICS.length })
@@ -39,7 +39,7 @@ export const LogFilter = Type.Object(
 )
 export type LogFilter = Static<typeof LogFilter>
 
-export const Subscribe = Type.Object(
+const Subscribe = Type.Object(
   {
     type: Type.Literal('subscribe'),
     topics: Topics,
@@ -48,14 +48,11 @@ export const Subscribe = Type.Object(
   },
   closed,
 )
-export const Unsubscribe = Type.Object({ type: Type.Literal('unsubscribe'), topics: Topics }, closed)
-export const Resume = Type.Object(
-  { type: Type.Literal('resume'), last_event: Type.Integer({ minimum: 0 }) },
-  closed,
-)
-export const Ping = Type.Object({ type: Type.Literal('ping') }, closed)
+const Unsubscribe = Type.Object({ type: Type.Literal('unsubscribe'), topics: Topics }, closed)
+const Resume = Type.Object({ type: Type.Literal('resume'), last_event: Type.Integer({ minimum: 0 }) }, closed)
+const Ping = Type.Object({ type: Type.Literal('ping') }, closed)
 
-export type Asked =
+export type Message =
   | Static<typeof Subscribe>
   | Static<typeof Unsubscribe>
   | Static<typeof Resume>

@@ -5,13 +5,13 @@ import { LiveClient } from './client.ts'
 import { Feed } from './feed.ts'
 import { CLOSE, type LiveSocket } from './socket.ts'
 
-/** What this room needs from the house. */
+/** Provided by `compose/observability.ts`. */
 export interface Deps {
   readonly facts: FactBus
   readonly version: string
-  /** The figures of the last minutes; asked once a second while somebody listens. */
+  /** The metrics of the last minutes. Called once a second while a client is connected. */
   readonly summary: () => object
-  /** Where every server is now. */
+  /** The current status of every server. */
   readonly servers: () => object[]
   readonly now: () => number
   readonly clock?: () => number
@@ -21,11 +21,11 @@ const INTERVAL_MS = 1000
 const HEARTBEAT_EVERY = 15
 const MAX_CLIENTS = 256
 
-/** The stream at /api/ws/metrics: everything that happens, to everybody who listens. */
+/** The event stream at /api/ws/metrics. */
 export function createLive({ facts, version, summary, servers, now, clock = () => performance.now() }: Deps) {
   const feed = new Feed({ now, clock })
   const clients = new Set<LiveClient>()
-  const listening = tellFacts(facts, feed)
+  const subscriptions = publishFacts(facts, feed)
   let ticks = 0
   let timer: NodeJS.Timeout | undefined
 
@@ -36,8 +36,9 @@ export function createLive({ facts, version, summary, servers, now, clock = () =
   }
 
   return {
-    /** False when there are as many as we take. */
+    /** False when the maximum number of clients is connected. */
     hasRoom: (): boolean => clients.size < MAX_CLIENTS,
+    maxClients: MAX_CLIENTS,
 
     open(socket: LiveSocket): void {
       const snapshot = () => ({ summary: summary(), servers: servers() })
@@ -54,50 +55,43 @@ export function createLive({ facts, version, summary, servers, now, clock = () =
 
     close(): void {
       clearInterval(timer)
-      for (const stop of listening) stop()
-      for (const client of clients) client.close(CLOSE.goingAway, 'Toolroom is about to end')
+      for (const stop of subscriptions) stop()
+      for (const client of clients) client.close(CLOSE.goingAway, 'Toolroom is shutting down')
     },
   }
 }
 export type Live = ReturnType<typeof createLive>
 
-/** Facts become events. Numbers, names and what tools say of themselves: nothing that was said in a call, no value of any setting. */
-function tellFacts(facts: FactBus, feed: Feed): (() => void)[] {
-  const passOn = <
-    K extends
-      | 'call_started'
-      | 'call_completed'
-      | 'server_added'
-      | 'server_updated'
-      | 'server_removed'
-      | 'tools_changed'
-      | 'http_server_check',
-  >(
-    kind: K,
-  ) => facts.on(kind, (fact) => feed.publish(kind, fact, fact.server_id))
+/** Facts with a `server_id` that are published unchanged. */
+const SERVER_FACTS = [
+  'call_started',
+  'call_completed',
+  'server_added',
+  'server_updated',
+  'server_removed',
+  'tools_changed',
+  'http_server_check',
+] as const
+
+/** Publishes facts as events. They contain numbers, names and tool definitions, but no content of calls and no settings. */
+function publishFacts(facts: FactBus, feed: Feed): (() => void)[] {
   return [
-    passOn('call_started'),
-    passOn('call_completed'),
-    passOn('server_added'),
-    passOn('server_updated'),
-    passOn('server_removed'),
-    passOn('tools_changed'),
-    passOn('http_server_check'),
+    ...SERVER_FACTS.map((kind) => facts.on(kind, (fact) => feed.publish(kind, fact, fact.server_id))),
     facts.on('package_progress', (fact) => feed.publish('package_progress', fact)),
     facts.on('agent_changed', (fact) => feed.publish('agent_changed', fact)),
     facts.on('server_resources', ({ server_id, resources }) => {
-      if (feed.heard) feed.publish('server_resources', { server_id, ...resources }, server_id)
+      if (feed.hasListeners) feed.publish('server_resources', { server_id, ...resources }, server_id)
     }),
     facts.on('server_status', ({ server_id, state, cause }) =>
       feed.publish('server_status', { server_id, ...stateOf(state), cause }, server_id),
     ),
     facts.on('log', (entry) => {
-      if (feed.heard) feed.publish('log', { ...entry, ts: isoTime(entry.ts) }, entry.server_id ?? null)
+      if (feed.hasListeners) feed.publish('log', { ...entry, ts: isoTime(entry.ts) }, entry.server_id ?? null)
     }),
   ]
 }
 
-/** Times as everywhere on the wire. */
+/** With times in ISO format. */
 function stateOf(state: ServerState): object {
   switch (state.status) {
     case 'running':

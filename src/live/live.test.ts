@@ -13,7 +13,7 @@ interface Frame {
   readonly data: Record<string, unknown>
 }
 
-/** A connection in memory, whose reader reads when it is told to. */
+/** A connection in memory. While `reads` is false, sent frames stay in its buffer. */
 class FakeSocket implements LiveSocket {
   readonly frames: Frame[] = []
   closed: { code: number; reason: string } | undefined
@@ -36,29 +36,29 @@ class FakeSocket implements LiveSocket {
   onClose(listener: () => void): void {
     this.#onClose.push(listener)
   }
-  says(message: object | string | null): void {
+  receive(message: object | string | null): void {
     this.#onMessage(typeof message === 'object' && message !== null ? JSON.stringify(message) : message)
   }
   types = (): string[] => this.frames.map(({ type }) => type)
 }
 
-function house() {
+function openStream() {
   const facts = new FactBus((error) => {
     throw error
   })
   let now = Date.UTC(2026, 10, 15)
-  /** What is true: the servers and their last status. */
-  const truth = new Map<string, string>()
+  /** The current status of each server. */
+  const statuses = new Map<string, string>()
   const live = createLive({
     facts,
     version: '1.2.3',
     summary: () => ({ calls: 0 }),
-    servers: () => [...truth].map(([server_id, status]) => ({ server_id, status })),
+    servers: () => [...statuses].map(([server_id, status]) => ({ server_id, status })),
     now: () => now,
     clock: () => now,
   })
-  const happens = (server_id: string, status: 'stopped' | 'failed' = 'stopped') => {
-    truth.set(server_id, status)
+  const setStatus = (server_id: string, status: 'stopped' | 'failed' = 'stopped') => {
+    statuses.set(server_id, status)
     const error = { code: 'x', message: 'x', hint: null }
     const state = status === 'stopped' ? ({ status } as const) : ({ status, error } as const)
     facts.publish('server_status', { server_id, state, cause: 'a test' })
@@ -71,18 +71,18 @@ function house() {
   const tick = (ms: number) => {
     now += ms
   }
-  return { facts, live, truth, happens, open, tick }
+  return { facts, live, statuses, setStatus, open, tick }
 }
 
 const line = (message: string, more = {}) =>
   ({ ts: 1, level: 'info', source: 'server', server_id: 'a', message, ...more }) as const
 
-describe('a client', () => {
-  test('is greeted, told what is true, and then what changes', () => {
-    const { open, happens, live } = house()
-    happens('a')
+describe('live stream', () => {
+  test('a client receives hello, then a snapshot, then changes', () => {
+    const { open, setStatus, live } = openStream()
+    setStatus('a')
     const socket = open()
-    happens('b', 'failed')
+    setStatus('b', 'failed')
     expect(socket.frames).toMatchObject([
       { v: 1, type: 'hello', seq: 1, data: { version: '1.2.3', interval_ms: 1000 } },
       { type: 'snapshot', seq: 2, data: { servers: [{ server_id: 'a', status: 'stopped' }] } },
@@ -92,18 +92,18 @@ describe('a client', () => {
     expect(socket.closed?.code).toBe(1001)
   })
 
-  test('that connects at any moment of a burst sees every event once: snapshot and stream are the truth', () => {
+  test('a client that connects during a burst sees the current state and every later event exactly once', () => {
     const step = fc.oneof(
       fc.record({ id: fc.constantFrom('a', 'b', 'c', 'd'), status: fc.constantFrom('stopped', 'failed') }),
       fc.constant('connect' as const),
     )
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-        const { open, happens, truth } = house()
+        const { open, setStatus, statuses } = openStream()
         const sockets: FakeSocket[] = []
         for (const each of steps) {
           if (each === 'connect') sockets.push(open())
-          else happens(each.id, each.status as 'stopped')
+          else setStatus(each.id, each.status as 'stopped')
         }
         for (const { frames } of sockets) {
           expect(frames.map(({ seq }) => seq)).toEqual(frames.map((_, index) => index + 1))
@@ -114,40 +114,40 @@ describe('a client', () => {
             ...changes.map(({ data }) => data),
           ]
           for (const { server_id, status } of all) seen.set(String(server_id), status)
-          expect([...seen].sort()).toEqual([...truth].sort())
+          expect([...seen].sort()).toEqual([...statuses].sort())
           expect(new Set(changes.map(({ event }) => event)).size).toBe(changes.length)
         }
       }),
     )
   })
 
-  test('that comes back within a minute gets what it missed, once, and a new snapshot after it', () => {
-    const { open, happens, tick } = house()
+  test('a client that resumes within a minute gets the missed events once; later it gets a new snapshot', () => {
+    const { open, setStatus, tick } = openStream()
     const first = open()
-    happens('a')
+    setStatus('a')
     const last_event = first.frames.at(-1)?.event
-    first.close(1000, 'gone')
-    happens('b')
-    happens('c')
+    first.close(1000, 'test')
+    setStatus('b')
+    setStatus('c')
     const second = open()
-    second.says({ type: 'resume', last_event })
-    second.says({ type: 'resume', last_event })
+    second.receive({ type: 'resume', last_event })
+    second.receive({ type: 'resume', last_event })
     expect(second.frames.slice(2)).toMatchObject([{ data: { server_id: 'b' } }, { data: { server_id: 'c' } }])
     tick(61_000)
     const third = open()
-    third.says({ type: 'resume', last_event })
+    third.receive({ type: 'resume', last_event })
     expect(third.types()).toEqual(['hello', 'snapshot', 'snapshot'])
     const fourth = open()
-    fourth.says({ type: 'resume', last_event: 12 })
+    fourth.receive({ type: 'resume', last_event: 12 })
     expect(fourth.types()).toEqual(['hello', 'snapshot', 'snapshot'])
   })
 
-  test('hears log lines only when it asks, and only those it asks for', () => {
-    const { open, facts } = house()
+  test('a client receives log lines only after subscribing, and only those that match its filter', () => {
+    const { open, facts } = openStream()
     const socket = open()
-    const told = () => socket.frames.filter(({ type }) => type === 'log').map(({ data }) => data.message)
-    facts.publish('log', line('unasked'))
-    socket.says({
+    const received = () => socket.frames.filter(({ type }) => type === 'log').map(({ data }) => data.message)
+    facts.publish('log', line('not subscribed'))
+    socket.receive({
       type: 'subscribe',
       topics: ['log'],
       server_ids: ['a'],
@@ -157,23 +157,23 @@ describe('a client', () => {
     facts.publish('log', line('the disk is full'))
     facts.publish('log', line('another', { level: 'error' }))
     facts.publish('log', line('a disk elsewhere', { level: 'error', server_id: 'b' }))
-    socket.says({ type: 'subscribe', topics: ['log'], filter: { stream: ['stderr'], source: ['server'] } })
+    socket.receive({ type: 'subscribe', topics: ['log'], filter: { stream: ['stderr'], source: ['server'] } })
     facts.publish('log', line('to stderr', { stream: 'stderr' }))
     facts.publish('log', line('to stdout', { stream: 'stdout' }))
-    socket.says({ type: 'unsubscribe', topics: ['log'] })
+    socket.receive({ type: 'unsubscribe', topics: ['log'] })
     facts.publish('log', line('afterwards'))
-    expect(told()).toEqual(['the disk is full', 'to stderr'])
+    expect(received()).toEqual(['the disk is full', 'to stderr'])
   })
 
-  test('may leave topics out, and listen to some servers only', () => {
-    const { open, happens, facts } = house()
+  test('a client can unsubscribe from topics and limit topics to some servers', () => {
+    const { open, setStatus, facts } = openStream()
     const socket = open()
-    socket.says({ type: 'unsubscribe', topics: ['server_added'] })
-    socket.says({ type: 'subscribe', topics: ['server_status'], server_ids: ['a'] })
+    socket.receive({ type: 'unsubscribe', topics: ['server_added'] })
+    socket.receive({ type: 'subscribe', topics: ['server_status'], server_ids: ['a'] })
     facts.publish('server_added', { server_id: 'a', type: 'stdio' })
     facts.publish('server_removed', { server_id: 'b', type: 'stdio' })
-    happens('a')
-    happens('b')
+    setStatus('a')
+    setStatus('b')
     expect(socket.types().slice(2)).toEqual(['server_removed', 'server_status'])
   })
 
@@ -185,30 +185,30 @@ describe('a client', () => {
     [{ type: 'resume', last_event: '1' }, 'last_event'],
     [{ type: 'ping', more: 1 }, 'more is not a known field'],
     ['null', 'type must be one of'],
-  ])('that says %j is told what is wrong, and stays', (message, words) => {
-    const { open, happens } = house()
+  ])('a client that sends %j gets an error frame and stays connected', (message, words) => {
+    const { open, setStatus } = openStream()
     const socket = open()
-    socket.says(message)
-    happens('a')
+    socket.receive(message)
+    setStatus('a')
     expect(socket.frames[2]).toMatchObject({ type: 'error', data: { code: 'invalid_message' } })
     expect(String(socket.frames[2]?.data.message)).toContain(words)
     expect(socket.types().at(-1)).toBe('server_status')
   })
 
-  test('that sends bytes, or too much, is let go', () => {
-    const { open } = house()
+  test('a client that sends binary data or too many messages is disconnected', () => {
+    const { open } = openStream()
     const bytes = open()
-    bytes.says(null)
+    bytes.receive(null)
     expect(bytes.closed?.code).toBe(1003)
     const busy = open()
-    for (let n = 0; n < 60; n += 1) busy.says({ type: 'ping' })
+    for (let n = 0; n < 60; n += 1) busy.receive({ type: 'ping' })
     expect(busy.closed?.code).toBe(1008)
   })
 
-  test('that does not read is spared what comes again, told how much, and let go at a megabyte', () => {
-    const { open, facts, happens } = house()
+  test('a client that stops reading misses frequent events, is told how many, and is disconnected at 1 MiB', () => {
+    const { open, facts, setStatus } = openStream()
     const socket = open()
-    socket.says({ type: 'subscribe', topics: ['log'] })
+    socket.receive({ type: 'subscribe', topics: ['log'] })
     socket.reads = false
     const long = 'x'.repeat(10_000)
     for (let n = 0; n < 100; n += 1) facts.publish('log', line(long))
@@ -217,14 +217,14 @@ describe('a client', () => {
     const sent = socket.frames.filter(({ type }) => type === 'log').length
     socket.reads = true
     socket.unsentBytes = 0
-    happens('a')
+    setStatus('a')
     expect(socket.frames.slice(-2)).toMatchObject([
       { type: 'dropped', data: { frames: 100 - sent } },
       { type: 'server_status' },
     ])
     expect(socket.frames.map(({ seq }) => seq)).toEqual(socket.frames.map((_, index) => index + 1))
     socket.reads = false
-    for (let n = 0; n < 20_000 && !socket.closed; n += 1) happens(`server-${n}`)
+    for (let n = 0; n < 20_000 && !socket.closed; n += 1) setStatus(`server-${n}`)
     expect(socket.closed?.code).toBe(1013)
     expect(socket.unsentBytes).toBeLessThan(1.1 * 1024 * 1024)
   })

@@ -2,14 +2,14 @@ import { LEVEL_RANK, type LogEntry } from '../kernel/log.ts'
 import type { LiveEvent } from './feed.ts'
 import { type LogFilter, TOPICS, type Topic } from './live.schema.ts'
 
-/** What one client wants to hear. */
+/** The topics and filters of one client. */
 export class Subscription {
   readonly #topics = new Map<Topic, ReadonlySet<string> | null>(
     TOPICS.filter((topic) => topic !== 'log').map((topic) => [topic, null]),
   )
   #log: LogFilter = {}
 
-  /** `server_ids`: only what is about these, or about nobody in particular. */
+  /** `server_ids` limits the topics to these servers. Events of no server are still included, except log lines. */
   add(
     topics: readonly Topic[],
     server_ids: readonly string[] | undefined,
@@ -23,7 +23,7 @@ export class Subscription {
     for (const topic of topics) this.#topics.delete(topic)
   }
 
-  wants({ topic, server_id, data }: LiveEvent): boolean {
+  includes({ topic, server_id, data }: LiveEvent): boolean {
     const servers = this.#topics.get(topic)
     if (servers === undefined) return false
     if (servers !== null && server_id !== null && !servers.has(server_id)) return false

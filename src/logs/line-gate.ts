@@ -2,17 +2,18 @@ import type { Stream } from '../kernel/log.ts'
 
 export interface GateRules {
   readonly ratePerS: number
+  /** How many lines may exceed the rate at once. */
   readonly burst: number
 }
 
-/** 5,000 lines a second and 20,000 at once are more than anybody reads; what floods beyond is counted. */
+/** Lines above this rate are dropped and counted. */
 export const SERVER_GATE: GateRules = { ratePerS: 5000, burst: 20_000 }
 
-/** A line as a server wrote it; `cut` bytes of it are missing. */
 export interface Line {
   readonly ts: number
   readonly stream: Stream
   readonly text: string
+  /** How many bytes are missing at the end. */
   readonly cut: number
 }
 
@@ -20,24 +21,24 @@ interface Deps {
   readonly rules: GateRules
   /** Monotonic, in milliseconds. */
   readonly clock: () => number
-  /** False when it could not be taken: then it counts as dropped. */
+  /** Returns false when the line was not accepted; it then counts as dropped. */
   readonly write: (line: Line, repeat: number) => boolean
-  /** False when it could not be said: then it is said later, with what comes until then. */
+  /** Returns false when the notice was not accepted; the next flush repeats it with the new total. */
   readonly onDropped: (lines: number) => boolean
 }
 
 /**
- * The lines of one server on their way into the log. A line that comes again in a row is stored once more with the
- * number of times; what comes faster than the rules allow is dropped and counted. Nothing is lost without a count:
- * stored + folded + dropped = sent, at any time after `flush`.
+ * Limits the lines that one server adds to the log. Identical consecutive lines are stored as the first line plus one
+ * line with a repeat count. Lines above the rate limit are dropped and counted. After `flush`, every line is either
+ * written, part of a repeat count, or counted as dropped.
  */
 export class LineGate {
   readonly #deps: Deps
   #tokens: number
   #refilledAt: number
   #last: { readonly line: Line; repeats: number } | undefined
-  #unsaid = 0
-  readonly counts = { sent: 0, stored: 0, folded: 0, dropped: 0 }
+  #dropped = 0
+  #unreported = 0
 
   constructor(deps: Deps) {
     this.#deps = deps
@@ -46,57 +47,54 @@ export class LineGate {
   }
 
   push(line: Line): void {
-    this.counts.sent += 1
     if (this.#last && isSame(this.#last.line, line)) {
       this.#last.repeats += 1
       return
     }
     this.#endRun()
-    if (!this.#mayPass()) this.#drop(1)
+    if (!this.#takeToken()) this.drop(1)
     else if (this.#write(line, 1)) this.#last = { line, repeats: 0 }
   }
 
-  /** Call once a second, and at the end: repeats and drops become lines. */
+  /** Writes pending repeats and reports drops. Call once a second, and at the end. */
   flush(): void {
     this.#endRun()
-    const unsaid = this.#unsaid
-    if (unsaid > 0 && this.#deps.onDropped(unsaid)) this.#unsaid -= unsaid
+    const unreported = this.#unreported
+    if (unreported > 0 && this.#deps.onDropped(unreported)) this.#unreported -= unreported
   }
 
-  /** Dropped lines of which nobody was told yet. */
-  get unsaid(): number {
-    return this.#unsaid
+  /** Lines dropped since the gate was created. */
+  get dropped(): number {
+    return this.#dropped
   }
 
-  /** A line that had passed, so many times, and was lost behind the gate. */
-  lost(repeat: number): void {
-    this.counts.stored -= 1
-    this.counts.folded -= repeat - 1
-    this.#drop(repeat)
+  /** Dropped lines that `onDropped` has not accepted yet. */
+  get unreported(): number {
+    return this.#unreported
   }
 
-  /** The first of a run was written when it came; the others follow as one line with their number. */
+  /** Counts lines as dropped, also after `write` accepted them. */
+  drop(lines: number): void {
+    this.#dropped += lines
+    this.#unreported += lines
+  }
+
+  /** The first line of a run was written at once; the rest becomes one line with a repeat count. */
   #endRun(): void {
     const run = this.#last
     this.#last = undefined
     if (!run || run.repeats === 0) return
-    this.#tokens -= 1 // never refused, but paid for by the next line
-    if (this.#write(run.line, run.repeats)) this.counts.folded += run.repeats - 1
+    this.#tokens -= 1 // always allowed, at the expense of the next line
+    this.#write(run.line, run.repeats)
   }
 
   #write(line: Line, repeat: number): boolean {
     const written = this.#deps.write(line, repeat)
-    if (written) this.counts.stored += 1
-    else this.#drop(repeat)
+    if (!written) this.drop(repeat)
     return written
   }
 
-  #drop(lines: number): void {
-    this.counts.dropped += lines
-    this.#unsaid += lines
-  }
-
-  #mayPass(): boolean {
+  #takeToken(): boolean {
     const { ratePerS, burst } = this.#deps.rules
     const now = this.#deps.clock()
     this.#tokens = Math.min(burst, this.#tokens + ((now - this.#refilledAt) / 1000) * ratePerS)

@@ -1,7 +1,7 @@
 import type { Level, LogEntry, Source, Stream } from '../kernel/log.ts'
 import type { Format, LogLine } from './logs.schema.ts'
 
-/** A line as it is stored: redacted, cut, counted. */
+/** A line ready to be stored: redacted, cut to size, with its repeat count. */
 export interface StoredEntry extends Omit<LogEntry, 'data'> {
   /** JSON text, or null. */
   readonly data: string | null
@@ -29,15 +29,15 @@ export interface PageRequest {
   readonly filter: ResolvedFilter
   readonly order: 'asc' | 'desc'
   readonly limit: number
-  /** The id of the last line of the page before; this page goes on behind it. */
+  /** The id of the last line of the previous page. */
   readonly after: number | null
 }
 
 export interface Page {
   readonly items: LogLine[]
-  /** Exact up to 10,000 and null beyond. Independent of `after`. */
+  /** Null above 10,000. Independent of `after`. */
   readonly total: number | null
-  /** The id to pass as `after`, or null when this was the last page. */
+  /** The `after` of the next page; null on the last page. */
   readonly next: number | null
 }
 
@@ -47,18 +47,21 @@ export interface DownloadRequest {
   readonly format: Format
 }
 
-/** What the log room needs of a database. A page shows at least what was stored when it was asked for; other calls are answered in the order in which they were made. */
+/**
+ * Storage for log lines. A page includes every line whose `append` was resolved before the call; other calls are
+ * carried out in the order in which they are made.
+ */
 export interface LogStore {
-  /** About so much text is stored at once: all of it or nothing. */
-  readonly atOnceBytes: number
-  /** Resolves when the entries can be read. Durable soon after, not at once. */
+  /** About how many bytes of text `append` stores in one transaction. */
+  readonly maxBatchBytes: number
+  /** Resolves when the entries can be read. They survive a power cut a few seconds later. */
   append(entries: readonly StoredEntry[]): Promise<void>
   page(request: PageRequest): Promise<Page>
-  /** Formatted text in pieces, bounded in memory; lines up to the highest id at the time of the call. */
+  /** Formatted text in chunks of limited size, up to the highest id at the time of the call. */
   download(request: DownloadRequest): AsyncIterable<Uint8Array>
-  /** Deletes what the filter selects, except audit lines, and says how many. */
+  /** Deletes matching lines except audit lines, and returns how many were deleted. */
   clear(filter: ResolvedFilter): Promise<number>
-  /** The highest `audit_id` ever appended as a line's data, so that a crash between the two stores can be mended. */
+  /** The highest `audit_id` ever appended. Rows above it are missing in the log after a crash. */
   lastAuditId(): Promise<number>
   /** Throws when the store cannot be read. */
   check(): Promise<void>

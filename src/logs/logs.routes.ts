@@ -25,14 +25,14 @@ export function logRoutes(logs: Logs): FastifyPluginAsyncTypebox {
       return { items, total, next_cursor: next === null ? null : String(next) }
     })
 
-    const text = Type.String({ description: 'The lines, as a file' })
+    const text = Type.String({ description: 'The lines as a file' })
     const content = Object.fromEntries(
       Object.values(FILES).map(({ type }) => [type.split(';')[0], { schema: text }]),
     )
     const download = {
       tags,
       summary: 'Download logs',
-      description: 'The lines up to the newest at the start of the download, in constant memory.',
+      description: 'Includes the lines that exist when the download starts. Uses constant memory.',
       querystring: schema.DownloadQuery,
       response: { 200: { description: 'A file', content } },
     }
@@ -46,7 +46,8 @@ export function logRoutes(logs: Logs): FastifyPluginAsyncTypebox {
     const clear = {
       tags,
       summary: 'Clear logs',
-      description: 'Deletes what the filters select, everything without one. Audit lines stay.',
+      description:
+        'Deletes the lines that match the filters; without a filter, all lines. Audit lines are kept.',
       querystring: schema.LogFilters,
       response: { 200: schema.Cleared },
     }

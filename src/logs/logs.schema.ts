@@ -13,10 +13,10 @@ const Instant = Type.String({
   examples: ['15m', '2026-11-15T09:30:00.000Z'],
 })
 
-/** What narrows the log, in reading, downloading, clearing and in the live tail alike. */
+/** Filters for reading, downloading and clearing. */
 export const LogFilters = Type.Object(
   {
-    level: Type.Optional(Type.Enum(LEVELS, { description: 'This level and every more severe one' })),
+    level: Type.Optional(Type.Enum(LEVELS, { description: 'This level and all more severe ones' })),
     source: Type.Optional(Type.Array(Type.Enum(SOURCES), { maxItems: SOURCES.length })),
     stream: Type.Optional(Type.Array(Type.Enum(STREAMS), { maxItems: STREAMS.length })),
     server_id: Type.Optional(
@@ -29,7 +29,7 @@ export const LogFilters = Type.Object(
       Type.String({
         minLength: 1,
         maxLength: 256,
-        description: 'Text in the message, upper and lower case alike',
+        description: 'Text in the message, ignoring case',
       }),
     ),
     since: Type.Optional(Instant),
@@ -48,7 +48,7 @@ export const LogQuery = Type.Object(
       Type.String({
         pattern: '^[1-9]\\d{0,14}$',
         expected: 'the next_cursor of a page',
-        description: '`next_cursor` of the page before',
+        description: '`next_cursor` of the previous page',
       }),
     ),
   },
@@ -56,7 +56,7 @@ export const LogQuery = Type.Object(
 )
 export type LogQuery = Static<typeof LogQuery>
 
-export const FORMATS = ['ndjson', 'text', 'csv'] as const
+const FORMATS = ['ndjson', 'text', 'csv'] as const
 export type Format = (typeof FORMATS)[number]
 
 export const DownloadQuery = Type.Object(
@@ -81,8 +81,11 @@ export const LogLine = Type.Object({
   request_id: orNull(Type.String()),
   message: Type.String({ examples: ['server added'] }),
   data: orNull(Type.Object({}, { additionalProperties: true })),
-  repeat: Type.Integer({ minimum: 1, description: 'How often the line came in a row' }),
-  truncated: Type.Boolean({ description: 'The line was longer than 64 KiB and its end is missing' }),
+  repeat: Type.Integer({
+    minimum: 1,
+    description: 'How many consecutive identical lines this line stands for',
+  }),
+  truncated: Type.Boolean({ description: 'The line was longer than 64 KiB, so its end was cut' }),
 })
 export type LogLine = Static<typeof LogLine>
 

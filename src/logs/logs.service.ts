@@ -4,28 +4,28 @@ import type { Caller } from '../kernel/wire.ts'
 import type { LogStore, Page, ResolvedFilter } from './log-store.ts'
 import type { DownloadQuery, LogFilters, LogQuery } from './logs.schema.ts'
 
-/** What this room needs from the house. */
+/** Provided by `compose/service.ts`. */
 export interface Deps {
   readonly store: LogStore
-  /** Makes every line that was written so far readable; in a flood it need not take longer than the given patience. */
-  readonly flush: (patienceMs?: number) => Promise<void>
+  /** Stores every line written so far. With a timeout, returns earlier during a flood of lines. */
+  readonly flush: (timeoutMs?: number) => Promise<void>
   readonly now: () => number
   readonly audit: (entry: AuditEntry) => Promise<void>
 }
 
-/** A page of a log that is flooded is a little behind rather than late. */
-const PATIENCE_MS = 30
+/** During a flood of lines, a page may miss the newest ones rather than be late. */
+const FLUSH_TIMEOUT_MS = 30
 
 export function createLogs({ store, flush, now, audit }: Deps) {
   return {
     async page(query: LogQuery): Promise<Page> {
       const { order = 'desc', limit = 100, cursor, ...filters } = query
       const filter = resolve(filters, now())
-      await flush(PATIENCE_MS)
+      await flush(FLUSH_TIMEOUT_MS)
       return store.page({ filter, order, limit, after: cursor === undefined ? null : Number(cursor) })
     },
 
-    /** Oldest first unless asked otherwise: a file is read from the top. */
+    /** Oldest line first by default: a file is read from the top. */
     async download(query: DownloadQuery): Promise<AsyncIterable<Uint8Array>> {
       const { order = 'asc', format = 'ndjson', ...filters } = query
       const filter = resolve(filters, now())
@@ -33,7 +33,6 @@ export function createLogs({ store, flush, now, audit }: Deps) {
       return store.download({ filter, order, format })
     },
 
-    /** Audit lines stay. */
     async clear(filters: LogFilters, by: Caller): Promise<number> {
       const filter = resolve(filters, now())
       await flush()
@@ -64,12 +63,12 @@ function resolve(filters: LogFilters, now: number): ResolvedFilter {
 function instant(field: string, text: string, now: number): number {
   const age = /^(\d+)(ms|s|m|h|d|w)$/.exec(text)
   if (age) return now - Number(age[1]) * UNIT_MS[age[2] as keyof typeof UNIT_MS]
-  // Without a zone JavaScript would read local time; times of this API are UTC.
+  // Without a zone, JavaScript would assume local time; times in this API are UTC.
   const zoned = /T/.test(text) && !/(?:Z|[+-]\d{2}:\d{2})$/.test(text) ? `${text}Z` : text
   const time = Date.parse(zoned)
   const day = Number(text.slice(8, 10))
   if (Number.isNaN(time) || new Date(`${text.slice(0, 10)}T00:00:00Z`).getUTCDate() !== day) {
-    throw invalidField(`/${field}`, `is no valid time, such as 15m or 2026-11-15T09:30:00.000Z`)
+    throw invalidField(`/${field}`, 'must be a valid time, such as 15m or 2026-11-15T09:30:00.000Z')
   }
   return time
 }

@@ -6,11 +6,11 @@ import { ownFolder } from '../../test/support/folder.ts'
 import { type House, AUTHORISED as headers, openHouse } from '../../test/support/house.ts'
 import { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
 import type { LogLine } from './logs.schema.ts'
-import { storable } from './redact.ts'
+import { redactEntry } from './redact.ts'
 
 const url = '/api/logs'
 
-/** A house whose log holds `count` lines that are easy to tell apart. */
+/** A service whose log has `count` distinguishable lines. */
 async function withLines(count: number): Promise<House> {
   const house = await openHouse()
   for (let n = 0; n < count; n += 1) {
@@ -26,7 +26,7 @@ const page = async (house: House, query = '') => {
   return reply.json() as { items: LogLine[]; total: number | null; next_cursor: string | null }
 }
 
-test('the service’s own lines can be read at once, newest first', async () => {
+test('lines that the service logs can be read immediately, newest first', async () => {
   covers('logs-get', 'does-logs', 'public-logs', 'resource-log-entries')
   const house = await openHouse()
   house.log.info({ server_id: 'github', request_id: 'req_1', answer: 42 }, 'something happened')
@@ -68,7 +68,7 @@ describe('filters', () => {
     ['since=1h&search=line', 30],
     ['until=1h', 0],
     ['since=2020-01-01&until=2021-01-01T00:00:00.000Z', 0],
-  ])('%s selects %i lines', async (query, count) => {
+  ])('the filter %s selects %i lines', async (query, count) => {
     covers('open-log-filters')
     const house = await withLines(30)
     const { items, total } = await page(house, `?${query}&limit=1000`)
@@ -94,7 +94,7 @@ describe('filters', () => {
     `search=${'x'.repeat(257)}`,
     'server_id=A',
     'search=%00',
-  ])('%s is refused', async (query) => {
+  ])('the query %s is refused with 422', async (query) => {
     const house = await openHouse()
     for (const path of [`${url}?${query}`, `${url}/?${query}`]) {
       expect((await house.inject(path)).json(), path).toMatchObject({ status: 422, code: 'invalid_input' })
@@ -103,7 +103,7 @@ describe('filters', () => {
 })
 
 test.each(['desc', 'asc'])(
-  'paging (%s) gives every line once, also while new ones come in',
+  'paging in %s order returns every line once, even while new lines are written',
   async (order) => {
     const house = await withLines(57)
     const seen: number[] = []
@@ -112,7 +112,7 @@ test.each(['desc', 'asc'])(
       const query: string = `?search=line&limit=10&order=${order}${cursor ? `&cursor=${cursor}` : ''}`
       const { items, next_cursor } = await page(house, query)
       seen.push(...items.map(({ id }) => id))
-      if (seen.length <= 20) house.log.info('line that came later')
+      if (seen.length <= 20) house.log.info('line written later')
       cursor = next_cursor
     } while (cursor)
     expect(new Set(seen).size).toBe(seen.length)
@@ -121,8 +121,8 @@ test.each(['desc', 'asc'])(
   },
 )
 
-describe('the download', () => {
-  test('comes as a file in three formats', async () => {
+describe('download', () => {
+  test('logs can be downloaded as a file in three formats', async () => {
     covers('logs-download', 'open-auth-logs-download')
     const house = await withLines(5)
     house.log.warn('=cmd, "quoted"\nand \u001b[31mcoloured')
@@ -149,7 +149,7 @@ describe('the download', () => {
     expect((await house.inject(`${url}/download?format=xml`)).statusCode).toBe(422)
   })
 
-  test('holds every line that was there at its start, oldest first', async () => {
+  test('a download contains every line that existed at its start, oldest first', async () => {
     const house = await withLines(3000)
     const lines = (await house.inject(`${url}/download?search=line`)).body.trim().split('\n')
     expect(lines).toHaveLength(3000)
@@ -157,7 +157,7 @@ describe('the download', () => {
   })
 })
 
-test('clearing says how many lines went, audit lines stay, and ids are not used again', async () => {
+test('clearing returns the number of deleted lines, keeps audit lines, and never reuses ids', async () => {
   covers('logs-clear')
   const house = await withLines(20)
   await house.inject({ method: 'POST', url: '/api/servers', headers, body: { name: 'a', command: 'b' } })
@@ -178,7 +178,7 @@ test('clearing says how many lines went, audit lines stay, and ids are not used 
   expect((await page(house, '?search=after')).items[0]?.id).toBeGreaterThan(newest)
 })
 
-test('a damaged log is set aside, the service goes on, and the new log says so', async () => {
+test('a damaged log is set aside, and the service starts with an empty log that reports it', async () => {
   const home = ownFolder()
   mkdirSync(join(home, 'data'), { mode: 0o700 })
   writeFileSync(join(home, 'data/logs.db'), 'noise '.repeat(5000))
@@ -189,18 +189,18 @@ test('a damaged log is set aside, the service goes on, and the new log says so',
   expect(readdirSync(house.data).some((name) => name.startsWith('logs.db.damaged-'))).toBe(true)
 })
 
-describe('what is stored', () => {
+describe('redactEntry', () => {
   const secrets = new KnownSecrets()
   secrets.set('x', ['canary-secret'])
   const line = (message: string, data?: Record<string, unknown>) =>
-    storable({ ts: 1, level: 'info', source: 'service', message, ...(data && { data }) }, secrets)
+    redactEntry({ ts: 1, level: 'info', source: 'service', message, ...(data && { data }) }, secrets)
 
-  test('holds no secret, in the message or in the data', () => {
+  test('a stored line has no secret in its message or its data', () => {
     expect(line('key canary-secret, Bearer abcdef')).toMatchObject({ message: 'key ***, Bearer ***' })
     expect(line('x', { deep: ['canary-secret'] }).data).toBe('{"deep":["***"]}')
   })
 
-  test('is cut at 64 KiB, in bytes and between characters, and says how much is missing', () => {
+  test('a long line is cut at 64 KiB between two characters and says how many bytes are missing', () => {
     const { message, truncated } = line('é'.repeat(100_000))
     expect(truncated).toBe(true)
     expect(Buffer.byteLength(message)).toBeLessThanOrEqual(65_536)
@@ -210,10 +210,10 @@ describe('what is stored', () => {
     expect(line('é'.repeat(32_768)).truncated).toBe(false)
   })
 
-  test('survives data that is too large or goes in circles', () => {
-    const circle: Record<string, unknown> = {}
-    circle.self = circle
-    expect(line('x', circle).data).toContain('could not be written')
+  test('data that is too large or has a cycle is replaced by a note', () => {
+    const cycle: Record<string, unknown> = {}
+    cycle.self = cycle
+    expect(line('x', cycle).data).toContain('could not be written')
     expect(line('x', { big: 'y'.repeat(70_000) }).data).toContain('larger than 64 KiB')
   })
 })

@@ -12,35 +12,35 @@ const entry = (message: string, more: Partial<LogEntry> = {}): LogEntry => {
 function pipelineInto(append: (entries: readonly StoredEntry[]) => Promise<void>) {
   const lost: number[] = []
   const facts = new FactBus(() => {})
-  const heard: string[] = []
-  facts.on('log', ({ message }) => heard.push(message))
+  const published: string[] = []
+  facts.on('log', ({ message }) => published.push(message))
   const secrets = new KnownSecrets()
   secrets.set('x', ['canary-secret'])
   const pipeline = new LogPipeline({
-    store: { append, atOnceBytes: 64 * 1024 },
+    store: { append, maxBatchBytes: 64 * 1024 },
     secrets,
     facts,
     now: () => 1,
     onLost: (lines) => {
       lost.push(lines.length)
-      pipeline.push(entry('the log store fails')) // as the service does when it hears of it
+      pipeline.push(entry('the log store fails')) // as the service does for a failing store
     },
   })
-  return { pipeline, lost, heard }
+  return { pipeline, lost, published }
 }
 
-test('every line is stored once, in order, redacted, and published as it was stored', async () => {
+test('every line is redacted, then stored and published once, in order', async () => {
   const stored: string[] = []
-  const { pipeline, heard } = pipelineInto(
+  const { pipeline, published } = pipelineInto(
     async (entries) => void stored.push(...entries.map(({ message }) => message)),
   )
   for (let n = 0; n < 1234; n += 1) pipeline.push(entry(`line ${n} canary-secret`))
   await pipeline.flush()
   expect(stored).toEqual(Array.from({ length: 1234 }, (_, n) => `line ${n} ***`))
-  expect(heard).toEqual(stored)
+  expect(published).toEqual(stored)
 })
 
-test('a store that fails never keeps a flush from ending, and audit lines wait for it', async () => {
+test('a flush ends even if the store fails, and audit lines are stored by a later flush', async () => {
   const stored: string[] = []
   let broken = true
   const { pipeline, lost } = pipelineInto(async (entries) => {
@@ -56,7 +56,7 @@ test('a store that fails never keeps a flush from ending, and audit lines wait f
   expect(stored).toEqual(['audited', 'the log store fails'])
 })
 
-test('a store that is too slow costs lines, and the log says how many', async () => {
+test('a store that is too slow causes lines to be dropped, and one line reports how many', async () => {
   const stored: string[] = []
   let release = () => {}
   const gate = new Promise<void>((resolve) => {
@@ -73,13 +73,13 @@ test('a store that is too slow costs lines, and the log says how many', async ()
   expect(stored.length - 1 + Number(notice?.split(' ')[0])).toBe(25_000)
 })
 
-test('a flush waits for the lines before it only, however fast others follow', async () => {
+test('a flush waits only for earlier lines, no matter how fast later lines arrive', async () => {
   const { pipeline } = pipelineInto(async () => void pipeline.push(entry('another')))
   for (let n = 0; n < 2000; n += 1) pipeline.push(entry(`line ${n}`))
   await pipeline.flush()
 })
 
-test('what is stored together is small enough for one transaction', async () => {
+test('a batch is small enough for one transaction', async () => {
   const batches: (readonly StoredEntry[])[] = []
   const { pipeline } = pipelineInto(async (entries) => void batches.push(entries))
   for (const length of [10, 30_000, 30_000, 30_000, 64_000, 64_000, 10, 10])
@@ -93,7 +93,7 @@ test('what is stored together is small enough for one transaction', async () => 
   ])
 })
 
-test('long lines that wait for a slow store are limited by what they take, not by their number', () => {
+test('long lines that wait for a slow store are limited by size, not by number', () => {
   const { pipeline } = pipelineInto(() => new Promise(() => {}))
   const taken = Array.from({ length: 1000 }, () =>
     pipeline.push(entry('x'.repeat(60_000), { source: 'server' })),
@@ -102,7 +102,7 @@ test('long lines that wait for a slow store are limited by what they take, not b
   expect(pipeline.push(entry('audited', { source: 'audit' }))).toBe(true)
 })
 
-test('that lines of a server were dropped is said also when the store fails meanwhile', async () => {
+test('a notice about dropped server lines is stored even if the store fails at first', async () => {
   const stored: string[] = []
   let broken = true
   const { pipeline, lost } = pipelineInto(async (entries) => {

@@ -6,11 +6,11 @@ import type { StoredEntry } from './log-store.ts'
 const MAX_BYTES = 64 * 1024
 const MAX_DATA_BYTES = 64 * 1024
 
-/** A line as it may be stored: our own secrets by exact match first, then whatever looks like one; then cut to size. */
-export function storable(entry: LogEntry, secrets: KnownSecrets, repeat = 1): StoredEntry {
+/** Masks known secrets, then text that looks like a secret, and cuts the line to size. */
+export function redactEntry(entry: LogEntry, secrets: KnownSecrets, repeat = 1): StoredEntry {
   const clean = (text: string) => maskText(secrets.redact(text))
   const { text, truncated } = cut(clean(entry.message), entry.cut ?? 0)
-  // Every field by name: thousands of them may wait, and copies by `...` take three times the room.
+  // Every field by name: object spread takes three times the memory, and thousands of lines may wait.
   return {
     ts: entry.ts,
     level: entry.level,
@@ -27,14 +27,14 @@ export function storable(entry: LogEntry, secrets: KnownSecrets, repeat = 1): St
   }
 }
 
-/** Counts bytes, not characters, and says at the end how much is missing. */
+/** Limits the bytes of a message and appends how many are missing. */
 function cut(message: string, before: number): { text: string; truncated: boolean } {
   if (before === 0 && message.length <= MAX_BYTES / 3) return { text: message, truncated: false } // at most 3 bytes per UTF-16 unit
   const bytes = Buffer.from(message, 'utf8')
   if (before === 0 && bytes.length <= MAX_BYTES) return { text: message, truncated: false }
   const note = (missing: number) => ` … (${missing} bytes cut)`
   const room = MAX_BYTES - Buffer.byteLength(note(bytes.length + before))
-  // A character that the cut went through becomes U+FFFD, which can be longer than what is left of it.
+  // A character split by the cut becomes U+FFFD, which can be longer than the remaining bytes.
   const kept = bytes
     .subarray(0, room - 3)
     .toString('utf8')
@@ -53,10 +53,10 @@ function dataText(
     return typeof value === 'bigint' ? String(value) : value
   }
   try {
-    const text = secrets.redact(JSON.stringify(data, replacer)) // names are texts, too
+    const text = secrets.redact(JSON.stringify(data, replacer)) // keys may contain secrets too
     JSON.parse(text)
     if (Buffer.byteLength(text) <= MAX_DATA_BYTES) return text
-    const { audit_id } = data // tells which audit row is here already
+    const { audit_id } = data // marks this audit row as present in the log
     return JSON.stringify({
       ...(typeof audit_id === 'number' && { audit_id }),
       cut: 'the data was larger than 64 KiB',

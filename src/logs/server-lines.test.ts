@@ -14,24 +14,24 @@ beforeEach(() => {
 
 const RULES = { ratePerS: 10, burst: 5 }
 
-/** Lines of servers, and a log that takes them as long as `takes` is true. */
+/** Server lines and a log that accepts them while `log.accepts` is true. */
 function lines(rules = RULES) {
   const written: (LogEntry & { readonly repeat: number })[] = []
-  const log = { takes: true }
+  const log = { accepts: true }
   const servers = new ServerLines({
-    push: (entry, repeat) => log.takes && written.push({ ...entry, repeat }) > 0,
+    push: (entry, repeat) => log.accepts && written.push({ ...entry, repeat }) > 0,
     now: () => 7,
     rules,
   })
-  const say = (text: string, server_id = 's', cut = 0) =>
-    servers.heard({ server_id, stream: 'stderr', text, cut })
+  const write = (text: string, server_id = 's', cut = 0) =>
+    servers.add({ server_id, stream: 'stderr', text, cut })
   const messages = () => written.map(({ message }) => message)
-  return { servers, say, log, written, messages }
+  return { servers, write, log, written, messages }
 }
 
-test('a line is written at once, with its server, its stream and a level by what it says', () => {
-  const { say, written } = lines()
-  say('[warn] cold')
+test('a line is written at once with its server, its stream and the level detected from its text', () => {
+  const { write, written } = lines()
+  write('[warn] cold')
   expect(written).toEqual([
     {
       ts: 7,
@@ -45,18 +45,18 @@ test('a line is written at once, with its server, its stream and a level by what
   ])
 })
 
-test('an empty line is no line, unless all of it was cut', () => {
-  const { say, servers, written } = lines()
-  say('')
-  say('', 's', 12)
+test('an empty line is ignored unless its whole text was cut', () => {
+  const { write, servers, written } = lines()
+  write('')
+  write('', 's', 12)
   expect(written).toMatchObject([{ message: '', cut: 12 }])
-  expect(servers.counts('s')).toMatchObject({ sent: 1, stored: 1 })
+  expect(servers.dropped('s')).toBe(0)
 })
 
-test('once a second repeats become a line, and so does the number of those that were too many', () => {
-  const { say, messages, written } = lines()
-  for (let n = 0; n < 8; n += 1) say(`line ${n}`)
-  for (let n = 0; n < 3; n += 1) say('again', 'other')
+test('repeats and drops are written as lines once a second', () => {
+  const { write, messages, written } = lines()
+  for (let n = 0; n < 8; n += 1) write(`line ${n}`)
+  for (let n = 0; n < 3; n += 1) write('again', 'other')
   expect(messages()).toHaveLength(6)
   vi.advanceTimersByTime(1000)
   expect(written.slice(6)).toMatchObject([
@@ -72,43 +72,46 @@ test('once a second repeats become a line, and so does the number of those that 
   expect(written).toHaveLength(8)
 })
 
-test('each server has a gate of its own, and one that was deleted begins anew', () => {
-  const { say, servers } = lines()
-  for (let n = 0; n < 8; n += 1) say(`line ${n}`)
-  say('quiet', 'other')
-  expect(servers.counts('s')).toEqual({ sent: 8, stored: 5, folded: 0, dropped: 3 })
-  expect(servers.counts('other')).toEqual({ sent: 1, stored: 1, folded: 0, dropped: 0 })
+test('each server has its own rate limit, and a deleted server that returns starts with a fresh one', () => {
+  const { write, servers, messages } = lines()
+  for (let n = 0; n < 8; n += 1) write(`line ${n}`)
+  write('quiet', 'other')
+  expect(messages()).toEqual(['line 0', 'line 1', 'line 2', 'line 3', 'line 4', 'quiet'])
+  expect(servers.dropped('s')).toBe(3)
+  expect(servers.dropped('other')).toBe(0)
   servers.forget('s')
-  expect(servers.counts('s')).toBeUndefined()
-  say('back')
-  expect(servers.counts('s')).toMatchObject({ sent: 1, stored: 1 })
+  expect(servers.dropped('s')).toBe(0)
+  write('back')
+  expect(messages().at(-1)).toBe('back')
+  expect(servers.dropped('s')).toBe(0)
 })
 
-test('what the log cannot take is dropped and counted, and said as soon as it can', () => {
-  const { say, servers, log, messages } = lines()
-  log.takes = false
-  say('one')
+test('a line that the log does not accept counts as dropped and is reported once the log accepts lines again', () => {
+  const { write, servers, log, messages } = lines()
+  log.accepts = false
+  write('one')
   vi.advanceTimersByTime(1000)
-  say('two')
+  write('two')
   vi.advanceTimersByTime(3000)
-  expect(servers.counts('s')).toEqual({ sent: 2, stored: 0, folded: 0, dropped: 2 })
-  log.takes = true
+  expect(messages()).toEqual([])
+  expect(servers.dropped('s')).toBe(2)
+  log.accepts = true
   vi.advanceTimersByTime(1000)
   expect(messages()).toEqual(['2 lines were dropped because there were too many'])
 })
 
-test('a line that was taken and then lost is dropped after all', () => {
-  const { say, servers, messages } = lines()
-  for (let n = 0; n < 4; n += 1) say('same')
+test('a line that was accepted but could not be stored counts as dropped', () => {
+  const { write, servers, messages } = lines()
+  for (let n = 0; n < 4; n += 1) write('same')
   servers.flush()
   servers.lost('s', 3)
-  servers.lost('nobody', 1)
-  expect(servers.counts('s')).toEqual({ sent: 4, stored: 1, folded: 0, dropped: 3 })
+  servers.lost('unknown', 1)
+  expect(servers.dropped('s')).toBe(3)
   vi.advanceTimersByTime(1000)
   expect(messages().at(-1)).toMatch(/^3 lines were dropped/)
 })
 
-test('stored + folded + dropped = sent, as the log has it, with a store that is slow and fails', async () => {
+test('with a slow and failing store, every line is either stored, part of a repeat count, or counted as dropped', async () => {
   vi.useRealTimers()
   const event = fc.oneof(
     {
@@ -125,7 +128,7 @@ test('stored + folded + dropped = sent, as the log has it, with a store that is 
       fc.array(event, { maxLength: 60 }),
       fc.constantFrom(500, 30_000),
       async (events, burst) => {
-        const store = new OddStore()
+        const store = new FaultyStore()
         const servers: ServerLines = new ServerLines({
           push: (entry, repeat) => pipeline.push(entry, repeat),
           now: () => 7,
@@ -148,9 +151,9 @@ test('stored + folded + dropped = sent, as the log has it, with a store that is 
           } else if (typeof each === 'string') await store.become(each)
           else {
             sent += each.times
-            // Three times the same line, then two that are new: they fold, and they flood.
+            // The same line three times, then two new ones: some lines fold, and the rest exceeds the rate.
             for (let n = 0; n < each.times; n += 1)
-              servers.heard({
+              servers.add({
                 server_id: 's',
                 stream: 'stderr',
                 text: n % 5 < 3 ? each.text : `${n}`,
@@ -166,20 +169,20 @@ test('stored + folded + dropped = sent, as the log has it, with a store that is 
         }
         const shown = store.lines.filter(({ stream }) => stream === 'stderr')
         const folded = shown.reduce((sum, { repeat }) => sum + repeat - 1, 0)
-        const said = store.lines
+        const reported = store.lines
           .filter(({ stream }) => !stream)
           .map(({ message }) => Number.parseInt(message, 10))
-        const counts = servers.counts('s') ?? { sent: 0, stored: 0, folded: 0, dropped: 0 }
-        expect(counts).toEqual({ sent, stored: shown.length, folded, dropped: sent - shown.length - folded })
-        expect(said.reduce((sum, lines) => sum + lines, 0)).toBe(counts.dropped)
+        const dropped = servers.dropped('s')
+        expect(dropped).toBe(sent - shown.length - folded)
+        expect(reported.reduce((sum, lines) => sum + lines, 0)).toBe(dropped)
       },
     ),
     { numRuns: 100 },
   )
 }, 60_000)
 
-class OddStore {
-  readonly atOnceBytes = 64 * 1024
+class FaultyStore {
+  readonly maxBatchBytes = 64 * 1024
   readonly lines: StoredEntry[] = []
   #works = true
   #gate = Promise.resolve()

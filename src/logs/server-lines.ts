@@ -4,7 +4,7 @@ import { type GateRules, type Line, LineGate, SERVER_GATE } from './line-gate.ts
 import { levelOf } from './line-level.ts'
 
 interface Deps {
-  /** False when the log cannot take it now. */
+  /** Returns false when the log did not accept the line. */
   readonly push: (entry: LogEntry, repeat: number) => boolean
   readonly now: () => number
   readonly rules?: GateRules
@@ -12,7 +12,7 @@ interface Deps {
 
 const FLUSH_EVERY_MS = 1000
 
-/** What servers write becomes lines of the log: through a gate per server, with a level by what it says. */
+/** Turns server output into log lines: one rate limit per server, the level detected from the text. */
 export class ServerLines {
   readonly #deps: Deps
   readonly #gates = new Map<string, LineGate>()
@@ -23,14 +23,14 @@ export class ServerLines {
     this.#deps = deps
   }
 
-  heard({ server_id, stream, text, cut }: Facts['server_line']): void {
+  add({ server_id, stream, text, cut }: Facts['server_line']): void {
     if (text === '' && cut === 0) return
     const gate = this.#gateOf(server_id)
     gate.push({ ts: this.#deps.now(), stream, text, cut })
     this.#flushSoon(gate)
   }
 
-  /** Repeats and drops become lines. What the log cannot take now is said a second later. */
+  /** Writes repeats and drop notices. What the log does not accept is retried a second later. */
   flush(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
@@ -38,19 +38,20 @@ export class ServerLines {
     this.#waiting.clear()
     for (const gate of gates) {
       gate.flush()
-      if (gate.unsaid > 0) this.#flushSoon(gate)
+      if (gate.unreported > 0) this.#flushSoon(gate)
     }
   }
 
-  counts(server_id: string): LineGate['counts'] | undefined {
-    return this.#gates.get(server_id)?.counts
+  /** How many lines of the server were dropped. */
+  dropped(server_id: string): number {
+    return this.#gates.get(server_id)?.dropped ?? 0
   }
 
-  /** A line that had been taken, so many times, and could not be stored. */
+  /** Counts a line that the log accepted but could not store as dropped. */
   lost(server_id: string, repeat: number): void {
     const gate = this.#gates.get(server_id)
     if (!gate) return
-    gate.lost(repeat)
+    gate.drop(repeat)
     this.#flushSoon(gate)
   }
 

@@ -1,13 +1,13 @@
-import type { SeriesRow } from './series.ts'
+import type { SeriesRow } from './record/series.ts'
 
-/** Each level is the sum of the one before. */
+/** Each level is the sum of the previous one. */
 export const LEVELS = ['seconds', 'minutes', 'hours'] as const
 export type Level = (typeof LEVELS)[number]
 
-/** All series of a chunk during one second, minute or hour. */
+/** The cells of all series of a chunk in one second, minute or hour. */
 export interface Block {
   readonly level: Level
-  /** The beginning of it, in milliseconds. */
+  /** Start of the period, in milliseconds. */
   readonly start: number
   readonly chunk: number
   readonly bytes: Uint8Array
@@ -23,31 +23,31 @@ export interface Check {
 }
 
 export interface Change {
-  /** New ones, and those whose `last_at` is no longer what is stored. */
+  /** New series, and those whose `last_at` has changed. */
   readonly series: readonly SeriesRow[]
-  /** Each replaces what is stored under its level, start and chunk. */
+  /** Each replaces the stored block with the same level, start and chunk. */
   readonly blocks: readonly Block[]
   readonly checks: readonly Check[]
 }
 
-/** What is too old to be kept, by level; and how many rows of each may go at once. */
+/** Time limits by level, and the maximum share of rows to delete at once. */
 export interface Trim {
   readonly before: Readonly<Partial<Record<Level, number>>>
   readonly series?: readonly number[]
   readonly share: number
 }
 
-/** What the metrics room needs of a database. Every call is complete when it returns. */
+/** Storage for metrics. Every call is synchronous. */
 export interface MetricsStore {
   load(): { readonly series: SeriesRow[]; readonly next_id: number; readonly checks: Check[] }
-  /** Those that start at `from` or later and before `to`, the oldest first. */
+  /** Blocks that start at `from` or later and before `to`, oldest first. */
   read(level: Level, from: number, to: number): Iterable<Block>
   one(level: Level, start: number, chunk: number): Uint8Array | undefined
-  /** In one transaction. `begun_anew`: the file was damaged and is a new one; nothing is stored. */
-  save(change: Change): 'saved' | 'begun_anew'
-  /** The oldest rows first, at most the share of all: a clock that jumps must not empty the store. */
+  /** Uses one transaction. `recreated`: the file was damaged and replaced by an empty one; nothing was saved. */
+  save(change: Change): 'saved' | 'recreated'
+  /** Deletes the oldest rows first, at most the share of all: a clock that jumps must not empty the store. */
   trim(trim: Trim): void
-  /** The checks of a server that is gone. */
+  /** Deletes the checks of a removed server. */
   forgetChecks(server_id: string): void
   close(): void
 }

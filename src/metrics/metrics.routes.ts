@@ -4,7 +4,7 @@ import { wholeList } from '../kernel/wire.ts'
 import { ServerKey } from '../upstreams/server-fields.ts'
 import * as schema from './metrics.schema.ts'
 import type { Metrics } from './metrics.service.ts'
-import { Accepted, MetricEvents } from './record.schema.ts'
+import { Accepted, MetricEvents } from './record/record.schema.ts'
 
 const tags = ['Metrics']
 const TEXT_FORMAT = 'text/plain; version=0.0.4; charset=utf-8'
@@ -25,7 +25,7 @@ export function metricsRoutes(metrics: Metrics): FastifyPluginAsyncTypebox {
     const timeseries = {
       tags,
       summary: 'Calls and latencies over time',
-      description: 'One point for each step, empty ones included. The last point is still running.',
+      description: 'One point for each step, including empty ones. The last point is not complete.',
       querystring: schema.SeriesQuery,
       response: { 200: schema.Timeseries },
     }
@@ -44,7 +44,7 @@ export function metricsRoutes(metrics: Metrics): FastifyPluginAsyncTypebox {
 
     const httpServer = { ...server, tags: ['HTTP servers'], summary: 'Metrics of one HTTP server' }
     app.get('/http-servers/:id/metrics', { schema: httpServer }, async ({ params, query }) =>
-      metrics.ofHttpServer(params.id, query.window ?? '5m'),
+      metrics.ofServer(params.id, query.window ?? '5m', 'http'),
     )
 
     const tools = {
@@ -70,7 +70,7 @@ export function metricsRoutes(metrics: Metrics): FastifyPluginAsyncTypebox {
     const record = {
       tags,
       summary: 'Record a metric',
-      description: 'All or nothing.',
+      description: 'Records all events or none.',
       body: MetricEvents,
       response: { 202: Accepted },
     }

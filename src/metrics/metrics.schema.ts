@@ -1,8 +1,8 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { ID_PATTERN, listOf, orNull, Timestamp } from '../kernel/wire.ts'
-import { WINDOWS } from './levels.ts'
-import { KINDS } from './series.ts'
+import { KINDS } from './record/series.ts'
+import { WINDOWS } from './windows/levels.ts'
 
 export const LABEL_PATTERN = '^[^\\u0000-\\u001f\\u007f-\\u009f]{1,256}$'
 export const NAME_PATTERN = '^[A-Za-z_][A-Za-z0-9_.:/-]{0,127}$'
@@ -26,14 +26,14 @@ export const SeriesQuery = Type.Object(
         pattern: '^[1-9]\\d{0,4}(s|m|h|d)$',
         expected: 'a duration, such as 10s, 5m or 1h',
         examples: ['1m'],
-        description: 'What one point covers; by default about 60 to 170 points',
+        description: 'Duration of one point. The default gives about 60 to 170 points',
       }),
     ),
     kind: Type.Optional(Type.Enum(KINDS, { default: 'tool_call' })),
     server_id: Type.Optional(ServerId),
     tool: Type.Optional(Tool),
     agent_type: Type.Optional(AgentType),
-    name: Type.Optional(Type.String({ pattern: NAME_PATTERN, description: 'Of a custom metric' })),
+    name: Type.Optional(Type.String({ pattern: NAME_PATTERN, description: 'Name of a custom metric' })),
   },
   strict,
 )
@@ -49,16 +49,15 @@ const Calls = Type.Object({
   ok: Count(),
   error: Count(),
   timeout: Count(),
-  cancelled: Count('By whoever had called'),
+  cancelled: Count('Cancelled by the caller'),
   rate_per_s: Type.Number({ examples: [0.4] }),
   error_rate: Share,
 })
 export type Calls = Static<typeof Calls>
 
-/** True percentiles, right within 1 %; null when there were no calls. */
 const Latency = Type.Object(
   { p50: Ms, p90: Ms, p95: Ms, p99: Ms, max: Ms },
-  { description: 'True percentiles within 1 %; null when there were no calls' },
+  { description: 'Percentiles of all calls, exact within 1 %; null without calls' },
 )
 export type Latency = Static<typeof Latency>
 
@@ -66,7 +65,9 @@ const LastCallAt = orNull(Timestamp)
 const Figures = { calls: Calls, latency_ms: Latency, last_call_at: LastCallAt }
 
 export const ToolFigures = Type.Object({
-  server_id: orNull(Type.String({ description: 'Null: of servers too many to be told apart' })),
+  server_id: orNull(
+    Type.String({ description: 'Null: several servers, combined because there are too many' }),
+  ),
   tool: orNull(Type.String()),
   ...Figures,
   request_bytes: Count(),
@@ -76,7 +77,7 @@ export type ToolFigures = Static<typeof ToolFigures>
 export const ToolFiguresList = listOf(ToolFigures)
 
 export const AgentFigures = Type.Object({
-  agent_type: orNull(Type.String({ description: 'Null: called by nobody that is known as an agent' })),
+  agent_type: orNull(Type.String({ description: 'Null: calls without a known agent' })),
   ...Figures,
 })
 export type AgentFigures = Static<typeof AgentFigures>
@@ -87,14 +88,14 @@ export const AgentFiguresList = listOf(
       Type.Integer({
         minimum: 0,
         description:
-          'About what the tools that it sees at the gateway take of its context; null: it has no key',
+          'Approximate context size of the tools that the agent sees at the gateway; null: the agent has no gateway key',
       }),
     ),
   }),
 )
 
 const ByStatus = Type.Record(Type.String(), Type.Integer({ minimum: 0 }), {
-  description: 'How many, by status',
+  description: 'Number of servers by status',
   examples: [{ running: 3, stopped: 1 }],
 })
 
@@ -104,11 +105,11 @@ export const Summary = Type.Object({
   http_servers: ByStatus,
   calls: Calls,
   latency_ms: Latency,
-  top_tools: Type.Array(ToolFigures, { description: 'The ten that are called most' }),
-  slowest_tools: Type.Array(ToolFigures, { description: 'The ten with the highest p95' }),
+  top_tools: Type.Array(ToolFigures, { description: 'The ten most called tools' }),
+  slowest_tools: Type.Array(ToolFigures, { description: 'The ten tools with the highest p95' }),
   top_errors: Type.Array(
     Type.Object({ error_code: Type.String(), server_id: orNull(Type.String()), count: Count() }),
-    { description: 'The ten that come most often' },
+    { description: 'The ten most frequent errors' },
   ),
   agents: Type.Array(AgentFigures),
   process: Type.Object({
@@ -122,7 +123,7 @@ export type Summary = Static<typeof Summary>
 export const Point = Type.Object({
   ts: Timestamp,
   calls: Count(),
-  errors: Count('Timeouts included'),
+  errors: Count('Including timeouts'),
   cancelled: Count(),
   p50: Ms,
   p90: Ms,
@@ -145,13 +146,13 @@ export const ServerMetrics = Type.Object({
   window: Type.Enum(WINDOWS),
   calls: Calls,
   errors: Type.Record(Type.String(), Type.Integer({ minimum: 1 }), {
-    description: 'How many, by code',
+    description: 'Number of errors by code',
     examples: [{ timeout: 2 }],
   }),
   latency_ms: Latency,
   last_call_at: LastCallAt,
   availability_pct: orNull(
-    Type.Number({ minimum: 0, maximum: 100, description: 'Of the checks; null when there were none' }),
+    Type.Number({ minimum: 0, maximum: 100, description: 'Share of successful checks; null without checks' }),
   ),
   checks: Type.Array(
     Type.Object({
@@ -160,13 +161,13 @@ export const ServerMetrics = Type.Object({
       duration_ms: Type.Number(),
       error_code: orNull(Type.String()),
     }),
-    { description: 'The last 100, the newest first' },
+    { description: 'The last 100 checks, newest first' },
   ),
   series: Type.Array(Point),
 })
 export type ServerMetrics = Static<typeof ServerMetrics>
 
-/** What a list of servers shows of each, over 24 hours. */
+/** Metrics of a server in the list of servers, over 24 hours. */
 export interface ServerStats {
   readonly calls: number
   readonly errors: number

@@ -1,27 +1,27 @@
 import { AppError } from '../kernel/errors.ts'
 import { isoTime } from '../kernel/time.ts'
-import { Cell } from './cell.ts'
-import { callsOf, errorsOf, lastOf, latencyOf, quantileOf, round } from './figures.ts'
-import { ceilTo, STEP_MS, type WindowName } from './levels.ts'
 import type { SeriesQuery, ServerMetrics, ServerStats, Summary, Timeseries } from './metrics.schema.ts'
 import type { ProcessFigures } from './process-figures.ts'
-import { prometheusText } from './prometheus.ts'
-import type { MetricEvent } from './record.schema.ts'
-import { eventsOf } from './record-input.ts'
-import type { Recorder } from './recorder.ts'
-import { agentsIn, summaryOf, toolsIn } from './summary.ts'
-import { matches, timeseriesOf } from './timeseries.ts'
+import { callsOf, errorsOf, lastOf, latencyOf, quantileOf, round } from './query/figures.ts'
+import { prometheusText } from './query/prometheus.ts'
+import { agentsIn, summaryOf, toolsIn } from './query/summary.ts'
+import { matches, timeseriesOf } from './query/timeseries.ts'
+import type { MetricEvent } from './record/record.schema.ts'
+import { eventsOf } from './record/record-input.ts'
+import type { Recorder } from './record/recorder.ts'
+import { Cell } from './sketch/cell.ts'
+import { ceilTo, STEP_MS, type WindowName } from './windows/levels.ts'
 
-/** What this room needs from the house. */
+/** Provided by `compose/observability.ts`. */
 export interface Deps {
   readonly recorder: Recorder
   readonly retentionDays: number
   readonly serverStatuses: () => Readonly<Record<string, number>>
   readonly httpServerStatuses: () => Readonly<Record<string, number>>
-  /** The id of the server that has this id or name, of one kind or of any. */
+  /** The id of the server with this id or name, of one kind or of both. */
   readonly findServer: (key: string, kind?: 'http') => Promise<string | undefined>
   readonly processFigures: () => ProcessFigures
-  /** What its tools take of an agent's context; null when it has none from us. */
+  /** Approximate context size of the tools that an agent sees; null without a gateway key. */
   readonly contextTokens: (agentType: string) => number | null
   readonly uptimeMs: () => number
   readonly now: () => number
@@ -29,7 +29,7 @@ export interface Deps {
 
 export function createMetrics(deps: Deps) {
   const { recorder, now } = deps
-  const kept = new Map<string, { version: number; minute: number; stats: ServerStats }>()
+  const statsCache = new Map<string, { version: number; minute: number; stats: ServerStats }>()
 
   function forServer(server_id: string, window: WindowName): ServerMetrics {
     const { from, tally } = recorder.window(window)
@@ -56,7 +56,7 @@ export function createMetrics(deps: Deps) {
   }
 
   return {
-    /** All or nothing; says how many. */
+    /** Records all events or none, and returns how many. */
     record(body: MetricEvent | readonly MetricEvent[]): number {
       const events = eventsOf(body, now(), deps.retentionDays)
       recorder.record(events)
@@ -80,30 +80,23 @@ export function createMetrics(deps: Deps) {
         const { agent_type } = figures
         return { ...figures, context_tokens: agent_type === null ? null : deps.contextTokens(agent_type) }
       }),
-    forServer,
 
-    /** By id or name; one that was deleted as long as something is known of it. */
-    async ofServer(key: string, window: WindowName): Promise<ServerMetrics> {
-      const id = (await deps.findServer(key)) ?? (recorder.series.ofServer(key) && key)
-      if (id === undefined)
-        throw new AppError('not_found', `No server has the id or name '${key.slice(0, 100)}'`)
-      return forServer(id, window)
+    /** Finds the server by id or name; a deleted server by id, as long as it has metrics. */
+    async ofServer(key: string, window: WindowName, kind?: 'http'): Promise<ServerMetrics> {
+      const deleted = kind === undefined && recorder.series.ofServer(key) ? key : undefined
+      const id = (await deps.findServer(key, kind)) ?? deleted
+      if (id !== undefined) return forServer(id, window)
+      const name = kind === 'http' ? 'HTTP server' : 'server'
+      throw new AppError('not_found', `No ${name} has the id or name '${key.slice(0, 100)}'`)
     },
 
-    async ofHttpServer(key: string, window: WindowName): Promise<ServerMetrics> {
-      const id = await deps.findServer(key, 'http')
-      if (id === undefined)
-        throw new AppError('not_found', `No HTTP server has the id or name '${key.slice(0, 100)}'`)
-      return forServer(id, window)
-    },
-
-    /** Over 24 hours. Made anew only when something has happened, so that a list can ask for every server. */
+    /** Over 24 hours. Cached until the next event or minute, because a list needs it for every server. */
     statsOf(server_id: string): ServerStats {
       const server = recorder.series.ofServer(server_id)
       if (!server) return NOTHING
-      const minute = ceilTo(now(), STEP_MS.minutes) // the window moves on with it
-      const known = kept.get(server_id)
-      if (known?.version === server.version && known.minute === minute) return known.stats
+      const minute = ceilTo(now(), STEP_MS.minutes) // the window moves with it
+      const cached = statsCache.get(server_id)
+      if (cached?.version === server.version && cached.minute === minute) return cached.stats
       const { tally } = recorder.window('24h')
       const sum = new Cell()
       for (const series of server.series) {
@@ -111,11 +104,11 @@ export function createMetrics(deps: Deps) {
         if (cell) sum.merge(cell)
       }
       const stats = statsOfCell(sum)
-      kept.set(server_id, { version: server.version, minute, stats })
+      statsCache.set(server_id, { version: server.version, minute, stats })
       return stats
     },
 
-    /** For Prometheus, in its text format 0.0.4. */
+    /** In the Prometheus text format 0.0.4. */
     prometheus: (): string => prometheusText(deps),
   }
 }

@@ -3,8 +3,8 @@ import { event, NOON } from '../../test/support/metrics.ts'
 import { CALL, CUSTOM, FIGURES, openMetrics } from '../../test/support/metrics-door.ts'
 import { ProcessSampler } from './process-figures.ts'
 
-describe('the summary', () => {
-  test('without calls is whole, and its latencies are null', async () => {
+describe('summary', () => {
+  test('a summary without calls has all fields, with null latencies', async () => {
     const { get } = await openMetrics()
     expect((await get('summary')).json()).toEqual({
       uptime_s: 61,
@@ -20,7 +20,7 @@ describe('the summary', () => {
     })
   })
 
-  test('counts calls by outcome, tool, agent and error', async () => {
+  test('the summary counts calls by outcome, tool, agent and error', async () => {
     const { get, post } = await openMetrics()
     const many = Array.from({ length: 96 }, (_, n) => ({ ...CALL, duration_ms: n + 1, agent_type: 'cursor' }))
     const failed = [
@@ -48,7 +48,7 @@ describe('the summary', () => {
     ])
   })
 
-  test('of every window counts what lies in it', async () => {
+  test('the summary of each window counts exactly the calls in that window', async () => {
     const { get, post } = await openMetrics()
     const ages = [0, 30 * 60_000, 20 * 3_600_000, 6 * 86_400_000]
     await post(ages.map((age) => ({ ...CALL, ts: new Date(NOON - age).toISOString() })))
@@ -61,7 +61,7 @@ describe('the summary', () => {
     expect((await get('summary?window=6m')).statusCode).toBe(422)
   })
 
-  test('of five minutes with 100 busy series is cheap enough to be made every second', async () => {
+  test('a summary of five minutes with 100 busy series takes less than 5 ms', async () => {
     const { recorder, metrics, clock } = await openMetrics()
     for (let second = 0; second < 320; second += 1) {
       clock.pass(1000)
@@ -81,12 +81,12 @@ describe('the summary', () => {
       times.push(performance.now() - startedAt)
     }
     const median = times.sort((a, b) => a - b)[25] ?? 0
-    expect(median).toBeLessThan(5) // on a machine that others use; bench/metrics.bench.ts has the figure
+    expect(median).toBeLessThan(5) // a generous limit for a shared machine; bench/metrics.bench.ts measures precisely
   })
 })
 
-describe('points over time', () => {
-  test('one for each step, empty ones included, and filters narrow them', async () => {
+describe('timeseries', () => {
+  test('a time series has one point per step, including empty ones, and supports filters', async () => {
     const { get, post } = await openMetrics()
     const ago = (s: number) => new Date(NOON - s * 1000).toISOString()
     await post([
@@ -113,21 +113,21 @@ describe('points over time', () => {
   })
 
   test.each([
-    ['window=1h&step=10s', 'must be whole minutes'],
-    ['window=7d&step=30m', 'must be whole hours'],
+    ['window=1h&step=10s', 'step must be a whole number of minutes: a window of 1h has no finer resolution'],
+    ['window=7d&step=30m', 'step must be a whole number of hours: a window of 7d has no finer resolution'],
     ['window=5m&step=1h', 'must not be longer than the window'],
     ['step=0s', 'must be a duration'],
     ['step=1.5m', 'must be a duration'],
     ['server_id=A', 'must be'],
     ['nope=1', 'is not a known field'],
-  ])('%s is refused', async (query, sentence) => {
+  ])('the time series query %s is refused with 422', async (query, sentence) => {
     const { get } = await openMetrics()
     const reply = await get(`timeseries?${query}`)
     expect(reply.json()).toMatchObject({ status: 422, detail: expect.stringContaining(sentence) })
   })
 })
 
-test('tools, agents and one server have figures of their own', async () => {
+test('metrics are available by tool, by agent and for one server', async () => {
   const { get, post } = await openMetrics()
   await post([
     CALL,
@@ -162,13 +162,13 @@ test('tools, agents and one server have figures of their own', async () => {
     ],
   })
   expect(docs.series.length).toBeGreaterThanOrEqual(60)
-  // A server that was deleted is known as long as its figures are.
+  // A deleted server is found as long as its metrics are kept.
   expect((await get('servers/web')).json()).toMatchObject({ errors: { boom: 1 }, availability_pct: null })
   expect((await get('servers/quiet')).json()).toMatchObject({ calls: { total: 0 }, checks: [] })
-  expect((await get('servers/nobody')).json()).toMatchObject({ status: 404, code: 'not_found' })
+  expect((await get('servers/unknown')).json()).toMatchObject({ status: 404, code: 'not_found' })
 })
 
-test('a list can ask for the figures of every server, and they are never stale', async () => {
+test('the cached metrics of a server are updated after every event and when time passes', async () => {
   const { metrics, recorder, clock } = await openMetrics()
   expect(metrics.statsOf('docs')).toEqual({
     calls: 0,
@@ -190,13 +190,13 @@ test('a list can ask for the figures of every server, and they are never stale',
   expect(metrics.statsOf('docs')).toMatchObject({ calls: 0, last_call_at: null })
 })
 
-test('every read is open to everybody', async () => {
+test('all metrics can be read without a token', async () => {
   const { get } = await openMetrics()
   for (const path of ['summary', 'timeseries', 'servers/docs', 'tools', 'agents', 'prometheus', 'summary/'])
     expect((await get(path)).statusCode, path).toBe(200)
 })
 
-test('the figures of our own process are plausible', async () => {
+test('the process sampler reports plausible CPU, memory and event loop values', async () => {
   const sampler = new ProcessSampler()
   onTestFinished(() => sampler.close())
   const until = performance.now() + 1200

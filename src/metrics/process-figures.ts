@@ -1,34 +1,34 @@
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks'
 
 export interface ProcessFigures {
-  /** Of one core, over the last seconds. */
+  /** Share of one core over the last seconds. */
   readonly cpu_pct: number
   readonly rss_bytes: number
-  /** How much later than asked a timer fires, at worst but for one in a hundred. */
+  /** 99th percentile of how late timers fire. */
   readonly event_loop_lag_ms: number
 }
 
 const SAMPLE_EVERY_MS = 5000
-/** Rarely enough to cost nothing while the service is idle. */
-const LOOK_EVERY_MS = 100
+/** Long enough to use no measurable CPU time while the service is idle. */
+const RESOLUTION_MS = 100
 
-/** Looks at our own process every few seconds; whoever asks gets the last finding. */
+/** Samples the resource usage of this process every few seconds. */
 export class ProcessSampler {
-  readonly #delays: IntervalHistogram = monitorEventLoopDelay({ resolution: LOOK_EVERY_MS })
+  readonly #delays: IntervalHistogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
   readonly #timer: NodeJS.Timeout
   #cpu = process.cpuUsage()
   #at = performance.now()
-  #found = { cpu_pct: 0, event_loop_lag_ms: 0 }
+  #last = { cpu_pct: 0, event_loop_lag_ms: 0 }
 
   constructor() {
     this.#delays.enable()
     this.#timer = setInterval(() => this.#sample(), SAMPLE_EVERY_MS).unref()
   }
 
-  /** Memory as it is now, the rest as it was in the last few seconds. */
+  /** Current memory, and the last sample of the other values. */
   figures(): ProcessFigures {
-    if (performance.now() - this.#at > SAMPLE_EVERY_MS / 5 && this.#found.cpu_pct === 0) this.#sample()
-    return { ...this.#found, rss_bytes: process.memoryUsage.rss() }
+    if (performance.now() - this.#at > SAMPLE_EVERY_MS / 5 && this.#last.cpu_pct === 0) this.#sample()
+    return { ...this.#last, rss_bytes: process.memoryUsage.rss() }
   }
 
   close(): void {
@@ -40,9 +40,9 @@ export class ProcessSampler {
     const now = performance.now()
     const { user, system } = process.cpuUsage(this.#cpu)
     const cpu = (user + system) / 1000 / (now - this.#at)
-    // The histogram counts from one look to the next, the time between them included.
-    const lag = this.#delays.count > 0 ? this.#delays.percentile(99) / 1e6 - LOOK_EVERY_MS : 0
-    this.#found = { cpu_pct: round(cpu * 100), event_loop_lag_ms: round(Math.max(0, lag)) }
+    // The histogram includes the sampling interval itself.
+    const lag = this.#delays.count > 0 ? this.#delays.percentile(99) / 1e6 - RESOLUTION_MS : 0
+    this.#last = { cpu_pct: round(cpu * 100), event_loop_lag_ms: round(Math.max(0, lag)) }
     this.#cpu = process.cpuUsage()
     this.#at = now
     this.#delays.reset()

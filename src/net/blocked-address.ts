@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net'
 
-/** Link-local addresses and the metadata services of clouds: nothing that a person registers lives there. */
+/** Link-local addresses and the metadata services of cloud providers. No tool server or registry runs there. */
 const BLOCKED = new BlockList()
 BLOCKED.addSubnet('169.254.0.0', 16, 'ipv4')
 BLOCKED.addSubnet('fe80::', 10, 'ipv6')
@@ -10,21 +10,29 @@ BLOCKED.addAddress('192.0.0.192', 'ipv4')
 
 const METADATA_NAMES = new Set(['metadata.google.internal', 'metadata.goog', 'instance-data'])
 
-/** True for a host, as a parsed URL spells it, that must never be asked. IPv6 may stand in brackets. */
+/** True for a host that must never be contacted. Takes the host as a parsed URL spells it, IPv6 in brackets. */
 export function isBlockedHost(host: string): boolean {
-  const bare = host
+  return METADATA_NAMES.has(bareHost(host)) || isAddressIn(BLOCKED, host)
+}
+
+/** False for a name: only a literal address can be in a list. */
+export function isAddressIn(list: BlockList, host: string): boolean {
+  const address = bareHost(host)
+  const family = isIP(address)
+  if (family === 0) return false
+  const mapped = family === 6 ? mappedIPv4(address) : undefined
+  return (
+    list.check(address, family === 4 ? 'ipv4' : 'ipv6') ||
+    (mapped !== undefined && list.check(mapped, 'ipv4'))
+  )
+}
+
+/** In lower case, without the brackets of IPv6 and the final dot of a full name. */
+export const bareHost = (host: string): string =>
+  host
     .replace(/^\[(.*)\]$/, '$1')
     .replace(/\.$/, '')
     .toLowerCase()
-  if (METADATA_NAMES.has(bare)) return true
-  const family = isIP(bare)
-  if (family === 0) return false
-  const mapped = family === 6 ? mappedIPv4(bare) : undefined
-  return (
-    BLOCKED.check(bare, family === 4 ? 'ipv4' : 'ipv6') ||
-    (mapped !== undefined && BLOCKED.check(mapped, 'ipv4'))
-  )
-}
 
 /** `::ffff:a9fe:a9fe`, `64:ff9b::a9fe:a9fe`: an IPv4 address inside an IPv6 one. */
 function mappedIPv4(address: string): string | undefined {

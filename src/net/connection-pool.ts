@@ -4,41 +4,82 @@ import { Agent as HttpsAgent } from 'node:https'
 import type { LookupFunction } from 'node:net'
 import { isBlockedHost } from './blocked-address.ts'
 import { BLOCKED } from './network-failure.ts'
+import type { HttpProxy, ProxyFor } from './proxy.ts'
+import { TunnelAgent } from './tunnel-agent.ts'
 
-/** The outside world, as far as it can be exchanged. */
+/** How connections are made. */
 export interface Network {
   readonly lookup: typeof systemLookup
-  /** Authorities to trust instead of those that Node knows. */
-  readonly ca: string | undefined
+  /** Certificate authorities to trust instead of those of Node and NODE_EXTRA_CA_CERTS. */
+  readonly ca: string | readonly string[] | undefined
+  readonly proxyFor: ProxyFor
+}
+
+export interface Route {
+  readonly agent: HttpAgent
+  readonly proxy: HttpProxy | undefined
 }
 
 const MAX_SOCKETS = 256
 const MAX_FREE_SOCKETS = 8
-/** Many servers close an idle connection after 5 s. What we send at that very moment would be lost. */
+/** Many servers close an idle connection after 5 s. A request sent at that moment would be lost. */
 const IDLE_MS = 4000
 
-/** Connections to one server, kept open between requests and closed together. */
-export function agentFor(url: URL, network: Partial<Network>, onFound: () => void): HttpAgent {
-  const options = {
-    keepAlive: true,
-    maxSockets: MAX_SOCKETS,
-    maxFreeSockets: MAX_FREE_SOCKETS,
-    timeout: IDLE_MS,
-    lookup: guarded(network.lookup ?? systemLookup, onFound),
+/** Connections per origin, kept open between requests and closed together. */
+export class ConnectionPool {
+  readonly #network: Partial<Network>
+  readonly #onResolved: () => void
+  readonly #routes = new Map<string, Route>()
+
+  constructor(network: Partial<Network>, onResolved: () => void) {
+    this.#network = network
+    this.#onResolved = onResolved
   }
-  if (url.protocol === 'http:') return new HttpAgent(options)
-  return new HttpsAgent({ ...options, ...(network.ca !== undefined && { ca: network.ca }) })
+
+  routeTo(url: URL): Route {
+    const known = this.#routes.get(url.origin)
+    if (known) return known
+    const proxy = this.#network.proxyFor?.(url)
+    const route = { agent: this.#agentFor(url, proxy), proxy }
+    this.#routes.set(url.origin, route)
+    return route
+  }
+
+  close(): void {
+    for (const { agent } of this.#routes.values()) {
+      agent.maxFreeSockets = 0 // a socket that connects after its request was aborted is not kept
+      agent.destroy()
+    }
+  }
+
+  /**
+   * Without a proxy, every address that a name resolves to is checked. With a proxy the proxy resolves the name, so only
+   * a literal host can be checked (by the client), and the proxy's own address is trusted as the setting is.
+   */
+  #agentFor(url: URL, proxy: HttpProxy | undefined): HttpAgent {
+    const { lookup = systemLookup, ca } = this.#network
+    const options = {
+      keepAlive: true,
+      maxSockets: MAX_SOCKETS,
+      maxFreeSockets: MAX_FREE_SOCKETS,
+      timeout: IDLE_MS,
+      lookup: proxy ? (lookup as LookupFunction) : guarded(lookup, this.#onResolved),
+    }
+    const secure = { ...options, ...(ca !== undefined && { ca: [ca].flat() }) }
+    if (proxy && url.protocol === 'https:') return new TunnelAgent(url, proxy, secure)
+    return (proxy?.url ?? url).protocol === 'https:' ? new HttpsAgent(secure) : new HttpAgent(options)
+  }
 }
 
-/** A name is judged by what it leads to: one address that must not be asked is enough to ask none of them. */
-function guarded(lookup: typeof systemLookup, onFound: () => void): LookupFunction {
+/** Fails when any address of a name is blocked, before a connection to one of them is made. */
+function guarded(lookup: typeof systemLookup, onResolved: () => void): LookupFunction {
   return (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }, (error, addresses) => {
       if (error) return callback(error, [])
       if (addresses.some(({ address }) => isBlockedHost(address))) {
         return callback(Object.assign(new Error('blocked'), { code: BLOCKED }), [])
       }
-      onFound()
+      onResolved()
       const [first] = addresses
       if (options.all || !first) callback(null, addresses)
       else callback(null, first.address, first.family)

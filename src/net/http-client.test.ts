@@ -8,20 +8,21 @@ import { HttpClient, type HttpRequest } from './http-client.ts'
 import type { RemoteFailure } from './http-failure.ts'
 
 const HEADERS = { Authorization: 'Bearer a-secret', 'X-Api-Key': 'another-secret', Accept: 'mine' }
+const MAX_BYTES = 10 * 1024 * 1024
 type Options = Partial<ConstructorParameters<typeof HttpClient>[0]>
 
 function clientOf(url: string, own: Options = {}) {
   const target = new URL(url)
   const client = new HttpClient({ url: target, headers: HEADERS, userAgent: 'test', ...own })
   onTestFinished(() => client.close())
-  const ask = (request: Partial<HttpRequest> = {}) =>
+  const send = (request: Partial<HttpRequest> = {}) =>
     client.request({ method: 'POST', url: target, body: '{"id":1}', timeoutMs: 2000, ...request })
   const failure = (request: Partial<HttpRequest> = {}): Promise<RemoteFailure> =>
-    ask(request)
-      .then((answer) => answer.read())
-      .then(() => expect.unreachable('it answered'))
+    send(request)
+      .then((reply) => reply.read(MAX_BYTES))
+      .then(() => expect.unreachable('the request succeeded'))
       .catch((error: RemoteFailure) => error)
-  return { client, ask, failure }
+  return { client, send, failure }
 }
 
 async function site(handler: Parameters<typeof openHttp>[0]): Promise<Site> {
@@ -36,13 +37,13 @@ async function faults() {
   return opened
 }
 
-describe('a request', () => {
-  test('carries the configured headers, those of the protocol win, and the connection is kept', async () => {
+describe('requests', () => {
+  test('a request carries the configured headers, its own headers win, and the connection is reused', async () => {
     const { origin, received, open } = await site((_, response) => void response.end('ok'))
-    const { ask } = clientOf(origin)
+    const { send } = clientOf(origin)
     for (let n = 0; n < 3; n += 1) {
-      const answer = await ask({ headers: { Accept: 'application/json' } })
-      expect([answer.status, (await answer.read()).toString()]).toEqual([200, 'ok'])
+      const reply = await send({ headers: { Accept: 'application/json' } })
+      expect([reply.status, (await reply.read(MAX_BYTES)).toString()]).toEqual([200, 'ok'])
     }
     expect(received[2]).toMatchObject({
       authorization: 'Bearer a-secret',
@@ -62,7 +63,7 @@ describe('a request', () => {
     ['deflate', deflateRawSync],
     ['br', brotliCompressSync],
     ['identity', (text: string) => Buffer.from(text)],
-  ] as const)('is answered with %s', async (encoding, pack) => {
+  ] as const)('a response with Content-Encoding %s is decompressed', async (encoding, pack) => {
     const text = 'grüße 🎈 '.repeat(10_000)
     const { origin } = await site((_, response) => {
       response.writeHead(200, { 'content-encoding': encoding })
@@ -70,11 +71,11 @@ describe('a request', () => {
       for (let at = 0; at < bytes.length; at += 100) response.write(bytes.subarray(at, at + 100))
       response.end()
     })
-    const answer = await clientOf(origin).ask()
-    expect((await answer.read()).toString()).toBe(text)
+    const reply = await clientOf(origin).send()
+    expect((await reply.read(MAX_BYTES)).toString()).toBe(text)
   })
 
-  test('is refused an answer that is packed in another way, or not to its end', async () => {
+  test('a response that is compressed twice, or cut off, is a protocol error', async () => {
     const { origin } = await site(({ url }, response) => {
       const packed = gzipSync('x'.repeat(1000))
       if (url === '/cut') response.writeHead(200, { 'content-encoding': 'gzip' }).end(packed.subarray(0, 20))
@@ -84,16 +85,16 @@ describe('a request', () => {
     expect(await clientOf(`${origin}/cut`).failure()).toMatchObject({ code: 'protocol_error' })
   })
 
-  test('ends with the reason of its caller, before and during the answer', async () => {
+  test('an aborted request rejects with the reason of the signal, before and during the response', async () => {
     const { urls, open } = await faults()
     const reason = new Error('enough')
     const { failure } = clientOf(urls.half_open)
     expect(await failure({ signal: AbortSignal.abort(reason) })).toBe(reason)
     const later = new AbortController()
-    const asked = failure({ signal: later.signal })
+    const pending = failure({ signal: later.signal })
     await sleep(50)
     later.abort(reason)
-    expect(await asked).toBe(reason)
+    expect(await pending).toBe(reason)
     const during = new AbortController()
     const dripping = clientOf(urls.drip).failure({ signal: during.signal })
     await sleep(50)
@@ -102,26 +103,26 @@ describe('a request', () => {
     await expect.poll(open).toEqual([])
   })
 
-  test('has a deadline for its first byte and one for its last', async () => {
+  test('a request has a deadline for its first byte and one for its last', async () => {
     const { urls } = await faults()
     const startedAt = performance.now()
     const first = await clientOf(urls.half_open).failure({ firstByteMs: 100 })
     expect(first).toMatchObject({ code: 'timeout', message: expect.stringContaining('within 0.1 s') })
     const last = await clientOf(urls.drip).failure({ timeoutMs: 150 })
-    expect(last).toMatchObject({ code: 'timeout', message: expect.stringContaining('finish its answer') })
+    expect(last).toMatchObject({ code: 'timeout', message: expect.stringContaining('finish its response') })
     expect(performance.now() - startedAt).toBeLessThan(1000)
   })
 
-  test('that meets a connection which was just closed is made again, if that does no harm', async () => {
+  test('a request over a connection that was just closed is repeated only if it is repeatable', async () => {
     const { origin, received } = await site((request, response) => {
       response.end('ok')
       if (received.length === 1) setImmediate(() => request.socket.resetAndDestroy())
     })
     for (const repeatable of [true, false]) {
       received.length = 0
-      const { ask } = clientOf(origin)
-      await (await ask()).read()
-      const again = await ask({ repeatable }).then(
+      const { send } = clientOf(origin)
+      await (await send()).read(MAX_BYTES)
+      const again = await send({ repeatable }).then(
         ({ status }) => status,
         ({ code }: RemoteFailure) => code,
       )
@@ -129,35 +130,36 @@ describe('a request', () => {
     }
   })
 
-  test('with a header that cannot be sent fails without quoting it', async () => {
+  test('a header that cannot be sent fails without being quoted', async () => {
     const { origin } = await site((_, response) => void response.end())
     const error = await clientOf(origin, { headers: { 'x-key': 'secret\nvalue' } }).failure()
     expect(error).toMatchObject({ code: 'protocol_error' })
     expect(error.message).not.toContain('secret')
   })
 
-  test('after the end is refused, and the end leaves nothing open', async () => {
+  test('close rejects pending and later requests with its reason, and leaves no connection open', async () => {
     const { urls, open } = await faults()
     const { client, failure } = clientOf(urls.half_open)
     const waiting = Array.from({ length: 300 }, () => failure())
     await sleep(100)
-    client.close()
-    for (const error of await Promise.all(waiting)) expect(error).toMatchObject({ reason: 'closed' })
-    expect(await failure()).toMatchObject({ reason: 'closed' })
+    const reason = new Error('enough')
+    client.close(reason)
+    for (const error of await Promise.all(waiting)) expect(error).toBe(reason)
+    expect(await failure()).toBe(reason)
     await expect.poll(open).toEqual([])
   })
 })
 
-describe('a redirect', () => {
+describe('redirects', () => {
   test.each([301, 302, 307, 308] as const)(
-    '%i inside the origin is followed, and a POST stays one',
+    'a redirect with status %i inside the origin is followed, and a POST stays a POST',
     async (status) => {
       const { urls, web } = await faults()
-      const answer = await clientOf(urls[`redirect_${status}`]).ask({
+      const reply = await clientOf(urls[`redirect_${status}`]).send({
         body: '{"id":1,"method":"tools/list"}',
       })
-      expect([answer.status, answer.url.pathname]).toEqual([200, '/mcp'])
-      expect((await answer.read()).toString()).toContain('"echo"')
+      expect([reply.status, reply.url.pathname]).toEqual([200, '/mcp'])
+      expect((await reply.read(MAX_BYTES)).toString()).toContain('"echo"')
       expect(web.received.map((headers) => headers['x-api-key'])).toEqual([
         'another-secret',
         'another-secret',
@@ -165,7 +167,7 @@ describe('a redirect', () => {
     },
   )
 
-  test('to another origin is refused, and nothing is sent there', async () => {
+  test('a redirect to another origin is refused, and nothing is sent there', async () => {
     const { urls, elsewhere } = await faults()
     const error = await clientOf(urls.redirect_elsewhere).failure()
     expect(error).toMatchObject({ code: 'redirect_refused', status: 307 })
@@ -185,13 +187,38 @@ describe('a redirect', () => {
     ['redirect_303', 'redirect_refused'],
     ['redirect_file', 'redirect_refused'],
     ['redirect_nowhere', 'protocol_error'],
-  ] as const)('%s is %s', async (kind, code) => {
+  ] as const)('the fault %s fails with %s', async (kind, code) => {
     const { urls } = await faults()
     expect(await clientOf(urls[kind]).failure()).toMatchObject({ code })
   })
 })
 
-describe('an address', () => {
+test('with crossOrigin, redirects to other origins are followed without the configured headers', async () => {
+  const target = await site((_, response) => void response.end('there'))
+  const { origin, received } = await site((_, response) => {
+    response.writeHead(302, { location: `${target.origin}/x` }).end()
+  })
+  const authorizationFor = ({ pathname }: URL) => `Bearer for ${pathname}`
+  const { send } = clientOf(`${origin}/a`, { crossOrigin: true, authorizationFor })
+  const reply = await send({ method: 'GET', body: '' })
+  expect([reply.url.origin, (await reply.read(MAX_BYTES)).toString()]).toEqual([target.origin, 'there'])
+  expect(received[0]).toMatchObject({ authorization: 'Bearer for /a', 'x-api-key': 'another-secret' })
+  expect(target.received[0]).not.toHaveProperty('authorization')
+  expect(target.received[0]).not.toHaveProperty('x-api-key')
+})
+
+test('with crossOrigin, a redirect from https to http is refused', async () => {
+  const target = await site((_, response) => void response.end('there'))
+  const secure = await openHttps('good', (_, response) => {
+    response.writeHead(302, { location: target.origin }).end()
+  })
+  onTestFinished(() => secure.close())
+  const { failure } = clientOf(secure.origin, { crossOrigin: true, network: { ca: [pem('authority')] } })
+  expect(await failure()).toMatchObject({ code: 'redirect_refused', status: 302 })
+  expect(target.received).toEqual([])
+})
+
+describe('addresses', () => {
   const leadsTo = (...addresses: string[]) =>
     ((_: string, __: object, callback: (error: null, found: object[]) => void) =>
       callback(
@@ -205,7 +232,7 @@ describe('an address', () => {
     ['http://metadata.google.internal/', leadsTo('127.0.0.1')],
     ['http://harmless.test/', leadsTo('169.254.169.254')],
     ['http://harmless.test/', leadsTo('127.0.0.1', '100.100.100.200')],
-  ])('%s that must not be asked is not', async (url, lookup) => {
+  ])('%s is blocked', async (url, lookup) => {
     const error = await clientOf(url, { network: { lookup } }).failure()
     expect(error).toMatchObject({
       code: 'blocked_address',
@@ -213,7 +240,7 @@ describe('an address', () => {
     })
   })
 
-  test('that is not found, or not of the web, is told so', async () => {
+  test('a name that is not found, and a URL that is not http, fail with a clear code', async () => {
     const unknown = Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' })
     const lookup = ((_: string, __: object, callback: (error: Error) => void) =>
       callback(unknown)) as unknown as typeof import('node:dns').lookup
@@ -222,24 +249,24 @@ describe('an address', () => {
     expect(await clientOf('file:///etc/passwd').failure()).toMatchObject({ code: 'redirect_refused' })
   })
 
-  test('is reached step by step, also over TLS', async () => {
+  test('onReached reports each step to an https server once per connection', async () => {
     const secure = await openHttps('good', (_, response) => void response.end('ok'))
     onTestFinished(() => secure.close())
     const reached: string[] = []
-    const { ask } = clientOf(`https://localhost:${secure.port}/`, {
+    const { send } = clientOf(`https://localhost:${secure.port}/`, {
       network: { ca: pem('authority'), lookup: leadsTo('127.0.0.1') },
       onReached: (what) => void reached.push(what),
     })
-    expect((await (await ask()).read()).toString()).toBe('ok')
+    expect((await (await send()).read(MAX_BYTES)).toString()).toBe('ok')
     expect(reached).toEqual(['dns', 'tcp', 'tls', 'http'])
-    await (await ask()).read()
-    expect(reached.slice(4), 'over the same connection').toEqual(['http'])
+    await (await send()).read(MAX_BYTES)
+    expect(reached.slice(4), 'over the reused connection').toEqual(['http'])
   })
 })
 
-describe('an answer without measure', () => {
+describe('size limits', () => {
   test.each(['bomb', 'endless_json'] as const)(
-    '%s stops at 10 MiB, whatever it would become',
+    'the response %s is cut off at 10 MiB with little memory used',
     async (kind) => {
       const { urls, open } = await faults()
       const { failure } = clientOf(urls[kind])

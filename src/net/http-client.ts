@@ -1,122 +1,142 @@
 import { type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http'
-import { request as requestHttps } from 'node:https'
+import { type RequestOptions, request as requestHttps } from 'node:https'
 import type { Socket } from 'node:net'
-import { CallFailure } from '../protocol/call.ts'
+import { urlToHttpOptions } from 'node:url'
 import { isBlockedHost } from './blocked-address.ts'
-import { agentFor, type Network } from './connection-pool.ts'
-import { late, RemoteFailure } from './http-failure.ts'
-import { HttpAnswer } from './http-response.ts'
-import { blocked, connectTimeout, networkFailure, type Phase } from './network-failure.ts'
-import { redirected } from './redirect.ts'
+import { ConnectionPool, type Network } from './connection-pool.ts'
+import { RemoteFailure, timeoutFailure } from './http-failure.ts'
+import { HttpResponse } from './http-response.ts'
+import {
+  blocked,
+  CONNECT_MS,
+  networkFailure,
+  type Phase,
+  PROXY_STATUSES,
+  proxyRefusal,
+} from './network-failure.ts'
+import { type HttpProxy, requestToProxy } from './proxy.ts'
+import { anyOriginTarget, sameOriginTarget } from './redirect.ts'
 import { Limits } from './request-limits.ts'
 
 export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'DELETE'
   readonly url: URL
-  /** Those of the protocol. They win over configured ones of the same name. */
+  /** These override configured headers of the same name. */
   readonly headers?: Readonly<Record<string, string>>
-  readonly body?: string
-  /** For all of it, to the last byte; null where the caller ends it by `signal`. */
+  readonly body?: string | Buffer
+  /** Until the last byte of the body; null when only `signal` ends the request. */
   readonly timeoutMs: number | null
-  /** For the head of the answer; null where that may take as long as all of it. */
+  /** Until the response headers; null when only `timeoutMs` limits them. */
   readonly firstByteMs?: number | null
   readonly signal?: AbortSignal | undefined
-  /** The same again does no harm, should a kept connection turn out to be closed. */
+  /** The request may be sent twice: it is repeated when a reused connection turns out to be closed. */
   readonly repeatable?: boolean
 }
 
-/** What has been reached. */
+/** The last step that succeeded. There is no `dns` through a proxy, which resolves the name. */
 export type Reached = 'dns' | 'tcp' | 'tls' | 'http'
 
 interface Options {
-  /** Configured headers go to the origin of this URL and nowhere else. */
+  /** Configured headers are sent to the origin of this URL only. */
   readonly url: URL
-  readonly headers: Readonly<Record<string, string>>
+  readonly headers?: Readonly<Record<string, string>>
+  /** The Authorization header for a URL of this origin. */
+  readonly authorizationFor?: (url: URL) => string | undefined
   readonly userAgent: string
   readonly network?: Partial<Network> | undefined
+  /** Follow redirects to other origins too. Otherwise no other origin is requested. */
+  readonly crossOrigin?: boolean
   readonly onReached?: ((what: Reached) => void) | undefined
 }
 
-const CONNECT_MS = 10_000
 const FIRST_BYTE_MS = 10_000
 const MAX_REDIRECTS = 3
-/** A stream that is silent for hours: the system asks whether the other side is still there. */
+/** Detects a peer that disappeared while a stream is silent for hours. */
 const TCP_KEEP_ALIVE_MS = 30_000
 
-/** Asks one origin. Rejects with a RemoteFailure, or with the reason of the caller's signal. */
+/** Requests with redirects, proxies, deadlines and reused connections. Rejects with a RemoteFailure, or with the signal's reason. */
 export class HttpClient {
   readonly #options: Options
-  readonly #agent: ReturnType<typeof agentFor>
+  readonly #pool: ConnectionPool
   readonly #headers: Readonly<Record<string, string>>
   readonly #live = new Set<ClientRequest>()
-  #closed = false
+  readonly #permitted = new Set<string>()
+  #closed: Error | undefined
 
   constructor(options: Options) {
     this.#options = options
-    this.#agent = agentFor(options.url, options.network ?? {}, () => options.onReached?.('dns'))
-    const own = { 'user-agent': options.userAgent, 'accept-encoding': 'gzip, deflate, br' }
-    this.#headers = { ...own, ...lowerCased(options.headers) }
+    this.#pool = new ConnectionPool(options.network ?? {}, () => options.onReached?.('dns'))
+    this.#headers = lowerCased(options.headers ?? {})
   }
 
-  async request(request: HttpRequest): Promise<HttpAnswer> {
+  async request(request: HttpRequest): Promise<HttpResponse> {
     const deadline = request.timeoutMs === null ? null : performance.now() + request.timeoutMs
     let { url } = request
     for (let hops = 0; hops <= MAX_REDIRECTS; hops += 1) {
       this.#permit(url)
       const hop = { ...request, url }
-      const answer = await this.#hop(hop, deadline).catch((error: unknown) => {
+      const response = await this.#hop(hop, deadline).catch((error: unknown) => {
         if (error instanceof StaleSocket) return this.#hop({ ...hop, repeatable: false }, deadline)
         throw error
       })
-      const next = redirected(request.method, url, answer)
-      if (next === undefined) return answer
-      answer.discard()
+      if (response.status < 300 || response.status > 399) return response
+      const next = this.#options.crossOrigin
+        ? anyOriginTarget(response)
+        : sameOriginTarget(request.method, response)
+      if (next === undefined) return response
+      response.discard()
       url = next
     }
     const hint = 'Write the address at which the redirects end into the URL'
-    throw new RemoteFailure('too_many_redirects', `${url.host} redirects again and again`, hint)
+    throw new RemoteFailure('too_many_redirects', `${url.host} redirects too often`, hint)
   }
 
-  /** Whatever is still open ends now. */
-  close(): void {
-    this.#closed = true
-    this.#agent.maxFreeSockets = 0 // a socket that comes for a request which is gone would be kept
-    for (const sent of this.#live) sent.destroy() // those that wait for a socket are not among the agent's
-    this.#agent.destroy()
+  /** Ends all requests and connections. Pending and later requests reject with `reason`. */
+  close(reason = new Error('The HTTP client was closed')): void {
+    this.#closed ??= reason
+    for (const sent of this.#live) sent.destroy() // includes requests that still wait for a socket
+    this.#pool.close()
   }
 
   #permit(url: URL): void {
-    if (this.#closed) throw closed()
-    if (url.origin !== this.#options.url.origin || !/^https?:$/.test(url.protocol)) {
-      const message = `Toolroom asks ${this.#options.url.host || 'this server'} by http and https, and nobody else`
+    if (this.#closed) throw this.#closed
+    if (this.#permitted.has(url.origin)) return
+    const { url: own, crossOrigin } = this.#options
+    if (!/^https?:$/.test(url.protocol) || (!crossOrigin && url.origin !== own.origin)) {
+      const message = `Only http and https URLs of ${own.host || 'this server'} can be requested`
       throw new RemoteFailure('redirect_refused', message, 'Write an http or https address into the URL')
     }
     if (isBlockedHost(url.hostname)) throw blocked(url.hostname)
+    this.#permitted.add(url.origin)
   }
 
-  /** One request, one answer. The limits hold until the body has ended. */
-  #hop(request: HttpRequest, deadline: number | null): Promise<HttpAnswer> {
+  /** One request and its response. The limits apply until the body has ended. */
+  #hop(request: HttpRequest, deadline: number | null): Promise<HttpResponse> {
     const { url, signal, timeoutMs, firstByteMs = FIRST_BYTE_MS } = request
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason)
+      const { agent, proxy } = this.#pool.routeTo(url)
       let phase: Phase = 'connect'
-      let answer: HttpAnswer | undefined
-      const sent = this.#send(request)
+      let response: HttpResponse | undefined
+      const explain = (error: unknown) => networkFailure(error, url, phase, proxy)
+      const sent = this.#send(request, agent, proxy)
       const fail = (error: unknown) => {
         limits.lift()
         reject(error)
       }
       const limits = new Limits(signal, (reason) => {
         fail(reason)
-        if (answer) answer.end(reason)
+        if (response) response.end(reason)
         else sent.destroy()
       })
-      const what = () => (phase === 'body' ? 'finish its answer' : 'answer')
-      limits.after(deadline === null ? null : deadline - performance.now(), () =>
-        late(url.host, what(), timeoutMs ?? 0),
-      )
-      const connected = limits.after(CONNECT_MS, () => connectTimeout(url))
-      const answered = limits.after(firstByteMs, () => late(url.host, 'answer', firstByteMs ?? 0))
+      const notConnected = () => explain({ code: 'ETIMEDOUT' })
+      const timedOut = (ms: number | null) => () => {
+        if (proxy && phase === 'connect') return notConnected() // names the proxy, not the server
+        return timeoutFailure(url.host, phase === 'body' ? 'finish its response' : 'respond', ms ?? 0)
+      }
+      limits.after(deadline === null ? null : deadline - performance.now(), timedOut(timeoutMs))
+      const connected = limits.after(CONNECT_MS, notConnected)
+      const responded = limits.after(firstByteMs, timedOut(firstByteMs))
 
       const enter = (next: Phase) => {
         phase = next
@@ -128,47 +148,65 @@ export class HttpClient {
       })
       sent.on('error', (error) => {
         const stale = request.repeatable === true && sent.reusedSocket && phase === 'send' && isReset(error)
-        if (this.#closed) fail(closed())
-        else fail(stale ? new StaleSocket() : networkFailure(error, url, phase))
+        fail(this.#closed ?? (stale ? new StaleSocket() : explain(error)))
       })
-      // An answer that asks for another protocol is closed by Node without a word.
-      sent.on('close', () => answer ?? fail(networkFailure({ code: 'ECONNRESET' }, url, phase)))
-      sent.on('response', (response: IncomingMessage) => {
+      // Node closes a protocol upgrade that was not requested, without an error.
+      sent.on('close', () => response ?? fail(explain({ code: 'ECONNRESET' })))
+      sent.on('response', (incoming: IncomingMessage) => {
         phase = 'body'
-        answered()
+        responded()
+        incoming.once('close', () => limits.lift())
+        response = new HttpResponse(incoming, url)
+        if (proxy && url.protocol === 'http:' && PROXY_STATUSES.includes(response.status)) {
+          response.discard()
+          return reject(proxyRefusal(response.status, url, proxy))
+        }
         this.#options.onReached?.('http')
-        response.once('close', () => limits.lift())
-        answer = new HttpAnswer(response, url)
-        resolve(answer)
+        resolve(response)
       })
     })
   }
 
-  #send({ method, url, headers = {}, body }: HttpRequest): ClientRequest {
-    const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
-    const all = { ...this.#headers, ...lowerCased(headers), ...length }
-    const send = url.protocol === 'https:' ? requestHttps : requestHttp
+  #send({ method, url, headers = {}, body }: HttpRequest, agent: RequestOptions['agent'], proxy?: HttpProxy) {
+    const target: RequestOptions =
+      proxy && url.protocol === 'http:' ? forwarded(url, proxy) : urlToHttpOptions(url)
+    const all = {
+      ...this.#headersFor(url),
+      ...lowerCased(headers),
+      ...(body !== undefined && { 'content-length': String(Buffer.byteLength(body)) }),
+      ...target.headers,
+    }
     try {
-      const sent = send(url, { method, agent: this.#agent, headers: all })
+      const send = target.protocol === 'https:' ? requestHttps : requestHttp
+      const sent = send({ ...target, method, agent, headers: all })
       this.#live.add(sent)
       sent.once('close', () => this.#live.delete(sent))
       sent.end(body)
       return sent
     } catch (error) {
-      throw networkFailure(error, url, 'connect') // a header that Node does not take
+      throw networkFailure(error, url, 'send') // a header that Node does not accept
     }
+  }
+
+  #headersFor(url: URL): Record<string, string> {
+    const { url: own, userAgent, authorizationFor } = this.#options
+    const common = { 'user-agent': userAgent, 'accept-encoding': 'gzip, deflate, br' }
+    if (url.origin !== own.origin) return common
+    const authorization = authorizationFor?.(url)
+    return { ...common, ...this.#headers, ...(authorization !== undefined && { authorization }) }
   }
 
   #follow(socket: Socket, url: URL, enter: (phase: Phase) => void): void {
     const { onReached } = this.#options
-    const secure = url.protocol === 'https:'
-    socket.setKeepAlive(true, TCP_KEEP_ALIVE_MS)
-    socket.once('connect', () => {
+    const onConnected = () => {
       onReached?.('tcp')
-      enter(secure ? 'tls' : 'send')
-    })
+      enter('encrypted' in socket ? 'tls' : 'send')
+    }
+    socket.setKeepAlive(true, TCP_KEEP_ALIVE_MS)
+    if (socket.connecting) socket.once('connect', onConnected)
+    else onConnected() // the socket of a tunnel
     socket.once('secureConnect', () => {
-      onReached?.('tls')
+      if (url.protocol === 'https:') onReached?.('tls') // otherwise it is the TLS of the proxy
       enter('send')
     })
   }
@@ -176,10 +214,14 @@ export class HttpClient {
 
 class StaleSocket extends Error {}
 
-const closed = () => new CallFailure('closed', 'The connection was closed')
-
 function isReset(error: NodeJS.ErrnoException): boolean {
   return error.code === 'ECONNRESET' || error.code === 'EPIPE'
+}
+
+/** A plain http request that the proxy forwards: sent to the proxy, with the full URL as its path. */
+function forwarded(url: URL, proxy: HttpProxy): RequestOptions {
+  const { auth } = urlToHttpOptions(url)
+  return { ...requestToProxy(proxy, url.host), auth, path: `${url.origin}${url.pathname}${url.search}` }
 }
 
 function lowerCased(headers: Readonly<Record<string, string>>): Record<string, string> {

@@ -1,9 +1,10 @@
-/** Why a server at a URL could not be asked, or gave no answer of use. */
+/** Why a request to a URL has no usable response. */
 export type RemoteCode =
   | 'dns_failed'
   | 'connection_refused'
   | 'connection_reset'
   | 'connect_timeout'
+  | 'proxy_failed'
   | 'tls_failed'
   | 'redirect_refused'
   | 'too_many_redirects'
@@ -20,7 +21,7 @@ export type RemoteCode =
   | 'protocol_error'
   | 'session_lost'
 
-/** What a 401 or 403 asks for, in the words of its WWW-Authenticate. */
+/** The WWW-Authenticate header of a 401 or 403. */
 export interface AuthDetail {
   readonly scheme: string
   readonly realm?: string
@@ -35,12 +36,12 @@ interface Details {
   readonly auth?: AuthDetail | undefined
 }
 
-/** One sentence that names the host and never a secret, and what to do about it. */
+/** The message is one sentence that names the host and never contains a secret. The hint says what to do. */
 export class RemoteFailure extends Error {
   override readonly name = 'RemoteFailure'
   readonly code: RemoteCode
   readonly hint: string
-  /** Of the answer, when there was one. */
+  /** Of the response, if there was one. */
   readonly status: number | undefined
   readonly retryAfterS: number | undefined
   readonly auth: AuthDetail | undefined
@@ -61,12 +62,12 @@ export const tooLarge = (host: string, what: string, maxBytes: number): RemoteFa
   new RemoteFailure(
     'response_too_large',
     `${what} of ${host} is larger than ${maxBytes / MEBIBYTE} MiB`,
-    'Ask the server for less at once; Toolroom takes no larger answer',
+    'Request less data at once: Toolroom does not accept a larger response',
   )
 
-export const late = (host: string, what: string, ms: number): RemoteFailure =>
+export const timeoutFailure = (host: string, what: string, ms: number): RemoteFailure =>
   new RemoteFailure(
     'timeout',
     `${host} did not ${what} within ${Number((ms / 1000).toPrecision(3))} s`,
-    'Check that the server is up and that the URL is its MCP endpoint; a proxy or firewall may hold it back',
+    'Check that the server is up and that the URL is its MCP endpoint; a proxy or firewall may block the connection',
   )

@@ -1,12 +1,11 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { pipeline, type Readable } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from 'node:zlib'
-import { MESSAGE_MAX_BYTES } from '../protocol/frames.ts'
 import { RemoteFailure, tooLarge } from './http-failure.ts'
 import { networkFailure } from './network-failure.ts'
 
-/** The head of an answer, and its body as it comes. Somebody must read it, discard it or end it. */
-export class HttpAnswer {
+/** Status and headers of a response, and its body as a stream. Callers must read, discard or end the body. */
+export class HttpResponse {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly url: URL
@@ -19,15 +18,15 @@ export class HttpAnswer {
     this.status = response.statusCode ?? 0
     this.headers = response.headers
     this.url = url
-    response.on('error', () => {}) // whoever reads is told by `chunks`
+    response.on('error', () => {}) // `chunks` throws it
   }
 
-  /** Without its parameters, in lower case; '' when there is none. */
+  /** In lower case and without parameters; '' without the header. */
   get contentType(): string {
     return (this.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
   }
 
-  /** The body, decompressed. Rejects with a RemoteFailure, or with what `end` was called with. */
+  /** The decompressed body. Rejects with a RemoteFailure, or with the reason given to `end`. */
   async *chunks(): AsyncGenerator<Buffer, void, undefined> {
     try {
       for await (const chunk of await decoded(this.#response, this.url.host)) yield chunk
@@ -37,25 +36,25 @@ export class HttpAnswer {
     if (this.#ended) throw this.#ended
   }
 
-  /** All of it. Stops as soon as it is more than `maxBytes`, counted after decompression. */
-  async read(maxBytes = MESSAGE_MAX_BYTES): Promise<Buffer> {
+  /** The whole body. Fails as soon as it exceeds `maxBytes`, counted after decompression. */
+  async read(maxBytes: number): Promise<Buffer> {
     const parts: Buffer[] = []
     let bytes = 0
     for await (const part of this.chunks()) {
       bytes += part.length
-      if (bytes > maxBytes) throw tooLarge(this.url.host, 'The answer', maxBytes)
+      if (bytes > maxBytes) throw tooLarge(this.url.host, 'The response', maxBytes)
       parts.push(part)
     }
     return parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts)
   }
 
-  /** Not wanted. A short rest is let through, so that the connection can be used again. */
+  /** Skips the body. A short rest is read to its end, so that the connection can be reused. */
   discard(): void {
     this.#response.resume()
     this.expire()
   }
 
-  /** What is wanted has come. Whoever reads goes on to the end, which must be near. */
+  /** Closes the connection unless the body ends shortly. A reader continues until then. */
   expire(): void {
     if (this.#expires) return
     this.#expires = true
@@ -77,14 +76,11 @@ async function decoded(response: IncomingMessage, host: string): Promise<Readabl
   const decoder = await decoderFor(encoding, response)
   if (!decoder) {
     response.destroy()
-    const hint = 'Switch the compression of the server off, or to gzip, deflate or br'
-    throw new RemoteFailure(
-      'protocol_error',
-      `${host} compresses its answer in a way that was not asked for`,
-      hint,
-    )
+    const message = `The response of ${host} has a Content-Encoding that was not offered`
+    const hint = 'Turn the compression of the server off, or set it to gzip, deflate or br'
+    throw new RemoteFailure('protocol_error', message, hint)
   }
-  pipeline(response, decoder, () => {}) // whoever reads the decoder is told
+  pipeline(response, decoder, () => {}) // errors reach the reader of the decoder
   return decoder
 }
 
@@ -95,7 +91,7 @@ async function decoderFor(encoding: string, response: IncomingMessage) {
   return (await hasZlibHeader(response)) ? createInflate() : createInflateRaw()
 }
 
-/** `deflate` means two formats, and servers send both. The first byte tells them apart. */
+/** `deflate` names two formats, and servers send both. The first byte tells them apart. */
 async function hasZlibHeader(response: IncomingMessage): Promise<boolean> {
   await new Promise<void>((resolve) => {
     const done = () => {

@@ -1,14 +1,25 @@
 import { RemoteFailure } from './http-failure.ts'
+import type { HttpProxy } from './proxy.ts'
 
 /** How far a request had come. */
 export type Phase = 'connect' | 'tls' | 'send' | 'body'
 
-/** The lookup refuses with this code, so that it is told from what the system says. */
+/** Error code of a lookup that resolved to a blocked address. */
 export const BLOCKED = 'TOOLROOM_BLOCKED_ADDRESS'
+export const CONNECT_MS = 10_000
 
-/** An error of a socket or of the HTTP parser, in a sentence. Their own messages stay inside: they may quote the request. */
-export function networkFailure(error: unknown, url: URL, phase: Phase): RemoteFailure {
+/**
+ * A socket, TLS or parser error as a sentence with a hint. The original message is not quoted: it may contain parts of
+ * the request.
+ */
+export function networkFailure(error: unknown, url: URL, phase: Phase, proxy?: HttpProxy): RemoteFailure {
   if (error instanceof RemoteFailure) return error
+  const isAtProxy = phase === 'connect' || (phase === 'tls' && url.protocol === 'http:')
+  if (proxy && isAtProxy) {
+    const { message } = networkFailure(error, proxy.url, phase)
+    const hint = `Check ${proxy.setBy}, or list ${url.hostname} in NO_PROXY to connect without the proxy`
+    return new RemoteFailure('proxy_failed', `${named(proxy)} cannot be reached: ${message}`, hint)
+  }
   const code = codeOf(error)
   const { hostname, host } = url
   const sentence = TLS_SENTENCES[code]
@@ -22,87 +33,88 @@ export function networkFailure(error: unknown, url: URL, phase: Phase): RemoteFa
     const hint = 'Start the server, or correct the port in the URL'
     return new RemoteFailure('connection_refused', `Nothing listens at ${address(url)}`, hint)
   }
-  if (code === 'ETIMEDOUT') return connectTimeout(url)
+  if (code === 'ETIMEDOUT') {
+    const hint = 'Check host and port of the URL; a firewall or a disconnected VPN often looks like this'
+    return new RemoteFailure('connect_timeout', `${address(url)} did not accept the connection in time`, hint)
+  }
   if (/^E(HOST|NET)(UNREACH|DOWN)$/.test(code)) {
     const hint = 'Check the address in the URL, and the network or VPN of this computer'
-    return new RemoteFailure('connection_refused', `There is no way from here to ${host}`, hint)
+    return new RemoteFailure('connection_refused', `There is no network route to ${host}`, hint)
   }
   if (code.startsWith('HPE_') || code.startsWith('Z_') || code.startsWith('ERR_BROTLI')) {
-    const hint = 'Check scheme and port of the URL: something else than an HTTP server may listen there'
-    return new RemoteFailure('protocol_error', `${host} answered with something that is no valid HTTP`, hint)
+    const hint = 'Check scheme and port of the URL: the program that listens there may not be an HTTP server'
+    return new RemoteFailure('protocol_error', `The response of ${host} is not valid HTTP`, hint)
   }
-  if (phase === 'tls') return brokenHandshake(host)
-  return brokenOff(host, phase, code)
+  if (phase === 'tls') {
+    const hint =
+      'Check that the port of the URL is the https port; an old server may offer only old TLS versions'
+    return new RemoteFailure('tls_failed', `The TLS handshake with ${host} failed`, hint)
+  }
+  if (['ECONNRESET', 'EPIPE', 'ECONNABORTED', 'ERR_STREAM_PREMATURE_CLOSE'].includes(code)) {
+    const when = phase === 'body' ? 'in the middle of its response' : 'without a response'
+    const hint = 'Read the log of the server; behind a proxy, also check scheme and port of the URL'
+    return new RemoteFailure('connection_reset', `${host} closed the connection ${when}`, hint)
+  }
+  const shown = /^[A-Z][A-Z0-9_]{2,60}$/.test(code) ? ` (${code})` : ''
+  const hint = 'Check the URL and the headers of this server, then try again'
+  return new RemoteFailure('protocol_error', `The request to ${host} failed${shown}`, hint)
 }
 
 export function blocked(hostname: string): RemoteFailure {
-  const message = `${hostname} is, or leads to, a link-local address or a cloud's metadata service, which Toolroom never asks`
+  const message = `${hostname} is, or resolves to, a link-local address or a cloud metadata service, which Toolroom never contacts`
   return new RemoteFailure('blocked_address', message, 'Use the public name or address of the server')
 }
 
-export function connectTimeout(url: URL): RemoteFailure {
-  const hint = 'Check host and port of the URL; a firewall or a VPN that is off often looks like this'
-  return new RemoteFailure('connect_timeout', `${address(url)} did not take the connection in time`, hint)
+/** A proxy answered a request for `url` with a status of its own. */
+export function proxyRefusal(status: number, { host, hostname }: URL, proxy: HttpProxy): RemoteFailure {
+  if (status === 407) {
+    const [what, how] = proxy.authorization
+      ? ['rejects the login', `Correct the user name and password in ${proxy.setBy}`]
+      : ['requires a login', `Add it to ${proxy.setBy}: http://user:password@host:port`]
+    return new RemoteFailure('proxy_failed', `${named(proxy)} ${what} (status 407)`, how, { status })
+  }
+  const hint = `Check that the proxy can reach ${host}, or list ${hostname} in NO_PROXY to connect without the proxy`
+  const message = `${named(proxy)} did not forward the request to ${host} (status ${status})`
+  return new RemoteFailure('proxy_failed', message, hint, { status })
 }
 
-const RENEW = 'Whoever runs the server must renew it; also check the clock of this computer'
+/** The statuses with which a proxy answers instead of the server behind it. */
+export const PROXY_STATUSES: readonly number[] = [407, 502, 504]
+
+const named = ({ url, setBy }: HttpProxy) => `The proxy ${url.host} (set by ${setBy})`
+
+const RENEW = 'The operator of the server must renew it; also check the clock of this computer'
 const TRUST =
   'If you trust it, start Toolroom with NODE_EXTRA_CA_CERTS set to the file of that certificate or its authority'
+const UNKNOWN_AUTHORITY = [
+  'The certificate of % was issued by an authority that this computer does not trust',
+  TRUST,
+] as const
 
-/** By the code of the error; `%` is the host. */
+/** By error code; `%` is replaced by the host. */
 const TLS_SENTENCES: Readonly<Record<string, readonly [message: string, hint: string]>> = {
   CERT_HAS_EXPIRED: ['The certificate of % has expired', RENEW],
   CERT_NOT_YET_VALID: ['The certificate of % is not valid yet', RENEW],
-  DEPTH_ZERO_SELF_SIGNED_CERT: ['The certificate of % is signed by itself, so nobody vouches for it', TRUST],
-  SELF_SIGNED_CERT_IN_CHAIN: [
-    'The certificate of % comes from an authority that this computer does not know',
-    TRUST,
-  ],
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: [
-    'The certificate of % cannot be checked: a certificate between it and its authority is missing',
-    TRUST,
-  ],
-  UNABLE_TO_GET_ISSUER_CERT: [
-    'The certificate of % comes from an authority that this computer does not know',
-    TRUST,
-  ],
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: [
-    'The certificate of % comes from an authority that this computer does not know',
-    TRUST,
-  ],
   CERT_REVOKED: ['The certificate of % was revoked', RENEW],
+  DEPTH_ZERO_SELF_SIGNED_CERT: ['The certificate of % is self-signed, so no authority vouches for it', TRUST],
+  SELF_SIGNED_CERT_IN_CHAIN: UNKNOWN_AUTHORITY,
+  UNABLE_TO_GET_ISSUER_CERT: UNKNOWN_AUTHORITY,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNKNOWN_AUTHORITY,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: [
+    'The certificate of % cannot be verified: its authority is unknown, or an intermediate certificate is missing',
+    TRUST,
+  ],
   ERR_TLS_CERT_ALTNAME_INVALID: [
-    'The certificate of % belongs to another host name',
+    'The certificate of % was issued for another host name',
     'Write the host in the URL as the certificate names it, or check that this is the right server',
   ],
   ERR_SSL_WRONG_VERSION_NUMBER: [
-    '% does not speak TLS at this port',
-    'Write http:// in the URL, or the port of its https',
+    '% does not support TLS on this port',
+    'Write http:// in the URL, or use the https port',
   ],
 }
 
-function brokenHandshake(host: string): RemoteFailure {
-  const hint =
-    'Check that the port of the URL is the one for https; an old server may offer only old versions of TLS'
-  return new RemoteFailure('tls_failed', `The TLS handshake with ${host} failed`, hint)
-}
-
-function brokenOff(host: string, phase: Phase, code: string): RemoteFailure {
-  if (!['ECONNRESET', 'EPIPE', 'ECONNABORTED', 'ERR_STREAM_PREMATURE_CLOSE'].includes(code)) {
-    return unexplained(host, code)
-  }
-  const when = phase === 'body' ? 'in the middle of its answer' : 'without an answer'
-  const hint = 'Look into the log of the server; behind a proxy, also check scheme and port of the URL'
-  return new RemoteFailure('connection_reset', `${host} closed the connection ${when}`, hint)
-}
-
-function unexplained(host: string, code: string): RemoteFailure {
-  const named = /^[A-Z][A-Z0-9_]{2,60}$/.test(code) ? ` (${code})` : ''
-  const hint = 'Check the URL and the headers of this server, then try again'
-  return new RemoteFailure('protocol_error', `The request to ${host} failed${named}`, hint)
-}
-
-/** With several addresses to try there are several errors; the first is as good as any. */
+/** When several addresses were tried there are several errors; the first is used. */
 function codeOf(error: unknown): string {
   const { code, errors } = (error ?? {}) as { code?: unknown; errors?: unknown }
   if (typeof code === 'string') return code

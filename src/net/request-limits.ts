@@ -1,4 +1,4 @@
-/** What may end a request before it is done: its deadlines, and whoever made it. */
+/** Deadlines and the abort signal of one request. `onEnd` is called when one of them ends it. */
 export class Limits {
   readonly #timers = new Set<NodeJS.Timeout>()
   readonly #signal: AbortSignal | undefined
@@ -10,7 +10,7 @@ export class Limits {
     signal?.addEventListener('abort', this.#onAbort, { once: true })
   }
 
-  /** Ends it after so long, unless the function that is given back is called first. Null is never. */
+  /** Ends the request after `ms`, unless the returned function is called first. Null: no deadline. */
   after(ms: number | null, failure: () => Error): () => void {
     if (ms === null) return () => {}
     const timer = setTimeout(() => this.#onEnd(failure()), Math.max(0, ms))

@@ -6,8 +6,8 @@ import { syncFolder } from '../kernel/durable-file.ts'
 import type { PackageRecord } from './package-store.ts'
 
 /**
- * Where packages lie: a folder for each version of each, moved into its place when it is whole. What is not
- * written down in the store is not there, whatever lies on the disk.
+ * The folders of packages, one for each version, moved into place when complete. Only what the store records is
+ * installed; other folders are leftovers.
  */
 export class PackageFolders {
   readonly #root: string
@@ -20,43 +20,43 @@ export class PackageFolders {
     return join(this.#root, id, version)
   }
 
-  /** A folder to work in; nobody finds anything there. */
+  /** A new folder for a package that is not complete yet. */
   staging(): string {
     const folder = join(this.#root, STAGING, randomBytes(6).toString('hex'))
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     return folder
   }
 
-  /** The version in use, under a path that stays the same: it stands in the files of agents. */
+  /** A link to the version in use. The path does not change with the version: agents' files contain it. */
   current({ id }: Pick<PackageRecord, 'id'>): string {
     return join(this.#root, id, CURRENT)
   }
 
-  /** What was made in the staging folder becomes this version. */
-  async settle(staging: string, record: Pick<PackageRecord, 'id'>, version: string): Promise<void> {
+  /** Moves a staging folder to the place of this version. */
+  async moveIntoPlace(staging: string, record: Pick<PackageRecord, 'id'>, version: string): Promise<void> {
     const folder = this.of(record, version)
     mkdirSync(dirname(folder), { recursive: true, mode: 0o700 })
     const before = existsSync(folder) ? this.#setAside(folder) : undefined
     renameSync(staging, folder)
     syncFolder(dirname(folder))
-    if (before !== undefined) await remove(before)
+    if (before !== undefined) await removeFolder(before)
   }
 
-  /** From now on this version is the one in use. */
-  point(record: Pick<PackageRecord, 'id'>, version: string): void {
+  /** Makes this version the one in use. */
+  use(record: Pick<PackageRecord, 'id'>, version: string): void {
     const link = this.current(record)
     const next = `${link}.${randomBytes(4).toString('hex')}`
     symlinkSync(this.of(record, version), next, 'junction')
     renameSync(next, link)
   }
 
-  /** Out of sight at once; the deleting itself may take a while. */
-  async drop(record: Pick<PackageRecord, 'id'>, version?: string): Promise<void> {
+  /** Moves the folder away at once; deleting it may take longer. */
+  async remove(record: Pick<PackageRecord, 'id'>, version?: string): Promise<void> {
     const folder = version === undefined ? join(this.#root, record.id) : this.of(record, version)
-    if (existsSync(folder)) await remove(this.#setAside(folder))
+    if (existsSync(folder)) await removeFolder(this.#setAside(folder))
   }
 
-  /** At the start: whatever a crash left half done, and versions that nobody knows of. */
+  /** Deletes what an interrupted install left, and folders that the store does not record. */
   cleanUp(known: readonly PackageRecord[]): void {
     for (const id of namesIn(this.#root)) {
       const record = known.find((each) => each.id === id)
@@ -65,7 +65,7 @@ export class PackageFolders {
         continue
       }
       const kept = [record.current.version, record.previous?.version, CURRENT]
-      this.point(record, record.current.version)
+      this.use(record, record.current.version)
       for (const version of namesIn(join(this.#root, id)))
         if (!kept.includes(version)) rmSync(join(this.#root, id, version), { recursive: true, force: true })
     }
@@ -81,13 +81,13 @@ export class PackageFolders {
 const STAGING = '.staging'
 const CURRENT = 'current'
 
-export const remove = (folder: string): Promise<void> =>
+export const removeFolder = (folder: string): Promise<void> =>
   rm(folder, { recursive: true, force: true, maxRetries: 3 })
 
 function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder)
   } catch {
-    return [] // nothing was ever installed
+    return [] // the folder does not exist before the first install
   }
 }

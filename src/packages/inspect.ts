@@ -2,12 +2,12 @@ import { closeSync, existsSync, openSync, readSync } from 'node:fs'
 import { lstat, readdir } from 'node:fs/promises'
 import { join, normalize, sep } from 'node:path'
 import { AppError } from '../kernel/errors.ts'
-import { askedEnv } from './asked-env.ts'
+import { envHints } from './env-hints.ts'
 import type { InstalledVersion } from './package-store.ts'
 import { objectOf, type Raw, readJson } from './raw-json.ts'
 import type { Chosen } from './registry/registry.ts'
 
-/** Looks at what npm has put into a folder, and refuses it when it is not what was chosen. */
+/** Reads what npm installed into a folder. Throws when it is not the chosen version and file. */
 export async function inspect(
   folder: string,
   chosen: Chosen,
@@ -22,7 +22,7 @@ export async function inspect(
     throw wrong(chosen, `npm installed ${String(manifest.version ?? 'nothing')} instead`)
   const integrity = typeof locked.integrity === 'string' ? locked.integrity : null
   if (chosen.integrity !== null && integrity !== null && !shares(integrity, chosen.integrity))
-    throw wrong(chosen, 'what came is not what the registry says it is')
+    throw wrong(chosen, 'the downloaded file does not match the digest of the registry')
   const bin = binsOf(manifest, chosen.name, own)
   return {
     version: chosen.version,
@@ -38,7 +38,7 @@ export async function inspect(
       .filter(([, entry]) => objectOf(entry).hasInstallScript === true)
       .map(([path]) => path.replace(/^.*node_modules\//, '')),
     scripts_ran: facts.scriptsRan,
-    asks_for_env: askedEnv(own),
+    asks_for_env: envHints(own),
     installed_at: facts.now,
   }
 }
@@ -46,11 +46,11 @@ export async function inspect(
 export const packageFolder = (folder: string, name: string): string =>
   join(folder, 'node_modules', ...name.split('/'))
 
-/** Both may name several digests of the same file. */
+/** Each may list several digests of the same file. */
 const shares = (a: string, b: string): boolean =>
   a.split(/\s+/).some((digest) => b.split(/\s+/).includes(digest))
 
-/** Programs that lie in the package's own folder; whatever points out of it is not taken. */
+/** Programs inside the package's folder. Paths that lead out of it are ignored. */
 function binsOf(manifest: Raw, name: string, folder: string): Record<string, string> {
   const { bin } = manifest
   const short = name.replace(/^@[^/]+\//, '')
@@ -65,7 +65,7 @@ function binsOf(manifest: Raw, name: string, folder: string): Record<string, str
   )
 }
 
-/** By its ending, or by the program that its first line names. */
+/** Judged by the file extension, or by the interpreter in the first line. */
 function isForNode(file: string): boolean {
   if (/\.(?:js|mjs|cjs)$/.test(file)) return true
   const head = Buffer.alloc(100)
@@ -88,5 +88,5 @@ async function sizeOf(folder: string): Promise<number> {
 
 const wrong = ({ name, version }: Chosen, why: string): AppError =>
   new AppError('install_failed', `'${name}' ${version} was not installed: ${why}`, {
-    hint: 'Look at the registry that your npm is set to',
+    hint: 'Check which registry npm uses: npm config get registry',
   })

@@ -2,7 +2,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { AppError } from '../kernel/errors.ts'
 import type { JobHandle } from '../kernel/jobs.ts'
-import { type PackageFolders, remove } from './folders.ts'
+import { type PackageFolders, removeFolder } from './folders.ts'
 import { inspect, packageFolder } from './inspect.ts'
 import { type Npm, npmInstall } from './npm.ts'
 import type { InstalledVersion, PackageRecord, PackageStore } from './package-store.ts'
@@ -16,18 +16,18 @@ export interface InstallDeps {
   readonly npm: Npm
   readonly now: () => number
   readonly minAgeDays: number
-  /** The version of Node that will run it. */
+  /** The version of Node that will run the package. */
   readonly node: string
 }
 
 export interface Fetched {
   readonly chosen: Chosen
   readonly installed: InstalledVersion
-  /** Where it lies; not yet where it will be. Null when just this version is installed already. */
+  /** The staging folder; null when this version is already installed. */
   readonly staging: string | null
 }
 
-/** Finds out which version is meant, and has npm put it into a folder where nobody looks. */
+/** Resolves the version, and installs it with npm into a staging folder. */
 export async function fetchPackage(
   deps: InstallDeps,
   spec: Spec,
@@ -37,12 +37,12 @@ export async function fetchPackage(
   phase('resolving')
   const packument = await deps.registry.packument(spec.name, { credentials: true, signal })
   const chosen = choose(packument, spec, deps.node, { now: deps.now(), minAgeDays: deps.minAgeDays })
-  const there = deps.store.all().find(({ name }) => name === spec.name)?.current
-  const isWhole =
-    there !== undefined &&
-    existsSync(packageFolder(deps.folders.of({ id: idOf(spec.name) }, there.version), spec.name))
-  if (isWhole && there.version === chosen.version && there.scripts_ran === allowScripts)
-    return { chosen, installed: { ...there, requested: spec.wanted }, staging: null }
+  const current = deps.store.all().find(({ name }) => name === spec.name)?.current
+  const isComplete =
+    current !== undefined &&
+    existsSync(packageFolder(deps.folders.of({ id: idOf(spec.name) }, current.version), spec.name))
+  if (isComplete && current.version === chosen.version && current.scripts_ran === allowScripts)
+    return { chosen, installed: { ...current, requested: spec.requested }, staging: null }
   const staging = deps.folders.staging()
   try {
     phase('installing')
@@ -54,13 +54,13 @@ export async function fetchPackage(
     signal.throwIfAborted()
     return { chosen, installed, staging }
   } catch (error) {
-    await remove(staging)
-    throw understandable(chosen.name, error)
+    await removeFolder(staging)
+    throw explained(chosen.name, error)
   }
 }
 
-/** The fetched version becomes the one in use. The one before is kept, the one before that goes. */
-export async function adopt(
+/** Makes the fetched version the one in use. The version before it is kept, older ones are deleted. */
+export async function activate(
   { store, folders }: Pick<InstallDeps, 'store' | 'folders'>,
   { chosen, installed, staging }: Fetched,
   audit: Parameters<PackageStore['save']>[1],
@@ -71,16 +71,16 @@ export async function adopt(
   const isOther = before !== undefined && before.current.version !== installed.version
   const previous = isOther ? before.current : (before?.previous ?? null)
   const record = { id, name, latest, current: installed, previous }
-  if (staging !== null) await folders.settle(staging, record, installed.version)
+  if (staging !== null) await folders.moveIntoPlace(staging, record, installed.version)
   await store.save(record, audit)
-  folders.point(record, installed.version)
+  folders.use(record, installed.version)
   const former = before?.previous?.version
   if (isOther && former !== undefined && former !== installed.version && former !== previous?.version)
-    await folders.drop(record, former)
+    await folders.remove(record, former)
   return record
 }
 
-function understandable(name: string, error: unknown): unknown {
+function explained(name: string, error: unknown): unknown {
   const { code } = error as NodeJS.ErrnoException
   if (code === 'ENOSPC' || code === 'EDQUOT')
     return new AppError('disk_full', `The disk is full, so '${name}' was not installed`, { cause: error })

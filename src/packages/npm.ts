@@ -1,4 +1,4 @@
-import { AppError } from '../kernel/errors.ts'
+import { AppError, type ErrorCode } from '../kernel/errors.ts'
 
 export interface NpmRun {
   readonly args: readonly string[]
@@ -8,7 +8,7 @@ export interface NpmRun {
   readonly onLine?: (stream: 'stdout' | 'stderr', text: string) => void
 }
 
-/** The user's own npm. `supervisor/` provides it. */
+/** Runs the user's own npm. */
 export type Npm = (
   run: NpmRun,
 ) => Promise<{ readonly code: number | null; readonly cut: 'late' | 'cancelled' | null }>
@@ -16,8 +16,8 @@ export type Npm = (
 const INSTALL_MS = 10 * 60_000
 
 /**
- * As careful as npm can be made: nothing runs, nothing comes from elsewhere than the registry, nothing is asked. Older
- * npm do not know every flag and pass over it, which is why the name was checked before.
+ * The strictest options of npm: no scripts, no source but the registry, no prompts. Older versions of npm ignore flags
+ * that they do not know, so the name is checked before.
  */
 function installArgs(spec: string, allowScripts: boolean): string[] {
   return [
@@ -48,114 +48,69 @@ function installArgs(spec: string, allowScripts: boolean): string[] {
   ]
 }
 
-/** What npm gets of our environment: all that is about npm, the network and the user, and nothing of ours. */
+/** The environment for npm: everything but Toolroom's own variables and those of an npm that started Toolroom. */
 export function npmEnvironment(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
   const kept = Object.entries(env).filter(([name, value]) => value !== undefined && !NOT_FOR_NPM.test(name))
   return Object.fromEntries(kept) as Record<string, string>
 }
-/** Ours, and what an npm that started us has left: it would take our own folder for its project. */
+/** With the variables of an outer npm, npm would take Toolroom's folder for its project. */
 const NOT_FOR_NPM =
   /^(?:TOOLROOM_|AUTH_TOKEN|npm_package_|npm_lifecycle_|npm_command$|npm_execpath$|npm_node_execpath$|npm_config_(?:local_prefix|global_prefix|ignore_scripts|package_lock|dry_run|global|workspace|prefix)$|INIT_CWD$|NODE_OPTIONS$)/i
 
-/** Runs npm to a good end, or says what went wrong in a sentence. */
+/** Runs `npm install`. Throws an AppError with the cause when it fails. */
 export async function npmInstall(
   npm: Npm,
   what: { name: string; version: string; folder: string; allowScripts: boolean },
   how: { signal: AbortSignal; onLine: (text: string) => void },
 ): Promise<void> {
-  const said: string[] = []
+  const lines: string[] = []
   const { code, cut } = await npm({
     args: installArgs(`${what.name}@${what.version}`, what.allowScripts),
     cwd: what.folder,
     signal: how.signal,
     timeoutMs: INSTALL_MS,
     onLine: (_, text) => {
-      said.push(text)
+      lines.push(text)
       how.onLine(text)
     },
   })
   if (cut === 'late')
-    throw new AppError('registry_timeout', `npm did not finish installing '${what.name}' in 10 minutes`)
-  if (code !== 0) throw explainNpm(what.name, said)
+    throw new AppError('registry_timeout', `npm did not install '${what.name}' within 10 minutes`)
+  if (code !== 0) throw explainNpm(what.name, lines)
 }
 
-/** npm ends with `npm error code X` and some sentences; older ones say `npm ERR!`. */
-export function explainNpm(name: string, said: readonly string[]): AppError {
-  const errors = said.flatMap((line) => /^npm (?:error|ERR!) ?(.*)$/.exec(line)?.[1] ?? [])
+/** From the last lines of npm: `npm error code X` and a sentence, or `npm ERR!` in older versions. */
+export function explainNpm(name: string, lines: readonly string[]): AppError {
+  const errors = lines.flatMap((line) => /^npm (?:error|ERR!) ?(.*)$/.exec(line)?.[1] ?? [])
   const code = errors.map((line) => /^code (\S+)/.exec(line)?.[1]).find((found) => found !== undefined) ?? ''
-  const words = errors.find(
+  const sentence = errors.find(
     (line) => line !== '' && !/^(?:code|errno|syscall|path|A complete log)\b/.test(line),
   )
-  const because = words ?? said.findLast((line) => line.trim() !== '') ?? 'npm said nothing'
-  for (const [pattern, error] of CAUSES) if (pattern.test(code)) return error(name, because)
-  return new AppError('install_failed', `npm could not install '${name}': ${because}`, {
-    hint: 'The job holds all that npm wrote',
-  })
+  const because = sentence ?? lines.findLast((line) => line.trim() !== '') ?? 'npm wrote no output'
+  const cause = CAUSES.find(([pattern]) => pattern.test(code)) ?? OTHER
+  const [, kind, message, hint] = cause
+  return new AppError(kind, `${message.replace('%', name)}: ${because}`, hint === undefined ? {} : { hint })
 }
 
-type Cause = [RegExp, (name: string, because: string) => AppError]
+/** By npm's error code; `%` is replaced by the name of the package. */
+type Cause = readonly [code: RegExp, kind: ErrorCode, message: string, hint?: string]
 
+const OTHER: Cause = [
+  /^/,
+  'install_failed',
+  "npm could not install '%'",
+  'The output of the job contains everything that npm wrote',
+]
+// biome-ignore format: a table
 const CAUSES: readonly Cause[] = [
-  [
-    /^(?:ENOSPC|EDQUOT)$/,
-    (name) =>
-      new AppError('disk_full', `The disk is full, so '${name}' was not installed`, {
-        hint: 'Free some space on the disk that holds the data folder',
-      }),
-  ],
-  [
-    /^E404$/,
-    (name, because) =>
-      new AppError(
-        'package_not_found',
-        `The registry does not have '${name}' or something it needs: ${because}`,
-      ),
-  ],
-  [
-    /^(?:ETARGET|ENOVERSIONS)$/,
-    (name, because) =>
-      new AppError('package_not_found', `There is no such version for '${name}': ${because}`),
-  ],
-  [
-    /^(?:E401|E403|ENEEDAUTH|EOTP)$/,
-    (name, because) =>
-      new AppError('registry_refused', `The registry refused to give '${name}': ${because}`, {
-        hint: 'Log in with npm login, for the registry that your npm is set to',
-      }),
-  ],
-  [
-    /^(?:ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ENETUNREACH|EHOSTUNREACH|SELF_SIGNED_CERT_IN_CHAIN|CERT_.*|UNABLE_TO_.*)$/,
-    (name, because) =>
-      new AppError(
-        'registry_unreachable',
-        `The registry was not reached while installing '${name}': ${because}`,
-        { hint: 'Look at your network, and at the registry and proxy that your npm is set to' },
-      ),
-  ],
-  [
-    /^(?:ETIMEDOUT|ERR_SOCKET_TIMEOUT|FETCH_ERROR)$/,
-    (name, because) =>
-      new AppError('registry_timeout', `The registry was silent while installing '${name}': ${because}`),
-  ],
-  [
-    /^(?:EINTEGRITY|TAR_.*|Z_.*)$/,
-    (name, because) =>
-      new AppError('install_failed', `'${name}' came damaged, so it was not installed: ${because}`, {
-        hint: 'Try again; if it stays so, the registry has a wrong file',
-      }),
-  ],
-  [
-    /^(?:EBADENGINE|ENOTSUP)$/,
-    (name, because) => new AppError('node_too_old', `'${name}' does not run on this Node: ${because}`),
-  ],
-  [
-    /^EBADPLATFORM$/,
-    (name, because) =>
-      new AppError('install_failed', `'${name}' is not made for this operating system: ${because}`),
-  ],
-  [
-    /^E5\d\d$/,
-    (name, because) =>
-      new AppError('registry_failed', `The registry failed while installing '${name}': ${because}`),
-  ],
+  [/^(?:ENOSPC|EDQUOT)$/, 'disk_full', "The disk is full, so '%' was not installed", 'Free some space on the disk that holds the data folder'],
+  [/^E404$/, 'package_not_found', "The registry does not have '%' or one of its dependencies"],
+  [/^(?:ETARGET|ENOVERSIONS)$/, 'package_not_found', "The registry does not have this version of '%'"],
+  [/^(?:E401|E403|ENEEDAUTH|EOTP)$/, 'registry_refused', "The registry refused to deliver '%'", "Sign in to the registry that npm uses with 'npm login'"],
+  [/^(?:ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ENETUNREACH|EHOSTUNREACH|SELF_SIGNED_CERT_IN_CHAIN|CERT_.*|UNABLE_TO_.*)$/, 'registry_unreachable', "The registry could not be reached while installing '%'", 'Check the network, and the registry and proxy settings of npm'],
+  [/^(?:ETIMEDOUT|ERR_SOCKET_TIMEOUT|FETCH_ERROR)$/, 'registry_timeout', "The registry did not respond while installing '%'"],
+  [/^(?:EINTEGRITY|TAR_.*|Z_.*)$/, 'install_failed', "The download of '%' is damaged, so it was not installed", 'Try again; if it happens again, the file in the registry is damaged'],
+  [/^(?:EBADENGINE|ENOTSUP)$/, 'node_too_old', "'%' does not run on this Node"],
+  [/^EBADPLATFORM$/, 'install_failed', "'%' does not support this operating system"],
+  [/^E5\d\d$/, 'registry_failed', "The registry failed while installing '%'"],
 ]

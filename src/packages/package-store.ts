@@ -1,17 +1,18 @@
 import type { AuditEntry } from '../kernel/facts.ts'
 
-export interface AskedEnv {
+/** An environment variable that a package documents. Null: not documented. */
+export interface EnvHint {
   readonly name: string
   readonly description: string | null
   readonly required: boolean | null
   readonly from: 'server.json' | 'readme'
 }
 
-/** One version of a package as it lies on the disk. */
+/** One version of a package on the disk. */
 export interface InstalledVersion {
   readonly version: string
   readonly requested: string
-  /** Program to file, below the package's own folder; `direct` are not for Node. */
+  /** Program names and their files below the package's folder. Those in `direct` are not run with Node. */
   readonly bin: Readonly<Record<string, string>>
   readonly direct: readonly string[]
   readonly size_bytes: number
@@ -19,10 +20,10 @@ export interface InstalledVersion {
   readonly license: string | null
   readonly deprecated: string | null
   readonly engines: string | null
-  /** Packages in its tree that want to run a script when they are installed. */
+  /** Packages in its dependency tree that have install scripts. */
   readonly scripts: readonly string[]
   readonly scripts_ran: boolean
-  readonly asks_for_env: readonly AskedEnv[]
+  readonly asks_for_env: readonly EnvHint[]
   readonly installed_at: number
 }
 
@@ -34,7 +35,6 @@ export interface PackageRecord {
   readonly previous: InstalledVersion | null
 }
 
-/** What this room needs of the store. */
 export interface PackageStore {
   all(): readonly PackageRecord[]
   save(record: PackageRecord, audit: AuditEntry | null): Promise<void>

@@ -5,7 +5,7 @@ import { listOf, orNull, Timestamp } from '../kernel/wire.ts'
 const Name = Type.String({
   minLength: 1,
   maxLength: 1000,
-  description: 'As npm knows it; paths, URLs, git addresses and options are refused',
+  description: 'The npm package name; paths, URLs, git addresses and options are refused',
   examples: ['@modelcontextprotocol/server-everything'],
 })
 const Version = Type.String({
@@ -26,10 +26,10 @@ export const InstallInput = Type.Object(
       }),
     ),
     create_server: Type.Optional(
-      Type.Boolean({ default: false, description: 'Make a server from it and start it' }),
+      Type.Boolean({ default: false, description: 'Create a server from the package and start it' }),
     ),
     bin: Type.Optional(
-      Type.String({ maxLength: 128, description: 'Which of its programs, where it has several' }),
+      Type.String({ maxLength: 128, description: 'The program to run, for a package with several' }),
     ),
     args: Type.Optional(Type.Array(Type.String({ maxLength: 32_768 }), { maxItems: 256 })),
     env: Type.Optional(Type.Record(Type.String({ maxLength: 256 }), Type.String({ maxLength: 32_768 }))),
@@ -40,16 +40,16 @@ export type InstallInput = Static<typeof InstallInput>
 
 const closed = { additionalProperties: false }
 export const AsyncQuery = Type.Object(
-  { async: Type.Optional(Type.Boolean({ description: 'Answer at once with a job' })) },
+  { async: Type.Optional(Type.Boolean({ description: 'Respond at once with the id of a job' })) },
   closed,
 )
 export const RemoveQuery = Type.Object(
-  { force: Type.Optional(Type.Boolean({ description: 'Even if servers run from it' })) },
+  { force: Type.Optional(Type.Boolean({ description: 'Also when servers use the package' })) },
   closed,
 )
 export const UpdateInput = Type.Object({ version: Type.Optional(Version) }, closed)
 
-const AskedEnv = Type.Object({
+const EnvHint = Type.Object({
   name: Type.String({ examples: ['GITHUB_TOKEN'] }),
   description: orNull(Type.String()),
   required: orNull(Type.Boolean()),
@@ -61,9 +61,9 @@ export const PackageView = Type.Object({
   name: Name,
   version: Type.String({ examples: ['2026.8.31'] }),
   requested: Type.String({ examples: ['latest'] }),
-  latest: orNull(Type.String({ description: 'When it was last looked up' })),
+  latest: orNull(Type.String({ description: 'The latest version at the last install or update' })),
   previous_version: orNull(Type.String({ description: 'Kept for a rollback' })),
-  status: Type.Enum(['installed', 'broken'], { description: '`broken`: its files are not there any more' }),
+  status: Type.Enum(['installed', 'broken'], { description: '`broken`: its files are missing' }),
   bin: Type.Record(Type.String(), Type.String()),
   path: Type.String(),
   size_bytes: Type.Integer({ minimum: 0 }),
@@ -74,8 +74,8 @@ export const PackageView = Type.Object({
   has_install_scripts: Type.Boolean(),
   scripts_skipped: Type.Array(Type.String(), { description: 'Packages whose install scripts did not run' }),
   update_available: Type.Boolean(),
-  asks_for_env: Type.Array(AskedEnv),
-  used_by: Type.Array(Type.String(), { description: 'Ids of servers' }),
+  asks_for_env: Type.Array(EnvHint),
+  used_by: Type.Array(Type.String(), { description: 'Ids of the servers that run from it' }),
   installed_at: Timestamp,
 })
 export type PackageView = Static<typeof PackageView>
@@ -84,7 +84,7 @@ export const PackageList = listOf(PackageView)
 const CreatedServer = Type.Object({
   id: Type.String(),
   status: Type.String(),
-  error: orNull(Type.String({ description: 'Why it did not start, when it did not' })),
+  error: orNull(Type.String({ description: 'Why it did not start' })),
 })
 export const Installed = Type.Object({
   ...PackageView.properties,
@@ -100,10 +100,10 @@ export const Updated = Type.Object({
   from_version: Type.String(),
   tools: Type.Object(
     { added: Names, removed: Names, changed: Names },
-    { description: 'How what it offers differs from the version before' },
+    { description: 'Tools compared with the version before' },
   ),
   tried_with: Type.Array(Type.String(), {
-    description: 'Servers with whose settings the new version was started',
+    description: 'The servers whose settings were used for the trial',
   }),
 })
 export type Updated = Static<typeof Updated>
@@ -113,7 +113,7 @@ const Trust = Type.Object({
   state: Type.Enum(['good', 'look', 'unknown']),
   detail: Type.String(),
 })
-/** What only the person knows, and must fill in. */
+/** A value that only the user knows. */
 const ToFill = Type.Object({}, { additionalProperties: true })
 const CreateBody = Type.Object({}, { additionalProperties: true })
 export const SearchInput = Type.Object(
@@ -123,7 +123,7 @@ export const SearchInput = Type.Object(
     from: Type.Optional(Type.Integer({ minimum: 0, maximum: 1000, default: 0 })),
     mcp_only: Type.Optional(Type.Boolean({ default: false })),
     source: Type.Optional(Type.Enum(['npm', 'mcp_registry'], { default: 'npm' })),
-    cursor: Type.Optional(Type.String({ maxLength: 500, description: 'Of the MCP registry' })),
+    cursor: Type.Optional(Type.String({ maxLength: 500, description: 'Next page of the MCP registry' })),
   },
   { additionalProperties: false },
 )
@@ -140,7 +140,7 @@ export const SearchAnswer = Type.Object({
       date: orNull(Timestamp),
       license: orNull(Type.String()),
       downloads_weekly: orNull(Type.Integer({ minimum: 0 })),
-      installed: orNull(Type.String({ description: 'The version that is installed here' })),
+      installed: orNull(Type.String({ description: 'The installed version' })),
       trust: Type.Array(Trust),
       source: Type.Enum(['npm', 'mcp_registry']),
       create: Type.Optional(Type.Union([CreateBody, Type.Null()])),
@@ -154,6 +154,6 @@ export const SearchAnswer = Type.Object({
   total: orNull(Type.Integer({ minimum: 0 })),
   next_from: orNull(Type.Integer()),
   next_cursor: orNull(Type.String()),
-  search_available: Type.Boolean({ description: 'False where the registry only knows exact names' }),
+  search_available: Type.Boolean({ description: 'False when the registry finds only exact names' }),
 })
 export type SearchAnswer = Static<typeof SearchAnswer>

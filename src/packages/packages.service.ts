@@ -2,12 +2,14 @@ import { existsSync } from 'node:fs'
 import { gt, valid } from 'semver'
 import { AppError } from '../kernel/errors.ts'
 import type { JobHandle, Jobs } from '../kernel/jobs.ts'
+import type { Program } from '../kernel/server-state.ts'
 import { isoTime } from '../kernel/time.ts'
 import { Turns } from '../kernel/turns.ts'
 import type { Caller } from '../kernel/wire.ts'
-import { remove as removeFolder } from './folders.ts'
+import type { Network } from '../net/connection-pool.ts'
+import { removeFolder } from './folders.ts'
 import { packageFolder } from './inspect.ts'
-import { adopt, fetchPackage } from './install.ts'
+import { activate, fetchPackage } from './install.ts'
 import type { PackageRecord } from './package-store.ts'
 import type {
   Installed,
@@ -17,10 +19,9 @@ import type {
   SearchInput,
   Updated,
 } from './packages.schema.ts'
-import { chooseBin, programAt } from './program.ts'
+import { chooseBin, installedProgram } from './program.ts'
 import { searchMcpRegistry } from './registry/mcp-registry.ts'
 import type { Registry } from './registry/registry.ts'
-import type { Way } from './registry/way.ts'
 import { parseSpec, type Spec } from './spec.ts'
 import { type UpdateDeps, updatePackage } from './update.ts'
 
@@ -28,31 +29,32 @@ export interface Deps extends UpdateDeps {
   readonly registry: Pick<Registry, 'packument' | 'search'>
   readonly jobs: Pick<Jobs, 'run'>
   readonly mcpRegistry: string
-  /** How npm goes out; the MCP Registry is asked the same way. */
-  readonly way: () => Promise<Way>
-  /** Throws when the name is taken. */
-  readonly mayCreate: (name: string) => Promise<void>
-  /** Makes a server and starts it; says how that went. */
+  /** npm's proxy and certificate authorities, for the MCP Registry. */
+  readonly network: () => Promise<Partial<Network>>
+  /** Throws when a server has this name. */
+  readonly refuseTakenName: (name: string) => Promise<void>
+  /** Registers a server and starts it. */
   readonly createServer: (
     input: { name: string; package: string; command: string; args: string[]; env: Record<string, string> },
     by: Caller,
   ) => Promise<NonNullable<Installed['server']>>
 }
 
-export interface UnderWay<T> {
+export interface StartedJob<T> {
   readonly job: string
   readonly settled: Promise<T>
 }
 
-/** Tool servers that come as npm packages: installed once, pinned, and run by their file. */
+/** Tool servers from npm packages: installed once at an exact version, and run by their file. */
 export function createPackages(deps: Deps) {
   const { store, folders, jobs } = deps
-  /** One change of one package at a time, whoever asks for which version. */
+  /** One change of a package at a time. */
   const turns = new Turns()
 
+  const recordOf = (name: string) => store.all().find((record) => record.name === name)
+
   function find(key: string): PackageRecord {
-    const all = store.all()
-    const record = all.find(({ name }) => name === key) ?? all.find(({ id }) => id === key)
+    const record = recordOf(key) ?? store.all().find(({ id }) => id === key)
     if (!record)
       throw new AppError(
         'package_not_found',
@@ -64,7 +66,7 @@ export function createPackages(deps: Deps) {
   async function view(record: PackageRecord): Promise<PackageView> {
     const { id, name, latest, current, previous } = record
     const path = folders.of(record, current.version)
-    const users = await deps.using(name)
+    const servers = await deps.serversOf(name)
     return {
       id,
       name,
@@ -83,8 +85,8 @@ export function createPackages(deps: Deps) {
       has_install_scripts: current.scripts.length > 0,
       scripts_skipped: current.scripts_ran ? [] : [...current.scripts],
       update_available: isNewer(latest, current.version),
-      asks_for_env: current.asks_for_env.map((asked) => ({ ...asked })),
-      used_by: users.map((server) => server.id),
+      asks_for_env: current.asks_for_env.map((hint) => ({ ...hint })),
+      used_by: servers.map((server) => server.id),
       installed_at: isoTime(current.installed_at),
     }
   }
@@ -95,10 +97,10 @@ export function createPackages(deps: Deps) {
     const fetched = await fetchPackage(deps, spec, allow_scripts, handle)
     const { name, version } = fetched.chosen
     try {
-      // Before anything is kept: what would make the whole request fail must not leave half of it.
+      // Checked before the package is recorded: a request that fails must not leave a package installed.
       if (input.create_server) {
         chooseBin({ id: '', name, latest: null, current: fetched.installed, previous: null }, input.bin)
-        await deps.mayCreate(serverNameOf(name))
+        await deps.refuseTakenName(serverNameOf(name))
       }
     } catch (error) {
       if (fetched.staging !== null) await removeFolder(fetched.staging)
@@ -107,10 +109,9 @@ export function createPackages(deps: Deps) {
     handle.phase('finishing')
     const detail = { name, version, integrity: fetched.installed.integrity, allow_scripts }
     const audit = { action: 'package_installed', subject: name, ...by, detail }
-    const before = store.all().find((each) => each.name === name)
-    const record = await adopt(deps, fetched, fetched.staging === null ? null : audit)
-    if (before?.current.version !== record.current.version) await deps.switched(name)
-    const server = input.create_server ? await makeServer(record, input, handle, by) : null
+    const record = await activate(deps, fetched, fetched.staging === null ? null : audit)
+    if (fetched.staging !== null) await deps.restartServers(name)
+    const server = input.create_server ? await createServer(record, input, handle, by) : null
     return { ...(await view(record)), warnings: [...fetched.chosen.warnings], server }
   }
 
@@ -127,13 +128,13 @@ export function createPackages(deps: Deps) {
     const back = { ...record, current: previous, previous: current }
     const detail = { name: record.name, from: current.version, to: previous.version }
     await store.save(back, { action: 'package_rolled_back', subject: record.id, ...by, detail })
-    folders.point(back, previous.version)
-    await deps.switched(record.name)
+    folders.use(back, previous.version)
+    await deps.restartServers(record.name)
     return view(back)
   }
 
   async function remove(record: PackageRecord, force: boolean, by: Caller): Promise<void> {
-    const servers = (await deps.using(record.name)).map(({ id }) => id)
+    const servers = (await deps.serversOf(record.name)).map(({ id }) => id)
     if (servers.length > 0 && !force)
       throw new AppError('package_in_use', `'${record.name}' is used by ${servers.join(', ')}`, {
         members: { servers },
@@ -141,11 +142,11 @@ export function createPackages(deps: Deps) {
       })
     const detail = { name: record.name, version: record.current.version, servers }
     await store.remove(record.name, { action: 'package_removed', subject: record.id, ...by, detail })
-    await folders.drop(record)
-    await deps.switched(record.name)
+    await folders.remove(record)
+    await deps.restartServers(record.name)
   }
 
-  async function makeServer(record: PackageRecord, input: InstallInput, handle: JobHandle, by: Caller) {
+  async function createServer(record: PackageRecord, input: InstallInput, handle: JobHandle, by: Caller) {
     handle.phase('creating a server')
     const command = chooseBin(record, input.bin)
     const { args = [], env = {} } = input
@@ -158,22 +159,22 @@ export function createPackages(deps: Deps) {
     view,
     list: async (): Promise<PackageView[]> => Promise.all(store.all().map(view)),
 
-    /** Nothing half is there after a crash. Call before anything is started. */
+    /** Removes what an interrupted install left. Call before servers are started. */
     cleanUp(): void {
       folders.cleanUp(store.all())
     },
 
-    install(input: InstallInput, by: Caller): UnderWay<Installed> {
-      const { name, wanted } = parseSpec(input.name, input.version) // refused before there is a job
+    install(input: InstallInput, by: Caller): StartedJob<Installed> {
+      const { name, requested } = parseSpec(input.name, input.version) // throws before there is a job
       const { allow_scripts = false, create_server = false, bin, args, env } = input
-      const key = JSON.stringify(['install', name, wanted, allow_scripts, create_server, bin, args, env])
+      const key = JSON.stringify(['install', name, requested, allow_scripts, create_server, bin, args, env])
       const { id, settled } = jobs.run('package_install', name, key, (handle) =>
         turns.take(name, () => install(input, handle, by)),
       )
       return { job: id, settled }
     },
 
-    update(key: string, version: string | undefined, by: Caller): UnderWay<Updated> {
+    update(key: string, version: string | undefined, by: Caller): StartedJob<Updated> {
       const { name } = find(key)
       const spec = parseSpec(name, version)
       const { id, settled } = jobs.run('package_update', name, JSON.stringify(['update', spec]), (handle) =>
@@ -189,71 +190,40 @@ export function createPackages(deps: Deps) {
       turns.take(find(key).name, () => remove(find(key), force, by)),
 
     async search(
-      { source = 'npm', query, size, from, mcp_only, cursor }: SearchInput,
+      { source = 'npm', mcp_only, from, ...input }: SearchInput,
       credentials: boolean,
     ): Promise<SearchAnswer> {
-      const installed = (name: string) =>
-        store.all().find((each) => each.name === name)?.current.version ?? null
+      const installed = (name: string) => recordOf(name)?.current.version ?? null
       if (source === 'mcp_registry') {
-        const input = { query, ...(size !== undefined && { size }), ...(cursor !== undefined && { cursor }) }
-        const found = await searchMcpRegistry(deps.mcpRegistry, input, {
-          now: deps.now(),
-          way: await deps.way(),
-        })
-        const items = found.items.map(({ reason, create, ...item }) => ({
-          ...plain(item),
-          installed: installed(create && 'package' in create ? create.package.name : item.name),
-          source,
-          create: create && { ...create },
+        const options = { now: deps.now(), network: await deps.network() }
+        const found = await searchMcpRegistry(deps.mcpRegistry, input, options)
+        const items = found.items.map(({ reason, ...item }) => ({
+          ...item,
+          installed: installed(
+            item.create && 'package' in item.create ? item.create.package.name : item.name,
+          ),
           note: reason,
-          required_env: [...item.required_env],
-          required_headers: [...item.required_headers],
-          required_args: [...item.required_args],
         }))
         return { items, total: null, next_from: null, next_cursor: found.next_cursor, search_available: true }
       }
-      const asked = {
-        query,
-        ...(size !== undefined && { size }),
-        ...(from !== undefined && { from }),
-        ...(mcp_only !== undefined && { mcp_only }),
-      }
-      const { items, total, next_from, search_available } = await deps.registry.search(asked, { credentials })
+      const { items, ...page } = await deps.registry.search({ ...input, mcp_only, from }, { credentials })
       return {
-        items: items.map((item) => ({ ...plain(item), installed: installed(item.name), source })),
-        total,
-        next_from,
+        ...page,
+        items: items.map((item) => ({ ...item, installed: installed(item.name), source })),
         next_cursor: null,
-        search_available,
       }
     },
 
-    /** What a server that names this package runs. Also when it is gone: then the start says that the file is missing. */
-    programOf(name: string, program: string): { command: string; args: string[] } {
-      const record = store.all().find((each) => each.name === name)
-      if (!record) return { command: process.execPath, args: [`the package ${name} is not installed`] }
-      const bin = Object.hasOwn(record.current.bin, program)
-        ? program
-        : (Object.keys(record.current.bin)[0] ?? program)
-      return programAt(folders.current(record), name, record.current, bin)
-    },
+    programOf: (name: string, program: string): Program =>
+      installedProgram(folders, name, recordOf(name), program),
 
-    isInstalled: (name: string): boolean => store.all().some((record) => record.name === name),
-
-    /** For a new server: which of the package's programs is meant. */
+    /** The program of a new server. */
     binOf: (name: string, wanted: string | undefined): string => chooseBin(find(name), wanted),
   }
 }
 export type Packages = ReturnType<typeof createPackages>
 
 const serverNameOf = (name: string): string => name.replace(/^@[^/]+\//, '').slice(0, 64)
-
-/** Lists of the wire are not read-only. */
-function plain<T extends { readonly keywords: readonly string[]; readonly trust: readonly object[] }>(
-  item: T,
-) {
-  return { ...item, keywords: [...item.keywords], trust: item.trust.map((fact) => ({ ...fact })) as [] }
-}
 
 const isNewer = (latest: string | null, version: string): boolean =>
   latest !== null && valid(latest) !== null && valid(version) !== null && gt(latest, version)

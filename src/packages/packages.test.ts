@@ -20,7 +20,7 @@ const post = (house: Awaited<ReturnType<typeof houseWithRegistry>>['house'], url
   house.inject({ method: 'POST', url, headers: AUTHORISED, ...(payload && { payload }) })
 
 describe('installing', () => {
-  test('a package is installed, listed, made into a server that runs its file, and uninstalled', async () => {
+  test('a package is installed, listed, run as a server, and uninstalled', async () => {
     covers('packages-list', 'packages-install', 'packages-uninstall', 'does-packages')
     const { house } = await houseWithRegistry([
       toolPackage('@acme/notes-mcp', '1.2.0', { tools: ['add', 'find'] }),
@@ -55,7 +55,7 @@ describe('installing', () => {
     expect(packageFolders(house.data)).toEqual([])
   })
 
-  test('by id, by name, and by the encoded name a package is found and uninstalled; unknown ones are 404', async () => {
+  test('a package is found and uninstalled by id, name and encoded name; an unknown one is 404', async () => {
     covers('packages-uninstall')
     const { house } = await houseWithRegistry([toolPackage('@acme/a'), toolPackage('plain')])
     for (const key of ['%40acme%2Fa', '@acme%2Fa', '@acme/a']) {
@@ -69,7 +69,7 @@ describe('installing', () => {
     expect((await packages(house, 'DELETE', '/plain')).status).toBe(404)
   })
 
-  test('install scripts do not run, and it is said whose were skipped; when allowed they run', async () => {
+  test('install scripts are skipped and listed, and run only when allowed', async () => {
     const { house, home } = await houseWithRegistry([
       toolPackage('scripted', '1.0.0', { postinstall: true }),
       toolPackage('outer', '1.0.0', { manifest: { dependencies: { scripted: '1.0.0' } } }),
@@ -85,7 +85,7 @@ describe('installing', () => {
     expect(readFileSync(join(home, 'canary'), 'utf8')).toContain('ran')
   })
 
-  test('twenty that ask for the same at once are one job, and npm runs once', async () => {
+  test('twenty identical requests at once share one job, and npm runs once', async () => {
     const { house, registry } = await houseWithRegistry([toolPackage('popular')])
     const all = await Promise.all(Array.from({ length: 20 }, () => install(house, { name: 'popular' })))
     expect(new Set(all.map(({ installed_at }) => installed_at)).size).toBe(1)
@@ -100,7 +100,7 @@ describe('installing', () => {
     ['silent', 'resolving'],
     ['silent_tarball', 'installing'],
   ] as const)(
-    'a job can be followed and cancelled while the registry is %s, and then nothing is left of it',
+    'a job can be followed and cancelled while the registry is %s, and leaves nothing behind',
     async (fault, phase) => {
       const { house, registry } = await houseWithRegistry([toolPackage('slow')])
       registry.faults.set('slow', fault)
@@ -121,7 +121,7 @@ describe('installing', () => {
     30_000,
   )
 
-  test('several programs must be told apart, and a package without any cannot be a server', async () => {
+  test('a package with several programs needs bin, and one without programs cannot be a server', async () => {
     const { house } = await houseWithRegistry([
       toolPackage('two', '1.0.0', { bin: 'two' }),
       toolPackage('none', '1.0.0', { bin: 'none' }),
@@ -137,12 +137,12 @@ describe('installing', () => {
     expect(
       await packages(house, 'POST', '/install-npm', { name: 'none', create_server: true }),
     ).toMatchObject({ status: 409 })
-    const named = await post(house, '/api/servers', { name: 'x', package: 'nobody' })
+    const named = await post(house, '/api/servers', { name: 'x', package: 'unknown' })
     expect(named.statusCode).toBe(404)
     expect((await post(house, '/api/servers', { name: 'x' })).statusCode).toBe(422)
   })
 
-  test('what is wrong at the registry is said in a sentence, and nothing half is listed', async () => {
+  test('each fault of the registry has its error code, and no incomplete package is listed', async () => {
     const names = ['gone', 'closed', 'broken', 'torn', 'forged', 'odd'] as const
     const { house, registry } = await houseWithRegistry(names.map((name) => toolPackage(name)))
     const faults = {
@@ -159,14 +159,14 @@ describe('installing', () => {
       const refused = await packages(house, 'POST', '/install-npm', { name })
       expect(refused, name).toMatchObject({ status, body: { code } })
     }
-    expect(await packages(house, 'POST', '/install-npm', { name: 'nobody', version: '1.0.0' })).toMatchObject(
-      { status: 404 },
-    )
+    expect(
+      await packages(house, 'POST', '/install-npm', { name: 'unknown', version: '1.0.0' }),
+    ).toMatchObject({ status: 404 })
     expect(await installed(house)).toEqual([])
     expect(packageFolders(house.data)).toEqual([])
   }, 120_000)
 
-  test('a deprecated package says so, one that needs a newer Node is replaced by the newest that runs', async () => {
+  test('a deprecated package has a warning, and latest falls back to the newest version for this Node', async () => {
     const { house } = await houseWithRegistry([
       toolPackage('old', '1.0.0', { deprecated: 'use new' }),
       toolPackage('modern', '1.0.0'),
@@ -187,14 +187,14 @@ describe('installing', () => {
   })
 })
 
-describe('staying right', () => {
-  test('a package that was taken away by force and installed anew runs again, and a broken one is mended', async () => {
+describe('consistency', () => {
+  test('a server runs again after its package was force-uninstalled and reinstalled, and a broken package is repaired', async () => {
     const { house } = await houseWithRegistry([toolPackage('comes', '1.0.0'), toolPackage('comes', '1.1.0')])
     await install(house, { name: 'comes', version: '1.0.0', create_server: true })
     expect((await packages(house, 'DELETE', '/comes?force=true')).status).toBe(204)
     expect((await post(house, '/api/servers/comes/restart')).json()).toMatchObject({
       code: 'package_not_found',
-      detail: expect.stringContaining('which is not installed'),
+      detail: "'comes': The package 'comes' is not installed",
     })
     await install(house, { name: 'comes', version: '1.1.0' })
     expect((await post(house, '/api/servers/comes/restart')).statusCode).toBe(200)
@@ -205,7 +205,7 @@ describe('staying right', () => {
     expect(readdirSync(join(house.data, 'packages/.staging'))).toEqual([])
   })
 
-  test('what cannot become a server is not installed either', async () => {
+  test('a package whose server cannot be created is not installed', async () => {
     const { house } = await houseWithRegistry([toolPackage('taken')])
     await post(house, '/api/servers', { name: 'taken', command: 'x' })
     const refused = await packages(house, 'POST', '/install-npm', { name: 'taken', create_server: true })
@@ -213,7 +213,7 @@ describe('staying right', () => {
     expect(await installed(house)).toEqual([])
   })
 
-  test('an agent that was given the file of a package has the right one after an update, too', async () => {
+  test('the path in an agent entry leads to the new version after an update', async () => {
     const { house, registry, home } = await houseWithRegistry([toolPackage('shared', '1.0.0')])
     await install(house, { name: 'shared', create_server: true })
     put(home, '.cursor/mcp.json', '{}')
@@ -228,7 +228,7 @@ describe('staying right', () => {
 })
 
 describe('updating', () => {
-  test('the new version takes over when it starts, what changed is told, and a rollback goes back', async () => {
+  test('an update switches to a version that starts, reports changed tools, and can be rolled back', async () => {
     const { house, registry } = await houseWithRegistry([
       toolPackage('grows', '1.0.0', { tools: ['a', 'b'] }),
     ])
@@ -267,7 +267,7 @@ describe('updating', () => {
       .toEqual(['a', 'b'])
   })
 
-  test('a version that does not start changes nothing, and the answer says why', async () => {
+  test('an update to a version that does not start changes nothing and fails with the reason', async () => {
     const { house, registry } = await houseWithRegistry([toolPackage('fragile', '1.0.0')])
     await install(house, { name: 'fragile', create_server: true })
     const { pid } = (await house.inject('/api/servers/fragile')).json<ServerView>()
@@ -288,7 +288,7 @@ describe('updating', () => {
 })
 
 describe('searching', () => {
-  test('finds packages by what they are about, without credentials when no token came', async () => {
+  test('a search without token finds packages by keyword and marks installed ones', async () => {
     covers('packages-search', 'open-auth-packages-search')
     const { house } = await houseWithRegistry([
       toolPackage('weather-mcp', '1.0.0'),
@@ -306,7 +306,7 @@ describe('searching', () => {
     expect(items[0]?.trust.map(({ state }) => state)).not.toContain('no')
   })
 
-  test('a registry without search says so, and exact names still work', async () => {
+  test('a registry without search is search_unavailable, except for exact names', async () => {
     const { house } = await houseWithRegistry([toolPackage('weather-mcp')], {}, { search: 'off' })
     const none = await packages(house, 'POST', '/search', { query: 'good weather' })
     expect(none).toMatchObject({

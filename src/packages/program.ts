@@ -1,9 +1,12 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { AppError } from '../kernel/errors.ts'
+import type { Program } from '../kernel/server-state.ts'
+import type { PackageFolders } from './folders.ts'
 import { packageFolder } from './inspect.ts'
 import type { InstalledVersion, PackageRecord } from './package-store.ts'
 
-/** As npx does: the only one, else the one that has the package's name, else somebody must say. */
+/** As npx chooses: the only program, else the one named like the package. Throws when neither exists. */
 export function chooseBin({ name, current }: PackageRecord, wanted: string | undefined): string {
   const bins = Object.keys(current.bin)
   if (wanted !== undefined) {
@@ -12,15 +15,36 @@ export function chooseBin({ name, current }: PackageRecord, wanted: string | und
   }
   const short = name.replace(/^@[^/]+\//, '')
   const [only] = bins
-  if (only === undefined) throw unclear(`'${name}' brings no program, so no server can be made from it`, bins)
+  if (only === undefined) throw unclear(`'${name}' has no program, so no server can be created from it`, bins)
   if (bins.length === 1) return only
   if (bins.includes(short)) return short
   const files = new Set(Object.values(current.bin))
-  if (files.size === 1) return only // several names for the same thing
-  throw unclear(`'${name}' brings several programs`, bins)
+  if (files.size === 1) return only // several names of the same file
+  throw unclear(`'${name}' has several programs`, bins)
 }
 
-/** What to run: the file itself, with the Node that runs us. */
+/** What a server of this package runs, checked on the disk. */
+export function installedProgram(
+  folders: Pick<PackageFolders, 'current'>,
+  name: string,
+  record: PackageRecord | undefined,
+  program: string,
+): Program {
+  if (!record) return missing(`The package '${name}' is not installed`, 'Install it, or delete the server')
+  const { bin } = record.current
+  const known = Object.hasOwn(bin, program) ? program : Object.keys(bin)[0]
+  const { command, args } = programAt(folders.current(record), name, record.current, known ?? '')
+  return known !== undefined && existsSync(args[0] ?? command)
+    ? { ok: true, command, args }
+    : missing(`The program of the package '${name}' is missing on the disk`, 'Install the package again')
+}
+
+const missing = (message: string, hint: string): Program => ({
+  ok: false,
+  error: { code: 'package_not_found', message, hint },
+})
+
+/** The file of a program, run with the Node that runs Toolroom. */
 export function programAt(
   folder: string,
   name: string,
@@ -34,5 +58,5 @@ export function programAt(
 const unclear = (message: string, bins: readonly string[]): AppError =>
   new AppError('bin_unclear', message, {
     members: { bins },
-    hint: bins.length > 0 ? `Say which one: ${bins.join(', ')}` : 'Choose another package',
+    hint: bins.length > 0 ? `Choose one of: ${bins.join(', ')}` : 'Choose another package',
   })

@@ -4,25 +4,25 @@ import { AppError } from '../kernel/errors.ts'
 import { ID_PATTERN } from '../kernel/wire.ts'
 import { idOf, parseSpec } from './spec.ts'
 
-describe('what is a package', () => {
+describe('package specs', () => {
   test.each([
-    ['mcp-remote', undefined, { name: 'mcp-remote', wanted: 'latest', kind: 'tag' }],
-    ['@playwright/mcp', undefined, { name: '@playwright/mcp', wanted: 'latest', kind: 'tag' }],
-    ['mcp-remote@1.2.3', undefined, { name: 'mcp-remote', wanted: '1.2.3', kind: 'version' }],
-    ['@playwright/mcp@next', undefined, { name: '@playwright/mcp', wanted: 'next', kind: 'tag' }],
-    ['mcp-remote', '2.0.0-rc.1', { name: 'mcp-remote', wanted: '2.0.0-rc.1', kind: 'version' }],
-    ['mcp-remote', '2026.8.31', { name: 'mcp-remote', wanted: '2026.8.31', kind: 'version' }],
-    ['mcp-remote', 'latest', { name: 'mcp-remote', wanted: 'latest', kind: 'tag' }],
-    ['mcp-remote', 'next-11', { name: 'mcp-remote', wanted: 'next-11', kind: 'tag' }],
-    ['7zip-mcp', 'beta', { name: '7zip-mcp', wanted: 'beta', kind: 'tag' }],
-    ['a', 'constructor', { name: 'a', wanted: 'constructor', kind: 'tag' }],
-    [`a${'b'.repeat(213)}`, undefined, { name: `a${'b'.repeat(213)}`, wanted: 'latest', kind: 'tag' }],
-  ] as const)('%s with version %s is read', (name, version, spec) => {
+    ['mcp-remote', undefined, { name: 'mcp-remote', requested: 'latest', kind: 'tag' }],
+    ['@playwright/mcp', undefined, { name: '@playwright/mcp', requested: 'latest', kind: 'tag' }],
+    ['mcp-remote@1.2.3', undefined, { name: 'mcp-remote', requested: '1.2.3', kind: 'version' }],
+    ['@playwright/mcp@next', undefined, { name: '@playwright/mcp', requested: 'next', kind: 'tag' }],
+    ['mcp-remote', '2.0.0-rc.1', { name: 'mcp-remote', requested: '2.0.0-rc.1', kind: 'version' }],
+    ['mcp-remote', '2026.8.31', { name: 'mcp-remote', requested: '2026.8.31', kind: 'version' }],
+    ['mcp-remote', 'latest', { name: 'mcp-remote', requested: 'latest', kind: 'tag' }],
+    ['mcp-remote', 'next-11', { name: 'mcp-remote', requested: 'next-11', kind: 'tag' }],
+    ['7zip-mcp', 'beta', { name: '7zip-mcp', requested: 'beta', kind: 'tag' }],
+    ['a', 'constructor', { name: 'a', requested: 'constructor', kind: 'tag' }],
+    [`a${'b'.repeat(213)}`, undefined, { name: `a${'b'.repeat(213)}`, requested: 'latest', kind: 'tag' }],
+  ] as const)('%s with version %s is parsed', (name, version, spec) => {
     expect(parseSpec(name, version)).toEqual(spec)
   })
 })
 
-/** Case 37 of safety.md first, then whatever else came to mind. */
+/** Options, paths, URLs, git addresses, aliases, ranges, look-alike and control characters, reserved names. */
 // biome-ignore format: a list to look over, not one line each
 const HOSTILE = [
   '--prefix=/x', '-g', '../x', '/etc', '~/x', 'x.tgz', 'user/repo', 'git+ssh:', 'git+ssh://git@x.example/y', 'https:',
@@ -44,7 +44,7 @@ const HOSTILE = [
 ]
 
 test.each(HOSTILE.map((spec) => [spec.length > 60 ? `${spec.slice(0, 20)}…` : JSON.stringify(spec), spec]))(
-  '%s is not a package',
+  '%s is refused as a package spec',
   (_, spec) => {
     const error = refusalOf(() => parseSpec(spec))
     expect(error.message.length).toBeLessThan(400)
@@ -66,19 +66,19 @@ test.each([
   '../x',
   'git+ssh://x/y',
   'LATEST',
-])('the version %j is refused beside a good name', (version) => {
+])('the version %j is refused with a valid name', (version) => {
   expect(refusalOf(() => parseSpec('mcp-remote', version)).hint).toContain('exact version')
 })
 
-test('a version in the name and one beside it are one too many', () => {
+test('a version both in the name and in the version field is refused', () => {
   refusalOf(() => parseSpec('mcp-remote@1.0.0', '1.0.0'))
 })
 
-test('a login in a URL that was sent as a name is not repeated', () => {
+test('a login in a URL sent as a name is not in the error', () => {
   expect(refusalOf(() => parseSpec('https://jo:s3cret@x.example/y.tgz')).message).not.toContain('s3cret')
 })
 
-test('any text is a package by the grammar, or refused, and never anything else', () => {
+test('any text either matches the grammar or is refused', () => {
   const nearly = fc.stringMatching(/^@?[a-zA-Z0-9._~-]{0,12}\/?[a-z0-9._@-]{0,12}[ :^x*.0-9+-]{0,6}$/)
   fc.assert(
     fc.property(
@@ -88,11 +88,11 @@ test('any text is a package by the grammar, or refused, and never anything else'
         try {
           const spec = parseSpec(name, version)
           expect(spec.name).toMatch(/^(?:@[a-z0-9][a-z0-9._-]*\/)?[a-z0-9][a-z0-9._-]*$/)
-          expect(spec.wanted).toMatch(
+          expect(spec.requested).toMatch(
             spec.kind === 'version' ? /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/ : /^[a-z][a-z0-9._-]{0,63}$/,
           )
           const given = version === undefined ? name : `${name}@${version}`
-          expect([spec.name, `${spec.name}@${spec.wanted}`]).toContain(given)
+          expect([spec.name, `${spec.name}@${spec.requested}`]).toContain(given)
           expect(idOf(spec.name)).toMatch(new RegExp(ID_PATTERN))
         } catch (error) {
           if (!(error instanceof AppError)) throw error
@@ -104,19 +104,19 @@ test('any text is a package by the grammar, or refused, and never anything else'
   )
 })
 
-describe('the id of a package', () => {
-  test('is its name, where that can be an id', () => {
+describe('package ids', () => {
+  test('the id is the name if that is a valid id', () => {
     expect(idOf('mcp-remote')).toBe('mcp-remote')
   })
 
-  test('has a mark where the name was changed, so that two names never meet', () => {
+  test('an id that differs from the name has a digest, so that two names never share an id', () => {
     expect(idOf('@playwright/mcp')).toMatch(/^playwright-mcp-[0-9a-f]{6}$/)
     expect(idOf('@playwright/mcp')).not.toBe(idOf('playwright-mcp'))
     expect(idOf('@a-b/c')).not.toBe(idOf('@a/b-c'))
   })
 
   test.each(['a'.repeat(65), `a${'-'.repeat(80)}`, 'a-', `@${'s'.repeat(100)}/x`, 'a_'])(
-    'fits for %s',
+    'the id of %s is valid and stable',
     (name) => {
       expect(idOf(name)).toMatch(new RegExp(ID_PATTERN))
       expect(idOf(name)).toBe(idOf(name))
@@ -131,5 +131,5 @@ function refusalOf(work: () => unknown): AppError {
     expect(error).toMatchObject({ code: 'invalid_package_spec' })
     return error as AppError
   }
-  return expect.unreachable('it was taken')
+  return expect.unreachable('the spec was accepted')
 }

@@ -1,14 +1,14 @@
 import { AppError } from '../kernel/errors.ts'
 import type { JobHandle } from '../kernel/jobs.ts'
 import type { Caller } from '../kernel/wire.ts'
-import { remove } from './folders.ts'
-import { adopt, type Fetched, fetchPackage, type InstallDeps } from './install.ts'
+import { removeFolder } from './folders.ts'
+import { activate, type Fetched, fetchPackage, type InstallDeps } from './install.ts'
 import type { PackageRecord } from './package-store.ts'
 import { chooseBin, programAt } from './program.ts'
 import type { Spec } from './spec.ts'
 
-/** A registered server that runs from a package, as far as this room needs to know it. */
-export interface UsingServer {
+/** A registered server that runs from a package. */
+export interface PackageServer {
   readonly id: string
   readonly program: string
   readonly args: readonly string[]
@@ -16,35 +16,36 @@ export interface UsingServer {
   readonly cwd: string | null
 }
 
-export interface SeenTool {
+interface TrialTool {
   readonly name: string
   readonly hash: string
 }
 
-/** Starts it apart from everything, asks for its tools, and ends it. Throws an AppError that says why it did not start. */
-export type Trial = (definition: {
+/** Starts a server separately, lists its tools, and stops it. Throws an AppError with the reason when it does not start. */
+type Trial = (definition: {
   readonly command: string
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
   readonly cwd: string | null
-}) => Promise<readonly SeenTool[]>
+}) => Promise<readonly TrialTool[]>
 
 export interface UpdateDeps extends InstallDeps {
-  readonly using: (name: string) => Promise<readonly UsingServer[]>
+  /** The registered servers that run from a package. */
+  readonly serversOf: (name: string) => Promise<readonly PackageServer[]>
   readonly trial: Trial
-  /** What runs from it is started anew, with the other version. */
-  readonly switched: (name: string) => Promise<void>
+  /** Restarts the servers of a package after its files have changed. */
+  readonly restartServers: (name: string) => Promise<void>
 }
 
-export interface ToolDifference {
+interface ToolDifference {
   readonly added: string[]
   readonly removed: string[]
   readonly changed: string[]
 }
 
-const MOST_TRIALS = 3
+const MAX_TRIALS = 3
 
-/** The new version is fetched and started beside the old one, and takes its place only when it works. */
+/** Installs the new version beside the old one and starts it on trial. It replaces the old version only if it works. */
 export async function updatePackage(
   deps: UpdateDeps,
   record: PackageRecord,
@@ -55,7 +56,7 @@ export async function updatePackage(
   const fetched = await fetchPackage(deps, spec, record.current.scripts_ran, handle)
   const from = record.current.version
   if (fetched.staging === null)
-    return { record: await adopt(deps, fetched, null), fetched, from, tools: NOTHING, tried: [] }
+    return { record: await activate(deps, fetched, null), fetched, from, tools: UNCHANGED, tried: [] }
   try {
     handle.phase('trying')
     const { tools, tried } = await tryOut(deps, record, fetched)
@@ -63,61 +64,60 @@ export async function updatePackage(
     handle.phase('switching')
     const detail = { name: record.name, from, to: fetched.installed.version, tools }
     const audit = { action: 'package_updated', subject: record.id, ...by, detail }
-    const updated = await adopt(deps, fetched, audit)
-    await deps.switched(record.name)
+    const updated = await activate(deps, fetched, audit)
+    await deps.restartServers(record.name)
     return { record: updated, fetched, from, tools, tried }
   } catch (error) {
-    await remove(fetched.staging)
+    await removeFolder(fetched.staging)
     throw error
   }
 }
 
-const NOTHING: ToolDifference = { added: [], removed: [], changed: [] }
+const UNCHANGED: ToolDifference = { added: [], removed: [], changed: [] }
 
-/** With the settings of those who use it: a server that wants an argument does not start without. */
+/** With the settings of the servers that run from it: one that needs an argument does not start without it. */
 async function tryOut(
-  { using, trial, folders }: UpdateDeps,
+  { serversOf, trial, folders }: UpdateDeps,
   record: PackageRecord,
   { installed, staging }: Fetched,
 ) {
-  const servers = (await using(record.name)).slice(0, MOST_TRIALS)
+  const servers = (await serversOf(record.name)).slice(0, MAX_TRIALS)
   const next = { ...record, current: installed }
   const differences: ToolDifference = { added: [], removed: [], changed: [] }
   for (const { id, program, args, env, cwd } of servers) {
-    const at = (folder: string, of: PackageRecord) => {
-      const bin = chooseBin(of, Object.hasOwn(of.current.bin, program) ? program : undefined)
-      const { command, args: own } = programAt(folder, of.name, of.current, bin)
+    const definition = (folder: string, version: PackageRecord) => {
+      const bin = chooseBin(version, Object.hasOwn(version.current.bin, program) ? program : undefined)
+      const { command, args: own } = programAt(folder, version.name, version.current, bin)
       return { command, args: [...own, ...args], env, cwd }
     }
-    const now = await trial(at(staging ?? '', next)).catch((error: unknown) => {
-      throw doesNotStart(record, installed.version, id, error)
+    const now = await trial(definition(staging ?? '', next)).catch((error: unknown) => {
+      throw trialFailed(record, installed.version, id, error)
     })
-    const before = await trial(at(folders.of(record, record.current.version), record)).catch(() => [])
-    add(differences, before, now)
+    const folder = folders.of(record, record.current.version)
+    const before = await trial(definition(folder, record)).catch(() => []) // the old version may be broken
+    addDifference(differences, before, now)
   }
   return { tools: differences, tried: servers.map(({ id }) => id) }
 }
 
-function add(all: ToolDifference, before: readonly SeenTool[], now: readonly SeenTool[]): void {
-  const missing = (from: readonly SeenTool[], name: string) => !from.some((tool) => tool.name === name)
-  const put = (list: string[], names: string[]) => list.push(...names.filter((name) => !list.includes(name)))
+function addDifference(all: ToolDifference, before: readonly TrialTool[], now: readonly TrialTool[]): void {
+  const missing = (from: readonly TrialTool[], name: string) => !from.some((tool) => tool.name === name)
+  const put = (list: string[], tools: readonly TrialTool[]) =>
+    list.push(...tools.map(({ name }) => name).filter((name) => !list.includes(name)))
+  const differs = ({ name, hash }: TrialTool) =>
+    before.some((tool) => tool.name === name && tool.hash !== hash)
   put(
     all.added,
-    now.filter(({ name }) => missing(before, name)).map(({ name }) => name),
+    now.filter(({ name }) => missing(before, name)),
   )
   put(
     all.removed,
-    before.filter(({ name }) => missing(now, name)).map(({ name }) => name),
+    before.filter(({ name }) => missing(now, name)),
   )
-  const differs = ({ name, hash }: SeenTool) =>
-    before.some((tool) => tool.name === name && tool.hash !== hash)
-  put(
-    all.changed,
-    now.filter(differs).map(({ name }) => name),
-  )
+  put(all.changed, now.filter(differs))
 }
 
-function doesNotStart(
+function trialFailed(
   { name, current }: PackageRecord,
   version: string,
   server: string,
@@ -126,7 +126,7 @@ function doesNotStart(
   const why = error instanceof Error ? error.message : String(error)
   return new AppError(
     'update_failed',
-    `'${name}' ${version} does not start with the settings of '${server}', so ${current.version} stays: ${why}`,
+    `'${name}' ${version} does not start with the settings of '${server}', so ${current.version} stays in use: ${why}`,
     { cause: error, ...(error instanceof AppError && error.hint ? { hint: error.hint } : {}) },
   )
 }

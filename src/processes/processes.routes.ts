@@ -12,7 +12,7 @@ export function processRoutes(processes: Processes): FastifyPluginAsyncTypebox {
       tags,
       summary: 'List leaked processes',
       description:
-        'MCP servers on this computer whose agent is gone, whoever started them. On other systems than Linux the list is empty.',
+        'MCP servers on this computer whose agent has ended, including servers not started by Toolroom. Always empty on systems other than Linux.',
       response: { 200: schema.OrphanList },
     }
     app.get('/processes/orphans', { schema: list }, async () => wholeList(processes.orphans()))
@@ -20,7 +20,7 @@ export function processRoutes(processes: Processes): FastifyPluginAsyncTypebox {
     const end = {
       tags,
       summary: 'End a leaked process',
-      description: 'With everything that it started: politely first, then by force after 2 s.',
+      description: 'Ends the process and all its descendants: SIGTERM first, SIGKILL after 2 s.',
       params: schema.OrphanKey,
       response: { 204: Type.Null() },
     }

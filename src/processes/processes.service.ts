@@ -5,7 +5,7 @@ import { isoTime } from '../kernel/time.ts'
 import type { Caller } from '../kernel/wire.ts'
 import type { OrphanView } from './processes.schema.ts'
 
-/** What this room needs from the house. `supervisor/` finds and ends, `service.ts` plugs it in. */
+/** `supervisor/` finds and ends processes; `compose/service.ts` connects it. */
 export interface Deps {
   readonly find: () => Orphan[]
   readonly end: (id: string) => Promise<OrphanEnd>
@@ -19,7 +19,7 @@ export function createProcesses({ find, end, audit, now }: Deps) {
 
     async endOrphan(id: string, by: Caller): Promise<void> {
       const ending = await end(id)
-      if (ending.outcome === 'gone') throw notThere(id)
+      if (ending.outcome === 'gone') throw notFound(id)
       const { pid, command, owner } = ending.orphan
       if (ending.outcome === 'not_permitted') throw notPermitted(ending.orphan)
       await audit({ action: 'orphan_ended', subject: String(pid), ...by, detail: { command, owner } })
@@ -28,20 +28,20 @@ export function createProcesses({ find, end, audit, now }: Deps) {
 }
 export type Processes = ReturnType<typeof createProcesses>
 
-/** The start to the second: from two clocks it is not known any better. */
+/** The start time is rounded to seconds, because it is computed from two clocks. */
 function viewOf(orphan: Orphan, now: number): OrphanView {
   const startedAt = Math.round(now / 1000 - orphan.age_s) * 1000
   return { ...orphan, started_at: isoTime(startedAt) }
 }
 
-function notThere(id: string): AppError {
+function notFound(id: string): AppError {
   return new AppError('not_found', `No leaked process has the id '${id.slice(0, 100)}'`, {
-    hint: 'It has ended by itself, or its number belongs to another process by now',
+    hint: 'The process has ended, or its pid belongs to another process now',
   })
 }
 
 function notPermitted({ pid, owner }: Orphan): AppError {
-  return new AppError('not_permitted', `Toolroom may not end the process ${pid} of the user '${owner}'`, {
-    hint: `Let that user run: kill ${pid}`,
+  return new AppError('not_permitted', `Toolroom cannot end the process ${pid} of the user '${owner}'`, {
+    hint: `Run as that user: kill ${pid}`,
   })
 }

@@ -5,8 +5,8 @@ import { Front } from '../http/front.ts'
 import type { AuditEntry } from '../kernel/facts.ts'
 import { createLog } from '../kernel/log.ts'
 import type { Orphan } from '../kernel/orphan.ts'
-import { endOrphan } from '../supervisor/end-orphan.ts'
-import { findOrphans } from '../supervisor/orphans.ts'
+import { endOrphan } from '../supervisor/orphans/end-orphan.ts'
+import { findOrphans } from '../supervisor/orphans/orphans.ts'
 import { processRoutes } from './processes.routes.ts'
 import { createProcesses, type Deps } from './processes.service.ts'
 
@@ -23,7 +23,7 @@ const orphan: Orphan = {
   processes: 2,
 }
 
-/** The door with this room behind it. */
+/** An HTTP app with only these routes. */
 async function open(deps: Partial<Deps> = {}) {
   const audited: AuditEntry[] = []
   const processes = createProcesses({
@@ -52,7 +52,7 @@ async function open(deps: Partial<Deps> = {}) {
   }
 }
 
-test('leaked processes are listed with their start', async () => {
+test('leaked processes are listed with their start time', async () => {
   const { list } = await open()
   expect((await list()).json()).toEqual({
     items: [{ ...orphan, started_at: '2026-11-15T09:29:00.000Z' }],
@@ -61,13 +61,13 @@ test('leaked processes are listed with their start', async () => {
   })
 })
 
-test('seeing and ending them needs the token, reads being public or not', async () => {
+test('listing and ending leaked processes needs the token, even when reads are public', async () => {
   const { inject } = await open()
   expect((await inject(url)).statusCode).toBe(401)
   expect((await inject({ method: 'DELETE', url: `${url}/${orphan.id}` })).statusCode).toBe(401)
 })
 
-test('ending one answers 204 and is audited', async () => {
+test('ending a leaked process answers 204 and is audited', async () => {
   const { end, audited } = await open()
   const reply = await end(orphan.id)
   expect(reply.statusCode).toBe(204)
@@ -82,7 +82,7 @@ test('ending one answers 204 and is audited', async () => {
 })
 
 test.each(['123-457', '123', 'x', encodeURIComponent('../1')])(
-  '%s is not there, and nothing is audited',
+  'ending the unknown process %s answers 404 and is not audited',
   async (id) => {
     const { end, audited } = await open()
     const reply = await end(id)
@@ -92,33 +92,36 @@ test.each(['123-457', '123', 'x', encodeURIComponent('../1')])(
   },
 )
 
-test('one of another user is a 403 that names the process and the user', async () => {
+test('ending a process of another user answers 403 with the process and the user', async () => {
   const { end, audited } = await open({ end: async () => ({ outcome: 'not_permitted', orphan }) })
   expect((await end(orphan.id)).json()).toMatchObject({
     status: 403,
     code: 'not_permitted',
-    detail: "Toolroom may not end the process 123 of the user 'anna'",
-    hint: 'Let that user run: kill 123',
+    detail: "Toolroom cannot end the process 123 of the user 'anna'",
+    hint: 'Run as that user: kill 123',
   })
   expect(audited).toEqual([])
 })
 
-test('the documentation says that a process may belong to somebody else', async () => {
+test('the API documentation lists not_permitted as a response of the delete endpoint', async () => {
   const { inject } = await open()
   const { paths } = (await inject('/docs/json')).json()
   expect(paths['/api/processes/orphans/{id}'].delete.responses['403'].description).toContain('not_permitted')
 })
 
-test.runIf(process.platform === 'linux')('a real one is found, ended, and then it is gone', async () => {
-  const mark = 'TOOLROOM_CHILD=test-processes'
-  const { id } = await leaveBehind()
-  const { list, end } = await open({
-    find: () => findOrphans({ mark }),
-    end: (each) => endOrphan(each, { mark }),
-  })
-  const ids = async () => (await list()).json().items.map((item: { id: string }) => item.id)
-  expect(await ids()).toContain(id)
-  expect((await end(id)).statusCode).toBe(204)
-  expect(await ids()).not.toContain(id)
-  expect((await end(id)).statusCode).toBe(404)
-})
+test.runIf(process.platform === 'linux')(
+  'a real leaked process is found, ended, and no longer listed',
+  async () => {
+    const mark = 'TOOLROOM_CHILD=test-processes'
+    const { id } = await leaveBehind()
+    const { list, end } = await open({
+      find: () => findOrphans({ mark }),
+      end: (each) => endOrphan(each, { mark }),
+    })
+    const ids = async () => (await list()).json().items.map((item: { id: string }) => item.id)
+    expect(await ids()).toContain(id)
+    expect((await end(id)).statusCode).toBe(204)
+    expect(await ids()).not.toContain(id)
+    expect((await end(id)).statusCode).toBe(404)
+  },
+)

@@ -31,6 +31,12 @@ export function resultBytes(line: Buffer, { resultAt }: Message): Buffer {
   return line.subarray(start, end)
 }
 
+/** The `_meta` of a request; an empty object when there is none. */
+export function metaOf(params: unknown): Readonly<Record<string, unknown>> {
+  const meta = (params as { _meta?: unknown } | null | undefined)?._meta
+  return isObject(meta) ? meta : {}
+}
+
 /** Undefined when the message is a result. Some libraries send `error: null` beside one. */
 export function remoteErrorOf({ result, error, resultAt }: Message): RemoteError | undefined {
   if (resultAt) return undefined
@@ -49,6 +55,7 @@ export function remoteErrorOf({ result, error, resultAt }: Message): RemoteError
 
 const INTERNAL_ERROR = -32_603
 const CLOSE_BRACE = 0x7d
+const SPACE = 0x20
 const RESULT_FIRST = '{"result":'
 const RESULT_LAST_HEAD = /^\{"jsonrpc": ?"2\.0", ?"id": ?(0|[1-9]\d{0,14}), ?"result":/
 const RESULT_FIRST_TAIL = /, ?"jsonrpc": ?"2\.0", ?"id": ?(0|[1-9]\d{0,14})\}$/
@@ -74,7 +81,8 @@ function usualAnswer(line: Buffer): Message | undefined {
 }
 
 function answerOf(line: Buffer, id: number, at: ByteRange): Message | undefined {
-  const resultAt = trimmed(line, at)
+  const isTight = (line[at.start] ?? 0) > SPACE && (line[at.end - 1] ?? 0) > SPACE
+  const resultAt = isTight ? at : trimmed(line, at)
   if (at.end - at.start > LARGE_BYTES) return isOneValue(line, resultAt) ? { id, resultAt } : undefined
   try {
     return { id, result: JSON.parse(line.toString('utf8', at.start, at.end)), resultAt }

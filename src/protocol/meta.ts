@@ -1,6 +1,3 @@
-import { isObject } from '../kernel/is-object.ts'
-import type { Params } from './call.ts'
-
 /** What all keys begin with that MCP itself puts into `_meta`. */
 export const META_PREFIX = 'io.modelcontextprotocol/'
 
@@ -13,7 +10,3 @@ export const META = {
   logLevel: `${META_PREFIX}logLevel`,
   subscriptionId: `${META_PREFIX}subscriptionId`,
 } as const
-
-/** The `_meta` of a request; an empty object when there is none. */
-export const metaOf = (params: unknown): Params =>
-  isObject(params) && isObject(params._meta) ? params._meta : {}

@@ -1,28 +1,29 @@
 import type { Life, Plan, StartOutcome } from '../kernel/server-state.ts'
-import type { CallTool, RelayRequest } from '../upstreams/calls.ts'
+import type { CallResult, TimedCallOptions } from '../protocol/call.ts'
 
 /** What this room needs to run servers. `supervisor/` and `mcp/` provide it. */
 export interface Engine {
-  /** A new server, or a new plan for a known one: what runs goes on, and the next start takes it. */
+  /** Adds a server, or replaces its plan. A running process keeps its plan until the next start. */
   register(id: string, plan: Plan): void
   start(id: string): Promise<StartOutcome>
-  /** For a call: wakes one that sleeps, waits for one that starts or will. Starts nobody against a person's will. */
+  /** Starts a sleeping server for a call, or waits for one that is starting. Never starts a server that a person stopped. */
   wake(id: string): Promise<StartOutcome>
   restart(id: string): Promise<StartOutcome>
-  /** Settles when nothing of it is left. */
+  /** Resolves when all its processes have ended. */
   stop(id: string): Promise<void>
   sleep(id: string): Promise<void>
   remove(id: string): Promise<void>
   life(id: string): ServerLife
-  /** Keeps the server awake while it is talked to. */
-  using<R>(id: string, talk: (conversation: Conversation) => Promise<R>): Promise<R>
+  /** Runs a request, and keeps the server from sleeping meanwhile. */
+  using<R>(id: string, request: (client: Client) => Promise<R>): Promise<R>
 }
 
-/** A server's life as this room sees it. */
-export type ServerLife = Life<Conversation>
+export type ServerLife = Life<Client>
 
-export interface Conversation {
-  readonly noiseLines: number
-  readonly call: CallTool
-  readonly relay: RelayRequest
+/** The MCP client of a running server. */
+export interface Client {
+  /** The number of lines on stdout that are not messages. */
+  readonly strayLines: number
+  call(tool: string, args: unknown, options: TimedCallOptions): Promise<CallResult>
+  relay(method: string, params: unknown, options: TimedCallOptions): Promise<CallResult>
 }

@@ -38,35 +38,35 @@ const FAILING: Readonly<Record<string, Failing>> = {
     status: 'failed',
     code: 'command_not_found',
     says: "'no-such-program' was not found in any of these folders: ",
-    todo: 'Install it, correct the command, or give the full path of the program',
+    todo: 'Install it, check the command, or use the full path of the program',
   },
   'a whole command line as command': {
     server: { name: 'it', command: 'npx -y server-memory' },
     status: 'failed',
     code: 'command_not_found',
     says: "'npx -y server-memory' was not found",
-    todo: "command takes the program alone: set command to 'npx' and move the rest to args",
+    todo: "command must be the program alone: set command to 'npx' and move the rest to args",
   },
   'a file that may not be executed': {
     server: { name: 'it', command: file('plain.js', '', 0o600) },
     status: 'failed',
     code: 'not_executable',
     says: /plain\.js is not executable$/,
-    todo: /^Run: chmod \+x '.*plain\.js', or name its interpreter as the command$/,
+    todo: /^Run: chmod \+x '.*plain\.js', or set command to its interpreter$/,
   },
   'a script whose interpreter is not there': {
     server: { name: 'it', command: file('script', '#!/usr/bin/env no-such-interpreter\n', 0o700) },
     status: 'failed',
     code: 'bad_interpreter',
     says: "it needs 'no-such-interpreter', which was not found",
-    todo: 'Install it, correct the command, or give the full path of the program',
+    todo: 'Install it, check the command, or use the full path of the program',
   },
   'a working folder that is not there': {
     server: { ...definition('echo'), name: 'it', cwd: '/no/such/folder' },
     status: 'failed',
     code: 'cwd_not_found',
     says: 'its working folder /no/such/folder does not exist',
-    todo: 'Create the folder, or set cwd to one that exists',
+    todo: 'Create the folder, or set cwd to an existing folder',
   },
   'a program that answers, but not as an MCP server': {
     server: script(
@@ -74,7 +74,7 @@ const FAILING: Readonly<Record<string, Failing>> = {
     ),
     status: 'failed',
     code: 'not_mcp',
-    says: 'It answered initialize, but not as an MCP server does',
+    says: 'Its response to initialize is not valid MCP',
     todo: /MCP server/,
   },
   'one that refuses the handshake': {
@@ -90,7 +90,7 @@ const FAILING: Readonly<Record<string, Failing>> = {
     server: { ...definition('noenv'), name: 'it' },
     status: 'backoff',
     code: 'missing_setting',
-    says: 'It ended with exit code 1 before it was ready: Error: the environment variable API_KEY is required',
+    says: 'The process exited with code 1 before it was ready: Error: the environment variable API_KEY is required',
     todo: 'Set API_KEY in env',
   },
   'a module that is missing': {
@@ -127,14 +127,14 @@ const FAILING: Readonly<Record<string, Failing>> = {
     server: script('process.exit(3)'),
     status: 'backoff',
     code: 'exited',
-    says: 'It ended with exit code 3 before it was ready and did not say why',
+    says: 'The process exited with code 3 before it was ready without an error message',
     todo: /terminal/,
   },
   'one that has nothing to do': {
     server: script('console.log("usage: it [options]")'),
     status: 'stopped',
     code: 'exited',
-    says: 'It ended by itself without an error',
+    says: 'The process exited without an error',
     todo: /./,
   },
   'one that is killed': {
@@ -155,8 +155,8 @@ const FAILING: Readonly<Record<string, Failing>> = {
     server: script(`console.log('Listening on port 3000'); setInterval(() => {}, 1000)`),
     status: 'backoff',
     code: 'start_timeout',
-    says: 'first: "Listening on port 3000"',
-    todo: /speaks over stdio/,
+    says: 'First line: "Listening on port 3000"',
+    todo: /uses the stdio transport/,
   },
 }
 

@@ -9,7 +9,7 @@ export interface Signs {
   /** Milliseconds since the handshake; null unless it runs. */
   readonly uptimeMs: number | null
   /** Lines on stdout that are no messages, of this start. */
-  readonly noiseLines: number
+  readonly strayLines: number
 }
 
 /** A restart is news for as long as another failure would count as the same trouble. */
@@ -37,10 +37,10 @@ export function healthOf(signs: Signs): Health {
   }
 }
 
-function healthOfRunning({ noiseLines, restartCount, uptimeMs, ...signs }: Signs): Health {
-  if (noiseLines > 0) {
-    const lines = noiseLines === 1 ? 'a line' : `${noiseLines} lines`
-    const summary = `Running, but it wrote ${lines} to stdout that ${noiseLines === 1 ? 'is' : 'are'} no MCP message`
+function healthOfRunning({ strayLines, restartCount, uptimeMs, ...signs }: Signs): Health {
+  if (strayLines > 0) {
+    const lines = strayLines === 1 ? 'a line' : `${strayLines} lines`
+    const summary = `Running, but it wrote ${lines} to stdout that ${strayLines === 1 ? 'is' : 'are'} no MCP message`
     return { level: 'degraded', summary, action: 'Make it log to stderr; its log shows the lines' }
   }
   if (restartCount > 0 && (uptimeMs ?? 0) < RECENT_MS) {

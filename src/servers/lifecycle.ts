@@ -1,11 +1,11 @@
-import { AppError } from '../kernel/errors.ts'
 import type { AuditEntry } from '../kernel/facts.ts'
 import type { StartOutcome } from '../kernel/server-state.ts'
 import type { ToolList } from '../kernel/tool-fields.ts'
 import type { Turns } from '../kernel/turns.ts'
 import type { Caller } from '../kernel/wire.ts'
 import { within } from '../kernel/within.ts'
-import { type Catalogues, toolListOf } from '../upstreams/catalogues.ts'
+import type { Catalogues } from '../upstreams/catalogues.ts'
+import { toolListOf } from '../upstreams/tool-view.ts'
 import type { Engine } from './engine.ts'
 import type { DesiredState } from './live.schema.ts'
 import type { Server } from './servers.schema.ts'
@@ -17,39 +17,36 @@ interface Deps {
   readonly wishes: WishStore
   readonly catalogues: Catalogues
   readonly turns: Turns
-  readonly packages: { readonly isInstalled: (name: string) => boolean }
   readonly gatewayNames: (id: string) => ReadonlyMap<string, string>
   readonly list: () => Promise<Server[]>
   readonly get: (key: string) => Promise<Server>
   readonly desiredOf: (server: Server) => DesiredState
 }
 
-/** Who runs, by the wish of persons. */
+/** Start, stop and restart of servers, and which of them should run. */
 export function createLifecycle(deps: Deps) {
-  const { engine, wishes, catalogues, turns, packages, list, get, desiredOf } = deps
+  const { engine, wishes, catalogues, turns, list, get, desiredOf } = deps
 
-  /** The wish is kept first: a start that is not remembered would be undone by the next one of Toolroom. */
+  /** The desired state is stored first: otherwise the next start of Toolroom would undo this one. */
   async function begin(key: string, how: 'start' | 'restart', by: Caller) {
     const { id } = await get(key)
     return turns.take(id, async () => {
       const server = await get(id)
-      if (server.package !== null && !packages.isInstalled(server.package)) throw notInstalled(server)
-      const asked = wishes.desired(id)
-      if (asked !== 'running' || how === 'restart')
+      if (wishes.desired(id) !== 'running' || how === 'restart')
         await wishes.setDesired(id, 'running', audit(`server_${how}ed`, server, by))
-      return { server, outcome: engine[how](id) } // in a box, or the turn would last as long as the start
+      return { server, outcome: engine[how](id) } // in an object, or the turn would wait for the promise
     })
   }
 
   async function settled(server: Server, outcome: Promise<StartOutcome>, waitS: number) {
     const result = await within(outcome, waitS * 1000)
     if (result === 'late') return { server, running: engine.life(server.id).state.status === 'running' }
-    if (!result.ok) throw startError(server.name, result.error, engine.life(server.id))
+    if (!result.ok) throw startError(server, result.error, engine.life(server.id))
     return { server, running: true }
   }
 
   return {
-    /** Waits so many seconds until it runs. */
+    /** Waits at most `waitS` seconds until the server runs. */
     async start(key: string, waitS: number, by: Caller) {
       const { server, outcome } = await begin(key, 'start', by)
       return settled(server, outcome, waitS)
@@ -60,7 +57,7 @@ export function createLifecycle(deps: Deps) {
       return settled(server, outcome, waitS)
     },
 
-    /** Settles when nothing of it is left. The process goes first: a full disk must not keep it running. */
+    /** Resolves when no process of it is left. The process is stopped before the state is stored, which may fail. */
     async stop(key: string, by: Caller): Promise<Server> {
       const { id } = await get(key)
       const { server, stopped } = await turns.take(id, async () => {
@@ -74,7 +71,7 @@ export function createLifecycle(deps: Deps) {
       return server
     },
 
-    /** At the start of Toolroom: everybody who starts with it, unless a person has stopped it. */
+    /** Starts the servers with `start_mode: "eager"`, unless a person has stopped them. */
     async startEager(): Promise<void> {
       const eager = (await list()).filter(
         (each) => each.start_mode === 'eager' && desiredOf(each) === 'running',
@@ -86,7 +83,7 @@ export function createLifecycle(deps: Deps) {
       const server = await get(key)
       const life = engine.life(server.id)
       const catalogue = catalogues.of(server.id)
-      if (!catalogue) throw notRunning(server.name, life)
+      if (!catalogue) throw notRunning(server, life)
       const source = life.state.status === 'running' ? 'live' : 'cache'
       return toolListOf(catalogue, source, {
         settings: server,
@@ -96,15 +93,6 @@ export function createLifecycle(deps: Deps) {
     },
   }
 }
-
-const notInstalled = (server: Server): AppError =>
-  new AppError(
-    'package_not_found',
-    `'${server.name}' runs from the package '${server.package}', which is not installed`,
-    {
-      hint: 'Install the package again, or delete the server',
-    },
-  )
 
 function audit(action: string, { id, name }: Server, by: Caller): AuditEntry {
   return { action, subject: id, ...by, detail: { name } }

@@ -1,30 +1,30 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { invalidField } from '../kernel/errors.ts'
-import type { Plan, RestartRules, Timeouts } from '../kernel/server-state.ts'
+import type { Plan, Program, RestartRules, Timeouts } from '../kernel/server-state.ts'
 
-/** How a server is run: when it starts, how long it may take, and what follows when it falls. */
+/** How a server is run: when it starts, its time limits, and what happens when its process ends. */
 
 const StartMode = Type.Enum(['manual', 'eager', 'on_demand'], {
   description:
-    '`manual`: a person starts it. `eager`: it starts with Toolroom. `on_demand`: a call starts it, and it sleeps again.',
+    '`manual`: a person starts it. `eager`: it starts with Toolroom. `on_demand`: a call starts it, and it stops when idle.',
 })
-const AutoStart = Type.Boolean({ description: '`true` is `start_mode: "eager"`' })
+const AutoStart = Type.Boolean({ description: '`true` is the same as `start_mode: "eager"`' })
 const IdleTimeout = Type.Integer({
   minimum: 1,
   maximum: 604_800,
-  description: 'On demand: seconds without a call until it sleeps',
+  description: 'For `on_demand`: seconds without a call until it goes to sleep',
 })
 const Policy = Type.Enum(['on_failure', 'always', 'never'])
 const seconds = (minimum: number, maximum: number, description: string) =>
   Type.Integer({ minimum, maximum, description })
-const MaxDelay = seconds(1, 86_400, 'Longest pause between two tries')
-const StartS = seconds(1, 600, 'Until the handshake is done and the tools are listed')
+const MaxDelay = seconds(1, 86_400, 'Longest pause between two restarts')
+const StartS = seconds(1, 600, 'For the handshake and the list of tools')
 const RequestS = seconds(1, 3600, 'For one call')
 const StopS = seconds(
   1,
   60,
-  'Until it is killed: two sevenths for the end of its input, the rest for SIGTERM',
+  'Until it is killed: two sevenths after closing its input, the rest after SIGTERM',
 )
 
 const some = { additionalProperties: false, minProperties: 1 }
@@ -57,7 +57,7 @@ export const StartQuery = Type.Object(
         minimum: 0,
         maximum: 600,
         default: 30,
-        description: 'How long the answer may wait until it runs; 0: not at all',
+        description: 'How long the response may wait for the start; 0: not at all',
       }),
     ),
   },
@@ -68,7 +68,7 @@ const Input = Type.Object(settingsInput)
 type Input = Static<typeof Input>
 export type StartMode = Static<typeof StartMode>
 
-/** As it is stored. */
+/** As stored. */
 export interface RunSettings {
   readonly start_mode: StartMode
   readonly idle_timeout_s: number
@@ -83,7 +83,7 @@ export const DEFAULT_SETTINGS: RunSettings = {
   timeouts: { start_s: 60, request_s: 60, stop_s: 7 },
 }
 
-/** What is given, over what there is. */
+/** The current settings with the given ones applied. */
 export function settingsOver(current: RunSettings, input: Input): RunSettings {
   return {
     start_mode: modeOver(current.start_mode, input),
@@ -103,30 +103,32 @@ function modeOver(current: StartMode, { start_mode, auto_start }: Input): StartM
   return start_mode ?? (current === 'eager' ? 'manual' : current)
 }
 
-type Runnable = Pick<Plan, 'command' | 'args' | 'env' | 'cwd'> & RunSettings
+interface Command {
+  readonly command: string
+  readonly args: readonly string[]
+}
+type Runnable = Command & Pick<Plan, 'env' | 'cwd'> & RunSettings
+type FromPackage = { readonly package: string | null }
 
-/** Says what a program of an installed package is on the disk. */
-export type ProgramOf = (name: string, program: string) => { command: string; args: string[] }
+/** The file of a package's program, or why it cannot be run. */
+export type ProgramOf = (packageName: string, program: string) => Program
 
-export function planOf(
-  { env, cwd, restart, timeouts, ...server }: Runnable & { readonly package: string | null },
-  programOf: ProgramOf,
-): Plan {
-  const { command, args } = commandOf(server, programOf)
+export function planOf(server: Runnable & FromPackage, programOf: ProgramOf): Plan {
+  const { env, cwd, restart, timeouts } = server
   const sleeps_after_s = server.start_mode === 'on_demand' ? server.idle_timeout_s : null
-  return { command, args, env, cwd, restart, timeouts, sleeps_after_s }
+  const program = () => programFor(server, programOf)
+  return { program, env, cwd, restart, timeouts, sleeps_after_s }
 }
 
-function commandOf(
-  server: Pick<Runnable, 'command' | 'args'> & { readonly package: string | null },
-  programOf: ProgramOf,
-) {
-  if (server.package === null) return server
-  const program = programOf(server.package, server.command)
-  return { command: program.command, args: [...program.args, ...server.args] }
+/** The server's own command, or the program of its package followed by the server's arguments. */
+export function programFor(server: Command & FromPackage, programOf: ProgramOf): Program {
+  const { command, args } = server
+  if (server.package === null) return { ok: true, command, args }
+  const program = programOf(server.package, command)
+  return program.ok ? { ...program, args: [...program.args, ...args] } : program
 }
 
-/** What a process was started with cannot be changed while it runs. */
+/** True when the command, arguments, environment or folder differ: they cannot change while a process runs. */
 export function needsRestart(before: Runnable, after: Runnable): boolean {
   const started = ({ command, args, env, cwd }: Runnable) => JSON.stringify([command, args, env, cwd])
   return started(before) !== started(after)

@@ -14,6 +14,7 @@ const DEFAULT_WAIT_S = 30
 const startErrors: ErrorCode[] = [
   'server_not_running',
   'server_start_failed',
+  'package_not_found',
   'out_of_resources',
   'start_timeout',
 ]
@@ -62,8 +63,10 @@ export function runningRoutes(servers: Servers): FastifyPluginAsyncTypebox {
       params,
       response: { 200: ToolList },
     }
-    app.get('/servers/:id/tools', { schema: tools, config: { errors: ['server_not_running'] } }, (request) =>
-      servers.tools(request.params.id),
+    app.get(
+      '/servers/:id/tools',
+      { schema: tools, config: { errors: ['server_not_running', 'package_not_found'] } },
+      (request) => servers.tools(request.params.id),
     )
 
     await app.register(

@@ -5,60 +5,67 @@ import { secretsIn } from '../kernel/secrets/secrets.ts'
 import { keepMaskedArgs, keepMaskedValues } from '../kernel/secrets/write-back.ts'
 import { Turns } from '../kernel/turns.ts'
 import type { Caller } from '../kernel/wire.ts'
-import { within } from '../kernel/within.ts'
-import type { CallRequest } from '../upstreams/calls.routes.ts'
-import type { AskedRelay } from '../upstreams/calls.ts'
+import type { CallResult } from '../protocol/call.ts'
+import type { RecordCall } from '../upstreams/calls.ts'
 import type { Catalogues } from '../upstreams/catalogues.ts'
 import { OFFER_DEFAULTS, offerOver, type Stats } from '../upstreams/server-fields.ts'
 import { createRegistry, type ServerStore } from '../upstreams/server-registry.ts'
-import { createCalls } from './calls.ts'
+import type { ToolCall } from '../upstreams/upstream.ts'
+import type { Upstreams } from '../upstreams/upstreams.ts'
 import type { Engine } from './engine.ts'
 import { createLifecycle } from './lifecycle.ts'
 import type { DesiredState } from './live.schema.ts'
 import { DEFAULT_SETTINGS, needsRestart, type ProgramOf, planOf, settingsOver } from './run-settings.ts'
 import type { Server, ServerInput, ServerPatch, ServerView } from './servers.schema.ts'
+import { StdioUpstream } from './stdio-upstream.ts'
 import { definitionOf, liveOf } from './view.ts'
 import type { WishStore } from './wishes.ts'
 
-/** What this room needs from the house. `store/` and `supervisor/` provide it, `service.ts` plugs it in. */
+/** What this room needs. `store/` and `supervisor/` provide it, `compose/service.ts` connects them. */
 export interface Deps {
   readonly store: ServerStore<Server>
   readonly wishes: WishStore
   readonly engine: Engine
+  readonly upstreams: Upstreams
+  readonly record: RecordCall
   readonly catalogues: Catalogues
   readonly linesDropped: (id: string) => number
   /** The agents whose files have an entry made from it. */
   readonly usedBy: (id: string) => string[]
   readonly packages: {
     readonly programOf: ProgramOf
-    readonly isInstalled: (name: string) => boolean
     /** Which program of the package is meant; throws when that is unclear or there is no such package. */
     readonly binOf: (name: string, wanted: string | undefined) => string
   }
   readonly statsOf: (id: string) => Stats
-  /** What the gateway calls the tools that it offers of a server, by their own names. */
+  /** The gateway's names of a server's tools, by their own names. */
   readonly gatewayNames: (id: string) => ReadonlyMap<string, string>
   readonly facts: FactBus
   readonly secrets: KnownSecrets
   readonly now: () => number
 }
 
-/** Who lists waits so long for servers that were never seen; later their tools are told as a change. */
-const MEET_MS = 2000
-/** Lines that a process wrote before its end may be read a moment after it. */
+/** The last lines of a process may be read a moment after its end. */
 const FORGET_AFTER_MS = 5000
 
 export function createServers(deps: Deps) {
-  const { engine, wishes, catalogues, secrets } = deps
-  const registry = createRegistry({ ...deps, kind: 'stdio', noun: 'STDIO server', shown: definitionOf })
-  /** One decision at a time per server; waiting for what follows from it is not part of it. */
+  const { engine, wishes, catalogues, secrets, upstreams, record } = deps
+  const known = new Map<string, StdioUpstream>()
+  const onStored = (server: Server): void => {
+    const upstream = known.get(server.id) ?? new StdioUpstream(server, { engine, catalogues, record })
+    upstream.settings = server
+    known.set(server.id, upstream)
+    upstreams.add(upstream)
+  }
+  const names = { kind: 'stdio', noun: 'STDIO server' } as const
+  const registry = createRegistry({ ...deps, ...names, shown: definitionOf, onStored })
+  /** One decision at a time per server. Its consequences are not awaited. */
   const turns = new Turns()
   const desiredOf = ({ id, start_mode }: Server): DesiredState =>
     wishes.desired(id) ?? (start_mode === 'manual' ? 'stopped' : 'running')
   const lifecycle = createLifecycle({ ...deps, list: registry.list, get: registry.get, desiredOf, turns })
-  const { call, relay } = createCalls(deps)
 
-  /** What a server does when nobody has asked for anything: sleep until it is called, or nothing. */
+  /** Puts a server to sleep, or stops it, when no person has asked for anything else. */
   function settle(server: Server): void {
     const { status } = engine.life(server.id).state
     const sleeps = server.start_mode === 'on_demand' && desiredOf(server) === 'running'
@@ -66,21 +73,19 @@ export function createServers(deps: Deps) {
     else if (status === 'idle' && !sleeps) void engine.stop(server.id)
   }
 
-  const registered = new Set<string>()
-
   function register(server: Server): void {
-    registered.add(server.id)
     engine.register(server.id, planOf(server, deps.packages.programOf))
     settle(server)
   }
 
   function forget(id: string): void {
-    registered.delete(id)
+    known.delete(id)
+    upstreams.remove(id)
     catalogues.forget(id)
     wishes.forget(id)
   }
 
-  /** A process keeps the secrets that it was started with until it ends. */
+  /** The process has the old secrets until it ends, so they stay masked until then. */
   async function restartWith(before: Server): Promise<void> {
     const owner = `former:${before.id}`
     secrets.set(owner, secretsIn(before))
@@ -97,33 +102,10 @@ export function createServers(deps: Deps) {
     startEager: lifecycle.startEager,
     tools: lifecycle.tools,
 
-    /** Call once, before anything else: what is stored becomes known to everybody who looks after it. */
+    /** Call once, before anything else: registers the stored servers. */
     async takeOver(): Promise<void> {
-      await registry.rememberSecrets()
-      for (const server of await registry.list()) register(server)
+      for (const server of await registry.load()) register(server)
     },
-
-    has: (id: string): boolean => registered.has(id),
-
-    /**
-     * Somebody lists what these offer: those that sleep and were never seen are woken for it, once. Undefined when there
-     * is nobody to wait for.
-     */
-    meet(ids: readonly string[]): Promise<unknown> | undefined {
-      const unknown = ids.filter(
-        (id) => registered.has(id) && !catalogues.of(id) && engine.life(id).state.status === 'idle',
-      )
-      return unknown.length === 0
-        ? undefined
-        : within(Promise.all(unknown.map((id) => engine.wake(id))), MEET_MS)
-    },
-
-    /** Where each is, for who follows the changes. */
-    states: (): { server_id: string; type: 'stdio'; status: string }[] =>
-      [...registered].map((server_id) => {
-        const { status } = engine.life(server_id).state
-        return { server_id, type: 'stdio', status }
-      }),
 
     view(server: Server): ServerView {
       const life = engine.life(server.id)
@@ -139,11 +121,9 @@ export function createServers(deps: Deps) {
       const settings = { ...settingsOver(DEFAULT_SETTINGS, input), ...offerOver(OFFER_DEFAULTS, input) }
       const { name, package: from = null } = input
       const command = from === null ? input.command : deps.packages.binOf(from, input.command)
-      if (command === undefined) throw invalidField('/command', 'is needed, unless a package is named')
-      const server = await registry.add(
-        { name, command, package: from, ...kept, cwd, description, tags, ...settings },
-        by,
-      )
+      if (command === undefined) throw invalidField('/command', 'is required unless package is set')
+      const fields = { name, command, package: from, ...kept, cwd, description, tags, ...settings }
+      const server = await registry.add(fields, by)
       register(server)
       return server
     },
@@ -175,38 +155,34 @@ export function createServers(deps: Deps) {
         try {
           await registry.remove(id, by, forget)
         } catch (error) {
-          register(server) // it is still there, only stopped
+          register(server) // it still exists, but is stopped
           throw error
         }
       })
     },
 
-    /** Servers that run from a package. */
+    /** The servers that are made from a package. */
     async ofPackage(name: string): Promise<Server[]> {
       return (await registry.list()).filter((server) => server.package === name)
     },
 
-    /** Another version of it is in use: what runs from it is started anew. */
+    /** Restarts the servers of a package whose version has changed, also those that failed because it was missing. */
     async packageSwitched(name: string): Promise<void> {
       for (const server of (await registry.list()).filter((each) => each.package === name)) {
         await turns.take(server.id, async () => {
           register(server)
-          const { status } = engine.life(server.id).state
-          if (status === 'running' || status === 'starting' || status === 'backoff')
+          const { state } = engine.life(server.id)
+          const wasMissing = state.status === 'failed' && state.error.code === 'package_not_found'
+          if (wasMissing || ['running', 'starting', 'backoff'].includes(state.status))
             void engine.restart(server.id)
         })
       }
     },
 
-    /** The result as the tool server sent it. */
-    call(key: string, asked: CallRequest) {
-      const of = (server: Server) =>
-        call(server, asked, (asked.timeout_s ?? server.timeouts.request_s) * 1000)
-      const server = registry.peek(key)
-      return server ? of(server) : registry.get(key).then(of)
+    async call(key: string, call: ToolCall): Promise<CallResult> {
+      const { id } = await registry.get(key)
+      return upstreams.call(id, call)
     },
-
-    relay: async (key: string, asked: AskedRelay) => relay(await registry.get(key), asked),
   }
 }
 export type Servers = ReturnType<typeof createServers>

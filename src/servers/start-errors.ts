@@ -1,9 +1,13 @@
-import { AppError } from '../kernel/errors.ts'
+import { AppError, type ErrorCode } from '../kernel/errors.ts'
 import type { LastError, ServerState } from '../kernel/server-state.ts'
 import type { ServerLife } from './engine.ts'
+import type { Server } from './servers.schema.ts'
 
-/** A start that failed, for whoever waited for it. */
-export function startError(name: string, error: LastError, { lastExit }: ServerLife): AppError {
+type Named = Pick<Server, 'name' | 'package'>
+
+/** The error of a request that waited for a start which failed. */
+export function startError(server: Named, error: LastError, { lastExit }: ServerLife): AppError {
+  const { name } = server
   const { code, message, hint } = error
   if (code === 'shutting_down') return new AppError('shutting_down', message)
   if (code === 'removed') return new AppError('not_found', `'${name}' was deleted while it started`)
@@ -16,22 +20,27 @@ export function startError(name: string, error: LastError, { lastExit }: ServerL
   if (code === 'out_of_resources') {
     return new AppError('out_of_resources', `'${name}': ${message}`, { ...details, retryAfterS: 5 })
   }
-  return new AppError('server_start_failed', `'${name}': ${message}`, details)
+  return new AppError(packageError(server, error) ?? 'server_start_failed', `'${name}': ${message}`, details)
 }
+
+/** Only for a server that runs from an installed package: `npx` can end with the same code for one of a registry. */
+const packageError = (server: Named, error: LastError | null): ErrorCode | undefined =>
+  server.package !== null && error?.code === 'package_not_found' ? 'package_not_found' : undefined
 
 const WORDS: Record<ServerState['status'], string> = {
   stopped: 'is stopped',
-  starting: 'still starts',
-  running: 'runs',
+  starting: 'is still starting',
+  running: 'is running',
   idle: 'is asleep',
-  stopping: 'is about to stop',
-  backoff: 'has failed and will be tried again',
+  stopping: 'is stopping',
+  backoff: 'has failed and will be restarted',
   failed: 'has failed',
 }
 
-export function notRunning(name: string, { state, lastError }: ServerLife): AppError {
+export function notRunning(server: Named, { state, lastError }: ServerLife): AppError {
   const members = lastError ? { members: { last_error: lastError } } : {}
   const hint = lastError?.hint ?? 'Start it first'
   const why = lastError ? `: ${lastError.message}` : ''
-  return new AppError('server_not_running', `'${name}' ${WORDS[state.status]}${why}`, { hint, ...members })
+  const code = packageError(server, lastError) ?? 'server_not_running'
+  return new AppError(code, `'${server.name}' ${WORDS[state.status]}${why}`, { hint, ...members })
 }

@@ -6,7 +6,7 @@ import { AUTHORISED, type House, openHouse } from '../../test/support/house.ts'
 import { get, post, register } from '../../test/support/running.ts'
 import { SecretKey } from '../config/secret-key.ts'
 import { FactBus } from '../kernel/facts.ts'
-import { ConfigurationDatabase } from '../store/configuration.ts'
+import { ConfigurationDatabase } from '../store/configuration/configuration.ts'
 import { openVault } from '../store/open-vault.ts'
 import { ServerTable } from '../store/servers.store.ts'
 

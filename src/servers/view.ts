@@ -1,8 +1,9 @@
 import { memo } from '../kernel/memo.ts'
 import { maskArgs, maskValues } from '../kernel/secrets/secrets.ts'
 import { isoTime } from '../kernel/time.ts'
-import { type Catalogue, tokensOf } from '../upstreams/catalogues.ts'
+import type { Catalogue } from '../upstreams/catalogues.ts'
 import type { Stats } from '../upstreams/server-fields.ts'
+import { tokensOf } from '../upstreams/tool-view.ts'
 import type { ServerLife } from './engine.ts'
 import { healthOf } from './health.ts'
 import type { DesiredState, Live } from './live.schema.ts'
@@ -32,11 +33,11 @@ interface Now {
 export function liveOf({ life, desired, catalogue, stats, linesDropped, usedBy }: Now): Live {
   const { state, restartCount, lastExit, lastError, uptimeMs, resources } = life
   const toolCount = catalogue?.tools.length ?? null
-  const noiseLines = life.conversation?.noiseLines ?? 0
+  const strayLines = life.conversation?.strayLines ?? 0
   return {
     status: state.status,
     desired_state: desired,
-    health: healthOf({ state, lastError, toolCount, restartCount, uptimeMs, noiseLines }),
+    health: healthOf({ state, lastError, toolCount, restartCount, uptimeMs, strayLines }),
     pid: state.status === 'running' ? state.pid : null,
     started_at: state.status === 'running' ? isoTime(state.started_at) : null,
     uptime_s: uptimeMs === null ? null : Math.round(uptimeMs) / 1000,

@@ -1,15 +1,15 @@
 import type { AgentTools } from '../gateway/visibility/visibility.schema.ts'
 import type { AgentToolsStore } from '../gateway/visibility/visibility.service.ts'
-import type { ConfigurationDatabase } from './configuration.ts'
+import type { ConfigurationDatabase } from './configuration/configuration.ts'
 
-/** What agents may see, read once and kept in memory beside the table. */
+/** Which tools each agent sees. Read once, then answered from memory. */
 export async function openAgentToolsStore(database: ConfigurationDatabase): Promise<AgentToolsStore> {
   const records = new Map<string, AgentTools>()
   for (const { agent_type, body } of await database.db.selectFrom('agent_tools').selectAll().execute()) {
     try {
       records.set(agent_type, JSON.parse(body))
     } catch {
-      // Never silently: an agent would see what was hidden from it.
+      // Skipping the row would show the agent tools that are hidden from it.
       throw await database.refuse(`the tools of the agent '${agent_type}' cannot be read`)
     }
   }
@@ -21,8 +21,7 @@ export async function openAgentToolsStore(database: ConfigurationDatabase): Prom
           const edited = edit(records.get(agentType))
           if (!edited) return [undefined, null]
           const body = JSON.stringify(edited.next)
-          await trx.deleteFrom('agent_tools').where('agent_type', '=', agentType).execute()
-          await trx.insertInto('agent_tools').values({ agent_type: agentType, body }).execute()
+          await trx.replaceInto('agent_tools').values({ agent_type: agentType, body }).execute()
           return [edited.next, edited.audit]
         },
         { committed: (saved) => saved && records.set(agentType, saved) },

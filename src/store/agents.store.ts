@@ -1,15 +1,15 @@
 import type { FileRecord, OwnershipStore } from '../agents/edit/ownership.ts'
 import type { Vault } from '../kernel/secrets/vault.ts'
-import type { ConfigurationDatabase } from './configuration.ts'
+import type { ConfigurationDatabase } from './configuration/configuration.ts'
 
-/** Which entries of agents' files are ours, read once and kept in memory beside the table. */
+/** The entries that Toolroom manages in agents' files. Read once, then answered from memory. */
 export async function openOwnership(database: ConfigurationDatabase, vault: Vault): Promise<OwnershipStore> {
   const records = new Map<string, FileRecord>()
   for (const { id, body } of await database.db.selectFrom('agent_files').selectAll().execute()) {
     try {
       records.set(id, vault.open(`agent_file:${id}`, body) as FileRecord)
     } catch {
-      throw await database.refuse(`what Toolroom remembers of ${id} cannot be read`)
+      throw await database.refuse(`the record of the agent file ${id} cannot be read`)
     }
   }
   return {
@@ -20,9 +20,9 @@ export async function openOwnership(database: ConfigurationDatabase, vault: Vaul
       if (isEmpty && !records.has(id) && audit === null) return
       await database.change(
         async (trx) => {
-          await trx.deleteFrom('agent_files').where('id', '=', id).execute()
           const body = vault.seal(`agent_file:${id}`, record)
-          if (!isEmpty) await trx.insertInto('agent_files').values({ id, body }).execute()
+          if (isEmpty) await trx.deleteFrom('agent_files').where('id', '=', id).execute()
+          else await trx.replaceInto('agent_files').values({ id, body }).execute()
           return [undefined, audit]
         },
         { frees: isEmpty, committed: () => (isEmpty ? records.delete(id) : records.set(id, record)) },

@@ -1,12 +1,11 @@
 import type { FactBus, Facts } from '../kernel/facts.ts'
 import type { LogEntry } from '../kernel/log.ts'
 import type { LogStore } from '../logs/log-store.ts'
-import type { ConfigurationDatabase } from './configuration.ts'
+import type { ConfigurationDatabase } from './configuration/configuration.ts'
 
 /**
- * Audit rows are committed with the change they speak of, in the configuration database. People read them in the log:
- * each is written there too, and what a crash kept from getting there is made up for at the next start. Nobody need wait
- * for that: what happens meanwhile is written after it.
+ * Copies audit rows into the log. A row is committed with its change in the configuration database; rows that a crash
+ * kept out of the log are copied at the next start. Rows audited during that copy are written after it.
  */
 export async function mirrorAudit(
   database: ConfigurationDatabase,
@@ -33,7 +32,7 @@ export async function mirrorAudit(
   }
 }
 
-/** One row that was damaged must not keep the service from starting. */
+/** A damaged row must not prevent the service from starting. */
 function detailOf(text: string): Record<string, unknown> {
   try {
     return JSON.parse(text)

@@ -2,17 +2,17 @@ import { closeSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeDurably } from '../kernel/durable-file.ts'
 import { StartError } from '../kernel/exit.ts'
-import { openSqlite, sqliteTrouble } from './sqlite.ts'
+import { openSqlite, sqliteErrorKind } from './sqlite/sqlite.ts'
 
-export interface InstanceLock {
-  /** Tells others where this instance answers. Information only: the lock is the truth. */
+interface InstanceLock {
+  /** Writes the address of this instance to `instance.json`. Only the lock decides who owns the folder. */
   announce(address: string): void
   release(): void
 }
 
 /**
- * One instance per data folder: an exclusive transaction on a small database of its own. The operating system ends
- * it with the process, whatever way the process ends, so nothing can go stale.
+ * Allows one instance per data folder with an exclusive transaction on `lock.db`. The operating system releases the
+ * lock when the process ends, so it cannot become stale.
  */
 export function lockDataFolder(folder: string): InstanceLock {
   const path = join(folder, 'lock.db')
@@ -22,7 +22,7 @@ export function lockDataFolder(folder: string): InstanceLock {
     database.exec('PRAGMA busy_timeout = 200; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE')
   } catch (cause) {
     database.close()
-    if (sqliteTrouble(cause) !== 'busy') throw cause
+    if (sqliteErrorKind(cause) !== 'busy') throw cause
     throw new StartError('folder_in_use', `The data folder ${folder} is in use by ${ownerOf(folder)}`, cause)
   }
   return {
@@ -42,6 +42,6 @@ function ownerOf(folder: string): string {
     const { pid, address } = JSON.parse(readFileSync(join(folder, 'instance.json'), 'utf8'))
     return `the Toolroom at ${address} (process ${pid})`
   } catch {
-    return 'another Toolroom' // it has not announced itself yet
+    return 'another Toolroom' // which has not called `announce` yet
   }
 }

@@ -1,13 +1,13 @@
 import type { KeyRecord } from '../gateway/keys/keys.schema.ts'
 import type { KeyStore } from '../gateway/keys/keys.service.ts'
-import type { ConfigurationDatabase } from './configuration.ts'
+import type { ConfigurationDatabase } from './configuration/configuration.ts'
 
-/** Digests of keys, read once and kept in memory beside the table. */
+/** Gateway keys, as digests. Read once, then answered from memory. */
 export async function openKeyStore(database: ConfigurationDatabase): Promise<KeyStore> {
   const rows: KeyRecord[] = await database.db.selectFrom('keys').selectAll().orderBy('created_at').execute()
   const records = new Map(rows.map((row) => [row.id, row]))
   let byDigest = new Map(rows.map((row) => [row.digest, row]))
-  const changed = () => {
+  const rebuildIndex = () => {
     byDigest = new Map([...records.values()].map((record) => [record.digest, record]))
   }
   return {
@@ -17,15 +17,14 @@ export async function openKeyStore(database: ConfigurationDatabase): Promise<Key
       database
         .change(
           async (trx) => {
-            if (audit === null && !records.has(record.id)) return [false, null] // taken away meanwhile
-            await trx.deleteFrom('keys').where('id', '=', record.id).execute()
-            await trx.insertInto('keys').values(record).execute()
+            if (audit === null && !records.has(record.id)) return [false, null] // the key was deleted in the meantime
+            await trx.replaceInto('keys').values(record).execute()
             return [true, audit]
           },
           {
             committed: (saved) => {
               if (saved) records.set(record.id, record)
-              changed()
+              rebuildIndex()
             },
           },
         )
@@ -40,7 +39,7 @@ export async function openKeyStore(database: ConfigurationDatabase): Promise<Key
           frees: true,
           committed: () => {
             records.delete(id)
-            changed()
+            rebuildIndex()
           },
         },
       ),

@@ -1,6 +1,6 @@
 import { StartError } from '../kernel/exit.ts'
 import { Vault } from '../kernel/secrets/vault.ts'
-import type { ConfigurationDatabase } from './configuration.ts'
+import type { ConfigurationDatabase } from './configuration/configuration.ts'
 
 interface KeySource {
   readonly file: string
@@ -8,21 +8,21 @@ interface KeySource {
   create(): Buffer
 }
 
-const PLACE = 'key_check'
+const KEY_CHECK = 'key_check'
 
-/** Opens the stored secrets. A key is made only while nothing is encrypted: a new one would lose the old for good. */
+/** Opens the stored secrets. Creates a key only while nothing is encrypted: a new key cannot open old secrets. */
 export async function openVault(database: ConfigurationDatabase, source: KeySource): Promise<Vault> {
   const inUse = await hasSecrets(database)
   const found = source.find()
   if (!found && inUse) {
     throw new StartError(
       'configuration',
-      `The key that opens the stored secrets is missing; put ${source.file} back, or set TOOLROOM_SECRET_KEY`,
+      `The secret key for the stored secrets is missing; restore ${source.file}, or set TOOLROOM_SECRET_KEY`,
     )
   }
   const vault = new Vault(found ?? source.create())
-  if (inUse) await assertFits(database, vault)
-  else await remember(database, vault)
+  if (inUse) await assertKeyMatches(database, vault)
+  else await saveKeyCheck(database, vault)
   return vault
 }
 
@@ -36,15 +36,15 @@ async function hasSecrets({ db }: ConfigurationDatabase): Promise<boolean> {
   return row.length > 0
 }
 
-async function assertFits(database: ConfigurationDatabase, vault: Vault): Promise<void> {
+async function assertKeyMatches(database: ConfigurationDatabase, vault: Vault): Promise<void> {
   const { db } = database
-  const check = await db.selectFrom('meta').select('value').where('key', '=', PLACE).executeTakeFirst()
-  if (opens(vault, PLACE, check?.value)) return
+  const check = await db.selectFrom('meta').select('value').where('key', '=', KEY_CHECK).executeTakeFirst()
+  if (opens(vault, KEY_CHECK, check?.value)) return
   const rows = await db.selectFrom('tool_servers').select(['id', 'sealed_fields']).execute()
   if (!rows.some(({ id, sealed_fields }) => opensAny(vault, id, sealed_fields))) {
-    throw new StartError('configuration', 'The secret key is not the one that encrypted the stored secrets')
+    throw new StartError('configuration', 'The secret key does not match the stored secrets')
   }
-  await remember(database, vault) // the key is right, the check was damaged
+  await saveKeyCheck(database, vault) // the key is correct, only the check was damaged
 }
 
 function opens(vault: Vault, place: string, sealed = ''): boolean {
@@ -61,19 +61,14 @@ function opensAny(vault: Vault, id: string, sealedFields: string): boolean {
     const texts = Object.entries(JSON.parse(sealedFields) as Record<string, string>)
     return texts.some(([field, text]) => opens(vault, `${id}:${field}`, text))
   } catch {
-    return false // not even JSON: this row says nothing about the key
+    return false // a damaged row is no evidence about the key
   }
 }
 
-async function remember(database: ConfigurationDatabase, vault: Vault): Promise<void> {
-  const value = vault.seal(PLACE, 'toolroom')
+async function saveKeyCheck(database: ConfigurationDatabase, vault: Vault): Promise<void> {
+  const value = vault.seal(KEY_CHECK, 'toolroom')
   await database.change(async (trx) => {
-    const row = { key: PLACE, value }
-    await trx
-      .insertInto('meta')
-      .values(row)
-      .onConflict((c) => c.column('key').doUpdateSet({ value }))
-      .execute()
+    await trx.replaceInto('meta').values({ key: KEY_CHECK, value }).execute()
     return [undefined, null]
   })
 }

@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto'
 import type { PackageRecord, PackageStore } from '../packages/package-store.ts'
-import type { ConfigurationDatabase } from './configuration.ts'
+import type { ConfigurationDatabase } from './configuration/configuration.ts'
+import { digestOf } from './digest.ts'
 
-/** Installed packages, read once and kept in memory beside the table. */
+/** Installed packages. Read once, then answered from memory. */
 export async function openPackageStore(database: ConfigurationDatabase): Promise<PackageStore> {
   const records = new Map<string, PackageRecord>()
   for (const { name, body, digest } of await database.db.selectFrom('packages').selectAll().execute()) {
@@ -15,11 +15,8 @@ export async function openPackageStore(database: ConfigurationDatabase): Promise
       database.change(
         async (trx) => {
           const body = JSON.stringify(record)
-          await trx.deleteFrom('packages').where('name', '=', record.name).execute()
-          await trx
-            .insertInto('packages')
-            .values({ name: record.name, body, digest: digestOf(body) })
-            .execute()
+          const row = { name: record.name, body, digest: digestOf(body) }
+          await trx.replaceInto('packages').values(row).execute()
           return [undefined, audit]
         },
         { committed: () => records.set(record.name, record) },
@@ -34,5 +31,3 @@ export async function openPackageStore(database: ConfigurationDatabase): Promise
       ),
   }
 }
-
-const digestOf = (text: string): string => createHash('sha256').update(text).digest('base64')

@@ -1,12 +1,13 @@
 import type { Pin, PinKey } from '../gateway/pins/pin-records.ts'
 import type { PinStore } from '../gateway/pins/pins.ts'
-import type { ConfigurationDatabase } from './configuration.ts'
-import type { Tables } from './database.ts'
+import type { ConfigurationDatabase } from './configuration/configuration.ts'
+import type { Tables } from './configuration/tables.ts'
 import type { ServerTable } from './servers.store.ts'
 
-const AT_ONCE = 100
+/** SQLite limits the number of parameters in a statement. */
+const PINS_PER_STATEMENT = 100
 
-/** Tools as they were approved. */
+/** Approved tool definitions. */
 export function pinStore(database: ConfigurationDatabase, servers: Pick<ServerTable, 'has'>): PinStore {
   return {
     async all() {
@@ -16,8 +17,8 @@ export function pinStore(database: ConfigurationDatabase, servers: Pick<ServerTa
     save: (keys, pinOf, change) =>
       database.change(
         async (trx) => {
-          for (let from = 0; from < keys.length; from += AT_ONCE) {
-            const some = keys.slice(from, from + AT_ONCE)
+          for (let from = 0; from < keys.length; from += PINS_PER_STATEMENT) {
+            const some = keys.slice(from, from + PINS_PER_STATEMENT)
             for (const [server_id, tools] of byServer(some))
               await trx
                 .deleteFrom('tool_pins')
@@ -38,7 +39,7 @@ export function pinStore(database: ConfigurationDatabase, servers: Pick<ServerTa
   }
 }
 
-/** One whose name cannot be read is as if it had never been seen. */
+/** Skips a pin whose name is damaged. */
 function pinIn(row: Tables['tool_pins']): Pin[] {
   try {
     return [{ ...row, tool: JSON.parse(row.tool) }]

@@ -4,16 +4,16 @@ import { type StoreHouse, storeContract, type TestServer } from '../../test/stor
 import { ownFolder } from '../../test/support/folder.ts'
 import { FactBus } from '../kernel/facts.ts'
 import { Vault } from '../kernel/secrets/vault.ts'
-import { ConfigurationDatabase } from './configuration.ts'
+import { ConfigurationDatabase } from './configuration/configuration.ts'
 import { ServerTable } from './servers.store.ts'
 
 storeContract((maximum) => {
   const folder = ownFolder()
   const vault = new Vault(randomBytes(32))
-  return openHouse(folder, vault, maximum)
+  return openStores(folder, vault, maximum)
 })
 
-async function openHouse(folder: string, vault: Vault, maximum: number): Promise<StoreHouse> {
+async function openStores(folder: string, vault: Vault, maximum: number): Promise<StoreHouse> {
   const facts = new FactBus((error) => {
     throw error
   })
@@ -31,6 +31,6 @@ async function openHouse(folder: string, vault: Vault, maximum: number): Promise
         .execute()
       return rows.map((row) => ({ ...row, detail: JSON.parse(row.detail) }))
     },
-    reopen: () => openHouse(folder, vault, maximum),
+    reopen: () => openStores(folder, vault, maximum),
   }
 }

@@ -1,17 +1,16 @@
-import { createHash } from 'node:crypto'
-import type { AuditEntry, ServerKind } from '../kernel/facts.ts'
+import type { ServerKind } from '../kernel/facts.ts'
 import type { Vault } from '../kernel/secrets/vault.ts'
 import type { ServerRecord, ServerStore } from '../upstreams/server-registry.ts'
-import type { ConfigurationDatabase, Trx } from './configuration.ts'
-import type { Tables } from './database.ts'
+import type { ConfigurationDatabase } from './configuration/configuration.ts'
+import type { Tables } from './configuration/tables.ts'
+import { digestOf } from './digest.ts'
 
 type Row = Tables['tool_servers']
-type Sealed = 'env' | 'args' | 'headers' | 'url'
-const SEALED: readonly Sealed[] = ['env', 'args', 'headers', 'url']
+const SEALED: readonly string[] = ['env', 'args', 'headers', 'url']
 
 /**
- * Servers of both kinds, decrypted once when opened and kept in memory beside the table: one instance owns the folder,
- * so what it reads is what it wrote.
+ * Servers of both kinds. Decrypted once, then answered from memory: the instance lock guarantees that no other process
+ * changes the table.
  */
 export class ServerTable {
   readonly #database: ConfigurationDatabase
@@ -25,22 +24,19 @@ export class ServerTable {
     this.#maximum = maximum
   }
 
-  /** `later` are fields that came after the first servers were stored, with what they mean to those. */
+  /** `defaults` are the values of fields that older rows do not have. */
   static async open(
     database: ConfigurationDatabase,
     vault: Vault,
     maximum: number,
-    later: Partial<Record<ServerKind, object>> = {},
+    defaults: Partial<Record<ServerKind, object>> = {},
   ): Promise<ServerTable> {
     const table = new ServerTable(database, vault, maximum)
-    for (const row of await database.db
-      .selectFrom('tool_servers')
-      .selectAll()
-      .orderBy('created_at')
-      .execute()) {
+    const rows = database.db.selectFrom('tool_servers').selectAll().orderBy('created_at')
+    for (const row of await rows.execute()) {
       try {
-        const record = { ...later[row.type], ...fromRow(row, vault) }
-        table.#records.set(row.id, { kind: row.type, record })
+        const record = { ...defaults[row.type], ...fromRow(row, vault) }
+        table.#keep(row.type, record)
       } catch {
         throw await database.refuse(`the server '${row.id}' cannot be read`)
       }
@@ -51,15 +47,46 @@ export class ServerTable {
   of<T extends ServerRecord>(kind: ServerKind): ServerStore<T> {
     return {
       all: async () => this.#ofKind(kind) as T[],
-      peek: (id) => this.#byId(kind, id) as T | undefined,
       find: async (key) => this.#find(kind, key) as T | undefined,
-      insert: (server, audit) => this.#insert(kind, server, audit),
-      change: (id, edit) => this.#change(kind, id, edit as never) as Promise<T | 'taken' | undefined>,
-      remove: (id, audit) => this.#remove(kind, id, audit),
+      insert: (server, audit) =>
+        this.#database.change<'inserted' | 'taken' | 'full'>(
+          async (trx) => {
+            if (this.#isTaken(server)) return ['taken', null]
+            if (this.#records.size >= this.#maximum) return ['full', null]
+            const row = toRow(kind, server, this.#vault)
+            await trx.insertInto('tool_servers').values(row).execute()
+            return ['inserted', audit]
+          },
+          { committed: (outcome) => outcome === 'inserted' && this.#keep(kind, server) },
+        ),
+      change: (id, edit) =>
+        this.#database.change<T | 'taken' | undefined>(
+          async (trx) => {
+            const current = this.#byId(kind, id) as T | undefined
+            const edited = current && edit(current)
+            if (!edited) return [current, null]
+            if (this.#isTaken(edited.next, id)) return ['taken', null]
+            const row = toRow(kind, edited.next, this.#vault)
+            await trx.updateTable('tool_servers').set(row).where('id', '=', id).execute()
+            return [edited.next, edited.audit]
+          },
+          { committed: (next) => typeof next === 'object' && this.#keep(kind, next) },
+        ),
+      remove: (id, audit) =>
+        this.#database.change(
+          async (trx) => {
+            if (!this.#byId(kind, id)) return [false, null]
+            await trx.deleteFrom('tool_servers').where('id', '=', id).execute()
+            for (const table of ['wishes', 'catalogues', 'tool_pins'] as const)
+              await trx.deleteFrom(table).where('server_id', '=', id).execute()
+            return [true, audit]
+          },
+          { frees: true, committed: (removed) => removed && this.#records.delete(id) },
+        ),
     }
   }
 
-  /** Of the server that has this id or name; the id wins. */
+  /** The id of the server with this id or name; an id takes precedence. */
   idOf(key: string, kind?: ServerKind): string | undefined {
     const kinds = kind ? [kind] : (['stdio', 'http'] as const)
     return kinds.map((each) => this.#find(each, key)?.id).find((id) => id !== undefined)
@@ -69,7 +96,6 @@ export class ServerTable {
     return this.#records.has(id)
   }
 
-  /** What is stored of it, of either kind. */
   record(id: string): ServerRecord | undefined {
     return this.#records.get(id)?.record
   }
@@ -87,59 +113,8 @@ export class ServerTable {
     return this.#byId(kind, key) ?? this.#ofKind(kind).find((record) => record.name === key)
   }
 
-  async #insert(
-    kind: ServerKind,
-    server: ServerRecord,
-    audit: AuditEntry,
-  ): Promise<'inserted' | 'taken' | 'full'> {
-    return await this.#database.change(
-      async (trx) => {
-        if (this.#isTaken(server)) return ['taken', null]
-        if (this.#records.size >= this.#maximum) return ['full', null]
-        await trx
-          .insertInto('tool_servers')
-          .values(toRow(kind, server, this.#vault))
-          .execute()
-        return ['inserted', audit]
-      },
-      {
-        committed: (outcome) =>
-          outcome === 'inserted' && this.#records.set(server.id, { kind, record: server }),
-      },
-    )
-  }
-
-  async #change(
-    kind: ServerKind,
-    id: string,
-    edit: (current: ServerRecord) => { next: ServerRecord; audit: AuditEntry } | undefined,
-  ): Promise<ServerRecord | 'taken' | undefined> {
-    return await this.#database.change<ServerRecord | 'taken' | undefined>(
-      async (trx) => {
-        const current = this.#records.get(id)
-        if (current?.kind !== kind) return [undefined, null]
-        const edited = edit(current.record)
-        if (!edited) return [current.record, null]
-        if (this.#isTaken(edited.next, id)) return ['taken', null]
-        await update(trx, toRow(kind, edited.next, this.#vault))
-        return [edited.next, edited.audit]
-      },
-      { committed: (next) => typeof next === 'object' && this.#records.set(id, { kind, record: next }) },
-    )
-  }
-
-  async #remove(kind: ServerKind, id: string, audit: AuditEntry): Promise<boolean> {
-    return await this.#database.change(
-      async (trx) => {
-        if (this.#records.get(id)?.kind !== kind) return [false, null]
-        await trx.deleteFrom('tool_servers').where('id', '=', id).execute()
-        await trx.deleteFrom('wishes').where('server_id', '=', id).execute()
-        await trx.deleteFrom('catalogues').where('server_id', '=', id).execute()
-        await trx.deleteFrom('tool_pins').where('server_id', '=', id).execute()
-        return [true, audit]
-      },
-      { frees: true, committed: (removed) => removed && this.#records.delete(id) },
-    )
+  #keep(kind: ServerKind, record: ServerRecord): void {
+    this.#records.set(record.id, { kind, record })
   }
 
   #isTaken(server: ServerRecord, except?: string): boolean {
@@ -150,48 +125,33 @@ export class ServerTable {
   }
 }
 
-async function update(trx: Trx, row: Row): Promise<void> {
-  await trx.updateTable('tool_servers').set(row).where('id', '=', row.id).execute()
-}
-
 function toRow(kind: ServerKind, server: ServerRecord, vault: Vault): Row {
   const { id, name, created_at, updated_at, revision, ...fields } = server as ServerRecord &
     Record<string, unknown>
-  const open = Object.entries(fields).filter(([field]) => !isSealed(field))
+  const open = Object.entries(fields).filter(([field]) => !SEALED.includes(field))
   const open_fields = JSON.stringify(Object.fromEntries(open))
   const plain = { id, type: kind, name, open_fields, created_at, updated_at, revision }
-  const sealed = Object.entries(fields).filter(([field]) => isSealed(field))
-  const texts = [...sealed, [WITNESS, digestOf(plain)] as const].map(([field, value]) => [
+  const sealed = Object.entries(fields).filter(([field]) => SEALED.includes(field))
+  const texts = [...sealed, [WITNESS, rowDigest(plain)] as const].map(([field, value]) => [
     field,
     vault.seal(`${id}:${field}`, value),
   ])
   return { ...plain, sealed_fields: JSON.stringify(Object.fromEntries(texts)) }
 }
 
-/** Throws when the row is not, to the last bit, what was written. */
+/** Throws when any bit of the row was changed since it was written. */
 function fromRow({ sealed_fields, ...plain }: Row, vault: Vault): ServerRecord {
   const sealed = Object.entries(JSON.parse(sealed_fields) as Record<string, string>)
   const opened = sealed.map(([field, text]) => [field, vault.open(`${plain.id}:${field}`, text)])
   const { [WITNESS]: witness, ...fields } = Object.fromEntries(opened)
-  if (witness !== digestOf(plain)) throw new Error('the row was changed from outside')
+  if (witness !== rowDigest(plain)) throw new Error('the row was changed outside of Toolroom')
   const { id, name, created_at, updated_at, revision } = plain
   return { ...JSON.parse(plain.open_fields), ...fields, id, name, created_at, updated_at, revision }
 }
 
-/** A digest of what stands in plain text, sealed beside the secrets: SQLite does not notice a flipped bit in a text. */
+/** Key of the sealed digest of the plain-text fields. */
 const WITNESS = 'row'
 
-function digestOf({
-  id,
-  type,
-  name,
-  open_fields,
-  created_at,
-  updated_at,
-  revision,
-}: Omit<Row, 'sealed_fields'>): string {
-  const text = JSON.stringify([id, type, name, open_fields, created_at, updated_at, revision])
-  return createHash('sha256').update(text).digest('base64')
-}
-
-const isSealed = (field: string): boolean => SEALED.some((sealed) => sealed === field)
+const DIGESTED = ['id', 'type', 'name', 'open_fields', 'created_at', 'updated_at', 'revision'] as const
+const rowDigest = (row: Omit<Row, 'sealed_fields'>): string =>
+  digestOf(JSON.stringify(DIGESTED.map((field) => row[field])))

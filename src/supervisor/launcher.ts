@@ -1,59 +1,54 @@
-import { homedir } from 'node:os'
 import type { Readable, Writable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Stream } from '../kernel/log.ts'
-import type { LastError, Plan } from '../kernel/server-state.ts'
+import type { LastError } from '../kernel/server-state.ts'
 import { FrameReader, LOG_LINE_MAX_BYTES } from '../protocol/frames.ts'
-import { Child } from './child.ts'
-import { explainExit } from './explain-exit.ts'
-import type { Reaper } from './reaper.ts'
-import { resolveCommand } from './resolve-command.ts'
-import { type Launched, StartFailure } from './runner.ts'
-import { type Graces, stopLadder } from './stop-ladder.ts'
-import { Tail } from './tail.ts'
+import { explainExit } from './exit/explain-exit.ts'
+import { Tail } from './exit/tail.ts'
+import type { Reaper } from './process/reaper.ts'
+import { type Definition, StartFailure, startChild } from './process/start-child.ts'
+import { type Graces, stopLadder } from './process/stop-ladder.ts'
+import type { Launched } from './runner.ts'
 
-/** What to run. */
-export type Definition = Pick<Plan, 'command' | 'args' | 'env' | 'cwd'>
-
-/** How a tool server is spoken to. */
+/** The stdio of a tool server, as its MCP connection uses it. */
 export interface Streams {
   readonly input: Writable
   readonly output: Readable
-  /** What stands on its output and is no message; `cut` bytes of it are missing. */
-  readonly onNoise: (text: string, cut: number) => void
-  /** What it says for people over the protocol. */
-  readonly onSaid: (text: string) => void
+  /** Called with output that is not an MCP message. `cut` bytes of it are missing. */
+  readonly onStrayLine: (text: string, cut: number) => void
+  /** Called with the text of a log notification. */
+  readonly onLogText: (text: string) => void
 }
 
 export interface Conversation {
-  /** Handshake and tools; rejects with whatever went wrong. */
+  /** Resolves after the handshake and the tool list. */
   ready(): Promise<void>
-  /** Settles when it can no longer be talked to. */
+  /** Settles when the connection is closed. */
   readonly lost: Promise<unknown>
-  /** In words, when `ready` failed for another reason than that the process ended. */
+  /** Explains why `ready` rejected while the process was running. */
   explain(error: unknown): { readonly error: LastError; readonly retry: boolean }
 }
 
-/** A line that a server wrote for people, or that is no message though it stands where messages belong. */
+/** Called with each line of stderr, each log notification, and each line of stdout that is not a message. */
 export type OnLine = (stream: Stream, text: string, cut: number) => void
 
 interface Options {
   readonly definition: Definition
   readonly mark: string
-  /** Asked when it is stopped: they may have changed since the start. */
+  /** Read when it is stopped, because the settings may have changed since the start. */
   readonly graces: () => Graces
   readonly reaper: Pick<Reaper, 'watch' | 'forget'>
   readonly converse: (streams: Streams) => Conversation
   readonly onLine: OnLine
-  /** Hides secrets in what a person will read. */
+  /** Masks secrets. */
   readonly clean: (text: string) => string
 }
 
-/** What a process wrote before its end is mostly read a moment after it. */
-const LAST_WORDS_MS = 200
+/** The last output of a process is usually read shortly after its end. */
+const LAST_OUTPUT_MS = 200
 
-/** Starts a process for a definition, or says with a StartFailure why that cannot be. */
+/** Starts the process of a tool server. Rejects with a StartFailure. */
 export async function launch(options: Options): Promise<Launched> {
   const { definition, reaper, clean } = options
   const child = await startChild(definition, options.mark)
@@ -64,13 +59,13 @@ export async function launch(options: Options): Promise<Launched> {
     stderr.add(text)
     options.onLine('stderr', text, cut)
   })
-  child.errors.on('error', () => {}) // the pipe broke with the process; its exit says so
-  const onNoise = (text: string, cut: number) => {
+  child.errors.on('error', () => {}) // the process has ended, which `ended` reports
+  const onStrayLine = (text: string, cut: number) => {
     noise.add(text)
     options.onLine('stdout', text, cut)
   }
-  const onSaid = (text: string) => options.onLine('mcp', text, 0)
-  const conversation = options.converse({ input: child.input, output: child.output, onNoise, onSaid })
+  const onLogText = (text: string) => options.onLine('mcp', text, 0)
+  const conversation = options.converse({ input: child.input, output: child.output, onStrayLine, onLogText })
   const cleaned = ({ code, message, hint }: LastError): LastError => ({
     code,
     message: clean(message),
@@ -89,60 +84,14 @@ export async function launch(options: Options): Promise<Launched> {
       return stderr.last(20).map(clean)
     },
     explain: (exit, wasRunning) => {
-      const { command, args } = definition
-      const said = { stderr: stderr.all, noise: noise.all }
-      return cleaned(explainExit({ ...exit, ...said, wasRunning, command, args }))
+      const output = { stderr: stderr.all, noise: noise.all }
+      return cleaned(explainExit({ ...exit, ...output, wasRunning, args: definition.args }))
     },
     stop: async (onStep) => {
       await stopLadder(child, options.graces(), onStep)
       reaper.forget(child.group.leader)
       const read = Promise.allSettled([finished(child.errors), finished(child.output)])
-      await Promise.race([read, sleep(LAST_WORDS_MS, undefined, { ref: false })])
+      await Promise.race([read, sleep(LAST_OUTPUT_MS, undefined, { ref: false })])
     },
   }
-}
-
-async function startChild({ command, args, env, cwd }: Definition, mark: string): Promise<Child> {
-  const found = resolveCommand(command, {
-    cwd: cwd ?? homedir(),
-    env: { ...process.env, ...env },
-    platform: process.platform,
-  })
-  if (!found.ok) {
-    const { code, message, hint } = found
-    throw new StartFailure({ code, message, hint }, false)
-  }
-  try {
-    const own = { ...env, PATH: found.searchPath }
-    return await Child.start({ path: found.path, args, cwd: found.cwd, env: own, mark })
-  } catch (error) {
-    throw notSpawned(error)
-  }
-}
-
-/** What the system is short of comes back by itself; everything else needs a person. */
-const SHORTAGES: Readonly<Record<string, string>> = {
-  EMFILE: 'open files',
-  ENFILE: 'open files',
-  EAGAIN: 'processes',
-  ENOMEM: 'memory',
-}
-
-function notSpawned(cause: unknown): StartFailure {
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
-  const shortage = SHORTAGES[code]
-  if (shortage !== undefined) {
-    const message = `The system did not start it: there are no ${shortage} left (${code})`
-    const hint =
-      'Stop servers or programs that you do not need, or raise the limit; it is tried again by itself'
-    return new StartFailure({ code: 'out_of_resources', message, hint }, true)
-  }
-  if (code === 'E2BIG') {
-    const message =
-      'The system did not start it: its arguments and environment are too large together (E2BIG)'
-    return new StartFailure({ code: 'spawn_failed', message, hint: 'Shorten args or env' }, false)
-  }
-  const message = `The system did not start it: ${cause instanceof Error ? cause.message : String(cause)}`
-  const hint = 'Check the command, its arguments and its environment'
-  return new StartFailure({ code: 'spawn_failed', message, hint }, false)
 }

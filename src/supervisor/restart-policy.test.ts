@@ -29,29 +29,29 @@ test.each<[RestartRules['policy'], ProcessEnd, 'stop' | 'retry']>([
   ['never', killed, 'stop'],
   ['never', neverReady, 'stop'],
   ['never', pipeClosed, 'stop'],
-])('under %s the end %j leads to %s', (policy, end, kind) => {
+])('with the policy %s, the end %j leads to %s', (policy, end, kind) => {
   expect(restartAfter({ ...rules, policy }, { ...quick, end }).kind).toBe(kind)
 })
 
 test.each<[string, Partial<Ending>, number, number]>([
   ['the first quick failure', {}, 1000, 1],
-  ['the second', { failuresInRow: 1 }, 2000, 2],
-  ['the third', { failuresInRow: 2 }, 4000, 3],
-  ['the fourth', { failuresInRow: 3 }, 8000, 4],
-  ['the fifth', { failuresInRow: 4 }, 16_000, 5],
-  ['the sixth', { failuresInRow: 5 }, 300_000, 6],
-  ['the hundredth', { failuresInRow: 99 }, 300_000, 100],
-  ['the lowest draw', { random: 0 }, 800, 1],
-  ['the highest draw', { random: 0.999999 }, 1200, 1],
-  ['the sixth, with the lowest draw', { failuresInRow: 5, random: 0 }, 300_000, 6],
+  ['the second quick failure', { failuresInRow: 1 }, 2000, 2],
+  ['the third quick failure', { failuresInRow: 2 }, 4000, 3],
+  ['the fourth quick failure', { failuresInRow: 3 }, 8000, 4],
+  ['the fifth quick failure', { failuresInRow: 4 }, 16_000, 5],
+  ['the sixth quick failure', { failuresInRow: 5 }, 300_000, 6],
+  ['the hundredth quick failure', { failuresInRow: 99 }, 300_000, 100],
+  ['a failure with the lowest random number', { random: 0 }, 800, 1],
+  ['a failure with the highest random number', { random: 0.999999 }, 1200, 1],
+  ['the sixth failure with the lowest random number', { failuresInRow: 5, random: 0 }, 300_000, 6],
   ['just under 10 s of running', { ranMs: 9999 }, 1000, 1],
   ['10 s of running', { ranMs: 10_000 }, 0, 1],
   ['10 s of running after many failures', { ranMs: 10_000, failuresInRow: 7 }, 0, 8],
   ['just under 5 min of running', { ranMs: 299_999, failuresInRow: 7 }, 0, 8],
   ['5 min of running', { ranMs: 300_000, failuresInRow: 7 }, 0, 1],
-  ['a minute without a handshake, which is no running', { end: neverReady, ranMs: 60_000 }, 1000, 1],
+  ['a minute without a handshake', { end: neverReady, ranMs: 60_000 }, 1000, 1],
   ['a closed pipe after 10 s', { end: pipeClosed, ranMs: 10_000 }, 0, 1],
-])('after %s it waits', (_, ending, delayMs, attempt) => {
+])('after %s, the restart delay is right', (_, ending, delayMs, attempt) => {
   expect(restartAfter(rules, { ...quick, ...ending })).toEqual({ kind: 'retry', delayMs, attempt })
 })
 
@@ -61,33 +61,33 @@ test.each([
   [2, 0, 3, 3000],
   [9, 0.5, 3, 3000],
 ])(
-  'after %i failures with the draw %d and at most %i s it waits %i ms',
+  'after %i failures with the random number %d and a maximum of %i s, the delay is %i ms',
   (failuresInRow, random, max_delay_s, delayMs) => {
     const found = restartAfter({ ...rules, max_delay_s }, { ...quick, failuresInRow, random })
     expect(found).toMatchObject({ delayMs })
   },
 )
 
-describe('in any 60 s there are at most 6 starts', () => {
+describe('start limit', () => {
   const atOnce = { policy: 'always', max_delay_s: 300 } as const
 
-  test('when the server exits at once, and then one every 5 minutes', () => {
+  test('a server that exits at once starts 6 times in 60 s and then every 5 minutes', () => {
     const starts = startsOf(rules, { runs: () => 0, draw: () => 0 }, 3_600_000)
     expect(mostIn60s(starts)).toBe(6)
     const [sixth = 0, ...later] = starts.slice(5, 9)
     expect(later.map((start) => start - sixth)).toEqual([300_000, 600_000, 900_000])
   })
 
-  test('when it runs just long enough to be restarted at once', () => {
+  test('a server that runs just long enough for an immediate restart starts at most 6 times in 60 s', () => {
     expect(mostIn60s(startsOf(rules, { runs: () => 10_000, draw: () => 0 }, 3_600_000))).toBe(6)
   })
 
-  test('when the largest delay is 1 s', () => {
+  test('a server with a maximum delay of 1 s starts at most 6 times in 60 s', () => {
     const starts = startsOf({ ...atOnce, max_delay_s: 1 }, { runs: () => 0, draw: () => 0 }, 3_600_000)
     expect(mostIn60s(starts)).toBe(6)
   })
 
-  test('whatever the mixture', () => {
+  test('a server with any mixture of runs starts at most 6 times in 60 s', () => {
     const run = fc.oneof(fc.constantFrom(0, 9999, 10_000, 60_000, 300_000), fc.nat({ max: 320_000 }))
     const draw = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
     const lives = fc.array(fc.tuple(run, draw), { minLength: 1, maxLength: 60 })
@@ -106,7 +106,7 @@ interface Life {
   readonly draw: (start: number) => number
 }
 
-/** The times of all starts when the policy alone decides, for so long. */
+/** The times of all starts until `untilMs`. */
 function startsOf(restart: RestartRules, { runs, draw }: Life, untilMs: number): number[] {
   const starts: number[] = []
   let failuresInRow = 0

@@ -1,29 +1,29 @@
 import type { RestartRules } from '../kernel/server-state.ts'
 
-/** How a process came to its end without anybody asking for it. */
+/** How a process ended without having been stopped. */
 export type ProcessEnd =
   | { readonly kind: 'exit'; readonly code: number }
   | { readonly kind: 'signal'; readonly signal: string }
-  /** No handshake within `start_s`: we ended it. */
+  /** Ended by Toolroom, because there was no handshake within `start_s`. */
   | { readonly kind: 'never_ready' }
-  /** It closed a pipe and lives on, deaf to us: we ended it. */
+  /** Ended by Toolroom, because it closed its stdin or stdout. */
   | { readonly kind: 'pipe_closed' }
 
 export interface Ending {
   readonly end: ProcessEnd
-  /** Time spent in `running`, from the monotonic clock; 0 when it never got there. */
+  /** Time in `running`, from the monotonic clock; 0 if it never was. */
   readonly ranMs: number
-  /** `attempt` of the retry that led to this start; 0 when a person or a call started it. */
+  /** `attempt` of the retry that led to this start; 0 if a user or a call started it. */
   readonly failuresInRow: number
-  /** Age of each of its starts, in any order; those older than a minute may be left out. */
+  /** The age of its recent starts, in any order. Those older than a minute may be omitted. */
   readonly startsMsAgo: readonly number[]
-  /** In [0, 1): spreads servers that fell together, so that they do not rise together. */
+  /** In [0, 1): spreads the restarts of servers that ended at the same time. */
   readonly random: number
 }
 
 export type Restart =
   | { readonly kind: 'stop' }
-  /** `attempt` counts the failures in a row, this one included. */
+  /** `attempt` counts consecutive failures, including this one. */
   | { readonly kind: 'retry'; readonly delayMs: number; readonly attempt: number }
 
 const LADDER_S = [1, 2, 4, 8, 16]
@@ -33,7 +33,7 @@ const RESET_AFTER_MS = 5 * 60_000
 const STARTS_PER_WINDOW = 6
 const WINDOW_MS = 60_000
 
-/** What follows when a tool server ended by itself. Configuration errors never come here: they wait for a person. */
+/** Whether and when to restart a server that ended. Not for configuration errors, which need the user. */
 export function restartAfter(rules: RestartRules, ending: Ending): Restart {
   if (!allows(rules.policy, ending.end)) return { kind: 'stop' }
   const attempt = ending.ranMs >= RESET_AFTER_MS ? 1 : ending.failuresInRow + 1
@@ -61,8 +61,7 @@ function delayOf({ max_delay_s }: RestartRules, { end, ranMs, random }: Ending, 
 }
 
 /**
- * Never more than 6 starts in 60 s, whatever the mixture of short and long runs and however small `max_delay_s`:
- * the next start waits until the sixth last is a minute old.
+ * At most 6 starts in 60 s, even with a small `max_delay_s`: the next start waits until the sixth last is a minute old.
  */
 function waitForWindow(startsMsAgo: readonly number[]): number {
   const sixthLast = startsMsAgo.toSorted((a, b) => a - b)[STARTS_PER_WINDOW - 1]

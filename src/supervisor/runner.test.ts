@@ -4,13 +4,13 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { leftAfter } from '../../test/support/marked.ts'
 import { runnerOf } from '../../test/support/runner.ts'
-import { processesMarked } from './process-table.ts'
+import { processesMarked } from './process/process-table.ts'
 import { StartSlots } from './start-slots.ts'
 
 const describeLinux = describe.runIf(process.platform === 'linux')
 
-describeLinux('a server', () => {
-  test('runs after the handshake, and is gone after the stop', async () => {
+describeLinux('start and stop', () => {
+  test('a server is running after the handshake and leaves no process after a stop', async () => {
     const { runner, mark, statuses, watched } = runnerOf('echo')
     expect(await runner.start()).toEqual({ ok: true })
     expect(runner.state).toMatchObject({ status: 'running', pid: processesMarked(mark)[0]?.pid })
@@ -21,7 +21,7 @@ describeLinux('a server', () => {
     expect(watched.size).toBe(0)
   })
 
-  test('that is started fifty times at once is one process, and a start or stop too many does nothing', async () => {
+  test('fifty concurrent starts create one process, and redundant starts and stops have no effect', async () => {
     const { runner, mark, statuses } = runnerOf('echo')
     const outcomes = await Promise.all(Array.from({ length: 50 }, () => runner.start()))
     expect(outcomes.every(({ ok }) => ok)).toBe(true)
@@ -32,7 +32,7 @@ describeLinux('a server', () => {
     expect(statuses()).toEqual(['starting', 'running', 'stopping', 'stopped'])
   })
 
-  test('that ignores everything is stopped with its children', async () => {
+  test('a server that ignores SIGTERM is stopped together with its children', async () => {
     const { runner, mark } = runnerOf('setsid')
     await runner.start()
     expect(processesMarked(mark).length).toBeGreaterThan(3)
@@ -40,7 +40,7 @@ describeLinux('a server', () => {
     expect(await leftAfter(mark, 200)).toBe(0)
   })
 
-  test('is stopped while it starts, and started while it stops', async () => {
+  test('a server can be stopped while it starts and started while it stops', async () => {
     const { runner, mark } = runnerOf('slow-handshake', { args: ['1500'] })
     const started = runner.start()
     await sleep(150)
@@ -60,16 +60,16 @@ describeLinux('a server', () => {
   })
 })
 
-describeLinux('a start that fails', () => {
+describeLinux('failed start', () => {
   test.each([
     ['an unknown command', { command: 'no-such-program-anywhere' }, 'command_not_found'],
     ['a missing folder', { command: 'node', cwd: '/does/not/exist' }, 'cwd_not_found'],
     [
-      'a file that is no program',
+      'a file that is not a program',
       { command: fileURLToPath(new URL('./runner.ts', import.meta.url)) },
       'not_executable',
     ],
-  ])('for %s waits for a person', async (_, options, code) => {
+  ])('a start with %s fails and is not retried', async (_, options, code) => {
     const { runner, statuses } = runnerOf('echo', options)
     expect(await runner.start()).toMatchObject({ ok: false, error: { code } })
     expect(runner.state).toMatchObject({ status: 'failed', error: { code } })
@@ -79,12 +79,12 @@ describeLinux('a start that fails', () => {
     expect(runner.state.status).toBe('stopped')
   })
 
-  test('because the server ends at once says why and is tried again later', async () => {
+  test('a server that exits during its start is explained and retried', async () => {
     const { runner } = runnerOf('noenv')
     const outcome = await runner.start()
     expect(outcome).toMatchObject({
       ok: false,
-      error: { code: 'missing_setting', message: expect.stringMatching(/exit code 1 .*API_KEY/) },
+      error: { code: 'missing_setting', message: expect.stringMatching(/exited with code 1 .*API_KEY/) },
     })
     expect(runner.state).toMatchObject({ status: 'backoff', attempt: 1 })
     expect(runner.lastExit).toMatchObject({ code: 1, signal: null })
@@ -92,13 +92,13 @@ describeLinux('a start that fails', () => {
     expect(runner.state.status).toBe('stopped')
   })
 
-  test('under the policy never is not tried again', async () => {
+  test('a failed start with the policy never is not retried', async () => {
     const { runner, statuses } = runnerOf('crash', { rules: { policy: 'never', max_delay_s: 300 } })
     await runner.start()
     expect(statuses()).toEqual(['starting', 'stopped'])
   })
 
-  test('for want of a handshake ends the process', async () => {
+  test('a start without a handshake ends the process', async () => {
     const { runner, mark } = runnerOf('not-mcp', { startMs: 200 })
     expect(await runner.start()).toMatchObject({ ok: false, error: { code: 'start_timeout' } })
     expect(runner.state.status).toBe('backoff')
@@ -106,8 +106,8 @@ describeLinux('a start that fails', () => {
   })
 })
 
-describeLinux('a server that falls', () => {
-  test('rises again by itself, and a person need not wait for it', async () => {
+describeLinux('restart', () => {
+  test('a killed server is in backoff, and a start by a user does not wait for the delay', async () => {
     const { runner, statuses } = runnerOf('echo')
     await runner.start()
     const first = runner.state.status === 'running' ? runner.state.pid : 0
@@ -120,7 +120,7 @@ describeLinux('a server that falls', () => {
     expect(statuses()).toEqual(['starting', 'running', 'backoff', 'starting', 'running'])
   })
 
-  test('stays down when a person stops it meanwhile', async () => {
+  test('a stop during the backoff prevents the restart', async () => {
     const { runner, mark } = runnerOf('crash')
     await runner.start()
     expect(runner.state.status).toBe('backoff')
@@ -132,26 +132,26 @@ describeLinux('a server that falls', () => {
 })
 
 test.runIf(process.platform === 'linux')(
-  'whatever is asked in whatever order, there are never two processes and the last wish holds',
+  'for any sequence of starts, stops and kills there are never two processes, and the last request wins',
   async () => {
-    const wishes = fc.array(fc.tuple(fc.constantFrom('start', 'stop', 'kill'), fc.nat(60)), {
+    const requests = fc.array(fc.tuple(fc.constantFrom('start', 'stop', 'kill'), fc.nat(60)), {
       minLength: 3,
       maxLength: 12,
     })
     await fc.assert(
-      fc.asyncProperty(wishes, fc.constantFrom('echo', 'deaf'), async (steps, kind) => {
+      fc.asyncProperty(requests, fc.constantFrom('echo', 'deaf'), async (steps, kind) => {
         const { runner, mark } = runnerOf(kind, { slots: new StartSlots(1, 2000) })
-        const asked: Promise<unknown>[] = []
+        const pending: Promise<unknown>[] = []
         let most = 0
-        for (const [wish, pauseMs] of [...steps, ['start', 0] as const]) {
-          if (wish === 'start') asked.push(runner.start())
-          else if (wish === 'stop') asked.push(runner.stop())
+        for (const [request, pauseMs] of [...steps, ['start', 0] as const]) {
+          if (request === 'start') pending.push(runner.start())
+          else if (request === 'stop') pending.push(runner.stop())
           else if (runner.state.status === 'running') process.kill(runner.state.pid, 'SIGKILL')
           most = Math.max(most, processesMarked(mark).length)
           await sleep(pauseMs)
         }
-        await Promise.all(asked)
-        // A process that was killed a moment ago is noticed a moment later, and then waits for its next try.
+        await Promise.all(pending)
+        // The end of a killed process is noticed a moment later. Then it waits for its restart.
         for (
           let n = 0;
           n < 100 && !(runner.state.status === 'running' && processesMarked(mark).length === 1);

@@ -7,36 +7,23 @@ import type {
   StartOutcome,
   StopStep,
 } from '../kernel/server-state.ts'
-import type { Exit } from './child.ts'
+import type { Exit } from './process/child.ts'
+import { StartFailure } from './process/start-child.ts'
 import { type ProcessEnd, restartAfter } from './restart-policy.ts'
 import type { StartSlots } from './start-slots.ts'
 
-/** A start that failed. With `retry: false` a person has to change something first. */
-export class StartFailure extends Error {
-  override readonly name = 'StartFailure'
-  readonly error: LastError
-  readonly retry: boolean
-
-  constructor(error: LastError, retry: boolean) {
-    super(error.message)
-    this.error = error
-    this.retry = retry
-  }
-}
-
-/** A process that was started, not yet known to be a tool server. */
+/** A process that was started. It may or may not become a running tool server. */
 export interface Launched {
   readonly pid: number
   readonly ended: Promise<Exit>
-  /** Settles when it can no longer be talked to, though it may live on. */
+  /** Settles when its MCP connection is closed, even if the process is still running. */
   readonly lost: Promise<unknown>
-  /** Handshake and tools. Rejects with a StartFailure. */
+  /** Resolves after the handshake and the tool list. Rejects with a StartFailure. */
   ready(): Promise<void>
-  /** The last lines that it wrote for people. */
+  /** The last lines of stderr. */
   readonly tail: readonly string[]
-  /** Why it ended, in words. */
   explain(exit: Exit, wasRunning: boolean): LastError
-  /** Ends it and everything it started, however much of it is left. */
+  /** Ends the process, if it is still running, and all its children. */
   stop(onStep: (step: StopStep) => void): Promise<unknown>
 }
 
@@ -51,45 +38,46 @@ export interface RunnerDeps {
 }
 
 type Ending =
-  | { readonly kind: 'asked' }
+  | { readonly kind: 'requested' }
   | { readonly kind: 'failed'; readonly error: LastError }
   | { readonly kind: 'ended'; readonly error: LastError; readonly end: ProcessEnd; readonly ranMs: number }
 
-/** Where it is to be: at work, down, or asleep until it is called. */
-type Wish = 'run' | 'stop' | 'sleep'
+type Goal = 'run' | 'stop' | 'sleep'
 
-const CAUSES = { stop: 'stopped by a person', sleep: 'nobody called it for a while' } as const
+const CAUSES = { stop: 'stopped by a user', sleep: 'no calls for a while' } as const
 
 const STOPPED_WHILE_STARTING: LastError = {
   code: 'stopped',
-  message: 'It was stopped while it started',
+  message: 'The server was stopped while it was starting',
   hint: null,
 }
 
+type Waiter = (outcome: StartOutcome) => void
+
 /**
- * The life of one tool server. One loop starts, watches and restarts it, so there are never two processes of one server;
- * `start` and `stop` say what is wished and wait for it. A wish to stop wins over everything but a later wish to start.
+ * Runs one tool server. One loop starts, watches and restarts it, so there are never two processes of one server. `start`
+ * and `stop` set the goal and wait until it is reached. Only a later start overrides a stop.
  */
 export class Runner {
   readonly #deps: RunnerDeps
-  readonly #starting: ((outcome: StartOutcome) => void)[] = []
-  /** Who waits for the next start without wishing for one: nobody tries earlier for their sake. */
-  readonly #joining: ((outcome: StartOutcome) => void)[] = []
+  readonly #starting: Waiter[] = []
+  /** Waiting for the next start without hastening it. */
+  readonly #joining: Waiter[] = []
   readonly #stopping: (() => void)[] = []
   readonly #startsAt: number[] = []
   #state: ServerState = { status: 'stopped' }
-  #wish: Wish = 'stop'
-  #living = false
-  /** Aborted by a wish to stop; made anew for every attempt. */
+  #goal: Goal = 'stop'
+  #isLooping = false
+  /** Aborted by a stop. Every attempt has a new one. */
   #attempt = new AbortController()
-  /** Aborted by a wish to start that does not want to wait for the next try. */
+  /** Aborted by a start during the wait for the next attempt. */
   #pause = new AbortController()
   #runningSince = 0
-  /** From its handshake until it has ended or closed its output, which is before anybody knows what follows. */
+  /** Set from the handshake until the process has ended or closed its output, which is before the status changes. */
   #running: Launched | undefined
   restartCount = 0
   lastExit: LastExit | null = null
-  /** Why it does not run, though somebody wished it to; null while all is well. */
+  /** Why it is not running although it was started; null otherwise. */
   lastError: LastError | null = null
 
   constructor(deps: RunnerDeps) {
@@ -100,56 +88,56 @@ export class Runner {
     return this.#state
   }
 
-  /** Of the monotonic clock: the other one may be set meanwhile. */
+  /** From the monotonic clock, because the system time may be changed. */
   get uptimeMs(): number | null {
     return this.#state.status === 'running' ? performance.now() - this.#runningSince : null
   }
 
-  /** Settles when it runs, or when the attempt that this call waits for has failed. */
+  /** Resolves when it is running, or when the attempt has failed. */
   start(): Promise<StartOutcome> {
-    this.#wish = 'run'
-    const runs = this.#state.status === 'running' && !this.#attempt.signal.aborted
-    if (runs) return Promise.resolve({ ok: true })
+    this.#goal = 'run'
+    const isRunning = this.#state.status === 'running' && !this.#attempt.signal.aborted
+    if (isRunning) return Promise.resolve({ ok: true })
     const outcome = new Promise<StartOutcome>((resolve) => this.#starting.push(resolve))
     this.#pause.abort()
-    if (!this.#living) {
+    if (!this.#isLooping) {
       this.restartCount = 0
-      void this.#live()
+      void this.#loop()
     }
     return outcome
   }
 
-  /** It can be talked to. A process that has just fallen cannot, though its state still says that it runs. */
-  get stays(): boolean {
+  /** Its connection is open. False for a process that has just ended, even while its status is still `running`. */
+  get isConnected(): boolean {
     return this.#running !== undefined && !this.#attempt.signal.aborted
   }
 
-  /** It sleeps, or is about to. */
-  get sleeps(): boolean {
-    return this.#wish === 'sleep'
+  /** Asleep, or about to be. */
+  get isAsleep(): boolean {
+    return this.#goal === 'sleep'
   }
 
-  /** The outcome of the start that is under way or comes next, without wishing for one. */
-  joined(): Promise<StartOutcome> {
-    if (this.stays) return Promise.resolve({ ok: true })
-    if (this.#living && this.#wish === 'run') return new Promise((resolve) => this.#joining.push(resolve))
+  /** The outcome of the current or next attempt. Does not start one. */
+  join(): Promise<StartOutcome> {
+    if (this.isConnected) return Promise.resolve({ ok: true })
+    if (this.#isLooping && this.#goal === 'run') return new Promise((resolve) => this.#joining.push(resolve))
     return Promise.resolve({ ok: false, error: this.lastError ?? STOPPED_WHILE_STARTING })
   }
 
-  /** Settles when nothing of it is left. A wish to stop, whatever runs. */
+  /** Resolves when the process and its children have ended. */
   stop(): Promise<void> {
     return this.#end('stop')
   }
 
-  /** As `stop`, but a call will wake it. */
+  /** Like `stop`, but a call starts it again. */
   sleep(): Promise<void> {
     return this.#end('sleep')
   }
 
-  #end(wish: 'stop' | 'sleep'): Promise<void> {
-    this.#wish = wish
-    if (!this.#living) {
-      this.#lieDown(wish)
+  #end(goal: 'stop' | 'sleep'): Promise<void> {
+    this.#goal = goal
+    if (!this.#isLooping) {
+      this.#becomeIdle(goal)
       return Promise.resolve()
     }
     const stopped = new Promise<void>((resolve) => this.#stopping.push(resolve))
@@ -158,53 +146,53 @@ export class Runner {
     return stopped
   }
 
-  #lieDown(wish: 'stop' | 'sleep'): void {
+  #becomeIdle(goal: 'stop' | 'sleep'): void {
     this.lastError = null
-    if (this.#state.status === (wish === 'stop' ? 'stopped' : 'idle')) return
-    if (wish === 'stop') this.#become({ status: 'stopped' }, CAUSES.stop)
+    if (this.#state.status === (goal === 'stop' ? 'stopped' : 'idle')) return
+    if (goal === 'stop') this.#become({ status: 'stopped' }, CAUSES.stop)
     else {
-      const cause = this.#state.status === 'stopped' ? 'it starts when it is called' : CAUSES.sleep
+      const cause = this.#state.status === 'stopped' ? 'starts on demand' : CAUSES.sleep
       this.#become({ status: 'idle', since: this.#deps.now() }, cause)
     }
   }
 
-  async #live(): Promise<void> {
-    this.#living = true
+  async #loop(): Promise<void> {
+    this.#isLooping = true
     let failures = 0
-    for (let goesOn = true; goesOn; ) {
+    for (let isContinued = true; isContinued; ) {
       this.#attempt = new AbortController()
-      const ending = await this.#once(failures).catch(endingOf)
-      const rest = this.#settle(ending, failures)
-      if (rest === undefined) goesOn = this.#rest()
+      const ending = await this.#runOnce(failures).catch(endingOf)
+      const retry = this.#onEnding(ending, failures)
+      if (retry === undefined) isContinued = this.#onStopped()
       else {
-        await this.#wait(rest.delayMs)
-        failures = this.#starting.length > 0 ? 0 : rest.attempt // a person begins anew
-        goesOn = this.#wish === 'run' || this.#rest()
-        if (goesOn) this.restartCount += 1
+        await this.#wait(retry.delayMs)
+        failures = this.#starting.length > 0 ? 0 : retry.attempt // a start by a user resets the count
+        isContinued = this.#goal === 'run' || this.#onStopped()
+        if (isContinued) this.restartCount += 1
       }
     }
   }
 
-  /** Nothing runs. True when somebody has asked for a start meanwhile. */
-  #rest(): boolean {
-    const again = this.#wish === 'run' && this.#starting.length > 0
-    if (this.#wish !== 'run') this.#lieDown(this.#wish)
-    if (!again) this.#answer({ ok: false, error: this.lastError ?? STOPPED_WHILE_STARTING })
+  /** No process is running. True if a start was requested in the meantime. */
+  #onStopped(): boolean {
+    const isRestarted = this.#goal === 'run' && this.#starting.length > 0
+    if (this.#goal !== 'run') this.#becomeIdle(this.#goal)
+    if (!isRestarted) this.#answer({ ok: false, error: this.lastError ?? STOPPED_WHILE_STARTING })
     for (const resolve of this.#stopping.splice(0)) resolve()
-    this.#living = again
-    return again
+    this.#isLooping = isRestarted
+    return isRestarted
   }
 
-  /** What follows from an ending: undefined when it is the end, otherwise how long to wait before the next start. */
-  #settle(ending: Ending, failures: number): { delayMs: number; attempt: number } | undefined {
-    if (ending.kind === 'asked') {
-      if (this.#wish !== 'run') this.#answer({ ok: false, error: STOPPED_WHILE_STARTING })
+  /** The delay before the next attempt; undefined if there is none. */
+  #onEnding(ending: Ending, failures: number): { delayMs: number; attempt: number } | undefined {
+    if (ending.kind === 'requested') {
+      if (this.#goal !== 'run') this.#answer({ ok: false, error: STOPPED_WHILE_STARTING })
       return undefined
     }
     const { error } = ending
     this.lastError = error
     const restart = ending.kind === 'ended' ? this.#restartAfter(ending, failures) : undefined
-    if (this.#wish === 'run') {
+    if (this.#goal === 'run') {
       if (ending.kind === 'failed') this.#become({ status: 'failed', error }, error.message)
       else if (restart?.kind === 'retry') {
         const next_retry_at = this.#deps.now() + restart.delayMs
@@ -212,9 +200,9 @@ export class Runner {
       } else this.#become({ status: 'stopped' }, error.message)
     }
     const next = restart?.kind === 'retry' ? restart : undefined
-    const fell = ending.kind === 'ended' && ending.ranMs > 0
-    // Who joined a start hears how that went; who came after a fall waits for the next start.
-    if (next && fell) answer(this.#starting, { ok: false, error })
+    const wasRunning = ending.kind === 'ended' && ending.ranMs > 0
+    // A failed start answers those who joined it. After the end of a running server, they wait for the next start.
+    if (next && wasRunning) answer(this.#starting, { ok: false, error })
     else this.#answer({ ok: false, error })
     return next
   }
@@ -226,12 +214,12 @@ export class Runner {
     return restartAfter(this.#deps.rules(), facts)
   }
 
-  /** One process, from its start to the end of everything it started. */
-  async #once(failures: number): Promise<Ending> {
+  /** One process, from its start to the end of all its children. */
+  async #runOnce(failures: number): Promise<Ending> {
     const { signal } = this.#attempt
     this.#become({ status: 'starting', attempt: failures + 1 }, failures === 0 ? 'start' : 'restart')
     const release = await this.#deps.slots.acquire(signal)
-    if (!release) return { kind: 'asked' }
+    if (!release) return { kind: 'requested' }
     this.#startsAt.push(performance.now())
     if (this.#startsAt.length > 6) this.#startsAt.shift()
     let launched: Launched
@@ -249,9 +237,9 @@ export class Runner {
   }
 
   async #watch(launched: Launched, signal: AbortSignal, release: () => void): Promise<Ending> {
-    const asked = new Promise<'asked'>((resolve) => {
-      if (signal.aborted) resolve('asked')
-      else signal.addEventListener('abort', () => resolve('asked'), { once: true })
+    const requested = new Promise<'requested'>((resolve) => {
+      if (signal.aborted) resolve('requested')
+      else signal.addEventListener('abort', () => resolve('requested'), { once: true })
     })
     const ended = launched.ended.then((exit) => ({ exit }))
     let wasRunning = false
@@ -259,7 +247,7 @@ export class Runner {
       () => 'ready' as const,
       (error: unknown) => orExit(launched, { error }),
     )
-    let outcome = await Promise.race([asked, ended, ready])
+    let outcome = await Promise.race([requested, ended, ready])
     if (outcome === 'ready') {
       release()
       wasRunning = true
@@ -272,19 +260,19 @@ export class Runner {
       this.#become({ status: 'running', pid: launched.pid, started_at: this.#deps.now() }, 'handshake done')
       this.#answer({ ok: true })
       outcome = await Promise.race([
-        asked,
+        requested,
         ended,
         launched.lost.then(() => orExit(launched, 'ready' as const)),
       ])
     }
     const ranMs = wasRunning ? performance.now() - this.#runningSince : 0
     await launched.stop((step) => {
-      const cause = this.#wish === 'run' ? 'restarted by a person' : CAUSES[this.#wish]
-      if (outcome === 'asked') this.#become({ status: 'stopping', step }, cause)
+      const cause = this.#goal === 'run' ? 'restarted by a user' : CAUSES[this.#goal]
+      if (outcome === 'requested') this.#become({ status: 'stopping', step }, cause)
     })
     const exit = await launched.ended
     this.lastExit = { ...exit, at: this.#deps.now(), stderr_tail: launched.tail }
-    if (outcome === 'asked') return { kind: 'asked' }
+    if (outcome === 'requested') return { kind: 'requested' }
     if (typeof outcome === 'object' && 'error' in outcome) return endingOf(outcome.error)
     const error = launched.explain(exit, wasRunning)
     return { kind: 'ended', error, end: outcome === 'ready' ? { kind: 'pipe_closed' } : endOf(exit), ranMs }
@@ -292,8 +280,8 @@ export class Runner {
 
   async #wait(ms: number): Promise<void> {
     this.#pause = new AbortController()
-    if (this.#wish !== 'run' || this.#starting.length > 0) return
-    await sleep(ms, undefined, { signal: this.#pause.signal }).catch(() => {}) // cut short by a wish
+    if (this.#goal !== 'run' || this.#starting.length > 0) return
+    await sleep(ms, undefined, { signal: this.#pause.signal }).catch(() => {}) // a start or a stop
   }
 
   #answer(outcome: StartOutcome): void {
@@ -307,22 +295,22 @@ export class Runner {
   }
 }
 
-function answer(waiting: ((outcome: StartOutcome) => void)[], outcome: StartOutcome): void {
+function answer(waiting: Waiter[], outcome: StartOutcome): void {
   for (const resolve of waiting.splice(0)) resolve(outcome)
 }
 
-/** A process that ends closes its pipes first, so what looks like trouble may be its end a moment before. */
-function orExit<T>({ ended }: Launched, trouble: T): Promise<T | { exit: Exit }> {
-  return Promise.race([ended.then((exit) => ({ exit })), sleep(MOMENT_MS, trouble, { ref: false })])
+/** A process closes its pipes before it exits, so an error may only be the first sign of its exit. */
+function orExit<T>({ ended }: Launched, otherwise: T): Promise<T | { exit: Exit }> {
+  return Promise.race([ended.then((exit) => ({ exit })), sleep(EXIT_WITHIN_MS, otherwise, { ref: false })])
 }
-const MOMENT_MS = 250
+const EXIT_WITHIN_MS = 250
 
 function endingOf(error: unknown): Ending {
   if (!(error instanceof StartFailure)) {
-    const message = `Toolroom failed to start it: ${error instanceof Error ? error.message : String(error)}`
+    const message = `Internal error during the start: ${error instanceof Error ? error.message : String(error)}`
     return {
       kind: 'failed',
-      error: { code: 'internal_error', message, hint: 'Look into the log, then start it again' },
+      error: { code: 'internal_error', message, hint: 'Read the log, then start it again' },
     }
   }
   if (!error.retry) return { kind: 'failed', error: error.error }

@@ -4,7 +4,7 @@ import { StartSlots } from './start-slots.ts'
 
 const never = () => new AbortController().signal
 
-test('no more than the places are taken at once, and all get their turn in order', async () => {
+test('at most 4 slots are taken at once, and they are given in order', async () => {
   const slots = new StartSlots(4, 10_000)
   let most = 0
   let now = 0
@@ -24,7 +24,7 @@ test('no more than the places are taken at once, and all get their turn in order
   expect(order).toEqual(Array.from({ length: 50 }, (_, n) => n))
 })
 
-test('one that is stuck gives its place back by itself', async () => {
+test('a slot is released after its time limit', async () => {
   const slots = new StartSlots(1, 30)
   await slots.acquire(never())
   const startedAt = performance.now()
@@ -32,15 +32,15 @@ test('one that is stuck gives its place back by itself', async () => {
   expect(performance.now() - startedAt).toBeGreaterThan(20)
 })
 
-test('who takes its wish back costs nobody a place', async () => {
+test('an aborted request does not take a slot', async () => {
   const slots = new StartSlots(1, 10_000)
   const first = await slots.acquire(never())
   const abort = new AbortController()
-  const given = slots.acquire(abort.signal)
-  const patient = slots.acquire(never())
+  const aborted = slots.acquire(abort.signal)
+  const next = slots.acquire(never())
   abort.abort()
-  expect(await given).toBeUndefined()
+  expect(await aborted).toBeUndefined()
   first?.()
-  expect(await patient).toBeTypeOf('function')
+  expect(await next).toBeTypeOf('function')
   expect(await slots.acquire(AbortSignal.abort())).toBeUndefined()
 })

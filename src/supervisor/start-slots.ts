@@ -1,35 +1,35 @@
-/** A place among those that are starting. Given back once; the second time does nothing. */
+/** Releases a slot. A second call has no effect. */
 export type Release = () => void
 
 /**
- * At most so many servers start at once, in the order in which they asked. A place is given back at the handshake, or
- * by itself after a while, so that one that is stuck keeps nobody waiting.
+ * Limits the number of servers that start at once, in the order of their requests. A slot is released at the handshake,
+ * or after `heldMs`, so that a server that hangs does not block the others.
  */
 export class StartSlots {
   readonly #heldMs: number
   readonly #waiting: ((release: Release) => void)[] = []
   #free: number
 
-  constructor(places: number, heldMs: number) {
-    this.#free = places
+  constructor(slots: number, heldMs: number) {
+    this.#free = slots
     this.#heldMs = heldMs
   }
 
-  /** Undefined when the wish was taken back while waiting. */
+  /** Undefined if the signal was aborted before a slot was free. */
   acquire(signal: AbortSignal): Promise<Release | undefined> {
     if (signal.aborted) return Promise.resolve(undefined)
     if (this.#free > 0) return Promise.resolve(this.#take())
     return new Promise((resolve) => {
-      const turn = (release: Release) => {
-        signal.removeEventListener('abort', leave)
+      const onFree = (release: Release) => {
+        signal.removeEventListener('abort', onAbort)
         resolve(release)
       }
-      const leave = () => {
-        this.#waiting.splice(this.#waiting.indexOf(turn), 1)
+      const onAbort = () => {
+        this.#waiting.splice(this.#waiting.indexOf(onFree), 1)
         resolve(undefined)
       }
-      signal.addEventListener('abort', leave, { once: true })
-      this.#waiting.push(turn)
+      signal.addEventListener('abort', onAbort, { once: true })
+      this.#waiting.push(onFree)
     })
   }
 

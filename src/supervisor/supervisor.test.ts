@@ -3,9 +3,9 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { leftAfter, ownMark } from '../../test/support/marked.ts'
 import type { Plan } from '../kernel/server-state.ts'
-import { Connection } from '../mcp/client/connection.ts'
 import type { ToolList } from '../mcp/client/tool-list.ts'
-import { processesMarked } from './process-table.ts'
+import { StdioClient } from '../mcp/transports/stdio/stdio-client.ts'
+import { processesMarked } from './process/process-table.ts'
 import { StartSlots } from './start-slots.ts'
 import { Supervisor } from './supervisor.ts'
 
@@ -13,8 +13,7 @@ const fixture = (name: string) =>
   fileURLToPath(new URL(`../../test/fixtures/servers/${name}.mjs`, import.meta.url))
 
 const plan = (id: string, more: Partial<Plan> = {}): Plan => ({
-  command: process.execPath,
-  args: [fixture(id.replace(/\d+$/, ''))],
+  program: () => ({ ok: true, command: process.execPath, args: [fixture(id.replace(/\d+$/, ''))] }),
   env: {},
   cwd: null,
   restart: { policy: 'on_failure', max_delay_s: 300 },
@@ -30,7 +29,7 @@ function house() {
   const lists: ToolList[] = []
   const states: string[] = []
   const spawning = { now: 0, most: 0 }
-  const supervisor = new Supervisor<Connection>({
+  const supervisor = new Supervisor<StdioClient>({
     mark,
     slots: new StartSlots(4, 2000),
     reaper: { watch: () => {}, forget: () => {} },
@@ -38,7 +37,7 @@ function house() {
     converse: (_, __, streams) => {
       spawning.now += 1
       spawning.most = Math.max(spawning.most, spawning.now)
-      return new Connection({ ...streams, version: '0', startMs: 5000, onTools: (list) => lists.push(list) })
+      return new StdioClient({ ...streams, version: '0', startMs: 5000, onTools: (list) => lists.push(list) })
     },
     onState: (id, { status }, cause) => {
       states.push(`${id} ${status}: ${cause}`)
@@ -55,30 +54,32 @@ function house() {
   return { supervisor, start, mark, lines, lists, states, spawning }
 }
 
-const patient = { timeoutMs: 5000 }
+const options = { timeoutMs: 5000 }
 
-describe.runIf(process.platform === 'linux')('servers', () => {
-  test('are spoken to while they run, and are silent before and after', async () => {
+describe.runIf(process.platform === 'linux')('supervisor', () => {
+  test('a server can be called while it is running, and a call after its stop fails as closed', async () => {
     const { supervisor, start, lists } = house()
     expect(supervisor.life('echo1').conversation).toBeUndefined()
     expect(await start('echo1')).toEqual({ ok: true })
     expect(lists[0]?.tools.map(({ name }) => name)).toContain('echo')
     const { conversation } = supervisor.life('echo1')
     expect(conversation?.greeting).toMatchObject({ protocol_version: '2025-11-25' })
-    expect(await conversation?.call('echo', { text: 'hello' }, patient)).toMatchObject({
+    expect(await conversation?.call('echo', { text: 'hello' }, options)).toMatchObject({
       value: { content: [{ text: expect.stringContaining('hello') }] },
     })
     await supervisor.stop('echo1')
     expect(supervisor.life('echo1')).toMatchObject({ state: { status: 'stopped' }, conversation: undefined })
+    const late = supervisor.using('echo1', async () => expect.unreachable())
+    await expect(late).rejects.toMatchObject({ name: 'CallFailure', reason: 'closed' })
   })
 
-  test('that die during a call give its caller an error at once', async () => {
+  test('a call fails at once when its server is killed', async () => {
     const { supervisor, start } = house()
     await start('echo1')
     const { conversation, state } = supervisor.life('echo1')
     const call = expect(
       conversation?.call('slow', { ms: 60_000 }, { timeoutMs: 60_000 }),
-    ).rejects.toMatchObject({ failure: 'closed' })
+    ).rejects.toMatchObject({ reason: 'closed' })
     await sleep(50)
     const startedAt = performance.now()
     if (state.status === 'running') process.kill(state.pid, 'SIGKILL')
@@ -86,7 +87,7 @@ describe.runIf(process.platform === 'linux')('servers', () => {
     expect(performance.now() - startedAt).toBeLessThan(1000)
   })
 
-  test('whose names begin alike are not mistaken for each other', async () => {
+  test('removing a server does not affect one whose id starts with the same characters', async () => {
     const { supervisor, start, mark } = house()
     await Promise.all(['echo1', 'echo12'].map((id) => start(id)))
     await supervisor.remove('echo1')
@@ -94,7 +95,7 @@ describe.runIf(process.platform === 'linux')('servers', () => {
     expect(processesMarked(mark)).toHaveLength(1)
   })
 
-  test('start four at a time, however many are asked for', async () => {
+  test('at most four servers start at the same time', async () => {
     const { supervisor, start, spawning } = house()
     const outcomes = await Promise.all(Array.from({ length: 24 }, (_, n) => start(`echo${n}`)))
     expect(outcomes.every(({ ok }) => ok)).toBe(true)
@@ -102,7 +103,7 @@ describe.runIf(process.platform === 'linux')('servers', () => {
     expect(supervisor.life('echo23').state.status).toBe('running')
   })
 
-  test('go down together, and none is started any more', async () => {
+  test('close stops all servers, and no server starts afterwards', async () => {
     const { supervisor, start, mark } = house()
     const ids = Array.from({ length: 12 }, (_, n) => `echo${n}`)
     const outcomes = await Promise.all(ids.map((id) => start(id)))
@@ -112,7 +113,7 @@ describe.runIf(process.platform === 'linux')('servers', () => {
     expect(await supervisor.start('echo1')).toMatchObject({ ok: false, error: { code: 'shutting_down' } })
   })
 
-  test('may change their tools, and chatter on stdout harms nobody', async () => {
+  test('changed tools are listed again, and stray output on stdout does no harm', async () => {
     const { supervisor, start, lists, lines } = house()
     await start('mutate1')
     await start('noisy1')
@@ -122,7 +123,7 @@ describe.runIf(process.platform === 'linux')('servers', () => {
     expect(supervisor.life('noisy1').state.status).toBe('running')
   })
 
-  test('that lie about ids are believed only where they answer what was asked', async () => {
+  test('responses with unknown ids do not break the start', async () => {
     const { supervisor, start } = house()
     const outcome = await start('liar1')
     expect(['running', 'failed', 'backoff']).toContain(supervisor.life('liar1').state.status)

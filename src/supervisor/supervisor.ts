@@ -1,16 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Life, Plan, Resources, ServerState, StartOutcome } from '../kernel/server-state.ts'
+import { CallFailure } from '../protocol/call.ts'
 import { type Conversation, launch, type OnLine, type Streams } from './launcher.ts'
-import type { Reaper } from './reaper.ts'
-import { ResourceSampler } from './resources.ts'
+import type { Reaper } from './process/reaper.ts'
+import { ResourceSampler } from './process/resources.ts'
+import { sweep } from './process/signals.ts'
+import { StartFailure } from './process/start-child.ts'
+import { type Graces, gracesWithin } from './process/stop-ladder.ts'
 import { Runner } from './runner.ts'
-import { sweep } from './signals.ts'
 import type { StartSlots } from './start-slots.ts'
-import { type Graces, gracesWithin } from './stop-ladder.ts'
 
 export interface Deps<C extends Conversation> {
   readonly converse: (id: string, plan: Plan, streams: Streams) => C
-  /** `NAME=value`; each server adds its id to it. */
+  /** `NAME=value`. The id of each server is appended. */
   readonly mark: string
   readonly reaper: Pick<Reaper, 'watch' | 'forget'>
   readonly slots: StartSlots
@@ -25,16 +27,16 @@ interface Entry<C> {
   plan: Plan
   conversation: C | undefined
   resources: Resources | null
-  /** Calls that are under way: nobody falls asleep during one. */
-  busy: number
-  bedtime: NodeJS.Timeout | undefined
+  /** Calls in progress. The server does not go to sleep during a call. */
+  calls: number
+  sleepTimer: NodeJS.Timeout | undefined
 }
 
 const SAMPLE_EVERY_MS = 2000
-/** At the end of the service nobody may take longer, whatever its own `stop_s`. */
+/** At the end of the service this limits every server's own `stop_s`. */
 const CLOSE_WITHIN_S = 5
 
-/** Who should run. One runner per server that was registered. */
+/** Runs all registered servers, one runner each. */
 export class Supervisor<C extends Conversation> {
   readonly #deps: Deps<C>
   readonly #entries = new Map<string, Entry<C>>()
@@ -46,23 +48,23 @@ export class Supervisor<C extends Conversation> {
     this.#deps = deps
   }
 
-  /** A new server, or a new plan for a known one: what runs goes on, and the next start takes it. */
+  /** Adds a server, or changes its plan. A running server uses the new plan from its next start on. */
   register(id: string, plan: Plan): void {
     const known = this.#entries.get(id)
     if (known) {
       known.plan = plan
-      this.#setBedtime(known)
+      this.#setSleepTimer(known)
     } else this.#entries.set(id, this.#newEntry(id, plan))
   }
 
-  /** Settles when it runs, or when the attempt that this call waits for has failed. */
+  /** Resolves when it is running, or when the attempt has failed. */
   start(id: string): Promise<StartOutcome> {
     if (this.#closed) return Promise.resolve({ ok: false, error: SHUTTING_DOWN })
     const runner = this.#entries.get(id)?.runner
     return runner ? runner.start() : Promise.resolve({ ok: false, error: REMOVED })
   }
 
-  /** Settles when nothing of it is left. */
+  /** Resolves when the process and its children have ended. */
   async stop(id: string): Promise<void> {
     await this.#entries.get(id)?.runner.stop()
   }
@@ -72,16 +74,15 @@ export class Supervisor<C extends Conversation> {
   }
 
   /**
-   * For a call: wakes one that sleeps or falls asleep, and waits for one that starts or will be tried again, at its
-   * own time. Starts nobody against a person's will.
+   * For a call: starts a server that is asleep, and waits for one that is starting or will be retried. Does not start a
+   * server that was stopped.
    */
   wake(id: string): Promise<StartOutcome> {
     const runner = this.#entries.get(id)?.runner
     if (!runner) return Promise.resolve({ ok: false, error: REMOVED })
-    return runner.sleeps ? this.start(id) : runner.joined()
+    return runner.isAsleep ? this.start(id) : runner.join()
   }
 
-  /** What runs ends, and then it starts. */
   restart(id: string): Promise<StartOutcome> {
     void this.stop(id)
     return this.start(id)
@@ -99,46 +100,45 @@ export class Supervisor<C extends Conversation> {
       lastError,
       uptimeMs,
       resources: running ? entry.resources : null,
-      conversation: entry.runner.stays ? entry.conversation : undefined,
+      conversation: entry.runner.isConnected ? entry.conversation : undefined,
     }
   }
 
-  /** Talks to a server that runs and keeps it awake meanwhile. */
-  async using<R>(id: string, talk: (conversation: C) => Promise<R>): Promise<R> {
+  /** Uses the connection of a running server, which does not go to sleep meanwhile. Rejects with a CallFailure. */
+  async using<R>(id: string, use: (conversation: C) => Promise<R>): Promise<R> {
     const entry = this.#entries.get(id)
     if (entry?.conversation === undefined || entry.runner.state.status !== 'running')
-      throw Object.assign(new Error('It does not run'), { failure: 'closed' })
-    entry.busy += 1
-    clearTimeout(entry.bedtime)
+      throw new CallFailure('closed', 'The server is not running')
+    entry.calls += 1
+    clearTimeout(entry.sleepTimer)
     try {
-      return await talk(entry.conversation)
+      return await use(entry.conversation)
     } finally {
-      entry.busy -= 1
-      this.#setBedtime(entry)
+      entry.calls -= 1
+      this.#setSleepTimer(entry)
     }
   }
 
-  /** Stops it and forgets everything about it. */
   async remove(id: string): Promise<void> {
     await this.stop(id)
-    clearTimeout(this.#entries.get(id)?.bedtime)
+    clearTimeout(this.#entries.get(id)?.sleepTimer)
     this.#entries.delete(id)
   }
 
-  /** Everything down, all at once. */
+  /** Stops all servers at the same time. */
   async close(): Promise<void> {
     this.#closed = true
     clearInterval(this.#sampling)
-    for (const { bedtime } of this.#entries.values()) clearTimeout(bedtime)
-    const down = Promise.all([...this.#entries.values()].map(({ runner }) => runner.stop()))
-    const late = new AbortController()
-    const impatient = sleep((CLOSE_WITHIN_S + 1) * 1000, undefined, { signal: late.signal }).then(
-      () => sweep(this.#deps.mark), // one that was already stopping, with a longer patience
+    for (const { sleepTimer } of this.#entries.values()) clearTimeout(sleepTimer)
+    const stopped = Promise.all([...this.#entries.values()].map(({ runner }) => runner.stop()))
+    const deadline = new AbortController()
+    const forced = sleep((CLOSE_WITHIN_S + 1) * 1000, undefined, { signal: deadline.signal }).then(
+      () => sweep(this.#deps.mark), // for a stop that began earlier, with a longer `stop_s`
       () => {},
     )
-    await down
-    late.abort()
-    await impatient
+    await stopped
+    deadline.abort()
+    await forced
   }
 
   #newEntry(id: string, plan: Plan): Entry<C> {
@@ -149,10 +149,13 @@ export class Supervisor<C extends Conversation> {
       onState: (state, cause) => this.#onState(id, entry, state, cause),
       now: Date.now,
       random: Math.random,
-      launch: () =>
-        launch({
-          definition: entry.plan,
-          mark: `${this.#deps.mark}/${id}/`, // closed, or the mark of `a` would be the beginning of that of `ab`
+      launch: async () => {
+        const { program, env, cwd } = entry.plan
+        const found = program()
+        if (!found.ok) throw new StartFailure(found.error, false)
+        return launch({
+          definition: { command: found.command, args: found.args, env, cwd },
+          mark: `${this.#deps.mark}/${id}/`, // with a final slash, or the mark of `a` would be a prefix of that of `ab`
           graces: () => this.#gracesOf(entry),
           reaper,
           clean,
@@ -161,15 +164,16 @@ export class Supervisor<C extends Conversation> {
             entry.conversation = this.#deps.converse(id, entry.plan, streams)
             return entry.conversation
           },
-        }),
+        })
+      },
     })
     const entry: Entry<C> = {
       runner,
       plan,
       conversation: undefined,
       resources: null,
-      busy: 0,
-      bedtime: undefined,
+      calls: 0,
+      sleepTimer: undefined,
     }
     return entry
   }
@@ -181,19 +185,19 @@ export class Supervisor<C extends Conversation> {
 
   #onState(id: string, entry: Entry<C>, state: ServerState, cause: string): void {
     entry.resources = null
-    if (state.status === 'running') this.#sampling ??= this.#sampleRegularly()
-    this.#setBedtime(entry)
+    if (state.status === 'running') this.#sampling ??= this.#startSampling()
+    this.#setSleepTimer(entry)
     this.#deps.onState(id, state, cause)
   }
 
-  #setBedtime(entry: Entry<C>): void {
-    clearTimeout(entry.bedtime)
-    const { runner, plan, busy } = entry
-    if (runner.state.status !== 'running' || plan.sleeps_after_s === null || busy > 0 || this.#closed) return
-    entry.bedtime = setTimeout(() => void runner.sleep(), plan.sleeps_after_s * 1000)
+  #setSleepTimer(entry: Entry<C>): void {
+    clearTimeout(entry.sleepTimer)
+    const { runner, plan, calls } = entry
+    if (runner.state.status !== 'running' || plan.sleeps_after_s === null || calls > 0 || this.#closed) return
+    entry.sleepTimer = setTimeout(() => void runner.sleep(), plan.sleeps_after_s * 1000)
   }
 
-  #sampleRegularly(): NodeJS.Timeout {
+  #startSampling(): NodeJS.Timeout {
     const sample = () => {
       const leaders = new Map<string, number>()
       for (const [id, { runner }] of this.#entries)
@@ -221,5 +225,5 @@ const NO_LIFE = {
   conversation: undefined,
 } as const
 
-const SHUTTING_DOWN = { code: 'shutting_down', message: 'Toolroom is about to end', hint: null }
-const REMOVED = { code: 'removed', message: 'It was deleted', hint: null }
+const SHUTTING_DOWN = { code: 'shutting_down', message: 'Toolroom is shutting down', hint: null }
+const REMOVED = { code: 'removed', message: 'The server was deleted', hint: null }

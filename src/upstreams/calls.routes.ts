@@ -3,22 +3,19 @@ import type { FastifyReply } from 'fastify'
 import type { ErrorCode } from '../kernel/errors.ts'
 import * as schema from '../kernel/tool-fields.ts'
 import type { CallResult } from '../protocol/call.ts'
-import type { AskedCall } from './calls.ts'
-
-/** A call that takes as long as the server allows, unless its caller says otherwise. */
-export type CallRequest = Omit<AskedCall, 'timeoutMs'> & { readonly timeout_s?: number }
+import type { ToolCall } from './upstream.ts'
 
 interface Options {
   readonly path: '/servers' | '/http-servers'
   readonly tags: string[]
   readonly description: string
   readonly errors: readonly ErrorCode[]
-  readonly call: (key: string, asked: CallRequest) => Promise<CallResult>
+  readonly call: (key: string, call: ToolCall) => Promise<CallResult>
 }
 
 const MAX_CALL_BYTES = 10 * 1_048_576
 
-/** `POST …/tools/{tool}/call`, for both kinds of server. Arguments are handed on, results are sent as they came. */
+/** `POST …/tools/{tool}/call` for both kinds of server. The result is sent as the bytes that the server sent. */
 export function callRoute({ path, tags, description, errors, call }: Options): FastifyPluginAsyncTypebox {
   return async (app) => {
     const operation = {
@@ -36,24 +33,19 @@ export function callRoute({ path, tags, description, errors, call }: Options): F
       async (request, reply) => {
         const { arguments: args = {}, timeout_s } = request.body
         const { id, tool } = request.params
-        const { json } = await call(id, {
-          tool,
-          args,
-          signal: untilGone(reply),
-          by: { request_id: request.id },
-          ...(timeout_s !== undefined && { timeout_s }),
-        })
-        return reply.type('application/json; charset=utf-8').send(json as never) // bytes are sent as they are
+        const options = { signal: abortOnDisconnect(reply) }
+        const { json } = await call(id, { tool, args, by: { request_id: request.id }, options, timeout_s })
+        return reply.type('application/json; charset=utf-8').send(json as never) // a buffer bypasses serialization
       },
     )
   }
 }
 
-/** Whoever goes away before the answer does not want it any more. */
-function untilGone({ raw }: FastifyReply): AbortSignal {
-  const gone = new AbortController()
+/** Aborts when the caller disconnects before the response. */
+function abortOnDisconnect({ raw }: FastifyReply): AbortSignal {
+  const disconnected = new AbortController()
   raw.once('close', () => {
-    if (!raw.writableEnded) gone.abort()
+    if (!raw.writableEnded) disconnected.abort()
   })
-  return gone.signal
+  return disconnected.signal
 }

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest'
 import { FactBus, type Facts } from '../kernel/facts.ts'
-import { type Catalogue, Catalogues, type Heard, type OtherLists } from './catalogues.ts'
+import type { OtherLists } from '../protocol/lists.ts'
+import { type Catalogue, Catalogues, type DiscoveredServer } from './catalogues.ts'
 
 const CAN = { tools: {}, prompts: {}, resources: {} }
-const heard = (own: Partial<Heard> = {}): Heard => ({
+const heard = (own: Partial<DiscoveredServer> = {}): DiscoveredServer => ({
   protocol_version: '2025-11-25',
   server_info: {},
   capabilities: CAN,
@@ -28,7 +29,7 @@ async function opened(stored: ReadonlyMap<string, Catalogue> = new Map()) {
     facts,
     redact: (text) => text.replaceAll('s3cret', '***'),
     now: () => 0,
-    onTrouble: () => {},
+    onError: () => {},
   })
   const others = (id = 's') => {
     const { prompts, resources, resource_templates } = catalogues.of(id) ?? NONE
@@ -40,12 +41,12 @@ const NONE: OtherLists = { prompts: [], resources: [], resource_templates: [] }
 
 test('what a server offers besides tools is kept with its tools, and each change is told once', async () => {
   const { catalogues, changes, saved, others } = await opened()
-  catalogues.learned('s', heard())
+  catalogues.update('s', heard())
   expect(changes).toEqual([])
-  catalogues.listed('s', 'prompts', [{ name: 'p', extra: 's3cret' }])
-  catalogues.listed('s', 'prompts', [{ name: 'p', extra: 's3cret' }])
-  catalogues.listed('s', 'resource_templates', [{ uriTemplate: 'x://{id}' }])
-  catalogues.listed('s', 'resources', [])
+  catalogues.updateList('s', 'prompts', [{ name: 'p', extra: 's3cret' }])
+  catalogues.updateList('s', 'prompts', [{ name: 'p', extra: 's3cret' }])
+  catalogues.updateList('s', 'resource_templates', [{ uriTemplate: 'x://{id}' }])
+  catalogues.updateList('s', 'resources', [])
   expect(changes).toEqual([
     { server_id: 's', kinds: ['prompts'] },
     { server_id: 's', kinds: ['resources'] },
@@ -62,13 +63,13 @@ test('what a server offers besides tools is kept with its tools, and each change
 
 test('a new list of tools leaves the others as they are, unless the server no longer has them', async () => {
   const { catalogues, changes, others } = await opened()
-  catalogues.learned('s', heard())
-  catalogues.listed('s', 'prompts', [{ name: 'p' }])
-  catalogues.listed('s', 'resources', [{ uri: 'x://1' }])
-  catalogues.learned('s', heard({ tools: [{ name: 'b' }] }))
+  catalogues.update('s', heard())
+  catalogues.updateList('s', 'prompts', [{ name: 'p' }])
+  catalogues.updateList('s', 'resources', [{ uri: 'x://1' }])
+  catalogues.update('s', heard({ tools: [{ name: 'b' }] }))
   expect(others()).toEqual({ ...NONE, prompts: [{ name: 'p' }], resources: [{ uri: 'x://1' }] })
   changes.length = 0
-  catalogues.learned('s', heard({ capabilities: { tools: {}, prompts: {} } }))
+  catalogues.update('s', heard({ capabilities: { tools: {}, prompts: {} } }))
   expect(others()).toEqual({ ...NONE, prompts: [{ name: 'p' }] })
   expect(changes).toEqual([{ server_id: 's', kinds: ['resources'] }])
 })
@@ -76,13 +77,13 @@ test('a new list of tools leaves the others as they are, unless the server no lo
 test('all of it together is bounded', async () => {
   const { catalogues, others } = await opened()
   const mebibyte = 'x'.repeat(1024 * 1024)
-  catalogues.learned('s', heard({ tools: [{ name: 'a', mebibyte }] }))
-  catalogues.listed(
+  catalogues.update('s', heard({ tools: [{ name: 'a', mebibyte }] }))
+  catalogues.updateList(
     's',
     'prompts',
     Array.from({ length: 5 }, (_, n) => ({ name: `p${n}`, mebibyte })),
   )
-  catalogues.listed(
+  catalogues.updateList(
     's',
     'resources',
     Array.from({ length: 5 }, (_, n) => ({ uri: `x://${n}`, mebibyte })),
@@ -94,6 +95,6 @@ test('what an older Toolroom has kept has no other lists, and nobody is listed b
   const old = { ...heard(), fetched_at: 0 } as Catalogue
   const { catalogues, others } = await opened(new Map([['s', old]]))
   expect(others()).toEqual(NONE)
-  catalogues.listed('nobody', 'prompts', [{ name: 'p' }])
+  catalogues.updateList('nobody', 'prompts', [{ name: 'p' }])
   expect(catalogues.of('nobody')).toBeUndefined()
 })

@@ -1,55 +1,45 @@
 import { createHash } from 'node:crypto'
 import type { FactBus } from '../kernel/facts.ts'
 import { memo } from '../kernel/memo.ts'
-import { isoTime } from '../kernel/time.ts'
-import type { HeldChange, Tool, ToolDiff, ToolList } from '../kernel/tool-fields.ts'
-import { type OfferSettings, settingOf } from './server-fields.ts'
+import type { HeldChange, ToolDiff } from '../kernel/tool-fields.ts'
+import type { Definition, OtherLists } from '../protocol/lists.ts'
+import { hashOf, sorted } from './definition-hash.ts'
 
-/** A tool as its server describes it. */
-export type Definition = Readonly<Record<string, unknown>>
-
-/** What a server offers besides tools, each as it sent them. */
-export interface OtherLists {
-  readonly prompts: readonly Definition[]
-  readonly resources: readonly Definition[]
-  readonly resource_templates: readonly Definition[]
-}
-
-/** What a server said of itself and of its tools when it was last asked. */
+/** What a server said about itself and its lists when it last ran. */
 export interface Catalogue extends OtherLists {
   readonly protocol_version: string
   readonly server_info: Definition
   readonly capabilities: Definition
   readonly instructions: string | null
-  /** How an HTTP server was reached. */
+  /** The transport of an HTTP server. */
   readonly transport?: 'streamable_http' | 'sse'
-  /** As the server sent them, unknown fields included, secrets hidden. */
+  /** As the server sent them, unknown fields included, secrets masked. */
   readonly tools: readonly Definition[]
   readonly truncated: boolean
-  /** Tools that were left out because an earlier one has their name. */
+  /** Tools that were skipped because an earlier one has the same name. */
   readonly duplicates: number
   readonly fetched_at: number
 }
 
-/** What is learned at once. The other lists come later, each when it is there. */
-export type Heard = Omit<Catalogue, 'fetched_at' | keyof OtherLists>
+/** The handshake and the tool list. The other lists arrive later, one by one. */
+export type DiscoveredServer = Omit<Catalogue, 'fetched_at' | keyof OtherLists>
 
-const NOTHING_ELSE: OtherLists = { prompts: [], resources: [], resource_templates: [] }
-/** What must be declared, and in which word a change is told. */
+const NO_OTHER_LISTS: OtherLists = { prompts: [], resources: [], resource_templates: [] }
+/** The capability that declares a list; the change notification has the same name. */
 const KIND_OF = { prompts: 'prompts', resources: 'resources', resource_templates: 'resources' } as const
 
-/** What is kept of it between two starts of Toolroom. */
+/** Keeps catalogues across restarts of Toolroom. */
 export interface CatalogueStore {
   all(): Promise<ReadonlyMap<string, Catalogue>>
-  /** Leaves out servers that are gone. */
+  /** Skips servers that have been deleted. */
   save(catalogues: ReadonlyMap<string, Catalogue>): Promise<void>
 }
 
-/** Which definitions of tools are approved. */
+/** The approved definitions of tools. */
 export interface Pinning {
-  /** Notes what is new. Gives the tools that are no longer as they were approved, and what is another in them. */
+  /** Records new tools. Returns the tools that differ from their approved definition, with the differences. */
   look(server_id: string, tools: readonly Definition[]): { changed: string[]; diffs: ToolDiff[] }
-  /** Those that wait for approval, by name. */
+  /** Tools that wait for approval, by name. */
   heldIn(server_id: string, tools: readonly Definition[]): ReadonlyMap<string, HeldChange>
   forget(server_id: string): void
 }
@@ -58,17 +48,17 @@ interface Deps {
   readonly store: CatalogueStore
   readonly pins: Pinning
   readonly facts: FactBus
-  /** Hides our secrets in what a server says. */
+  /** Masks our secrets in text of a server. */
   readonly redact: (text: string) => string
   readonly now: () => number
-  readonly onTrouble: (server_id: string | null, error: unknown) => void
+  readonly onError: (server_id: string | null, error: unknown) => void
 }
 
-/** When many servers start together, one commit keeps what all of them said. */
+/** Collects the catalogues of servers that start together in one transaction. */
 const SAVE_AFTER_MS = 250
 const MAX_CHARACTERS = 8 * 1024 * 1024
 
-/** The tools of every server that ever ran, in memory and in the store. */
+/** The catalogues of all servers that ever ran, in memory and in the store. */
 export class Catalogues {
   readonly #deps: Deps
   readonly #byServer: Map<string, Catalogue>
@@ -83,8 +73,8 @@ export class Catalogues {
   static async open(deps: Deps): Promise<Catalogues> {
     const known = [...(await deps.store.all())]
     for (const [id, { tools }] of known) deps.pins.look(id, tools)
-    // What an older Toolroom kept has no other lists.
-    return new Catalogues(deps, new Map(known.map(([id, each]) => [id, { ...NOTHING_ELSE, ...each }])))
+    // Catalogues of older versions have no other lists.
+    return new Catalogues(deps, new Map(known.map(([id, each]) => [id, { ...NO_OTHER_LISTS, ...each }])))
   }
 
   of(id: string): Catalogue | undefined {
@@ -97,30 +87,31 @@ export class Catalogues {
     this.#deps.pins.forget(id)
   }
 
-  /** Tools that agents do not see until somebody has approved what changed in them. */
+  /** Tools that are hidden from agents until their change is approved. */
   held(id: string): ReadonlyMap<string, HeldChange> {
     return this.#deps.pins.heldIn(id, this.#byServer.get(id)?.tools ?? [])
   }
 
-  learned(id: string, heard: Heard): void {
+  /** Takes over the handshake and the tool list of a server. */
+  update(id: string, server: DiscoveredServer): void {
     const before = this.#byServer.get(id)
-    const said = this.#bounded(id, heard)
-    const others = before ? othersAfter(before, said) : NOTHING_ELSE
-    const catalogue = { ...said, ...others, fetched_at: this.#deps.now() }
-    // First, so that no tool is seen by anybody before it was compared with what was approved.
-    const seen = this.#deps.pins.look(id, catalogue.tools)
-    if (!this.#keep(id, before, catalogue) && seen.changed.length === 0) return
+    const bounded = this.#bounded(id, server)
+    const others = before ? othersAfter(before, bounded) : NO_OTHER_LISTS
+    const catalogue = { ...bounded, ...others, fetched_at: this.#deps.now() }
+    // Before anything is published, so that no agent sees a tool that was not compared with its approved definition.
+    const pinned = this.#deps.pins.look(id, catalogue.tools)
+    if (!this.#keep(id, before, catalogue) && pinned.changed.length === 0) return
     const difference = differenceOf(before?.tools ?? [], catalogue.tools)
-    const changed = [...new Set([...difference.changed, ...seen.changed])]
-    const isOther = changed.length + difference.added.length + difference.removed.length > 0
-    if (before && !isOther) return
+    const changed = [...new Set([...difference.changed, ...pinned.changed])]
+    const hasChanged = changed.length + difference.added.length + difference.removed.length > 0
+    if (before && !hasChanged) return
     const { length: tool_count } = catalogue.tools
-    const fact = { server_id: id, ...difference, changed, diffs: seen.diffs, tool_count }
+    const fact = { server_id: id, ...difference, changed, diffs: pinned.diffs, tool_count }
     this.#deps.facts.publish('tools_changed', fact)
   }
 
-  /** One of the other lists of a server that has said its tools. */
-  listed(id: string, kind: keyof OtherLists, items: readonly Definition[]): void {
+  /** Takes over one of the other lists. Ignored while the tools are not known. */
+  updateList(id: string, kind: keyof OtherLists, items: readonly Definition[]): void {
     const before = this.#byServer.get(id)
     if (!before) return
     const { [kind]: _, tools, ...rest } = before
@@ -129,18 +120,18 @@ export class Catalogues {
     this.#keep(id, before, { ...before, [kind]: kept, fetched_at: this.#deps.now() })
   }
 
-  /** False when nothing is new. */
+  /** False when nothing has changed. */
   #keep(id: string, before: Catalogue | undefined, catalogue: Catalogue): boolean {
     this.#byServer.set(id, catalogue)
     if (before && contentOf(before) === contentOf(catalogue)) return false
     this.#unsaved.add(id)
     this.#timer ??= setTimeout(() => void this.save(), SAVE_AFTER_MS)
-    const kinds = changedKinds(before ?? NOTHING_ELSE, catalogue)
+    const kinds = changedKinds(before ?? NO_OTHER_LISTS, catalogue)
     if (kinds.length > 0) this.#deps.facts.publish('lists_changed', { server_id: id, kinds })
     return true
   }
 
-  /** What was learned is kept: soon by itself, and before the end. */
+  /** Saves unsaved catalogues. Called a moment after each change, and before the service ends. */
   async save(): Promise<void> {
     clearTimeout(this.#timer)
     this.#timer = undefined
@@ -151,19 +142,23 @@ export class Catalogues {
     }
     this.#unsaved.clear()
     if (changed.size === 0) return
-    await this.#deps.store.save(changed).catch((error: unknown) => this.#deps.onTrouble(null, error))
+    await this.#deps.store.save(changed).catch((error: unknown) => this.#deps.onError(null, error))
   }
 
-  /** Nothing in it that is secret, too deep to be written, or more than a store should hold. */
-  #bounded(id: string, heard: Heard): Heard {
-    const tools = this.#fitting(id, heard.tools, MAX_CHARACTERS)
+  /** Masks secrets, and drops what is nested too deeply or exceeds the size limit. */
+  #bounded(id: string, server: DiscoveredServer): DiscoveredServer {
+    const tools = this.#fitting(id, server.tools, MAX_CHARACTERS)
     const { server_info, capabilities, instructions } = this.#clean(
       id,
-      { server_info: heard.server_info, capabilities: heard.capabilities, instructions: heard.instructions },
+      {
+        server_info: server.server_info,
+        capabilities: server.capabilities,
+        instructions: server.instructions,
+      },
       { server_info: {}, capabilities: {}, instructions: null },
     )
-    const truncated = heard.truncated || tools.length < heard.tools.length
-    return { ...heard, server_info, capabilities, instructions, tools, truncated }
+    const truncated = server.truncated || tools.length < server.tools.length
+    return { ...server, server_info, capabilities, instructions, tools, truncated }
   }
 
   #fitting(id: string, definitions: readonly Definition[], characters: number): readonly Definition[] {
@@ -182,24 +177,24 @@ export class Catalogues {
     try {
       const text = JSON.stringify(value)
       const redacted = this.#deps.redact(text)
-      sorted(value) // deeper than writing goes
+      sorted(value) // recurses deeper than JSON.stringify
       return redacted === text ? value : JSON.parse(redacted)
     } catch (error) {
-      this.#deps.onTrouble(id, error) // nested so deeply that it cannot be written
+      this.#deps.onError(id, error) // nested too deeply to be serialized
       return otherwise
     }
   }
 }
 
-/** They stay as they were known until the server has said them anew, unless it no longer has any, or no room is left. */
-function othersAfter(before: OtherLists, { capabilities, tools }: Heard): OtherLists {
+/** The lists stay as they were until they are fetched again, unless they are no longer declared or too large. */
+function othersAfter(before: OtherLists, { capabilities, tools }: DiscoveredServer): OtherLists {
   const others = {
     prompts: capabilities.prompts ? before.prompts : [],
     resources: capabilities.resources ? before.resources : [],
     resource_templates: capabilities.resources ? before.resource_templates : [],
   }
   const characters = JSON.stringify(others).length + JSON.stringify(tools).length
-  return characters <= MAX_CHARACTERS ? others : NOTHING_ELSE
+  return characters <= MAX_CHARACTERS ? others : NO_OTHER_LISTS
 }
 
 function changedKinds(before: OtherLists, after: OtherLists): ('prompts' | 'resources')[] {
@@ -208,83 +203,11 @@ function changedKinds(before: OtherLists, after: OtherLists): ('prompts' | 'reso
   return [...new Set(changed.map((name) => KIND_OF[name]))]
 }
 
-/** The tools as anybody may see them. */
-const toolsOf = memo((catalogue: Catalogue): readonly Said[] => catalogue.tools.map(toolOf))
-type Said = Omit<Tool, 'enabled' | 'gateway_name' | 'state' | 'change'>
-
-export const tokensOf = memo((catalogue: Catalogue): number =>
-  toolsOf(catalogue).reduce((sum, { tokens }) => sum + tokens, 0),
-)
-
-/** What agents make of the tools of one server. */
-interface Offered {
-  readonly settings: OfferSettings
-  /** What the gateway calls those that it offers, by their own names. */
-  readonly names: ReadonlyMap<string, string>
-  /** Those that wait for approval. */
-  readonly held: ReadonlyMap<string, HeldChange>
-}
-
-export function toolListOf(
-  catalogue: Catalogue,
-  source: ToolList['source'],
-  { settings, names, held }: Offered,
-): ToolList {
-  const items = toolsOf(catalogue).map((tool) => {
-    const { enabled } = settingOf(settings, tool.name)
-    const change = held.get(tool.name) ?? null
-    const state = change ? ('held' as const) : ('ok' as const)
-    return { ...tool, enabled, gateway_name: names.get(tool.name) ?? null, state, change }
-  })
-  const { truncated, duplicates } = catalogue
-  const fetched_at = isoTime(catalogue.fetched_at)
-  return { items, total: items.length, next_cursor: null, source, fetched_at, truncated, duplicates }
-}
-
-/** About what a tool takes of an agent's context: what it reads before it can choose, four characters to a token. */
-export const toolTokens = memo(({ name, description, inputSchema }: Definition): number =>
-  Math.ceil(JSON.stringify([name, description ?? '', inputSchema ?? {}]).length / 4),
-)
-
-function toolOf(definition: Definition): Said {
-  const { name, title, description, inputSchema, outputSchema, annotations } = definition
-  return {
-    name: String(name),
-    title: textOr(title),
-    description: textOr(description),
-    input_schema: objectOr(inputSchema) ?? {},
-    output_schema: objectOr(outputSchema),
-    annotations: objectOr(annotations),
-    tokens: toolTokens(definition),
-    hash: hashOf(definition),
-  }
-}
-
-const textOr = (value: unknown): string | null => (typeof value === 'string' ? value : null)
-const objectOr = (value: unknown): Record<string, unknown> | null =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : null
-
-/** The same for the same definition, whatever the order of its keys. */
-export const hashOf = memo((definition: Definition): string =>
-  createHash('sha256')
-    .update(JSON.stringify(sorted(definition)))
-    .digest('hex'),
-)
-
-/** Keys in a fixed order, all the way down. */
-export function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted)
-  if (typeof value !== 'object' || value === null) return value
-  const entries = Object.entries(value).map(([key, inner]): [string, unknown] => [key, sorted(inner)])
-  return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)))
-}
-
 const contentOf = memo(({ fetched_at: _, ...content }: Catalogue): string =>
   createHash('sha256').update(JSON.stringify(content)).digest('hex'),
 )
 
+/** The names of tools that were added, removed or changed. */
 function differenceOf(before: readonly Definition[], after: readonly Definition[]) {
   const hashes = (tools: readonly Definition[]) =>
     new Map(tools.map((tool) => [String(tool.name), hashOf(tool)]))

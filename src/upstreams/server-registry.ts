@@ -5,7 +5,7 @@ import { type Carrier, secretsIn } from '../kernel/secrets/secrets.ts'
 import { type Caller, slugOf } from '../kernel/wire.ts'
 import { MAX_SERVERS, type OfferSettings } from './server-fields.ts'
 
-/** What every server record has, whatever its kind. */
+/** The fields of every server record, whatever its kind. */
 export interface ServerRecord extends OfferSettings {
   readonly id: string
   readonly name: string
@@ -14,21 +14,19 @@ export interface ServerRecord extends OfferSettings {
   readonly revision: number
 }
 
-/** What a room needs of the store for its kind of server. */
+/** The stored servers of one kind. */
 export interface ServerStore<T extends ServerRecord> {
   all(): Promise<T[]>
-  /** By id, at once: for paths that are walked thousands of times. */
-  peek(id: string): T | undefined
   /** By id, or by the exact name; the id wins. */
   find(key: string): Promise<T | undefined>
-  /** `taken` when any server, STDIO or HTTP, has the id or the name: two adds at once meet here. */
+  /** `taken` when a server of either kind has the id or the name. Concurrent adds are decided here. */
   insert(server: T, audit: AuditEntry): Promise<'inserted' | 'taken' | 'full'>
-  /** `edit` sees the newest record and nothing comes between. Undefined when the server is gone. */
+  /** `edit` gets the newest record, atomically. Undefined when the server does not exist. */
   change(
     id: string,
     edit: (current: T) => { next: T; audit: AuditEntry } | undefined,
   ): Promise<T | 'taken' | undefined>
-  /** False when it was gone already. */
+  /** False when it did not exist. */
   remove(id: string, audit: AuditEntry): Promise<boolean>
 }
 
@@ -40,13 +38,15 @@ interface Deps<T extends ServerRecord> {
   readonly facts: FactBus
   readonly secrets: KnownSecrets
   readonly now: () => number
-  /** The record as a person may see it, for the audit trail. */
+  /** Called with each record as it is stored, before the fact is published. */
+  readonly onStored: (record: T) => void
+  /** The record with secrets masked, for the audit trail. */
   readonly shown: (record: T) => Readonly<Record<string, unknown>>
 }
 
 type Fields<T extends ServerRecord> = Omit<T, Exclude<keyof ServerRecord, 'name' | keyof OfferSettings>>
 
-/** What STDIO and HTTP servers do alike: names and ids, revisions, the audit row, the fact, the secrets to look out for. */
+/** What both kinds of server have in common: names and ids, revisions, audit rows, facts, and secrets to mask. */
 export function createRegistry<T extends ServerRecord>(deps: Deps<T>) {
   const { kind, noun, store, facts, secrets, now } = deps
 
@@ -56,8 +56,8 @@ export function createRegistry<T extends ServerRecord>(deps: Deps<T>) {
     return record
   }
 
-  /** A record that may be refused: its secrets are looked out for while it is tried, beside those that are stored. */
-  async function watching<R>(record: T, work: () => Promise<R>): Promise<R> {
+  /** Masks the secrets of a record that is not stored yet, in case it is refused. */
+  async function maskingSecretsOf<R>(record: T, work: () => Promise<R>): Promise<R> {
     candidates += 1
     const owner = `candidate:${kind}:${candidates}`
     secrets.set(owner, secretsIn(record as Carrier))
@@ -74,26 +74,31 @@ export function createRegistry<T extends ServerRecord>(deps: Deps<T>) {
   return {
     list: () => store.all(),
     get,
-    peek: (id: string) => store.peek(id),
 
-    /** Call once at start: lines must be searched for secrets that were stored long ago, too. */
-    async rememberSecrets(): Promise<void> {
-      for (const record of await store.all()) remember(record)
+    /** Call once at start: masks the secrets of stored servers from then on, and returns them. */
+    async load(): Promise<T[]> {
+      const records = await store.all()
+      for (const record of records) {
+        remember(record)
+        deps.onStored(record)
+      }
+      return records
     },
 
     async add(fields: Fields<T>, by: Caller): Promise<T> {
       const id = slugOf(fields.name)
       const record = { ...fields, id, created_at: now(), updated_at: now(), revision: 1 } as unknown as T
       const audit = { action: 'server_added', subject: id, ...by, detail: deps.shown(record) }
-      const outcome = await watching(record, () => store.insert(record, audit))
+      const outcome = await maskingSecretsOf(record, () => store.insert(record, audit))
       if (outcome === 'full') throw tooMany()
       if (outcome === 'taken') throw nameTaken(id)
       remember(record)
+      deps.onStored(record)
       facts.publish('server_added', { server_id: id, type: kind })
       return record
     },
 
-    /** `edit` gives the fields that are to be different. Nothing is written when nothing is. */
+    /** `edit` returns the new values. Nothing is written when they are equal to the old ones. */
     async change(
       key: string,
       revision: number | 'unknown' | undefined,
@@ -116,11 +121,12 @@ export function createRegistry<T extends ServerRecord>(deps: Deps<T>) {
       if (outcome === undefined) return get(key)
       if (outcome === 'taken') throw nameTaken(id)
       remember(outcome)
+      deps.onStored(outcome)
       if (changed.length > 0) facts.publish('server_updated', { server_id: id, type: kind, changed })
       return outcome
     },
 
-    /** `forget` is called when it is gone and before anybody hears of it: whoever hears may look. */
+    /** `forget` is called before the fact is published, so that subscribers do not find the server any more. */
     async remove(key: string, by: Caller, forget: (id: string) => void): Promise<void> {
       const record = await get(key)
       const audit = { action: 'server_removed', subject: record.id, ...by, detail: deps.shown(record) }
@@ -151,17 +157,17 @@ function nameTaken(id: string): AppError {
 }
 
 function tooMany(): AppError {
-  return new AppError('limit_reached', `There are ${MAX_SERVERS} servers already`, {
-    hint: 'Delete one first',
+  return new AppError('limit_reached', `The limit of ${MAX_SERVERS} servers is reached`, {
+    hint: 'Delete a server first',
   })
 }
 
 function stale(noun: string, current: ServerRecord): AppError {
   return new AppError(
     'revision_mismatch',
-    `The ${noun} '${current.id}' is at revision ${current.revision} by now`,
+    `The ${noun} '${current.id}' has changed: its revision is ${current.revision} now`,
     {
-      hint: 'Read it again and repeat the change on what you see',
+      hint: 'Read the server again and repeat the change',
     },
   )
 }

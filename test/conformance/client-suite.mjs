@@ -9,15 +9,15 @@ import { ask, checksIn, listScenarios, reportOf, rowOf } from './suite.mjs'
 
 const CLIENT = fileURLToPath(new URL('client.mjs', import.meta.url))
 const PARTS = {
-  'remote-connection': 'src/mcp/transports/http/remote-connection.ts',
+  'remote-client': 'src/mcp/transports/http/remote-client.ts',
   'header-mirrors': 'src/protocol/header-mirrors.ts',
 }
 const SCENARIO_DEADLINE_MS = 30_000
 
 /**
- * Runs the suite's client scenarios of one revision against our connection to HTTP servers, one after the other: all at
- * once, as the suite itself would, they keep each other waiting until a server that is only slow looks silent.
- * @returns the report as of the server's side; `ok` leaves out auth/…, since we explain OAuth and do not do it
+ * Runs the suite's client scenarios of one revision against our client for HTTP servers, one after the other. All at once,
+ * as the suite itself runs them, they delay each other until a slow server looks silent.
+ * @returns the same report as for the server scenarios; `ok` ignores auth/…, because OAuth is not supported yet
  */
 export async function runClientSuite({ revision, scenario }) {
   const suite = await installSuite()
@@ -26,7 +26,7 @@ export async function runClientSuite({ revision, scenario }) {
   if (chosen.length === 0) throw new Error(`${revision} has no client scenario '${scenario}'`)
   const folder = mkdtempSync(join(tmpdir(), 'conformance-client-'))
   const clean = () => rmSync(folder, { recursive: true, force: true })
-  process.once('exit', clean) // A signal ends us without the `finally`.
+  process.once('exit', clean) // A signal skips the `finally`.
   const startedAt = performance.now()
   try {
     await bundle(join(folder, 'bundle'))
@@ -57,7 +57,7 @@ async function runOne(suite, each, revision, folder) {
   return rowOf(each, new Map([[each.name, checksUnder(results)]]), output)
 }
 
-/** A scenario called auth/x has its results in a folder auth. */
+/** A scenario named auth/x has its results in a folder auth. */
 function checksUnder(folder) {
   try {
     const file = readdirSync(folder, { recursive: true }).find((path) => path.endsWith('checks.json'))

@@ -1,25 +1,25 @@
-// An agent without a mind, for the suite's client scenarios: it connects with our own connection to upstream servers, uses
-// whatever it finds there, and answers whatever it is asked. The suite appends the URL.
+// A scripted client for the suite's client scenarios: it connects with Toolroom's client for HTTP servers, calls everything
+// it finds, and answers every server request. The suite appends the URL.
 //   node test/conformance/client.mjs <folder of the bundle> <url>
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 const [folder, url] = process.argv.slice(2)
 const load = (name) => import(pathToFileURL(join(folder, `${name}.mjs`)).href)
-const { RemoteConnection } = await load('remote-connection')
+const { RemoteClient } = await load('remote-client')
 const { headerProblem } = await load('header-mirrors')
 
 const { MCP_CONFORMANCE_CONTEXT = '{}', MCP_CONFORMANCE_PROTOCOL_VERSION: version } = process.env
 const { toolCalls } = JSON.parse(MCP_CONFORMANCE_CONTEXT)
-const along = { timeoutMs: 20_000, onServerRequest, capabilities: { sampling: {}, elicitation: {} } }
+const options = { timeoutMs: 20_000, onServerRequest, capabilities: { sampling: {}, elicitation: {} } }
 let tools = []
 
-const connection = new RemoteConnection({
+const connection = new RemoteClient({
   url,
   headers: {},
   transport: 'auto',
   version: '0.1.0',
-  // What was found out the last time: the suite wants to be spoken to in one revision, and in no other.
+  // Presets the negotiated version: the suite expects one revision and no other.
   known: version === undefined ? null : { transport: 'streamable_http', protocol_version: version },
   onTools: (list) => {
     tools = list.tools
@@ -28,11 +28,11 @@ const connection = new RemoteConnection({
 
 try {
   await connection.connect(20_000)
-  // As the gateway does it, which leaves such tools out of its offer.
+  // Like the gateway, which does not offer such tools.
   const offered = tools.filter(({ inputSchema }) => headerProblem(inputSchema) === undefined)
   const calls =
     toolCalls ?? offered.map((tool) => ({ name: tool.name, arguments: exampleOf(tool.inputSchema) }))
-  const results = await Promise.all(calls.map((each) => connection.call(each.name, each.arguments, along)))
+  const results = await Promise.all(calls.map((each) => connection.call(each.name, each.arguments, options)))
   for (const { value } of results) console.log(JSON.stringify(value))
   await useAll('resources/list', 'resources', 'resources/read', ({ uri }) => ({ uri }))
   await useAll('prompts/list', 'prompts', 'prompts/get', ({ name, arguments: args = [] }) => ({
@@ -48,25 +48,25 @@ try {
 
 async function useAll(list, field, use, paramsOf) {
   if (!connection.greeting.capabilities[field]) return
-  const { value } = await connection.relay(list, {}, along)
-  for (const each of value[field]) await connection.relay(use, paramsOf(each), along)
+  const { value } = await connection.relay(list, {}, options)
+  for (const each of value[field]) await connection.relay(use, paramsOf(each), options)
 }
 
-/** Something for each property that is required. */
+/** A value for each required property. */
 function exampleOf({ properties = {}, required = [] }) {
   return Object.fromEntries(required.map((name) => [name, valueFor(properties[name] ?? {})]))
 }
 
 function valueFor({ type, default: usual }) {
   if (usual !== undefined) return usual
-  // A schema that is asked for is one that was seen.
+  // Only schemas that were listed are requested.
   return (
     { string: 'x', integer: 2, number: 2, boolean: true, array: [], object: tools[0].inputSchema }[type] ??
     null
   )
 }
 
-/** A person who agrees to everything, and changes nothing of what was suggested. */
+/** A user who accepts everything with the suggested values. */
 async function onServerRequest(method, { requestedSchema }) {
   if (method === 'sampling/createMessage')
     return { role: 'assistant', model: 'none', content: { type: 'text', text: 'x' } }

@@ -1,10 +1,9 @@
 import { createServer, request as send } from 'node:http'
 
 /**
- * The suite cannot send a key, so this stands between: a loopback address that adds the given headers to every request
- * and changes nothing else. Host and Origin that name the forwarder are made to name the target, because that is what
- * they would say without it. Foreign ones pass as they are, and with the key: what a target then refuses, it refuses
- * because of the name and not for want of a key.
+ * The suite cannot send a key, so this proxy adds the given headers to every request and changes nothing else. Host and
+ * Origin that name the proxy are rewritten to the target, as they would be without it. Other values are passed through
+ * with the key, so that the target refuses them because of the name and not because of a missing key.
  * @returns {Promise<{ url: string, close: () => Promise<void> }>}
  */
 export async function startForwarder(targetUrl, headers) {
@@ -32,27 +31,25 @@ function forward(request, response, { target, headers, own }) {
     path: request.url,
     headers: passed(request.rawHeaders, { target, headers, own }),
     setHost: false,
-    agent: false, // A connection per request, so that one that ends is seen at once by the other side.
+    agent: false, // One connection per request, so that the other side sees its end immediately.
   })
   upstream.on('response', (answer) => {
     response.writeHead(answer.statusCode, answer.statusMessage, withoutConnection(answer.rawHeaders))
-    response.flushHeaders() // A stream may say nothing for a while.
+    response.flushHeaders() // A stream may be silent for a while.
     answer.on('data', (chunk) => response.write(chunk))
     answer.on('end', () => response.end())
     answer.on('error', () => response.destroy())
   })
   upstream.on('error', (error) => {
     if (response.headersSent) return response.destroy()
-    response
-      .writeHead(502, { 'content-type': 'text/plain' })
-      .end(`The target cannot be reached: ${error.message}`)
+    response.writeHead(502, { 'content-type': 'text/plain' }).end(`Cannot reach the target: ${error.message}`)
   })
-  // Going away means cancelling in the modern era: the target must see it.
+  // In the modern era closing the connection cancels the request, so the target must see it.
   response.on('close', () => upstream.destroy())
   request.pipe(upstream)
 }
 
-/** As they were written, in their order. Node has trimmed the values, as any recipient must. */
+/** The headers as written, in order. Node has trimmed the values, as any recipient must. */
 function passed(rawHeaders, { target, headers, own }) {
   const added = Object.entries(headers)
   const names = added.map(([name]) => name.toLowerCase())
@@ -68,7 +65,7 @@ function renamed(name, value, { target, own }) {
   return value
 }
 
-/** It speaks of one connection, and here are two. */
+/** Hop-by-hop headers apply to one connection only. */
 const withoutConnection = (rawHeaders) =>
   pairs(rawHeaders)
     .filter(([name]) => !['connection', 'keep-alive'].includes(name.toLowerCase()))

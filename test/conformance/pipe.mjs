@@ -1,6 +1,6 @@
-// Streamable HTTP in front of a stdio server, both eras, nothing else: it proves the fixture without the gateway.
+// Minimal Streamable HTTP in front of a stdio server, in both eras: it tests the fixture without the gateway.
 //   node test/conformance/pipe.mjs [--port 3000]
-// A referee's tool: no keys, no resumption, no restarts. One process per legacy session, one for all modern requests.
+// No keys, no resumption, no restarts. One process per legacy session, one for all modern requests.
 import { createServer } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import { answerLegacy, LegacySessions } from './pipe/legacy.mjs'
@@ -45,7 +45,7 @@ export async function startPipe({ command = FIXTURE, port = 0 } = {}) {
 }
 
 async function answer(request, response, { shared, sessions }) {
-  if (!isLocal(request)) return refuse(response, 403, -32000, 'Host or Origin is not of this computer', null)
+  if (!isLocal(request)) return refuse(response, 403, -32000, 'Host or Origin is not local', null)
   const version = request.headers['mcp-protocol-version']
   if (request.method !== 'POST') {
     if (isUnknownToLegacy(version)) return methodNotAllowed(response)
@@ -54,8 +54,8 @@ async function answer(request, response, { shared, sessions }) {
   const message = await readJson(request)
   if (message === undefined) return refuse(response, 400, -32700, 'Parse error', null)
   if (typeof message !== 'object' || message === null || Array.isArray(message))
-    return refuse(response, 400, -32600, 'One message, and no batch', null)
-  // A version nobody knows is answered by the modern side: only there the refusal names the right ones.
+    return refuse(response, 400, -32600, 'Batches are not supported', null)
+  // An unknown version is handled by the modern side, whose error lists the supported ones.
   const isModern = message.params?._meta?.[VERSION_KEY] !== undefined || isUnknownToLegacy(version)
   if (isModern) return answerModern(request, response, message, shared)
   return answerLegacy(request, response, message, sessions)
@@ -70,7 +70,7 @@ function methodNotAllowed(response) {
   refuse(response, 405, -32000, 'Only POST', null)
 }
 
-/** A page of a foreign name that resolves to 127.0.0.1 still says that name, in Host and in Origin. */
+/** With DNS rebinding, Host and Origin still contain the foreign name. */
 function isLocal({ headers: { host = '', origin }, socket }) {
   const hosts = LOCAL_NAMES.map((name) => `${name}:${socket.localPort}`)
   return hosts.includes(host) && (origin === undefined || hosts.some((each) => origin === `http://${each}`))

@@ -1,10 +1,10 @@
-// The referee: the official conformance suite against a URL. Exit code 0 when every required scenario passes.
+// Runs the official conformance suite against a URL. Exit code 0 when every required scenario passes.
 //   node test/conformance/run.mjs --url http://127.0.0.1:PORT/mcp/fixture --requirements 2026-07-28
 //     --header 'Authorization: Bearer …'   added to every request of the suite; may be given more than once
-//     --scenario server-stateless          only this one
+//     --scenario server-stateless          only this scenario
 //     --json results.json                  the report as JSON, '-' for stdout instead of the lines
 //   node test/conformance/run.mjs --pipe --requirements 2025-11-25     our fixture behind pipe.mjs, without a gateway
-//   node test/conformance/run.mjs --client --requirements 2025-11-25   how we speak to servers, instead of how agents hear us
+//   node test/conformance/run.mjs --client --requirements 2025-11-25   tests Toolroom's client for HTTP servers instead
 //   node test/conformance/run.mjs --list --requirements 2025-11-25
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
@@ -26,7 +26,7 @@ const { values: options } = parseArgs({
 })
 const revisions = options.requirements === undefined && options.list ? REVISIONS : [options.requirements]
 if (!revisions.every((each) => REVISIONS.includes(each)))
-  fail(`--requirements is one of ${REVISIONS.join(', ')}`)
+  fail(`--requirements must be one of ${REVISIONS.join(', ')}`)
 
 try {
   if (options.list) for (const revision of revisions) await list(revision)
@@ -50,7 +50,7 @@ async function judge(revision) {
     process.exitCode = report.ok ? 0 : 1
     return
   }
-  if ((options.url === undefined) === !options.pipe) fail('Give --url, or --pipe')
+  if ((options.url === undefined) === !options.pipe) fail('Specify either --url or --pipe')
   const pipe = options.pipe ? await startPipe() : undefined
   try {
     const url = pipe?.url ?? options.url
@@ -91,7 +91,8 @@ function firstLine(text) {
 function headersOf(lines) {
   return Object.fromEntries(
     lines.map((line) => {
-      const [, name, value] = /^([\w-]+):\s*(.+)$/.exec(line) ?? fail('A --header is written "Name: value"')
+      const [, name, value] =
+        /^([\w-]+):\s*(.+)$/.exec(line) ?? fail('--header must have the form "Name: value"')
       return [name, value]
     }),
   )

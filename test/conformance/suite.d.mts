@@ -5,9 +5,9 @@ export interface ScenarioRow {
   readonly required: boolean
   readonly passed: boolean
   readonly reason: string | null
-  /** What the suite only warned of, or could not look at. */
+  /** Warnings of the suite, and checks it could not run. */
   readonly warnings: readonly string[]
-  /** How many of its checks succeeded. */
+  /** The number of successful checks. */
   readonly checks: number
 }
 

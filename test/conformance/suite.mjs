@@ -22,10 +22,10 @@ export async function runSuite({ url, revision, headers = {}, scenario, deadline
   const forwarder = Object.keys(headers).length > 0 ? await startForwarder(url, headers) : undefined
   const folder = mkdtempSync(join(tmpdir(), 'conformance-'))
   const clean = () => rmSync(folder, { recursive: true, force: true })
-  process.once('exit', clean) // A signal ends us without the `finally`.
+  process.once('exit', clean) // A signal skips the `finally`.
   try {
-    // One scenario is chosen by its name and spoken in the revision's wire (an extension belongs to none, hence the
-    // force), several are the revision's own set.
+    // A single scenario is selected by name with the revision's wire format (an extension belongs to none, hence the
+    // force option); otherwise the revision's own set runs.
     const choice = scenario
       ? ['--scenario', scenario, '--spec-version', revision, '--force']
       : ['--requirements', revision]
@@ -43,7 +43,7 @@ export async function runSuite({ url, revision, headers = {}, scenario, deadline
   }
 }
 
-/** @returns the scenarios of a revision for one side, in the suite's own words: the required ones, then those it only reports */
+/** @returns the scenarios of a revision for one side: the required ones, then those that are only reported */
 export async function listScenarios(revision, suite, side = 'server') {
   const { output } = await ask(
     suite ?? (await installSuite()),
@@ -69,7 +69,7 @@ export async function listScenarios(revision, suite, side = 'server') {
 export const ask = ({ command: [program, ...before] }, args, deadlineMs) =>
   run(program, [...before, ...args], { quiet: true, deadlineMs, env: { NO_COLOR: '1' } })
 
-/** @returns the checks by scenario; the folders are called server-<scenario>-<time> */
+/** @returns the checks by scenario; the folders are named server-<scenario>-<time> */
 function resultsIn(folder) {
   const found = readdirSync(folder).map((each) => [
     each.replace(/^server-/, '').replace(/-\d{4}-\d\d-\d\dT[\d-]+Z$/, ''),
@@ -78,7 +78,7 @@ function resultsIn(folder) {
   return new Map(found)
 }
 
-/** The file is written at a scenario's end: one that threw, or was cut off, has none or half of it. */
+/** The file is written at the end of a scenario: one that threw or was interrupted has none, or an incomplete one. */
 export function checksIn(path) {
   try {
     return JSON.parse(readFileSync(path, 'utf8'))
@@ -91,7 +91,7 @@ export function rowOf({ name, required }, results, output) {
   const checks = results.get(name)
   if (!checks) return { name, required, passed: false, reason: whyNot(name, output), warnings: [], checks: 0 }
   const failures = checks.filter(({ status }) => status === 'FAILURE')
-  // What the suite could not look at counts as passed there. It is said here, so that nobody takes it for a proof.
+  // The suite counts checks it could not run as passed. They are listed here, because they prove nothing.
   const warnings = checks.filter(({ status }) => status === 'WARNING' || status === 'SKIPPED')
   return {
     name,
@@ -105,17 +105,17 @@ export function rowOf({ name, required }, results, output) {
 
 const sentenceOf = ({ id, description, errorMessage }) => `${id}: ${errorMessage ?? description}`
 
-/** A scenario without results threw, or its turn never came. */
+/** A scenario without results threw an error, or did not run. */
 function whyNot(name, output) {
   const thrown = output.split(`Failed to run scenario ${name}:`)[1]
   const last = output.trim().split('\n').at(-1)
-  return thrown ? thrown.trim().split('\n')[0] : `It did not run. The suite's last words: ${last}`
+  return thrown ? thrown.trim().split('\n')[0] : `It did not run. The suite's last output: ${last}`
 }
 
 export function reportOf({ url, revision, suite, ms, scenarios }) {
   const required = scenarios.filter((each) => each.required)
   const passed = required.filter((each) => each.passed)
-  // Whoever chose one that is not required wants to know about that one.
+  // A scenario that was selected explicitly counts even if it is not required.
   const decisive = required.length > 0 ? required : scenarios
   return {
     ok: decisive.every((each) => each.passed),

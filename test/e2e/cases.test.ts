@@ -5,15 +5,17 @@ import { bodyCases } from '../support/body.contract.ts'
 import { covers } from '../support/covers.ts'
 import { add, furnished, HTTP_SERVER, SERVER } from '../support/furnished.ts'
 import { AUTHORISED, type House, openHouse, TOKEN } from '../support/house.ts'
+import { houseWithRegistry, install, installed, packages } from '../support/packages.ts'
 import { rawAnswer } from '../support/raw-http.ts'
 import { BAD_LOG_QUERIES, GOOD_LOG_QUERIES } from '../support/refused-bodies.ts'
+import { toolPackage } from '../support/registry/registry.ts'
 import { tokenCases } from '../support/token.contract.ts'
 
 tokenCases()
 bodyCases()
 
-describe('a path', () => {
-  test('answers with and without a trailing slash, and with no redirect', async () => {
+describe('paths', () => {
+  test('a path works with and without a trailing slash, without a redirect', async () => {
     covers('path-trailing-slash', 'api-prefix', 'versioning-none')
     const house = await furnished()
     for (const path of [
@@ -35,7 +37,7 @@ describe('a path', () => {
     expect((await house.inject(changed as { method: 'PATCH' })).statusCode).toBe(200)
   })
 
-  test('takes the id or the exact name, and what can be neither is not found', async () => {
+  test('a server path accepts the id or the exact name, and anything else is not found', async () => {
     covers('resource-stdio-server-id', 'resource-http-server-id', 'servers-get')
     const house = await furnished()
     await add(house, { name: 'My Notes', command: 'node' })
@@ -57,7 +59,31 @@ describe('a path', () => {
     ])
   })
 
-  test('that is malformed is a bad request, and one that is unknown is not found', async () => {
+  test('an agent path accepts the type or an alias, and any other name is not found', async () => {
+    covers('resource-agent-type')
+    const house = await openHouse()
+    const typeAt = async (path: string) => JSON.parse((await ask(house, 'GET', path)).body).agent_type
+    expect(await typeAt('/api/agents/claude-code')).toBe('claude-code')
+    expect(await typeAt('/api/agents/windsurf')).toBe('devin-desktop')
+    await expectReads(house, [
+      ['a display name', '/api/agents/Claude%20Code', 404, 'not_found'],
+      ['an unknown type', '/api/agents/unknown-agent', 404, 'not_found'],
+      ['__proto__', '/api/agents/__proto__', 404, 'not_found'],
+    ])
+  })
+
+  test('a package is uninstalled by its id and by its name', async () => {
+    covers('resource-package-id-or-name')
+    const { house } = await houseWithRegistry([toolPackage('@acme/notes-mcp')])
+    for (const form of ['id', 'name'] as const) {
+      const report = await install(house, { name: '@acme/notes-mcp' })
+      expect(report.id).not.toBe(report.name)
+      expect((await packages(house, 'DELETE', `/${report[form]}`)).status, form).toBe(204)
+      expect(await installed(house), form).toEqual([])
+    }
+  })
+
+  test('a malformed path is a bad request, and an unknown path is not found', async () => {
     const house = await openHouse()
     await expectReads(house, [
       ['no percent-encoding', '/api/servers/%zz', 400, 'bad_request'],
@@ -67,20 +93,20 @@ describe('a path', () => {
       ['NUL further in', '/api/servers/a%00b/', 400, 'bad_request'],
       ['9 KB', `/api/servers/${'a'.repeat(9000)}`, 414, 'url_too_long'],
       ['9 KB of query', `/api/logs?search=${'a'.repeat(9000)}`, 414, 'url_too_long'],
-      ['a path that is not there', '/api/nowhere', 404, 'not_found'],
+      ['an unknown path', '/api/nowhere', 404, 'not_found'],
       ['the prefix alone', '/api', 404, 'not_found'],
       ['capitals', '/API/servers', 404, 'not_found'],
       ['a version', '/api/v1/servers', 404, 'not_found'],
       ['an empty segment', '/api//servers', 404, 'not_found'],
-      ['a file of ours', '/docs/assets/..%2fpackage.json', 404, 'not_found'],
+      ['a file outside the folder', '/docs/assets/..%2fpackage.json', 404, 'not_found'],
       ['another file of the package', '/docs/assets/index.html', 404, 'not_found'],
-      ['an error code that is none', '/docs/errors/constructor', 404, 'not_found'],
-      ['a query parameter that is not known', '/api/servers?limit=1', 422, 'invalid_input', '/limit'],
+      ['an unknown error code', '/docs/errors/constructor', 404, 'not_found'],
+      ['an unknown query parameter', '/api/servers?limit=1', 422, 'invalid_input', '/limit'],
       ['the same on health', '/api/health?verbose', 422, 'invalid_input', '/verbose'],
     ])
   })
 
-  test('does not know other methods, and says which it knows', async () => {
+  test('an unsupported method gets 405 with the supported methods in Allow', async () => {
     const house = await openHouse()
     const known: Record<string, string> = {
       '/api/servers': 'GET, HEAD, POST',
@@ -92,7 +118,7 @@ describe('a path', () => {
       '/api/health': 'GET, HEAD',
       '/docs': 'GET, HEAD',
     }
-    const methods = METHODS.filter((method) => method !== 'CONNECT') // asks for a tunnel and gets none
+    const methods = METHODS.filter((method) => method !== 'CONNECT') // opens a tunnel, which Node handles itself
     for (const [path, allow] of Object.entries(known)) {
       for (const method of methods.filter((each) => !allow.split(', ').includes(each))) {
         const answer = await ask(house, method, path)
@@ -104,14 +130,14 @@ describe('a path', () => {
     }
   })
 
-  test('answers HEAD like GET, without the body', async () => {
+  test('HEAD returns the same headers as GET, without the body', async () => {
     const house = await furnished()
     for (const path of [
       '/api/servers',
       '/api/servers/github',
       '/api/health',
       '/docs',
-      '/api/servers/nobody',
+      '/api/servers/missing',
     ]) {
       const [get, head] = [await ask(house, 'GET', path), await ask(house, 'HEAD', path)]
       expect([head.status, head.header('content-type'), head.body]).toEqual([
@@ -136,7 +162,7 @@ describe('a path', () => {
       'bad_request',
     ],
     ['no HTTP at all', 'HELLO\r\n\r\n', 400, 'bad_request'],
-    ['the greeting of TLS', '\x16\x03\x01\x02\x00\x01\x00', 400, 'bad_request'],
+    ['a TLS handshake', '\x16\x03\x01\x02\x00\x01\x00', 400, 'bad_request'],
     [
       'two lengths',
       'POST /api/logs HTTP/1.1\r\nHost: HERE\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab',
@@ -144,12 +170,12 @@ describe('a path', () => {
       'bad_request',
     ],
     [
-      'a length and chunks',
+      'a content length and chunks',
       'POST /api/logs HTTP/1.1\r\nHost: HERE\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
       400,
       'bad_request',
     ],
-  ])('is not even reached by %s', async (_, text, status, code) => {
+  ])('a malformed HTTP request is refused before routing: %s', async (_, text, status, code) => {
     const house = await openHouse()
     const bytes = text.replace('HERE', `127.0.0.1:${portOf(house)}`).replace('LONG', 'x'.repeat(17_000))
     const answer = await rawAnswer({ port: portOf(house) }, bytes)
@@ -160,7 +186,7 @@ describe('a path', () => {
 })
 
 describe('the order of checks', () => {
-  test('is fixed: whoever mends the first fault meets the next', async () => {
+  test('the checks of a request run in a fixed order: fixing the first error reveals the next', async () => {
     const house = await furnished()
     const sent = { method: 'OPTIONS', path: '/api/nowhere', body: 'x'.repeat(2_000_000) }
     const headers: Record<string, string> = {
@@ -174,7 +200,7 @@ describe('the order of checks', () => {
       [() => delete headers.Host, 403, 'origin_not_allowed'],
       [() => delete headers.Origin, 403, 'cross_site'],
       [() => delete headers['Sec-Fetch-Site'], 404, 'not_found'],
-      [() => Object.assign(sent, { path: '/api/servers/nobody' }), 405, 'method_not_allowed'],
+      [() => Object.assign(sent, { path: '/api/servers/missing' }), 405, 'method_not_allowed'],
       [() => Object.assign(sent, { method: 'PATCH' }), 401, 'missing_token'],
       [() => Object.assign(headers, { 'X-SVC-Token': 'wrong' }), 401, 'invalid_token'],
       [() => Object.assign(headers, { 'X-SVC-Token': TOKEN }), 415, 'unsupported_media_type'],
@@ -199,7 +225,7 @@ describe('the order of checks', () => {
     ['text', { 'Content-Type': 'text/plain' }, 'x'],
     ['a Content-Encoding', { 'Content-Type': 'application/json', 'Content-Encoding': 'gzip' }, 'x'],
     ['another charset', { 'Content-Type': 'application/json; charset=utf-16' }, 'x'],
-  ])('asks for path and method before it looks at a body: %s', async (_, headers, body) => {
+  ])('path and method are checked before the body: %s', async (_, headers, body) => {
     const house = await openHouse()
     const [unknown, wrong] = [
       await ask(house, 'POST', '/api/nowhere', headers, body),
@@ -217,7 +243,7 @@ describe('servers and logs', () => {
       .json()
       .items.filter(({ data }: { data: { action: string } }) => data.action === action)
 
-  test('a log filter that cannot be read is refused by name', async () => {
+  test('an invalid log filter is refused with its name', async () => {
     covers('open-log-filters', 'logs-get')
     const house = await openHouse()
     await expectReads(house, [...BAD_LOG_QUERIES, ...GOOD_LOG_QUERIES])
@@ -227,7 +253,7 @@ describe('servers and logs', () => {
     expect(await verdictOn(house, { url: '/api/logs/download?format=xml' })).toEqual([422, 'invalid_input'])
   })
 
-  test('a command that changes is audited with what it was and what it is', async () => {
+  test('a changed command is audited with the old and the new value', async () => {
     const house = await furnished()
     const snippet = { mcpServers: { github: { command: 'node', args: ['main.js'] } }, on_conflict: 'update' }
     const patch = {
@@ -249,7 +275,7 @@ describe('servers and logs', () => {
     ])
   })
 
-  test('a name or an id is taken once, whatever the kind of server', async () => {
+  test('a name or an id is unique across both kinds of server', async () => {
     const house = await furnished()
     const taken = [409, 'server_exists']
     const post = { method: 'POST', headers: AUTHORISED } as const
@@ -262,7 +288,7 @@ describe('servers and logs', () => {
     }
   })
 
-  test('the 501st server is refused, and deleting one makes room', async () => {
+  test('the 501st server is refused until another one is deleted', async () => {
     const house = await openHouse()
     const names = Array.from({ length: 500 }, (_, index) => [`s${index}`, { command: 'node' }])
     const report = (await add(house, { mcpServers: Object.fromEntries(names) }, '/api/servers/import')).json()
@@ -273,7 +299,7 @@ describe('servers and logs', () => {
     expect((await add(house, HTTP_SERVER, '/api/http-servers')).statusCode).toBe(201)
   })
 
-  test('a download that is under way when the log is cleared ends in good order', async () => {
+  test('a download completes correctly when the log is cleared during it', async () => {
     const house = await openHouse()
     for (let count = 0; count < 3000; count += 1) house.log.info({ count, filler: 'x'.repeat(500) }, 'a line')
     const { items } = (await house.inject('/api/logs?limit=1')).json()
@@ -293,7 +319,7 @@ describe('servers and logs', () => {
     expect(ids.at(-1)).toBeLessThanOrEqual(items[0].id)
   })
 
-  test('logs are cleared twice and downloaded as a file, and the audit trail stays', async () => {
+  test('logs can be cleared twice and downloaded as a file, and the audit trail is kept', async () => {
     covers('logs-clear', 'logs-download', 'does-logs', 'resource-log-entries')
     const house = await furnished()
     const clear = () => house.inject({ method: 'DELETE', url: '/api/logs/', headers: AUTHORISED })

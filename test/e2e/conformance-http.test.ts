@@ -3,9 +3,9 @@ import { startPipe } from '../conformance/pipe.mjs'
 import { REVISIONS, runSuite } from '../conformance/suite.mjs'
 import { AUTHORISED, openHouse } from '../support/house.ts'
 
-/** The official suite, through the gateway, against our own fixture at a URL: over HTTP on both sides. */
+/** The official suite, through the gateway, against our own fixture at a URL, so that both sides use HTTP. */
 test.each(REVISIONS)(
-  'every required scenario of %s passes through the gateway and over HTTP',
+  'every required conformance scenario of %s passes through the gateway with an HTTP server',
   async (revision) => {
     const pipe = await startPipe()
     onTestFinished(() => pipe.close())
@@ -13,7 +13,7 @@ test.each(REVISIONS)(
     const post = (url: string, payload: object) =>
       house.inject({ method: 'POST', url, headers: AUTHORISED, payload })
     await post('/api/http-servers', { name: 'fixture', url: pipe.url })
-    await post('/api/http-servers/fixture/tools/test_simple_text/call', {}) // whoever is called is connected to
+    await post('/api/http-servers/fixture/tools/test_simple_text/call', {}) // the first call connects to the server
     const { key } = (await post('/api/keys', { agent_type: 'referee' })).json()
     const headers = { Authorization: `Bearer ${key}` }
     const report = await runSuite({ url: `${house.address}/mcp/fixture`, revision, headers })

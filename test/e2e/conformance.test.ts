@@ -3,9 +3,9 @@ import { REVISIONS, runSuite } from '../conformance/suite.mjs'
 import { definition } from '../support/running.ts'
 import { openService } from '../support/service-process.ts'
 
-/** The official suite, through the gateway, against our own fixture behind the supervisor. */
+/** The official suite, through the gateway, against our own fixture as a STDIO server. */
 test.each(REVISIONS)(
-  'every required scenario of %s passes through the gateway',
+  'every required conformance scenario of %s passes through the gateway with a STDIO server',
   async (revision) => {
     const { add, start, ask, address } = await openService()
     await add({ ...definition('conformance'), name: 'fixture' })

@@ -3,7 +3,7 @@ import { covers } from '../support/covers.ts'
 import { AUTHORISED, openHouse } from '../support/house.ts'
 import { get, post, register } from '../support/running.ts'
 
-test('calls are counted, by server and tool, and shown to everybody, also after a restart', async () => {
+test('calls are counted by server and tool, and the figures are public and survive a restart', async () => {
   covers('metrics-summary', 'metrics-reads', 'public-metrics', 'resource-metrics', 'does-metrics')
   const house = await openHouse()
   await register(house, 'echo')
@@ -34,7 +34,7 @@ test('calls are counted, by server and tool, and shown to everybody, also after 
   expect((await get(again, 'echo')).stats).toMatchObject({ calls: 6, errors: 1 })
 })
 
-test('metrics of others are recorded with the token, and those of an HTTP server have a page of their own', async () => {
+test('other programs record metrics with the token, and an HTTP server has its own metrics endpoint', async () => {
   covers('metrics-record', 'open-auth-metrics-record', 'http-servers-metrics')
   const house = await openHouse()
   const far = { name: 'far', url: 'http://127.0.0.1:9/mcp' }
@@ -56,5 +56,5 @@ test('metrics of others are recorded with the token, and those of an HTTP server
     availability_pct: 0,
     checks: [{ ok: false, error_code: 'connection_refused' }],
   })
-  expect((await house.inject('/api/http-servers/nobody/metrics')).statusCode).toBe(404)
+  expect((await house.inject('/api/http-servers/missing/metrics')).statusCode).toBe(404)
 })

@@ -8,7 +8,7 @@ import { ownFolder } from '../support/folder.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** The files that a clone would hold, as they are now. */
+/** Copies the files that a clone would contain, in their current state. */
 function cloneInto(folder: string): void {
   const names = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '-z'], {
     cwd: root,
@@ -26,7 +26,7 @@ async function npmStart(
   const startedAt = performance.now()
   const child = spawn('npm', ['start', '--silent'], {
     cwd: clone,
-    detached: true, // a group of its own, so that npm, its shell and the service can be told together
+    detached: true, // its own group, so that npm, its shell and the service get one signal
     env: { ...process.env, HOME: home, PORT: '0', NODE_ENV: '', XDG_DATA_HOME: '', XDG_CONFIG_HOME: '' },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -50,7 +50,7 @@ async function npmStart(
   const ms = performance.now() - startedAt
   const address = /http:\S+/.exec(stdout)?.[0]
   const { status } = await fetch(`${address}/api/health`)
-  process.kill(-(child.pid ?? 0), 'SIGINT') // as Ctrl-C does
+  process.kill(-(child.pid ?? 0), 'SIGINT') // like Ctrl-C
   await once(child, 'close')
   const ended = await fetch(`${address}/api/health`).then(
     () => false,
@@ -60,7 +60,7 @@ async function npmStart(
 }
 
 test.runIf(existsSync(join(root, '.git')))(
-  'npm start on a fresh clone with an empty home prints one line and answers, twice in a row',
+  'npm start in a fresh clone with an empty home directory prints one line and serves requests, twice in a row',
   async () => {
     const [clone, home] = [ownFolder(), ownFolder()]
     cloneInto(clone)

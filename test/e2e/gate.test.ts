@@ -26,7 +26,7 @@ const WEBSOCKET_ACCEPTED = 101
 interface Door {
   readonly method: string
   readonly url: string
-  /** The status that says: this one came in. */
+  /** The status of an accepted request. */
   readonly accepted: number
   readonly headers?: [string, string][]
   readonly body?: () => string
@@ -35,7 +35,7 @@ interface Door {
 const JSON_TYPE: [string, string] = ['Content-Type', 'application/json']
 const portOf = (house: House): number => (house.fastify.server.address() as AddressInfo).port
 
-/** Knocks in every given way, with the right token, and says in sentences where the gate was wrong. */
+/** Sends every given combination with the right token. Returns a sentence for each wrong decision of the gate. */
 async function knockAll(port: number, door: Door, knocks: readonly [Knock, Verdict][]): Promise<string[]> {
   const wrong: string[] = []
   await inParallel(knocks, AT_ONCE, async ([knock, verdict]) => {
@@ -56,7 +56,7 @@ function faultOf(answer: RawAnswer, { method, accepted }: Door, verdict: Verdict
   if (verdict === 'in')
     return answer.status === accepted ? undefined : `wrongly refused with ${answer.status}`
   if (answer.status !== 403) return `wrongly accepted with ${answer.status}`
-  if (method === 'HEAD') return answer.body === '' ? undefined : 'a body after HEAD'
+  if (method === 'HEAD') return answer.body === '' ? undefined : 'the response to HEAD has a body'
   const { code, status, request_id, type } = JSON.parse(answer.body)
   if (code !== verdict) return `refused as ${code} instead of ${verdict}`
   const shaped =
@@ -64,12 +64,12 @@ function faultOf(answer: RawAnswer, { method, accepted }: Door, verdict: Verdict
   return shaped ? undefined : `another shape: ${answer.body}`
 }
 
-/** Every route of the service, with something in place of its parameters. */
+/** Every route of the service, with a value for each parameter. */
 async function everyDoor(house: House): Promise<Door[]> {
   const fillers: Record<string, string> = { file: 'start.js', code: 'not_found' }
   const doors: Door[] = []
   for (const { method, url } of house.app.methods.list()) {
-    const path = url.replace(/:(\w+)/g, (_, name: string) => fillers[name] ?? 'nobody')
+    const path = url.replace(/:(\w+)/g, (_, name: string) => fillers[name] ?? 'missing')
     const headers = [
       ['Host', `127.0.0.1:${portOf(house)}`],
       ['X-SVC-Token', TOKEN],
@@ -81,13 +81,13 @@ async function everyDoor(house: House): Promise<Door[]> {
 }
 
 describe('the gate', { timeout: 60_000 }, () => {
-  test('stands before reading: every host, origin and site', async () => {
+  test('the gate checks every host, origin and site of a read', async () => {
     const house = await openHouse()
     const door = { method: 'GET', url: '/api/servers', accepted: 200 }
     expect(await knockAll(portOf(house), door, everyKnock(gateTable(portOf(house))))).toEqual([])
   })
 
-  test('stands before a change: what it refuses leaves no trace', async () => {
+  test('the gate checks every change, and a refused change has no effect', async () => {
     const house = await openHouse()
     let count = 0
     const body = () => JSON.stringify({ name: `server ${++count}`, command: 'node' })
@@ -98,19 +98,19 @@ describe('the gate', { timeout: 60_000 }, () => {
     expect(total).toBe(knocks.filter(([, verdict]) => verdict === 'in').length)
   })
 
-  test('stands before the documentation: every host, origin and site', async () => {
+  test('the gate checks every host, origin and site of a request for the documentation', async () => {
     const house = await openHouse()
     const door = { method: 'GET', url: '/docs', accepted: 200 }
     expect(await knockAll(portOf(house), door, everyKnock(gateTable(portOf(house))))).toEqual([])
   })
 
-  test('stands before the upgrade to a WebSocket: every host, origin and site', async () => {
+  test('the gate checks every host, origin and site of a WebSocket upgrade', async () => {
     const house = await openHouse()
     const door = { method: 'GET', url: '/api/ws/metrics', accepted: WEBSOCKET_ACCEPTED, headers: WEBSOCKET }
     expect(await knockAll(portOf(house), door, everyKnock(gateTable(portOf(house))))).toEqual([])
   })
 
-  test('stands before every route: each bad value alone, and each pair of values', async () => {
+  test('the gate checks every route, for each bad value alone and each pair of values', async () => {
     covers('path-relative-to-base-url', 'base-url')
     const house = await openHouse()
     const doors = await everyDoor(house)
@@ -134,7 +134,7 @@ describe('the host', () => {
       'an absolute target',
       (port) => requestBytes('GET', `http://127.0.0.1:${port}/api/health`, [good(port)]),
     ],
-    ['an absolute target elsewhere', (port) => requestBytes('GET', 'http://evil.com/', [good(port)])],
+    ['an absolute target on another host', (port) => requestBytes('GET', 'http://evil.com/', [good(port)])],
     ['a target without a slash', (port) => requestBytes('OPTIONS', '*', [good(port)])],
     [
       'an upgrade with two Hosts',
@@ -148,13 +148,13 @@ describe('the host', () => {
     expect(JSON.parse(answer.body)).toMatchObject({ status: 400, code: 'bad_host_header' })
   })
 
-  test('HTTP/1.0 with a Host is answered', async () => {
+  test('an HTTP/1.0 request with a Host header is accepted', async () => {
     const house = await openHouse()
     const bytes = `GET /api/health HTTP/1.0\r\nHost: 127.0.0.1:${portOf(house)}\r\n\r\n`
     expect((await rawAnswer({ port: portOf(house) }, bytes)).status).toBe(200)
   })
 
-  test('a proxy cannot speak for another host: X-Forwarded-Host is not read', async () => {
+  test('X-Forwarded-Host is ignored', async () => {
     const house = await openHouse()
     const port = portOf(house)
     const ask = (host: string, forwarded: string) =>
@@ -180,51 +180,51 @@ describe('the host', () => {
     ['toolroom.lan:9000', 403],
     ['a.toolroom.lan', 403],
     ['toolroom.lan.evil.com', 403],
-  ])(
-    'with ALLOWED_HOSTS=toolroom.lan,proxy.lan:9000 the host %s is answered with %i',
-    async (name, status) => {
-      const house = await openHouse({ env: { ALLOWED_HOSTS: 'toolroom.lan, proxy.lan:9000' } })
-      const host = name.replace('PORT', String(portOf(house)))
-      const origins = status === 200 ? [null, `http://${host}`, `https://${host}`] : [null]
-      for (const origin of origins) {
-        const headers = knockHeaders({ host, origin, site: null })
-        const answer = await rawAnswer({ port: portOf(house) }, requestBytes('GET', '/api/health', headers))
-        expect(answer.status).toBe(status)
-      }
-    },
-  )
+  ])('with ALLOWED_HOSTS=toolroom.lan,proxy.lan:9000 the host %s gets status %i', async (name, status) => {
+    const house = await openHouse({ env: { ALLOWED_HOSTS: 'toolroom.lan, proxy.lan:9000' } })
+    const host = name.replace('PORT', String(portOf(house)))
+    const origins = status === 200 ? [null, `http://${host}`, `https://${host}`] : [null]
+    for (const origin of origins) {
+      const headers = knockHeaders({ host, origin, site: null })
+      const answer = await rawAnswer({ port: portOf(house) }, requestBytes('GET', '/api/health', headers))
+      expect(answer.status).toBe(status)
+    }
+  })
 
   const addresses = Object.values(networkInterfaces())
     .flatMap((list) => list ?? [])
     .filter(({ address }) => !address.startsWith('fe80'))
   const everywhere = ['0.0.0.0', ...(addresses.some(({ family }) => family === 'IPv6') ? ['::'] : [])]
 
-  test.each(everywhere)('listening on %s, the address a connection came in on is a host', async (HOST) => {
-    const reachable = addresses
-      .filter(({ family }) => family === 'IPv4' || HOST === '::')
-      .map(({ address }) => address)
-    const house = await openHouse({ env: { HOST } })
-    const port = portOf(house)
-    const authority = (address: string) =>
-      address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`
-    for (const host of reachable) {
-      const ask = (named: string) =>
-        rawAnswer({ host, port }, requestBytes('GET', '/api/health', [['Host', authority(named)]]))
-      expect((await ask(host)).status).toBe(200)
-      for (const other of reachable.filter((each) => each !== host && !/^(127\.0\.0\.1|::1)$/.test(each)))
-        expect((await ask(other)).status).toBe(403)
-    }
-  })
+  test.each(everywhere)(
+    'when listening on %s, the address that a connection was made to is an allowed host',
+    async (HOST) => {
+      const reachable = addresses
+        .filter(({ family }) => family === 'IPv4' || HOST === '::')
+        .map(({ address }) => address)
+      const house = await openHouse({ env: { HOST } })
+      const port = portOf(house)
+      const authority = (address: string) =>
+        address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`
+      for (const host of reachable) {
+        const ask = (named: string) =>
+          rawAnswer({ host, port }, requestBytes('GET', '/api/health', [['Host', authority(named)]]))
+        expect((await ask(host)).status).toBe(200)
+        for (const other of reachable.filter((each) => each !== host && !/^(127\.0\.0\.1|::1)$/.test(each)))
+          expect((await ask(other)).status).toBe(403)
+      }
+    },
+  )
 })
 
-describe('a web page elsewhere', () => {
+describe('a web page of another origin', () => {
   const answerTo = async (house: House, method: string, path: string, headers: [string, string][]) => {
     const host: [string, string] = ['Host', `localhost:${portOf(house)}`]
     return rawAnswer({ port: portOf(house) }, requestBytes(method, path, [host, ...headers]))
   }
 
   test.each(['/api/servers', '/api/health', '/docs', '/api/nowhere'])(
-    'gets no permission from a preflight of %s',
+    'a preflight request of another origin to %s gets no permission',
     async (path) => {
       const house = await openHouse()
       const asked: [string, string][] = [
@@ -242,7 +242,7 @@ describe('a web page elsewhere', () => {
     },
   )
 
-  test('is refused when any one of doubled headers is foreign', async () => {
+  test('a request is refused if one of its duplicate headers has another origin', async () => {
     const house = await openHouse()
     const own = `http://localhost:${portOf(house)}`
     for (const origins of [
@@ -261,7 +261,7 @@ describe('a web page elsewhere', () => {
     }
   })
 
-  test('is refused with a problem that browsers may neither read nor keep', async () => {
+  test('a refused request of another origin gets a problem that browsers can neither read nor cache', async () => {
     const house = await openHouse()
     const answer = await answerTo(house, 'GET', '/api/servers', [['Origin', 'https://evil.com']])
     expect(JSON.parse(answer.body)).toEqual({
@@ -286,13 +286,13 @@ describe('a web page elsewhere', () => {
   })
 })
 
-describe('an offer to upgrade', () => {
+describe('upgrade requests', () => {
   const h2c: [string, string][] = [
     ['Upgrade', 'h2c'],
     ['HTTP2-Settings', 'AAMAAABkAAQAAP__'],
   ]
 
-  test('to h2c is passed over, and the request is answered plainly', async () => {
+  test('an upgrade request to h2c is ignored and served over HTTP/1.1', async () => {
     const house = await openHouse()
     const host: [string, string] = ['Host', `127.0.0.1:${portOf(house)}`]
     const read = await rawAnswer(
@@ -305,8 +305,8 @@ describe('an offer to upgrade', () => {
     expect((await rawAnswer({ port: portOf(house) }, foreign)).status).toBe(403)
   })
 
-  // Java's HttpClient makes this offer with every request to an http address, also with those that carry a body.
-  test('to h2c is passed over with a body, too', async () => {
+  // Java's HttpClient sends this upgrade with every request to an http URL, including requests with a body.
+  test('an upgrade request to h2c with a body is ignored and served over HTTP/1.1', async () => {
     const house = await openHouse()
     const host: [string, string] = ['Host', `127.0.0.1:${portOf(house)}`]
     const headers = [host, ['X-SVC-Token', TOKEN] as [string, string], JSON_TYPE, ...h2c]
@@ -314,12 +314,12 @@ describe('an offer to upgrade', () => {
     expect((await rawAnswer({ port: portOf(house) }, bytes, true)).status).toBe(201)
   })
 
-  test('to h2c may come with every request of one connection', async () => {
+  test('every request of one connection may ask for an upgrade to h2c', async () => {
     const house = await openHouse()
     const warnings: string[] = []
-    const hear = ({ message }: Error) => void warnings.push(message)
-    process.on('warning', hear)
-    onTestFinished(() => void process.off('warning', hear))
+    const onWarning = ({ message }: Error) => void warnings.push(message)
+    process.on('warning', onWarning)
+    onTestFinished(() => void process.off('warning', onWarning))
     const socket = connect({ host: '127.0.0.1', port: portOf(house) })
     onTestFinished(() => void socket.destroy())
     for (let count = 0; count < 12; count += 1) {
@@ -330,7 +330,7 @@ describe('an offer to upgrade', () => {
     expect(warnings).toEqual([])
   })
 
-  test('to a WebSocket elsewhere finds nothing', async () => {
+  test('a WebSocket upgrade on any other path is not found', async () => {
     const house = await openHouse()
     const host: [string, string] = ['Host', `127.0.0.1:${portOf(house)}`]
     const bytes = requestBytes('GET', '/api/servers', [host, ...WEBSOCKET])

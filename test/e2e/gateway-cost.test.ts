@@ -1,13 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { Agent, request } from 'node:http'
 import { fileURLToPath } from 'node:url'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { type Count, counted, type Program, pathOf } from '../support/counted-program.ts'
 import { ownFolder } from '../support/folder.ts'
-import { AUTHORISED, TOKEN } from '../support/house.ts'
+import { AUTHORISED } from '../support/house.ts'
 
-const pathOf = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url))
 const CALLS = 500
 const WARM = 200
 const MOST = 2
@@ -15,11 +12,11 @@ const TOP = 25
 const TOOL = 'echo__echo'
 
 /**
- * How much is done for one call is counted, not timed: V8 says how often each function ran, those of Node among them.
- * The other program is bare node:http that answers by itself. TOOLROOM_TOP=1 prints where ours are spent.
+ * The cost of a call is counted, not timed: V8 reports how often each function ran, including those of Node. The baseline is
+ * bare node:http that returns the result itself. TOOLROOM_TOP=1 prints the most frequent functions.
  */
 test.each(['legacy', 'modern'] as const)(
-  `a call of a %s agent runs at most ${MOST} times the functions of a bare HTTP answer`,
+  `a call of a %s agent runs at most ${MOST} times as many functions as a bare HTTP response`,
   async (era) => {
     const home = ownFolder()
     const floor = await counted(pathOf('bench/gateway/http-floor.mjs'), home)
@@ -46,12 +43,12 @@ test.each(['legacy', 'modern'] as const)(
     }
     const [bare, ours] = [await perCall(floor), await perCall(toolroom)]
     if (process.env.TOOLROOM_TOP) printTop(ours, bare)
-    expect(sum(bare)).toBeGreaterThan(100) // it did count
+    expect(sum(bare)).toBeGreaterThan(100) // counting works
     expect(sum(ours) / sum(bare)).toBeLessThanOrEqual(MOST)
   },
 )
 
-/** What every call of such an agent carries. */
+/** The headers and `_meta` of every call of such an agent. */
 const AGENTS = {
   async legacy(toolroom: Program, key: string) {
     const clientInfo = { name: 'test', version: '1' }
@@ -79,72 +76,11 @@ const headersOf = (key: string) => ({
   authorization: `Bearer ${key}`,
 })
 
-interface Count {
-  readonly url: string
-  readonly name: string
-  readonly at: number
-  readonly count: number
-}
-type Program = Awaited<ReturnType<typeof counted>>
-
 const message = (method: string, params: object) => ({ jsonrpc: '2.0', id: 1, method, params })
 
 const sum = (counts: readonly Count[]) => counts.reduce((all, { count }) => all + count, 0) / CALLS
 
-/** A program whose functions are counted. It says where it is ready. */
-async function counted(main: string, home: string) {
-  const child = spawn(process.execPath, ['--require', pathOf('test/support/count-calls.cjs'), main], {
-    cwd: home,
-    env: { PATH: process.env.PATH, HOME: home, PORT: '0', AUTH_TOKEN: TOKEN, HTTP_CHECK_INTERVAL_S: '0' },
-    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
-  })
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-  onTestFinished(async () => {
-    agent.destroy()
-    const ended = once(child, 'close')
-    child.kill('SIGTERM')
-    await ended
-  })
-  const address = await addressOf(child)
-  return {
-    post: (path: string, headers: Readonly<Record<string, string>>, body?: object, status = 200) =>
-      post(agent, `${address}${path}`, headers, body, status),
-    async counts(): Promise<Count[]> {
-      const told = once(child, 'message')
-      child.send('counts')
-      const [counts] = await told
-      return counts
-    },
-  }
-}
-
-function addressOf(child: ChildProcess): Promise<string> {
-  return new Promise((resolve, reject) => {
-    let text = ''
-    child.stdout?.setEncoding('utf8').on('data', (more: string) => {
-      text += more
-      const found = /ready at (http:\S+)/.exec(text)?.[1]
-      if (found) resolve(found)
-    })
-    child.once('close', () => reject(new Error(`it ended, having said: ${text}`)))
-  })
-}
-
-async function post(
-  agent: Agent,
-  url: string,
-  headers: Readonly<Record<string, string>>,
-  body: object | undefined,
-  status: number,
-) {
-  const asked = request(url, { method: 'POST', agent, headers }).end(body && JSON.stringify(body))
-  const [reply] = await once(asked, 'response')
-  const text = (await reply.setEncoding('utf8').toArray()).join('')
-  expect(reply.statusCode, text).toBe(status)
-  return { headers: reply.headers, body: JSON.parse(text) }
-}
-
-/** What runs oftener for a call of ours than for a bare one. */
+/** Prints the functions that run more often for a gateway call than for a bare one. */
 function printTop(ours: readonly Count[], bare: readonly Count[]): void {
   const keyOf = ({ url, name, at }: Count) => `${url} ${name} ${at}`
   const times = new Map(bare.map((each) => [keyOf(each), each.count]))
@@ -159,7 +95,7 @@ function printTop(ours: readonly Count[], bare: readonly Count[]): void {
     )
 }
 
-/** Functions without a name are known by their text. */
+/** Anonymous functions are identified by their source text. */
 function textAt({ url, at }: Count): string {
   if (!url.startsWith('file:')) return '(anonymous)'
   return readFileSync(fileURLToPath(url), 'utf8')

@@ -8,8 +8,8 @@ import { AUTHORISED, openHouse } from '../support/house.ts'
 import { byNode } from '../support/real-servers.ts'
 import { post } from '../support/running.ts'
 
-/** What the real server says directly, and what it says through us, must be the same. */
-test('server-everything is the same through the gateway as it is directly: tools, resources, prompts, completion', async () => {
+/** The direct responses of the real server and those through the gateway must be equal. */
+test('tools, resources, prompts and completion of server-everything are the same through the gateway as directly', async () => {
   const everything = byNode('everything')
   const house = await openHouse()
   await post(house, '/api/servers', { name: 'everything', ...everything })
@@ -78,7 +78,7 @@ test('server-everything is the same through the gateway as it is directly: tools
   expect(JSON.stringify(calls)).toContain('inspector')
 }, 30_000)
 
-/** An agent that servers can ask for a sentence of its model, and for the consent of its person. */
+/** An agent that supports sampling and elicitation. */
 function askable(): Client {
   const client = new Client(
     { name: 'test', version: '1' },

@@ -13,24 +13,24 @@ interface Frame {
   readonly data: Record<string, unknown>
 }
 
-/** A client that keeps what it was told. */
+/** A client that keeps all received frames. */
 function listen({ address }: House, protocols: string[] = [], options: ClientOptions = {}) {
   const socket = new WebSocket(`${address.replace('http', 'ws')}/api/ws/metrics`, protocols, options)
   onTestFinished(() => socket.terminate())
   const frames: Frame[] = []
   socket.on('message', (data) => frames.push(JSON.parse(String(data))))
-  socket.on('error', () => {}) // the test looks at what came of it
+  socket.on('error', () => {}) // the test checks the outcome
   const until = async (type: string, ms = 5000): Promise<Frame> => {
     for (const end = performance.now() + ms; performance.now() < end; await sleep(10)) {
       const found = frames.find((frame) => frame.type === type)
       if (found) return found
     }
-    return expect.unreachable(`${type} did not come, but ${frames.map((each) => each.type).join(', ')}`)
+    return expect.unreachable(`no ${type} frame, only ${frames.map((each) => each.type).join(', ')}`)
   }
   return { socket, frames, until, say: (message: object) => socket.send(JSON.stringify(message)) }
 }
 
-/** The status with which an upgrade was refused. */
+/** The HTTP status of a refused upgrade. */
 async function refusal(house: House, protocols: string[] = [], options: ClientOptions = {}) {
   const { socket } = listen(house, protocols, options)
   const [, response] = await once(socket, 'unexpected-response')
@@ -38,7 +38,7 @@ async function refusal(house: House, protocols: string[] = [], options: ClientOp
 }
 
 describe('the live stream', () => {
-  test('tells what is true, then everything that happens, and needs no token', async () => {
+  test('the live stream sends a snapshot and then every event, without a token', async () => {
     covers('public-ws-metrics', 'events-ws-real-time', 'ws-metrics', 'events-messages', 'does-websocket')
     const house = await openHouse()
     await register(house, 'echo')
@@ -59,7 +59,7 @@ describe('the live stream', () => {
     expect(JSON.stringify(frames)).not.toContain('a secret word')
   })
 
-  test('tells log lines to who asks for them', async () => {
+  test('the live stream sends log lines to clients that subscribe to them', async () => {
     const house = await openHouse()
     await register(house, 'noisy')
     const { until, say, frames } = listen(house)
@@ -70,12 +70,12 @@ describe('the live stream', () => {
     await post(house, '/api/servers/noisy/start')
     await until('log')
     await sleep(200)
-    const told = frames.filter(({ type }) => type === 'log').map(({ data }) => data.message)
-    expect(told).toContain('[error] noisy speaks at level error')
-    expect(told).not.toContain('[info] noisy speaks at level info')
+    const logged = frames.filter(({ type }) => type === 'log').map(({ data }) => data.message)
+    expect(logged).toContain('[error] noisy speaks at level error')
+    expect(logged).not.toContain('[info] noisy speaks at level info')
   })
 
-  test('is closed to foreign pages, other paths, wrong versions and, under PROTECT_READS, to who has no token', async () => {
+  test('the live stream refuses other origins, other paths, wrong versions and, with PROTECT_READS, a missing token', async () => {
     const house = await openHouse()
     expect(await refusal(house, [], { headers: { origin: 'https://evil.example' } })).toBe(403)
     expect(await refusal(house, [], { headers: { host: 'evil.example' } })).toBe(403)
@@ -91,18 +91,21 @@ describe('the live stream', () => {
   test.each([
     ['more than 4 KiB', 'x'.repeat(5000), 1009],
     ['bytes', Buffer.from('{"type":"ping"}'), 1003],
-  ])('lets go of who sends %s, and nobody else notices', async (_, message, code) => {
-    const house = await openHouse()
-    const [bad, good] = [listen(house), listen(house)]
-    await Promise.all([bad.until('snapshot'), good.until('snapshot')])
-    bad.socket.send(message)
-    const [closed] = await once(bad.socket, 'close')
-    expect(closed).toBe(code)
-    await good.until('metrics')
-    expect(good.socket.readyState).toBe(WebSocket.OPEN)
-  })
+  ])(
+    'the live stream disconnects a client that sends %s, without affecting other clients',
+    async (_, message, code) => {
+      const house = await openHouse()
+      const [bad, good] = [listen(house), listen(house)]
+      await Promise.all([bad.until('snapshot'), good.until('snapshot')])
+      bad.socket.send(message)
+      const [closed] = await once(bad.socket, 'close')
+      expect(closed).toBe(code)
+      await good.until('metrics')
+      expect(good.socket.readyState).toBe(WebSocket.OPEN)
+    },
+  )
 
-  test('has room for 256, and answers the next with 503', async () => {
+  test('the live stream accepts 256 clients, and the next gets 503', async () => {
     const house = await openHouse()
     const clients = Array.from({ length: 256 }, () => listen(house))
     await Promise.all(clients.map(({ until }) => until('snapshot', 20_000)))
@@ -112,7 +115,7 @@ describe('the live stream', () => {
     await listen(house).until('snapshot')
   }, 60_000)
 
-  test('is explained to who asks with a plain request, and ends with the service', async () => {
+  test('a plain GET of the live stream gets an explanation, and the stream ends with the service', async () => {
     const house = await openHouse()
     expect((await house.inject('/api/ws/metrics')).json()).toMatchObject({
       status: 426,
@@ -125,7 +128,7 @@ describe('the live stream', () => {
     expect((await closed)[0]).toBe(1001)
   })
 
-  test('brings who comes back what was missed', async () => {
+  test('a client that resumes the live stream gets the events it missed', async () => {
     const house = await openHouse()
     const first = listen(house)
     const { event } = await first.until('snapshot')

@@ -3,7 +3,7 @@ import type { Installed } from '../../src/packages/packages.schema.ts'
 import { ownFolder } from '../support/folder.ts'
 import { openService } from '../support/service-process.ts'
 
-/** What people really install, from the registry that this npm is set to; what its cache has is taken from there. */
+/** Popular packages, from the registry that this npm is configured for, or from its cache. */
 const REAL = [
   { name: '@modelcontextprotocol/server-everything', server: 'server-everything', args: [] },
   { name: '@modelcontextprotocol/server-memory', server: 'server-memory', args: [] },
@@ -42,7 +42,7 @@ describe.runIf(process.platform === 'linux')('real packages', () => {
   )
 })
 
-/** As npm itself sees it, since the service has a home of its own. */
+/** npm's settings, because the service has its own home directory. */
 function npmOfThisComputer(): Record<string, string> {
   const { HOME = '' } = process.env
   const set = Object.entries(process.env).filter(([name]) =>

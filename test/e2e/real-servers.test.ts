@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { commandLine, processesMarked } from '../../src/supervisor/process-table.ts'
+import { commandLine, processesMarked } from '../../src/supervisor/process/process-table.ts'
 import { covers } from '../support/covers.ts'
 import { ownFolder } from '../support/folder.ts'
 import { add } from '../support/furnished.ts'
@@ -23,11 +23,11 @@ import {
 import { get, post, until } from '../support/running.ts'
 import { openService } from '../support/service-process.ts'
 
-const onLinux = describe.runIf(process.platform === 'linux') // elsewhere nobody can be counted
+const onLinux = describe.runIf(process.platform === 'linux') // other systems cannot count the processes
 const STOP_MS = 8000
 
 describe('server-everything', () => {
-  test('has its tools listed as it sent them, each with its size and its hash', async () => {
+  test('the tools of server-everything are listed unchanged, each with its size and its hash', async () => {
     covers('does-list-tools', 'servers-tools')
     const house = await openHouse()
     const { tool_count, tool_tokens } = await run(house, { name: 'everything', ...byNode('everything') })
@@ -62,7 +62,7 @@ describe('server-everything', () => {
     expect((await house.inject('/api/servers/everything/tools')).json().items).toEqual(items)
   })
 
-  test('answers calls through Toolroom as it answers them directly, to the last byte', async () => {
+  test('calls to server-everything through Toolroom return the same bytes as direct calls', async () => {
     const house = await openHouse()
     await run(house, { name: 'everything', ...byNode('everything') })
     const ask = await askDirectly('everything')
@@ -97,7 +97,7 @@ describe('server-everything', () => {
 })
 
 describe('server-filesystem', () => {
-  test('writes and reads in its folder; what lies beyond is an answer that says isError', async () => {
+  test('server-filesystem writes and reads in its folder, and any other path is a result with isError', async () => {
     const house = await openHouse()
     const folder = ownFolder()
     const path = join(folder, 'notes.txt')
@@ -118,7 +118,7 @@ describe('server-filesystem', () => {
     expect(existsSync(outside)).toBe(false)
   })
 
-  test('with a folder that does not exist does not start, and last_error says why', async () => {
+  test('server-filesystem with a missing folder does not start, and last_error has the reason', async () => {
     const house = await openHouse()
     await add(house, { name: 'files', ...byNode('filesystem', join(house.home, 'nowhere')) })
     const started = await post(house, '/api/servers/files/start')
@@ -126,11 +126,11 @@ describe('server-filesystem', () => {
     expect((await get(house, 'files')).last_error).toEqual({
       code: 'file_not_found',
       message: expect.stringContaining('None of the specified directories are accessible'),
-      hint: 'Correct the paths in args and env, or set cwd to the folder they start from',
+      hint: 'Check the paths in args and env, or set cwd to the folder they are relative to',
     })
   })
 
-  test('without any folder runs, refuses every call, and its log says what is missing', async () => {
+  test('server-filesystem without a folder runs but refuses every call, and its log names the reason', async () => {
     const house = await openHouse()
     expect(await run(house, { name: 'files', ...byNode('filesystem') })).toMatchObject({ last_error: null })
     const reply = await call(house, 'files', 'list_directory', { path: house.home })
@@ -142,7 +142,7 @@ describe('server-filesystem', () => {
 })
 
 describe('server-memory', () => {
-  test('is woken by a call, remembers, and sleeps with its tools still listed', async () => {
+  test('server-memory is started by a call, keeps its data, and becomes idle with its tools still listed', async () => {
     const house = await openHouse()
     const env = { MEMORY_FILE_PATH: join(house.home, 'memory.jsonl') }
     const onDemand = { start_mode: 'on_demand', idle_timeout_s: 1 }
@@ -171,42 +171,48 @@ describe('server-memory', () => {
   })
 })
 
-onLinux('server-everything that was started', () => {
+onLinux('ways to start server-everything', () => {
   test.each([
     ['by node', () => byNode('everything'), 1],
-    ['by npx, which starts a shell, which starts it', () => byNpx('mcp-server-everything'), 3],
-    ['by npx with the name of its package', () => byNpx('@modelcontextprotocol/server-everything'), 3],
+    ['by npx through a shell', () => byNpx('mcp-server-everything'), 3],
+    ['by npx with the package name', () => byNpx('@modelcontextprotocol/server-everything'), 3],
     ['by a shell that waits for it', () => byShell(byNode('everything')), 2],
-  ])('%s takes calls, hears the end of its input, and leaves nothing', async (_, command, processes) => {
-    const { house, mark } = await openMarkedHouse()
-    const startedAt = performance.now()
-    await run(house, { name: 'everything', ...command() })
-    const startMs = Math.round(performance.now() - startedAt)
-    expect(linesOf(mark)).toHaveLength(processes)
-    const reply = await call(house, 'everything', 'echo', { message: 'hi' })
-    expect(reply.body).toBe('{"content":[{"type":"text","text":"Echo: hi"}]}')
-    const stopMs = await stop(house, 'everything', mark)
-    expect((await get(house, 'everything')).last_exit).toMatchObject({ code: 0, signal: null })
-    console.log(`start ${startMs} ms, stop ${stopMs} ms`)
-  })
+  ])(
+    'server-everything started %s accepts calls, exits when its input ends, and leaves no process',
+    async (_, command, processes) => {
+      const { house, mark } = await openMarkedHouse()
+      const startedAt = performance.now()
+      await run(house, { name: 'everything', ...command() })
+      const startMs = Math.round(performance.now() - startedAt)
+      expect(linesOf(mark)).toHaveLength(processes)
+      const reply = await call(house, 'everything', 'echo', { message: 'hi' })
+      expect(reply.body).toBe('{"content":[{"type":"text","text":"Echo: hi"}]}')
+      const stopMs = await stop(house, 'everything', mark)
+      expect((await get(house, 'everything')).last_exit).toMatchObject({ code: 0, signal: null })
+      console.log(`start ${startMs} ms, stop ${stopMs} ms`)
+    },
+  )
 })
 
-onLinux('a server that ends for nobody, with three such children in sessions of their own,', () => {
+onLinux('a server that ignores signals', () => {
   test.each([
     ['a shell', deafByShell, DEAF_PROCESSES + 1],
-    ['a shell that hears no signal either', deafByDeafShell, DEAF_PROCESSES + 1],
+    ['a shell that also ignores signals', deafByDeafShell, DEAF_PROCESSES + 1],
     ['npx', deafByNpx, DEAF_PROCESSES + 2],
-  ])('started by %s is gone after a stop with all of them', async (_, command, processes) => {
-    covers('does-start-stop')
-    const { house, mark } = await openMarkedHouse()
-    await run(house, { name: 'deaf', ...command() })
-    expect(linesOf(mark)).toHaveLength(processes)
-    console.log(`stop ${await stop(house, 'deaf', mark)} ms`)
-  })
+  ])(
+    'a server that ignores signals, started by %s, is gone after a stop with its three children in other sessions',
+    async (_, command, processes) => {
+      covers('does-start-stop')
+      const { house, mark } = await openMarkedHouse()
+      await run(house, { name: 'deaf', ...command() })
+      expect(linesOf(mark)).toHaveLength(processes)
+      console.log(`stop ${await stop(house, 'deaf', mark)} ms`)
+    },
+  )
 })
 
 onLinux('kill -9 of Toolroom', () => {
-  test('leaves nothing of what it started through npx and through a shell', async () => {
+  test('a killed service leaves no server that it started through npx or a shell', async () => {
     const ends: number[] = []
     for (let cycle = 0; cycle < 3; cycle += 1) {
       const { child, mark, add: register, start } = await openService()
@@ -220,13 +226,13 @@ onLinux('kill -9 of Toolroom', () => {
       expect(await leftAfter(mark, 2000), linesOf(mark).join('\n')).toBe(0)
       ends.push(Math.round(performance.now() - killedAt))
     }
-    console.log(`all were gone after ${ends.join(', ')} ms`)
+    console.log(`all processes had ended after ${ends.join(', ')} ms`)
   })
 })
 
 const linesOf = (mark: string) => processesMarked(mark).map(({ pid }) => commandLine(pid).join(' '))
 
-/** Stops a server with the timeouts that every server has, and says how long that took. */
+/** Stops a server with the default timeouts. Returns how long it took. */
 async function stop(house: House, id: string, mark: string): Promise<number> {
   const startedAt = performance.now()
   expect((await post(house, `/api/servers/${id}/stop`)).json()).toMatchObject({

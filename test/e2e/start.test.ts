@@ -23,8 +23,8 @@ async function addServer(address: string): Promise<void> {
   expect(reply.status).toBe(201)
 }
 
-describe('an empty home', () => {
-  test('gives one line with the address, a token of its own, and a healthy service', async () => {
+describe('an empty home directory', () => {
+  test('the first start prints one line with the address, generates a token, and is healthy', async () => {
     covers('base-url', 'public-health', 'auth-3-token')
     const { address, output, data } = await launchReady({ env: { AUTH_TOKEN: '' } })
     const health = await fetch(`${address}/api/health`)
@@ -47,7 +47,7 @@ describe('an empty home', () => {
     expect(added.status).toBe(201)
   })
 
-  test('keeps what was registered when it is started again', async () => {
+  test('registered servers are kept across a restart', async () => {
     const first = await launchReady()
     await addServer(first.address)
     first.child.kill('SIGTERM')
@@ -65,9 +65,9 @@ describe('an empty home', () => {
   })
 })
 
-describe('a start that cannot be', () => {
+describe('failed starts', () => {
   test.each(['0.0.0.0', '::', '0', '0x0', '', '[::]', '０'])(
-    'HOST %j without a token of the user exits 78 in one line',
+    'HOST %j without an AUTH_TOKEN exits with 78 and one line',
     async (host) => {
       covers('host-0000-discouraged')
       const { code, stderr, stdout } = await launch({ env: { HOST: host } }).ended
@@ -76,7 +76,7 @@ describe('a start that cannot be', () => {
     },
   )
 
-  test('a weak token is enough on loopback, with a warning everywhere, and not beyond', async () => {
+  test('a weak token is accepted on loopback with warnings, and refused on other addresses', async () => {
     const weak = await launchReady({ env: { AUTH_TOKEN: 'hunter2' } })
     const health = (await (await fetch(`${weak.address}/api/health`)).json()) as { warnings: string[] }
     const logs = (await (await fetch(`${weak.address}/api/logs?level=warn`)).json()) as {
@@ -90,7 +90,7 @@ describe('a start that cannot be', () => {
     })
   })
 
-  test('a port that is taken exits 1 and says by whom', async () => {
+  test('a port in use exits with 1 and names its owner', async () => {
     const taken = createServer().listen(0, '127.0.0.1')
     onTestFinished(() => void taken.close())
     await once(taken, 'listening')
@@ -98,15 +98,15 @@ describe('a start that cannot be', () => {
     const { code, stderr } = await launch({ env: { PORT: String(port) } }).ended
     expect(code).toBe(1)
     expect(stderr).toMatch(
-      new RegExp(`^toolroom: Port ${port} on 127.0.0.1 is taken by \\S+.*\\(process ${process.pid}\\)`),
+      new RegExp(`^toolroom: Port ${port} on 127.0.0.1 is in use by \\S+.*\\(process ${process.pid}\\)`),
     )
 
     const first = await launchReady()
     const second = await launch({ env: { PORT: new URL(first.address).port } }).ended
-    expect(second).toMatchObject({ code: 1, stderr: expect.stringContaining('taken by another Toolroom') })
+    expect(second).toMatchObject({ code: 1, stderr: expect.stringContaining('in use by another Toolroom') })
   })
 
-  test('a data folder in use exits 75 and harms nobody', async () => {
+  test('a data folder in use exits with 75 and does not affect the running service', async () => {
     const first = await launchReady()
     const second = await launch({ home: first.home }).ended
     expect(second.code).toBe(75)
@@ -114,10 +114,10 @@ describe('a start that cannot be', () => {
     expect((await fetch(`${first.address}/api/health`)).status).toBe(200)
   })
 
-  test('an unknown flag, a bad value and a file where the folder should be exit 78', async () => {
+  test('an unknown flag, an invalid value and a file in place of the data folder exit with 78', async () => {
     expect(await launch({ argv: ['--prot', '1'] }).ended).toMatchObject({
       code: 78,
-      stderr: "toolroom: Unknown flag '--prot'; toolroom --help lists what there is\n",
+      stderr: "toolroom: Unknown flag '--prot'; see toolroom --help\n",
     })
     expect(await launch({ env: { PORT: 'x' } }).ended).toMatchObject({ code: 78 })
     const home = ownFolder()
@@ -127,7 +127,7 @@ describe('a start that cannot be', () => {
     })
   })
 
-  test('a missing key while secrets are stored exits 78 and makes no new one', async () => {
+  test('a missing secret key with stored secrets exits with 78 and creates no new key', async () => {
     const first = await launchReady()
     await addServer(first.address)
     first.child.kill('SIGTERM')
@@ -138,11 +138,13 @@ describe('a start that cannot be', () => {
     rmSync(key)
     const { code, stderr } = await launch({ home: first.home, env: { AUTH_TOKEN: TOKEN } }).ended
     expect({ code, made: existsSync(key) }).toEqual({ code: 78, made: false })
-    expect(stderr).toContain(`put ${key} back, or set TOOLROOM_SECRET_KEY`)
+    expect(stderr).toContain(
+      `The secret key for the stored secrets is missing; restore ${key}, or set TOOLROOM_SECRET_KEY`,
+    )
     await launchReady({ home: first.home, env: { TOOLROOM_SECRET_KEY: kept.toString().trim() } })
   })
 
-  test('a token file and a folder that others could read are mended, with a warning', async () => {
+  test('the modes of a readable token file and data folder are corrected with a warning', async () => {
     const first = await launchReady({ env: { AUTH_TOKEN: '' } })
     first.child.kill('SIGTERM')
     await first.ended
@@ -151,10 +153,10 @@ describe('a start that cannot be', () => {
     const second = await launchReady({ home: first.home, env: { AUTH_TOKEN: '' } })
     expect(statSync(join(first.data, 'token')).mode & 0o777).toBe(0o600)
     expect(statSync(first.data).mode & 0o777).toBe(0o700)
-    expect(second.output.stderr.match(/Warning: .*that is mended/g)).toHaveLength(2)
+    expect(second.output.stderr.match(/Warning: .*Its permissions are corrected/g)).toHaveLength(2)
   })
 
-  test.runIf(process.getuid?.() === 0)('a folder of another user is refused', async () => {
+  test.runIf(process.getuid?.() === 0)('a data folder of another user is refused', async () => {
     const home = ownFolder()
     const theirs = join(home, 'theirs')
     mkdirSync(theirs)
@@ -167,18 +169,18 @@ describe('a start that cannot be', () => {
   })
 })
 
-describe('beyond loopback', () => {
-  test('a strong token opens the network, with warnings that say what that means', async () => {
+describe('network addresses', () => {
+  test('with a strong token the service listens on the network and prints warnings', async () => {
     covers('host-0000-discouraged')
     const { address, output } = await launchReady({ env: { HOST: '0.0.0.0', AUTH_TOKEN: STRONG } })
-    expect(output.stderr).toContain('PROTECT_READS=true closes them')
+    expect(output.stderr).toContain('Reads are public; set PROTECT_READS=true to require the token')
     expect((await fetch(`${address.replace('0.0.0.0', '127.0.0.1')}/api/health`)).status).toBe(200)
   })
 })
 
-describe('the end', () => {
+describe('shutdown', () => {
   test.each(['SIGTERM', 'SIGINT'] as const)(
-    '%s ends in good order with exit 0, while a request is in flight',
+    '%s shuts down with exit 0 while a request is in flight',
     async (signal) => {
       const { address, child, ended } = await launchReady()
       const { port } = new URL(address)
@@ -190,7 +192,7 @@ describe('the end', () => {
     },
   )
 
-  test('a second signal ends it at once', async () => {
+  test('a second signal ends the service immediately', async () => {
     const { address, child, ended } = await launchReady()
     const { hostname, port } = new URL(address)
     const { connect } = await import('node:net')
@@ -208,7 +210,7 @@ describe('the end', () => {
     expect(performance.now() - startedAt).toBeLessThan(1500)
   })
 
-  test('a signal during the start is heeded', async () => {
+  test('a signal during the start shuts the service down', async () => {
     const { child, ended } = launch()
     child.stdout.once('data', () => {})
     setTimeout(() => child.kill('SIGTERM'), 250)

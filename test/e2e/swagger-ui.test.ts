@@ -18,7 +18,7 @@ async function openBrowser(): Promise<Browser> {
   return browser
 }
 
-/** Everything a page asked for and everything it complained about. */
+/** All requests and errors of a page. */
 function watch(page: Page) {
   const seen = { urls: [] as string[], complaints: [] as string[] }
   page.on('request', (request) => seen.urls.push(request.url()))
@@ -28,7 +28,7 @@ function watch(page: Page) {
 }
 
 test.skipIf(process.env.TOOLROOM_NO_CHROMIUM === '1')(
-  'a person adds a server from /docs with the Authorize button, and no request leaves the origin',
+  'a server can be added from /docs with the Authorize button, and no request leaves the origin',
   async () => {
     covers('docs-swagger-ui', 'auth-1-token-in-header', 'auth-4-valid-proceeds')
     const house = await openHouse()

@@ -17,7 +17,7 @@ const INTERLEAVINGS = FULL ? 5000 : 200
 
 const script = (name: string) => fileURLToPath(new URL(`../support/${name}.mjs`, import.meta.url))
 
-/** Files as people have them, in every format, each with what must be in it at any moment. */
+/** Realistic files in every format, each with the parts that must be present at any moment. */
 const FILES = {
   '.claude.json': {
     agent: 'claude-code',
@@ -46,12 +46,12 @@ const FILES = {
 }
 
 describe.runIf(process.platform !== 'win32')("agents' files", () => {
-  test(`R5: ${KILLS} kills in the middle of changes never leave a torn file, a lost comment or a lost key`, {
+  test(`${KILLS} kills during changes never leave an agent's file torn or without a comment or key`, {
     timeout: FULL ? 3_600_000 : 300_000,
   }, async () => {
     const home = ownFolder()
     for (const [path, { text }] of Object.entries(FILES)) put(home, path, text)
-    // One of them is a link, as dotfile managers make them, and for the group to read.
+    // One of them is a symbolic link, as dotfile managers create them, and readable by the group.
     put(home, 'dotfiles/config.toml', FILES['.codex/config.toml'].text)
     const linked = join(home, '.codex/config.toml')
     rmSync(linked)
@@ -91,7 +91,7 @@ describe.runIf(process.platform !== 'win32')("agents' files", () => {
     expect(seen.reduce((sum, { reads }) => sum + reads, 0)).toBeGreaterThan(KILLS * 20)
     expect(changes).toBeGreaterThan(KILLS * 4)
     for (const [path, { text, agent }] of Object.entries(FILES)) {
-      // An entry of which the kill came before it was remembered as ours stands there as anybody's.
+      // An entry that was written before the kill but not yet recorded is not managed.
       await service.ask('DELETE', `/agents/${agent}/servers`, { names: ['s0', 's1', 's2'] })
       expect(without(textOf(home, path)), path).toBe(without(text))
       expect(readdirSync(dirname(join(home, path))).filter((name) => name.endsWith('.tmp'))).toEqual([])
@@ -100,7 +100,7 @@ describe.runIf(process.platform !== 'win32')("agents' files", () => {
     expect(statSync(linked).mode & 0o777).toBe(0o640)
   })
 
-  test(`R6: ${INTERLEAVINGS} edits of another program at random moments are kept, or kept as a backup and reported`, {
+  test(`${INTERLEAVINGS} concurrent edits of an agent's file by another program are kept, or kept as a backup and reported`, {
     timeout: FULL ? 3_600_000 : 300_000,
   }, async () => {
     const home = ownFolder()
@@ -130,13 +130,13 @@ describe.runIf(process.platform !== 'win32')("agents' files", () => {
     }
 
     expect(lost['in place']).toBe(0)
-    // A rename in the few microseconds between our last look and our own rename leaves no trace that could be found.
+    // A rename in the microseconds between our last check and our own rename cannot be detected.
     expect(lost['by rename']).toBeLessThanOrEqual(Math.ceil(INTERLEAVINGS / 100))
     expect(refused).toBeLessThan(INTERLEAVINGS / 2)
   })
 })
 
-/** Blank lines that a removal may leave are no comment and no key. */
+/** A removal may leave blank lines, which are neither a comment nor a key. */
 const without = (text: string): string => text.replace(/\s+/g, ' ')
 
 function startReader(home: string) {

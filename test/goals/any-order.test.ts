@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Servers } from '../../src/servers/servers.service.ts'
-import { listProcesses, processesMarked } from '../../src/supervisor/process-table.ts'
+import { listProcesses, processesMarked } from '../../src/supervisor/process/process-table.ts'
 import { openHouse } from '../support/house.ts'
 import { definition } from '../support/running.ts'
 
@@ -12,11 +12,11 @@ const FULL = process.env.TOOLROOM_GOALS === 'full'
 const SERVERS = 20
 const COMMANDS = 200
 const RUNS = FULL ? 100 : 10
-const WISHES = RUNS * 100
+const OPERATIONS = RUNS * 100
 
-/** What must be true when everybody has been answered. */
+/** The expected state after all responses. */
 interface Model {
-  readonly servers: Map<string, { wish: 'running' | 'stopped'; killed: boolean }>
+  readonly servers: Map<string, { desired: 'running' | 'stopped'; killed: boolean }>
 }
 
 interface Real {
@@ -27,13 +27,13 @@ interface Real {
 
 const by = { request_id: null }
 const nameOf = (n: number) => `s${n}`
-/** Every fifth does not listen and has to be killed. */
+/** Every fifth server ignores signals and has to be killed. */
 const definitionOf = (n: number) => definition(n % 5 === 4 ? 'deaf' : 'echo', [], { name: nameOf(n) })
 
 type Command = fc.AsyncCommand<Model, Real>
 
-/** Asks and does not wait: what comes next may overtake what this one brings about, but not its decision. */
-function asking(verb: string, n: number, wish: (model: Model, id: string) => void): Command {
+/** Sends without waiting: the next request may overtake the effect of this one, but not its decision. */
+function asking(verb: string, n: number, update: (model: Model, id: string) => void): Command {
   const id = nameOf(n)
   const ask: Record<string, (servers: Servers) => Promise<unknown>> = {
     start: (servers) => servers.start(id, 30, by),
@@ -46,19 +46,19 @@ function asking(verb: string, n: number, wish: (model: Model, id: string) => voi
   return {
     check: (model) => model.servers.has(id),
     run: async (model, real) => {
-      wish(model, id)
+      update(model, id)
       real.pending.push(ask[verb]?.(real.servers) ?? Promise.resolve())
     },
     toString: () => `${verb} ${id}`,
   }
 }
 
-/** A start may find a process whose end has not been noticed yet; a stop or a restart brings another. */
+/** A start may find a process whose exit was not noticed yet; a stop or a restart replaces it. */
 const wishing =
-  (wish: 'running' | 'stopped', keeps = false) =>
+  (desired: 'running' | 'stopped', keeps = false) =>
   (model: Model, id: string) => {
     const killed = keeps && model.servers.get(id)?.killed === true
-    model.servers.set(id, { wish, killed })
+    model.servers.set(id, { desired, killed })
   }
 
 const kill = (n: number): Command => ({
@@ -74,9 +74,9 @@ const kill = (n: number): Command => ({
 const add = (n: number): Command => ({
   check: (model) => !model.servers.has(nameOf(n)),
   run: async (model, real) => {
-    await Promise.allSettled(real.pending) // its name is free when the last one has gone
+    await Promise.allSettled(real.pending) // the name is free after the last request
     await real.servers.add(definitionOf(n), by)
-    model.servers.set(nameOf(n), { wish: 'stopped', killed: false })
+    model.servers.set(nameOf(n), { desired: 'stopped', killed: false })
   },
   toString: () => `add ${nameOf(n)}`,
 })
@@ -98,21 +98,22 @@ const settle: Command = {
 }
 
 async function agrees(id: string, model: Model, { servers, mark }: Real): Promise<void> {
-  const { wish, killed } = model.servers.get(id) ?? { wish: 'stopped', killed: false }
+  const { desired, killed } = model.servers.get(id) ?? { desired: 'stopped', killed: false }
   const look = async () => servers.view(await servers.get(id))
-  // A restart after a change is not waited for by whoever asked for the change.
+  // The response to a change does not wait for the restart.
   const restless = ['starting', 'stopping']
   for (let n = 0; n < 200 && restless.includes((await look()).status); n += 1) await sleep(25)
   const { status, desired_state, pid } = await look()
-  expect([id, desired_state]).toEqual([id, wish])
-  const allowed = wish === 'stopped' ? ['stopped'] : killed ? ['running', 'backoff', 'starting'] : ['running']
-  expect(allowed, `${id} should be ${wish}`).toContain(status)
+  expect([id, desired_state]).toEqual([id, desired])
+  const allowed =
+    desired === 'stopped' ? ['stopped'] : killed ? ['running', 'backoff', 'starting'] : ['running']
+  expect(allowed, `${id} should be ${desired}`).toContain(status)
   if (status === 'starting' || killed) return
   expect(processesMarked(`${mark}/${id}/`).map((each) => each.pid)).toEqual(pid === null ? [] : [pid])
 }
 
-describe.runIf(process.platform === 'linux')('whatever is asked in whatever order', () => {
-  test(`R19: ${WISHES} wishes for ${SERVERS} servers end as a model predicts, never with two processes of one`, {
+describe.runIf(process.platform === 'linux')('random operations', () => {
+  test(`${OPERATIONS} random operations on ${SERVERS} servers end as a model predicts, never with two processes of one server`, {
     timeout: 3_600_000,
   }, async () => {
     const server = fc.nat(SERVERS - 1)
@@ -146,16 +147,16 @@ describe.runIf(process.platform === 'linux')('whatever is asked in whatever orde
         await house.close()
         expect(twins()).toEqual([])
         expect(processesMarked(mark)).toEqual([])
-        for (let n = 0; n < 40 && zombies().length > 0; n += 1) await sleep(25) // until their end is noticed
+        for (let n = 0; n < 40 && zombies().length > 0; n += 1) await sleep(25) // until their exit is noticed
         expect(zombies()).toEqual([])
       }),
       { numRuns: RUNS, interruptAfterTimeLimit: 1_800_000, ...(FULL ? {} : { seed: 8665 }) },
     )
-    expect(asked).toBeGreaterThan(WISHES)
+    expect(asked).toBeGreaterThan(OPERATIONS)
   })
 })
 
-/** Looks now and then whether two processes of one server are there, and gives what it saw. */
+/** Polls for two processes of one server, and returns the findings. */
 function watchForTwins(mark: string): () => string[] {
   const seen: string[] = []
   const look = () => {
@@ -174,12 +175,12 @@ function watchForTwins(mark: string): () => string[] {
   }
 }
 
-/** The mark of a process says whose it is. */
+/** The server id in the mark of a process. */
 function serverOf(pid: number): string | undefined {
   try {
     return /TOOLROOM_CHILD=[0-9a-f]+\/([^/]+)\//.exec(readFileSync(`/proc/${pid}/environ`, 'latin1'))?.[1]
   } catch {
-    return undefined // it has just ended
+    return undefined // it has just exited
   }
 }
 

@@ -28,7 +28,7 @@ const WARM_UP = 2000
 const SETTLING = FULL ? 50_000 : 10_000
 const BATCH = 1000
 const LANES = 8
-/** The short form is the same every time, the long one looks elsewhere each night. A failure prints its seed. */
+/** The short run uses a fixed seed, the long one a new seed each time. A failure prints its seed. */
 const SEED = FULL ? {} : { seed: 8665 }
 
 type Reply = Awaited<ReturnType<House['inject']>>
@@ -40,7 +40,7 @@ interface Described {
 const send = (house: House, { why: _, status: __, ...request }: Sent): Promise<Reply> =>
   house.inject(request as InjectOptions)
 
-/** What is wrong with an answer, whatever was asked; undefined when it is as every answer must be. */
+/** What is wrong with a response to any request; undefined for a correct one. */
 function faultOf(
   house: House,
   { operations, problem }: Described,
@@ -48,10 +48,10 @@ function faultOf(
   reply: Reply,
 ): string | undefined {
   const { statusCode: status, body } = reply
-  if (status >= 500) return `a server error: ${status} ${body}`
+  if (status >= 500) return `server error: ${status} ${body}`
   const operation = operationFor(operations, sent)
   const documented = operation ? operation.answers.has(status) : status === 404 || status === 405
-  if (!documented && status !== 302) return `a status that is not documented: ${status} ${body.slice(0, 300)}`
+  if (!documented && status !== 302) return `undocumented status: ${status} ${body.slice(0, 300)}`
   for (const secret of [
     TOKEN,
     house.data,
@@ -61,13 +61,13 @@ function faultOf(
     '\n    at ',
     ...(status >= 400 ? [CANARY] : []),
   ])
-    if (body.includes(secret)) return `something that must stay inside: ${secret}`
+    if (body.includes(secret)) return `internal information: ${secret}`
   if (status >= 400) return shapeFault(problem, sent, reply)
   const schema = operation?.answers.get(status)
   if (sent.method === 'HEAD' || !schema) return undefined
   return Value.Check(schema as object, JSON.parse(body))
     ? undefined
-    : `an answer unlike its schema: ${body.slice(0, 300)}`
+    : `response does not match its schema: ${body.slice(0, 300)}`
 }
 
 function shapeFault(
@@ -76,15 +76,15 @@ function shapeFault(
   { statusCode, headers, body }: Reply,
 ): string | undefined {
   if (!String(headers['content-type']).startsWith('application/problem+json'))
-    return 'an error of another type'
-  if (headers['cache-control'] !== 'no-store') return 'an error that may be kept'
-  if (method === 'HEAD') return body === '' ? undefined : 'a body after HEAD'
-  const told = JSON.parse(body)
-  const same = told.status === statusCode && told.request_id === headers['x-request-id']
-  return same && Value.Check(problem as object, told) ? undefined : `an error of another shape: ${body}`
+    return 'error with a wrong content type'
+  if (headers['cache-control'] !== 'no-store') return 'error without cache-control: no-store'
+  if (method === 'HEAD') return body === '' ? undefined : 'response to HEAD with a body'
+  const parsed = JSON.parse(body)
+  const same = parsed.status === statusCode && parsed.request_id === headers['x-request-id']
+  return same && Value.Check(problem as object, parsed) ? undefined : `error with a wrong shape: ${body}`
 }
 
-/** Everything that a refused request must leave as it was. */
+/** The state that a refused request must not change. */
 async function stateOf(house: House): Promise<string> {
   const [stdio, http] = [await house.inject('/api/servers'), await house.inject('/api/http-servers')]
   return stdio.body + http.body
@@ -111,7 +111,7 @@ async function answerAll(house: House, described: Described, numRuns: number): P
   await fc.assert(answered, { numRuns, ...SEED })
 }
 
-/** Valid ones among the wild requests add servers; the house must not fill up with them. */
+/** Valid requests among the random ones add servers, which must not accumulate. */
 async function tidy(house: House): Promise<void> {
   for (const url of ['/api/servers', '/api/http-servers']) {
     const { items } = (await house.inject(url)).json<{ items: { id: string }[] }>()
@@ -120,7 +120,7 @@ async function tidy(house: House): Promise<void> {
   }
 }
 
-test(`R7: ${RUNS} bad inputs are refused or answered in one shape, and nothing piles up`, {
+test(`${RUNS} bad inputs get responses of the documented shape, and nothing accumulates`, {
   timeout: PATIENCE_MS,
 }, async () => {
   const house = await furnished()
@@ -134,7 +134,9 @@ test(`R7: ${RUNS} bad inputs are refused or answered in one shape, and nothing p
   expect((await house.inject('/api/health')).json().status).toBe('ok')
 })
 
-test('R7: bytes that are hardly HTTP are refused in the same shape', { timeout: PATIENCE_MS }, async () => {
+test('malformed HTTP bytes are refused with a problem of the documented shape', {
+  timeout: PATIENCE_MS,
+}, async () => {
   const house = await furnished()
   const { problem } = readOpenApi((await house.inject('/docs/json')).json())
   const head = `POST /api/servers HTTP/1.1\r\nHost: 127.0.0.1:${portOf(house)}\r\nX-SVC-Token: ${TOKEN}\r\n`
@@ -164,7 +166,7 @@ test('R7: bytes that are hardly HTTP are refused in the same shape', { timeout: 
 })
 
 test.runIf(process.platform === 'linux')(
-  `R7: ${RUNS} bad inputs make the process grow by less than ${MAX_GROWTH_MB} MB`,
+  `${RUNS} bad inputs make the process grow by less than ${MAX_GROWTH_MB} MB`,
   { timeout: PATIENCE_MS },
   async () => {
     const home = ownFolder()
@@ -172,7 +174,7 @@ test.runIf(process.platform === 'linux')(
     writeFileSync(collector, COLLECT_ON_SIGNAL)
     const { address, child } = await launchReady({ home, env: { NODE_OPTIONS: `--require=${collector}` } })
     const { operations } = readOpenApi((await (await fetch(`${address}/docs/json`)).json()) as OpenApi)
-    // Wrong tokens all come from one address here, and their answers would be delayed.
+    // All wrong tokens come from one address here, and their responses would be delayed.
     const requests = invalidRequests(operations).filter(({ why }) => why !== 'wrong token')
     const agent = new Agent({ keepAlive: true, maxSockets: LANES })
     const flood = async (count: number, seed: number) => {
@@ -192,7 +194,7 @@ test.runIf(process.platform === 'linux')(
   },
 )
 
-/** What is in use once the garbage is gone, in MB. */
+/** Heap in use after garbage collection, in MB. */
 async function heldMb(): Promise<number> {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
@@ -204,7 +206,7 @@ async function heldMb(): Promise<number> {
   return (heapUsed + external) / 1_048_576
 }
 
-/** V8 takes its time before it looks for garbage; a test that measures what is left cannot wait for that. */
+/** Forces a garbage collection, because V8 would delay it. */
 const COLLECT_ON_SIGNAL = `
 require('node:v8').setFlagsFromString('--expose-gc')
 const collect = require('node:vm').runInNewContext('gc')
@@ -218,7 +220,7 @@ async function residentMb(child: ChildProcess): Promise<number> {
   return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024
 }
 
-/** Over a real connection. Zero for a request that Node's own client refuses to send, or that is cut off. */
+/** Sends over a real connection. Returns zero for a request that Node's client refuses to send, or that is cut off. */
 function statusOf(address: string, agent: Agent, { method, url, headers, payload }: Sent): Promise<number> {
   return new Promise((resolve) => {
     const given = Object.fromEntries(Object.entries(headers).filter(([, value]) => /^[ -~]*$/.test(value)))
@@ -230,5 +232,5 @@ function statusOf(address: string, agent: Agent, { method, url, headers, payload
   })
 }
 
-/** Where agents' files and packages lie is what these are asked for. */
+/** These responses contain the paths of agents' files and packages by design. */
 const tellsPaths = ({ url }: Sent): boolean => /^\/api\/(?:agents|packages)\b/.test(url)

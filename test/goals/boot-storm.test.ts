@@ -11,7 +11,7 @@ const percentile = (times: readonly number[], share: number): number =>
   times.toSorted((a, b) => a - b)[Math.floor((times.length - 1) * share)] ?? 0
 
 describe.runIf(process.platform === 'linux')('many servers at once', () => {
-  test(`R18: ${SERVERS} servers start with Toolroom, none fails, those that are stuck hold nobody up, and the API answers`, {
+  test(`${SERVERS} servers start with Toolroom without a failure, stuck ones do not delay others, and the API responds`, {
     timeout: 300_000,
   }, async () => {
     const first = await openService()

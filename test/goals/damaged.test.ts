@@ -7,7 +7,7 @@ import { AUTHORISED as headers, openHouse } from '../support/house.ts'
 
 const RUNS = process.env.TOOLROOM_GOALS === 'full' ? 1000 : 20
 
-test(`R23: ${RUNS} damaged databases start with all their servers, or not at all and with a way out`, async () => {
+test(`${RUNS} damaged databases start with all their servers, or refuse to start and name a way out`, async () => {
   const house = await openHouse()
   for (let n = 0; n < 30; n += 1) {
     const body = {
@@ -64,7 +64,7 @@ test(`R23: ${RUNS} damaged databases start with all their servers, or not at all
   expect(refused).toBeGreaterThan(RUNS / 4)
 }, 900_000)
 
-test('damaged configuration files are refused with their name, and stay as they are', async () => {
+test('damaged configuration files are refused with their name and not modified', async () => {
   for (const text of ['{"port": ', '\0\0\0', '[1]', '{"nope": true}']) {
     const home = ownFolder()
     const house = await openHouse({ home })

@@ -16,14 +16,14 @@ function canMount(): boolean {
     execFileSync('umount', [folder], { stdio: 'ignore' })
     return true
   } catch {
-    return false // a container without the right to mount
+    return false // a container without permission to mount
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
 test.runIf(mayMount)(
-  'R15: on a full disk writes are 507, reads and deletes work, and it heals by itself',
+  'on a full disk writes get 507, reads and deletes work, and writes succeed again when there is space',
   async () => {
     const home = ownFolder()
     const small = join(home, 'data')
@@ -63,7 +63,7 @@ test.runIf(mayMount)(
     expect((await house.inject('/api/servers')).statusCode).toBe(200)
     expect((await house.inject('/api/logs?limit=1')).statusCode).toBe(200)
     expect((await house.inject('/api/health')).json()).toMatchObject({ status: 'degraded' })
-    // What runs can be stopped and not started: a start that is not remembered must not happen.
+    // A running server can be stopped but not started: a start that cannot be stored must not happen.
     expect((await act('stop')).json()).toMatchObject({ status: 'stopped' })
     expect((await act('start')).json()).toMatchObject({ code: 'disk_full', status: 507 })
     expect(await get(house, 'echo')).toMatchObject({ status: 'stopped', desired_state: 'stopped' })

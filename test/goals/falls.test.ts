@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { processesMarked } from '../../src/supervisor/process-table.ts'
+import { processesMarked } from '../../src/supervisor/process/process-table.ts'
 import { ownFolder } from '../support/folder.ts'
 import { longLife } from '../support/long-life.ts'
 import { definition } from '../support/running.ts'
@@ -9,8 +9,8 @@ import { openService } from '../support/service-process.ts'
 const FULL = process.env.TOOLROOM_GOALS === 'full'
 const LINES = FULL ? 1_000_000 : 150_000
 
-describe.runIf(process.platform === 'linux')('a server that falls', () => {
-  test('after it had run for 10 s has a new process within 100 ms, and serves its tools again', {
+describe.runIf(process.platform === 'linux')('recovery', () => {
+  test('a server that exits after 10 s of running has a new process within 100 ms and serves its tools again', {
     timeout: 60_000,
     retry: 2, // on a machine that is busy with other tests
   }, async () => {
@@ -38,7 +38,7 @@ describe.runIf(process.platform === 'linux')('a server that falls', () => {
     })
   })
 
-  test(`R22: Toolroom itself is ready within 3 s, with 200 servers and ${LINES} lines, after a crash`, {
+  test(`after a crash Toolroom is ready within 3 s, with 200 servers and ${LINES} log lines`, {
     timeout: 600_000,
   }, async () => {
     const home = ownFolder()
@@ -47,7 +47,7 @@ describe.runIf(process.platform === 'linux')('a server that falls', () => {
     const first = await openService({ home, env })
     for (let n = 0; n < 200; n += 1) await first.add(definition('echo', [], { name: `s${n}` }))
     await Promise.all(Array.from({ length: 8 }, (_, n) => first.start(`s${n}`)))
-    await sleep(600) // what a server offers is kept a moment after it runs
+    await sleep(600) // the catalogue is stored a moment after the start
     first.child.kill('SIGKILL')
     await first.ended
     const startedAt = performance.now()

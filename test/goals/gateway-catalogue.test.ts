@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { processesMarked, readProcess } from '../../src/supervisor/process-table.ts'
+import { processesMarked, readProcess } from '../../src/supervisor/process/process-table.ts'
 import { Agent, newKey, textOf, toolsIn } from '../support/gateway.ts'
 import { watchOthers } from '../support/measuring.ts'
 import { inParallel } from '../support/raw-http.ts'
@@ -10,39 +10,39 @@ const FULL = process.env.TOOLROOM_GOALS === 'full'
 const SERVERS = 104
 const TOOLS = 10
 const MAX_MS = 100
-/** One more when others were busy on this machine meanwhile. */
+/** One more round if other processes were busy. */
 const ROUNDS = 2
-/** The share of this machine that others may use while something is measured. */
+/** The share of the CPU that other processes may use during a measurement. */
 const QUIET = 0.15
 const light = fileURLToPath(new URL('../fixtures/servers/light.sh', import.meta.url))
 
 interface Round {
-  /** From the first healthy answer to the complete list. */
+  /** From the first healthy response to the complete list. */
   readonly ms: number
-  /** What the service itself worked for it, whoever else was at work. */
+  /** CPU time of the service itself. */
   readonly workMs: number
   readonly disturbed: boolean
 }
 
 test.runIf(process.platform === 'linux')(
-  `the tools of ${SERVERS} servers that sleep are in the first answer after the start, and nobody is started for it`,
+  `the tools of ${SERVERS} idle servers are in the first list after the start, and no server is started for it`,
   async () => {
     const { home, key } = await furnish()
     const rounds: Round[] = []
     const isGood = () => rounds.some(({ ms }) => ms <= MAX_MS)
     while (!isGood() && rounds.length < ROUNDS) rounds.push(await measure(home, key))
-    const told = rounds.map(({ ms, workMs, disturbed }) => {
-      return `${ms.toFixed(0)} ms, ${workMs} ms of work${disturbed ? '; others were busy' : ''}`
+    const summaries = rounds.map(({ ms, workMs, disturbed }) => {
+      return `${ms.toFixed(0)} ms, ${workMs} ms of work${disturbed ? '; other processes were busy' : ''}`
     })
-    console.log(`${SERVERS * TOOLS} tools after the start: ${told.join(', then ')}`)
-    // Beside other tests the clock tells more about them than about us; what we worked ourselves does not.
+    console.log(`${SERVERS * TOOLS} tools after the start: ${summaries.join(', then ')}`)
+    // When other tests run, wall time measures them too; our own CPU time does not.
     const judged = rounds.map(({ ms, workMs, disturbed }) => (disturbed && !FULL ? workMs : ms))
     expect(Math.min(...judged)).toBeLessThanOrEqual(MAX_MS)
   },
   180_000,
 )
 
-/** Each server has run once, so that its tools are known. */
+/** Starts each server once, so that its tools are known. */
 async function furnish() {
   const service = await openService()
   const ids = Array.from({ length: SERVERS }, (_, n) => `light-${n}`)
@@ -70,7 +70,7 @@ async function measure(home: string, key: string): Promise<Round> {
   const names = toolsIn(answers[0]) ?? []
   expect(new Set(names).size).toBe(SERVERS * TOOLS)
   expect(names).toContain(`light-${SERVERS - 1}__tool_9`)
-  expect(processesMarked(service.mark), 'servers that were started').toEqual([])
+  expect(processesMarked(service.mark), 'started servers').toEqual([])
   expect(textOf((await agent.call('light-7__tool_3')).answers[0])).toBe('light')
   expect(processesMarked(service.mark)).toHaveLength(1)
   const disturbed = others() > QUIET

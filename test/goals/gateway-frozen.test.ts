@@ -7,19 +7,19 @@ import { get, post, register, until } from '../support/running.ts'
 const WAITING = 16
 const KIBIBYTE = 1024
 const LARGE = 'x'.repeat(256 * KIBIBYTE)
-/** More of them than what may wait for a server that does not read. */
+/** More calls than may queue for a server that does not read. */
 const TOO_MANY = 80
 const CALLS = 200
-/** Only a sign that nobody waits for the frozen one; how much slower others may get is for the benches. */
+/** A coarse bound that shows that no call waits for the frozen server; the benchmarks measure precisely. */
 const MAX_FACTOR = 5
-/** Below that, the machine is measured and not the gateway. */
+/** Shorter times depend on the machine, not on the gateway. */
 const SMALL_MS = 5
 const MAX_ERROR_MS = 1000
 
-describe.runIf(process.platform === 'linux')('a server that is frozen', () => {
-  test(`with ${WAITING} large calls waiting keeps nobody from another one, and answers when it goes on`, async () => {
+describe.runIf(process.platform === 'linux')('a frozen server', () => {
+  test(`a frozen server with ${WAITING} large pending calls does not delay another server, and responds when it continues`, async () => {
     const { house, frozen, other } = await furnished()
-    await medianOf(other) // as one that is in use
+    await medianOf(other) // warm-up
     const before = await medianOf(other)
     const { goOn } = await freeze(house)
     let answered = 0
@@ -29,7 +29,9 @@ describe.runIf(process.platform === 'linux')('a server that is frozen', () => {
       }),
     )
     const during = await medianOf(other)
-    console.log(`median ${before.toFixed(2)} ms before, ${during.toFixed(2)} ms beside a frozen server`)
+    console.log(
+      `median ${before.toFixed(2)} ms before, ${during.toFixed(2)} ms while another server is frozen`,
+    )
     expect(answered).toBe(0)
     expect(during).toBeLessThan(Math.max(MAX_FACTOR * before, SMALL_MS))
     goOn()
@@ -37,7 +39,7 @@ describe.runIf(process.platform === 'linux')('a server that is frozen', () => {
     expect(replies.map(textIn)).toEqual(Array(WAITING).fill(String(LARGE.length)))
   })
 
-  test('and then killed loses the calls that wait for it within a second', async () => {
+  test('calls to a frozen server fail within a second after it is killed', async () => {
     const { house, frozen } = await furnished()
     const { pid } = await freeze(house)
     const started = await callsStarted(house)
@@ -55,7 +57,7 @@ describe.runIf(process.platform === 'linux')('a server that is frozen', () => {
     expect(textIn(await frozen.call('frozen__say', { text: 'back' }))).toBe('back')
   })
 
-  test('has a bounded backlog: whoever comes then is told at once that it does not read', async () => {
+  test('a frozen server has a bounded queue, and further calls fail immediately', async () => {
     const { house, frozen, other } = await furnished()
     const { goOn } = await freeze(house)
     const started = await callsStarted(house)
@@ -75,7 +77,7 @@ describe.runIf(process.platform === 'linux')('a server that is frozen', () => {
   })
 })
 
-test('a server that is stuck in its handshake at the start keeps nobody from the others', async () => {
+test('a server that hangs in its handshake at the start does not delay other servers', async () => {
   const house = await openHouse()
   await register(house, 'later', [], { name: 'other', start_mode: 'eager' })
   await register(house, 'later', [], { name: 'sleeper', start_mode: 'on_demand' })
@@ -107,26 +109,26 @@ async function furnished() {
   }
   const frozen = await Agent.open(house, await newKey(house), 'modern')
   const other = await Agent.open(house, await newKey(house, 'codex'), 'legacy')
-  await frozen.call('frozen__say', { text: 'warm' }) // asked once which eras it speaks
+  await frozen.call('frozen__say', { text: 'warm' }) // probes the era once
   return { house, frozen, other }
 }
 
 async function freeze(house: House) {
   const { pid } = await until(house, 'frozen', ({ status }) => status === 'running')
-  if (pid === null) return expect.unreachable('it has no pid')
+  if (pid === null) return expect.unreachable('the server has no pid')
   process.kill(pid, 'SIGSTOP')
   const goOn = () => {
     try {
       process.kill(pid, 'SIGCONT')
     } catch {
-      // it was killed meanwhile
+      // it was killed in the meantime
     }
   }
   onTestFinished(goOn)
   return { pid, goOn }
 }
 
-/** Milliseconds of many calls of the other server, one after another. */
+/** Milliseconds of many sequential calls to the other server. */
 async function medianOf(agent: Agent): Promise<number> {
   const times: number[] = []
   for (let n = 0; n < CALLS; n += 1) {

@@ -7,23 +7,23 @@ import { post, register, until } from '../support/running.ts'
 
 const FULL = process.env.TOOLROOM_GOALS === 'full'
 const CALLS = FULL ? 10_000 : 1000
-/** One call in so many loses its server. */
+/** One in this many calls loses its server. */
 const KILL_EVERY = 100
 const IN_FLIGHT = 32
 const SERVERS = ['one', 'two', 'three', 'four']
 const MAX_ERROR_MS = 1000
-/** How long a call takes that is to be under way when its server dies. */
+/** Duration of a call that is pending when its server is killed. */
 const LONG_MS = 300
 
 interface Outcome {
-  readonly said: string
+  readonly sent: string
   readonly server: string
   readonly reply: Reply
   readonly answeredAt: number
 }
 
 test.runIf(process.platform === 'linux')(
-  `R26: tool servers are killed during ${CALLS} calls through the gateway, and each gets one answer, its own`,
+  `tool servers are killed during ${CALLS} calls through the gateway, and each call gets exactly one response, its own`,
   async () => {
     const house = await openHouse()
     for (const name of SERVERS) await furnish(house, name)
@@ -35,16 +35,16 @@ test.runIf(process.platform === 'linux')(
 
     await inParallel([...Array(CALLS).keys()], IN_FLIGHT, async (n) => {
       const agent = agents[n % agents.length] as Agent
-      // Not in step with the agents, so that each agent calls each server.
+      // Not in step with the agents, so that each agent calls every server.
       const server = SERVERS[Math.floor(n / agents.length) % SERVERS.length] as string
-      const said = `call ${n} of ${server}`
+      const sent = `call ${n} of ${server}`
       const kills = n % KILL_EVERY === KILL_EVERY / 2
-      const answer = agent.call(`${server}__say`, { text: said, ms: kills ? LONG_MS : n % 7 })
+      const answer = agent.call(`${server}__say`, { text: sent, ms: kills ? LONG_MS : n % 7 })
       if (kills) deaths.push({ server, at: await kill(house, server) })
-      outcomes.push({ said, server, reply: await answer, answeredAt: performance.now() })
+      outcomes.push({ sent, server, reply: await answer, answeredAt: performance.now() })
     })
 
-    const own = outcomes.filter(({ reply, said }) => textOf(reply.answers[0]) === said)
+    const own = outcomes.filter(({ reply, sent }) => textOf(reply.answers[0]) === sent)
     const errors = outcomes.filter(({ reply }) => reply.answers[0]?.error)
     const unanswered = outcomes.filter(({ reply }) => reply.answers.length === 0)
     const doubled = outcomes.filter(({ reply }) => reply.answers.length > 1)
@@ -59,7 +59,7 @@ test.runIf(process.platform === 'linux')(
     console.log(
       `${outcomes.length} calls, ${deaths.length} kills: ${own.length} results, ${errors.length} errors within ` +
         `${slowest} ms, ${misrouted} misrouted, ${unanswered.length} unanswered, ` +
-        `${doubled.length} doubled; this process was late by ${lateMs} ms at most`,
+        `${doubled.length} doubled; the event loop was delayed by at most ${lateMs} ms`,
     )
     expect({ misrouted, unanswered, doubled, strangers }).toEqual({
       misrouted: 0,
@@ -69,31 +69,31 @@ test.runIf(process.platform === 'linux')(
     })
     expect(own.length + errors.length).toBe(CALLS)
     expect(deaths).toHaveLength(CALLS / KILL_EVERY)
-    expect(errors.length, 'calls were under way').toBeGreaterThan(0)
-    // Beside other tests this process, in which agents and gateway are, may get no time for a while.
+    expect(errors.length, 'calls were pending').toBeGreaterThan(0)
+    // When other tests run, this process, which contains agents and gateway, may get no CPU for a while.
     const mostMs = MAX_ERROR_MS + (FULL ? 0 : lateMs)
     expect(lost.filter(({ ms }) => ms > mostMs)).toEqual([])
-    // Only what was under way is lost: whoever comes later waits until the server is back.
+    // Only pending calls are lost: later calls wait until the server is restarted.
     expect(lost.filter(({ message }) => !message.endsWith('was lost: the server ended'))).toEqual([])
     expect(agents.flatMap(({ heard }) => heard.filter(({ id }) => id !== undefined))).toEqual([])
   },
   FULL ? 1_800_000 : 120_000,
 )
 
-/** Half of them sleep whenever they can, and are woken by calls. All of their tools are known. */
+/** Half of the servers are on demand with a short idle timeout. The tools of all are known. */
 async function furnish(house: House, name: string): Promise<void> {
   const sleeps = SERVERS.indexOf(name) % 2 === 0
   await register(house, 'later', [], {
     name,
     ...(sleeps && { start_mode: 'on_demand', idle_timeout_s: 1 }),
-    restart: { max_delay_s: 1 }, // the policy lets six starts in a minute through, however short the pause
+    restart: { max_delay_s: 1 }, // the policy allows six starts a minute regardless of the delay
     timeouts: { start_s: 30, stop_s: 1, request_s: 300 },
   })
   await post(house, `/api/servers/${name}/start`)
   if (sleeps) await until(house, name, ({ status }) => status === 'idle')
 }
 
-/** Two of each era, two of them with the same key; each counts its requests from 0. */
+/** Two agents of each era, two of them with the same key; each numbers its requests from 0. */
 async function openAgents(house: House): Promise<Agent[]> {
   const [first, second, third] = [await newKey(house), await newKey(house, 'codex'), await newKey(house)]
   return [
@@ -104,7 +104,7 @@ async function openAgents(house: House): Promise<Agent[]> {
   ]
 }
 
-/** As soon as it runs. Says when. */
+/** Kills the server as soon as it runs. Returns when. */
 async function kill(house: House, server: string): Promise<number> {
   const { pid } = await until(house, server, (each) => each.status === 'running', 120_000)
   process.kill(pid ?? 0, 'SIGKILL')

@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { processesMarked } from '../../src/supervisor/process-table.ts'
+import { processesMarked } from '../../src/supervisor/process/process-table.ts'
 import { ownFolder } from '../support/folder.ts'
 import { AUTHORISED } from '../support/house.ts'
 import { houseWithRegistry, installed, npmEnv, packageFolders, packages } from '../support/packages.ts'
@@ -11,7 +11,7 @@ import { openService } from '../support/service-process.ts'
 
 const FULL = process.env.TOOLROOM_GOALS === 'full'
 
-/** Case 37, and more of their kind: all that npm would read as something else than a package of its registry. */
+/** Everything that npm would not read as the name of a package in its registry. */
 const HOSTILE = [
   ...[
     '--prefix=/x',
@@ -111,8 +111,8 @@ const HOSTILE = [
   ],
 ]
 
-describe('R25: packages that mean harm', () => {
-  test(`${HOSTILE.length} hostile names are 422, no job is made and nobody is asked`, async () => {
+describe('hostile packages', () => {
+  test(`${HOSTILE.length} hostile package names get 422, and neither a job nor a registry request is made`, async () => {
     const { house, registry } = await houseWithRegistry([toolPackage('a')])
     for (const name of HOSTILE) {
       const refused = await packages<{ code: string }>(house, 'POST', '/install-npm', { name })
@@ -131,7 +131,7 @@ describe('R25: packages that mean harm', () => {
     expect(packageFolders(house.data)).toEqual([])
   })
 
-  test('no script runs, whoever in the tree has it, and nothing lies outside of our folder', async () => {
+  test('no install script of a package or its dependencies runs, and no file is written outside of the data folder', async () => {
     const count = FULL ? 40 : 6
     const scripts = ['preinstall', 'install', 'postinstall', 'prepare', 'prepublish', 'dependencies']
     const hostile = Array.from({ length: count }, (_, n) =>
@@ -167,7 +167,7 @@ describe('R25: packages that mean harm', () => {
   }, 60_000)
 
   test.runIf(process.platform === 'linux')(
-    'a service that is killed while npm works leaves nobody and nothing half behind',
+    'a service that is killed while npm runs leaves no process and no incomplete package',
     async () => {
       const registry = await openRegistry([toolPackage('slow'), toolPackage('kept')])
       onTestFinished(() => registry.close())

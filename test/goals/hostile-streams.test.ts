@@ -10,7 +10,7 @@ type Service = Awaited<ReturnType<typeof openService>>
 const FULL = process.env.TOOLROOM_GOALS === 'full'
 const MB = 1_000_000
 const MOST_BAD_ROUNDS = FULL ? 3 : 2
-/** The share of this machine that others may use while something is measured. */
+/** The share of the CPU that other processes may use during a measurement. */
 const QUIET = 0.15
 
 interface Figure {
@@ -20,12 +20,12 @@ interface Figure {
 }
 
 /**
- * Rounds with a new service each, until enough of them keep to their limits. A fault of ours is in every round. What
- * others do on this machine is not our fault: a round that they disturbed is told and not judged, and not repeated
- * in the short form, beside which other tests run.
+ * Runs rounds with a new service each, until enough of them stay within their limits. A bug shows in every round. A round
+ * that was disturbed by other processes is printed and not judged, and in the short run, beside which other tests run,
+ * not repeated.
  */
 async function expectGoodRounds(
-  says: string,
+  title: string,
   rounds: number,
   round: (service: Service) => Promise<Figure[]>,
 ): Promise<void> {
@@ -37,21 +37,21 @@ async function expectGoodRounds(
     const disturbed = others() > QUIET
     service.child.kill('SIGTERM')
     await service.ended
-    const told = figures
+    const summary = figures
       .map(({ what, is, most }) => `${what} ${Math.round(is)} of ${Math.round(most)}`)
       .join(', ')
-    console.log(`${says}: ${told}${disturbed ? '; others were busy' : ''}`)
+    console.log(`${title}: ${summary}${disturbed ? '; other processes were busy' : ''}`)
     if (figures.every(({ is, most }) => is <= most) || (disturbed && !FULL)) good += 1
-    else bad.push(told)
+    else bad.push(summary)
     expect(bad.length, bad.join('; ')).toBeLessThanOrEqual(MOST_BAD_ROUNDS)
   }
 }
 
-describe.runIf(process.platform === 'linux')('R9: a server that writes', () => {
+describe.runIf(process.platform === 'linux')('hostile output', () => {
   const WARM_MS = 1500
   const WINDOW_MS = FULL ? 2000 : 500
   const MAX_GROWTH_MB = 64
-  /** Also of one that gets so little time that it cannot look for garbage: the line itself would be 100. */
+  /** Also for a process with too little CPU time for garbage collection: the line itself would take 100. */
   const CERTAIN_GROWTH_MB = 95
   const MAX_LAG_MS = 200
   const MAX_LATER_MS = 20
@@ -60,18 +60,18 @@ describe.runIf(process.platform === 'linux')('R9: a server that writes', () => {
     ['a line of 100 MB on stdout', 'bigline', ['--mb=100'], 'degraded'],
     ['a line of 100 MB on stderr', 'bigline', ['--mb=100', '--stream=stderr'], 'healthy'],
     ['50 MB of random bytes on stdout', 'garbage', ['--kb=50000'], 'degraded'],
-    ['20 MB without a newline, only returns, on stdout', 'garbage', ['--kb=20000', '--cr'], 'degraded'],
+    ['20 MB of carriage returns without a newline on stdout', 'garbage', ['--kb=20000', '--cr'], 'degraded'],
   ])(
-    '%s takes no more than its share of memory and time, and its tools can be called',
+    'a server that writes %s uses bounded memory and time, and its tools can be called',
     {
       timeout: 300_000,
     },
-    (says, kind, args, level) =>
-      expectGoodRounds(says, FULL ? 4 : 1, async (service) => {
+    (title, kind, args, level) =>
+      expectGoodRounds(title, FULL ? 4 : 1, async (service) => {
         await service.add(definition('echo'))
         await service.start('echo')
         await service.add(definition(kind, args, { name: 'hostile', timeouts: { start_s: 60, stop_s: 1 } }))
-        await observe(service, sleep(WARM_MS)) // as one that is in use: compiled, with the memory that calls take
+        await observe(service, sleep(WARM_MS)) // warm-up: compiled code, and the memory that calls take
         const before = await observe(service, sleep(WINDOW_MS))
         const { nowMb } = memoryOf(service)
         forgetPeak(service)
@@ -105,7 +105,7 @@ describe.runIf(process.platform === 'linux')('R9: a server that writes', () => {
     ['stdout', []],
     ['stderr', ['--stream=stderr']],
   ])(
-    '100 MB in a line on %s is found in the log with 64 KiB of it and the number of bytes that are missing',
+    'a line of 100 MB on %s is logged with its first 64 KiB and the number of missing bytes',
     async (stream, args) => {
       const service = await openService()
       await service.add(definition('bigline', ['--mb=100', ...args]))
@@ -120,7 +120,7 @@ describe.runIf(process.platform === 'linux')('R9: a server that writes', () => {
     },
   )
 
-  test('half a character at the end of a line and of its streams loses that character and nothing else', async () => {
+  test('an incomplete UTF-8 character at the end of a line or stream loses only that character', async () => {
     const service = await openService()
     await service.add(definition('garbage', ['--kb=0', '--half']))
     const running = await service.start('garbage')
@@ -129,17 +129,17 @@ describe.runIf(process.platform === 'linux')('R9: a server that writes', () => {
     expect(call.body).toEqual({ content: [{ type: 'text', text: '🎈' }] })
     await service.ask('POST', '/servers/garbage/stop')
     const { items } = (await service.ask('GET', '/logs?server_id=garbage&source=server&order=asc')).body
-    const said = (items as LogLine[]).map(({ stream, message }) => [stream, message])
-    expect(said).toHaveLength(3)
-    expect(said[0]).toEqual(['stdout', '\uFFFD'])
-    expect(said).toContainEqual(['stdout', 'last words \uFFFD'])
-    expect(said).toContainEqual(['stderr', 'last words \uFFFD'])
+    const logged = (items as LogLine[]).map(({ stream, message }) => [stream, message])
+    expect(logged).toHaveLength(3)
+    expect(logged[0]).toEqual(['stdout', '\uFFFD'])
+    expect(logged).toContainEqual(['stdout', 'last words \uFFFD'])
+    expect(logged).toContainEqual(['stderr', 'last words \uFFFD'])
   })
 })
 
-describe.runIf(process.platform === 'linux')('R10: a flood of 50,000 lines a second', () => {
+describe.runIf(process.platform === 'linux')('a flood of lines', () => {
   const MAX_MS = 100
-  /** A few seconds give a hundred answers: the slowest of them tells more of this machine's disk than of the service. */
+  /** A few seconds give a hundred responses, the slowest of which depends on the disk more than on the service. */
   const PERCENT = FULL ? 99 : 90
   const KINDS = [
     ['numbered', FULL ? 60 : 3],
@@ -148,7 +148,7 @@ describe.runIf(process.platform === 'linux')('R10: a flood of 50,000 lines a sec
   ] as const
 
   test.each(KINDS)(
-    'that are %s for %i s: what is stored, folded and dropped is what was sent, and others are answered',
+    'of 50,000 %s lines a second for %i s every line is stored, folded or counted as dropped, and other requests are served',
     {
       timeout: 900_000,
     },
@@ -171,12 +171,12 @@ describe.runIf(process.platform === 'linux')('R10: a flood of 50,000 lines a sec
     console.log(`${sent} lines = ${stored.length} stored + ${folded} folded + ${dropped} dropped`)
     expect(sent).toBe(total)
     expect(stored.length + folded + dropped).toBe(sent)
-    const said = notices.map(({ message }) => Number(/^(\d+) lines were dropped/.exec(message)?.[1]))
-    expect(said.reduce((sum, lines) => sum + lines, 0)).toBe(dropped)
+    const reported = notices.map(({ message }) => Number(/^(\d+) lines were dropped/.exec(message)?.[1]))
+    expect(reported.reduce((sum, lines) => sum + lines, 0)).toBe(dropped)
     const times = notices.map(({ ts }) => Date.parse(ts))
     for (const [index, at] of times.slice(1).entries()) expect(at - (times[index] ?? 0)).toBeGreaterThan(950)
 
-    // Every line is one that was sent, in the order of sending, and none is there more often than it was sent.
+    // Every stored line was sent, in this order, and none is stored more often than it was sent.
     const numbers = stored.map(({ message }) => Number(/^\[info\] flood (\d+) \.+$/.exec(message)?.[1]))
     expect(numbers).toEqual(numbers.toSorted((a, b) => a - b))
     const shown = new Map<number, number>()
@@ -188,7 +188,7 @@ describe.runIf(process.platform === 'linux')('R10: a flood of 50,000 lines a sec
     if (kind === 'same') expect([dropped, folded]).toEqual([0, sent - stored.length])
   }
 
-  /** Until it has written everything. */
+  /** Settles when the server has written everything. */
   async function pour(service: Service): Promise<void> {
     await service.start('flood')
     for (;;) {
@@ -203,7 +203,7 @@ describe.runIf(process.platform === 'linux')('R10: a flood of 50,000 lines a sec
     return String(body.content[0].text).split(' of ').map(Number)
   }
 
-  /** What the log has, as soon as it has everything and has said what is missing, or 20 s later. */
+  /** The lines in the log once it is complete with the count of dropped lines, or after 20 s. */
   async function books(service: Service) {
     for (const end = performance.now() + 20_000; ; await sleep(300)) {
       const [sent = 0] = await sentBy(service)
@@ -218,14 +218,14 @@ describe.runIf(process.platform === 'linux')('R10: a flood of 50,000 lines a sec
       const stored = lines.filter(({ stream }) => stream === 'stderr')
       const notices = lines.filter(({ stream }) => stream === null)
       const folded = stored.reduce((sum, { repeat }) => sum + repeat - 1, 0)
-      const said = notices.reduce((sum, { message }) => sum + Number.parseInt(message, 10), 0)
-      const complete = stored.length + folded + dropped >= sent && said >= dropped
+      const reported = notices.reduce((sum, { message }) => sum + Number.parseInt(message, 10), 0)
+      const complete = stored.length + folded + dropped >= sent && reported >= dropped
       if (complete || performance.now() > end) return { sent, stored, folded, dropped, notices }
     }
   }
 })
 
-/** Calls another server and asks for health, as long as the work lasts. */
+/** Calls another server and requests /api/health while the work runs. */
 async function observe(service: Service, work: Promise<unknown>) {
   const call = () => service.ask('POST', '/servers/echo/tools/echo/call', { arguments: { text: 'hello' } })
   const [calls = [], health = []] = await sampling(work, [
@@ -235,7 +235,7 @@ async function observe(service: Service, work: Promise<unknown>) {
   return { calls, health }
 }
 
-/** Reads the log and asks for health, as long as the work lasts. */
+/** Reads the log and requests /api/health while the work runs. */
 async function watch(service: Service, work: Promise<unknown>) {
   const [logs = [], health = []] = await sampling(work, [
     { ask: () => service.ask('GET', '/logs'), everyMs: 10 },

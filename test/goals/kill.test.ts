@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { openSqlite } from '../../src/store/sqlite.ts'
+import { openSqlite } from '../../src/store/sqlite/sqlite.ts'
 import { ownFolder } from '../support/folder.ts'
 import { AUTHORISED } from '../support/house.ts'
 import { launchReady } from '../support/program.ts'
@@ -9,17 +9,17 @@ const CYCLES = process.env.TOOLROOM_GOALS === 'full' ? 1000 : 60
 const WRITERS = 4
 const headers = { ...AUTHORISED, 'content-type': 'application/json' }
 
-/** What must be there: a description, or null for a server that is gone. */
+/** The expected description, or null for a deleted server. */
 type Content = string | null
 interface Books {
-  /** What was acknowledged. */
+  /** Acknowledged changes. */
   readonly known: Map<string, Content>
-  /** Asked for, not answered: either outcome is right. */
+  /** Changes without a response: either outcome is correct. */
   readonly open: Map<string, Content>
   acknowledged: number
 }
 
-test(`R1: ${CYCLES} times kill -9 during writes, and nothing that was acknowledged is lost`, async () => {
+test(`${CYCLES} times kill -9 during writes lose no acknowledged change`, async () => {
   const home = ownFolder()
   const books: Books = { known: new Map(), open: new Map(), acknowledged: 0 }
   for (let cycle = 0; cycle < CYCLES; cycle += 1) {
@@ -46,7 +46,7 @@ test(`R1: ${CYCLES} times kill -9 during writes, and nothing that was acknowledg
   expect(books.acknowledged).toBeGreaterThan(CYCLES)
 }, 3_600_000)
 
-/** Adds, changes and deletes servers of its own as fast as it is answered. */
+/** Adds, changes and deletes its own servers as fast as responses arrive. */
 async function write(address: string, name: string, books: Books, signal: AbortSignal): Promise<void> {
   const ask = async (
     method: string,
@@ -65,7 +65,7 @@ async function write(address: string, name: string, books: Books, signal: AbortS
       books.acknowledged += 1
       return true
     } catch (error) {
-      if (signal.aborted || error instanceof TypeError) return false // the connection went with the process
+      if (signal.aborted || error instanceof TypeError) return false // the connection was lost with the process
       throw error
     }
   }
@@ -97,7 +97,7 @@ async function compare(address: string, books: Books, cycle: number): Promise<vo
     else books.known.set(id, content)
   }
   books.open.clear()
-  // Room for the next cycle: there may be no more than 500.
+  // Make room for the next cycle: the maximum is 500 servers.
   for (const id of [...books.known.keys()].slice(0, -300)) {
     await fetch(`${address}/api/servers/${id}`, { method: 'DELETE', headers: AUTHORISED })
     books.known.delete(id)

@@ -12,14 +12,14 @@ const FULL = process.env.TOOLROOM_GOALS === 'full'
 const CAP_MB = 8
 const LINE_BYTES = 1000
 const BYTES = (FULL ? 200 : 40) * 1_000_000
-/** Together, so that the gate lets all of them through and the log's thread has a lot to do. */
+/** Total rate, chosen so that the rate limit drops nothing and the log thread is busy. */
 const LINES_PER_S = 5000
 const QUIET_LINES = 200
-/** Enough for an answer, whatever else this machine does. */
+/** Enough for a response on a busy machine. */
 const MAX_MS = 1000
 
-describe.runIf(process.platform === 'linux')('R11: the log on disk', () => {
-  test('is never above its cap, and one server that floods does not push out the lines of another', {
+describe.runIf(process.platform === 'linux')('the log on disk', () => {
+  test('the log files never exceed their limit, and a server that floods the log does not displace the lines of another', {
     timeout: 300_000,
   }, async () => {
     const { service, quiet } = await openWithQuietServer()
@@ -30,7 +30,9 @@ describe.runIf(process.platform === 'linux')('R11: the log on disk', () => {
     expect(body.items).toHaveLength(1)
   })
 
-  test('is never above its cap while many servers flood at once', { timeout: 300_000 }, async () => {
+  test('the log files never exceed their limit while many servers flood the log', {
+    timeout: 300_000,
+  }, async () => {
     const { service } = await openWithQuietServer()
     const largest = await flooded(service, 12, 0.6)
     expect(largest).toBeLessThanOrEqual(CAP_MB)
@@ -53,7 +55,7 @@ async function quietLines(service: Service): Promise<string[]> {
   return body.items.map(({ message }: { message: string }) => message)
 }
 
-/** A share of all the bytes, by so many servers at once. The most megabytes that the files had. */
+/** Writes a share of all bytes with that many servers at once. Returns the maximum size of the files in megabytes. */
 async function flooded(service: Service, servers: number, share: number): Promise<number> {
   const rate = Math.min(LINES_PER_S / servers, 4500)
   const seconds = (BYTES * share) / LINE_BYTES / servers / rate
@@ -82,7 +84,7 @@ async function flooded(service: Service, servers: number, share: number): Promis
   return largest
 }
 
-/** Until all of them have written everything, and what the log does behind that is done. */
+/** Settles when all servers have written everything and the log's background work is done. */
 async function poured(service: Service, ids: readonly string[]): Promise<void> {
   await Promise.all(ids.map((id) => service.start(id)))
   await written(service, ids)
@@ -98,7 +100,7 @@ async function written(service: Service, ids: readonly string[]): Promise<void> 
       await sleep(100)
     }
   }
-  await service.ask('GET', '/logs?limit=1') // whoever reads sees every line that came before
+  await service.ask('GET', '/logs?limit=1') // a read flushes all earlier lines
 }
 
 function sizeMb({ data }: Service): number {

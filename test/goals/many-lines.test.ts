@@ -11,7 +11,7 @@ const residentMb = (pid: number | undefined) =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
 
 test.runIf(process.platform === 'linux')(
-  `a download of ${LINES} lines runs in constant memory, whole, while other requests are answered`,
+  `a download of ${LINES} lines is complete, uses constant memory, and does not block other requests`,
   async () => {
     const home = ownFolder()
     longLife(home, LINES)
@@ -20,7 +20,7 @@ test.runIf(process.platform === 'linux')(
     const again = await download(address, child.pid)
     expect(again.lines).toBe(LINES)
     expect(again.bytes).toBeGreaterThan(LINES * 200)
-    // What the first one took for its work serves every later one, however long.
+    // Memory allocated for the first download is reused by later ones of any length.
     expect(again.highestMb - first.highestMb).toBeLessThan(MAX_GROWTH_MB)
     expect((await fetch(`${address}/api/health`)).status).toBe(200)
   },
@@ -28,7 +28,7 @@ test.runIf(process.platform === 'linux')(
 )
 
 test.runIf(process.platform === 'linux')(
-  'a client that stops reading a download holds no memory',
+  'a client that stops reading a download does not make the service buffer it',
   async () => {
     const home = ownFolder()
     longLife(home, LINES)

@@ -12,7 +12,7 @@ const SOCKETS = 200
 const HEALED_MS = 5000
 
 test.runIf(process.platform === 'linux')(
-  `R14: with no file left of ${FILES} nothing ends, a start is 503, and everything works within 5 s after`,
+  `with all ${FILES} file handles in use nothing exits, a start gets 503, and everything works again within 5 s after`,
   async () => {
     const { address, child, output, add, start, list } = await openService({ files: FILES })
     await add(definition('echo'))
@@ -23,9 +23,11 @@ test.runIf(process.platform === 'linux')(
 
     const { sockets, closed } = await openUntilNone(address, child.pid)
     expect(openFiles(child.pid)).toBeGreaterThanOrEqual(FILES)
-    expect(closed(), 'the system has no place for them: taken and closed at once').toBeGreaterThan(0)
+    expect(closed(), 'connections without a file handle are accepted and closed immediately').toBeGreaterThan(
+      0,
+    )
 
-    // Whoever is connected is served; a server that runs needs no new file.
+    // Existing connections are served; a running server needs no new file handle.
     expect(await ask('GET', '/health')).toMatchObject({ status: 200, body: { status: 'ok' } })
     expect(await ask('GET', '/logs?limit=1')).toMatchObject({ status: 200 })
     expect(await ask('POST', '/servers/echo/tools/echo/call', { arguments: { text: 'still here' } })).toEqual(
@@ -43,14 +45,16 @@ test.runIf(process.platform === 'linux')(
     expect(await ask('GET', '/servers/second')).toMatchObject({
       body: { status: 'backoff', desired_state: 'running' },
     })
-    // A change is kept and answered so.
+    // A change is stored and acknowledged.
     expect(await ask('PATCH', '/servers/second', { description: 'changed' })).toMatchObject({ status: 200 })
 
     for (const socket of sockets) socket.destroy()
     const freedAt = performance.now()
     await untilStarted(() => ask('POST', '/servers/second/start'))
     expect(performance.now() - freedAt).toBeLessThan(HEALED_MS)
-    console.log(`a start works ${Math.round(performance.now() - freedAt)} ms after the files came back`)
+    console.log(
+      `a start works ${Math.round(performance.now() - freedAt)} ms after the file handles were released`,
+    )
     expect((await fetch(`${address}/api/health`)).status).toBe(200)
     expect(await list()).toMatchObject([
       { id: 'echo', status: 'running', pid, restart_count: 0 },
@@ -61,7 +65,7 @@ test.runIf(process.platform === 'linux')(
   },
 )
 
-/** Connections that say nothing, until the service has no place for another. */
+/** Opens silent connections until the service cannot accept another. */
 async function openUntilNone(address: string, pid: number | undefined) {
   let closed = 0
   const sockets: Socket[] = []
@@ -80,7 +84,7 @@ async function openUntilNone(address: string, pid: number | undefined) {
 
 const openFiles = (pid: number | undefined): number => readdirSync(`/proc/${pid}/fd`).length
 
-/** Asks over one connection that is open from the beginning: there will be no other. */
+/** Uses one connection that was opened at the beginning, because no other can be opened later. */
 function overOneConnection(address: string) {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   onTestFinished(() => agent.destroy())

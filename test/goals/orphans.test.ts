@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { isStillThere, processesMarked } from '../../src/supervisor/process-table.ts'
+import { isStillThere, processesMarked } from '../../src/supervisor/process/process-table.ts'
 import { leftAfter, untilMarked } from '../support/marked.ts'
 import { definition } from '../support/running.ts'
 import { openService, reaperOf } from '../support/service-process.ts'
@@ -10,7 +10,7 @@ const FULL = process.env.TOOLROOM_GOALS === 'full'
 const KILLS = FULL ? 1000 : 30
 const STOPS = FULL ? 500 : 3
 
-/** Polite; deaf to signals and to the end of its input; with children in its group; with children in sessions of their own. */
+/** Well-behaved; ignoring signals and the end of its input; with children in its group; with children in other sessions. */
 const KINDS = [
   definition('echo'),
   definition('deaf', ['--live=300']),
@@ -28,7 +28,7 @@ function throughShell(server: (typeof KINDS)[number]) {
 const SERVERS = KINDS.map((server) => (server.command === 'sh' ? throughShell(server) : server))
 
 describe.runIf(process.platform === 'linux')('no process is left behind', () => {
-  test(`R3: ${KILLS} times kill -9 of the service, and 2 s later nothing that it started is left`, {
+  test(`${KILLS} times kill -9 of the service leave no process 2 s later`, {
     timeout: 3_600_000,
   }, async () => {
     const first = await openService()
@@ -47,10 +47,10 @@ describe.runIf(process.platform === 'linux')('no process is left behind', () => 
       while (reaper && isStillThere(reaper) && performance.now() - killedAt < 3000) await sleep(50)
       expect(reaper && isStillThere(reaper), 'the reaper itself').toBe(false)
     }
-    console.log(`slowest end after a kill: ${Math.round(slowest)} ms`)
+    console.log(`slowest cleanup after a kill: ${Math.round(slowest)} ms`)
   })
 
-  test('a service whose reaper is killed with it finds what was left at its next start', async () => {
+  test('a service whose reaper was killed with it ends the remaining processes at its next start', async () => {
     const first = await openService()
     for (const server of SERVERS) await first.add({ ...server, start_mode: 'manual' })
     await Promise.all(SERVERS.map(({ name }) => first.start(name)))
@@ -65,7 +65,7 @@ describe.runIf(process.platform === 'linux')('no process is left behind', () => 
     expect((await second.list()).map(({ status }) => status)).toEqual(Array(5).fill('stopped'))
   })
 
-  test('a reaper that somebody ended comes back and knows everybody', async () => {
+  test('a killed reaper is restarted with the list of all servers', async () => {
     const { child, mark, add, start } = await openService()
     await add(definition('setsid', ['--live=300']))
     await start('setsid')
@@ -77,7 +77,7 @@ describe.runIf(process.platform === 'linux')('no process is left behind', () => 
     expect(await leftAfter(mark, 2000)).toBe(0)
   })
 
-  test(`R4: ${STOPS} times a deaf server with children in sessions of their own is stopped within 8 s, and nothing is left`, {
+  test(`${STOPS} times a server that ignores signals, with children in other sessions, is stopped within 8 s without leftovers`, {
     timeout: 3_600_000,
   }, async () => {
     const { mark, add, start, ask } = await openService()
@@ -94,7 +94,7 @@ describe.runIf(process.platform === 'linux')('no process is left behind', () => 
     }
   })
 
-  test('R21: SIGTERM with twenty servers, deaf ones among them, ends everything within 10 s with code 0', async () => {
+  test('SIGTERM with twenty servers, some of which ignore signals, ends everything within 10 s with code 0', async () => {
     const { child, ended, mark, add, start } = await openService()
     const kinds = ['echo', 'deaf', 'forker', 'setsid']
     const names = Array.from({ length: 20 }, (_, n) => ({ name: `s${n}`, kind: kinds[n % 4] ?? 'echo' }))
@@ -109,7 +109,7 @@ describe.runIf(process.platform === 'linux')('no process is left behind', () => 
     expect(reaperOf(mark)).toBeUndefined()
   })
 
-  test('R21: a second signal ends the service at once, and the reaper does the rest', async () => {
+  test('a second signal ends the service immediately, and the reaper ends the servers', async () => {
     const { child, mark, add, start } = await openService()
     await add(definition('deaf', ['--live=300', '--children=3']))
     await start('deaf')

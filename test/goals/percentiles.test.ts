@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { Cell } from '../../src/metrics/cell.ts'
-import { WINDOW, WINDOWS, type WindowName } from '../../src/metrics/levels.ts'
-import type { Recorder } from '../../src/metrics/recorder.ts'
+import type { Recorder } from '../../src/metrics/record/recorder.ts'
+import { Cell } from '../../src/metrics/sketch/cell.ts'
+import { WINDOW, WINDOWS, type WindowName } from '../../src/metrics/windows/levels.ts'
 import { event, NOON, openRecorder } from '../support/metrics.ts'
 
 const CALLS = process.env.TOOLROOM_GOALS === 'full' ? 1_000_000 : 100_000
@@ -37,7 +37,7 @@ test.each(Object.keys(DISTRIBUTIONS))(
   },
 )
 
-/** In the order in which they ended. Each window holds a quarter of them that the next smaller one does not. */
+/** Ordered by end time. Each window contains a quarter of them that the next smaller window does not. */
 function made(draw: (random: Random) => number) {
   const random = randomFrom(7)
   const times = Array.from({ length: CALLS }, () => {
@@ -57,7 +57,7 @@ function made(draw: (random: Random) => number) {
     )
 }
 
-/** The quantiles as they are reported, held against those of the sorted list. */
+/** Compares the reported quantiles with those of the sorted list. */
 function check(recorder: Recorder, window: WindowName, calls: ReturnType<typeof made>) {
   const { from, tally } = recorder.window(window)
   const all = new Cell()

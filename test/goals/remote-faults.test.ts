@@ -2,16 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, onTestFinished, test } from 'vitest'
-import { probe } from '../../src/mcp/transports/http/connection-test.ts'
+import { testConnection } from '../../src/mcp/transports/http/connection-test.ts'
 import { openFaults } from '../fixtures/http/faults.ts'
 import { pem } from '../fixtures/http/sites.ts'
 
 type Urls = Awaited<ReturnType<typeof openFaults>>['urls']
 
-/** Each fault, the code it is told with, and the step at which the test of the connection ends. */
+/** Each fault, its error code, and the step at which the connection test ends. */
 const FAULTS: readonly (readonly [kind: keyof Urls, code: string, step: string])[] = [
   ['refused', 'connection_refused', 'tcp'],
-  ['reset', 'connection_reset', 'tcp or http'], // as soon as it is there: nobody can tell before or after
+  ['reset', 'connection_reset', 'tcp or http'], // immediately after the connect: either step may see it
   ['hangs_up', 'connection_reset', 'http'],
   ['half_open', 'timeout', 'http'],
   ['drip', 'timeout', 'initialize'],
@@ -53,7 +53,7 @@ const FAULTS: readonly (readonly [kind: keyof Urls, code: string, step: string])
 const FULL = process.env.TOOLROOM_GOALS === 'full'
 const SHORT_MS = 1000
 const LONGEST_MS = 10_000
-/** Other tests run beside this one. */
+/** Generous, because other tests run at the same time. */
 const BUSY_MS = 500
 const MEBIBYTE = 1024 * 1024
 const RSS_MAX_BYTES = 30 * MEBIBYTE
@@ -62,17 +62,17 @@ const SECRETS = { authorization: 'Bearer a-secret-of-this-server', 'x-api-key': 
 setFlagsFromString('--expose-gc')
 const collect: () => void = runInNewContext('gc')
 
-test('R28: whatever is wrong with a remote, its test ends in time, says what to do, and tells nobody a secret', async () => {
+test('for every fault of an HTTP server the connection test ends in time, says what to do, and leaks no secret', async () => {
   const faults = await openFaults()
   onTestFinished(() => void faults.close())
   const rejections: unknown[] = []
   const remember = (reason: unknown) => rejections.push(reason)
   process.on('unhandledRejection', remember)
   onTestFinished(() => void process.off('unhandledRejection', remember))
-  // Certificates that the client trusts by their authority: only then their other faults show.
+  // The client trusts the authority of these certificates, so that only their other faults show.
   const network = (kind: string) => (kind === 'self_signed' ? {} : { ca: pem('authority') })
   const ask = (kind: keyof Urls, timeoutMs: number) =>
-    probe({
+    testConnection({
       url: faults.urls[kind],
       headers: SECRETS,
       transport: 'auto',
@@ -81,7 +81,7 @@ test('R28: whatever is wrong with a remote, its test ends in time, says what to 
       network: network(kind),
     })
 
-  await ask('mcp', SHORT_MS) // what is loaded and compiled once is not what a fault takes
+  await ask('mcp', SHORT_MS) // warm-up: loading and compiling is not part of a fault
   collect()
   const before = process.memoryUsage.rss()
   let peak = before
@@ -92,7 +92,7 @@ test('R28: whatever is wrong with a remote, its test ends in time, says what to 
   const sentences = new Map<string, string>()
   for (const [kind, code, step] of FAULTS) {
     const timeoutMs = FULL && kind === 'half_open' ? LONGEST_MS : SHORT_MS
-    collect() // what earlier faults left is garbage, and V8 is in no hurry with it
+    collect() // collects the garbage of earlier faults
     const startedAt = performance.now()
     const report = await ask(kind, timeoutMs)
     const took = performance.now() - startedAt
@@ -109,13 +109,13 @@ test('R28: whatever is wrong with a remote, its test ends in time, says what to 
     sentences.set(kind, `${report.error?.message}. ${report.error?.hint}.`)
   }
   const growth = peak - before
-  console.log(`${FAULTS.length} faults, at most ${(growth / MEBIBYTE).toFixed(1)} MiB more`)
+  console.log(`${FAULTS.length} faults, at most ${(growth / MEBIBYTE).toFixed(1)} MiB of growth`)
   for (const [kind, sentence] of sentences) console.log(`${kind.padEnd(20)} ${sentence}`)
 
   expect(growth).toBeLessThan(RSS_MAX_BYTES)
-  expect(faults.elsewhere.received, 'nothing went to another origin').toEqual([])
+  expect(faults.elsewhere.received, 'no request went to another origin').toEqual([])
   expect(new Set(['self_signed', 'expired', 'other_host'].map((kind) => sentences.get(kind))).size).toBe(3)
   await sleep(50)
   expect(rejections).toEqual([])
-  expect(faults.open(), 'connections that are still open').toEqual([])
+  expect(faults.open(), 'open connections').toEqual([])
 })

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { openSqlite } from '../../src/store/sqlite.ts'
+import { openSqlite } from '../../src/store/sqlite/sqlite.ts'
 import { ask, JSON_TYPE } from '../support/answers.ts'
 import { Canaries } from '../support/canaries.ts'
 import { ownFolder } from '../support/folder.ts'
@@ -17,7 +17,7 @@ interface Answer {
   readonly text: string
 }
 
-/** Sends requests and keeps every answer, headers and all. */
+/** Sends requests and keeps every response with its headers. */
 function listener(house: House) {
   const answers: Answer[] = []
   const send = async (
@@ -43,17 +43,17 @@ function listener(house: House) {
     return reply
   }
   const leaks = (canaries: Canaries) =>
-    answers.flatMap(({ asked, text }) => canaries.in(`the answer to ${asked}`, text))
+    answers.flatMap(({ asked, text }) => canaries.in(`the response to ${asked}`, text))
   return { answers, send, leaks }
 }
 
 type Send = ReturnType<typeof listener>['send']
 
-/** Everything that can be read: each route, each page of the log, each format of the download. */
+/** Reads everything: each route, each page of the log, each download format. */
 async function readAll(house: House, send: Send): Promise<void> {
   const ids = { '/api/servers': ['one', 'two', 'renamed'], '/api/http-servers': ['far', 'moved'] }
   for (const { method, url } of house.app.methods.list().filter((route) => route.method === 'GET')) {
-    const listed = Object.entries(ids).find(([path]) => url === `${path}/:id`)?.[1] ?? ['nobody']
+    const listed = Object.entries(ids).find(([path]) => url === `${path}/:id`)?.[1] ?? ['missing']
     for (const id of listed) await send(method as 'GET', url.replace(/:\w+/, id))
   }
   await readLogs(send)
@@ -71,7 +71,7 @@ async function readLogs(send: Send): Promise<void> {
   }
 }
 
-test('R24: no secret is in any answer, log line, audit row or file', async () => {
+test('no secret is in any response, log line, audit row or file', async () => {
   const canaries = new Canaries()
   canaries.keep('AUTH_TOKEN', TOKEN)
   const secretKey = randomBytes(32).toString('hex')
@@ -94,13 +94,13 @@ test('R24: no secret is in any answer, log line, audit row or file', async () =>
   expect((await send('PUT', '/api/http-servers/far', moved)).statusCode).toBe(200)
   expect((await send('PATCH', '/api/servers/two', { name: 'Renamed' })).statusCode).toBe(200)
 
-  // What was read is written back, with one new secret among the masks.
+  // The masked view is written back, with one new secret.
   const seen = (await send('GET', '/api/servers/one')).json()
   expect(seen.env).toEqual({ GITHUB_TOKEN: '***', SETTING: '***' })
   const back = { args: seen.args, env: { ...seen.env, NEW: canaries.make('written back: env') } }
   expect((await send('PATCH', '/api/servers/one', back)).statusCode).toBe(200)
 
-  // Pasted; refused for what it says, for its form, for its sender.
+  // Pasted snippets; bodies refused for their content, their form or their sender.
   for (const snippet of secretSnippets(canaries)) await send('POST', '/api/servers/import', snippet)
   const refused = refusedSecrets(canaries)
   for (const body of refused.stdio) await send('POST', '/api/servers', body)
@@ -118,7 +118,7 @@ test('R24: no secret is in any answer, log line, audit row or file', async () =>
     ...AUTHORISED,
     'if-match': canaries.make('If-Match').slice(0, 38),
   })
-  await send('PATCH', '/api/servers/nobody', body)
+  await send('PATCH', '/api/servers/missing', body)
   for (const path of ['/api/nowhere', '/api/health', '/api/servers', '/api/logs', '/docs'])
     await send('GET', `${path}?token=${canaries.make(`the query of ${path}`)}`)
   await send('GET', '/api/servers', undefined, {
@@ -135,7 +135,7 @@ test('R24: no secret is in any answer, log line, audit row or file', async () =>
   expect(leaks(canaries)).toEqual([])
   expect(canaries.inFiles(home)).toEqual([])
 
-  // A second start makes a backup and reads everything again; then all is deleted.
+  // A second start makes a backup and reads everything again; then everything is deleted.
   await house.close()
   expect(canaries.inFiles(home)).toEqual([])
   const again = await openHouse({ home, env })
@@ -153,7 +153,7 @@ test('R24: no secret is in any answer, log line, audit row or file', async () =>
   expect([...house.warnings, ...again.warnings].flatMap((text) => canaries.in('a warning', text))).toEqual([])
 })
 
-test('R24: a line that quotes a stored secret is stored without it', async () => {
+test('a log line that contains a stored secret is stored without it', async () => {
   const canaries = new Canaries()
   const house = await openHouse({ env: { LOG_LEVEL: 'trace' } })
   const { send, leaks } = listener(house)
@@ -174,7 +174,7 @@ test('R24: a line that quotes a stored secret is stored without it', async () =>
   expect(canaries.inFiles(house.home)).toEqual([])
 })
 
-test('R24: a secret is hidden where it stands as a name, too', async () => {
+test('a secret is masked where it is used as a name, too', async () => {
   const canaries = new Canaries()
   const house = await openHouse()
   const { send, leaks } = listener(house)
@@ -185,11 +185,11 @@ test('R24: a secret is hidden where it stands as a name, too', async () => {
   expect(leaks(canaries)).toEqual([])
 })
 
-test('R24: the secrets of a server stay hidden when another of its name is refused', async () => {
+test('the secrets of a server stay masked when a server of the same name is refused', async () => {
   const canaries = new Canaries()
   const house = await openHouse()
   const { send, leaks } = listener(house)
-  const secret = canaries.make('the header of a server that is there')
+  const secret = canaries.make('the header of a registered server')
   const remote = { name: 'Docs', url: 'https://docs.example/', headers: { 'X-Key': secret } }
   expect((await send('POST', '/api/http-servers', remote)).statusCode).toBe(201)
   const other = { name: 'Docs', command: 'npx', env: { KEY: 'another-secret' } }
@@ -199,23 +199,23 @@ test('R24: the secrets of a server stay hidden when another of its name is refus
   expect(leaks(canaries)).toEqual([])
 })
 
-test('R24: what a server tells of its secrets, and what is said in a call, stays between the two', async () => {
+test('secrets in the output of a server and the contents of a call are not logged', async () => {
   const canaries = new Canaries()
   const house = await openHouse({ env: { LOG_LEVEL: 'trace' } })
   const { send, leaks } = listener(house)
-  const secret = canaries.make('env of a server that tells')
+  const secret = canaries.make('env of a server that prints it')
   const leaky = definition('leaky', [], { env: { MY_SECRET: secret } })
   const failing = definition('leaky', ['--fail'], { name: 'failing', env: { MY_SECRET: secret } })
   for (const server of [leaky, failing]) await send('POST', '/api/servers', server)
   await send('POST', '/api/servers/leaky/start')
   const failed = await send('POST', '/api/servers/failing/start')
   expect(failed.json().last_error.message).toContain('MY_SECRET is ***')
-  const said = canaries.make('an argument')
+  const argument = canaries.make('an argument')
   const url = '/api/servers/leaky/tools/tell/call'
-  const payload = { arguments: { said } }
-  const told = await house.inject({ method: 'POST', url, headers: AUTHORISED, payload })
-  expect(told.body).toContain(secret) // it is for the one who asked
-  await send('POST', url.replace('tell', said), payload)
+  const payload = { arguments: { argument } }
+  const reply = await house.inject({ method: 'POST', url, headers: AUTHORISED, payload })
+  expect(reply.body).toContain(secret) // the caller gets the result unchanged
+  await send('POST', url.replace('tell', argument), payload)
   await send('POST', '/api/servers/leaky/restart')
   await send('GET', '/api/servers/leaky/tools')
   await send('POST', '/api/servers/leaky/stop')
@@ -223,28 +223,28 @@ test('R24: what a server tells of its secrets, and what is said in a call, stays
   await send('DELETE', '/api/servers/failing')
   await sleep(1200) // until repeated lines are written
   await readLogs(send)
-  const outside = leaks(canaries).filter((found) => !found.includes('(404)')) // it repeats the name that was asked for
+  const outside = leaks(canaries).filter((found) => !found.includes('(404)')) // it repeats the requested name
   expect(outside).toEqual([])
   await house.close()
   expect(canaries.inFiles(house.home)).toEqual([])
 })
 
-test('R24: equal secrets are stored differently in every place and at every time', async () => {
+test('equal secrets are stored as different ciphertexts in every location and every version', async () => {
   const house = await openHouse()
   const { send } = listener(house)
   const same = { command: 'npx', args: ['--token', 'same'], env: { KEY: 'same' } }
   for (const name of ['One', 'Two']) await send('POST', '/api/servers', { name, ...same })
   const before = sealedValues(house)
-  expect(new Set(before).size).toBe(6) // args, env and the witness of the row, of two servers
+  expect(new Set(before).size).toBe(6) // args, env and the digest of the row, of two servers
   for (const value of before) expect(value).toMatch(/^v1:[A-Za-z0-9+/]{40,}={0,2}$/)
-  // A change elsewhere seals again, under a new nonce.
+  // A change of another field encrypts again with a new nonce.
   await send('PATCH', '/api/servers/one', { description: 'changed' })
   const all = [...before, ...sealedValues(house)]
   expect(new Set(all.map((value) => value.slice(0, 19))).size).toBe(new Set(all).size)
 })
 
 function sealedValues(house: House): string[] {
-  const database = openSqlite(join(house.data, 'toolroom.db'), { readOnly: true })
+  const database = openSqlite(join(house.data, 'toolroom.db'))
   const rows = database.prepare('SELECT sealed_fields FROM tool_servers ORDER BY id').all()
   database.close()
   return rows.flatMap(({ sealed_fields }) =>

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { listProcesses } from '../../src/supervisor/process-table.ts'
+import { listProcesses } from '../../src/supervisor/process/process-table.ts'
 import { definition } from '../support/running.ts'
 import { openService } from '../support/service-process.ts'
 
@@ -14,8 +14,8 @@ const residentMb = (pid: number | undefined) =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
 const openFiles = (pid: number | undefined) => readdirSync(`/proc/${pid}/fd`).length
 
-describe.runIf(process.platform === 'linux')('a long life', () => {
-  test(`R20: ${MINUTES} minutes with ${SERVERS} servers and ${CALLS_PER_S} calls a second leave no file open, no zombie, no growing memory`, {
+describe.runIf(process.platform === 'linux')('soak', () => {
+  test(`${MINUTES} minutes with ${SERVERS} servers and ${CALLS_PER_S} calls a second leak no file handle, no process and no memory`, {
     timeout: 3_600_000,
   }, async () => {
     const { child, add, start, ask } = await openService()
@@ -31,12 +31,12 @@ describe.runIf(process.platform === 'linux')('a long life', () => {
         if (FULL) await sleep(1000 / CALLS_PER_S)
       }
     }
-    await talk(200) // until everything is compiled and every cache is full
+    await talk(200) // warm-up: compiled code and full caches
     await sleep(500)
     const before = { files: openFiles(child.pid), mb: residentMb(child.pid) }
     await talk(MINUTES * 60 * CALLS_PER_S)
     await sleep(500)
-    expect(openFiles(child.pid) - before.files).toBeLessThanOrEqual(2) // fewer: connections of ours that ended
+    expect(openFiles(child.pid) - before.files).toBeLessThanOrEqual(2) // fewer if connections of the test were closed
     expect(listProcesses().filter(({ parent, zombie }) => parent === child.pid && zombie)).toEqual([])
     const grownMb = residentMb(child.pid) - before.mb
     expect(grownMb).toBeLessThan(20)

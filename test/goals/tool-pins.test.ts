@@ -9,12 +9,12 @@ import { openHouse } from '../support/house.ts'
 import { retold } from '../support/retold.ts'
 import { post } from '../support/running.ts'
 
-/** In full: one tool at a time. In short: all of them at once, each in another field. */
+/** Full run: one tool at a time. Short run: all tools at once, each in another field. */
 const FULL = process.env.TOOLROOM_GOALS === 'full'
 const TOOLS = 100
 const PATIENCE_MS = FULL ? 1_800_000 : 120_000
 
-type Told = Facts['tools_changed']
+type Announcement = Facts['tools_changed']
 type Definition = ReturnType<typeof definitionOf>
 
 const definitionOf = (n: number) => ({
@@ -32,11 +32,11 @@ const definitionOf = (n: number) => ({
   outputSchema: { type: 'object', properties: { text: { type: 'string', description: 'Its text' } } },
   annotations: { readOnlyHint: true, title: 'Read' },
   icons: [{ src: 'https://icons.example/read.png', mimeType: 'image/png' }],
-  _meta: { 'example.com/owner': 'somebody' },
+  _meta: { 'example.com/owner': 'team-a' },
   'x-unknown': { since: 0 } as unknown,
 })
 
-/** What the fixture offers besides, and never changes. */
+/** A tool of the fixture that never changes. */
 const TELL = {
   name: 'tell',
   description: 'The tool tell',
@@ -44,30 +44,30 @@ const TELL = {
 } as unknown as Definition
 
 interface Mutation {
-  readonly says: string
-  /** Where it is to be seen; null: nowhere, because nothing has changed. */
+  readonly label: string
+  /** The path of the expected difference; null if nothing changed. */
   readonly field: string | null
   readonly of: (tool: Definition, n: number) => Definition
 }
 
-const described = (says: string, edit: (text: string, n: number) => string): Mutation => ({
-  says,
+const described = (label: string, edit: (text: string, n: number) => string): Mutation => ({
+  label,
   field: '/description',
   of: (tool, n) => ({ ...tool, description: edit(tool.description, n) }),
 })
 const swapped = (text: string, one: string, other: string) =>
   text.includes(one) ? text.replace(one, other) : text.replace(other, one)
 
-/** Each gives another definition each time, but for the last. */
+/** Each returns a different definition every time, except the last. */
 const MUTATIONS: readonly Mutation[] = [
-  { says: 'title', field: '/title', of: (tool, n) => ({ ...tool, title: `Title ${n}` }) },
+  { label: 'title', field: '/title', of: (tool, n) => ({ ...tool, title: `Title ${n}` }) },
   described('a sentence', (text, n) => `${text}. Before that, call tool ${n}.`),
   described('one letter', (text) => swapped(text, 'file', 'file5')),
-  described('a letter that looks the same', (text) => swapped(text, 'gives', 'giv\u0435s')),
+  described('a look-alike letter', (text) => swapped(text, 'gives', 'giv\u0435s')),
   described('whitespace', (text) => swapped(text, 'a file', 'a  file')),
-  described('nothing that can be seen', (text) => swapped(text, 'Reads', 'Reads\u200B\u{E0041}')),
+  described('invisible characters', (text) => swapped(text, 'Reads', 'Reads\u200B\u{E0041}')),
   {
-    says: 'inputSchema, deep inside',
+    label: 'a nested field of inputSchema',
     field: '/inputSchema/properties/options/properties/lines/items/maximum',
     of: (tool, n) => {
       const { inputSchema } = tool
@@ -77,12 +77,12 @@ const MUTATIONS: readonly Mutation[] = [
     },
   },
   {
-    says: 'what is required',
+    label: 'required fields',
     field: '/inputSchema/required',
     of: (tool, n) => ({ ...tool, inputSchema: { ...tool.inputSchema, required: ['path', `more_${n}`] } }),
   },
   {
-    says: 'outputSchema',
+    label: 'outputSchema',
     field: '/outputSchema/properties/text/description',
     of: (tool, n) => {
       const text = { type: 'string', description: `Its text, ${n}` }
@@ -90,7 +90,7 @@ const MUTATIONS: readonly Mutation[] = [
     },
   },
   {
-    says: 'annotations',
+    label: 'annotations',
     field: '/annotations/readOnlyHint',
     of: (tool) => {
       const readOnlyHint = !tool.annotations.readOnlyHint
@@ -98,23 +98,23 @@ const MUTATIONS: readonly Mutation[] = [
     },
   },
   {
-    says: '_meta',
+    label: '_meta',
     field: '/_meta/example.com~1owner',
     of: (tool, n) => ({ ...tool, _meta: { 'example.com/owner': `owner ${n}` } }),
   },
   {
-    says: 'icons',
+    label: 'icons',
     field: '/icons/0/src',
     of: (tool, n) => ({ ...tool, icons: [{ src: `https://icons.example/${n}.png`, mimeType: 'image/png' }] }),
   },
   {
-    says: 'an unknown field',
+    label: 'an unknown field',
     field: '/x-unknown/since',
     of: (tool, n) => ({ ...tool, 'x-unknown': { since: n } }),
   },
-  { says: 'the name', field: null, of: (tool, n) => ({ ...tool, name: `${tool.name.split('-')[0]}-${n}` }) },
+  { label: 'the name', field: null, of: (tool, n) => ({ ...tool, name: `${tool.name.split('-')[0]}-${n}` }) },
   {
-    says: 'the order of keys',
+    label: 'the order of keys',
     field: null,
     of: (tool) => Object.fromEntries(Object.entries(tool).reverse()) as Definition,
   },
@@ -122,11 +122,11 @@ const MUTATIONS: readonly Mutation[] = [
 
 interface Step {
   readonly tools: Definition[]
-  /** The field that is another, by the name of the tool. */
+  /** The changed field, by the name of the tool. */
   readonly fields: ReadonlyMap<string, string>
 }
 
-/** Every tool meets every mutation. */
+/** Every tool gets every mutation. */
 function stepsFrom(first: Definition[]): Step[] {
   const steps: Step[] = []
   let tools = first
@@ -149,18 +149,18 @@ function stepsFrom(first: Definition[]): Step[] {
   return steps
 }
 
-/** What is announced and what an agent sees, in the order in which one process hears of it. */
+/** Announcements and tool lists, in the order in which one process receives them. */
 async function watched(env: Record<string, string>, mayBeSeen: (hash: string) => boolean = () => true) {
   const house = await openHouse({ env })
-  const told: Told[] = []
-  /** Tools that were announced since the agent last saw them. */
+  const announcements: Announcement[] = []
+  /** Tools announced since the agent's last list. */
   const announced = new Set<string>()
   const socket = new WebSocket(`${house.address.replace('http', 'ws')}/api/ws/metrics`)
   onTestFinished(() => socket.terminate())
   socket.on('message', (text) => {
     const { type, data } = JSON.parse(String(text))
     if (type !== 'tools_changed') return
-    told.push(data)
+    announcements.push(data)
     for (const name of [...data.added, ...data.changed]) announced.add(name)
   })
   await once(socket, 'open')
@@ -189,11 +189,11 @@ async function watched(env: Record<string, string>, mayBeSeen: (hash: string) =>
     stopped = true
     return looking
   }
-  onTestFinished(() => stop().catch(() => {})) // a test that failed has said why
-  return { house, told, agent, tooEarly, latest: () => latest, lists: () => lists, stop }
+  onTestFinished(() => stop().catch(() => {})) // a failed test has reported its reason
+  return { house, announcements, agent, tooEarly, latest: () => latest, lists: () => lists, stop }
 }
 
-/** Of its own, so that the one under test cannot be wrong in the same way. The name at the gateway is none of the tool's. */
+/** A second implementation, so that it does not share a bug with the tested one. The gateway name is not part of the definition. */
 function hashOf({ name, ...definition }: Definition): string {
   const inOrder = (_: string, value: unknown) =>
     typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -204,7 +204,7 @@ function hashOf({ name, ...definition }: Definition): string {
 }
 
 const hashesOf = (tools: readonly Definition[]) => new Map(tools.map((tool) => [tool.name, hashOf(tool)]))
-describe(`R27: ${TOOLS} tools, of which each changes in every field`, () => {
+describe(`${TOOLS} tools with changes in every field`, () => {
   const first = Array.from({ length: TOOLS }, (_, n) => definitionOf(n))
   const steps = stepsFrom(first)
 
@@ -240,7 +240,7 @@ describe(`R27: ${TOOLS} tools, of which each changes in every field`, () => {
     let approvals = 0
     for (const step of steps.slice(0, FULL ? 3 * TOOLS : 3)) {
       const open = step.tools.filter(({ name }) => !step.fields.has(name))
-      approve(open) // one under a new name is a new one
+      approve(open) // a tool with a new name is a new tool
       await take(step, before, server, watch)
       await sees(watch, open)
       const { items } = (await watch.house.inject('/api/servers/retold/tools')).json<{ items: Tool[] }>()
@@ -278,19 +278,19 @@ async function started(watch: Watch, tools: readonly Definition[]): Promise<Serv
   return server
 }
 
-/** The server changes its tools, and exactly that is told, once. */
+/** The server changes its tools, and exactly that is announced, once. */
 async function take(
   { tools, fields }: Step,
   before: readonly Definition[],
   server: Server,
-  { house, told }: Watch,
+  { house, announcements }: Watch,
 ): Promise<void> {
-  const heard = told.length
+  const count = announcements.length
   await server.offer(house, tools)
   const isOther = tools.some((tool, n) => hashOf(tool) !== hashOf(before[n] ?? tool))
   if (!isOther) return
-  await expect.poll(() => told.length, { timeout: 5000 }).toBe(heard + 1)
-  expectTold(told.at(-1), before, tools, fields)
+  await expect.poll(() => announcements.length, { timeout: 5000 }).toBe(count + 1)
+  expectAnnounced(announcements.at(-1), before, tools, fields)
 }
 
 const sees = ({ latest }: Watch, tools: readonly Definition[]) =>
@@ -298,20 +298,20 @@ const sees = ({ latest }: Watch, tools: readonly Definition[]) =>
     .poll(() => Object.fromEntries(latest()), { timeout: 5000 })
     .toEqual(Object.fromEntries(hashesOf([...tools, TELL])))
 
-/** Names exactly what has changed; and where, of as many as it has room for. */
-function expectTold(
-  told: Told | undefined,
+/** Names exactly the changed tools, and the fields of as many as fit. */
+function expectAnnounced(
+  announced: Announcement | undefined,
   before: readonly Definition[],
   tools: readonly Definition[],
   fields: ReadonlyMap<string, string>,
 ): void {
   const [old, now] = [hashesOf(before), hashesOf(tools)]
-  expect(told?.added).toEqual([...now.keys()].filter((name) => !old.has(name)))
-  expect(told?.removed).toEqual([...old.keys()].filter((name) => !now.has(name)))
-  expect([...(told?.changed ?? [])].sort()).toEqual([...fields.keys()].sort())
-  for (const { tool, field, words } of told?.diffs ?? []) {
+  expect(announced?.added).toEqual([...now.keys()].filter((name) => !old.has(name)))
+  expect(announced?.removed).toEqual([...old.keys()].filter((name) => !now.has(name)))
+  expect([...(announced?.changed ?? [])].sort()).toEqual([...fields.keys()].sort())
+  for (const { tool, field, words } of announced?.diffs ?? []) {
     expect(field, tool).toBe(fields.get(tool))
     expect(words.some(({ op }) => op !== 'same')).toBe(true)
   }
-  expect(new Set(told?.diffs.map(({ tool }) => tool)).size).toBe(Math.min(50, fields.size))
+  expect(new Set(announced?.diffs.map(({ tool }) => tool)).size).toBe(Math.min(50, fields.size))
 }

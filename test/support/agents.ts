@@ -5,7 +5,7 @@ import type { AgentView } from '../../src/agents/agents.schema.ts'
 import type { ChangeReport } from '../../src/agents/edit/edit.schema.ts'
 import { AUTHORISED, type House } from './house.ts'
 
-/** Writes a file below the home of a test, with the folders it needs. */
+/** Writes a file below the test's home directory and creates its folders. */
 export function put(home: string, path: string, text: string): string {
   const file = join(home, path)
   mkdirSync(dirname(file), { recursive: true })
@@ -15,7 +15,7 @@ export function put(home: string, path: string, text: string): string {
 
 export const textOf = (home: string, path: string): string => readFileSync(join(home, path), 'utf8')
 
-/** One request to the agents' doors. */
+/** One request to the agents API. */
 export async function agents<T = ChangeReport>(
   house: House,
   method: 'GET' | 'PUT' | 'POST' | 'DELETE',
@@ -31,7 +31,7 @@ export async function agents<T = ChangeReport>(
   return { status: reply.statusCode, body: reply.json<T>() }
 }
 
-/** The same, when it must work. */
+/** The same, expecting 200. */
 export async function done<T = ChangeReport>(...args: Parameters<typeof agents>): Promise<T> {
   const { status, body } = await agents<T>(...args)
   expect(status, JSON.stringify(body)).toBe(200)

@@ -4,37 +4,37 @@ import { expect } from 'vitest'
 import { AUTHORISED, type House } from './house.ts'
 import { type RawAnswer, rawAnswer, requestBytes } from './raw-http.ts'
 
-/** What is sent, and the answer as `[status]`, `[status, code]` or `[status, code, path of the first field error]`. */
-export type Row = readonly [says: string, sent: string | Buffer, ...answer: (string | number)[]]
+/** The request, and the response as `[status]`, `[status, code]` or `[status, code, path of the first field error]`. */
+export type Row = readonly [label: string, sent: string | Buffer, ...answer: (string | number)[]]
 
 export const JSON_TYPE = { 'content-type': 'application/json' }
 
 export const portOf = ({ fastify }: House): number => (fastify.server.address() as AddressInfo).port
 
-/** Sends the body of every row with the token. All rows are looked at, also after one that is wrong. */
+/** Sends the body of every row with the token. All rows are checked, even after a failure. */
 export async function expectBodies(
   house: House,
   method: 'POST' | 'PUT' | 'PATCH' | 'DELETE',
   url: string,
   rows: readonly Row[],
 ): Promise<void> {
-  for (const [says, payload, ...answer] of rows) {
+  for (const [label, payload, ...answer] of rows) {
     const reply = await house.inject({ method, url, headers: { ...AUTHORISED, ...JSON_TYPE }, payload })
     expect
-      .soft(briefly(reply.statusCode, reply.body, answer.length), `${method} ${url}: ${says}`)
+      .soft(briefly(reply.statusCode, reply.body, answer.length), `${method} ${url}: ${label}`)
       .toEqual(answer)
   }
 }
 
-/** Reads the path of every row without a token, over a real connection: nothing tidies the path up. */
+/** Reads the path of every row without a token, over a raw connection that does not normalise the path. */
 export async function expectReads(house: House, rows: readonly Row[]): Promise<void> {
-  for (const [says, path, ...answer] of rows) {
+  for (const [label, path, ...answer] of rows) {
     const { status, body } = await ask(house, 'GET', String(path))
-    expect.soft(briefly(status, body, answer.length), `GET ${path}: ${says}`).toEqual(answer)
+    expect.soft(briefly(status, body, answer.length), `GET ${path}: ${label}`).toEqual(answer)
   }
 }
 
-/** A request over a connection of its own, with a good Host. */
+/** A request over its own connection, with a valid Host. */
 export function ask(
   house: House,
   method: string,

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { Schema } from './openapi.ts'
 
-/** A value that no error may repeat. It stands where a value may stand, and never for a name. */
+/** A value that no error may repeat. It is used as a value, never as a name. */
 export const CANARY = 'canary-7Qw9ZrT4'
 
 const SPECIAL = [
@@ -59,7 +59,7 @@ const numeric = fc.constantFrom<number>(
   1001,
 )
 
-/** Anything that JSON can say. */
+/** Any JSON value. */
 export const anything: fc.Arbitrary<unknown> = fc.letrec((tie) => ({
   value: fc.oneof(
     { maxDepth: 3 },
@@ -71,7 +71,7 @@ export const anything: fc.Arbitrary<unknown> = fc.letrec((tie) => ({
   ),
 })).value
 
-/** Values that fit the schema. */
+/** Values that match the schema. */
 export function fitting(schema: Schema): fc.Arbitrary<unknown> {
   if (schema.const !== undefined) return fc.constant(schema.const)
   if (schema.enum) return fc.constantFrom(...schema.enum)
@@ -95,7 +95,7 @@ export function fitting(schema: Schema): fc.Arbitrary<unknown> {
   }
 }
 
-/** Values that do not fit, one fault each. Undefined where everything fits. */
+/** Values that do not match, with one fault each. Undefined if every value matches. */
 export function broken(schema: Schema): fc.Arbitrary<unknown> | undefined {
   if (schema.anyOf) {
     const takesNull = schema.anyOf.some(({ type }) => type === 'null')
@@ -130,7 +130,7 @@ function fittingText({ minLength = 0, maxLength = 200, pattern }: Schema): fc.Ar
   return fc.stringMatching(new RegExp(withoutLookahead(pattern)), { size: '-1' }).filter(sized)
 }
 
-/** fast-check does not make text for a lookahead; what it forbids is filtered out afterwards. */
+/** fast-check cannot generate strings for a lookahead; forbidden strings are filtered out afterwards. */
 function withoutLookahead(pattern: string): string {
   const start = pattern.indexOf('(?!')
   if (start < 0) return pattern
@@ -225,7 +225,7 @@ function brokenObject(schema: Schema): fc.Arbitrary<unknown> {
   return fc.oneof(...ways)
 }
 
-/** `{ ['__proto__']: x }` as JSON would have it: a field, not a prototype. */
+/** `{ ['__proto__']: x }` as JSON parses it: a field, not a prototype. */
 function ownField(name: string, value: unknown): Record<string, unknown> {
   return Object.defineProperty({}, name, { value, enumerable: true, configurable: true, writable: true })
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { LEVELS, SOURCES, STREAMS } from '../../src/kernel/log.ts'
 import type { ResolvedFilter, StoredEntry } from '../../src/logs/log-store.ts'
 
-/** Few values each, so that filters meet and miss; words that LIKE, GLOB and MATCH would read as more than words. */
+/** Few values each, so that filters hit and miss; including words with a special meaning in LIKE, GLOB and MATCH. */
 const WORDS = [
   'error',
   'Fehler',
@@ -54,7 +54,7 @@ export const line: fc.Arbitrary<StoredEntry> = fc.record({
   truncated: fc.constant(false),
 })
 
-/** A piece of one or two words, by code points, in another case now and then. */
+/** A part of one or two words, by code points, sometimes in another case. */
 const term = fc
   .tuple(word, word, fc.nat(6), fc.integer({ min: 1, max: 12 }), fc.integer({ min: 0, max: 2 }))
   .map(([first, second, start, length, turned]) => {
@@ -70,13 +70,13 @@ const term = fc
         : simpleCase(piece, 'toLowerCase')
   })
 
-/** ß has two letters as a capital, and then it is another word. */
+/** ß becomes two letters in upper case, and then does not match. */
 function simpleCase(text: string, turn: 'toUpperCase' | 'toLowerCase'): string {
   return [...text].map((letter) => ([...letter[turn]()].length === 1 ? letter[turn]() : letter)).join('')
 }
 
 export const order = fc.constantFrom('asc' as const, 'desc' as const)
-/** At most three conditions at once: with more of them hardly a line would be left. */
+/** At most three conditions at once; more of them would match hardly any line. */
 export const filter: fc.Arbitrary<ResolvedFilter> = fc
   .tuple(
     fc.record({

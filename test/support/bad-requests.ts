@@ -4,16 +4,16 @@ import { anything, broken, fitting } from './arbitrary-json.ts'
 import { TOKEN } from './house.ts'
 import type { Operation, Parameter, Schema } from './openapi.ts'
 
-/** A request as it is sent, and what is known about it beforehand. */
+/** A request, and what is known about it in advance. */
 export interface Sent {
   readonly why: string
   readonly method: string
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly payload?: string | Buffer
-  /** Wrong tokens are counted by address, and answers to many from one are delayed. */
+  /** Wrong tokens are counted by address, and responses to many from one address are delayed. */
   readonly remoteAddress?: string
-  /** The one status that is right, where the fault allows only one. */
+  /** The expected status, if the fault allows only one. */
   readonly status?: number
 }
 
@@ -33,7 +33,7 @@ const WRONG_TYPES = [
   '*/*',
 ]
 
-/** Requests with exactly one fault that makes them invalid, whatever else they say. They must change nothing. */
+/** Requests with exactly one fault that makes them invalid. They must change nothing. */
 export function invalidRequests(operations: readonly Operation[]): fc.Arbitrary<Sent> {
   const ways = operations.flatMap((operation) => [
     ...bodyFaults(operation),
@@ -45,7 +45,7 @@ export function invalidRequests(operations: readonly Operation[]): fc.Arbitrary<
   return fc.oneof(...ways, unknownPath(operations))
 }
 
-/** Requests made of good and bad parts alike. Some of them are valid. */
+/** Random requests of valid and invalid parts. Some of them are valid. */
 export function wildRequests(operations: readonly Operation[]): fc.Arbitrary<Sent> {
   const of = (operation: Operation): fc.Arbitrary<Sent> => {
     const { body = {}, parameters } = operation
@@ -81,7 +81,7 @@ export function wildRequests(operations: readonly Operation[]): fc.Arbitrary<Sen
       { maxKeys: 2 },
     )
     const id = fc.oneof(
-      fc.constantFrom('github', 'docs', 'GitHub', 'nobody', 'import', 'download', 'cursor'),
+      fc.constantFrom('github', 'docs', 'GitHub', 'missing', 'import', 'download', 'cursor'),
       segment,
     )
     return fc
@@ -101,14 +101,14 @@ export function wildRequests(operations: readonly Operation[]): fc.Arbitrary<Sen
   return fc.oneof(...operations.filter(startsNothing).map(of)).filter(staysAtHome)
 }
 
-/** A project can be any folder of this computer, and not only one of the test's own. */
+/** A project path can be any folder of this computer, not only one of the test. */
 const staysAtHome = ({ url, payload }: Sent): boolean => !`${url}${String(payload)}`.includes('project_path')
 
-/** Wild commands, URLs and packages are named here, and must not be used: who knows what they mean where this runs. */
+/** Random commands, URLs and packages are registered here but must not be executed or requested on this machine. */
 const startsNothing = ({ path }: Operation): boolean =>
   !/\/(?:start|restart|call|test|install-npm|search|update)$/.test(path)
 
-/** The operation that a request meets; undefined when the path or the method is not known. */
+/** The operation that matches a request; undefined for an unknown path or method. */
 export function operationFor(
   operations: readonly Operation[],
   { method, url }: Pick<Sent, 'method' | 'url'>,
@@ -133,7 +133,7 @@ function bodyFaults(operation: Operation): fc.Arbitrary<Sent>[] {
   const ways = [
     good
       .map((text) => text.slice(0, -1))
-      .filter((text) => !isJson(text)) // half a number is a number
+      .filter((text) => !isJson(text)) // a truncated number is still a number
       .map((text) => withJson(base, 'cut-off JSON', text, { status: 400 })),
     bytes.map((some) => withJson(base, 'random bytes', some)),
     fc
@@ -141,7 +141,7 @@ function bodyFaults(operation: Operation): fc.Arbitrary<Sent>[] {
       .map((depth) => withJson(base, 'deep JSON', '{"a":'.repeat(depth), { status: 400 })),
     withHeader('content-type', fc.constantFrom(...WRONG_TYPES), 415),
     withHeader('content-encoding', fc.constantFrom('gzip', 'br', 'x', 'identity, gzip'), 415),
-    ...(wrong ? Array.from({ length: 6 }, () => wrong) : []), // where most mistakes are made
+    ...(wrong ? Array.from({ length: 6 }, () => wrong) : []), // more weight for the most frequent mistakes
   ]
   if (parameters.some(({ name }) => name === 'if-match')) ways.push(withHeader('if-match', staleRevision))
   return ways
@@ -170,14 +170,14 @@ function queryFaults(operation: Operation): fc.Arbitrary<Sent>[] {
     url: base.url + queryText(pairs),
     status: 422,
   })
-  if (operation.body) return [] // with a body the fault would be the missing one
+  if (operation.body) return [] // with a body, the missing body would be the fault
   return [
     unknown.map((name) => sent([[name, 'x']])),
     ...known.map((each) => brokenQuery(each).map((text) => sent([[each.name, text]]))),
   ]
 }
 
-/** A query is text, so a fault is a text that means nothing here. */
+/** A query is text, so a fault is a text that is not valid for the parameter. */
 function brokenQuery({ schema }: Parameter): fc.Arbitrary<string> {
   const one: Schema = schema.type === 'array' ? (schema.items ?? {}) : schema
   if (one.enum) return wellFormed.filter((text) => !one.enum?.includes(text))
@@ -270,7 +270,7 @@ function unknownPath(all: readonly Operation[]): fc.Arbitrary<Sent> {
     .filter(({ url }) => !all.some((each) => patternOf(each.path).test(url)))
 }
 
-/** Text that may stand in a URL once it is percent-encoded. */
+/** Text that is valid in a URL once it is percent-encoded. */
 const wellFormed = fc
   .oneof(
     fc.string({ maxLength: 12 }),
@@ -296,7 +296,7 @@ function withJson(base: Sent, why: string, payload: string | Buffer, more: Parti
 const hasBody = (method: string, type: string) =>
   method === 'GET' || method === 'HEAD' ? undefined : { 'content-type': type }
 
-/** A request without a fault, but for a body that may be missing. */
+/** A valid request, except that the body may be missing. */
 function valid(operation: Operation): Sent {
   const id = operation.path.includes('http-servers') ? 'docs' : 'github'
   return { why: '', method: operation.method, url: pathOf(operation, id), headers: { 'x-svc-token': TOKEN } }

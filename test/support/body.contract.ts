@@ -7,10 +7,10 @@ import { AUTHORISED, openHouse, TOKEN } from './house.ts'
 import { rawAnswer } from './raw-http.ts'
 import { NO_HTTP_SERVER, NO_SERVER, NOT_JSON } from './refused-bodies.ts'
 
-/** Cases 14 to 20, 33 and 34: what a body may be, and what it may say. */
+/** Tests of request bodies: media type, JSON, schema and size. */
 export function bodyCases(): void {
-  describe('a body', () => {
-    test('that is not sent as JSON in UTF-8 is an unsupported media type', async () => {
+  describe('request bodies', () => {
+    test('a body that is not JSON in UTF-8 gets 415', async () => {
       const house = await openHouse()
       const body = JSON.stringify(SERVER)
       for (const headers of [
@@ -44,21 +44,21 @@ export function bodyCases(): void {
       'Application/JSON',
       'application/json;charset=UTF-8',
       'application/json; charset="utf8"',
-    ])('sent as %s is read', async (type) => {
+    ])('a body sent as %s is accepted', async (type) => {
       const house = await openHouse()
       const headers = { ...AUTHORISED, 'content-type': type, 'content-encoding': 'identity' }
       const sent = { method: 'POST', url: '/api/servers', headers, payload: JSON.stringify(SERVER) } as const
       expect((await house.inject(sent)).statusCode).toBe(201)
     })
 
-    test('that is no JSON is malformed, and JSON that no field can hold is invalid', async () => {
+    test('a body that is not JSON is malformed, and JSON that no field accepts is invalid', async () => {
       covers('open-error-shape', 'open-error-codes')
       const house = await openHouse()
       await expectBodies(house, 'POST', '/api/servers', NOT_JSON)
       expect((await house.inject('/api/servers')).json().total).toBe(0)
     })
 
-    test('that is no server is refused with the path of the field, never coerced and never cut', async () => {
+    test('a body that is not a valid server is refused with the path of the field, and never coerced or truncated', async () => {
       covers('open-limits', 'open-payloads')
       const house = await openHouse()
       await expectBodies(house, 'POST', '/api/servers', NO_SERVER)
@@ -67,7 +67,7 @@ export function bodyCases(): void {
       expect((await house.inject('/api/http-servers')).json().total).toBe(0)
     })
 
-    test('nested 100,000 deep is refused within a tenth of a second', async () => {
+    test('a body nested 100,000 levels deep is refused within 100 ms', async () => {
       const house = await openHouse()
       const headers = { ...AUTHORISED, ...JSON_TYPE }
       const sent = { method: 'POST', url: '/api/servers', headers, payload: '['.repeat(100_000) } as const
@@ -88,7 +88,7 @@ export function bodyCases(): void {
         { 'Transfer-Encoding': 'chunked' },
         `200000\r\n${'x'.repeat(2_097_152)}\r\n0\r\n\r\n`,
       ],
-    ])('of %s is too large, and the connection is closed', async (_, length, body) => {
+    ])('a body of %s is too large, and the connection is closed', async (_, length, body) => {
       const house = await openHouse()
       const size = { 'Content-Length': String(body.length), ...length }
       const lines = Object.entries({
@@ -99,14 +99,14 @@ export function bodyCases(): void {
       })
         .filter(([name]) => name !== 'Content-Length' || !('Transfer-Encoding' in length))
         .map(([name, value]) => `${name}: ${value}\r\n`)
-      // Without `Connection: close` from us: an answer at all means that the service closed.
+      // Sent without `Connection: close`: a complete read means that the service closed the connection.
       const bytes = `POST /api/servers HTTP/1.1\r\n${lines.join('')}\r\n${body}`
       const answer = await rawAnswer({ port: portOf(house) }, bytes)
       expect(briefly(answer.status, answer.body, 2)).toEqual([413, 'body_too_large'])
       expect(answer.header('connection')).toBe('close')
     })
 
-    test('of DELETE may be empty with a type, and must be empty', async () => {
+    test('the body of a DELETE must be empty, with or without a content type', async () => {
       covers('open-success-statuses')
       const house = await furnished()
       const sent = { method: 'DELETE', headers: { ...AUTHORISED, ...JSON_TYPE } } as const

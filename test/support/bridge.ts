@@ -24,7 +24,7 @@ export interface Line {
   readonly error?: { readonly code: number; readonly message: string }
 }
 
-/** `toolroom connect` as an agent starts it, spoken to line by line. Ended, by its id, with the test at the latest. */
+/** `toolroom connect` as an agent starts it, with a line-based client. Ended at the latest with the test. */
 export function openBridge({ env, argv = [] }: Options) {
   const child = spawn(process.execPath, [MAIN, 'connect', ...argv], {
     env: { PATH: process.env.PATH, ...env },
@@ -42,15 +42,15 @@ export function openBridge({ env, argv = [] }: Options) {
       .map((line) => JSON.parse(line))
   const write = (text: string) => void child.stdin.write(`${text}\n`)
   const say = (message: object) => write(JSON.stringify({ jsonrpc: '2.0', ...message }))
-  const until = async (wished: (line: Line) => boolean, ms = 15_000): Promise<Line> => {
-    await expect.poll(() => lines().some(wished), { timeout: ms }).toBe(true)
-    return lines().find(wished) ?? expect.unreachable()
+  const until = async (matches: (line: Line) => boolean, ms = 15_000): Promise<Line> => {
+    await expect.poll(() => lines().some(matches), { timeout: ms }).toBe(true)
+    return lines().find(matches) ?? expect.unreachable()
   }
   const ask = async (id: string | number, method: string, params: object = {}): Promise<Line> => {
     say({ id, method, params })
     return until((line) => line.id === id && line.method === undefined)
   }
-  /** As the revision without sessions has it. */
+  /** A modern request, without a session. */
   const modern = (params: object = {}) => ({
     ...params,
     _meta: { [`${META}/protocolVersion`]: '2026-07-28', [`${META}/clientCapabilities`]: {} },
@@ -68,7 +68,7 @@ export function openBridge({ env, argv = [] }: Options) {
   return { child, output, ended, lines, write, say, until, ask, modern, greet }
 }
 
-/** What a bridge needs to find this house by its data folder. */
+/** The environment with which a bridge finds this service through its data folder. */
 export async function bridgeEnv(house: House): Promise<Record<string, string>> {
   return { TOOLROOM_HOME: house.data, TOOLROOM_KEY: (await keyFor(house)).key }
 }
@@ -82,7 +82,7 @@ interface Seen {
   readonly status: number | undefined
 }
 
-/** Stands before a house and writes down who asks what. */
+/** A proxy in front of the service that records the requests. */
 export async function openWitness(address: string) {
   const seen: Seen[] = []
   const { hostname, port, host } = new URL(address)

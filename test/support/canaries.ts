@@ -2,14 +2,14 @@ import { randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Makes secrets that occur nowhere else, and finds them again wherever they should not be. */
+/** Generates unique secrets, and finds them where they must not be. */
 export class Canaries {
-  /** What to look for, by the place of the secret. */
+  /** The strings to search for, by the location of the secret. */
   readonly #traces = new Map<string, readonly string[]>()
 
   /**
-   * A new secret of letters and digits. `where` says later whose secret leaked. Its beginning and its end count
-   * alone, too: V8 quotes ten characters around a fault in JSON.
+   * A new secret of letters and digits. `where` names it in a finding. Its beginning and its end are searched
+   * separately too, because V8 quotes ten characters around a JSON error.
    */
   make(where: string, prefix = ''): string {
     const random = randomBytes(60)
@@ -24,18 +24,18 @@ export class Canaries {
     return secret
   }
 
-  /** A secret that is given, such as the token. It counts as a whole. */
+  /** Adds a given secret, such as the token. It is searched as a whole. */
   keep(where: string, secret: string): void {
     this.#traces.set(where, [secret, inBase64(secret)])
   }
 
-  /** One sentence for each secret that the text holds, whole or in part. */
+  /** One sentence for each secret that the text contains, whole or in part. */
   in(place: string, content: string): string[] {
     const text = content.toLowerCase()
     const found = [...this.#traces].filter(([, traces]) =>
       traces.some((trace) => text.includes(trace.toLowerCase())),
     )
-    return found.map(([where]) => `${place} holds the secret in ${where}`)
+    return found.map(([where]) => `${place} contains the secret from ${where}`)
   }
 
   /** The same for every byte of every file below a folder. */
@@ -49,5 +49,5 @@ export class Canaries {
   }
 }
 
-/** What is left of it whatever stands before: the first two characters depend on their neighbours. */
+/** The part of its base64 form that does not depend on the preceding bytes: the first two characters do. */
 const inBase64 = (secret: string): string => Buffer.from(secret).toString('base64').slice(4, -4)

@@ -1,5 +1,5 @@
-// Reads the files it is given every 2 ms until its input ends, and says what no reader may ever see.
-// Each file: path, and the texts that must always be in it.
+// Reads the given files every 2 ms until its input ends, and reports states that no reader may ever see.
+// Each file has a path and the texts that it must always contain.
 import { readFileSync } from 'node:fs'
 
 const files = JSON.parse(process.argv[2])

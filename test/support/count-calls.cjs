@@ -1,5 +1,5 @@
-// node --require this: answers every message of its parent with how often each function ran since the message before,
-// those of Node itself among them. An async function counts once more for each time that it goes on.
+// node --require this: answers every message of its parent with how often each function ran since the previous message,
+// including those of Node. An async function counts once more each time it resumes.
 const { Session } = require('node:inspector')
 const { pathToFileURL } = require('node:url')
 

@@ -1,7 +1,7 @@
 import { type ClientRequest, type IncomingMessage, request } from 'node:http'
 import { expect, onTestFinished } from 'vitest'
 
-/** A message of JSON-RPC, as it came. */
+/** A JSON-RPC message as received. */
 export interface Message {
   readonly id?: string | number | null
   readonly method?: string
@@ -20,17 +20,17 @@ interface Options {
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: object
-  /** Takes nothing of the answer until `read` is called. */
+  /** Does not read the response until `read` is called. */
   readonly isLazy?: boolean
 }
 
-/** One exchange over a connection of its own, which can be broken, or not be read. */
+/** One request over its own connection, which can be broken or left unread. */
 export class Exchange {
   readonly #request: ClientRequest
   #response: IncomingMessage | undefined
   #rest: string[] = []
   readonly #messages: Message[] = []
-  /** Whole ones only. */
+  /** Complete events only. */
   readonly events: Event[] = []
   status = 0
   type = ''
@@ -40,7 +40,7 @@ export class Exchange {
     const json = body && { 'content-type': 'application/json' }
     const accept = 'application/json, text/event-stream'
     this.#request = request(url, { method, agent: false, headers: { accept, ...json, ...headers } })
-    this.#request.on('error', () => {}) // it is broken on purpose
+    this.#request.on('error', () => {}) // the test breaks the connection
     this.#request.on('close', () => {
       this.isOver = true
     })
@@ -59,7 +59,7 @@ export class Exchange {
     this.#response?.setEncoding('utf8').on('data', (text: string) => this.#take(text))
   }
 
-  /** Only the new part is looked at: some streams are long. */
+  /** Parses only the new part, because some streams are long. */
   #take(text: string): void {
     const parts = text.split('\n\n')
     if (!this.type.startsWith('text/event-stream') || parts.length === 1) {
@@ -98,7 +98,7 @@ export class Exchange {
     return this.isOver ? [JSON.parse(this.#rest.join(''))] : []
   }
 
-  /** The answer to the request, when it has come. */
+  /** Settles with the response to the request. */
   get answer(): Message | undefined {
     return this.messages.find(({ method }) => method === undefined)
   }
@@ -127,7 +127,7 @@ interface Agent {
   readonly path: string
 }
 
-/** One agent of the old revisions that writes its requests by hand. */
+/** A legacy agent without a client library. */
 export class LegacyAgent {
   readonly #agent: Agent
   readonly version: string
@@ -158,7 +158,7 @@ export class LegacyAgent {
     }
   }
 
-  /** Ids begin at 0, as those of real agents do. */
+  /** Ids start at 0, like those of real agents. */
   ask(method: string, params: object = {}): Exchange & { readonly requestId: number } {
     this.#lastId += 1
     const requestId = this.#lastId
@@ -186,7 +186,7 @@ export class LegacyAgent {
   }
 }
 
-/** One request of the modern era. */
+/** One modern request. */
 export function askModern(
   { address, key, path }: Agent,
   method: string,
@@ -216,7 +216,7 @@ interface ModernOptions {
   readonly id?: string | number
   readonly capabilities?: object
   readonly headers?: Readonly<Record<string, string>>
-  /** More of `_meta`. */
+  /** Additional fields of `_meta`. */
   readonly meta?: object
   readonly progressToken?: string | number
 }

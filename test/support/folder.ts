@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 
-/** A folder of the test's own, gone with the test. */
+/** A temporary folder that is removed after the test. */
 export function ownFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'toolroom-test-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))

@@ -1,5 +1,5 @@
 // Another program that edits the same file. Each line of its input is one edit: {"path", "counter", "way", "delay"}.
-// It reads the file, changes its own number in it, writes it in place or by rename, and says that it has.
+// It reads the file, changes its own number in it, writes it in place or by rename, and reports that it did.
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 

@@ -7,7 +7,7 @@ export const HTTP_SERVER = { name: 'Docs', url: 'https://docs.example/mcp' }
 export const add = (house: House, payload: object, url = '/api/servers') =>
   house.inject({ method: 'POST', url, headers: AUTHORISED, payload })
 
-/** A house with one server of each kind: `github` and `docs`. */
+/** A service with one server of each kind: `github` and `docs`. */
 export async function furnished(options: Parameters<typeof openHouse>[0] = {}): Promise<House> {
   const house = await openHouse(options)
   expect((await add(house, SERVER)).statusCode).toBe(201)

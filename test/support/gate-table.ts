@@ -1,6 +1,6 @@
 /**
- * Who may come in, as a plain table. It is written from `api.md` section 2 by hand and shares nothing with the gate:
- * two lists that were derived from each other would be wrong together.
+ * The accepted and refused hosts, origins and sites as a table. It is written by hand and shares no code with the gate,
+ * because lists derived from each other would share their mistakes.
  */
 export interface Knock {
   readonly host: string
@@ -8,12 +8,12 @@ export interface Knock {
   readonly site: string | null
 }
 
-/** What the gate must say: `in`, or the code of its refusal. */
+/** The expected decision of the gate: `in`, or the code of its refusal. */
 export type Verdict = 'in' | 'host_not_allowed' | 'origin_not_allowed' | 'cross_site'
 
 type Row<T> = readonly [value: T, allowed: boolean]
 
-/** For a connection that came in on 127.0.0.1 and our port. */
+/** For a connection to 127.0.0.1 and the service's port. */
 export function gateTable(port: number) {
   const hosts: readonly Row<string>[] = [
     [`127.0.0.1:${port}`, true],
@@ -78,7 +78,7 @@ export function everyKnock({ hosts, origins, sites }: Table): [Knock, Verdict][]
   return hosts.flatMap((host) => origins.flatMap((origin) => sites.map((site) => judged(host, origin, site))))
 }
 
-/** Each value alone among good ones, and each pair of values at least once. */
+/** Each value with otherwise valid ones, and each pair of values at least once. */
 export function pairwiseKnocks({ hosts, origins, sites }: Table): [Knock, Verdict][] {
   const [host, origin, site] = [first(hosts), first(origins), first(sites)]
   const alone = [
@@ -92,7 +92,7 @@ export function pairwiseKnocks({ hosts, origins, sites }: Table): [Knock, Verdic
   return [...alone, ...pairs]
 }
 
-/** Host is looked at first, then Origin, then Sec-Fetch-Site. */
+/** Host is checked first, then Origin, then Sec-Fetch-Site. */
 function judged(host: Row<string>, origin: Row<string | null>, site: Row<string | null>): [Knock, Verdict] {
   const knock = { host: host[0], origin: origin[0], site: site[0] }
   if (!host[1]) return [knock, 'host_not_allowed']

@@ -3,14 +3,14 @@ import { onTestFinished } from 'vitest'
 import { WebSocket } from 'ws'
 import { TOKEN } from './house.ts'
 
-/** Where a service answers: one in this process, or one of its own. */
+/** The address of a service, in this process or in its own. */
 interface Place {
   readonly address: string
 }
 
 export type Era = 'legacy' | 'modern'
 
-/** A message of JSON-RPC as an agent reads it. */
+/** A JSON-RPC message as an agent receives it. */
 interface Message {
   readonly id?: unknown
   readonly method?: string
@@ -23,12 +23,12 @@ interface Message {
   }
 }
 
-/** Everything that came back for one request. */
+/** Everything received for one request. */
 export interface Reply {
   readonly status: number
-  /** In their order; an answer in plain JSON is one. */
+  /** In order; a plain JSON response is one message. */
   readonly messages: readonly Message[]
-  /** Those that answer this request: more or less than one is a fault. */
+  /** The responses to this request; anything but exactly one is an error. */
   readonly answers: readonly Message[]
   readonly ms: number
 }
@@ -40,7 +40,7 @@ export const META = {
   [`${PREFIX}/clientCapabilities`]: {},
 }
 
-/** A key of its own for one agent. */
+/** Creates a key for one agent. */
 export async function newKey({ address }: Place, agent_type = 'cursor'): Promise<string> {
   const reply = await fetch(`${address}/api/keys`, {
     method: 'POST',
@@ -50,14 +50,14 @@ export async function newKey({ address }: Place, agent_type = 'cursor'): Promise
   return ((await reply.json()) as { key: string }).key
 }
 
-/** An agent at the gateway that writes its requests by hand, so that no client library tidies up what comes back. */
+/** An agent at the gateway without a client library, which would normalise the responses. */
 export class Agent {
   readonly #url: string
   readonly #key: string
   readonly era: Era
   #session: string | undefined
   #lastId = -1
-  /** What came over the session's own stream. */
+  /** Messages received on the session's GET stream. */
   readonly heard: Message[] = []
 
   private constructor({ address }: Place, key: string, era: Era, path: string) {
@@ -66,7 +66,7 @@ export class Agent {
     this.era = era
   }
 
-  /** One of the old revisions says hello first, and listens. */
+  /** A legacy agent: sends initialize and opens the GET stream. */
   static async open(place: Place, key: string, era: Era, path = '/mcp'): Promise<Agent> {
     const agent = new Agent(place, key, era, path)
     if (era === 'legacy') await agent.#greet()
@@ -81,7 +81,7 @@ export class Agent {
     }
   }
 
-  /** Ids begin at 0, as those of real agents do. */
+  /** Ids start at 0, like those of real agents. */
   async ask(method: string, params: object = {}, signal?: AbortSignal): Promise<Reply> {
     this.#lastId += 1
     const id = this.#lastId
@@ -121,11 +121,11 @@ export class Agent {
       clientInfo: { name: 'a', version: '1' },
     }
     await this.ask('initialize', hello)
-    this.#lastId = -1 // the first request that a test sees has the id 0
+    this.#lastId = -1 // the first request of a test has the id 0
     const over = new AbortController()
     onTestFinished(() => over.abort())
     const stream = await fetch(this.#url, { headers: this.headers, signal: over.signal })
-    void this.#listen(stream).catch(() => {}) // the end of the test, or of the service
+    void this.#listen(stream).catch(() => {}) // ends with the test or the service
   }
 
   async #listen(stream: Response): Promise<void> {
@@ -138,7 +138,7 @@ export class Agent {
   }
 }
 
-/** Says how many calls have gone out to servers since now. */
+/** Counts the calls sent to servers from now on. */
 export async function callsStarted({ address }: Place): Promise<() => number> {
   let started = 0
   const socket = new WebSocket(`${address.replace('http', 'ws')}/api/ws/metrics`)
@@ -150,11 +150,11 @@ export async function callsStarted({ address }: Place): Promise<() => number> {
   return () => started
 }
 
-/** The text of a result, or undefined when it is none. */
+/** The text of a result, or undefined without one. */
 export const textOf = (message: Message | undefined): string | undefined =>
   (message?.result as { content?: { text?: string }[] } | undefined)?.content?.[0]?.text
 
-/** The names in an answer to tools/list. */
+/** The names in a tools/list response. */
 export const toolsIn = (message: Message | undefined): string[] | undefined =>
   (message?.result as { tools?: { name: string }[] } | undefined)?.tools?.map(({ name }) => name)
 

@@ -11,11 +11,11 @@ export const AUTHORISED = { 'x-svc-token': TOKEN }
 
 interface Options extends Partial<ServiceOptions> {
   readonly env?: Readonly<Record<string, string>>
-  /** An existing data folder, to start again on what is there. */
+  /** An existing home directory, to restart with its data. */
   readonly home?: string
 }
 
-/** The whole service in this process, on a free port, with a home of its own; closed with the test. */
+/** The whole service in this process, on a free port, with its own home directory; closed after the test. */
 export async function openHouse({ env = {}, home = ownFolder(), ...options }: Options = {}) {
   const config = readConfig({
     flags: readFlags([]),
@@ -27,7 +27,7 @@ export async function openHouse({ env = {}, home = ownFolder(), ...options }: Op
         XDG_CONFIG_HOME: join(home, 'config'),
         PORT: '0',
         AUTH_TOKEN: TOKEN,
-        HTTP_CHECK_INTERVAL_S: '0', // tests talk to nobody unasked
+        HTTP_CHECK_INTERVAL_S: '0', // no background requests in tests
         ...env,
       },
     },

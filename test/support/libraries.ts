@@ -5,7 +5,7 @@ import { META, newKey } from './gateway.ts'
 import { type House, openHouse } from './house.ts'
 import { definition, post } from './running.ts'
 
-/** A house with two libraries that collide, a dual-era server with its own resources, and one with tools alone. */
+/** A service with two libraries whose resources collide, a dual-era server with its own resources, and one with only tools. */
 export async function furnished() {
   const house = await openHouse()
   await addLibrary(house, 'north', ['--instructions=Ask the north plainly'])
@@ -13,7 +13,7 @@ export async function furnished() {
   await start(house, definition('conformance'))
   await start(house, definition('echo'))
   const agent = await agentAt(house)
-  // Lists come after a server is ready, and nobody waits for them.
+  // Lists are read in the background after a server is ready.
   await expect
     .poll(async () => [
       (await agent.listPrompts()).prompts.length,
@@ -24,7 +24,7 @@ export async function furnished() {
   return { house, agent }
 }
 
-/** A library under this name, started. */
+/** Adds and starts a library with this name. */
 export async function addLibrary(
   house: House,
   name: string,
@@ -41,7 +41,7 @@ async function start(house: House, server: { readonly name: string }) {
   expect(started.statusCode, started.body).toBe(200)
 }
 
-/** As the SDK of the old revisions does it. */
+/** A client of the official SDK v1. */
 export async function agentAt(house: House, path = '/mcp', prepare: (client: Client) => void = () => {}) {
   const client = new Client({ name: 'test', version: '1' })
   prepare(client)
@@ -54,7 +54,7 @@ export async function agentAt(house: House, path = '/mcp', prepare: (client: Cli
   return client
 }
 
-/** One request of the modern revision, as it goes over the wire; the body is read by the test. */
+/** One raw modern request; the test reads the body. */
 export async function ask(
   house: House,
   method: string,
@@ -81,7 +81,7 @@ export async function ask(
   })
 }
 
-/** The same, answered in plain JSON. */
+/** The same, with the parsed JSON response. */
 export async function modern(house: House, method: string, params: Fields = {}, path = '/mcp') {
   const reply = await ask(house, method, params, {}, path)
   return (await reply.json()) as { result?: Fields; error?: Fields }

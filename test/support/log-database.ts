@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest'
 import type { ResolvedFilter } from '../../src/logs/log-store.ts'
-import { LogDatabase } from '../../src/store/logs/log-database.ts'
+import { LogDatabase } from '../../src/store/logs/database.ts'
 
 /** For tests. */
 export const MIB = 1024 * 1024
@@ -14,15 +14,15 @@ export function openDatabase(path: string, maxBytes = 64 * MIB): LogDatabase {
   return database
 }
 
-/** Up to 1000 of them, oldest first. */
+/** Up to 1000 lines, oldest first. */
 export async function idsOf(database: LogDatabase, filter: ResolvedFilter): Promise<number[]> {
   const { items } = await database.page({ filter, order: 'asc', limit: 1000, after: null })
   return items.map(({ id }) => id)
 }
 
-/** All the work that can wait is done. */
+/** Runs all background work. */
 export function settle(database: LogDatabase): void {
-  while (database.tend());
+  while (database.maintain());
 }
 
 export const randomText = () =>

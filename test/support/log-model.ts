@@ -1,7 +1,7 @@
 import { LEVEL_RANK, LEVELS } from '../../src/kernel/log.ts'
 import type { ResolvedFilter, StoredEntry } from '../../src/logs/log-store.ts'
 
-/** For tests: the log as an array that is filtered line by line. */
+/** A model of the log: an array that is filtered line by line. */
 export interface ModelLine extends StoredEntry {
   readonly id: number
 }
@@ -26,7 +26,7 @@ export class ModelLog {
   }
 }
 
-/** A line with everything unknown, but for what the test says. */
+/** A line with default values, except for the given fields. */
 export function entry(given: Partial<StoredEntry> = {}): StoredEntry {
   return {
     ts: 1_000,

@@ -1,8 +1,8 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { LogDatabase } from '../../src/store/logs/log-database.ts'
+import { LogDatabase } from '../../src/store/logs/database.ts'
 
-/** A data folder whose log is full already, as after a long life. */
+/** A data folder with a large log, as after long use. */
 export function longLife(home: string, lines: number): void {
   const data = join(home, '.local/share/toolroom')
   mkdirSync(data, { recursive: true, mode: 0o700 })

@@ -1,24 +1,24 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
-import { processesMarked } from '../../src/supervisor/process-table.ts'
-import { sweep } from '../../src/supervisor/signals.ts'
+import { processesMarked } from '../../src/supervisor/process/process-table.ts'
+import { sweep } from '../../src/supervisor/process/signals.ts'
 
-/** A mark of the test's own; whatever carries it is ended with the test. */
+/** A mark for this test; all processes with it are ended after the test. */
 export function ownMark(): string {
   const mark = `TOOLROOM_CHILD=test-${randomUUID()}`
   onTestFinished(() => void sweep(mark))
   return mark
 }
 
-/** How many processes carry the mark, as soon as there are none or the time is over. */
+/** The number of processes with the mark, once it is zero or the time is over. */
 export async function leftAfter(mark: string, ms: number): Promise<number> {
   const end = performance.now() + ms
   while (performance.now() < end && processesMarked(mark).length > 0) await sleep(25)
   return processesMarked(mark).length
 }
 
-/** Waits until so many processes carry the mark. */
+/** Waits until that many processes have the mark. */
 export async function untilMarked(mark: string, count: number, ms = 5000): Promise<number> {
   const end = performance.now() + ms
   while (performance.now() < end && processesMarked(mark).length < count) await sleep(25)

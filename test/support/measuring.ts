@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
-import { processesMarked, readProcess } from '../../src/supervisor/process-table.ts'
+import { processesMarked, readProcess } from '../../src/supervisor/process/process-table.ts'
 import type { openService } from './service-process.ts'
 
 type Service = Awaited<ReturnType<typeof openService>>
@@ -12,7 +12,7 @@ interface Sample {
   readonly everyMs: number
 }
 
-/** Asks as long as the work lasts: the milliseconds that each answer took, by what was asked. */
+/** Sends requests while the work runs. Returns the milliseconds of each response, by request. */
 export async function sampling(work: Promise<unknown>, samples: readonly Sample[]): Promise<number[][]> {
   let open = true
   const ended = work.finally(() => {
@@ -37,17 +37,17 @@ export function percentile(values: readonly number[], percent: number): number {
   return sorted[Math.ceil((sorted.length * percent) / 100) - 1] ?? Number.POSITIVE_INFINITY
 }
 
-/** Of the service's own process. */
+/** Memory of the service's own process. */
 export function memoryOf({ child }: Service): { readonly nowMb: number; readonly peakMb: number } {
   const status = readFileSync(`/proc/${child.pid}/status`, 'utf8')
   const mb = (name: string) => Math.round(Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1]) / 1024)
   return { nowMb: mb('VmRSS'), peakMb: mb('VmHWM') }
 }
 
-/** From now on the peak is the peak since now. */
+/** Resets the peak memory counter. */
 export const forgetPeak = ({ child }: Service): void => writeFileSync(`/proc/${child.pid}/clear_refs`, '5')
 
-/** Tells, when asked, which share of this machine others have used since: neither the service, nor its servers, nor we. */
+/** Returns a function that gives the CPU share used since then by processes other than the service, its servers and the test. */
 export function watchOthers(service: Service): () => number {
   const [ours, all, startedAt] = [ownTicks(service), busyTicks(), performance.now()]
   return () => {
@@ -63,7 +63,7 @@ function ownTicks({ child, mark }: Service): number {
   return [...alone, ...processesMarked(mark).map(({ ticks }) => ticks)].reduce((sum, ticks) => sum + ticks, 0)
 }
 
-/** User, nice, system, interrupts and what other machines on the same metal took; neither idle nor waiting for a disk. */
+/** User, nice, system, interrupt and steal time; neither idle nor I/O wait. */
 function busyTicks(): number {
   const [, user = 0, nice = 0, system = 0, , , irq = 0, soft = 0, stolen = 0] =
     readFileSync('/proc/stat', 'utf8').split('\n', 1)[0]?.split(/\s+/).map(Number) ?? []

@@ -10,11 +10,11 @@ const TOKEN = 'the token of this test'
 const AUTHORISED = { 'x-svc-token': TOKEN }
 export const FIGURES = { cpu_pct: 1.5, rss_bytes: 90_000_000, event_loop_lag_ms: 0.2 }
 
-/** A call of a tool, and a custom metric, as a program sends them. */
+/** A tool call and a custom metric, as a program records them. */
 export const CALL = { kind: 'tool_call', server_id: 'docs', tool: 'search', duration_ms: 10, status: 'ok' }
 export const CUSTOM = { kind: 'custom', name: 'queue', value: 3 }
 
-/** The door with this room behind it. */
+/** The HTTP app with the metrics routes. */
 export async function openMetrics() {
   const clock = ownClock()
   const { recorder } = openRecorder({ now: clock.now })

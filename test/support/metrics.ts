@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { type Event, Recorder } from '../../src/metrics/recorder.ts'
-import { MetricsDatabase } from '../../src/store/metrics/metrics-database.ts'
+import { type Event, Recorder } from '../../src/metrics/record/recorder.ts'
+import { MetricsDatabase } from '../../src/store/metrics/database.ts'
 import { ownFolder } from './folder.ts'
 
 interface Options {
@@ -13,7 +13,7 @@ interface Options {
 /** A Sunday morning, in the middle of a minute and of an hour. */
 export const NOON = Date.parse('2026-11-15T09:30:30.400Z')
 
-/** A recorder over a real file, closed with the test. */
+/** A recorder with a real file, closed after the test. */
 export function openRecorder({ folder = ownFolder(), retentionDays = 30, now = () => NOON }: Options = {}) {
   const troubles: string[] = []
   const store = new MetricsDatabase({
@@ -26,7 +26,7 @@ export function openRecorder({ folder = ownFolder(), retentionDays = 30, now = (
   return { folder, store, recorder, troubles }
 }
 
-/** One call of a tool. */
+/** One tool call. */
 export const event = (fields: Partial<Event> = {}): Event => ({
   ts: NOON,
   kind: 'tool_call',

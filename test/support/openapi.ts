@@ -1,4 +1,4 @@
-/** The part of JSON Schema that our own documentation uses. */
+/** The part of JSON Schema that our documentation uses. */
 export interface Schema {
   readonly type?: string
   readonly enum?: readonly unknown[]
@@ -25,7 +25,7 @@ export interface Parameter {
   readonly schema: Schema
 }
 
-/** One method of one path, as the documentation describes it. */
+/** One documented method of one path. */
 export interface Operation {
   readonly method: string
   /** With its parameters in braces. */
@@ -33,7 +33,7 @@ export interface Operation {
   readonly parameters: readonly Parameter[]
   readonly body: Schema | undefined
   readonly needsToken: boolean
-  /** The schema of each documented status; undefined where the answer has no JSON body. */
+  /** The schema of each documented status; undefined if the response has no JSON body. */
   readonly answers: ReadonlyMap<number, Schema | undefined>
 }
 
@@ -50,7 +50,7 @@ export interface OpenApi {
   readonly components: { readonly schemas: { readonly Problem: Schema } }
 }
 
-/** Reads what stands at `/docs/json`: what the service says about itself is what it is held against. */
+/** Reads `/docs/json`, so that the service is tested against its own documentation. */
 export function readOpenApi({ paths, components }: OpenApi): { operations: Operation[]; problem: Schema } {
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, described]) => operationOf(method.toUpperCase(), path, described)),

@@ -5,11 +5,11 @@ import { copyFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
-import { commandLine, listProcesses } from '../../src/supervisor/process-table.ts'
-import { sweep } from '../../src/supervisor/signals.ts'
+import { commandLine, listProcesses } from '../../src/supervisor/process/process-table.ts'
+import { sweep } from '../../src/supervisor/process/signals.ts'
 import { ownFolder } from './folder.ts'
 
-/** How a process is started by a shell that then ends; somebody else keeps its input open. */
+/** Shell scripts that start a process and then exit, while another process keeps its input open. */
 const WAYS = {
   pipe: 'sleep 60 | "$@" >/dev/null &',
   socket: '"$@" <&3 >/dev/null &',
@@ -21,18 +21,18 @@ const WAYS = {
 }
 
 interface Options {
-  /** Of test/fixtures/servers. */
+  /** A script of test/fixtures/servers. */
   readonly fixture?: string
-  /** Under which the fixture is run. */
+  /** The name under which the fixture runs. */
   readonly name?: string
   readonly args?: readonly string[]
   readonly way?: keyof typeof WAYS
-  /** What the shell is called that starts it. */
+  /** The name of the shell that starts it. */
   readonly parent?: string
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** A fixture whose parent is gone. Whatever it started is ended with the test. */
+/** Starts a fixture whose parent has exited. It and its children are ended after the test. */
 export async function leaveBehind(options: Options = {}) {
   const { fixture = 'echo', name = 'mcp-server-echo.mjs', args = [], way = 'pipe', env = {} } = options
   const folder = ownFolder()
@@ -52,6 +52,6 @@ export async function leaveBehind(options: Options = {}) {
   await once(shell.stderr, 'data')
   while (!WAYS[way].endsWith('wait') && shell.exitCode === null) await sleep(5)
   const facts = listProcesses().find(({ pid }) => commandLine(pid)[1] === script)
-  if (!facts) throw new Error(`${script} does not run`)
+  if (!facts) throw new Error(`${script} is not running`)
   return { pid: facts.pid, script, id: `${facts.pid}-${facts.startedAt}` }
 }

@@ -6,7 +6,7 @@ import { ownFolder } from './folder.ts'
 import { AUTHORISED, type House, openHouse } from './house.ts'
 import { openRegistry } from './registry/registry.ts'
 
-/** A house whose npm knows only a registry on loopback, with a cache and settings of its own. */
+/** A service whose npm uses only a registry on loopback, with its own cache and settings. */
 export async function houseWithRegistry(...given: Parameters<typeof openRegistry>) {
   const registry = await openRegistry(...given)
   onTestFinished(() => registry.close())
@@ -47,7 +47,7 @@ export async function install(house: House, payload: object): Promise<Installed>
 export const installed = async (house: House): Promise<PackageView[]> =>
   (await packages<{ items: PackageView[] }>(house, 'GET', '')).body.items
 
-/** Everything below the folder of packages but the folders of work that is under way. */
+/** Everything in the packages folder except empty staging folders. */
 export function packageFolders(data: string): string[] {
   const root = join(data, 'packages')
   if (!existsSync(root)) return []

@@ -1,12 +1,12 @@
 import { PassThrough } from 'node:stream'
 import { setImmediate as tick } from 'node:timers/promises'
-import { Peer } from '../../src/mcp/transports/stdio/stdio-peer.ts'
+import { StdioTransport } from '../../src/mcp/transports/stdio/stdio-transport.ts'
 import type { CallFailure } from '../../src/protocol/call.ts'
 
-/** Streams whose other end is the test. */
+/** Streams with the test at the other end. */
 export function wires() {
   const [input, output] = [new PassThrough(), new PassThrough()]
-  /** What has come by the end of this turn of the event loop: then it is written. */
+  /** Everything written by the end of this turn of the event loop. */
   const sent = async () => {
     await tick()
     return String(input.read() ?? '')
@@ -22,15 +22,15 @@ export function wires() {
   return { input, output, sent, say }
 }
 
-/** A peer whose other end is the test. */
+/** A peer with the test at the other end. */
 export function pair() {
   const { input, output, sent, say } = wires()
   const noise: string[] = []
   const notified: unknown[] = []
-  const peer = new Peer({
+  const { peer } = new StdioTransport({
     input,
     output,
-    onNoise: (bytes) => noise.push(bytes.toString('utf8')),
+    onStrayLine: (bytes) => noise.push(bytes.toString('utf8')),
     onNotification: (method, params) => notified.push([method, params]),
   })
   return { peer, sent, say, noise, notified, input, output }

@@ -12,11 +12,11 @@ interface Options {
   readonly home?: string
   readonly env?: Readonly<Record<string, string>>
   readonly argv?: readonly string[]
-  /** How many files it may open; as many as the tests may, unless said. */
+  /** Limit of open files; by default that of the tests. */
   readonly files?: number
 }
 
-/** The built service as a process of its own, with an empty home. Ended, by its id, with the test at the latest. */
+/** The built service as a separate process, with an empty home directory. Ended at the latest with the test. */
 export function launch({ home = ownFolder(), env = {}, argv = [], files }: Options = {}) {
   const program = [process.execPath, MAIN, ...argv]
   const limited = ['/bin/sh', '-c', `ulimit -n ${files}; exec "$0" "$@"`, ...program]
@@ -46,7 +46,7 @@ export async function launchReady(options: Options = {}) {
       const found = /ready at (http:\S+)/.exec(launched.output.stdout)?.[1]
       if (found) resolve(found)
     })
-    void launched.ended.then((end) => reject(new Error(`it ended: ${JSON.stringify(end)}`)))
+    void launched.ended.then((end) => reject(new Error(`the service ended: ${JSON.stringify(end)}`)))
   })
   return { ...launched, address }
 }

@@ -4,7 +4,7 @@ import { delimiter, join } from 'node:path'
 
 const INSTALL_DEADLINE_MS = 5 * 60_000
 
-/** The path of Prometheus' own checker: the one on this machine, or Debian's where we may install it; else the reason. */
+/** The path of promtool, installed from Debian's package when running as root; else the reason why it is missing. */
 export function findPromtool(): { readonly path: string } | { readonly why: string } {
   const found = onPath('promtool')
   if (found) return { path: found }
@@ -15,15 +15,15 @@ export function findPromtool(): { readonly path: string } | { readonly why: stri
 
 function install(): string | undefined {
   const apt = onPath('apt-get')
-  if (!apt) return 'there is no apt-get to install it with'
-  if (process.getuid?.() !== 0) return 'only root may install it (apt-get install prometheus)'
+  if (!apt) return 'apt-get is not available to install it'
+  if (process.getuid?.() !== 0) return 'only root can install it (apt-get install prometheus)'
   const options = {
     timeout: INSTALL_DEADLINE_MS,
     env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
     encoding: 'utf8',
   } as const
   const waitForLock = ['-q', '-o', 'DPkg::Lock::Timeout=300']
-  spawnSync(apt, [...waitForLock, 'update'], options) // may fail for one source; the install decides
+  spawnSync(apt, [...waitForLock, 'update'], options) // may fail for one source; the install shows whether it matters
   const args = [...waitForLock, 'install', '-y', '--no-install-recommends', 'prometheus']
   const { status, stderr } = spawnSync(apt, args, options)
   return status === 0

@@ -1,9 +1,9 @@
 import { connect } from 'node:net'
 
-/** What came back over a socket of our own, byte for byte, so that no client library tidies it up first. */
+/** A raw HTTP response, read from a socket without a client library. */
 export interface RawAnswer {
   readonly status: number
-  /** The lines above the body in lower case, without the status line. */
+  /** The header lines in lower case, without the status line. */
   readonly head: string
   readonly body: string
   header(name: string): string | undefined
@@ -17,19 +17,19 @@ interface Target {
 const PATIENCE_MS = 10_000
 
 /**
- * Sends the bytes over a connection of its own and reads until the service closes it. With `end` nothing more will
- * come from us, so that the service need not wait for the rest of a request that has none.
+ * Sends the bytes over its own connection and reads until the service closes it. With `end` the connection is half-closed,
+ * so that the service does not wait for the rest of an incomplete request.
  */
 export function rawAnswer(target: Target, bytes: string | Buffer, end = false): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host: '127.0.0.1', ...target })
     const parts: Buffer[] = []
-    socket.setTimeout(PATIENCE_MS, () => socket.destroy(new Error(`no answer within ${PATIENCE_MS} ms`)))
+    socket.setTimeout(PATIENCE_MS, () => socket.destroy(new Error(`no response within ${PATIENCE_MS} ms`)))
     socket.on('data', (part) => {
       parts.push(part)
-      if (parts[0]?.includes('HTTP/1.1 101')) socket.destroy() // it would never end
+      if (parts[0]?.includes('HTTP/1.1 101')) socket.destroy() // an upgraded connection never ends
     })
-    // A service that refuses early closes while we still send: what it said before counts.
+    // A service that refuses early closes the connection while we still send; what was read before counts.
     socket.on('error', (error) => (parts.length > 0 ? undefined : reject(error)))
     socket.on('close', () => resolve(parseAnswer(Buffer.concat(parts))))
     if (end) socket.end(bytes)
@@ -37,7 +37,7 @@ export function rawAnswer(target: Target, bytes: string | Buffer, end = false): 
   })
 }
 
-/** The head of a request with one `name: value` line for each header; the connection is closed after the answer. */
+/** The head of a request with one `name: value` line per header; the connection is closed after the response. */
 export function requestBytes(
   method: string,
   path: string,
@@ -51,7 +51,7 @@ export function requestBytes(
   return `${method} ${path} HTTP/1.1\r\n${head.join('')}\r\n${body}`
 }
 
-/** Does the work for every item, so many at a time. */
+/** Runs the work for every item, with limited concurrency. */
 export async function inParallel<T>(
   items: readonly T[],
   width: number,
@@ -77,7 +77,7 @@ export function parseAnswer(bytes: Buffer): RawAnswer {
   }
 }
 
-/** Without the next answer, should there be one. */
+/** The body without a following response. */
 function bodyIn(text: string, length: string | undefined): string {
   return length === undefined ? text : Buffer.from(text).subarray(0, Number(length)).toString()
 }

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished } from 'vitest'
 import type { ServerView } from '../../src/servers/servers.schema.ts'
-import { sweep } from '../../src/supervisor/signals.ts'
+import { sweep } from '../../src/supervisor/process/signals.ts'
 import { ownFolder } from './folder.ts'
 import { add } from './furnished.ts'
 import { type House, openHouse } from './house.ts'
@@ -15,7 +15,7 @@ import { definition, post } from './running.ts'
 type Kind = 'everything' | 'filesystem' | 'memory'
 type Command = { readonly command: string; readonly args: readonly string[] }
 
-/** The checkout, in whose node_modules the servers are. */
+/** The checkout; its node_modules contains the servers. */
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const fileOf = (kind: Kind) => join(root, `node_modules/@modelcontextprotocol/server-${kind}/dist/index.js`)
 
@@ -24,13 +24,13 @@ export const byNode = (kind: Kind, ...args: string[]): Command => ({
   args: [fileOf(kind), ...args],
 })
 
-/** The shell has something to do afterwards, so it waits for the server instead of becoming it. */
+/** The shell has a second command, so it waits for the server instead of replacing itself with it. */
 export const byShell = ({ command, args }: Command, before = '') => ({
   command: 'sh',
   args: ['-c', `${before}${[command, ...args].map((word) => `'${word}'`).join(' ')}; true`],
 })
 
-/** Its cache is empty and it may ask nobody: what it starts is in the folder, or there is no start. */
+/** With an empty cache and offline: npx can only start what is in the folder. */
 export const byNpx = (bin: string, args: readonly string[] = [], cwd = root) => ({
   command: 'npx',
   args: ['--no-install', bin, ...args],
@@ -39,13 +39,13 @@ export const byNpx = (bin: string, args: readonly string[] = [], cwd = root) => 
 })
 
 const DEAF = ['--children=3', '--detached', '--live=60']
-/** A server that ends for nobody, with three such children, each in a session of its own. */
+/** A server that ignores signals, with three such children, each in its own session. */
 const deaf = definition('deaf', DEAF)
 export const DEAF_PROCESSES = 1 + 3
 export const deafByShell = () => byShell(deaf)
 export const deafByDeafShell = () => byShell(deaf, "trap '' TERM; ")
 
-/** The same from a package on this computer, as somebody writes one for themselves. */
+/** The same from a local package. */
 export function deafByNpx() {
   const folder = ownFolder()
   mkdirSync(join(folder, 'node_modules/.bin'), { recursive: true })
@@ -56,7 +56,7 @@ export function deafByNpx() {
   return byNpx('deaf-server', DEAF, folder)
 }
 
-/** A house whose processes can be counted by their mark; whatever is left of them is ended with the test. */
+/** A service whose processes are counted by their mark; remaining ones are ended after the test. */
 export async function openMarkedHouse() {
   const house = await openHouse()
   const mark = `TOOLROOM_CHILD=${readFileSync(join(house.data, 'child-mark'), 'utf8').trim()}`
@@ -73,11 +73,11 @@ export async function run(house: House, definition: { readonly name: string }): 
   return started.json()
 }
 
-/** Calls a tool through the door. */
+/** Calls a tool through the REST API. */
 export const call = (house: House, id: string, tool: string, args: object = {}) =>
   post(house, `/api/servers/${id}/tools/${tool}/call`, { arguments: args })
 
-/** Another copy of a server, spoken to without Toolroom: what it answers, as the text that it wrote. */
+/** A second instance of a server without Toolroom; returns the raw text of its responses. */
 export async function askDirectly(kind: Kind) {
   const { command, args } = byNode(kind)
   const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'ignore'] })
@@ -93,7 +93,7 @@ export async function askDirectly(kind: Kind) {
     for await (const [line] of answers) {
       if (line.startsWith(head) && line.endsWith(tail)) return line.slice(head.length, -tail.length)
     }
-    return expect.unreachable(`${method} was not answered`)
+    return expect.unreachable(`no response to ${method}`)
   }
   const clientInfo = { name: 'a test', version: '1' }
   await ask('initialize', {

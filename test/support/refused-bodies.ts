@@ -6,7 +6,7 @@ const http = (fields: object): string =>
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => [`KEY_${index}`, 'x'])
 const INVALID = [422, 'invalid_input'] as const
 
-/** Cases 15, 17 and 20: what is not JSON, or JSON that no field of ours can hold. */
+/** Bodies that are not JSON, or JSON that no field accepts. */
 export const NOT_JSON: readonly Row[] = [
   ['nothing', '', 400, 'invalid_json'],
   ['blanks', ' \n ', 400, 'invalid_json'],
@@ -37,7 +37,7 @@ export const NOT_JSON: readonly Row[] = [
   ['the key __proto__ further in', '{"name":"a","command":"node","env":{"__proto__":"x"}}', ...INVALID],
 ]
 
-/** Cases 18 and 19: JSON that is no STDIO server. */
+/** JSON that is not a valid STDIO server. */
 export const NO_SERVER: readonly Row[] = [
   ['an empty object', '{}', ...INVALID, '/name'],
   ['no command', '{"name":"a"}', ...INVALID, '/command'],
@@ -60,8 +60,8 @@ export const NO_SERVER: readonly Row[] = [
   ['an env key with =', stdio({ env: { 'A=B': 'x' } }), ...INVALID, '/env/A=B'],
   ['an empty env key', stdio({ env: { '': 'x' } }), ...INVALID, '/env/'],
   ['an env key with a line break', stdio({ env: { 'A\nB': 'x' } }), ...INVALID],
-  ['an env key of ours', stdio({ env: { TOOLROOM_X: 'x' } }), ...INVALID, '/env/TOOLROOM_X'],
-  ['an env key of ours in small letters', stdio({ env: { toolroom_home: 'x' } }), ...INVALID],
+  ['a reserved env key', stdio({ env: { TOOLROOM_X: 'x' } }), ...INVALID, '/env/TOOLROOM_X'],
+  ['a reserved env key in lower case', stdio({ env: { toolroom_home: 'x' } }), ...INVALID],
   ['a relative cwd', stdio({ cwd: 'notes' }), ...INVALID, '/cwd'],
   ['a description of 2001 letters', stdio({ description: 'x'.repeat(2001) }), ...INVALID, '/description'],
   ['33 tags', stdio({ tags: Array.from({ length: 33 }, (_, index) => `t${index}`) }), ...INVALID, '/tags'],
@@ -70,10 +70,10 @@ export const NO_SERVER: readonly Row[] = [
   ['an unknown field', stdio({ comand: 'x' }), ...INVALID, '/comand'],
   ['an unknown field with a slash', stdio({ 'a/b': 'x' }), ...INVALID, '/a~1b'],
   ['an id of the caller’s own', stdio({ id: 'mine' }), ...INVALID, '/id'],
-  ['a mask where nothing is stored', stdio({ env: { A: '***' } }), ...INVALID, '/env/A'],
+  ['a mask without a stored value', stdio({ env: { A: '***' } }), ...INVALID, '/env/A'],
 ]
 
-/** Cases 33 and 34: JSON that is no HTTP server. */
+/** JSON that is not a valid HTTP server. */
 export const NO_HTTP_SERVER: readonly Row[] = [
   ['a file', http({ url: 'file:///etc/passwd' }), ...INVALID, '/url'],
   ['data', http({ url: 'data:text/plain,a' }), ...INVALID, '/url'],
@@ -105,7 +105,7 @@ export const NO_HTTP_SERVER: readonly Row[] = [
   ['an unknown transport', http({ transport: 'carrier-pigeon' }), ...INVALID, '/transport'],
 ]
 
-/** Case 23. What is refused in the query of `GET /api/logs`. */
+/** Queries that `GET /api/logs` refuses. */
 export const BAD_LOG_QUERIES: readonly Row[] = [
   'limit=abc',
   'limit=-1',
@@ -121,8 +121,8 @@ export const BAD_LOG_QUERIES: readonly Row[] = [
   'level=loud',
   'level=info&level=warn',
   'level=',
-  'source=nobody',
-  'source=audit&source=nobody',
+  'source=unknown',
+  'source=audit&source=unknown',
   'stream=stdin',
   'server_id=UPPER',
   'server_id=..%2f',

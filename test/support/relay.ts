@@ -6,7 +6,7 @@ import { type Era, newKey } from './gateway.ts'
 import { type House, openHouse } from './house.ts'
 import { definition, post } from './running.ts'
 
-/** Who asks, and who is asked, in which way. */
+/** The era of the agent, and the era and transport of the server. */
 export interface Column {
   readonly agent: Era
   readonly server: Era
@@ -20,19 +20,19 @@ export const COLUMNS: readonly Column[] = ERAS.flatMap((agent) =>
 
 export const titleOf = ({ agent, server, over }: Column): string => `${agent} → ${server} ${over}`
 
-/** One agent at the gateway that can be asked everything, and behind it the server `relay` of one era alone. */
+/** An agent with all capabilities at the gateway, and behind it the server `relay` of one era. */
 export interface Relay extends Column {
-  /** By which the agent knows a tool or prompt of the server. */
+  /** The agent's name of a tool or prompt of the server. */
   readonly named: (name: string) => string
   readonly ask: (method: string, params?: object, meta?: object) => Exchange & { readonly requestId: number }
   readonly call: (tool: string, args?: object, meta?: object) => ReturnType<Relay['ask']>
-  /** Of the legacy agent alone: an answer or a notification. */
+  /** Legacy agents only: sends a response or a notification. */
   readonly tell: (message: object) => void
-  /** What belongs to no request: over GET in one era, by a request that lasts in the other. */
+  /** Messages that belong to no request: over GET (legacy), or by `subscriptions/listen` (modern). */
   readonly listen: (notifications: object) => Promise<Exchange>
-  /** The same tools, for an agent that cannot be asked anything. */
+  /** The same tools, for an agent without capabilities. */
   readonly unable: () => Promise<Relay>
-  /** What the server was asked to do, as it says itself. */
+  /** The server's own record of the requests it received. */
   readonly asked: () => Promise<Asked>
 }
 
@@ -52,7 +52,7 @@ export async function openRelay(column: Column, path: '/mcp' | '/mcp/relay' = '/
     expect(reply.statusCode, reply.body).toBe(200)
     return JSON.parse(reply.json().content[0].text) as Asked
   }
-  await asked() // whoever is called is connected to
+  await asked() // the first call connects to the server
   const place = { address: house.address, key: await newKey(house), path }
   const named = (name: string) => (path === '/mcp' ? `relay__${name}` : name)
   const relayFor = async (capabilities: object): Promise<Relay> => {
@@ -62,7 +62,7 @@ export async function openRelay(column: Column, path: '/mcp' | '/mcp/relay' = '/
     return { ...column, ...side, named, call, asked, unable: () => relayFor({}) }
   }
   const relay = await relayFor(ASKABLE)
-  // Lists come after a server is ready, and nobody waits for them.
+  // Lists are read in the background after a server is ready.
   for (const kind of ['prompts', 'resources'])
     await expect
       .poll(async () => (await relay.ask(`${kind}/list`).answered()).result?.[kind], { timeout: 10_000 })
@@ -113,7 +113,7 @@ async function modernSide(place: Place, capabilities: object): Promise<Side> {
   }
   return {
     ask,
-    tell: () => expect.unreachable('a modern agent only asks'),
+    tell: () => expect.unreachable('a modern agent sends only requests'),
     listen: async (notifications) => {
       const stream = ask('subscriptions/listen', { notifications })
       const acknowledged = { method: 'notifications/subscriptions/acknowledged', params: { notifications } }
@@ -123,11 +123,11 @@ async function modernSide(place: Place, capabilities: object): Promise<Side> {
   }
 }
 
-/** The params of the notifications of one kind, in their order. */
+/** The params of the notifications of one kind, in order. */
 export const notesIn = (messages: readonly Message[], method: string) =>
   messages.flatMap((each) => (each.method === `notifications/${method}` ? [each.params ?? {}] : []))
 
-/** What the start of a server has changed is told a moment after it can be seen. */
+/** Waits for the change notifications of the server's start, which are sent with a delay. */
 export async function quiet({ messages }: { readonly messages: readonly unknown[] }): Promise<void> {
   let [since, count] = [performance.now(), messages.length]
   const quietMs = () => {

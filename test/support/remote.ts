@@ -3,14 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished } from 'vitest'
 import type { ToolList } from '../../src/mcp/client/tool-list.ts'
-import { RemoteConnection, type RemoteOptions } from '../../src/mcp/transports/http/remote-connection.ts'
+import { RemoteClient, type RemoteOptions } from '../../src/mcp/transports/http/remote-client.ts'
 import { closedPort } from '../fixtures/http/sites.ts'
 
-/** A connection that ends with the test, and everything it told. */
+/** A connection that is closed after the test, and its events. */
 export function remoteTo(url: string, own: Partial<RemoteOptions> = {}) {
   const lists: ToolList[] = []
   const lost: string[] = []
-  const connection = new RemoteConnection({
+  const connection = new RemoteClient({
     url,
     headers: {},
     transport: 'auto',
@@ -24,7 +24,7 @@ export function remoteTo(url: string, own: Partial<RemoteOptions> = {}) {
   return { connection, lists, lost, names }
 }
 
-/** The same, greeted and listed. */
+/** The same, after the handshake and the tool list. */
 export async function connectedTo(url: string, own: Partial<RemoteOptions> = {}) {
   const remote = remoteTo(url, own)
   await remote.connection.connect(10_000)
@@ -36,7 +36,7 @@ export const textOf = ({ value }: { value: unknown }) =>
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
-/** A server from node_modules as a process of its own that listens at the port it is given. */
+/** Starts a server from node_modules as a process that listens on the given port. */
 export async function startRemote(
   file: string,
   args: (port: number) => readonly string[],
@@ -55,7 +55,7 @@ export async function startRemote(
       () => false,
     )
     if (answers) return { origin, child }
-    if (performance.now() > end || child.exitCode !== null) expect.unreachable(`${file} does not listen`)
+    if (performance.now() > end || child.exitCode !== null) expect.unreachable(`${file} is not listening`)
   }
 }
 

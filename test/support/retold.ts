@@ -6,13 +6,13 @@ import { post, register } from './running.ts'
 
 type Definition = Readonly<Record<string, unknown>>
 
-/** A server named `retold` that offers what it is told to, and says so. */
+/** A server named `retold` whose tools the test sets, with change notifications. */
 export function retold(first: readonly Definition[]) {
   const file = join(ownFolder(), 'tools.json')
   const write = (tools: readonly Definition[]) => writeFileSync(file, JSON.stringify(tools))
   write(first)
   return {
-    /** What it offers from now on; nobody is told. */
+    /** Sets its tools, without a notification. */
     write,
     add: (house: House, more: object = {}) => register(house, 'retold', [`--file=${file}`], more),
     async offer(house: House, tools: readonly Definition[]): Promise<void> {

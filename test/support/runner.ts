@@ -2,9 +2,10 @@ import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 import type { RestartRules, ServerState } from '../../src/kernel/server-state.ts'
 import { NotMcpError } from '../../src/mcp/client/greeting.ts'
-import { greet } from '../../src/mcp/client/handshake.ts'
+import type { JsonRpcPeer } from '../../src/mcp/client/json-rpc-peer.ts'
 import { listTools } from '../../src/mcp/client/tool-list.ts'
-import { Peer } from '../../src/mcp/transports/stdio/stdio-peer.ts'
+import { stdioHandshake } from '../../src/mcp/transports/stdio/stdio-handshake.ts'
+import { StdioTransport } from '../../src/mcp/transports/stdio/stdio-transport.ts'
 import { type Conversation, launch, type Streams } from '../../src/supervisor/launcher.ts'
 import { Runner } from '../../src/supervisor/runner.ts'
 import { StartSlots } from '../../src/supervisor/start-slots.ts'
@@ -22,7 +23,7 @@ interface Options {
   readonly slots?: StartSlots
 }
 
-/** A runner over a real process, and everything that it said about itself. */
+/** A runner with a real process, and all its status events. */
 export function runnerOf(name: string, options: Options = {}) {
   const mark = ownMark()
   const states: ServerState[] = []
@@ -32,24 +33,24 @@ export function runnerOf(name: string, options: Options = {}) {
     watch: (group: number) => void watched.add(group),
     forget: (group: number) => void watched.delete(group),
   }
-  let peer: Peer | undefined
+  let peer: JsonRpcPeer | undefined
   const converse = ({ input, output }: Streams): Conversation => {
     let lose = () => {}
     const lost = new Promise<void>((resolve) => {
       lose = resolve
     })
     output.once('close', () => lose())
-    const own = new Peer({
+    const { peer: own } = new StdioTransport({
       input,
       output,
-      onNoise: (bytes) => void lines.push(String(bytes)),
+      onStrayLine: (bytes) => void lines.push(String(bytes)),
       onNotification: () => {},
     })
     peer = own
     return {
       lost,
       ready: async () => {
-        await greet(own, '0', options.startMs ?? 5000)
+        await stdioHandshake(own, '0', options.startMs ?? 5000, null)
         await listTools(own, options.startMs ?? 5000)
       },
       explain: (error) => ({

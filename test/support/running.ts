@@ -7,7 +7,7 @@ import { AUTHORISED, type House } from './house.ts'
 
 const fixture = (name: string) => fileURLToPath(new URL(`../fixtures/servers/${name}.mjs`, import.meta.url))
 
-/** The definition of a fixture server, with quick ends. */
+/** The definition of a fixture server, with short timeouts. */
 export const definition = (kind: string, args: readonly string[] = [], more: object = {}) => ({
   name: kind,
   command: process.execPath,
@@ -16,7 +16,7 @@ export const definition = (kind: string, args: readonly string[] = [], more: obj
   ...more,
 })
 
-/** Registers a fixture server under the id `name`. */
+/** Registers a fixture server with the id `name`. */
 export async function register(house: House, kind: string, args: readonly string[] = [], more: object = {}) {
   const reply = await add(house, definition(kind, args, more))
   expect(reply.statusCode, reply.body).toBe(201)
@@ -29,17 +29,17 @@ export const post = (house: House, url: string, payload: object | undefined = un
 export const get = async (house: House, id: string) =>
   (await house.inject(`/api/servers/${id}`)).json<ServerView>()
 
-/** Reads a server until it is as wished, or fails with what it was. */
+/** Polls a server until it matches, or fails with its last state. */
 export async function until(
   house: House,
   id: string,
-  wished: (server: ServerView) => boolean,
+  matches: (server: ServerView) => boolean,
   ms = 5000,
 ): Promise<ServerView> {
   const end = performance.now() + ms
   for (;;) {
     const server = await get(house, id)
-    if (wished(server)) return server
+    if (matches(server)) return server
     if (performance.now() > end) expect.unreachable(`it stayed ${JSON.stringify(server)}`)
     await sleep(20)
   }

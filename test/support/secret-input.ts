@@ -1,6 +1,6 @@
 import type { Canaries } from './canaries.ts'
 
-/** A STDIO server that carries a secret in every place that can hold one. */
+/** A STDIO server with a secret in every field that can contain one. */
 export function secretServer(canaries: Canaries, name: string, when: string) {
   const make = (where: string, prefix = '') => canaries.make(`${when}: ${where}`, prefix)
   return {
@@ -39,7 +39,7 @@ export function secretHttpServer(canaries: Canaries, name: string, when: string)
   }
 }
 
-/** What people paste, in the notations of READMEs, with secrets in it. Some of it cannot be taken over. */
+/** Snippets as found in READMEs, with secrets in them. Some of them cannot be imported. */
 export function secretSnippets(canaries: Canaries): object[] {
   const make = (where: string) => canaries.make(`a snippet: ${where}`)
   const flags = (where: string) => ['--token', make(`${where}, argument`)]
@@ -86,7 +86,7 @@ export function secretSnippets(canaries: Canaries): object[] {
   ]
 }
 
-/** Bodies that are refused, for `POST /api/servers` and `POST /api/http-servers`. */
+/** Bodies that `POST /api/servers` and `POST /api/http-servers` refuse. */
 export function refusedSecrets(canaries: Canaries): {
   stdio: (object | string)[]
   http: (object | string)[]

@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished } from 'vitest'
 import type { ServerView } from '../../src/servers/servers.schema.ts'
-import { commandLine, listProcesses, type ProcessFacts } from '../../src/supervisor/process-table.ts'
-import { sweep } from '../../src/supervisor/signals.ts'
+import { commandLine, listProcesses, type ProcessFacts } from '../../src/supervisor/process/process-table.ts'
+import { sweep } from '../../src/supervisor/process/signals.ts'
 import { AUTHORISED } from './house.ts'
 import { launchReady } from './program.ts'
 
-/** The built service as a process of its own, spoken to over its door. What it started is ended with the test. */
+/** The built service as a separate process, with a client for its API. Its processes are ended after the test. */
 export async function openService(options: Parameters<typeof launchReady>[0] = {}) {
   const launched = await launchReady(options)
   const mark = `TOOLROOM_CHILD=${readFileSync(join(launched.data, 'child-mark'), 'utf8').trim()}`
@@ -34,17 +34,17 @@ export async function openService(options: Parameters<typeof launchReady>[0] = {
     return body
   }
   const list = async (): Promise<ServerView[]> => (await ask('GET', '/servers')).body.items
-  const until = async (wished: (servers: ServerView[]) => boolean, ms = 10_000): Promise<ServerView[]> => {
+  const until = async (matches: (servers: ServerView[]) => boolean, ms = 10_000): Promise<ServerView[]> => {
     for (const end = performance.now() + ms; ; await sleep(25)) {
       const servers = await list()
-      if (wished(servers)) return servers
+      if (matches(servers)) return servers
       if (performance.now() > end) expect.unreachable(`they stayed ${JSON.stringify(servers)}`)
     }
   }
   return { ...launched, mark, ask, add, start, list, until }
 }
 
-/** The process that outlives a service with this mark. */
+/** The reaper of the service with this mark. */
 export const reaperOf = (mark: string): ProcessFacts | undefined =>
   listProcesses().find(({ pid, zombie }) => {
     const line = commandLine(pid)

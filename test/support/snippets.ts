@@ -1,6 +1,6 @@
 import type { SnippetEntry } from '../../src/servers/snippet/snippet.ts'
 
-/** What a test of snippets expects, in few words. */
+/** A short form of the parsed entries, for expectations. */
 export const stdio = (
   command: string,
   args: string[] = [],

@@ -1,7 +1,7 @@
 import { posix, win32 } from 'node:path'
 import type { Platform } from '../../src/agents/catalogue/platform.ts'
 
-/** A computer that has exactly these files, whatever the tests run on. Folders are there when something is in them. */
+/** A computer with exactly these files, independent of the real one. A folder exists if it contains a file. */
 export function computer(facts: {
   readonly os: Platform['os']
   readonly files?: readonly string[]

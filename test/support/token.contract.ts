@@ -8,7 +8,7 @@ const MISSING = "Missing authentication token in 'X-SVC-Token' header"
 const INVALID = 'Invalid authentication token'
 const WRONG = { 'x-svc-token': 'f'.repeat(64) }
 
-/** Open without a token, by hand from the specification and `api.md` section 2. Everything else is protected. */
+/** Public routes, written by hand from the specification. Everything else is protected. */
 const OPEN = [
   '/',
   '/docs',
@@ -43,17 +43,17 @@ const OPEN_READS = [
   '/api/logs/download',
 ]
 
-/** What a read without a token is answered with: the tools of a server that never ran, the stream without an upgrade. */
+/** The expected status of a public read: 409 for the tools of a server that never ran, 426 for the stream without an upgrade. */
 function openStatus(path: string): number {
   if (/\/(?:github|docs)\/tools\/?$/.test(path)) return 409
   if (path.startsWith('/api/packages/') && path !== '/api/packages/') return 404
   return path.includes('/ws/') ? 426 : 200
 }
 
-/** Cases 10 to 13: who gets in, who does not, and the two sentences of the specification. */
+/** Tests of the token: accepted and refused requests, and the two messages of the specification. */
 export function tokenCases(): void {
   describe('the token', () => {
-    test('is not needed for any read of the specification', async () => {
+    test('the token is not required for any read of the specification', async () => {
       covers('public-health', 'public-servers-list', 'public-servers-get', 'public-logs')
       covers('open-auth-http-servers', 'open-auth-logs-download', 'does-rest')
       covers('public-agents', 'open-auth-agents-get', 'open-auth-agents-http-servers')
@@ -65,7 +65,7 @@ export function tokenCases(): void {
       }
     })
 
-    test('is needed for everything else, and the two sentences say so', async () => {
+    test('the token is required for everything else, with the two messages of the specification', async () => {
       covers('auth-1-token-in-header', 'auth-2-header-default', 'auth-4-missing-401', 'auth-4-invalid-401')
       covers('protected-servers-add', 'protected-servers-delete', 'protected-logs-clear')
       covers('protected-agents-update-servers', 'protected-agents-remove-servers')
@@ -85,7 +85,7 @@ export function tokenCases(): void {
         for (const path of [url, `${url}/`]) {
           const without = await house.inject({ method, url: path })
           expect.soft(without.statusCode, `${method} ${path}`).toBe(401)
-          if ((method as string) === 'HEAD') continue // no body, no sentence
+          if ((method as string) === 'HEAD') continue // no body, no message
           expect.soft(briefly(without.statusCode, without.body, 2)).toEqual([401, 'missing_token'])
           expect.soft(without.json().detail, `${method} ${path}`).toBe(MISSING)
           const wrong = await house.inject({
@@ -102,7 +102,7 @@ export function tokenCases(): void {
       expect((await house.inject('/api/servers')).json().total).toBe(1)
     })
 
-    test('that is right lets the request proceed', async () => {
+    test('a request with the right token proceeds', async () => {
       covers('auth-3-token', 'auth-3-header-value', 'auth-4-valid-proceeds')
       const house = await openHouse({
         env: { AUTH_TOKEN: 'a-token.of/my+own=1234567890-1234567890-1234567890' },
@@ -115,30 +115,30 @@ export function tokenCases(): void {
       ).toEqual([401, 'invalid_token'])
     })
 
-    test('may stand between blanks, which HTTP does not count as part of a value', async () => {
+    test('white space around the token is ignored, because HTTP does not count it as part of a value', async () => {
       const house = await openHouse()
       expect((await ask(house, 'DELETE', '/api/logs', { 'X-SVC-Token': ` \t${TOKEN} \t` })).status).toBe(200)
     })
 
-    test.each<[says: string, path: string, headers: Record<string, string>, code: string]>([
-      ['a wrong one', '', { 'X-SVC-Token': 'x' }, 'invalid_token'],
-      ['an empty one', '', { 'X-SVC-Token': '' }, 'invalid_token'],
-      ['one sent twice', '', { 'X-SVC-Token': TOKEN, 'x-svc-token': TOKEN }, 'invalid_token'],
-      ['a right one beside a wrong one', '', { 'X-SVC-Token': 'x', 'x-svc-token': TOKEN }, 'invalid_token'],
-      ['one in capitals', '', { 'X-SVC-Token': TOKEN.toUpperCase() }, 'invalid_token'],
-      ['one with a word before it', '', { 'X-SVC-Token': `Bearer ${TOKEN}` }, 'invalid_token'],
-      ['one that is cut short', '', { 'X-SVC-Token': TOKEN.slice(1) }, 'invalid_token'],
-      ['one in the query', `?X-SVC-Token=${TOKEN}`, {}, 'missing_token'],
-      ['one in another header', '', { Authorization: `Bearer ${TOKEN}` }, 'missing_token'],
-      ['one in a cookie', '', { Cookie: `X-SVC-Token=${TOKEN}` }, 'missing_token'],
-    ])('is not accepted: %s', async (_, query, headers, code) => {
+    test.each<[label: string, path: string, headers: Record<string, string>, code: string]>([
+      ['a wrong token', '', { 'X-SVC-Token': 'x' }, 'invalid_token'],
+      ['an empty token', '', { 'X-SVC-Token': '' }, 'invalid_token'],
+      ['a token sent twice', '', { 'X-SVC-Token': TOKEN, 'x-svc-token': TOKEN }, 'invalid_token'],
+      ['a right and a wrong token', '', { 'X-SVC-Token': 'x', 'x-svc-token': TOKEN }, 'invalid_token'],
+      ['a token in upper case', '', { 'X-SVC-Token': TOKEN.toUpperCase() }, 'invalid_token'],
+      ['a token with a scheme before it', '', { 'X-SVC-Token': `Bearer ${TOKEN}` }, 'invalid_token'],
+      ['a truncated token', '', { 'X-SVC-Token': TOKEN.slice(1) }, 'invalid_token'],
+      ['a token in the query', `?X-SVC-Token=${TOKEN}`, {}, 'missing_token'],
+      ['a token in another header', '', { Authorization: `Bearer ${TOKEN}` }, 'missing_token'],
+      ['a token in a cookie', '', { Cookie: `X-SVC-Token=${TOKEN}` }, 'missing_token'],
+    ])('%s is not accepted', async (_, query, headers, code) => {
       const house = await furnished()
       const { status, body } = await ask(house, 'DELETE', `/api/servers/github${query}`, headers)
       expect(briefly(status, body, 2)).toEqual([401, code])
       expect((await house.inject('/api/servers/github')).statusCode).toBe(200)
     })
 
-    test('of a megabyte is more than the headers may hold', async () => {
+    test('a token of a megabyte exceeds the limit of the headers', async () => {
       const house = await openHouse()
       const { status, body } = await ask(house, 'DELETE', '/api/logs', {
         'X-SVC-Token': 'x'.repeat(1_000_000),
@@ -146,7 +146,7 @@ export function tokenCases(): void {
       expect(briefly(status, body, 2)).toEqual([431, 'headers_too_large'])
     })
 
-    test('that is wrong for the eleventh time is answered late and audited, and the right one at once', async () => {
+    test('the eleventh wrong token is answered with a delay and audited, and the right token without a delay', async () => {
       const house = await furnished()
       const clear = async (headers: Record<string, string>) => {
         const { statusCode } = await house.inject({ method: 'DELETE', url: '/api/logs', headers })
@@ -167,13 +167,13 @@ export function tokenCases(): void {
       expect(guessing).toMatchObject([{ data: { subject: '127.0.0.1' } }])
     })
 
-    test('comes before existence: an unknown id on a protected path is 401 without it, 404 with it', async () => {
+    test('an unknown id on a protected path gets 401 without the token and 404 with it', async () => {
       const house = await openHouse()
       for (const [method, url] of [
-        ['DELETE', '/api/servers/nobody'],
-        ['PATCH', '/api/servers/nobody'],
-        ['PUT', '/api/http-servers/nobody'],
-        ['DELETE', '/api/http-servers/nobody'],
+        ['DELETE', '/api/servers/missing'],
+        ['PATCH', '/api/servers/missing'],
+        ['PUT', '/api/http-servers/missing'],
+        ['DELETE', '/api/http-servers/missing'],
       ] as const) {
         const payload = method === 'DELETE' ? undefined : { name: 'b' }
         const sent = { method, url, ...(payload && { payload }) }
@@ -182,7 +182,7 @@ export function tokenCases(): void {
       }
     })
 
-    test('has its header renamed by AUTH_TOKEN_HEADER_NAME, in the sentence and in the documentation', async () => {
+    test('AUTH_TOKEN_HEADER_NAME renames the header, also in the message and in the documentation', async () => {
       covers('auth-2-header-name', 'auth-5-renamed-header')
       const house = await openHouse({ env: { AUTH_TOKEN_HEADER_NAME: 'X-My-Token' } })
       const without = await house.inject({ method: 'DELETE', url: '/api/logs', headers: AUTHORISED })
@@ -197,7 +197,7 @@ export function tokenCases(): void {
       })
     })
 
-    test('is needed for reads under PROTECT_READS, except for health and the documentation', async () => {
+    test('PROTECT_READS requires the token for reads, except for health and the documentation', async () => {
       const house = await furnished({ env: { PROTECT_READS: 'true' } })
       for (const path of OPEN) expect.soft((await house.inject(path)).statusCode, path).toBeLessThan(400)
       for (const url of OPEN_READS) {
@@ -213,7 +213,7 @@ export function tokenCases(): void {
   })
 }
 
-/** Every route, with a server that exists in place of its parameters. */
+/** Every route, with an existing server for its parameters. */
 function routesOf(house: House): { method: 'GET'; url: string }[] {
   return house.app.methods.list().map(({ method, url }) => {
     const id = url.includes('http-servers') ? 'docs' : 'github'

@@ -1,3 +1,5 @@
+import type { AppError } from '../../kernel/errors.ts'
+
 /** A server, independent of how any agent writes it. */
 export type Definition =
   | {
@@ -16,7 +18,8 @@ export type Definition =
 export interface RegisteredServer {
   readonly id: string
   readonly name: string
-  readonly definition: Definition
+  /** Or why no entry can be written for it. */
+  readonly definition: Definition | AppError
 }
 
 /** The agent's file cannot express this. The message says what to do instead. */

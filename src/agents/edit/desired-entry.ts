@@ -1,4 +1,4 @@
-import { invalidField, pointer } from '../../kernel/errors.ts'
+import { AppError, invalidField, pointer } from '../../kernel/errors.ts'
 import { keepMaskedArgs, keepMaskedUrl, keepMaskedValues, originOf } from '../../kernel/secrets/write-back.ts'
 import type { Definition, RegisteredServer } from '../catalogue/definition.ts'
 import type { EntryInput } from './edit.schema.ts'
@@ -13,12 +13,11 @@ export interface DesiredEntry {
   readonly enabled: boolean | undefined
 }
 
-export const desiredFromServer = ({ id, definition }: RegisteredServer): DesiredEntry => ({
-  name: id,
-  server_id: id,
-  definition: () => definition,
-  enabled: undefined,
-})
+/** Throws if the server cannot be run, so that no agent gets an entry that does not work. */
+export function desiredFromServer({ id, definition }: RegisteredServer): DesiredEntry {
+  if (definition instanceof AppError) throw definition
+  return { name: id, server_id: id, definition: () => definition, enabled: undefined }
+}
 
 /** `at` is the JSON pointer of the entry in the request body, for error messages. */
 export function desiredFromInput(

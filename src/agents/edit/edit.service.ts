@@ -105,7 +105,9 @@ export function createEdit(deps: EditDeps) {
         desired = desiredFromInput(name, entry as never, '')
       } else {
         const server = await find(server_id)
-        if (server.definition.type === 'stdio') throw invalidField('/server_id', 'must be an HTTP server')
+        const { definition } = server
+        if (definition instanceof AppError || definition.type === 'stdio')
+          throw invalidField('/server_id', 'must be an HTTP server')
         desired = { ...desiredFromServer(server), name: name ?? server.id, enabled }
       }
       return put(agent, options, by, () => [desired], false)

@@ -1,3 +1,4 @@
+import { AppError } from '../../kernel/errors.ts'
 import type { Definition, RegisteredServer } from '../catalogue/definition.ts'
 
 /** Two definitions with the same identity are the same server, whatever its name, environment or headers. */
@@ -18,8 +19,10 @@ export function isEqual(a: Definition, b: Definition): boolean {
 export function registeredAs(
   definition: Definition | null,
   registered: readonly RegisteredServer[],
-): RegisteredServer | undefined {
+): { readonly id: string; readonly definition: Definition } | undefined {
   if (!definition) return undefined
   const identity = identityOf(definition)
-  return registered.find((server) => identityOf(server.definition) === identity)
+  for (const { id, definition: own } of registered)
+    if (!(own instanceof AppError) && identityOf(own) === identity) return { id, definition: own }
+  return undefined
 }

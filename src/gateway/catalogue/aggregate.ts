@@ -1,209 +1,133 @@
 import { isObject } from '../../kernel/is-object.ts'
 import type { CallResult } from '../../protocol/call.ts'
-import type { Catalogue } from '../../upstreams/catalogues.ts'
-import { CODES, type Incoming, RpcError } from '../endpoint/json-rpc.ts'
-import { completed, metaOf } from '../endpoint/modern-requests.ts'
-import { LogLevels } from '../notify/log-levels.ts'
-import { ResourceSubscriptions, UPDATED } from '../notify/resource-subscriptions.ts'
-import { hearerOf } from '../notify/session-subscriber.ts'
-import type { Hearer, Questioner, Upstream } from '../notify/subscriber.ts'
-import { type LeftOut, type Place, type Shelf, stack } from './merged-catalogue.ts'
+import { CODES } from '../../protocol/codes.ts'
+import type { Era } from '../../protocol/versions.ts'
+import type { Upstreams } from '../../upstreams/upstreams.ts'
+import type { Forward } from '../endpoint/forward.ts'
+import { type Incoming, RpcError } from '../endpoint/json-rpc.ts'
+import { completed } from '../endpoint/modern-requests.ts'
+import type { RequestContext } from '../endpoint/request-context.ts'
+import type { Subscriptions } from '../notify/subscriptions.ts'
+import type { AgentCatalogues } from './agent-catalogues.ts'
 import { mergedInstructions } from './merged-instructions.ts'
 import { LEGACY_NOT_FOUND, notFound } from './resource-not-found.ts'
-import { Links } from './resource-owners.ts'
 import { wrap } from './wrapped-uri.ts'
 
-interface Deps<Asking> extends Upstream {
-  /** What a server said of itself when it last ran. */
-  readonly catalogueOf: (serverId: string) => Catalogue | undefined
-  /** The servers that an agent may use; without an agent, all that are offered. */
-  readonly visibleServers: (agentType?: string) => readonly string[]
-  /** Asks a server in the name of an agent. Rejects with what the agent is told. */
-  readonly handOn: (message: Incoming, serverId: string, asking: Asking) => Promise<CallResult>
+interface Deps {
+  readonly upstreams: Upstreams
+  readonly catalogues: AgentCatalogues
+  readonly subscriptions: Pick<Subscriptions, 'logsDuring'>
+  readonly visibleServers: (agentType: string) => readonly string[]
+  readonly forward: Forward
 }
 
 const EMPTY = Buffer.from('{}')
-const MOST_SHELVES = 100
-const LOG_LEVEL = 'io.modelcontextprotocol/logLevel'
 
-/** Everything but tools that servers offer together: what there is, where it is, and who hears of it. */
-export function createCollection<Asking extends Questioner>(deps: Deps<Asking>) {
-  const { catalogueOf, visibleServers, handOn } = deps
-  const shelves = new Map<string, Shelf>()
-  const links = new Links()
-  const declares = (serverId: string, capability: string) =>
-    catalogueOf(serverId)?.capabilities[capability] !== undefined
-  const hasLog = (serverId: string) => declares(serverId, 'logging')
-  const logs = new LogLevels({ ...deps, hasLog })
-  const subscriptions = new ResourceSubscriptions({
-    ...deps,
-    tells: (serverId) => hasSubscribe(catalogueOf(serverId)),
-    find: ({ serverId, agentType }, uri) =>
-      serverId === undefined ? placeOf(uri, agentType) : { serverId, uri, isWrapped: false },
-  })
+/** Prompts, resources and completions of all servers together, as `/mcp` offers them. */
+export function createAggregate({ upstreams, catalogues, subscriptions, visibleServers, forward }: Deps) {
+  const catalogueOf = (serverId: string) => upstreams.get(serverId)?.catalogue
 
-  function shelfFor(agentType: string | undefined): Shelf {
-    const ids = visibleServers(agentType)
-    const key = ids.join()
-    const known = shelves.get(key)
-    if (known) return known
-    const stocks = ids.flatMap((id) => {
-      const catalogue = catalogueOf(id)
-      return catalogue ? [{ ...catalogue, id }] : []
-    })
-    const shelf = stack(stocks)
-    if (shelves.size >= MOST_SHELVES) shelves.clear()
-    shelves.set(key, shelf)
-    return shelf
-  }
-
-  /** What a result has spoken of comes last: a server must not lead away from what another one lists. */
-  function placeOf(uri: string, agentType: string): Place | undefined {
-    const place = shelfFor(agentType).resource(uri)
-    if (place) return place
-    const serverId = links.serverOf(uri)
-    const isKnown = serverId !== undefined && visibleServers(agentType).includes(serverId)
-    return isKnown ? { serverId, uri, isWrapped: false } : undefined
-  }
-
-  /** How an agent has to call a resource that this server has spoken of. */
-  const nameFor =
-    (serverId: string, { agentType }: Asking) =>
-    (uri: string): string => {
-      const place = placeOf(uri, agentType)
-      return place === undefined || (place.serverId === serverId && !place.isWrapped)
-        ? uri
-        : wrap(serverId, uri)
-    }
-
-  async function ask(
+  async function request(
     message: Incoming,
     serverId: string,
-    asking: Asking,
-    nameOf = nameFor(serverId, asking),
+    context: RequestContext,
+    nameOf = (uri: string) => catalogues.nameOf(uri, serverId, context.agentType),
   ): Promise<Buffer> {
-    const stop = await listenTo(serverId, message.params, asking)
+    const stopLogs = await subscriptions.logsDuring(serverId, message.params, context)
     try {
-      const { json, value } = await handOn(message, serverId, asking)
-      const told = links.through(serverId, value, nameOf)
-      const bytes = told === value ? json : Buffer.from(JSON.stringify(told))
-      return asking.era === 'modern' ? completed({ json: bytes, value: told }, message.method ?? '') : bytes
+      const { json, value } = await forward(message, serverId, context)
+      const renamed = catalogues.owners.record(serverId, value, nameOf)
+      const bytes = renamed === value ? json : Buffer.from(JSON.stringify(renamed))
+      const method = message.method ?? ''
+      return context.era === 'modern' ? completed({ json: bytes, value: renamed }, method) : bytes
     } finally {
-      stop?.()
+      stopLogs?.()
     }
   }
 
-  function getPrompt(message: Incoming, asking: Asking): Promise<Buffer> {
-    const { params } = message
-    const found = shelfFor(asking.agentType).prompt(String(params.name))
-    if (!found) throw new RpcError(CODES.params, `Unknown prompt: ${String(params.name).slice(0, 100)}`)
-    return ask({ ...message, params: { ...params, name: found.name } }, found.serverId, asking)
+  function promptNamed(name: string, agentType: string) {
+    const found = catalogues.of(agentType).prompt(name)
+    if (!found) throw new RpcError(CODES.params, `Unknown prompt: ${name.slice(0, 100)}`)
+    return found
   }
 
-  async function read(message: Incoming, asking: Asking): Promise<Buffer> {
+  function getPrompt(message: Incoming, context: RequestContext): Promise<Buffer> {
+    const { serverId, name } = promptNamed(String(message.params.name), context.agentType)
+    return request({ ...message, params: { ...message.params, name } }, serverId, context)
+  }
+
+  async function readResource(message: Incoming, context: RequestContext): Promise<Buffer> {
     const { params } = message
-    if (typeof params.uri !== 'string') throw new RpcError(CODES.params, 'uri must be a text')
-    const place = placeOf(params.uri, asking.agentType)
-    if (!place) throw notFound(params.uri, asking.era)
-    const { serverId, uri } = place
-    // Where the agent knows one of its resources by our name, it knows all that come with it so.
-    const nameOf = place.isWrapped ? (each: string) => wrap(serverId, each) : nameFor(serverId, asking)
+    if (typeof params.uri !== 'string') throw new RpcError(CODES.params, 'uri must be a string')
+    const location = catalogues.locate(params.uri, context.agentType)
+    if (!location) throw notFound(params.uri, context.era)
+    const { serverId, uri, isWrapped } = location
+    // An agent that uses our name for one resource gets our names for all resources in the result.
+    const nameOf = isWrapped ? (each: string) => wrap(serverId, each) : undefined
     try {
-      return await ask({ ...message, params: { ...params, uri } }, serverId, asking, nameOf)
+      return await request({ ...message, params: { ...params, uri } }, serverId, context, nameOf)
     } catch (error) {
       const isMissing = error instanceof RpcError && error.code === LEGACY_NOT_FOUND
-      throw isMissing && asking.era === 'modern' ? notFound(params.uri, asking.era) : error
+      throw isMissing && context.era === 'modern' ? notFound(params.uri, context.era) : error
     }
   }
 
-  function complete(message: Incoming, asking: Asking): Promise<Buffer> {
+  function complete(message: Incoming, context: RequestContext): Promise<Buffer> {
     const { params } = message
     const ref = isObject(params.ref) ? params.ref : {}
-    const shelf = shelfFor(asking.agentType)
+    const send = (own: object, serverId: string) =>
+      request({ ...message, params: { ...params, ref: { ...ref, ...own } } }, serverId, context)
     if (ref.type === 'ref/prompt') {
-      const found = shelf.prompt(String(ref.name))
-      if (!found) throw new RpcError(CODES.params, `Unknown prompt: ${String(ref.name).slice(0, 100)}`)
-      return ask(
-        { ...message, params: { ...params, ref: { ...ref, name: found.name } } },
-        found.serverId,
-        asking,
-      )
+      const { serverId, name } = promptNamed(String(ref.name), context.agentType)
+      return send({ name }, serverId)
     }
     const uri = String(ref.uri)
-    const template = shelf.template(uri)
-    const place = template === undefined ? placeOf(uri, asking.agentType) : { serverId: template, uri }
-    if (ref.type !== 'ref/resource' || !place)
-      throw new RpcError(CODES.params, 'ref names neither a prompt nor a template that is known here')
-    return ask({ ...message, params: { ...params, ref: { ...ref, uri: place.uri } } }, place.serverId, asking)
+    const owner = catalogues.of(context.agentType).template(uri)
+    const location =
+      owner === undefined ? catalogues.locate(uri, context.agentType) : { serverId: owner, uri }
+    if (ref.type !== 'ref/resource' || !location)
+      throw new RpcError(CODES.params, 'ref is neither a known prompt nor a known resource template')
+    return send({ uri: location.uri }, location.serverId)
   }
 
-  function list(method: string, { params }: Incoming, { agentType, era }: Asking): Buffer {
-    if (params.cursor !== undefined) throw new RpcError(CODES.params, 'There is no such page')
-    return shelfFor(agentType).lists[method]?.[era] ?? EMPTY
-  }
-
-  /** Only sessions have these: what comes of them is told later. */
-  async function wish({ method, params }: Incoming, hearer: Hearer): Promise<Buffer> {
-    if (method === 'logging/setLevel') {
-      const { serverId, agentType } = hearer
-      const concerned = serverId === undefined ? visibleServers(agentType) : [serverId]
-      if (!concerned.some(hasLog)) throw new RpcError(CODES.method, 'No server here has a log to be heard')
-      logs.set(hearer, params.level)
-    } else {
-      if (typeof params.uri !== 'string') throw new RpcError(CODES.params, 'uri must be a text')
-      if (method === 'resources/subscribe') await subscriptions.subscribe(hearer, params.uri)
-      else subscriptions.unsubscribe(hearer, params.uri)
-    }
-    return EMPTY
-  }
-
-  /** What the server says until this is answered goes to who has asked for it. Undefined when nobody has. */
-  function listenTo(
-    serverId: string,
-    params: Incoming['params'],
-    asking: Asking,
-  ): Promise<(() => void) | undefined> | undefined {
-    if (asking.era === 'legacy') return undefined
-    const level = metaOf(params)[LOG_LEVEL]
-    return level === undefined ? undefined : logs.during(serverId, asking, level)
+  function list(method: string, { params }: Incoming, { agentType, era }: RequestContext): Buffer {
+    if (params.cursor !== undefined) throw new RpcError(CODES.params, 'Unknown cursor')
+    return catalogues.of(agentType).lists[method]?.[era] ?? EMPTY
   }
 
   return {
-    subscriptions,
-    listenTo,
-
-    /** Undefined when it is nothing for here: of one server alone, it answers itself. */
-    answer(message: Incoming, asking: Asking): Promise<Buffer> | Buffer | undefined {
+    /** Undefined for a method that is not handled here. */
+    handle(message: Incoming, context: RequestContext): Promise<Buffer> | Buffer | undefined {
       const { method = '' } = message
-      if (asking.session && WISHES.includes(method)) return wish(message, hearerOf(asking.session))
-      if (asking.serverId !== undefined) return undefined
       switch (method) {
         case 'prompts/list':
         case 'resources/list':
         case 'resources/templates/list':
-          return list(method, message, asking)
+          return list(method, message, context)
         case 'prompts/get':
-          return getPrompt(message, asking)
+          return getPrompt(message, context)
         case 'resources/read':
-          return read(message, asking)
+          return readResource(message, context)
         case 'completion/complete':
-          return complete(message, asking)
+          return complete(message, context)
         default:
           return undefined
       }
     },
 
-    /** A result of a tool on its way to an agent: what it speaks of can be read later. Nearly free where it does not. */
-    remember(serverId: string, result: CallResult, asking: Asking): CallResult {
-      if (asking.serverId !== undefined || !result.json.includes(SPOKEN_OF)) return result
-      const told = links.through(serverId, result.value, nameFor(serverId, asking))
-      return told === result.value ? result : { value: told, json: Buffer.from(JSON.stringify(told)) }
+    /** Remembers the resources that the result of a tool mentions, so that the agent can read them. */
+    recordResources(serverId: string, result: CallResult, agentType: string): CallResult {
+      const nameOf = (uri: string) => catalogues.nameOf(uri, serverId, agentType)
+      const renamed = catalogues.owners.record(serverId, result.value, nameOf)
+      return renamed === result.value
+        ? result
+        : { value: renamed, json: Buffer.from(JSON.stringify(renamed)) }
     },
 
-    capabilities(agentType: string, era: Questioner['era']): object {
-      const all = visibleServers(agentType).map((id) => catalogueOf(id))
-      const some = (capability: string) => all.some((each) => each?.capabilities[capability] !== undefined)
-      const subscribe = all.some(hasSubscribe)
+    capabilities(agentType: string, era: Era): object {
+      const all = visibleServers(agentType).map((id) => catalogueOf(id)?.capabilities)
+      const some = (capability: string) => all.some((each) => each?.[capability] !== undefined)
+      const subscribe = all.some((each) => isObject(each?.resources) && each.resources.subscribe === true)
       return {
         tools: { listChanged: true },
         ...(some('prompts') && { prompts: { listChanged: true } }),
@@ -215,56 +139,10 @@ export function createCollection<Asking extends Questioner>(deps: Deps<Asking>) 
 
     instructions(serverId: string | undefined, agentType: string): string | undefined {
       if (serverId !== undefined) return catalogueOf(serverId)?.instructions ?? undefined
-      const said = visibleServers(agentType).map((id) => {
-        return { id, instructions: catalogueOf(id)?.instructions ?? null }
-      })
-      return mergedInstructions(said)
-    },
-
-    leftOut: (): readonly LeftOut[] => shelfFor(undefined).leftOut,
-
-    /** The lists as they are now, for who compares them with what they were. */
-    contents(): Readonly<Record<'prompts' | 'resources', readonly Buffer[]>> {
-      const { lists } = shelfFor(undefined)
-      const bodies = (...methods: string[]) => methods.map((method) => lists[method]?.legacy ?? EMPTY)
-      return {
-        prompts: bodies('prompts/list'),
-        resources: bodies('resources/list', 'resources/templates/list'),
-      }
-    },
-
-    changed: (): void => shelves.clear(),
-
-    /** What a server said unasked. False when it is for everybody who is with this server alone. */
-    heard(serverId: string, method: string, params: unknown): boolean {
-      if (method === 'notifications/message') logs.heard(serverId, params)
-      if (method === UPDATED) subscriptions.updated(serverId, params)
-      return method === UPDATED
-    },
-
-    /** Whether a session has said from which level on it wants to hear a log. */
-    hasLevel: (hearer: Hearer): boolean => logs.has(hearer),
-
-    started(serverId: string): void {
-      logs.started(serverId)
-      subscriptions.started(serverId)
-    },
-
-    forget: (serverId: string): void => subscriptions.forget(serverId),
-
-    left(hearer: Hearer): void {
-      logs.remove(hearer)
-      subscriptions.remove(hearer)
+      return mergedInstructions(
+        visibleServers(agentType).map((id) => ({ id, instructions: catalogueOf(id)?.instructions ?? null })),
+      )
     },
   }
 }
-export type Collection = ReturnType<typeof createCollection>
-
-const WISHES = ['logging/setLevel', 'resources/subscribe', 'resources/unsubscribe']
-/** Of both kinds of items that speak of resources, as JSON writes them. */
-const SPOKEN_OF = '"resource'
-
-function hasSubscribe(catalogue: Catalogue | undefined): boolean {
-  const resources = catalogue?.capabilities.resources
-  return isObject(resources) && resources.subscribe === true
-}
+export type Aggregate = ReturnType<typeof createAggregate>

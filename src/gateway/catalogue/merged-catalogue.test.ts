@@ -1,47 +1,47 @@
 import { describe, expect, test } from 'vitest'
-import { type Stock, stack } from './merged-catalogue.ts'
+import { mergeCatalogues, type ServerLists } from './merged-catalogue.ts'
 import { unwrap, wrap } from './wrapped-uri.ts'
 
-const stock = (id: string, own: Partial<Stock> = {}): Stock => ({
+const stock = (id: string, own: Partial<ServerLists> = {}): ServerLists => ({
   id,
   prompts: [],
   resources: [],
   resource_templates: [],
   ...own,
 })
-const listed = (shelf: ReturnType<typeof stack>, method: string) =>
-  JSON.parse(String(shelf.lists[method]?.legacy))
+const listed = (merged: ReturnType<typeof mergeCatalogues>, method: string) =>
+  JSON.parse(String(merged.lists[method]?.legacy))
 
 describe('prompts side by side', () => {
   test('carry the name of their server, stay in its order, and lead back to it', () => {
-    const shelf = stack([
+    const merged = mergeCatalogues([
       stock('b', { prompts: [{ name: 'z', title: 'Z' }, { name: 'a' }] }),
       stock('a', { prompts: [{ name: 'a' }] }),
     ])
-    expect(listed(shelf, 'prompts/list').prompts).toEqual([
+    expect(listed(merged, 'prompts/list').prompts).toEqual([
       { name: 'a__a' },
       { name: 'b__z', title: 'Z' },
       { name: 'b__a' },
     ])
-    expect(shelf.prompt('b__a')).toEqual({ serverId: 'b', name: 'a' })
-    expect(shelf.prompt('a')).toBeUndefined()
+    expect(merged.prompt('b__a')).toEqual({ serverId: 'b', name: 'a' })
+    expect(merged.prompt('a')).toBeUndefined()
   })
 
   test('that cannot be told apart are not both let in, and it is said why', () => {
-    const shelf = stack([stock('a', { prompts: [{ name: 'list' }, { name: '1ist' }] })])
-    expect(listed(shelf, 'prompts/list').prompts).toHaveLength(1)
-    expect(shelf.leftOut).toMatchObject([{ server_id: 'a', kind: 'prompt', name: '1ist' }])
+    const merged = mergeCatalogues([stock('a', { prompts: [{ name: 'list' }, { name: '1ist' }] })])
+    expect(listed(merged, 'prompts/list').prompts).toHaveLength(1)
+    expect(merged.conflicts).toMatchObject([{ server_id: 'a', kind: 'prompt', name: '1ist' }])
   })
 })
 
 describe('resources side by side', () => {
-  const shelf = stack([
+  const merged = mergeCatalogues([
     stock('b', { resources: [{ uri: 'x://1', size: 2 }, { uri: 'toolroom://a/x' }] }),
     stock('a', { resources: [{ uri: 'x://1', size: 1 }, { uri: 'x://2' }] }),
   ])
 
   test('keep their URIs; of two with the same one the later server’s is named by us', () => {
-    expect(listed(shelf, 'resources/list').resources).toEqual([
+    expect(listed(merged, 'resources/list').resources).toEqual([
       { uri: 'x://1', size: 1 },
       { uri: 'x://2' },
       { uri: 'toolroom://b/x%3A%2F%2F1', size: 2 },
@@ -58,28 +58,28 @@ describe('resources side by side', () => {
     ['toolroom://b', undefined],
     ['x://3', undefined],
   ])('%s leads to %j', (uri, place) => {
-    expect(shelf.resource(uri)).toEqual(place)
+    expect(merged.resource(uri)).toEqual(place)
   })
 })
 
 describe('templates side by side', () => {
-  const shelf = stack([
+  const merged = mergeCatalogues([
     stock('b', { resource_templates: [{ uriTemplate: 'x://{id}' }, { uriTemplate: 'x://b/{id}' }] }),
     stock('a', { resource_templates: [{ uriTemplate: 'x://{id}' }, { uriTemplate: '{+any}' }] }),
     stock('c', { resource_templates: [{ uriTemplate: 'toolroom://a/{id}' }], resources: [{ uri: 'x://5' }] }),
   ])
 
   test('are let in once, and who comes too late is named', () => {
-    expect(listed(shelf, 'resources/templates/list').resourceTemplates).toEqual([
+    expect(listed(merged, 'resources/templates/list').resourceTemplates).toEqual([
       { uriTemplate: 'x://{id}' },
       { uriTemplate: '{+any}' },
       { uriTemplate: 'x://b/{id}' },
     ])
-    expect(shelf.leftOut.map(({ server_id, name }) => [server_id, name])).toEqual([
+    expect(merged.conflicts.map(({ server_id, name }) => [server_id, name])).toEqual([
       ['b', 'x://{id}'],
       ['c', 'toolroom://a/{id}'],
     ])
-    expect(shelf.template('x://{id}')).toBe('a')
+    expect(merged.template('x://{id}')).toBe('a')
   })
 
   test.each([
@@ -88,7 +88,7 @@ describe('templates side by side', () => {
     ['x://5', 'c'],
     ['anything at all', 'a'],
   ])('%s goes to %s: what is listed first, then the template that says most', (uri, serverId) => {
-    expect(shelf.resource(uri)?.serverId).toBe(serverId)
+    expect(merged.resource(uri)?.serverId).toBe(serverId)
   })
 })
 
@@ -96,7 +96,8 @@ test('the same servers in another order are the same lists', () => {
   const some = ['c', 'a', 'b'].map((id) =>
     stock(id, { resources: [{ uri: 'x://1' }], prompts: [{ name: 'p' }] }),
   )
-  const bodies = (stocks: Stock[]) => Object.values(stack(stocks).lists).map(({ modern }) => String(modern))
+  const bodies = (stocks: ServerLists[]) =>
+    Object.values(mergeCatalogues(stocks).lists).map(({ modern }) => String(modern))
   expect(bodies(some)).toEqual(bodies(some.toReversed()))
 })
 

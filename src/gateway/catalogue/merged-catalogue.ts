@@ -1,28 +1,21 @@
-import type { Definition, OtherLists } from '../../upstreams/catalogues.ts'
-import { gather } from './tool-names.ts'
+import type { Definition, OtherLists } from '../../protocol/lists.ts'
+import type { Conflict } from './conflict.ts'
+import { nameTools } from './tool-names.ts'
 import { readTemplate, type UriTemplate } from './uri-template.ts'
 import { isWrapped, unwrap, wrap } from './wrapped-uri.ts'
 
-/** What a server offers besides tools, as it said it itself. */
-export interface Stock extends OtherLists {
+/** The other lists of one server. */
+export interface ServerLists extends OtherLists {
   readonly id: string
 }
 
-/** Where a resource is. */
-export interface Place {
+/** The server of a resource. */
+export interface ResourceLocation {
   readonly serverId: string
-  /** As its server knows it. */
+  /** The server's own URI. */
   readonly uri: string
-  /** The agent knows it by another name. */
+  /** The agent uses our URI for it. */
   readonly isWrapped: boolean
-}
-
-/** What could not be let in beside what was there. */
-export interface LeftOut {
-  readonly server_id: string
-  readonly kind: 'prompt' | 'resource_template'
-  readonly name: string
-  readonly reason: string
 }
 
 interface Body {
@@ -30,23 +23,24 @@ interface Body {
   readonly modern: Buffer
 }
 
-/** Prompts, resources and templates of several servers, side by side. */
-export interface Shelf {
+/** Prompts, resources and resource templates of several servers. */
+export interface MergedCatalogue {
   readonly lists: Readonly<Record<string, Body>>
   readonly prompt: (name: string) => { readonly serverId: string; readonly name: string } | undefined
-  /** What is listed, what we have named ourselves, or what a template can make. */
-  readonly resource: (uri: string) => Place | undefined
+  /** Finds listed resources, resources with our URI, and resources that match a template. */
+  readonly resource: (uri: string) => ResourceLocation | undefined
+  /** The server of a template. */
   readonly template: (template: string) => string | undefined
-  readonly leftOut: readonly LeftOut[]
+  readonly conflicts: readonly Conflict[]
 }
 
-/** Agents may keep a list so long; a change is told to those who listen. */
+/** How long agents may cache a list. Subscribers are notified of changes earlier. */
 const TTL_MS = 60_000
 
-/** By the ids of the servers, then as each of them lists it: the same every time. */
-export function stack(stocks: readonly Stock[]): Shelf {
-  const sorted = [...stocks].sort((a, b) => (a.id < b.id ? -1 : 1))
-  const prompts = gather(sorted.map(({ id, prompts: all }) => ({ id, tools: all.map(named) })))
+/** Merges lists in the order of the server ids, so that the result is always the same. */
+export function mergeCatalogues(servers: readonly ServerLists[]): MergedCatalogue {
+  const sorted = [...servers].sort((a, b) => (a.id < b.id ? -1 : 1))
+  const prompts = nameTools(sorted.map(({ id, prompts: all }) => ({ id, tools: all.map(named) })))
   const resources = placeResources(sorted)
   const templates = placeTemplates(sorted)
   const ids = new Set(sorted.map(({ id }) => id))
@@ -60,8 +54,8 @@ export function stack(stocks: readonly Stock[]): Shelf {
       'resources/list': bodyOf('resources', resources.listed),
       'resources/templates/list': bodyOf('resourceTemplates', templates.listed),
     },
-    prompt: (asked) => {
-      const [serverId, name] = promptByName.get(asked) ?? []
+    prompt: (requested) => {
+      const [serverId, name] = promptByName.get(requested) ?? []
       return serverId === undefined || name === undefined ? undefined : { serverId, name }
     },
     resource(uri) {
@@ -71,22 +65,20 @@ export function stack(stocks: readonly Stock[]): Shelf {
       return serverId === undefined ? undefined : { serverId, uri, isWrapped: false }
     },
     template: (template) => templates.byTemplate.get(template)?.serverId,
-    leftOut: [
-      ...prompts.refused.map(({ server_id, tool, reason }) => {
-        return { server_id, kind: 'prompt' as const, name: tool, reason }
-      }),
-      ...templates.leftOut,
+    conflicts: [
+      ...prompts.conflicts.map((conflict) => ({ ...conflict, kind: 'prompt' as const })),
+      ...templates.conflicts,
     ],
   }
 }
 
 const named = (definition: Definition) => ({ name: String(definition.name), definition })
 
-/** Of two with the same URI the first keeps it. */
-function placeResources(stocks: readonly Stock[]) {
+/** When two servers list the same URI, the second one gets our URI. */
+function placeResources(servers: readonly ServerLists[]) {
   const byUri = new Map<string, string>()
   const listed: Definition[] = []
-  for (const { id, resources } of stocks) {
+  for (const { id, resources } of servers) {
     for (const resource of resources) {
       const uri = String(resource.uri)
       if (byUri.has(uri) || isWrapped(uri)) {
@@ -104,35 +96,35 @@ interface Matcher extends UriTemplate {
   readonly serverId: string
 }
 
-/** A template cannot be wrapped: what an agent makes of it would not be one of ours. */
-function placeTemplates(stocks: readonly Stock[]) {
+/** A template cannot get our URI: an expanded template would not be recognized. */
+function placeTemplates(servers: readonly ServerLists[]) {
   const byTemplate = new Map<string, Matcher>()
   const listed: Definition[] = []
-  const leftOut: LeftOut[] = []
-  for (const { id, resource_templates } of stocks) {
+  const conflicts: Conflict[] = []
+  for (const { id, resource_templates } of servers) {
     for (const definition of resource_templates) {
       const template = String(definition.uriTemplate)
-      const reason = whyNot(template, byTemplate.get(template)?.serverId)
+      const reason = conflictOf(template, byTemplate.get(template)?.serverId)
       if (reason !== undefined) {
-        leftOut.push({ server_id: id, kind: 'resource_template', name: template, reason })
+        conflicts.push({ server_id: id, kind: 'resource_template', name: template, reason })
         continue
       }
-      byTemplate.set(template, { serverId: id, ...(readTemplate(template) ?? UNREADABLE) })
+      byTemplate.set(template, { serverId: id, ...(readTemplate(template) ?? UNPARSABLE) })
       listed.push(definition)
     }
   }
-  // The one that says most of the URI itself is meant; the sort keeps the order of the others.
-  const bySay = [...byTemplate.values()].sort((a, b) => b.literal - a.literal)
-  const match = (uri: string) => bySay.find(({ matches }) => matches(uri))?.serverId
-  return { byTemplate, listed, leftOut, match }
+  // The template with the longest literal part wins; the sort is stable.
+  const bySpecificity = [...byTemplate.values()].sort((a, b) => b.literal - a.literal)
+  const match = (uri: string) => bySpecificity.find(({ matches }) => matches(uri))?.serverId
+  return { byTemplate, listed, conflicts, match }
 }
 
-/** It is listed as it came, and makes nothing that we could find again. */
-const UNREADABLE: UriTemplate = { literal: 0, matches: () => false }
+/** Listed unchanged, but its expansions cannot be matched. */
+const UNPARSABLE: UriTemplate = { literal: 0, matches: () => false }
 
-function whyNot(template: string, holder: string | undefined): string | undefined {
-  if (isWrapped(template)) return 'Only Toolroom itself names resources so'
-  return holder === undefined ? undefined : `'${holder}' has the same template at the gateway`
+function conflictOf(template: string, holder: string | undefined): string | undefined {
+  if (isWrapped(template)) return 'This URI scheme is reserved for Toolroom'
+  return holder === undefined ? undefined : `'${holder}' offers the same template`
 }
 
 function bodyOf(field: string, items: readonly Definition[]): Body {

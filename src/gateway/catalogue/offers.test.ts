@@ -86,7 +86,7 @@ test('an alias that is the name of another tool is not both of them', () => {
   const offers = offersOf([server('files', ['read', 'read_all'], { tools: { read_all: as('read') } })])
   expect(offers.of('files')?.find('read')?.tool).toBe('read')
   expect(listed(offers.of('files'))).toEqual(['read'])
-  expect(offers.refused).toMatchObject([{ server_id: 'files', tool: 'read_all' }])
+  expect(offers.conflicts).toMatchObject([{ server_id: 'files', kind: 'tool', name: 'read_all' }])
 })
 
 test('a tool whose schema asks for a header that cannot be is left out, and it is said why', () => {
@@ -95,8 +95,8 @@ test('a tool whose schema asks for a header that cannot be is left out, and it i
   const offers = offersOf([{ id: 'files', tools, settings: OFFER_DEFAULTS }])
   expect(listed(offers.of(undefined))).toEqual(['files__good'])
   expect(listed(offers.of('files'))).toEqual(['good'])
-  expect(offers.refused).toEqual([
-    { server_id: 'files', tool: 'bad', reason: expect.stringContaining('x-mcp-header') },
+  expect(offers.conflicts).toEqual([
+    { server_id: 'files', kind: 'tool', name: 'bad', reason: expect.stringContaining('x-mcp-header') },
   ])
 })
 
@@ -154,6 +154,7 @@ test('what was prepared is kept until something changes', () => {
   expect(offers.of(undefined, 'cursor')).toBe(before)
   expect(offers.of(undefined, 'codex')).toBe(before)
   sights.set('cursor', { ...EVERYTHING, servers: [] })
+  offers.settingsChanged('cursor')
   expect(listed(offers.of(undefined, 'cursor'))).toEqual([])
   expect(offers.of(undefined, 'codex')).toBe(before)
   offered.push(server('zoo', ['feed']))

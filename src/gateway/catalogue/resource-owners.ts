@@ -1,10 +1,10 @@
 import { isObject } from '../../kernel/is-object.ts'
 
-const MOST = 10_000
-const LONGEST_URI = 4096
+const MAX_URIS = 10_000
+const MAX_URI_CHARS = 4096
 
-/** Whose resource it is that a result spoke of: it stands in no list, and an agent wants to read it all the same. */
-export class Links {
+/** The servers of resources that results have mentioned. Such resources are often not listed, but agents read them. */
+export class ResourceOwners {
   readonly #servers = new Map<string, string>()
 
   serverOf(uri: string): string | undefined {
@@ -14,14 +14,14 @@ export class Links {
   }
 
   /**
-   * Remembers what a result speaks of. `named` says how an agent has to call it; when that is another name, the result is
-   * given back with that name in it, else as it was. Nearly free where nothing is spoken of.
+   * Remembers the resources that a result mentions. Returns the result with the URIs that `nameOf` returns, or the same
+   * object when none differs.
    */
-  through(serverId: string, result: unknown, named: (uri: string) => string): unknown {
+  record(serverId: string, result: unknown, nameOf: (uri: string) => string): unknown {
     if (!isObject(result)) return result
     const seen = (uri: string): string => {
-      if (uri.length <= LONGEST_URI) this.#keep(uri, serverId)
-      return named(uri)
+      if (uri.length <= MAX_URI_CHARS) this.#keep(uri, serverId)
+      return nameOf(uri)
     }
     for (const [field, read] of READERS) {
       const items = result[field]
@@ -32,11 +32,11 @@ export class Links {
     return result
   }
 
-  /** The one that was used longest ago goes first. */
+  /** Drops the least recently used URI at the limit. */
   #keep(uri: string, serverId: string): void {
     this.#servers.delete(uri)
     this.#servers.set(uri, serverId)
-    if (this.#servers.size <= MOST) return
+    if (this.#servers.size <= MAX_URIS) return
     for (const oldest of this.#servers.keys()) {
       this.#servers.delete(oldest)
       break
@@ -72,7 +72,7 @@ function renamed(holder: unknown, seen: (uri: string) => string): unknown {
   return uri === holder.uri ? holder : { ...holder, uri }
 }
 
-/** Where results of tools/call, prompts/get and resources/read speak of resources. */
+/** The fields in which results of tools/call, prompts/get and resources/read mention resources. */
 const READERS: readonly (readonly [string, Read])[] = [
   ['content', readContent],
   ['messages', readMessage],

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { gatewayName, gather } from './tool-names.ts'
+import { gatewayName, nameTools } from './tool-names.ts'
 
 const id = fc.stringMatching(/^[a-z0-9][a-z0-9._-]{0,63}$/)
 const tool = fc.oneof(
@@ -46,13 +46,13 @@ test('all tools come in a fixed order, and what looks like another is left out a
     { id: 'a-b', tools: [offer('x')] },
     { id: 'a_b', tools: [offer('x')] },
   ]
-  const { tools, refused } = gather(servers)
+  const { tools, conflicts } = nameTools(servers)
   expect(tools.map(({ name }) => name)).toEqual(['a-b__x', 'zoo__list', 'zoo__feed'])
-  expect(refused.map(({ server_id, tool: name }) => [server_id, name])).toEqual([
+  expect(conflicts.map(({ server_id, name }) => [server_id, name])).toEqual([
     ['a_b', 'x'],
     ['zoo', '1ist'],
   ])
-  expect(gather([...servers].reverse()).tools).toEqual(tools)
+  expect(nameTools([...servers].reverse()).tools).toEqual(tools)
 })
 
 test('a name does not change when another server comes or goes', () => {
@@ -61,7 +61,7 @@ test('a name does not change when another server comes or goes', () => {
       const servers = ids.map((each) => ({ id: each, tools: [{ name: 'do', definition: each }] }))
       const [, ...fewer] = servers
       const names = (list: typeof servers) =>
-        new Map(gather(list).tools.map((one) => [one.server_id, one.name]))
+        new Map(nameTools(list).tools.map((one) => [one.server_id, one.name]))
       const [all, some] = [names(servers), names(fewer)]
       for (const [server, name] of some) if (all.has(server)) expect(all.get(server)).toBe(name)
     }),

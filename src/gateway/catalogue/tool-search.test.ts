@@ -4,7 +4,7 @@ import { OFFER_DEFAULTS } from '../../upstreams/server-fields.ts'
 import { EVERYTHING } from '../visibility/visibility.schema.ts'
 import { Offers } from './offers.ts'
 import { searchIn } from './tool-search.ts'
-import { meantBy } from './tool-search-calls.ts'
+import { resolveInSearchMode } from './tool-search-calls.ts'
 
 const tool = (name: string, description = '', parameters: readonly string[] = [], more: object = {}) => ({
   name,
@@ -126,10 +126,10 @@ describe('a call in search mode', () => {
     (agent) => (agent === 'cursor' ? { ...EVERYTHING, tool_mode: 'search' } : undefined),
   )
   const offer = offers.of(undefined, 'cursor')
-  const meant = (name: unknown, args: unknown) => offer && meantBy(offer, name, args)
+  const meant = (name: unknown, args: unknown) => offer && resolveInSearchMode(offer, name, args)
   const said = (name: string, args: unknown) => {
     const answer = meant(name, args)
-    return answer?.kind === 'said' ? answer.result : answer
+    return answer?.kind === 'result' ? answer.result : answer
   }
 
   test('of find_tools gives what it takes to call them', () => {
@@ -143,7 +143,7 @@ describe('a call in search mode', () => {
   test('that finds nothing says so, and how many there are', () => {
     expect(said('find_tools', { query: 'fly' })).toEqual({
       content: [
-        { type: 'text', text: "No tool matches 'fly'. There is 1 tool in all: try other words, or fewer." },
+        { type: 'text', text: "No tool matches 'fly'. There is 1 tool in total: try other or fewer words." },
       ],
       structuredContent: { tools: [], total: 0 },
     })
@@ -179,6 +179,6 @@ describe('a call in search mode', () => {
   test('of anything else is unknown, and without search mode so are the two', () => {
     expect(meant('files__nothing', {})).toBeUndefined()
     const full = offers.of(undefined, 'codex')
-    expect(full && meantBy(full, 'find_tools', { query: 'read' })).toBeUndefined()
+    expect(full?.find('find_tools')).toBeUndefined()
   })
 })

@@ -1,4 +1,4 @@
-import type { Definition } from '../../upstreams/catalogues.ts'
+import type { Definition } from '../../protocol/lists.ts'
 export interface Found {
   /** The best first. */
   readonly tools: readonly Definition[]

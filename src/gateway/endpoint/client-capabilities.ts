@@ -1,33 +1,35 @@
 import { isObject } from '../../kernel/is-object.ts'
-import { CODES, RpcError } from './json-rpc.ts'
+import { CODES } from '../../protocol/codes.ts'
+import { RpcError } from './json-rpc.ts'
 
-const NEEDS: Readonly<Record<string, string>> = {
+const CAPABILITY_OF: Readonly<Record<string, string>> = {
   'sampling/createMessage': 'sampling',
   'elicitation/create': 'elicitation',
   'roots/list': 'roots',
 }
 
-/** A person may have to answer. */
-export const ASK_MS = 5 * 60_000
+/** How long an agent may take to answer a server's request, because a person may have to. */
+export const ANSWER_MS = 5 * 60_000
 
-/** Why this agent is not asked that: it has not said that it can answer. */
-export function refusalToAsk(
+/** The error when an agent has not declared the capability that a server's request needs. */
+export function missingCapability(
   capabilities: Readonly<Record<string, unknown>>,
   method: string,
   params: unknown,
 ): RpcError | undefined {
-  const needs = Object.hasOwn(NEEDS, method) ? NEEDS[method] : undefined
-  const can = needs === undefined ? undefined : capabilities[needs]
-  if (can !== undefined && canDo(method, isObject(can) ? can : {}, isObject(params) ? params : {}))
-    return undefined
-  return new RpcError(CODES.method, `The agent cannot be asked for ${method.slice(0, 100)}`)
+  const name = Object.hasOwn(CAPABILITY_OF, method) ? CAPABILITY_OF[method] : undefined
+  const capability = name === undefined ? undefined : capabilities[name]
+  if (capability !== undefined && covers(method, objectOr(capability), objectOr(params))) return undefined
+  return new RpcError(CODES.method, `The client does not support ${method.slice(0, 100)}`)
 }
 
 type Fields = Readonly<Record<string, unknown>>
 
-function canDo(method: string, can: Fields, params: Fields): boolean {
-  if (method === 'sampling/createMessage') return params.tools === undefined || can.tools !== undefined
+const objectOr = (value: unknown): Fields => (isObject(value) ? value : {})
+
+function covers(method: string, capability: Fields, params: Fields): boolean {
+  if (method === 'sampling/createMessage') return params.tools === undefined || capability.tools !== undefined
   if (method !== 'elicitation/create') return true
-  if (params.mode === 'url') return can.url !== undefined
-  return can.form !== undefined || can.url === undefined // forms are what it meant when there was nothing else
+  if (params.mode === 'url') return capability.url !== undefined
+  return capability.form !== undefined || capability.url === undefined // an empty capability means forms, the only mode of older revisions
 }

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { resultHead, resultMessage } from './json-rpc.ts'
 
-/** Beyond this a copy costs more than three writes. */
+/** Above this size, a copy costs more than three writes. */
 const LARGE_BYTES = 16 * 1024
 const JSON_TYPE = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' }
 
@@ -14,7 +14,7 @@ export function sendJson(
   response.writeHead(status, { ...JSON_TYPE, ...headers, 'content-length': body.length }).end(body)
 }
 
-/** A text goes out together with the head, in one write; a character of this text is one byte. */
+/** Sends headers and body in one write. Every character of the text must be one byte. */
 function sendSmall(response: ServerResponse, text: string): void {
   const headers = {
     'content-type': JSON_TYPE['content-type'],
@@ -23,10 +23,10 @@ function sendSmall(response: ServerResponse, text: string): void {
   }
   response.writeHead(200, headers).end(text, 'latin1')
 }
-// biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII is meant
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the range is all of ASCII
 const ASCII = /^[\x00-\x7f]*$/
 
-/** A large result is sent from where it lies. */
+/** A large result is sent without a copy. */
 export function sendResult(response: ServerResponse, id: string | number, result: Buffer | string): void {
   const head = resultHead(id)
   if (result.length <= LARGE_BYTES) {

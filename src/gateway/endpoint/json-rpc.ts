@@ -1,29 +1,23 @@
+import { isUtf8 } from 'node:buffer'
+import type { IncomingMessage } from 'node:http'
 import { isObject } from '../../kernel/is-object.ts'
+import { CODES } from '../../protocol/codes.ts'
+import { rawMember } from '../../protocol/raw-member.ts'
 
-/** JSON-RPC as an agent sends it, read once and checked. */
+/** A JSON-RPC message of an agent, parsed and validated. */
 export interface Incoming {
-  /** Undefined for a notification. An id of 0 is an id. */
+  /** Undefined for a notification. May be 0. */
   readonly id: string | number | undefined
-  /** Undefined for an answer to something that a server asked. */
+  /** Undefined for a response to a request of a server. */
   readonly method: string | undefined
   readonly params: Readonly<Record<string, unknown>>
-  /** What it was read from. */
+  /** The bytes it was parsed from. */
   readonly body: Buffer
-  /** Of an answer to something that a server asked. */
-  readonly answer: { readonly result?: unknown; readonly error?: unknown }
+  /** Of a response to a request of a server. */
+  readonly response: { readonly result?: unknown; readonly error?: unknown }
 }
 
-export const CODES = {
-  parse: -32_700,
-  request: -32_600,
-  method: -32_601,
-  params: -32_602,
-  internal: -32_603,
-  headers: -32_020,
-  version: -32_022,
-} as const
-
-/** An answer that is no result, with the status that HTTP gives it. */
+/** An error response, with its HTTP status. */
 export class RpcError extends Error {
   override readonly name = 'RpcError'
   readonly code: number
@@ -42,31 +36,73 @@ export class RpcError extends Error {
   }
 }
 
-/** Ours, and so outside of what the protocol keeps for itself. */
-const CANCELLED = -31_499
+export const cancelled = (): RpcError => new RpcError(CODES.cancelled, 'The request was cancelled')
 
-export const cancelled = (): RpcError => new RpcError(CANCELLED, 'The request was cancelled')
-
-/** Throws when it is no single message: batches are a thing of one old revision, and nobody sends them. */
+/** Throws when the body is not a single message. Batches exist in one legacy revision only, and clients do not send them. */
 export function readIncoming(body: Buffer): Incoming {
   let message: unknown
   try {
     message = JSON.parse(body.toString('utf8'))
   } catch {
-    throw new RpcError(CODES.parse, 'The body is not JSON', { status: 400 })
+    throw new RpcError(CODES.parse, 'The body is not valid JSON', { status: 400 })
   }
   if (!isObject(message) || message.jsonrpc !== '2.0')
-    throw new RpcError(CODES.request, 'The body is not one JSON-RPC 2.0 message', { status: 400 })
+    throw new RpcError(CODES.request, 'The body is not a single JSON-RPC 2.0 message', { status: 400 })
   const { id, method, params, result, error } = message
   if (id !== undefined && typeof id !== 'string' && typeof id !== 'number')
-    throw new RpcError(CODES.request, 'The id must be a text or a number', { status: 400 })
+    throw new RpcError(CODES.request, 'The id must be a string or a number', { status: 400 })
   if (method !== undefined && typeof method !== 'string')
-    throw new RpcError(CODES.request, 'The method must be a text', { status: 400 })
+    throw new RpcError(CODES.request, 'The method must be a string', { status: 400 })
   if (params !== undefined && !isObject(params)) throw new RpcError(CODES.params, 'params must be an object')
-  return { id, method, params: params ?? {}, body, answer: { result, error } }
+  return { id, method, params: params ?? {}, body, response: { result, error } }
 }
 
-/** The result stays as the bytes it came in. */
+const MAX_BYTES = 10 * 1024 * 1024
+
+/** Reads a request body with callbacks, which cost less per call than promises. A disconnect calls neither. */
+export function readBody(
+  request: IncomingMessage,
+  onBody: (body: Buffer) => void,
+  onError: (error: RpcError) => void,
+): void {
+  const parts: Buffer[] = []
+  let length = 0
+  const onData = (part: Buffer) => {
+    length += part.length
+    parts.push(part)
+    if (length <= MAX_BYTES) return
+    request.off('data', onData).off('end', onEnd).resume()
+    onError(new RpcError(CODES.request, 'The body is larger than 10 MiB', { status: 413 }))
+  }
+  const onEnd = () => onBody(parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts, length))
+  request
+    .on('data', onData)
+    .on('end', onEnd)
+    .on('error', () => {})
+}
+
+/** Below this size, serializing again is as fast as finding the bytes. */
+const MIN_BYTES = 8 * 1024
+const LF = 0x0a
+const CR = 0x0d
+
+/**
+ * The bytes of the arguments in a request body, which is valid JSON. Undefined when they must be serialized again: a stdio
+ * message is one line, so they must not have line breaks, and invalid UTF-8 was replaced by the parser.
+ */
+export function rawArgumentsIn(body: Buffer): Buffer | undefined {
+  if (body.length < MIN_BYTES || !isUtf8(body)) return undefined
+  const params = memberOf(body, 'params')
+  const raw = params && memberOf(params, 'arguments')
+  return !raw || raw.includes(LF) || raw.includes(CR) ? undefined : raw
+}
+
+function memberOf(json: Buffer, name: string): Buffer | undefined {
+  const at = rawMember(json, name)
+  return at && json.subarray(at.start, at.end)
+}
+
+/** A response that contains the bytes of a result unchanged. */
 export function resultMessage(id: string | number, result: Buffer | string): Buffer {
   const head = resultHead(id)
   if (typeof result === 'string') return Buffer.from(`${head}${result}}`)
@@ -79,7 +115,7 @@ export function resultMessage(id: string | number, result: Buffer | string): Buf
 }
 const CLOSE_BRACE = 0x7d
 
-/** What stands before the result; after it there is one brace. */
+/** A response up to the result. After the result, one closing brace completes it. */
 export const resultHead = (id: string | number): string =>
   `{"jsonrpc":"2.0","id":${typeof id === 'number' ? id : JSON.stringify(id)},"result":`
 

@@ -1,27 +1,28 @@
 import type { ServerResponse } from 'node:http'
 import { Cancellation, type CancelSignal } from '../../kernel/cancel.ts'
 import { isObject } from '../../kernel/is-object.ts'
+import { CODES } from '../../protocol/codes.ts'
 import type { EventStream } from '../sessions/event-stream.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { messageOf } from '../sessions/sse-format.ts'
-import { ASK_MS, refusalToAsk } from './client-capabilities.ts'
+import { ANSWER_MS, missingCapability } from './client-capabilities.ts'
 import { sendJson, sendResult } from './json-response.ts'
-import { CODES, cancelled, errorMessage, RpcError, resultMessage } from './json-rpc.ts'
+import { cancelled, errorMessage, RpcError, resultMessage } from './json-rpc.ts'
 
-let questions = 0
+let serverRequests = 0
 
 /**
- * The answer to one request of a session: plain JSON, or the last event of a stream when something has to be said before it.
- * Whatever happens it is given once. Who hangs up may only be away: a session says `notifications/cancelled`.
+ * The response to one request of a session: plain JSON, or the last event of a stream when other messages precede it. It is
+ * sent exactly once. A lost connection does not cancel the request: the client may reconnect and resume.
  */
-export class Reply {
+export class LegacyReply {
   readonly id: string | number
   readonly #response: ServerResponse
   readonly #session: Session
-  readonly #gone = new Cancellation()
+  readonly #cancellation = new Cancellation()
   #stream: EventStream | undefined
-  #refusals: Set<(error: RpcError) => void> | undefined
-  #given = false
+  #rejections: Set<(error: RpcError) => void> | undefined
+  #sent = false
 
   constructor(id: string | number, response: ServerResponse, session: Session) {
     this.id = id
@@ -30,15 +31,15 @@ export class Reply {
     session.open.add(id, this)
   }
 
-  /** Aborted when nobody wants the answer any more. */
+  /** Aborted when the request is cancelled. */
   get signal(): CancelSignal {
-    return this.#gone
+    return this.#cancellation
   }
 
   cancel(): void {
-    if (this.#given) return
+    if (this.#sent) return
     this.fail(cancelled())
-    this.#gone.abort()
+    this.#cancellation.abort()
   }
 
   result(result: Buffer | string): void {
@@ -54,63 +55,63 @@ export class Reply {
     else sendJson(this.#response, error.status, message)
   }
 
-  /** Says something before the answer, which makes a stream of it. */
-  tell(method: string, params: unknown): void {
-    this.#open()?.tell(messageOf(method, params as object))
+  /** Sends a notification before the response, which turns the response into a stream. */
+  notify(method: string, params: object): void {
+    this.#open()?.notify(messageOf(method, params))
   }
 
-  /** A question of a server goes to the agent whose request it is working on, over the answer to that request. */
-  ask(method: string, params: unknown): Promise<unknown> {
-    const refusal = refusalToAsk(this.#session.capabilities, method, params)
-    if (refusal) return Promise.reject(refusal)
+  /** Forwards a server's request to the agent, on the response stream of the agent's request. */
+  request(method: string, params: unknown): Promise<unknown> {
+    const missing = missingCapability(this.#session.capabilities, method, params)
+    if (missing) return Promise.reject(missing)
     const stream = this.#open()
-    if (!stream || stream.isLost) return Promise.reject(hungUp())
-    stream.onLost = () => this.#refuse(hungUp())
-    questions += 1
-    const id = `toolroom-${questions}`
+    if (!stream || stream.isLost) return Promise.reject(disconnected())
+    stream.onLost = () => this.#reject(disconnected())
+    serverRequests += 1
+    const id = `toolroom-${serverRequests}`
     return new Promise((resolve, reject) => {
-      const { asked } = this.#session
-      const over = () => {
-        clearTimeout(late)
-        asked.delete(id)
-        this.#refusals?.delete(refuse)
+      const pending = this.#session.serverRequests
+      const settle = () => {
+        clearTimeout(timer)
+        pending.delete(id)
+        this.#rejections?.delete(fail)
       }
-      const refuse = (error: RpcError) => {
-        over()
+      const fail = (error: RpcError) => {
+        settle()
         reject(error)
       }
-      const late = setTimeout(() => refuse(nothing('The agent did not answer in time')), ASK_MS)
-      asked.set(id, ({ result, error }) => {
-        over()
+      const timer = setTimeout(() => fail(noResponse('The agent did not answer in time')), ANSWER_MS)
+      pending.set(id, ({ result, error }) => {
+        settle()
         if (result !== undefined) resolve(result)
-        else reject(isObject(error) ? error : nothing('The agent gave no answer'))
+        else reject(isObject(error) ? error : noResponse('The agent sent no result'))
       })
-      this.#refusals ??= new Set()
-      this.#refusals.add(refuse)
-      stream.say(messageOf(method, params as object, id))
+      this.#rejections ??= new Set()
+      this.#rejections.add(fail)
+      stream.send(messageOf(method, params as object, id))
     })
   }
 
-  /** Undefined when it is over, or when nobody was there for its beginning. */
+  /** Undefined when the response was sent, or the client disconnected before the stream began. */
   #open(): EventStream | undefined {
-    if (this.#given || (!this.#stream && this.#response.destroyed)) return undefined
-    this.#stream ??= this.#session.streams.answer(this.#response)
+    if (this.#sent || (!this.#stream && this.#response.destroyed)) return undefined
+    this.#stream ??= this.#session.streams.openResponse(this.#response)
     return this.#stream
   }
 
-  /** False when it was given already. */
+  /** False when the response was sent already. */
   #close(): boolean {
-    if (this.#given) return false
-    this.#given = true
+    if (this.#sent) return false
+    this.#sent = true
     this.#session.open.delete(this.id)
-    if (this.#refusals) this.#refuse(nothing('The request is over'))
+    if (this.#rejections) this.#reject(noResponse('The request has ended'))
     return true
   }
 
-  #refuse(error: RpcError): void {
-    for (const refuse of this.#refusals ?? []) refuse(error)
+  #reject(error: RpcError): void {
+    for (const reject of this.#rejections ?? []) reject(error)
   }
 }
 
-const nothing = (why: string): RpcError => new RpcError(CODES.internal, why)
-const hungUp = (): RpcError => nothing('The agent has hung up')
+const noResponse = (why: string): RpcError => new RpcError(CODES.internal, why)
+const disconnected = (): RpcError => noResponse('The agent has disconnected')

@@ -1,32 +1,32 @@
 import type { ServerResponse } from 'node:http'
-import { InFlight } from '../../kernel/in-flight.ts'
-import { Drops } from '../notify/drop-counter.ts'
+import { InFlight } from '../../protocol/in-flight.ts'
+import { DropCounter } from '../notify/drop-counter.ts'
 import type { Session } from '../sessions/sessions.ts'
 import type { Incoming } from './json-rpc.ts'
 import { ModernReply } from './modern-reply.ts'
-import { Parking } from './pending-input.ts'
+import { PendingInputs } from './pending-input.ts'
 
 interface Deps {
   readonly now: () => number
-  /** Of what was not said because somebody reads too slowly. */
+  /** Notifications were dropped because an agent reads too slowly. */
   readonly onDropped: (count: number) => void
 }
 
-const DROPS_MS = 60_000
+const REPORT_DROPS_MS = 60_000
 
-/** The requests of the modern era that are under way, also those whose agents are asked something meanwhile. */
+/** The pending requests of modern agents, including those that wait for input. */
 export class ModernReplies {
-  readonly #around: ConstructorParameters<typeof ModernReply>[4]
+  readonly #shared: ConstructorParameters<typeof ModernReply>[4]
 
   constructor({ now, onDropped }: Deps) {
-    this.#around = {
-      parking: new Parking<ModernReply>({ now }),
-      underWay: new InFlight<ModernReply, ModernReply>(),
-      drops: new Drops(DROPS_MS, onDropped),
+    this.#shared = {
+      pendingInputs: new PendingInputs<ModernReply>({ now }),
+      pending: new InFlight<ModernReply, ModernReply>(),
+      drops: new DropCounter(REPORT_DROPS_MS, onDropped),
     }
   }
 
-  /** Undefined when the request brings an answer to a call that waited for it, and goes on with that one. */
+  /** Undefined when the request has the input for a pending call, which continues. */
   open(
     message: Incoming,
     id: string | number,
@@ -34,16 +34,16 @@ export class ModernReplies {
     place: Pick<Session, 'keyId' | 'agentType' | 'serverId'>,
   ): ModernReply | undefined {
     if (message.params.requestState !== undefined) {
-      const parked = this.#around.parking.take(message, place)
-      parked?.resume(message, id, response)
-      if (parked) return undefined
+      const pending = this.#shared.pendingInputs.take(message, place)
+      pending?.resume(message, id, response)
+      if (pending) return undefined
     }
-    return new ModernReply(message, id, response, place, this.#around)
+    return new ModernReply(message, id, response, place, this.#shared)
   }
 
-  /** All of them, or those of a key that was taken away. */
+  /** Cancels all requests, or those of one key. */
   close(keyId?: string): void {
-    for (const reply of this.#around.underWay.values())
+    for (const reply of this.#shared.pending.values())
       if (keyId === undefined || reply.place.keyId === keyId) reply.cancel()
   }
 }

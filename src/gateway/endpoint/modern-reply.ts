@@ -1,86 +1,88 @@
 import type { ServerResponse } from 'node:http'
 import { Cancellation, type CancelSignal } from '../../kernel/cancel.ts'
-import type { InFlight } from '../../kernel/in-flight.ts'
 import { isObject } from '../../kernel/is-object.ts'
-import type { Drops } from '../notify/drop-counter.ts'
+import { CODES } from '../../protocol/codes.ts'
+import type { InFlight } from '../../protocol/in-flight.ts'
+import { metaOf } from '../../protocol/json-rpc-message.ts'
+import type { DropCounter } from '../notify/drop-counter.ts'
 import { EventStream } from '../sessions/event-stream.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { messageOf } from '../sessions/sse-format.ts'
-import { refusalToAsk } from './client-capabilities.ts'
+import { missingCapability } from './client-capabilities.ts'
 import { sendJson, sendResult } from './json-response.ts'
-import { CODES, cancelled, errorMessage, type Incoming, RpcError, resultMessage } from './json-rpc.ts'
-import { capabilitiesIn, metaOf } from './modern-requests.ts'
-import type { Parking } from './pending-input.ts'
+import { cancelled, errorMessage, type Incoming, RpcError, resultMessage } from './json-rpc.ts'
+import { capabilitiesIn } from './modern-requests.ts'
+import type { PendingInputs } from './pending-input.ts'
 
-interface Question {
+/** A server's request that the agent has to answer. */
+interface InputRequest {
   readonly method: string
   readonly params: unknown
-  readonly resolve: (answer: unknown) => void
+  readonly resolve: (response: unknown) => void
   readonly reject: (error: RpcError) => void
 }
 
 type Outcome = { readonly result: Buffer | string } | { readonly error: RpcError }
 type Place = Pick<Session, 'keyId' | 'agentType' | 'serverId'>
 
-interface Around {
-  readonly parking: Parking<ModernReply>
-  /** Of what was not said because somebody reads too slowly. */
-  readonly drops: Drops
-  /** All that are under way. */
-  readonly underWay: InFlight<ModernReply, ModernReply>
+interface Shared {
+  readonly pendingInputs: PendingInputs<ModernReply>
+  /** Notifications that were dropped because an agent reads too slowly. */
+  readonly drops: DropCounter
+  readonly pending: InFlight<ModernReply, ModernReply>
 }
 
-/** Only these may be answered with a question. */
-const MAY_ASK = ['tools/call', 'prompts/get', 'resources/read']
-/** One question at a time, so one name is enough. */
+/** Only these methods may be answered with `input_required`. */
+const MAY_REQUIRE_INPUT = ['tools/call', 'prompts/get', 'resources/read']
+/** One input request at a time, so its key is constant. */
 const KEY = '1'
 const PROGRESS = 'notifications/progress'
 
 /**
- * The answer to one request of the modern era. Who hangs up cancels it. When a server of the old days asks something in
- * between, the question is the answer, and the call waits for the request that brings what was said to it.
+ * The response to one modern request. A disconnect cancels the request. When a legacy server sends a request meanwhile, the
+ * response is `input_required`, and the call waits for the agent's next request, which has the answer.
  */
 export class ModernReply {
   readonly place: Place
-  readonly #around: Around
-  readonly #gone = new Cancellation()
+  readonly #shared: Shared
+  readonly #cancellation = new Cancellation()
   readonly #message: Incoming
   #id: string | number
   #response: ServerResponse | undefined
   #stream: EventStream | undefined
-  #questions: Question[] | undefined
-  /** The token of the request that waits now, when it is not the first. */
+  #inputRequests: InputRequest[] | undefined
+  /** The progress token of the current request, when it is not the first. */
   #token: { readonly progressToken: unknown } | undefined
   #outcome: Outcome | undefined
-  #over = false
+  #ended = false
 
   constructor(
     message: Incoming,
     id: string | number,
     response: ServerResponse,
     place: Place,
-    around: Around,
+    shared: Shared,
   ) {
     this.#message = message
     this.#id = id
     this.place = place
-    this.#around = around
-    around.underWay.add(this, this)
+    this.#shared = shared
+    shared.pending.add(this, this)
     this.#attach(response)
   }
 
-  /** Aborted when nobody wants the answer any more. */
+  /** Aborted when the request is cancelled. */
   get signal(): CancelSignal {
-    return this.#gone
+    return this.#cancellation
   }
 
   cancel(): void {
-    if (this.#over) return
-    const refused = this.#questions ?? []
-    if (this.#response && !this.#response.destroyed) this.#give({ error: cancelled() })
+    if (this.#ended) return
+    const unanswered = this.#inputRequests ?? []
+    if (this.#response && !this.#response.destroyed) this.#finish({ error: cancelled() })
     else this.#close()
-    for (const { reject } of refused) reject(new RpcError(CODES.internal, 'The agent gave no answer'))
-    this.#gone.abort()
+    for (const { reject } of unanswered) reject(new RpcError(CODES.internal, 'The agent sent no answer'))
+    this.#cancellation.abort()
   }
 
   result(result: Buffer | string): void {
@@ -91,43 +93,42 @@ export class ModernReply {
     this.#settle({ error })
   }
 
-  /** Says something before the answer, which makes a stream of it. While nobody waits for it nobody hears it. */
-  tell(method: string, params: unknown): void {
+  /** Sends a notification before the response, which turns the response into a stream. Dropped between two requests. */
+  notify(method: string, params: object): void {
     const response = this.#response
-    if (this.#over || !response || response.destroyed) return
+    if (this.#ended || !response || response.destroyed) return
     const isProgress = method === PROGRESS && this.#token !== undefined
     if (isProgress && this.#token?.progressToken === undefined) return
-    this.#stream ??= new EventStream(response, this.#around.drops)
-    this.#stream.tell(
-      messageOf(method, isProgress ? { ...(params as object), ...this.#token } : (params as object)),
-    )
+    this.#stream ??= new EventStream(response, this.#shared.drops)
+    this.#stream.notify(messageOf(method, isProgress ? { ...params, ...this.#token } : params))
   }
 
-  ask(method: string, params: unknown): Promise<unknown> {
-    const about = this.#message
-    const can = MAY_ASK.includes(about.method ?? '') ? capabilitiesIn(about.params) : {}
-    const refusal = refusalToAsk(can, method, params)
-    if (refusal || this.#over) return Promise.reject(refusal ?? cancelled())
+  /** Forwards a server's request to the agent, as `input_required`. */
+  request(method: string, params: unknown): Promise<unknown> {
+    const own = this.#message
+    const capabilities = MAY_REQUIRE_INPUT.includes(own.method ?? '') ? capabilitiesIn(own.params) : {}
+    const missing = missingCapability(capabilities, method, params)
+    if (missing || this.#ended) return Promise.reject(missing ?? cancelled())
     return new Promise((resolve, reject) => {
-      this.#questions ??= []
-      this.#questions.push({ method, params, resolve, reject })
-      if (this.#questions.length === 1) this.#present()
+      this.#inputRequests ??= []
+      this.#inputRequests.push({ method, params, resolve, reject })
+      if (this.#inputRequests.length === 1) this.#requireInput()
     })
   }
 
-  /** The request comes again, with what was said to the question. Without that it is asked once more. */
+  /** Continues with the agent's next request. If it has no answer, the same input is required again. */
   resume({ params }: Incoming, id: string | number, response: ServerResponse): void {
     this.#id = id
     this.#token = { progressToken: metaOf(params).progressToken }
     this.#attach(response)
     if (this.#outcome) {
-      this.#give(this.#outcome)
+      this.#finish(this.#outcome)
       return
     }
     const { inputResponses } = params
     const answer = isObject(inputResponses) ? inputResponses[KEY] : undefined
-    if (isObject(answer)) this.#questions?.shift()?.resolve(answer)
-    this.#present()
+    if (isObject(answer)) this.#inputRequests?.shift()?.resolve(answer)
+    this.#requireInput()
   }
 
   #attach(response: ServerResponse): void {
@@ -137,37 +138,37 @@ export class ModernReply {
     })
   }
 
-  /** Answers with the first question, and parks the call. */
-  #present(): void {
-    const question = this.#questions?.[0]
-    if (!question || !this.#response) return
-    const requestState = this.#around.parking.park(this, this.#message)
+  /** Responds with the first input request, and keeps the call until the agent has answered. */
+  #requireInput(): void {
+    const inputRequest = this.#inputRequests?.[0]
+    if (!inputRequest || !this.#response) return
+    const requestState = this.#shared.pendingInputs.add(this, this.#message)
     if (requestState === undefined) {
-      this.#questions?.shift()
-      question.reject(new RpcError(CODES.internal, 'Too many questions wait for this agent'))
-      this.#present()
+      this.#inputRequests?.shift()
+      inputRequest.reject(new RpcError(CODES.internal, 'Too many calls wait for input of this agent'))
+      this.#requireInput()
       return
     }
-    const { method, params } = question
+    const { method, params } = inputRequest
     const inputRequests = { [KEY]: { method, ...(params !== undefined && { params }) } }
     this.#send({ result: JSON.stringify({ resultType: 'input_required', inputRequests, requestState }) })
   }
 
   #settle(outcome: Outcome): void {
-    if (this.#over || this.#outcome) return
-    if (this.#response) this.#give(outcome)
+    if (this.#ended || this.#outcome) return
+    if (this.#response) this.#finish(outcome)
     else this.#outcome = outcome
   }
 
-  #give(outcome: Outcome): void {
+  #finish(outcome: Outcome): void {
     this.#close()
     this.#send(outcome)
   }
 
   #close(): void {
-    this.#over = true
-    this.#around.underWay.delete(this)
-    if (this.#questions) this.#around.parking.forget(this)
+    this.#ended = true
+    this.#shared.pending.delete(this)
+    if (this.#inputRequests) this.#shared.pendingInputs.remove(this)
   }
 
   #send(outcome: Outcome): void {

@@ -10,7 +10,7 @@ import {
 import { newKey } from '../../../test/support/gateway.ts'
 import { AUTHORISED, openHouse } from '../../../test/support/house.ts'
 import { post, register } from '../../../test/support/running.ts'
-import { Parking } from './pending-input.ts'
+import { PendingInputs } from './pending-input.ts'
 
 const ASKABLE = { elicitation: {}, sampling: {} }
 const ask = { name: 'ask', arguments: {} }
@@ -134,7 +134,9 @@ describe('a modern agent and a server of the old days that asks', () => {
 
   test('an agent that has not said it can be asked is not, and the server hears so', async () => {
     const { place } = await furnished()
-    const refused = { refused: { code: -32601, message: expect.stringContaining('cannot be asked') } }
+    const refused = {
+      refused: { code: -32601, message: expect.stringContaining('The client does not support') },
+    }
     const nothing = new Asked(place, ask, 'tools/call', {})
     expect(said(await nothing.answer())).toEqual([refused])
     const other = new Asked(place, { name: 'sample', arguments: {} }, 'tools/call', { elicitation: {} })
@@ -190,17 +192,17 @@ describe('a requestState', () => {
   })
 
   test('is the same for the same request in another order of its keys', () => {
-    const parking = new Parking({ now: () => 0 })
+    const parking = new PendingInputs({ now: () => 0 })
     const place = { keyId: 'k', serverId: undefined }
     const message = (params: object) => ({
       id: 0,
       method: 'tools/call',
       params: { ...params },
       body: Buffer.from(''),
-      answer: {},
+      response: {},
     })
     const call = { place, cancel: () => {} }
-    const requestState = parking.park(call, message({ name: 't', arguments: { a: 1, b: [{ c: 2, d: 3 }] } }))
+    const requestState = parking.add(call, message({ name: 't', arguments: { a: 1, b: [{ c: 2, d: 3 }] } }))
     const again = message({ arguments: { b: [{ d: 3, c: 2 }], a: 1 }, requestState, name: 't' })
     expect(parking.take(again, place)).toBe(call)
     expect(() => parking.take(again, place)).toThrow('used already')
@@ -244,31 +246,31 @@ describe('a call that is parked', () => {
   test('waits for a while, and not for ever', async () => {
     let now = 0
     let cancelled = 0
-    const parking = new Parking({ now: () => now, parkMs: 20 })
+    const parking = new PendingInputs({ now: () => now, waitMs: 20 })
     const place = { keyId: 'k', serverId: undefined }
-    const message = { id: 0, method: 'tools/call', params: {}, body: Buffer.from(''), answer: {} }
+    const message = { id: 0, method: 'tools/call', params: {}, body: Buffer.from(''), response: {} }
     const call = {
       place,
       cancel: () => {
         cancelled += 1
       },
     }
-    const requestState = parking.park(call, message)
+    const requestState = parking.add(call, message)
     await expect.poll(() => cancelled).toBe(1)
     now = 21
     expect(() => parking.take({ ...message, params: { requestState } }, place)).toThrow(
-      'The time to answer is over',
+      'This requestState has expired',
     )
   })
 
   test('is one of at most a hundred of its agent', () => {
-    const parking = new Parking({ now: () => 0 })
-    const message = { id: 0, method: 'tools/call', params: {}, body: Buffer.from(''), answer: {} }
+    const parking = new PendingInputs({ now: () => 0 })
+    const message = { id: 0, method: 'tools/call', params: {}, body: Buffer.from(''), response: {} }
     const callOf = (keyId: string) => ({ place: { keyId, serverId: undefined }, cancel: () => {} })
     const calls = Array.from({ length: 101 }, () => callOf('k'))
-    expect(calls.filter((call) => parking.park(call, message) !== undefined)).toHaveLength(100)
-    expect(parking.park(callOf('other'), message)).toBeDefined()
-    for (const call of calls) parking.forget(call)
-    expect(parking.park(callOf('k'), message)).toBeDefined()
+    expect(calls.filter((call) => parking.add(call, message) !== undefined)).toHaveLength(100)
+    expect(parking.add(callOf('other'), message)).toBeDefined()
+    for (const call of calls) parking.remove(call)
+    expect(parking.add(callOf('k'), message)).toBeDefined()
   })
 })

@@ -1,77 +1,79 @@
 import { randomBytes } from 'node:crypto'
+import { CODES } from '../../protocol/codes.ts'
 import type { Session } from '../sessions/sessions.ts'
-import { ASK_MS } from './client-capabilities.ts'
-import { CODES, type Incoming, RpcError } from './json-rpc.ts'
-import { digestOf, notOurs, RequestStates } from './request-state.ts'
+import { ANSWER_MS } from './client-capabilities.ts'
+import { type Incoming, RpcError } from './json-rpc.ts'
+import { digestOf, invalidState, RequestStates } from './request-state.ts'
 
-/** A call whose server waits for an answer of the agent. */
-interface Parkable {
+/** A call whose server waits for input of the agent. */
+interface WaitingCall {
   readonly place: Pick<Session, 'keyId' | 'serverId'>
   cancel(): void
 }
 
-interface Parked<T> {
+interface Pending<T> {
   readonly call: T
-  readonly late: NodeJS.Timeout
+  readonly timer: NodeJS.Timeout
 }
 
-const MOST_PER_KEY = 100
+const MAX_PER_KEY = 100
 
 interface Options {
   readonly now: () => number
-  readonly parkMs?: number
+  readonly waitMs?: number
 }
 
-/** Calls that wait for the next request of a modern agent. Each waits once, and not for ever. */
-export class Parking<T extends Parkable = Parkable> {
+/** Calls that wait for the input in a modern agent's next request, for a limited time. */
+export class PendingInputs<T extends WaitingCall = WaitingCall> {
   readonly #now: () => number
-  readonly #parkMs: number
+  readonly #waitMs: number
   readonly #states = new RequestStates()
-  readonly #parked = new Map<string, Parked<T>>()
+  readonly #pending = new Map<string, Pending<T>>()
 
-  constructor({ now, parkMs = ASK_MS }: Options) {
+  constructor({ now, waitMs = ANSWER_MS }: Options) {
     this.#now = now
-    this.#parkMs = parkMs
+    this.#waitMs = waitMs
   }
 
-  /** The state that the agent has to bring. Undefined when too many wait for this agent. */
-  park(call: T, message: Incoming): string | undefined {
+  /** The `requestState` that the agent has to send back. Undefined when too many calls of this agent wait. */
+  add(call: T, message: Incoming): string | undefined {
     const { keyId, serverId } = call.place
     let waiting = 0
-    for (const { call: each } of this.#parked.values()) if (each.place.keyId === keyId) waiting += 1
-    if (waiting >= MOST_PER_KEY) return undefined
+    for (const { call: each } of this.#pending.values()) if (each.place.keyId === keyId) waiting += 1
+    if (waiting >= MAX_PER_KEY) return undefined
     const id = randomBytes(9).toString('base64url')
-    const late = setTimeout(() => {
-      this.#parked.delete(id)
+    const timer = setTimeout(() => {
+      this.#pending.delete(id)
       call.cancel()
-    }, this.#parkMs).unref()
-    this.#parked.set(id, { call, late })
-    const expiresAt = this.#now() + this.#parkMs
-    return this.#states.seal({ id, keyId, expiresAt, digest: digestOf(message, serverId) })
+    }, this.#waitMs).unref()
+    this.#pending.set(id, { call, timer })
+    const expiresAt = this.#now() + this.#waitMs
+    return this.#states.sign({ id, keyId, expiresAt, digest: digestOf(message, serverId) })
   }
 
-  /** The call that this request is meant for; undefined when its state is not for us. Throws when it may not have it. */
-  take(message: Incoming, { keyId, serverId }: Parkable['place']): T | undefined {
+  /** The call that a request continues. Undefined when its `requestState` is not ours. Throws when it is not valid. */
+  take(message: Incoming, { keyId, serverId }: WaitingCall['place']): T | undefined {
     const { requestState } = message.params
     if (typeof requestState !== 'string') return undefined
-    const stated = this.#states.open(requestState)
-    if (!stated) return undefined
-    if (stated.keyId !== keyId) throw notOurs()
-    if (stated.digest !== digestOf(message, serverId))
-      throw refused('This requestState was given for another request')
-    if (stated.expiresAt <= this.#now()) throw refused('The time to answer is over: make the call again')
-    const parked = this.#parked.get(stated.id)
-    if (!parked) throw refused('This requestState was used already, or its call is over')
-    clearTimeout(parked.late)
-    this.#parked.delete(stated.id)
-    return parked.call
+    const state = this.#states.verify(requestState)
+    if (!state) return undefined
+    if (state.keyId !== keyId) throw invalidState()
+    if (state.digest !== digestOf(message, serverId))
+      throw refused('This requestState belongs to another request')
+    if (state.expiresAt <= this.#now())
+      throw refused('This requestState has expired. Send the call again without it')
+    const pending = this.#pending.get(state.id)
+    if (!pending) throw refused('This requestState was used already, or its call has ended')
+    clearTimeout(pending.timer)
+    this.#pending.delete(state.id)
+    return pending.call
   }
 
-  forget(call: T): void {
-    for (const [id, { call: each, late }] of this.#parked) {
+  remove(call: T): void {
+    for (const [id, { call: each, timer }] of this.#pending) {
       if (each !== call) continue
-      clearTimeout(late)
-      this.#parked.delete(id)
+      clearTimeout(timer)
+      this.#pending.delete(id)
     }
   }
 }

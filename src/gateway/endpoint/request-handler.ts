@@ -1,65 +1,35 @@
-import type { CancelSignal } from '../../kernel/cancel.ts'
-import { AppError } from '../../kernel/errors.ts'
 import { isObject } from '../../kernel/is-object.ts'
-import type { CallResult } from '../../protocol/call.ts'
-import { CallFailure } from '../../protocol/call.ts'
-import type { AskedRelay } from '../../upstreams/calls.ts'
-import type { Catalogue } from '../../upstreams/catalogues.ts'
-import { createCollection } from '../catalogue/aggregate.ts'
+import { CODES } from '../../protocol/codes.ts'
+import { metaOf } from '../../protocol/json-rpc-message.ts'
+import { META } from '../../protocol/meta.ts'
+import { type Era, LEGACY_VERSIONS, MODERN_VERSION } from '../../protocol/versions.ts'
+import type { Upstreams } from '../../upstreams/upstreams.ts'
+import type { Aggregate } from '../catalogue/aggregate.ts'
 import type { Offer, Offers } from '../catalogue/offers.ts'
-import { meantBy } from '../catalogue/tool-search-calls.ts'
-import type { Session } from '../sessions/sessions.ts'
-import { CODES, type Incoming, RpcError } from './json-rpc.ts'
-import { completed, LEGACY, MODERN, metaOf, withoutEra } from './modern-requests.ts'
-import { rawArgumentsIn } from './raw-arguments.ts'
+import { type ResolvedTool, resolveInSearchMode } from '../catalogue/tool-search-calls.ts'
+import { subscriberOf } from '../notify/session-subscriber.ts'
+import type { Subscriptions } from '../notify/subscriptions.ts'
+import { asRpcError, type Forward } from './forward.ts'
+import { type Incoming, RpcError, rawArgumentsIn } from './json-rpc.ts'
+import { completed, withoutEra } from './modern-requests.ts'
+import { progressTo, type RequestContext } from './request-context.ts'
 
-export interface GatewayDeps {
+export interface HandlerDeps {
   readonly version: string
-  /** Which tools each agent sees. */
+  readonly upstreams: Upstreams
+  /** The tools that each agent sees. */
   readonly offers: Offers
-  /** What a server said of itself when it last ran. */
-  readonly catalogueOf: (serverId: string) => Catalogue | undefined
-  /** Somebody lists what these offer; waits for those that were never seen, where there are any. */
-  readonly meet: (serverIds: readonly string[]) => Promise<unknown> | undefined
-  /** Whether it can be told something without being woken for it. */
-  readonly isAwake: (serverId: string) => boolean
-  readonly relay: (serverId: string, asked: AskedRelay) => Promise<CallResult>
-  readonly call: (
-    serverId: string,
-    asked: {
-      readonly tool: string
-      readonly args: unknown
-      readonly rawArguments?: Buffer | undefined
-      readonly signal: CancelSignal
-      readonly meta?: Readonly<Record<string, unknown>> | undefined
-      readonly onProgress?: ((params: Readonly<Record<string, unknown>>) => void) | undefined
-      readonly modernParams?: Readonly<Record<string, unknown>> | undefined
-      readonly onServerRequest?: ((method: string, params: unknown) => Promise<unknown>) | undefined
-      readonly capabilities?: object | undefined
-      readonly by: { readonly request_id: string; readonly agent_type: string }
-      readonly waits: true
-    },
-  ) => Promise<CallResult>
+  readonly aggregate: Aggregate
+  readonly subscriptions: Subscriptions
+  readonly forward: Forward
+  /** Throws when a tool must not be called. Undefined when all may be. */
+  readonly admit: ((serverId: string, tool: string) => void) | undefined
 }
 
-/** Who asks, and how. */
-export interface Asking {
-  readonly serverId: string | undefined
-  readonly era: 'legacy' | 'modern'
-  readonly agentType: string
-  readonly requestId: string
-  readonly signal: CancelSignal
-  /** Tells the agent something before the answer. */
-  readonly tell: (method: string, params: object) => void
-  /** Where it hears what comes after the answer; undefined where nothing can come. */
-  readonly session: Session | undefined
-  /** Asks the agent something before the answer; undefined where it cannot be asked. */
-  readonly ask: ((method: string, params: unknown) => Promise<unknown>) | undefined
-}
+type Place = Pick<RequestContext, 'serverId' | 'agentType'>
 
-const CAPABILITIES = { tools: { listChanged: true } }
-/** Handed on to the one server that is meant, and its answer handed back. */
-const RELAYED = [
+/** Forwarded to the one server of `/mcp/{server_id}`. */
+const FORWARDED = [
   'resources/list',
   'resources/templates/list',
   'resources/read',
@@ -67,213 +37,149 @@ const RELAYED = [
   'prompts/get',
   'completion/complete',
 ]
-const SERVER_INFO = 'io.modelcontextprotocol/serverInfo'
-const WISH_MS = 60_000
-const TTL_MS = 60_000
+const AGGREGATE_TTL_MS = 60_000
+const SERVER_TTL_MS = 3_600_000
 
-/** What every agent can ask, whichever era it speaks. Answers are bytes, ready to be sent. */
-export function createGateway({ version, offers, catalogueOf, meet, isAwake, relay, call }: GatewayDeps) {
-  const collection = createCollection<Asking>({
-    catalogueOf,
-    isAwake,
-    visibleServers: (agentType) => offers.of(undefined, agentType)?.servers ?? [],
-    handOn: (message, serverId, asking) => relayed(message, serverId, asking),
-    ask: (serverId, method, params) =>
-      relay(serverId, { method, params, signal: AbortSignal.timeout(WISH_MS) }).catch((error: unknown) => {
-        throw asRpcError(error, 'legacy')
-      }),
-  })
-  const serverInfo = { name: 'toolroom', title: 'Toolroom', version }
+/** Handles every request of an agent, in both eras. Results are bytes, ready to send. */
+export function createRequestHandler(deps: HandlerDeps) {
+  const { upstreams, offers, aggregate, subscriptions, forward, admit } = deps
+  const serverInfo = { name: 'toolroom', title: 'Toolroom', version: deps.version }
 
-  const offerFor = ({ serverId, agentType }: Asking): Offer => {
+  const offerFor = ({ serverId, agentType }: Place): Offer => {
     const offer = offers.of(serverId, agentType)
-    if (!offer) throw new RpcError(CODES.request, 'There is no such server', { status: 404 })
+    if (!offer) throw new RpcError(CODES.request, 'Server not found', { status: 404 })
     return offer
   }
 
-  async function callTool({ params, body }: Incoming, asking: Asking): Promise<Buffer> {
+  async function callTool({ params, body }: Incoming, context: RequestContext): Promise<Buffer> {
     const { name, arguments: given = {} } = params
     if (!isObject(given)) throw new RpcError(CODES.params, 'arguments must be an object')
-    const meant = meantBy(offerFor(asking), name, given)
-    if (!meant) throw new RpcError(CODES.params, `Unknown tool: ${String(name).slice(0, 100)}`)
-    if (meant.kind === 'said') return said(meant.result, asking.era)
-    const { found, args } = meant
-    const inner = args === given ? {} : { arguments: args }
-    const { agentType: agent_type, requestId: request_id, signal } = asking
-    const { progressToken, meta } = alongWith(params)
-    const onProgress = progressTo(asking, progressToken)
-    const listening = collection.listenTo(found.server_id, params, asking)
-    const stop = listening && (await listening)
+    const offer = offerFor(context)
+    const resolved =
+      offer.mode === 'search' ? resolveInSearchMode(offer, name, given) : toolNamed(offer, name, given)
+    if (!resolved) throw new RpcError(CODES.params, `Unknown tool: ${String(name).slice(0, 100)}`)
+    const isModern = context.era === 'modern'
+    if (resolved.kind === 'result') return ownResult(resolved.result, isModern)
+    const { server_id: serverId, tool } = resolved.found
+    const { args } = resolved
+    const { progressToken, ...meta } = params._meta === undefined ? NO_META : metaOf(withoutEra(params))
+    const modernParams = isModern
+      ? { ...params, name: tool, ...(args !== given && { arguments: args }) }
+      : undefined
+    const logs = isModern ? subscriptions.logsDuring(serverId, params, context) : undefined
+    const stopLogs = logs && (await logs)
     try {
-      const result = await call(found.server_id, {
-        tool: found.tool,
+      const result = await upstreams.call(serverId, {
+        tool,
         args,
-        rawArguments: args === params.arguments ? rawArgumentsIn(body) : undefined,
-        signal,
-        meta,
-        onProgress,
-        onServerRequest: asking.ask,
-        capabilities: asking.session?.capabilities,
-        modernParams: asking.era === 'modern' ? { ...params, name: found.tool, ...inner } : undefined,
-        by: { request_id, agent_type },
+        by: { request_id: context.requestId, agent_type: context.agentType },
         waits: true,
+        admit: admit && (() => admit(serverId, tool)),
+        options: {
+          ...context.options,
+          onProgress: progressToken === undefined ? undefined : progressTo(context, progressToken),
+          modernParams,
+          meta: Object.keys(meta).length > 0 ? meta : undefined,
+          rawArguments: args === params.arguments ? rawArgumentsIn(body) : undefined,
+        },
       })
-      const told = collection.remember(found.server_id, result, asking)
-      return asking.era === 'modern' ? completed(told, 'tools/call') : told.json
+      const mentions = context.serverId === undefined && result.json.includes(RESOURCE)
+      const sent = mentions ? aggregate.recordResources(serverId, result, context.agentType) : result
+      return isModern ? completed(sent, 'tools/call') : sent.json
     } catch (error) {
-      throw asRpcError(error, asking.era)
+      throw asRpcError(error, context.era)
     } finally {
-      stop?.()
+      stopLogs?.()
     }
   }
 
-  /** Of one server what it can do itself, as far as it goes through here. */
-  function capabilities({
-    serverId,
-    agentType,
-    era,
-  }: Pick<Asking, 'serverId' | 'agentType' | 'era'>): object {
-    if (serverId === undefined) return collection.capabilities(agentType, era)
-    const { resources, prompts, completions, logging } = catalogueOf(serverId)?.capabilities ?? {}
-    const isLegacy = era === 'legacy'
+  function capabilitiesFor({ serverId, agentType }: Place, era: Era): object {
+    if (serverId === undefined) return aggregate.capabilities(agentType, era)
+    const own = upstreams.get(serverId)?.catalogue?.capabilities ?? {}
+    const { resources, prompts, completions, logging } = own
     return {
-      ...CAPABILITIES,
+      tools: { listChanged: true },
       ...(resources !== undefined && { resources }),
       ...(prompts !== undefined && { prompts: listChangedOf(prompts) }),
       ...(completions !== undefined && { completions: {} }),
-      ...(logging !== undefined && isLegacy && { logging: {} }),
+      ...(logging !== undefined && era === 'legacy' && { logging: {} }),
     }
   }
 
-  async function handOn(message: Incoming, serverId: string, asking: Asking): Promise<Buffer> {
-    const stop = await collection.listenTo(serverId, message.params, asking)
+  async function forwardTo(serverId: string, message: Incoming, context: RequestContext): Promise<Buffer> {
+    const stopLogs = await subscriptions.logsDuring(serverId, message.params, context)
     try {
-      const result = await relayed(message, serverId, asking)
-      return asking.era === 'modern' ? completed(result, message.method ?? '') : result.json
+      const result = await forward(message, serverId, context)
+      return context.era === 'modern' ? completed(result, message.method ?? '') : result.json
     } finally {
-      stop?.()
+      stopLogs?.()
     }
   }
 
-  async function relayed(
-    { method = '', params }: Incoming,
-    serverId: string,
-    asking: Asking,
-  ): Promise<CallResult> {
-    try {
-      const asked = {
-        method,
-        params: withoutEra(params),
-        signal: asking.signal,
-        onProgress: progressTo(asking, metaOf(params).progressToken),
-        onServerRequest: asking.ask,
-        capabilities: asking.session?.capabilities,
-        modernParams: asking.era === 'modern' ? params : undefined,
-        waits: true as const,
-      }
-      return await relay(serverId, asked)
-    } catch (error) {
-      throw asRpcError(error, asking.era)
-    }
+  async function listTools({ params }: Incoming, context: RequestContext): Promise<Buffer> {
+    if (params.cursor !== undefined) throw new RpcError(CODES.params, 'Unknown cursor')
+    await upstreams.wake(offerFor(context).servers)
+    return Buffer.from(offerFor(context).list[context.era])
   }
 
-  const discovered = (asking: Asking) => ({
+  const discovered = (context: RequestContext) => ({
     resultType: 'complete',
-    supportedVersions: [MODERN, ...LEGACY],
-    capabilities: capabilities(asking),
-    instructions: collection.instructions(asking.serverId, asking.agentType),
-    ttlMs: asking.serverId === undefined ? TTL_MS : 3_600_000, // what all can do changes with who is there
+    supportedVersions: [MODERN_VERSION, ...LEGACY_VERSIONS],
+    capabilities: capabilitiesFor(context, 'modern'),
+    instructions: aggregate.instructions(context.serverId, context.agentType),
+    ttlMs: context.serverId === undefined ? AGGREGATE_TTL_MS : SERVER_TTL_MS,
     cacheScope: 'private',
-    _meta: { [SERVER_INFO]: serverInfo },
+    _meta: { [META.serverInfo]: serverInfo },
   })
 
-  async function answerOther(message: Incoming, asking: Asking): Promise<Buffer> {
-    const { method, params } = message
-    const isModern = asking.era === 'modern'
-    if (method === 'tools/list') {
-      if (params.cursor !== undefined) throw new RpcError(CODES.params, 'There is no such page')
-      await meet(offerFor(asking).servers)
-      return Buffer.from(offerFor(asking).list[asking.era])
-    }
+  async function handleOther(message: Incoming, context: RequestContext): Promise<Buffer> {
+    const { method = '' } = message
+    const { serverId, session } = context
+    const isModern = context.era === 'modern'
+    if (method === 'tools/list') return listTools(message, context)
     if (method === 'ping' && !isModern) return Buffer.from('{}')
-    if (method === 'server/discover' && isModern) return Buffer.from(JSON.stringify(discovered(asking)))
-    const answered = collection.answer(message, asking)
-    if (answered) return answered
-    if (asking.serverId !== undefined && RELAYED.includes(method ?? ''))
-      return handOn(message, asking.serverId, asking)
+    if (method === 'server/discover' && isModern) return Buffer.from(JSON.stringify(discovered(context)))
+    const subscribed = session && subscriptions.handle(message, subscriberOf(session))
+    if (subscribed) return subscribed
+    const result = serverId === undefined ? aggregate.handle(message, context) : undefined
+    if (result) return result
+    if (serverId !== undefined && FORWARDED.includes(method)) return forwardTo(serverId, message, context)
     const status = isModern ? 404 : 200
-    throw new RpcError(CODES.method, `${String(method).slice(0, 100)} is not known here`, { status })
+    throw new RpcError(CODES.method, `Method not found: ${method.slice(0, 100)}`, { status })
   }
 
   return {
-    collection,
-    changed: () => offers.changed(),
-    refused: () => offers.refused,
-    hasServer: (serverId: string | undefined, agentType: string) =>
-      offers.of(serverId, agentType) !== undefined,
+    hasServer: ({ serverId, agentType }: Place) => offers.of(serverId, agentType) !== undefined,
 
-    /** The greeting of the old days. */
-    initialize(
-      { params }: Incoming,
-      { serverId, agentType }: Pick<Asking, 'serverId' | 'agentType'>,
-    ): { version: string; result: string } {
-      const asked = params.protocolVersion
-      const spoken = LEGACY.find((known) => known === asked) ?? LEGACY[0]
-      const can = capabilities({ serverId, agentType, era: 'legacy' })
-      const instructions = collection.instructions(serverId, agentType)
-      const result = { protocolVersion: spoken, capabilities: can, serverInfo, instructions }
-      return { version: spoken, result: JSON.stringify(result) }
+    /** The legacy handshake. */
+    initialize({ params }: Incoming, place: Place): { version: string; result: string } {
+      const protocolVersion =
+        LEGACY_VERSIONS.find((version) => version === params.protocolVersion) ?? LEGACY_VERSIONS[0]
+      const capabilities = capabilitiesFor(place, 'legacy')
+      const instructions = aggregate.instructions(place.serverId, place.agentType)
+      const result = { protocolVersion, capabilities, serverInfo, instructions }
+      return { version: protocolVersion, result: JSON.stringify(result) }
     },
 
-    answer: (message: Incoming, asking: Asking): Promise<Buffer> =>
-      message.method === 'tools/call' ? callTool(message, asking) : answerOther(message, asking),
+    handle: (message: Incoming, context: RequestContext): Promise<Buffer> =>
+      message.method === 'tools/call' ? callTool(message, context) : handleOther(message, context),
   }
 }
-export type Gateway = ReturnType<typeof createGateway>
+export type RequestHandler = ReturnType<typeof createRequestHandler>
 
-/** Our own words as the result of a call. */
-function said(result: object, era: Asking['era']): Buffer {
+/** Occurs in the JSON of every content item that mentions a resource: `"resource"` and `"resource_link"`. */
+const RESOURCE = '"resource'
+const NO_META: Readonly<Record<string, unknown>> = {}
+
+function toolNamed(offer: Offer, name: unknown, args: unknown): ResolvedTool {
+  const found = typeof name === 'string' ? offer.find(name) : undefined
+  return found && { kind: 'call', found, args }
+}
+
+/** A result of our own. */
+function ownResult(result: object, isModern: boolean): Buffer {
   const json = Buffer.from(JSON.stringify(result))
-  return era === 'modern' ? completed({ json, value: result }, 'tools/call') : json
-}
-
-/** What of the caller's `_meta` concerns the server. */
-function alongWith(params: Incoming['params']) {
-  if (params._meta === undefined) return {}
-  const { progressToken, ...meta } = metaOf(withoutEra(params))
-  return { progressToken, meta: Object.keys(meta).length > 0 ? meta : undefined }
-}
-
-/** The agent's own token goes back with each, and 0 is one. Nobody is asked for what nobody wants to hear. */
-function progressTo({ tell }: Asking, progressToken: unknown): ((progress: object) => void) | undefined {
-  if (progressToken === undefined) return undefined
-  return (progress) => tell('notifications/progress', { ...progress, progressToken })
-}
-
-/** What the server itself said goes back as it said it; what we have to say carries our own code. */
-function asRpcError(error: unknown, era: Asking['era']): RpcError {
-  const remote = remoteOf(error) ?? remoteOf((error as Error | undefined)?.cause)
-  if (isObject(remote) && typeof remote.code === 'number')
-    return new RpcError(remote.code, String(remote.message), {
-      data: remote.data,
-      status: (era === 'modern' && STATUS[remote.code]) || 200,
-    })
-  if (!(error instanceof AppError)) {
-    const said = error instanceof CallFailure ? error.message : 'The server did not answer'
-    return new RpcError(CODES.internal, said)
-  }
-  const data = { code: error.code, ...(error.hint !== undefined && { hint: error.hint }) }
-  return new RpcError(CODES.internal, error.message, { data })
-}
-
-const remoteOf = (error: unknown): unknown => (error as { remote?: unknown } | undefined)?.remote
-
-/** What the modern era says twice, in HTTP and in JSON-RPC. */
-const STATUS: Readonly<Record<number, number>> = {
-  [-32_601]: 404,
-  [-32_020]: 400,
-  [-32_021]: 400,
-  [-32_022]: 400,
+  return isModern ? completed({ json, value: result }, 'tools/call') : json
 }
 
 const listChangedOf = (capability: unknown): object =>

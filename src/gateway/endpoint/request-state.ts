@@ -1,47 +1,48 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { isObject } from '../../kernel/is-object.ts'
-import { CODES, type Incoming, RpcError } from './json-rpc.ts'
+import { CODES } from '../../protocol/codes.ts'
+import { type Incoming, RpcError } from './json-rpc.ts'
 
-/** What a requestState says, under a seal: it comes back from outside. */
-export interface Stated {
-  /** Which parked call is meant, and which of its questions. */
+/** The content of a `requestState`. It is signed, because the agent sends it back. */
+export interface RequestState {
+  /** Identifies the pending call. */
   readonly id: string
   readonly keyId: string
   readonly expiresAt: number
-  /** Of the request that it was given for. */
+  /** The digest of the request that it was issued for. */
   readonly digest: string
 }
 
-/** Seals and opens what agents carry between a question and its answer. The key is of this run, as are the calls. */
+/** Signs and verifies `requestState` values. The key lives as long as the process, like the pending calls. */
 export class RequestStates {
   readonly #secret = randomBytes(32)
   readonly #prefix = `toolroom-${randomBytes(6).toString('base64url')}.`
 
-  seal({ id, keyId, expiresAt, digest }: Stated): string {
-    const said = Buffer.from(JSON.stringify([id, keyId, expiresAt, digest])).toString('base64url')
-    return `${this.#prefix}${said}.${this.#sealOf(said).toString('base64url')}`
+  sign({ id, keyId, expiresAt, digest }: RequestState): string {
+    const content = Buffer.from(JSON.stringify([id, keyId, expiresAt, digest])).toString('base64url')
+    return `${this.#prefix}${content}.${this.#signatureOf(content).toString('base64url')}`
   }
 
-  /** Undefined for one that somebody else has given. Throws for one that looks like ours and is not. */
-  open(state: string): Stated | undefined {
+  /** Undefined when it is not ours. Throws when it has our prefix but not our signature. */
+  verify(state: string): RequestState | undefined {
     if (!state.startsWith(this.#prefix)) return undefined
-    const [said = '', seal = ''] = state.slice(this.#prefix.length).split('.')
-    const given = Buffer.from(seal, 'base64url')
-    const right = this.#sealOf(said)
-    if (given.length !== right.length || !timingSafeEqual(given, right)) throw notOurs()
-    const [id, keyId, expiresAt, digest] = JSON.parse(Buffer.from(said, 'base64url').toString())
+    const [content = '', signature = ''] = state.slice(this.#prefix.length).split('.')
+    const given = Buffer.from(signature, 'base64url')
+    const expected = this.#signatureOf(content)
+    if (given.length !== expected.length || !timingSafeEqual(given, expected)) throw invalidState()
+    const [id, keyId, expiresAt, digest] = JSON.parse(Buffer.from(content, 'base64url').toString())
     return { id, keyId, expiresAt, digest }
   }
 
-  #sealOf(said: string): Buffer {
-    return createHmac('sha256', this.#secret).update(said).digest()
+  #signatureOf(content: string): Buffer {
+    return createHmac('sha256', this.#secret).update(content).digest()
   }
 }
 
-export const notOurs = (): RpcError =>
-  new RpcError(CODES.params, 'This requestState was not given to this agent by this gateway')
+export const invalidState = (): RpcError =>
+  new RpcError(CODES.params, 'This requestState was not issued to this agent by this gateway')
 
-/** The same request has the same, however its keys are ordered. What comes with a retry is not part of it. */
+/** A digest of the request, independent of the order of its keys and without what a retry adds. */
 export function digestOf({ method, params }: Incoming, serverId: string | undefined): string {
   const { _meta, inputResponses, requestState, ...rest } = params
   const text = JSON.stringify([serverId ?? null, method, rest], (_, value) =>

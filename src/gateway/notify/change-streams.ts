@@ -1,38 +1,42 @@
 import type { ServerResponse } from 'node:http'
 import { isObject } from '../../kernel/is-object.ts'
-import { CODES, type Incoming, RpcError, resultMessage } from '../endpoint/json-rpc.ts'
+import { CODES } from '../../protocol/codes.ts'
+import { metaOf } from '../../protocol/json-rpc-message.ts'
+import { META } from '../../protocol/meta.ts'
+import { type Incoming, RpcError, resultMessage } from '../endpoint/json-rpc.ts'
 import { EventStream } from '../sessions/event-stream.ts'
 import type { Session } from '../sessions/sessions.ts'
-import { beat, messageOf } from '../sessions/sse-format.ts'
-import { Drops } from './drop-counter.ts'
-import { hearerOf } from './session-subscriber.ts'
-import type { Hearer } from './subscriber.ts'
+import { messageOf, sendHeartbeat } from '../sessions/sse-format.ts'
+import { DropCounter } from './drop-counter.ts'
+import { subscriberOf } from './session-subscriber.ts'
+import type { Subscriber } from './subscriber.ts'
 
 type Place = Pick<Session, 'keyId' | 'agentType' | 'serverId'>
 
-interface Subscriber extends Place, Hearer {
-  /** The changes it wants to hear of. */
+/** A `subscriptions/listen` request of a modern agent. */
+interface Listener extends Place, Subscriber {
+  /** The change notifications that it has subscribed to. */
   readonly methods: readonly string[]
   readonly id: string | number
   readonly stream: EventStream
 }
 
 interface Deps {
-  /** Who hears when a resource is another; false where nobody tells. */
-  readonly resources?: { add(hearer: Hearer, uri: string): boolean; remove(hearer: Hearer): void }
-  /** Of what somebody was not told because it reads too slowly. */
+  /** Resource subscriptions. `add` returns false when the server does not send updates. */
+  readonly resources?: {
+    add(subscriber: Subscriber, uri: string): boolean
+    remove(subscriber: Subscriber): void
+  }
+  /** Notifications were dropped because an agent reads too slowly. */
   readonly onDropped?: (place: Place, count: number) => void
 }
 
 const KEEP_ALIVE_MS = 15_000
-/** A server that starts says several times that its tools have changed. */
+/** A starting server changes its tools several times. */
 const DEBOUNCE_MS = 100
-const DROPS_MS = 60_000
-const MOST_PER_KEY = 32
-const MOST_RESOURCES = 1000
-/** Ours, and so outside of what the protocol keeps for itself. */
-const TOO_MANY = -31_429
-const SUBSCRIPTION = 'io.modelcontextprotocol/subscriptionId'
+const REPORT_DROPS_MS = 60_000
+const MAX_PER_KEY = 32
+const MAX_RESOURCES = 1000
 export const TOOLS_CHANGED = 'notifications/tools/list_changed'
 
 const CHANGES: Readonly<Record<string, string>> = {
@@ -41,51 +45,51 @@ const CHANGES: Readonly<Record<string, string>> = {
   resourcesListChanged: 'notifications/resources/list_changed',
 }
 
-/** Who wants to hear of changes: legacy agents over the stream of their session, modern ones over a request of its own. */
-export class Listeners {
+/** Sends change notifications: to legacy agents on the stream of their session, to modern agents on a request of its own. */
+export class ChangeStreams {
   readonly #deps: Deps
-  readonly #subscribers = new Set<Subscriber>()
-  readonly #open = new Set<ServerResponse>()
-  readonly #keepAlive = setInterval(() => this.#beat(), KEEP_ALIVE_MS).unref()
+  readonly #listeners = new Set<Listener>()
+  readonly #responses = new Set<ServerResponse>()
+  readonly #keepAlive = setInterval(() => this.#heartbeat(), KEEP_ALIVE_MS).unref()
   #due: NodeJS.Timeout | undefined
 
   constructor(deps: Deps = {}) {
     this.#deps = deps
   }
 
-  /** The standing stream of a session, or one that broke and goes on after the event that was heard last. */
-  listen(session: Session, response: ServerResponse, lastEventId?: string): void {
-    if (lastEventId === undefined) session.streams.stand(response)
+  /** Opens the GET stream of a session, or resumes a stream after an event. */
+  open(session: Session, response: ServerResponse, lastEventId?: string): void {
+    if (lastEventId === undefined) session.streams.listen(response)
     else session.streams.resume(lastEventId, response)
-    this.#keepAwake(response)
+    this.#track(response)
   }
 
-  /** Of what it asks for it gets what can be had here, and the first message says what that is. */
+  /** Starts a `subscriptions/listen` request. Its first message lists the subscriptions that are supported. */
   subscribe(message: Incoming, id: string | number, response: ServerResponse, place: Place): void {
     const { notifications: asked } = message.params
-    if (!isObject(asked)) throw new RpcError(CODES.params, 'notifications must say what to listen to')
+    if (!isObject(asked)) throw new RpcError(CODES.params, 'notifications must be an object')
     this.#refuseTooMany(place)
     const kinds = Object.keys(CHANGES).filter((kind) => asked[kind] === true)
-    const drops = new Drops(DROPS_MS, (count) => this.#deps.onDropped?.(place, count))
+    const drops = new DropCounter(REPORT_DROPS_MS, (count) => this.#deps.onDropped?.(place, count))
     const stream = new EventStream(response, drops)
-    const subscriber: Subscriber = {
+    const listener: Listener = {
       ...place,
       id,
       stream,
       methods: kinds.flatMap((kind) => CHANGES[kind] ?? []),
-      tell: (method, params) => stream.tell(messageOf(method, tagged(params, id))),
+      notify: (method, params) => stream.notify(messageOf(method, tagged(params, id))),
     }
-    const uris = this.#watch(subscriber, asked.resourceSubscriptions)
-    const honoured = {
+    const uris = this.#subscribeTo(listener, asked.resourceSubscriptions)
+    const supported = {
       ...Object.fromEntries(kinds.map((kind) => [kind, true])),
       ...(uris.length > 0 && { resourceSubscriptions: uris }),
     }
-    subscriber.tell('notifications/subscriptions/acknowledged', { notifications: honoured })
-    this.#subscribers.add(subscriber)
-    this.#keepAwake(response)
+    listener.notify('notifications/subscriptions/acknowledged', { notifications: supported })
+    this.#listeners.add(listener)
+    this.#track(response)
     response.on('close', () => {
-      this.#subscribers.delete(subscriber)
-      this.#deps.resources?.remove(subscriber)
+      this.#listeners.delete(listener)
+      this.#deps.resources?.remove(listener)
     })
   }
 
@@ -94,28 +98,28 @@ export class Listeners {
     this.#due = setTimeout(() => this.changed(sessions, TOOLS_CHANGED, () => true), DEBOUNCE_MS).unref()
   }
 
-  /** A list is no longer what it was. */
-  changed(sessions: Iterable<Session>, method: string, isMeant: (place: Place) => boolean): void {
-    for (const session of sessions) if (isMeant(session)) session.streams.tell(method)
-    for (const subscriber of this.#subscribers)
-      if (subscriber.methods.includes(method) && isMeant(subscriber)) subscriber.tell(method, {})
+  /** Announces that a list has changed. */
+  changed(sessions: Iterable<Session>, method: string, isReceiver: (place: Place) => boolean): void {
+    for (const session of sessions) if (isReceiver(session)) session.streams.notify(method)
+    for (const listener of this.#listeners)
+      if (listener.methods.includes(method) && isReceiver(listener)) listener.notify(method, {})
   }
 
-  /** What one server says unasked, to each session that is about this server alone: over one stream, never two. */
-  note(sessions: Iterable<Session>, serverId: string, method: string, params: unknown): void {
-    const said = isObject(params) ? params : {}
-    for (const session of sessions) if (session.serverId === serverId) hearerOf(session).tell(method, said)
-    for (const subscriber of this.#subscribers)
-      if (subscriber.methods.includes(method) && subscriber.serverId === serverId)
-        subscriber.tell(method, said)
+  /** Forwards a notification of a server to sessions and listeners that are limited to this server. */
+  forward(sessions: Iterable<Session>, serverId: string, method: string, params: unknown): void {
+    const sent = isObject(params) ? params : {}
+    for (const session of sessions)
+      if (session.serverId === serverId) subscriberOf(session).notify(method, sent)
+    for (const listener of this.#listeners)
+      if (listener.methods.includes(method) && listener.serverId === serverId) listener.notify(method, sent)
   }
 
-  /** The subscriptions of these. The specification says the end in two ways; so do we. */
-  end(isMeant: (place: Place) => boolean): void {
-    for (const subscriber of this.#subscribers) {
-      if (!isMeant(subscriber)) continue
-      const { id, stream, tell } = subscriber
-      tell('notifications/cancelled', { requestId: id, reason: 'The gateway ends it' })
+  /** Ends listeners, with both messages that the specification allows for it. */
+  end(isEnded: (place: Place) => boolean): void {
+    for (const listener of this.#listeners) {
+      if (!isEnded(listener)) continue
+      const { id, stream, notify } = listener
+      notify('notifications/cancelled', { requestId: id, reason: 'Ended by the gateway' })
       stream.end(resultMessage(id, JSON.stringify(tagged({ resultType: 'complete' }, id))))
     }
   }
@@ -126,31 +130,32 @@ export class Listeners {
     clearTimeout(this.#due)
   }
 
-  /** Those that can be had. */
-  #watch(subscriber: Subscriber, asked: unknown): string[] {
+  /** The URIs that can be subscribed to. */
+  #subscribeTo(listener: Listener, asked: unknown): string[] {
     const { resources } = this.#deps
     if (!resources || !Array.isArray(asked)) return []
     const uris = asked.filter((uri): uri is string => typeof uri === 'string')
-    return [...new Set(uris)].slice(0, MOST_RESOURCES).filter((uri) => resources.add(subscriber, uri))
+    return [...new Set(uris)].slice(0, MAX_RESOURCES).filter((uri) => resources.add(listener, uri))
   }
 
   #refuseTooMany({ keyId }: Place): void {
-    const own = [...this.#subscribers].filter((subscriber) => subscriber.keyId === keyId)
-    if (own.length < MOST_PER_KEY) return
-    throw new RpcError(TOO_MANY, `This agent listens ${MOST_PER_KEY} times already`, { status: 429 })
+    const own = [...this.#listeners].filter((listener) => listener.keyId === keyId)
+    if (own.length < MAX_PER_KEY) return
+    throw new RpcError(CODES.tooMany, `Too many subscriptions/listen requests (max ${MAX_PER_KEY})`, {
+      status: 429,
+    })
   }
 
-  #keepAwake(response: ServerResponse): void {
-    this.#open.add(response)
-    response.on('close', () => this.#open.delete(response))
+  #track(response: ServerResponse): void {
+    this.#responses.add(response)
+    response.on('close', () => this.#responses.delete(response))
   }
 
-  #beat(): void {
-    for (const response of this.#open) beat(response)
+  #heartbeat(): void {
+    for (const response of this.#responses) sendHeartbeat(response)
   }
 }
 
 const tagged = (params: Readonly<Record<string, unknown>> | object, id: string | number): object => {
-  const { _meta } = params as { _meta?: unknown }
-  return { ...params, _meta: { ...(isObject(_meta) ? _meta : {}), [SUBSCRIPTION]: id } }
+  return { ...params, _meta: { ...metaOf(params), [META.subscriptionId]: id } }
 }

@@ -1,25 +1,25 @@
-/** Counts what had to be left out, and says so: of the first at once, of the others in one sum after each while. */
-export class Drops {
-  readonly #everyMs: number
-  readonly #say: (count: number) => void
+/** Counts dropped notifications. Reports the first at once, and the others as one sum per interval. */
+export class DropCounter {
+  readonly #intervalMs: number
+  readonly #report: (count: number) => void
   #count = 0
-  #while: NodeJS.Timeout | undefined
+  #interval: NodeJS.Timeout | undefined
 
-  constructor(everyMs: number, say: (count: number) => void) {
-    this.#everyMs = everyMs
-    this.#say = say
+  constructor(intervalMs: number, report: (count: number) => void) {
+    this.#intervalMs = intervalMs
+    this.#report = report
   }
 
   add(): void {
     this.#count += 1
-    if (!this.#while) this.#tell()
+    if (!this.#interval) this.#flush()
   }
 
-  #tell(): void {
-    this.#while = undefined
+  #flush(): void {
+    this.#interval = undefined
     if (this.#count === 0) return
-    this.#say(this.#count)
+    this.#report(this.#count)
     this.#count = 0
-    this.#while = setTimeout(() => this.#tell(), this.#everyMs).unref()
+    this.#interval = setTimeout(() => this.#flush(), this.#intervalMs).unref()
   }
 }

@@ -1,119 +1,123 @@
 import { isObject } from '../../kernel/is-object.ts'
 import { within } from '../../kernel/within.ts'
-import { CODES, RpcError } from '../endpoint/json-rpc.ts'
-import type { Hearer, Upstream } from './subscriber.ts'
+import type { Params } from '../../protocol/call.ts'
+import { CODES } from '../../protocol/codes.ts'
+import { RpcError } from '../endpoint/json-rpc.ts'
+import type { Subscriber } from './subscriber.ts'
 
 const LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency']
-/** So long a request waits until its server knows what is to be said; then it goes without that. */
-const TELL_MS = 1000
+/** How long a request waits until its server has the log level. After that it is sent anyway. */
+const SET_LEVEL_MS = 1000
 const UNKNOWN = LEVELS.indexOf('info')
 
-interface Deps extends Upstream {
-  readonly hasLog: (serverId: string) => boolean
+interface Deps {
+  readonly hasLogging: (serverId: string) => boolean
+  readonly isAwake: (serverId: string) => boolean
   readonly visibleServers: (agentType: string) => readonly string[]
+  readonly request: (serverId: string, method: string, params: object) => Promise<unknown>
 }
 
-/** Who hears the logs of which servers, and from which level on. A server is asked for as much as the keenest wants. */
+/** The log level of each subscriber. A server gets the lowest level that any of its subscribers has. */
 export class LogLevels {
   readonly #deps: Deps
-  /** Of sessions, until they end. */
-  readonly #sessions = new Map<Hearer, number>()
-  /** Of requests that want to hear what is said until they are answered, by server. */
-  readonly #requests = new Map<string, Map<Hearer, number>>()
-  /** What the process that runs now was told. */
-  readonly #told = new Map<string, number>()
+  /** Levels of sessions. */
+  readonly #sessions = new Map<Subscriber, number>()
+  /** Levels of requests until they are answered, by server. */
+  readonly #requests = new Map<string, Map<Subscriber, number>>()
+  /** The level that each running server has. */
+  readonly #serverLevels = new Map<string, number>()
 
   constructor(deps: Deps) {
     this.#deps = deps
   }
 
-  /** For a session, from now on. */
-  set(hearer: Hearer, level: unknown): void {
+  /** Sets the level of a session. */
+  set(subscriber: Subscriber, level: unknown): void {
     const index = LEVELS.indexOf(String(level))
-    if (index === -1) throw new RpcError(CODES.params, `There is no level ${String(level).slice(0, 40)}`)
-    this.#sessions.set(hearer, index)
-    this.#tellAll(hearer)
+    if (index === -1) throw new RpcError(CODES.params, `Unknown log level: ${String(level).slice(0, 40)}`)
+    this.#sessions.set(subscriber, index)
+    this.#updateAll(subscriber)
   }
 
-  remove(hearer: Hearer): void {
-    if (this.#sessions.delete(hearer)) this.#tellAll(hearer)
+  remove(subscriber: Subscriber): void {
+    if (this.#sessions.delete(subscriber)) this.#updateAll(subscriber)
   }
 
-  /** Whether a session has said what it wants to hear. */
-  has(hearer: Hearer): boolean {
-    return this.#sessions.has(hearer)
+  /** Whether a session has set a level. */
+  has(subscriber: Subscriber): boolean {
+    return this.#sessions.has(subscriber)
   }
 
-  /** Until the function it gives is called. Undefined when it wants to hear nothing. */
-  async during(serverId: string, hearer: Hearer, level: unknown): Promise<(() => void) | undefined> {
+  /** Sets a level for one request, until the returned function is called. Undefined for an unknown level. */
+  async during(serverId: string, subscriber: Subscriber, level: unknown): Promise<(() => void) | undefined> {
     const index = LEVELS.indexOf(String(level))
     if (index === -1) return undefined
-    const hearers = this.#requests.get(serverId) ?? new Map<Hearer, number>()
-    this.#requests.set(serverId, hearers.set(hearer, index))
-    const told = this.#tell(serverId)
-    if (told !== undefined) await within(told, TELL_MS)
+    const requests = this.#requests.get(serverId) ?? new Map<Subscriber, number>()
+    this.#requests.set(serverId, requests.set(subscriber, index))
+    const updated = this.#update(serverId)
+    if (updated !== undefined) await within(updated, SET_LEVEL_MS)
     return () => {
-      hearers.delete(hearer)
-      if (hearers.size === 0) this.#requests.delete(serverId)
+      requests.delete(subscriber)
+      if (requests.size === 0) this.#requests.delete(serverId)
     }
   }
 
-  /** A message of a server, to everybody who wants it. */
-  heard(serverId: string, params: unknown): void {
+  /** Sends a log message of a server to all subscribers whose level it reaches. */
+  deliver(serverId: string, params: unknown): void {
     if (!isObject(params)) return
     const known = LEVELS.indexOf(String(params.level))
     const level = known === -1 ? UNKNOWN : known
-    for (const [hearer, wanted] of this.#sessions)
-      if (level >= wanted && this.#concerns(hearer, serverId)) say(hearer, serverId, params)
-    for (const [hearer, wanted] of this.#requests.get(serverId) ?? [])
-      if (level >= wanted) say(hearer, serverId, params)
+    for (const [subscriber, minimum] of this.#sessions)
+      if (level >= minimum && this.#concerns(subscriber, serverId)) send(subscriber, serverId, params)
+    for (const [subscriber, minimum] of this.#requests.get(serverId) ?? [])
+      if (level >= minimum) send(subscriber, serverId, params)
   }
 
-  /** A server that was started knows nothing of what was said to the one before. */
-  started(serverId: string): void {
-    this.#told.delete(serverId)
-    void this.#tell(serverId)
+  serverStarted(serverId: string): void {
+    this.#serverLevels.delete(serverId)
+    void this.#update(serverId)
   }
 
-  #tellAll(hearer: Hearer): void {
-    for (const serverId of hearer.serverId === undefined ? this.#seen(hearer) : [hearer.serverId])
-      void this.#tell(serverId)
+  #updateAll(subscriber: Subscriber): void {
+    const { serverId, agentType } = subscriber
+    for (const id of serverId === undefined ? this.#deps.visibleServers(agentType) : [serverId])
+      void this.#update(id)
   }
 
-  /** Undefined where it knows already, or is not told. Never rejects. */
-  #tell(serverId: string): Promise<void> | undefined {
-    const { hasLog, isAwake, ask } = this.#deps
-    const wanted = this.#keenest(serverId)
-    if (wanted === undefined || this.#told.get(serverId) === wanted) return undefined
-    if (!hasLog(serverId) || !isAwake(serverId)) return undefined
-    this.#told.set(serverId, wanted)
-    // One that does not take it goes on as it was, and what it says is sifted here in any case.
-    return ask(serverId, 'logging/setLevel', { level: LEVELS[wanted] }).then(
+  /** Undefined when the server has the level already, or cannot have it. Never rejects. */
+  #update(serverId: string): Promise<void> | undefined {
+    const { hasLogging, isAwake, request } = this.#deps
+    const level = this.#lowestLevel(serverId)
+    if (level === undefined || this.#serverLevels.get(serverId) === level) return undefined
+    if (!hasLogging(serverId) || !isAwake(serverId)) return undefined
+    this.#serverLevels.set(serverId, level)
+    // When the server refuses, its messages are still filtered here.
+    return request(serverId, 'logging/setLevel', { level: LEVELS[level] }).then(
       () => {},
-      () => void this.#told.delete(serverId),
+      () => void this.#serverLevels.delete(serverId),
     )
   }
 
-  #keenest(serverId: string): number | undefined {
+  #lowestLevel(serverId: string): number | undefined {
     const levels = [...(this.#requests.get(serverId)?.values() ?? [])]
-    for (const [hearer, level] of this.#sessions) if (this.#concerns(hearer, serverId)) levels.push(level)
+    for (const [subscriber, level] of this.#sessions)
+      if (this.#concerns(subscriber, serverId)) levels.push(level)
     return levels.length > 0 ? Math.min(...levels) : undefined
   }
 
-  #concerns(hearer: Hearer, serverId: string): boolean {
-    return hearer.serverId === undefined
-      ? this.#seen(hearer).includes(serverId)
-      : hearer.serverId === serverId
-  }
-
-  #seen({ agentType }: Hearer): readonly string[] {
-    return this.#deps.visibleServers(agentType)
+  #concerns(subscriber: Subscriber, serverId: string): boolean {
+    return subscriber.serverId === undefined
+      ? this.#deps.visibleServers(subscriber.agentType).includes(serverId)
+      : subscriber.serverId === serverId
   }
 }
 
-/** Where all servers speak together, the name of the logger says which one it is. */
-function say(hearer: Hearer, serverId: string, params: Readonly<Record<string, unknown>>): void {
+/** Where all servers are offered together, the logger name begins with the server id. */
+function send(subscriber: Subscriber, serverId: string, params: Params): void {
   const { logger } = params
   const named = typeof logger === 'string' && logger !== '' ? `${serverId}/${logger}` : serverId
-  hearer.tell('notifications/message', hearer.serverId === undefined ? { ...params, logger: named } : params)
+  subscriber.notify(
+    'notifications/message',
+    subscriber.serverId === undefined ? { ...params, logger: named } : params,
+  )
 }

@@ -1,104 +1,157 @@
 import type { FactBus } from '../../kernel/facts.ts'
-import type { Collection } from '../catalogue/aggregate.ts'
-import type { LeftOut } from '../catalogue/merged-catalogue.ts'
-import type { Session } from '../sessions/sessions.ts'
-import { hearerOf } from './session-subscriber.ts'
+import type { Log } from '../../kernel/log.ts'
+import type { AgentCatalogues } from '../catalogue/agent-catalogues.ts'
+import type { Conflict } from '../catalogue/conflict.ts'
+import type { Offers } from '../catalogue/offers.ts'
+import type { ModernReplies } from '../endpoint/modern-replies.ts'
+import type { Session, Sessions } from '../sessions/sessions.ts'
+import { type ChangeStreams, TOOLS_CHANGED } from './change-streams.ts'
+import { NotificationRateLimit } from './notification-rate-limit.ts'
+import { subscriberOf } from './session-subscriber.ts'
+import type { Subscriptions } from './subscriptions.ts'
+
+type Place = Pick<Session, 'keyId' | 'agentType' | 'serverId'>
 
 interface Deps {
   readonly facts: FactBus
-  readonly collection: Pick<
-    Collection,
-    'heard' | 'hasLevel' | 'started' | 'forget' | 'changed' | 'contents' | 'leftOut'
-  >
-  readonly sessions: () => Iterable<Session>
-  /** Whether this server may still be heard: one that floods is not. */
-  readonly passes: (serverId: string) => boolean
-  /** To everybody who is with this server alone. */
-  readonly note: (sessions: Iterable<Session>, serverId: string, method: string, params: unknown) => void
-  /** To everybody who is with all servers together, or to one kind of agents: these are no longer what they were. */
-  readonly changed: (method: string, agentType?: string) => void
-  /** For the person who can rename one of the two. */
-  readonly onLeftOut: (left: LeftOut) => void
+  readonly log: Pick<Log, 'warn'>
+  readonly offers: Offers
+  readonly catalogues: AgentCatalogues
+  readonly subscriptions: Subscriptions
+  readonly sessions: Sessions
+  readonly changeStreams: ChangeStreams
+  readonly modernReplies: ModernReplies
+  /** Whether an agent may still use the server of its session or stream. */
+  readonly isVisible: (place: Place) => boolean
 }
 
-/** A server that comes or goes changes several lists, and one that starts says so several times. */
+/** One event often changes several lists, several times. */
 const DEBOUNCE_MS = 100
-/** A server that forgets everything with every request is not reminded without an end. */
-const ANEW_MS = 2000
-const MOST_LEFT_OUT = 100
-const CHANGED = ['notifications/prompts/list_changed', 'notifications/resources/list_changed']
+/** A server that resets with every request gets its subscriptions again at most this often. */
+const RESUBSCRIBE_MS = 2000
+const MAX_CONFLICTS = 100
+const LISTS_CHANGED = ['notifications/prompts/list_changed', 'notifications/resources/list_changed']
 const MESSAGE = 'notifications/message'
 
-/** What happens with servers, told to the agents that want to hear it. Gives the function that ends it. */
-export function beginHearing(deps: Deps): () => void {
-  const { facts, collection, sessions, passes, note, changed } = deps
+/** Turns facts about servers into notifications to agents. Returns the function that stops it. */
+export function startFanout(deps: Deps): () => void {
+  const { facts, log, offers, catalogues, subscriptions, sessions, changeStreams, modernReplies } = deps
+  const rateLimit = new NotificationRateLimit(
+    () => performance.now(),
+    (server_id, messages) =>
+      log.warn({ server_id, messages }, 'notifications dropped: the server sends too many'),
+  )
   let due: NodeJS.Timeout | undefined
   let reported: ReadonlySet<string> = new Set()
-  let known: ReturnType<Collection['contents']> | undefined
-  const reminded = new Map<string, { again: boolean; readonly timer: NodeJS.Timeout }>()
+  let known: ReturnType<typeof listsOf> | undefined
+  const resubscribed = new Map<string, { again: boolean; readonly timer: NodeJS.Timeout }>()
 
-  const look = () => {
-    collection.changed()
-    const now = collection.contents()
+  /** Ends sessions and streams of servers that their agent may no longer use. */
+  const endInvisible = () => {
+    const isInvisible = (place: Place) => !deps.isVisible(place)
+    for (const session of [...sessions.all]) if (isInvisible(session)) sessions.end(session)
+    changeStreams.end(isInvisible)
+  }
+
+  const toolsChanged = () => {
+    offers.changed()
+    changeStreams.toolsChanged(sessions.all)
+    endInvisible()
+  }
+
+  /** To all agents that use all servers together, or only to those of one type. */
+  const listChanged = (method: string, type?: string) =>
+    changeStreams.changed(sessions.all, method, ({ serverId, agentType }) => {
+      return serverId === undefined && (type === undefined || agentType === type)
+    })
+
+  const compareLists = () => {
+    catalogues.changed()
+    const lists = listsOf(catalogues)
     for (const kind of ['prompts', 'resources'] as const)
-      if (!known || !isSame(known[kind], now[kind])) changed(`notifications/${kind}/list_changed`)
-    known = now
-    const left = collection.leftOut().slice(0, MOST_LEFT_OUT)
-    for (const each of left) if (!reported.has(keyOf(each))) deps.onLeftOut(each)
-    reported = new Set(left.map(keyOf))
-  }
-  const mayHaveChanged = () => {
-    collection.changed()
-    clearTimeout(due)
-    due = setTimeout(look, DEBOUNCE_MS).unref()
+      if (!known || !isSame(known[kind], lists[kind])) listChanged(`notifications/${kind}/list_changed`)
+    known = lists
+    const conflicts = [...offers.conflicts, ...catalogues.of().conflicts].slice(0, MAX_CONFLICTS)
+    for (const conflict of conflicts)
+      if (!reported.has(keyOf(conflict))) log.warn({ ...conflict }, 'not offered to agents')
+    reported = new Set(conflicts.map(keyOf))
   }
 
-  const begunAnew = (serverId: string) => {
-    const before = reminded.get(serverId)
+  const listsMayHaveChanged = () => {
+    catalogues.changed()
+    clearTimeout(due)
+    due = setTimeout(compareLists, DEBOUNCE_MS).unref()
+  }
+
+  const resubscribe = (serverId: string) => {
+    const before = resubscribed.get(serverId)
     if (before) {
       before.again = true
       return
     }
     const timer = setTimeout(() => {
-      const { again } = reminded.get(serverId) ?? {}
-      reminded.delete(serverId)
-      if (again) begunAnew(serverId)
-    }, ANEW_MS).unref()
-    reminded.set(serverId, { again: false, timer })
-    collection.started(serverId)
+      const { again } = resubscribed.get(serverId) ?? {}
+      resubscribed.delete(serverId)
+      if (again) resubscribe(serverId)
+    }, RESUBSCRIBE_MS).unref()
+    resubscribed.set(serverId, { again: false, timer })
+    subscriptions.serverStarted(serverId)
   }
 
   const stops = [
-    ...(['lists_changed', 'server_added', 'server_updated', 'server_removed'] as const).map((kind) =>
-      facts.on(kind, mayHaveChanged),
+    ...(['tools_changed', 'server_added', 'server_updated', 'server_removed'] as const).map((kind) =>
+      facts.on(kind, toolsChanged),
     ),
-    facts.on('server_removed', ({ server_id }) => collection.forget(server_id)),
+    ...(['lists_changed', 'tools_changed', 'server_added', 'server_updated', 'server_removed'] as const).map(
+      (kind) => facts.on(kind, listsMayHaveChanged),
+    ),
+    facts.on('server_removed', ({ server_id }) => {
+      subscriptions.serverRemoved(server_id)
+      rateLimit.forget(server_id)
+    }),
     facts.on('server_note', ({ server_id, method, params }) => {
-      if (!passes(server_id) || collection.heard(server_id, method, params)) return
-      const rest = method === MESSAGE ? undecided(sessions(), collection) : sessions()
-      note(rest, server_id, method, params)
+      if (!rateLimit.take(server_id) || subscriptions.deliver(server_id, method, params)) return
+      const receivers = method === MESSAGE ? withoutLogLevel(sessions.all, subscriptions) : sessions.all
+      changeStreams.forward(receivers, server_id, method, params)
     }),
     facts.on('server_status', ({ server_id, state }) => {
-      if (state.status === 'running') collection.started(server_id)
+      if (state.status === 'running') subscriptions.serverStarted(server_id)
     }),
-    facts.on('http_server_connected', ({ server_id }) => begunAnew(server_id)),
+    facts.on('http_server_connected', ({ server_id }) => resubscribe(server_id)),
     facts.on('agent_tools_changed', ({ agent_type }) => {
-      for (const method of CHANGED) changed(method, agent_type)
+      offers.settingsChanged(agent_type)
+      for (const method of LISTS_CHANGED) listChanged(method, agent_type)
+      changeStreams.changed(sessions.all, TOOLS_CHANGED, ({ agentType }) => agentType === agent_type)
+      endInvisible()
+    }),
+    facts.on('audited', ({ action, subject }) => {
+      if (action !== 'key_removed') return
+      sessions.close(subject)
+      changeStreams.end(({ keyId }) => keyId === subject)
+      modernReplies.close(subject)
     }),
   ]
   return () => {
     clearTimeout(due)
-    for (const { timer } of reminded.values()) clearTimeout(timer)
+    for (const { timer } of resubscribed.values()) clearTimeout(timer)
     for (const stop of stops) stop()
   }
 }
 
-const keyOf = ({ server_id, kind, name }: LeftOut): string => JSON.stringify([server_id, kind, name])
+function listsOf(catalogues: AgentCatalogues): Record<'prompts' | 'resources', (Buffer | undefined)[]> {
+  const { lists } = catalogues.of()
+  const bodies = (...methods: string[]) => methods.map((method) => lists[method]?.legacy)
+  return { prompts: bodies('prompts/list'), resources: bodies('resources/list', 'resources/templates/list') }
+}
 
-const isSame = (before: readonly Buffer[], after: readonly Buffer[]): boolean =>
-  after.every((body, at) => before[at]?.equals(body))
+const keyOf = ({ server_id, kind, name }: Conflict): string => JSON.stringify([server_id, kind, name])
 
-/** Whoever has not said what it wants to hear gets what the server chooses. */
-function* undecided(sessions: Iterable<Session>, { hasLevel }: Pick<Collection, 'hasLevel'>) {
-  for (const session of sessions) if (!hasLevel(hearerOf(session))) yield session
+const isSame = (before: readonly (Buffer | undefined)[], after: readonly (Buffer | undefined)[]): boolean =>
+  after.every((body, at) =>
+    body === undefined ? before[at] === undefined : before[at]?.equals(body) === true,
+  )
+
+/** Sessions that have not set a log level get what the server sends. */
+function* withoutLogLevel(sessions: Iterable<Session>, { hasLogLevel }: Subscriptions) {
+  for (const session of sessions) if (!hasLogLevel(subscriberOf(session))) yield session
 }

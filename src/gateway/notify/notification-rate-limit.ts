@@ -1,27 +1,27 @@
-import { Drops } from './drop-counter.ts'
+import { DropCounter } from './drop-counter.ts'
 
 const PER_SECOND = 1000
-const TELL_MS = 1000
+const REPORT_MS = 1000
 
 interface Bucket {
   left: number
   filledAt: number
-  readonly drops: Drops
+  readonly drops: DropCounter
 }
 
-/** What one server says unasked costs all that listen: it may say so much in a second, and the rest is left out. */
-export class NoteCap {
+/** Limits the notifications of each server, because every one of them is sent to all subscribers. */
+export class NotificationRateLimit {
   readonly #buckets = new Map<string, Bucket>()
   readonly #now: () => number
   readonly #onDropped: (serverId: string, count: number) => void
 
-  /** `now` is monotonic. */
+  /** `now` must be monotonic. */
   constructor(now: () => number, onDropped: (serverId: string, count: number) => void) {
     this.#now = now
     this.#onDropped = onDropped
   }
 
-  /** Whether this one may pass. */
+  /** False when the limit is reached. */
   take(serverId: string): boolean {
     const bucket = this.#bucket(serverId)
     const now = this.#now()
@@ -42,7 +42,7 @@ export class NoteCap {
   #bucket(serverId: string): Bucket {
     let bucket = this.#buckets.get(serverId)
     if (!bucket) {
-      const drops = new Drops(TELL_MS, (count) => this.#onDropped(serverId, count))
+      const drops = new DropCounter(REPORT_MS, (count) => this.#onDropped(serverId, count))
       bucket = { left: PER_SECOND, filledAt: this.#now(), drops }
       this.#buckets.set(serverId, bucket)
     }

@@ -1,26 +1,30 @@
 import { isObject } from '../../kernel/is-object.ts'
-import type { Place } from '../catalogue/merged-catalogue.ts'
+import { CODES } from '../../protocol/codes.ts'
+import type { ResourceLocation } from '../catalogue/merged-catalogue.ts'
 import { notFound } from '../catalogue/resource-not-found.ts'
 import { wrap } from '../catalogue/wrapped-uri.ts'
-import { CODES, RpcError } from '../endpoint/json-rpc.ts'
-import type { Hearer, Upstream } from './subscriber.ts'
+import { RpcError } from '../endpoint/json-rpc.ts'
+import type { Subscriber } from './subscriber.ts'
 
-interface Deps extends Upstream {
-  /** Where the resource is that an agent names so. */
-  readonly find: (hearer: Hearer, uri: string) => Place | undefined
+interface Deps {
+  /** The server of a resource, by the URI that the agent uses. */
+  readonly locate: (subscriber: Subscriber, uri: string) => ResourceLocation | undefined
   readonly visibleServers: (agentType: string) => readonly string[]
-  /** Whether the server has said that it tells of changes. */
-  readonly tells: (serverId: string) => boolean
+  /** Whether the server supports resource subscriptions. */
+  readonly hasSubscribe: (serverId: string) => boolean
+  readonly isAwake: (serverId: string) => boolean
+  /** Sends a request. Starts the server if necessary. */
+  readonly request: (serverId: string, method: string, params: object) => Promise<unknown>
 }
 
-/** One resource of one server, and everybody who wants to hear of it. */
-interface Watched {
+/** One resource of one server, with its subscribers. */
+interface Subscription {
   readonly uri: string
-  /** Each with the name by which it knows the resource. */
-  readonly hearers: Map<Hearer, Known>
-  /** Settles when the server has agreed. */
-  agreed: Promise<unknown>
-  isAgreed: boolean
+  /** Each with the URI that it uses for the resource. */
+  readonly subscribers: Map<Subscriber, Known>
+  /** Settles when the server has answered our subscription. */
+  confirmed: Promise<unknown>
+  isConfirmed: boolean
 }
 
 interface Known {
@@ -28,141 +32,147 @@ interface Known {
   readonly isWrapped: boolean
 }
 
-const MOST = 1000
+const MAX_PER_SUBSCRIBER = 1000
 
-/** Who watches which resource. A server is asked once for each, however many agents want to know. */
+/** Resource subscriptions of all agents. The server gets one subscription per resource, shared by all subscribers. */
 export class ResourceSubscriptions {
   readonly #deps: Deps
-  readonly #servers = new Map<string, Map<string, Watched>>()
-  readonly #counts = new Map<Hearer, number>()
+  readonly #servers = new Map<string, Map<string, Subscription>>()
+  readonly #counts = new Map<Subscriber, number>()
 
   constructor(deps: Deps) {
     this.#deps = deps
   }
 
-  /** Rejects as the server refuses it. */
-  async subscribe(hearer: Hearer, uri: string): Promise<void> {
-    const place = this.#deps.find(hearer, uri)
-    if (!place) throw notFound(uri, 'legacy')
-    if (!this.#hasRoom(hearer)) throw new RpcError(CODES.params, `At most ${MOST} resources can be watched`)
-    const watched = this.#join(hearer, uri, place)
+  /** Rejects when the server rejects the subscription. */
+  async subscribe(subscriber: Subscriber, uri: string): Promise<void> {
+    const location = this.#deps.locate(subscriber, uri)
+    if (!location) throw notFound(uri, 'legacy')
+    if (!this.#hasRoom(subscriber))
+      throw new RpcError(CODES.params, `Too many resource subscriptions (max ${MAX_PER_SUBSCRIBER})`)
+    const subscription = this.#join(subscriber, uri, location)
     try {
-      await watched.agreed
+      await subscription.confirmed
     } catch (error) {
-      this.#leave(hearer, place.serverId, watched)
+      this.#leave(subscriber, location.serverId, subscription)
       throw error
     }
   }
 
-  /** False when it cannot be watched. Whether the server agrees is not waited for. */
-  add(hearer: Hearer, uri: string): boolean {
-    const place = this.#deps.find(hearer, uri)
-    if (!place || !this.#deps.tells(place.serverId) || !this.#hasRoom(hearer)) return false
-    const watched = this.#join(hearer, uri, place)
-    watched.agreed.catch(() => this.#leave(hearer, place.serverId, watched)) // then nothing will be heard of it
+  /** False when the server does not support it. Does not wait for the server's response. */
+  add(subscriber: Subscriber, uri: string): boolean {
+    const location = this.#deps.locate(subscriber, uri)
+    if (!location || !this.#deps.hasSubscribe(location.serverId) || !this.#hasRoom(subscriber)) return false
+    const subscription = this.#join(subscriber, uri, location)
+    subscription.confirmed.catch(() => this.#leave(subscriber, location.serverId, subscription))
     return true
   }
 
-  /** Where it was found then: servers may have come and gone. */
-  unsubscribe(hearer: Hearer, uri: string): void {
-    this.#leaveAll(hearer, ({ name }) => name === uri)
+  /** Uses the location of the time of the subscription, which may differ from today's. */
+  unsubscribe(subscriber: Subscriber, uri: string): void {
+    this.#leaveAll(subscriber, ({ name }) => name === uri)
   }
 
-  /** Everything that it watched. */
-  remove(hearer: Hearer): void {
-    this.#leaveAll(hearer, () => true)
+  /** Ends all subscriptions of a subscriber. */
+  remove(subscriber: Subscriber): void {
+    this.#leaveAll(subscriber, () => true)
   }
 
-  /** A server says that a resource is another, and may name one below the one that is watched. */
-  updated(serverId: string, params: unknown): void {
+  /** Sends an update to the subscribers of a resource, or of one above it. */
+  deliver(serverId: string, params: unknown): void {
     const byUri = this.#servers.get(serverId)
     if (!byUri || !isObject(params) || typeof params.uri !== 'string') return
     const { uri, _meta: _, ...rest } = params
-    const told = new Set<Hearer>()
-    for (const watched of byUri.values()) {
-      if (!isWithin(params.uri, watched.uri)) continue
-      for (const [hearer, { isWrapped }] of watched.hearers) {
-        if (told.has(hearer) || !this.#sees(hearer, serverId)) continue
-        told.add(hearer)
-        hearer.tell(UPDATED, { ...rest, uri: isWrapped ? wrap(serverId, params.uri) : uri })
+    const sent = new Set<Subscriber>()
+    for (const subscription of byUri.values()) {
+      if (!isWithin(params.uri, subscription.uri)) continue
+      for (const [subscriber, { isWrapped }] of subscription.subscribers) {
+        if (sent.has(subscriber) || !this.#sees(subscriber, serverId)) continue
+        sent.add(subscriber)
+        subscriber.notify(UPDATED, { ...rest, uri: isWrapped ? wrap(serverId, params.uri) : uri })
       }
     }
   }
 
-  /** A server that was started knows nothing of what was asked of the one before. */
-  started(serverId: string): void {
-    for (const watched of this.#servers.get(serverId)?.values() ?? [])
-      if (watched.isAgreed) void this.#ask(serverId, watched).catch(() => {}) // it knows the resource no longer
+  serverStarted(serverId: string): void {
+    for (const subscription of this.#servers.get(serverId)?.values() ?? [])
+      if (subscription.isConfirmed) void this.#request(serverId, subscription).catch(() => {}) // no longer offered
   }
 
-  forget(serverId: string): void {
+  serverRemoved(serverId: string): void {
     const byUri = this.#servers.get(serverId)
     this.#servers.delete(serverId)
-    for (const { hearers } of byUri?.values() ?? [])
-      for (const hearer of hearers.keys()) this.#count(hearer, -1)
+    for (const { subscribers } of byUri?.values() ?? [])
+      for (const subscriber of subscribers.keys()) this.#count(subscriber, -1)
   }
 
-  #join(hearer: Hearer, name: string, { serverId, uri, isWrapped }: Place): Watched {
-    const byUri = this.#servers.get(serverId) ?? new Map<string, Watched>()
+  #join(subscriber: Subscriber, name: string, { serverId, uri, isWrapped }: ResourceLocation): Subscription {
+    const byUri = this.#servers.get(serverId) ?? new Map<string, Subscription>()
     this.#servers.set(serverId, byUri)
     const known = byUri.get(uri)
-    const watched = known ?? { uri, hearers: new Map(), agreed: Promise.resolve(), isAgreed: false }
-    byUri.set(uri, watched)
-    if (!watched.hearers.has(hearer)) this.#count(hearer, 1)
-    watched.hearers.set(hearer, { name, isWrapped })
-    if (!known) watched.agreed = this.#ask(serverId, watched)
-    return watched
+    const subscription = known ?? {
+      uri,
+      subscribers: new Map(),
+      confirmed: Promise.resolve(),
+      isConfirmed: false,
+    }
+    byUri.set(uri, subscription)
+    if (!subscription.subscribers.has(subscriber)) this.#count(subscriber, 1)
+    subscription.subscribers.set(subscriber, { name, isWrapped })
+    if (!known) subscription.confirmed = this.#request(serverId, subscription)
+    return subscription
   }
 
-  #leaveAll(hearer: Hearer, isMeant: (known: Known) => boolean): void {
-    if (!this.#counts.has(hearer)) return
+  #leaveAll(subscriber: Subscriber, isLeft: (known: Known) => boolean): void {
+    if (!this.#counts.has(subscriber)) return
     for (const [serverId, byUri] of this.#servers) {
-      for (const watched of byUri.values()) {
-        const known = watched.hearers.get(hearer)
-        if (known && isMeant(known)) this.#leave(hearer, serverId, watched)
+      for (const subscription of byUri.values()) {
+        const known = subscription.subscribers.get(subscriber)
+        if (known && isLeft(known)) this.#leave(subscriber, serverId, subscription)
       }
     }
   }
 
-  #leave(hearer: Hearer, serverId: string, watched: Watched): void {
-    if (!watched.hearers.delete(hearer)) return
-    this.#count(hearer, -1)
+  #leave(subscriber: Subscriber, serverId: string, subscription: Subscription): void {
+    if (!subscription.subscribers.delete(subscriber)) return
+    this.#count(subscriber, -1)
     const byUri = this.#servers.get(serverId)
-    if (watched.hearers.size > 0 || byUri?.get(watched.uri) !== watched) return
-    byUri.delete(watched.uri)
+    if (subscription.subscribers.size > 0 || byUri?.get(subscription.uri) !== subscription) return
+    byUri.delete(subscription.uri)
     if (byUri.size === 0) this.#servers.delete(serverId)
-    if (watched.isAgreed) this.#end(serverId, watched.uri)
+    if (subscription.isConfirmed) this.#end(serverId, subscription.uri)
   }
 
   #end(serverId: string, uri: string): void {
-    const { isAwake, ask } = this.#deps
-    if (isAwake(serverId)) void ask(serverId, 'resources/unsubscribe', { uri }).catch(() => {}) // it is not heard
+    const { isAwake, request } = this.#deps
+    if (isAwake(serverId)) void request(serverId, 'resources/unsubscribe', { uri }).catch(() => {}) // ignored anyway
   }
 
-  async #ask(serverId: string, watched: Watched): Promise<void> {
-    await this.#deps.ask(serverId, 'resources/subscribe', { uri: watched.uri })
-    watched.isAgreed = true
-    const isLeft = watched.hearers.size === 0 && !this.#servers.get(serverId)?.has(watched.uri)
-    if (isLeft) this.#end(serverId, watched.uri)
+  async #request(serverId: string, subscription: Subscription): Promise<void> {
+    const { uri, subscribers } = subscription
+    await this.#deps.request(serverId, 'resources/subscribe', { uri })
+    subscription.isConfirmed = true
+    const isUnused = subscribers.size === 0 && !this.#servers.get(serverId)?.has(uri)
+    if (isUnused) this.#end(serverId, uri)
   }
 
-  /** What it may use can change while it listens. */
-  #sees({ serverId, agentType }: Hearer, asked: string): boolean {
-    return serverId !== undefined || this.#deps.visibleServers(agentType).includes(asked)
+  /** The servers that an agent may use can change during a subscription. */
+  #sees({ serverId: only, agentType }: Subscriber, serverId: string): boolean {
+    return only !== undefined || this.#deps.visibleServers(agentType).includes(serverId)
   }
 
-  #hasRoom(hearer: Hearer): boolean {
-    return (this.#counts.get(hearer) ?? 0) < MOST
+  #hasRoom(subscriber: Subscriber): boolean {
+    return (this.#counts.get(subscriber) ?? 0) < MAX_PER_SUBSCRIBER
   }
 
-  #count(hearer: Hearer, by: number): void {
-    const count = (this.#counts.get(hearer) ?? 0) + by
-    if (count > 0) this.#counts.set(hearer, count)
-    else this.#counts.delete(hearer)
+  #count(subscriber: Subscriber, by: number): void {
+    const count = (this.#counts.get(subscriber) ?? 0) + by
+    if (count > 0) this.#counts.set(subscriber, count)
+    else this.#counts.delete(subscriber)
   }
 }
 
 export const UPDATED = 'notifications/resources/updated'
 
-const isWithin = (uri: string, watched: string): boolean =>
-  uri === watched || uri.startsWith(watched.endsWith('/') ? watched : `${watched}/`)
+const isWithin = (uri: string, subscribed: string): boolean =>
+  uri === subscribed || uri.startsWith(subscribed.endsWith('/') ? subscribed : `${subscribed}/`)

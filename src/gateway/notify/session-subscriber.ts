@@ -1,16 +1,16 @@
 import { memo } from '../../kernel/memo.ts'
 import type { Session } from '../sessions/sessions.ts'
-import type { Hearer } from './subscriber.ts'
+import type { Subscriber } from './subscriber.ts'
 
-/** A session as somebody who hears what servers say. The same one for the same session. */
-export const hearerOf = memo((session: Session): Hearer => {
+/** A session as a subscriber. The same object for the same session. */
+export const subscriberOf = memo((session: Session): Subscriber => {
   const { serverId, agentType, streams } = session
-  const tell = (method: string, params: object): void => {
-    const [first] = session.open.values()
-    // With one server, what it says while it works is about that work. Of several, nobody knows.
-    const isAbout = method === 'notifications/message' && (serverId !== undefined || !streams.isListening)
-    if (first && isAbout) first.tell(method, params)
-    else streams.tell(method, params)
+  const notify = (method: string, params: object): void => {
+    const [pending] = session.open.values()
+    // A log message of the only server belongs to the pending request. With several servers, that is unknown.
+    const isRelated = method === 'notifications/message' && (serverId !== undefined || !streams.isListening)
+    if (pending && isRelated) pending.notify(method, params)
+    else streams.notify(method, params)
   }
-  return { serverId, agentType, tell }
+  return { serverId, agentType, notify }
 })

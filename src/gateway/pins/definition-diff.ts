@@ -1,7 +1,8 @@
 import { pointer } from '../../kernel/errors.ts'
 import type { ToolDiff } from '../../kernel/tool-fields.ts'
-import { visible, wordDiff } from '../../kernel/word-diff.ts'
-import { type Definition, sorted } from '../../upstreams/catalogues.ts'
+import type { Definition } from '../../protocol/lists.ts'
+import { sorted } from '../../upstreams/definition-hash.ts'
+import { visible, wordDiff } from './word-diff.ts'
 
 /** A tool as it was approved, and as it is offered now. */
 interface ChangedTool {

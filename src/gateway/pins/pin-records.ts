@@ -1,4 +1,4 @@
-import type { Definition } from '../../upstreams/catalogues.ts'
+import type { Definition } from '../../protocol/lists.ts'
 
 export interface PinKey {
   readonly server_id: string

@@ -3,9 +3,9 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { Exchange } from '../../../test/support/event-streams.ts'
-import { Drops } from '../notify/drop-counter.ts'
+import { DropCounter } from '../notify/drop-counter.ts'
 import { EventStream } from './event-stream.ts'
-import { EventLogs } from './replay-log.ts'
+import { ReplayLogs } from './replay-log.ts'
 
 /** Connections with their two ends: what the stream writes to, and who hears it. */
 async function connections() {
@@ -27,21 +27,21 @@ async function connections() {
 test('a stream is lost when its agent stays away, and no more when it comes back', async () => {
   const connect = await connections()
   const first = await connect()
-  const numbered = { log: new EventLogs().open(), number: 1, primes: false }
-  const stream = new EventStream(first.response, new Drops(1000, () => {}), numbered, 50)
+  const numbered = { log: new ReplayLogs().open(), number: 1, primes: false }
+  const stream = new EventStream(first.response, new DropCounter(1000, () => {}), numbered, 50)
   let losses = 0
   stream.onLost = () => {
     losses += 1
   }
-  stream.say('"one"')
+  stream.send('"one"')
   await expect.poll(() => first.heard.events).toHaveLength(1)
   first.heard.break()
   await expect.poll(() => losses).toBe(1)
-  expect([stream.isLost, stream.isHeard]).toEqual([true, false])
-  stream.say('"two"')
+  expect([stream.isLost, stream.isConnected]).toEqual([true, false])
+  stream.send('"two"')
   const second = await connect()
   stream.resume(second.response, 1)
-  expect([stream.isLost, stream.isHeard]).toEqual([false, true])
+  expect([stream.isLost, stream.isConnected]).toEqual([false, true])
   stream.end('"three"')
   await second.heard.over()
   expect(second.heard.messages).toEqual(['two', 'three'])

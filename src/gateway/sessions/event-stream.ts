@@ -1,77 +1,77 @@
 import type { ServerResponse } from 'node:http'
-import type { Drops } from '../notify/drop-counter.ts'
-import type { EventLog } from './replay-log.ts'
-import { eventOf, SLOW_BYTES, SSE, STUCK_BYTES } from './sse-format.ts'
+import type { DropCounter } from '../notify/drop-counter.ts'
+import type { ReplayLog } from './replay-log.ts'
+import { eventOf, SLOW_BYTES, SSE_HEADERS, STUCK_BYTES } from './sse-format.ts'
 
-/** What makes a stream of a session one that can be taken up again. */
-interface Numbered {
-  readonly log: EventLog
+/** What a stream needs to be resumable. */
+interface Replay {
+  readonly log: ReplayLog
   readonly number: number
-  /** Whether an event without data may tell the first id. Older agents take each event for a message. */
+  /** Whether the stream starts with an empty event that has an id. Older clients would parse it as a message. */
   readonly primes: boolean
 }
 
-/** So long an agent may be away before it counts as gone. They come back after a second or two. */
-const AWAY_MS = 10_000
+/** How long a client may take to reconnect. Clients usually do within two seconds. */
+const RECONNECT_MS = 10_000
 const RETRY_MS = 1000
 
-/** Messages to one agent, over one connection, or over several in turn when it belongs to a session. */
+/** Messages to one agent. A stream of a session survives a lost connection and continues on the next one. */
 export class EventStream {
-  readonly #numbered: Numbered | undefined
-  readonly #drops: Drops
-  readonly #awayMs: number
+  readonly #replay: Replay | undefined
+  readonly #drops: DropCounter
+  readonly #reconnectMs: number
   #response: ServerResponse | undefined
-  #away: NodeJS.Timeout | undefined
-  #over = false
-  /** Nobody hears it, and nobody came back for it. */
+  #reconnectTimer: NodeJS.Timeout | undefined
+  #ended = false
+  /** The client is disconnected and did not reconnect in time. */
   isLost = false
-  /** Called when it is lost. */
+  /** Called when the stream is lost. */
   onLost: (() => void) | undefined
 
-  constructor(response: ServerResponse, drops: Drops, numbered?: Numbered, awayMs = AWAY_MS) {
-    this.#numbered = numbered
+  constructor(response: ServerResponse, drops: DropCounter, replay?: Replay, reconnectMs = RECONNECT_MS) {
+    this.#replay = replay
     this.#drops = drops
-    this.#awayMs = awayMs
-    response.writeHead(200, SSE)
+    this.#reconnectMs = reconnectMs
+    response.writeHead(200, SSE_HEADERS)
     this.#attach(response)
-    if (!numbered?.primes) return
-    response.write(`id: ${numbered.number}-${numbered.log.next()}\nretry: ${RETRY_MS}\ndata: \n\n`)
+    if (!replay?.primes) return
+    response.write(`id: ${replay.number}-${replay.log.next()}\nretry: ${RETRY_MS}\ndata: \n\n`)
   }
 
-  /** Within its session. */
+  /** The number of the stream in its session. */
   get number(): number {
-    return this.#numbered?.number ?? 0
+    return this.#replay?.number ?? 0
   }
 
-  get isHeard(): boolean {
+  get isConnected(): boolean {
     return this.#response !== undefined
   }
 
-  /** Goes on over another connection, with what came after that event. */
+  /** Continues on another connection, after the given event. */
   resume(response: ServerResponse, after: number): void {
     const before = this.#response
-    response.writeHead(200, SSE)
+    response.writeHead(200, SSE_HEADERS)
     this.#attach(response)
     before?.end()
-    const missed = this.#numbered?.log.after(this.#numbered.number, after) ?? []
+    const missed = this.#replay?.log.after(this.#replay.number, after) ?? []
     for (const event of missed) response.write(event)
     if (missed.length === 0) response.flushHeaders()
   }
 
-  /** Something that may be missed: whoever reads slowly does. */
-  tell(message: string): void {
+  /** Sends a notification. Dropped when the client reads too slowly. */
+  notify(message: string): void {
     const unsent = this.#response?.writableLength ?? 0
     if (unsent <= SLOW_BYTES) {
-      this.say(message)
+      this.send(message)
       return
     }
     this.#drops.add()
     if (unsent >= STUCK_BYTES) this.#response?.destroy()
   }
 
-  /** Something that must be heard. */
-  say(message: string | Buffer): void {
-    if (this.#over) return
+  /** Sends a message that is never dropped. */
+  send(message: string | Buffer): void {
+    if (this.#ended) return
     const event = this.#event(message)
     const response = this.#response
     if (response && response.writableLength >= STUCK_BYTES) response.destroy()
@@ -79,21 +79,21 @@ export class EventStream {
   }
 
   end(message?: string | Buffer): void {
-    if (this.#over) return
-    if (message !== undefined) this.say(message)
-    this.#over = true
-    clearTimeout(this.#away)
+    if (this.#ended) return
+    if (message !== undefined) this.send(message)
+    this.#ended = true
+    clearTimeout(this.#reconnectTimer)
     this.#response?.end()
   }
 
   #attach(response: ServerResponse): void {
-    clearTimeout(this.#away)
+    clearTimeout(this.#reconnectTimer)
     this.isLost = false
     this.#response = response
     response.once('close', () => {
       if (this.#response !== response) return
       this.#response = undefined
-      if (!this.#over) this.#away = setTimeout(() => this.#lose(), this.#awayMs).unref()
+      if (!this.#ended) this.#reconnectTimer = setTimeout(() => this.#lose(), this.#reconnectMs).unref()
     })
   }
 
@@ -103,8 +103,8 @@ export class EventStream {
   }
 
   #event(message: string | Buffer): Buffer {
-    if (!this.#numbered) return eventOf(message)
-    const { log, number: stream } = this.#numbered
+    if (!this.#replay) return eventOf(message)
+    const { log, number: stream } = this.#replay
     const number = log.next()
     const event = eventOf(message, `${stream}-${number}`)
     log.keep(stream, number, event)

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { EventLogs } from './replay-log.ts'
+import { ReplayLogs } from './replay-log.ts'
 
 const KIB = 1024
 
 test('a session keeps its last 256 events, each with a number of its own', () => {
-  const log = new EventLogs().open()
+  const log = new ReplayLogs().open()
   for (let event = 0; event < 300; event += 1) log.keep(event % 2, log.next(), Buffer.from(`${event}`))
   const kept = [...log.after(0, 0), ...log.after(1, 0)].map(String)
   expect(kept).toHaveLength(256)
@@ -15,7 +15,7 @@ test('a session keeps its last 256 events, each with a number of its own', () =>
 })
 
 test('a session keeps one MiB, and nothing that is larger', () => {
-  const log = new EventLogs().open()
+  const log = new ReplayLogs().open()
   for (let event = 0; event < 5; event += 1) log.keep(1, log.next(), Buffer.alloc(300 * KIB))
   expect(log.after(1, 0)).toHaveLength(3)
   log.keep(1, log.next(), Buffer.alloc(KIB * KIB + 1))
@@ -23,7 +23,7 @@ test('a session keeps one MiB, and nothing that is larger', () => {
 })
 
 test('all sessions together keep so much, and the oldest goes first wherever it is', () => {
-  const logs = new EventLogs(10 * KIB)
+  const logs = new ReplayLogs(10 * KIB)
   const [quiet, busy] = [logs.open(), logs.open()]
   const keep = (log: typeof quiet, times: number) => {
     for (let event = 0; event < times; event += 1) log.keep(1, log.next(), Buffer.alloc(KIB))

@@ -2,17 +2,17 @@ interface Kept {
   readonly stream: number
   readonly number: number
   readonly data: Buffer
-  /** In the order of all logs. */
+  /** The order of all events of all sessions. */
   readonly age: number
 }
 
-const MOST_EVENTS = 256
+const MAX_EVENTS = 256
 const SESSION_BYTES = 1024 * 1024
 const ALL_BYTES = 64 * 1024 * 1024
 
-/** What may be kept of all sessions together. */
-export class EventLogs {
-  readonly #logs = new Set<EventLog>()
+/** The replay logs of all sessions, with a common size limit. */
+export class ReplayLogs {
+  readonly #logs = new Set<ReplayLog>()
   readonly #maxBytes: number
   #bytes = 0
   #age = 0
@@ -21,8 +21,8 @@ export class EventLogs {
     this.#maxBytes = maxBytes
   }
 
-  open(): EventLog {
-    const log = new EventLog({
+  open(): ReplayLog {
+    const log = new ReplayLog({
       age: () => {
         this.#age += 1
         return this.#age
@@ -36,12 +36,12 @@ export class EventLogs {
     return log
   }
 
-  /** The oldest of all go first. */
-  #grew(log: EventLog, bytes: number): void {
+  /** Drops the oldest events of all sessions. */
+  #grew(log: ReplayLog, bytes: number): void {
     this.#logs.add(log)
     this.#bytes += bytes
     while (this.#bytes > this.#maxBytes) {
-      let oldest: EventLog = log
+      let oldest: ReplayLog = log
       for (const each of this.#logs) if (each.oldest < oldest.oldest) oldest = each
       oldest.dropOldest()
     }
@@ -55,8 +55,8 @@ interface Shared {
   closed(): void
 }
 
-/** The last events of a session, for an agent whose connection broke. */
-export class EventLog {
+/** The last events of a session, for a client that reconnects. */
+export class ReplayLog {
   readonly #shared: Shared
   readonly #events: Kept[] = []
   #bytes = 0
@@ -70,7 +70,7 @@ export class EventLog {
     return this.#events[0]?.age ?? Number.POSITIVE_INFINITY
   }
 
-  /** A number that no other event of the session has. */
+  /** A number that is unique in the session. */
   next(): number {
     this.#number += 1
     return this.#number
@@ -81,14 +81,14 @@ export class EventLog {
     this.#events.push({ stream, number, data, age: this.#shared.age() })
     this.#bytes += data.length
     this.#shared.grew(data.length)
-    while (this.#events.length > MOST_EVENTS || this.#bytes > SESSION_BYTES) this.dropOldest()
+    while (this.#events.length > MAX_EVENTS || this.#bytes > SESSION_BYTES) this.dropOldest()
   }
 
   has(stream: number, number: number): boolean {
     return this.#events.some((kept) => kept.number === number && kept.stream === stream)
   }
 
-  /** What came on this stream after that event, as far as it is still there. */
+  /** The events of a stream after the given one, as far as they are kept. */
   after(stream: number, number: number): Buffer[] {
     return this.#events
       .filter((kept) => kept.stream === stream && kept.number > number)

@@ -1,78 +1,79 @@
 import type { ServerResponse } from 'node:http'
-import { CODES, RpcError } from '../endpoint/json-rpc.ts'
-import type { Drops } from '../notify/drop-counter.ts'
+import { CODES } from '../../protocol/codes.ts'
+import { RpcError } from '../endpoint/json-rpc.ts'
+import type { DropCounter } from '../notify/drop-counter.ts'
 import { EventStream } from './event-stream.ts'
-import type { EventLog } from './replay-log.ts'
-import { messageOf, SSE } from './sse-format.ts'
+import type { ReplayLog } from './replay-log.ts'
+import { messageOf, SSE_HEADERS } from './sse-format.ts'
 
-/** The number of the stream that an agent opens to hear what nobody asked for. */
-const STANDING = 0
+/** The number of the GET stream. */
+const GET_STREAM = 0
 const ID = /^(\d{1,10})-(\d{1,15})$/
 
-/** Everything a session hears: its standing stream, and the answers that became streams. */
-export class Streams {
-  readonly #log: EventLog
-  readonly #drops: Drops
+/** The event streams of one session: its GET stream, and responses that became streams. */
+export class SessionStreams {
+  readonly #log: ReplayLog
+  readonly #drops: DropCounter
   readonly #primes: boolean
-  readonly #answers = new Map<number, EventStream>()
-  #standing: EventStream | undefined
-  #last = STANDING
+  readonly #responses = new Map<number, EventStream>()
+  #getStream: EventStream | undefined
+  #lastNumber = GET_STREAM
 
-  constructor(log: EventLog, drops: Drops, version: string) {
+  constructor(log: ReplayLog, drops: DropCounter, version: string) {
     this.#log = log
     this.#drops = drops
     this.#primes = version >= '2025-11-25'
   }
 
-  /** Whether there is a connection over which it hears what nobody asked for. */
+  /** Whether the GET stream is connected. */
   get isListening(): boolean {
-    return this.#standing?.isHeard === true
+    return this.#getStream?.isConnected === true
   }
 
-  /** The newest standing stream is the one that counts. */
-  stand(response: ServerResponse): void {
-    this.#standing?.end()
-    this.#standing = this.#open(STANDING, response)
+  /** Opens the GET stream. It replaces an earlier one. */
+  listen(response: ServerResponse): void {
+    this.#getStream?.end()
+    this.#getStream = this.#open(GET_STREAM, response)
     if (!this.#primes) response.flushHeaders()
   }
 
-  /** An answer that has something to say before its end. */
-  answer(response: ServerResponse): EventStream {
-    this.#last += 1
-    const number = this.#last
+  /** Turns a response into a stream, for messages before the result. */
+  openResponse(response: ServerResponse): EventStream {
+    this.#lastNumber += 1
+    const number = this.#lastNumber
     const stream = this.#open(number, response)
-    this.#answers.set(number, stream)
+    this.#responses.set(number, stream)
     return stream
   }
 
-  /** The last message of an answer. Whoever missed it finds it in the log. */
+  /** Sends the result and ends the stream. A client that missed it can replay it. */
   complete(stream: EventStream, message: Buffer): void {
     stream.end(message)
-    this.#answers.delete(stream.number)
+    this.#responses.delete(stream.number)
   }
 
   /**
-   * What came after this event on its stream, and then whatever comes on it. An event that is no longer kept is no obstacle
-   * while its stream lives: the agent hears what is left. Of one that is over nothing can come.
+   * Continues a stream after an event. If that event is no longer kept, an open stream continues with what is left; a
+   * stream that has ended cannot be resumed.
    */
   resume(lastEventId: string, response: ServerResponse): void {
     const [, number, after] = (ID.exec(lastEventId) ?? []).map(Number)
     if (number === undefined || after === undefined) throw unknownEvent()
-    const stream = number === STANDING ? this.#standing : this.#answers.get(number)
+    const stream = number === GET_STREAM ? this.#getStream : this.#responses.get(number)
     if (stream) stream.resume(response, after)
-    else if (number === STANDING) this.stand(response)
+    else if (number === GET_STREAM) this.listen(response)
     else this.#replay(number, after, response)
   }
 
-  /** What nobody asked for goes over the standing stream, or is kept for it while the agent is away. */
-  tell(method: string, params?: object): void {
-    this.#standing?.tell(messageOf(method, params))
+  /** Sends a notification on the GET stream. While the agent is disconnected, it is kept for replay. */
+  notify(method: string, params?: object): void {
+    this.#getStream?.notify(messageOf(method, params))
   }
 
   close(): void {
-    this.#standing?.end()
-    for (const stream of this.#answers.values()) stream.end()
-    this.#answers.clear()
+    this.#getStream?.end()
+    for (const stream of this.#responses.values()) stream.end()
+    this.#responses.clear()
     this.#log.close()
   }
 
@@ -80,18 +81,18 @@ export class Streams {
     return new EventStream(response, this.#drops, { log: this.#log, number, primes: this.#primes })
   }
 
-  /** Agents come back also for answers that they have: 405 tells them to stop, where an empty stream makes them ask for ever. */
+  /** A client that has missed nothing gets 405: an empty stream would make it reconnect forever. */
   #replay(number: number, after: number, response: ServerResponse): void {
     const missed = this.#log.after(number, after)
     if (missed.length > 0) {
-      response.writeHead(200, SSE)
+      response.writeHead(200, SSE_HEADERS)
       response.end(Buffer.concat(missed))
       return
     }
     if (!this.#log.has(number, after)) throw unknownEvent()
-    throw new RpcError(CODES.request, 'This stream is over, and nothing of it is missing', { status: 405 })
+    throw new RpcError(CODES.request, 'This stream has ended, and no event is missing', { status: 405 })
   }
 }
 
 const unknownEvent = (): RpcError =>
-  new RpcError(CODES.request, 'No event with this Last-Event-ID is kept', { status: 400 })
+  new RpcError(CODES.request, 'Unknown Last-Event-ID, or the event is no longer kept', { status: 400 })

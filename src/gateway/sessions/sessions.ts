@@ -1,33 +1,32 @@
 import { randomBytes } from 'node:crypto'
-import { InFlight } from '../../kernel/in-flight.ts'
-import { Drops } from '../notify/drop-counter.ts'
-import { EventLogs } from './replay-log.ts'
-import { Streams } from './session-streams.ts'
+import { InFlight } from '../../protocol/in-flight.ts'
+import { DropCounter } from '../notify/drop-counter.ts'
+import { ReplayLogs } from './replay-log.ts'
+import { SessionStreams } from './session-streams.ts'
 
-/** What is to be done with a request before it is answered. */
-interface UnderWay {
+/** A pending request. */
+interface Pending {
   cancel(): void
-  tell(method: string, params: unknown): void
+  notify(method: string, params: object): void
 }
 
-/** A legacy agent between its `initialize` and its end. */
+/** A legacy agent, from `initialize` to its end. */
 export interface Session {
   readonly id: string
   readonly keyId: string
   readonly agentType: string
-  /** The server it is about; undefined for all. */
+  /** The server of `/mcp/{server_id}`; undefined for `/mcp`. */
   readonly serverId: string | undefined
   readonly version: string
-  /** What it can be asked. */
+  /** The client capabilities of the agent. */
   readonly capabilities: Readonly<Record<string, unknown>>
-  /** Its requests that are under way, by their ids. */
-  readonly open: InFlight<string | number, UnderWay>
-  /** Questions of servers that wait for its answer. */
-  readonly asked: Map<string, (answer: { result?: unknown; error?: unknown }) => void>
-  /** Where it hears what is said before answers, and without being asked. */
-  readonly streams: Streams
-  /** Called when it is over. */
-  readonly atEnd: (() => void)[]
+  /** Its pending requests, by id. */
+  readonly open: InFlight<string | number, Pending>
+  /** Requests of servers that wait for the agent's response. */
+  readonly serverRequests: Map<string, (response: { result?: unknown; error?: unknown }) => void>
+  readonly streams: SessionStreams
+  /** Called when the session has ended. */
+  readonly onEnd: (() => void)[]
   usedAt: number
 }
 
@@ -38,17 +37,17 @@ interface Limits {
 
 const LIMITS: Limits = { all: 1000, perKey: 100 }
 const IDLE_MS = 24 * 3_600_000
-const DROPS_MS = 60_000
+const REPORT_DROPS_MS = 60_000
 
-/** Who has said hello. A session belongs to the key that opened it. */
+/** The sessions of legacy agents. A session belongs to the key that opened it. */
 export class Sessions {
   readonly #now: () => number
   readonly #onDropped: (session: Session, count: number) => void
   readonly #limits: Limits
-  readonly #logs = new EventLogs()
+  readonly #logs = new ReplayLogs()
   readonly #sessions = new Map<string, Session>()
 
-  /** `onDropped` hears of what an agent was not told because it reads too slowly. */
+  /** `onDropped`: notifications were dropped because an agent reads too slowly. */
   constructor(
     now: () => number,
     onDropped: (session: Session, count: number) => void = () => {},
@@ -63,24 +62,24 @@ export class Sessions {
     return this.#sessions.values()
   }
 
-  open(facts: Pick<Session, 'keyId' | 'agentType' | 'serverId' | 'version' | 'capabilities'>): Session {
+  open(fields: Pick<Session, 'keyId' | 'agentType' | 'serverId' | 'version' | 'capabilities'>): Session {
     const now = this.#now()
-    this.#makeRoom(facts.keyId, now)
-    const drops = new Drops(DROPS_MS, (count) => this.#onDropped(session, count))
+    this.#makeRoom(fields.keyId, now)
+    const drops = new DropCounter(REPORT_DROPS_MS, (count) => this.#onDropped(session, count))
     const session: Session = {
-      ...facts,
+      ...fields,
       id: randomBytes(16).toString('hex'),
       open: new InFlight(),
-      asked: new Map(),
-      streams: new Streams(this.#logs.open(), drops, facts.version),
-      atEnd: [],
+      serverRequests: new Map(),
+      streams: new SessionStreams(this.#logs.open(), drops, fields.version),
+      onEnd: [],
       usedAt: now,
     }
     this.#sessions.set(session.id, session)
     return session
   }
 
-  /** Undefined for one that is unknown, ended, or of another key or server. */
+  /** Undefined when the session is unknown, has ended, or belongs to another key or server. */
   find(id: string, { keyId, serverId }: Pick<Session, 'keyId' | 'serverId'>): Session | undefined {
     const session = this.#sessions.get(id)
     if (!session || session.keyId !== keyId || session.serverId !== serverId) return undefined
@@ -92,16 +91,16 @@ export class Sessions {
     this.#sessions.delete(session.id)
     for (const reply of session.open.values()) reply.cancel()
     session.streams.close()
-    for (const over of session.atEnd.splice(0)) over()
+    for (const callback of session.onEnd.splice(0)) callback()
   }
 
-  /** A key that was taken away closes what it had opened. */
+  /** Ends all sessions, or those of one key. */
   close(keyId?: string): void {
     for (const session of [...this.#sessions.values()])
       if (keyId === undefined || session.keyId === keyId) this.end(session)
   }
 
-  /** Agents that never say goodbye leave sessions behind. The one that was idle for the longest time goes first. */
+  /** Agents that disconnect without DELETE leave sessions behind. At the limit, the longest idle session ends. */
   #makeRoom(keyId: string, now: number): void {
     const own: Session[] = []
     for (const session of this.#sessions.values()) {

@@ -3,7 +3,7 @@ import { type Exchange, LegacyAgent } from '../../../test/support/event-streams.
 import { newKey } from '../../../test/support/gateway.ts'
 import { AUTHORISED, type House, openHouse } from '../../../test/support/house.ts'
 import { post, register } from '../../../test/support/running.ts'
-import { NoteCap } from '../notify/notification-rate-limit.ts'
+import { NotificationRateLimit } from '../notify/notification-rate-limit.ts'
 
 async function furnished() {
   const house = await openHouse()
@@ -61,14 +61,14 @@ describe('a server that floods', () => {
     await ask('flood', { count: 20_000 })
     const tookS = (performance.now() - startedAt) / 1000
     await ask('held')
-    await expect.poll(() => warnings(house, 'more than agents are told')).not.toHaveLength(0)
+    await expect.poll(() => warnings(house, 'the server sends too many')).not.toHaveLength(0)
     await expect.poll(() => notes(stream).length).toBeGreaterThanOrEqual(1000)
     expect(notes(stream).length).toBeLessThanOrEqual(1000 * (tookS + 1))
     await ask('say', { data: 'later' })
     await expect
       .poll(
         async () => {
-          const left = (await warnings(house, 'more than agents are told')).map(({ data }) => data.messages)
+          const left = (await warnings(house, 'the server sends too many')).map(({ data }) => data.messages)
           return left.reduce((sum, count) => sum + count, 0) + notes(stream).length
         },
         { timeout: 10_000 },
@@ -79,7 +79,7 @@ describe('a server that floods', () => {
   test('gets its thousand back within a second, and costs nobody else', () => {
     let now = 0
     const left: [string, number][] = []
-    const cap = new NoteCap(
+    const cap = new NotificationRateLimit(
       () => now,
       (server, count) => left.push([server, count]),
     )

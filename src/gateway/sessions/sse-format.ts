@@ -1,31 +1,31 @@
 import type { ServerResponse } from 'node:http'
 
-export const SSE = {
+export const SSE_HEADERS = {
   'content-type': 'text/event-stream',
   'cache-control': 'no-store',
   'x-accel-buffering': 'no',
 }
 
-/** Above this much unsent, whoever reads is slow: it gets what it must have, and misses the rest. */
+/** With more unsent bytes than this, the client is slow: notifications are dropped, responses are not. */
 export const SLOW_BYTES = 1024 * 1024
-/** At this much unsent nobody reads any more. */
+/** With this many unsent bytes, the connection is closed. */
 export const STUCK_BYTES = 4 * 1024 * 1024
 
-/** The id is for who wants to hear the rest over another connection. */
+/** A message as an event. The id lets a client resume on another connection. */
 export function eventOf(message: string | Buffer, id?: string): Buffer {
   const head = id === undefined ? HEAD : Buffer.from(`id: ${id}\nevent: message\ndata: `)
-  return Buffer.concat([head, typeof message === 'string' ? Buffer.from(message) : lined(message), END])
+  return Buffer.concat([head, typeof message === 'string' ? Buffer.from(message) : onDataLines(message), END])
 }
 
-/** JSON of ours has no line breaks. Some remote servers send theirs on many lines, each of which is told as one. */
-const lined = (json: Buffer): Buffer =>
+/** Results of remote servers may have line breaks. Each line of an event needs its own `data:`. */
+const onDataLines = (json: Buffer): Buffer =>
   json.includes('\n') || json.includes('\r')
     ? Buffer.from(json.toString('utf8').replace(/\r\n?|\n/g, '\ndata: '))
     : json
 const HEAD = Buffer.from('event: message\ndata: ')
 const END = Buffer.from('\n\n')
 
-/** Without an id it wants no answer. */
+/** A request, or without an id a notification. */
 export function messageOf(method: string, params?: object, id?: string): string {
   return JSON.stringify({
     jsonrpc: '2.0',
@@ -35,8 +35,8 @@ export function messageOf(method: string, params?: object, id?: string): string 
   })
 }
 
-/** Says only that the connection lives; whoever does not read has none. */
-export function beat(response: ServerResponse): void {
+/** Keeps the connection open, or closes it when the client has stopped reading. */
+export function sendHeartbeat(response: ServerResponse): void {
   if (response.writableLength >= STUCK_BYTES) response.destroy()
   else if (response.writableLength < SLOW_BYTES) response.write(': here\n\n')
 }

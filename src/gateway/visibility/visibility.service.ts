@@ -1,7 +1,7 @@
 import { AppError, invalidField, pointer } from '../../kernel/errors.ts'
 import type { AuditEntry, FactBus } from '../../kernel/facts.ts'
 import type { Caller } from '../../kernel/wire.ts'
-import { toolTokens } from '../../upstreams/catalogues.ts'
+import { toolTokens } from '../../upstreams/tool-view.ts'
 import type { Offers } from '../catalogue/offers.ts'
 import { SEARCH_TOOLS } from '../catalogue/tool-search-definitions.ts'
 import {

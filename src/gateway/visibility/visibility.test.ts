@@ -88,9 +88,9 @@ describe('what an agent sees', () => {
     await chosen(house, { servers: ['echo'], tools: { echo: ['pid'] } })
     expect(await echo.names()).toEqual(['pid'])
     await expect(echo.call('echo', { text: 'x' })).rejects.toMatchObject(UNKNOWN)
-    await expect(agent(house, key, '/mcp/noisy')).rejects.toThrow('There is no such server')
+    await expect(agent(house, key, '/mcp/noisy')).rejects.toThrow('Server not found')
     await chosen(house, { servers: ['noisy'] })
-    await expect(echo.names()).rejects.toThrow('There is no such server')
+    await expect(echo.names()).rejects.toThrow('Server not found')
   })
 
   test('is kept when Toolroom starts anew, and fields that are not named stay', async () => {
@@ -275,7 +275,7 @@ describe('what a server offers', () => {
     const cursor = await agent(house, key)
     await change(house, 'echo', { expose: false })
     expect((await cursor.names()).filter((name) => name.startsWith('echo__'))).toEqual([])
-    await expect(agent(house, key, '/mcp/echo')).rejects.toThrow('There is no such server')
+    await expect(agent(house, key, '/mcp/echo')).rejects.toThrow('Server not found')
     const { items } = (await house.inject('/api/servers/echo/tools')).json()
     expect(items[0]).toMatchObject({ enabled: true, gateway_name: null })
     expect((await read(house)).json().by_server).toMatchObject([{ server_id: 'noisy' }])

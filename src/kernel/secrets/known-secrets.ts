@@ -2,7 +2,7 @@ import { MASK } from './secrets.ts'
 
 const MIN_LENGTH = 8
 
-/** The secrets we hold, by owner, so that a line can be searched for exactly them. Kept in memory only. */
+/** The stored secrets by owner, to redact exactly these from text. In memory only. */
 export class KnownSecrets {
   readonly #byOwner = new Map<string, readonly string[]>()
   #pattern: RegExp | undefined
@@ -17,7 +17,7 @@ export class KnownSecrets {
     this.#pattern = undefined
   }
 
-  /** The text with every known secret hidden. Secrets under 8 characters are left: they would hide half the language. */
+  /** Masks every known secret. Secrets under 8 characters stay: they would match ordinary words. */
   redact(text: string): string {
     this.#pattern ??= this.#compile()
     return text.replace(this.#pattern, MASK)
@@ -32,7 +32,7 @@ export class KnownSecrets {
       spellings.add(encodeURIComponent(secret.toWellFormed()))
       spellings.add(JSON.stringify(secret).slice(1, -1))
     }
-    // Longest first: where one secret contains another, all of it must go.
+    // Longest first: if one secret contains another, all of it is masked.
     const longestFirst = [...spellings]
       .filter((s) => s.length >= MIN_LENGTH)
       .sort((a, b) => b.length - a.length)

@@ -57,7 +57,7 @@ test.each([
   'password=',
   'password="',
   '://:@',
-])('hiding takes time in proportion to the length: %j', (piece) => {
+])('masking a long repetition of %j takes linear time', (piece) => {
   const time = (length: number) => {
     const text = piece.repeat(length / piece.length)
     const startedAt = performance.now()
@@ -93,13 +93,13 @@ test.each([
 })
 
 describe('known secrets', () => {
-  test('are hidden wherever they stand, the longer one first, also when percent-encoded', () => {
+  test('known secrets are masked anywhere in a text, the longer one first, and also percent-encoded', () => {
     const known = new KnownSecrets()
     known.set('a', ['canary/one two', 'canary/one two three'])
     expect(known.redact('x canary/one two three y canary%2Fone%20two z')).toBe('x *** y *** z')
   })
 
-  test('are forgotten with their owner, and short ones are never used', () => {
+  test('known secrets are removed with their owner, and short ones are never masked', () => {
     const known = new KnownSecrets()
     known.set('a', ['abc', 'canary-secret'])
     expect(known.redact('abc canary-secret')).toBe('abc ***')
@@ -107,7 +107,7 @@ describe('known secrets', () => {
     expect(known.redact('abc canary-secret')).toBe('abc canary-secret')
   })
 
-  test('come from env, headers, args and url, but plain settings are no secrets', () => {
+  test('secrets are collected from env, headers, args and url, without plain settings', () => {
     const found = secretsIn({
       env: { NODE_ENV: 'production', FOO: 'canary-env-value', API_KEY: 'plainword', DIR: '/home/me/x' },
       headers: { authorization: 'Bearer canary-header' },
@@ -126,31 +126,39 @@ describe('known secrets', () => {
 })
 
 describe('writing *** back', () => {
-  test('keeps a stored value by key, and is refused where nothing is stored', () => {
+  test('*** keeps a stored value with the same key, and is refused if there is none', () => {
     expect(keepMaskedValues('env', { A: '***', B: 'new' }, { A: 'old', C: 'gone' })).toEqual({
       A: 'old',
       B: 'new',
     })
-    expect(() => keepMaskedValues('env', { X: '***' }, { A: 'old' })).toThrow('no stored value can be kept')
-    expect(() => keepMaskedValues('env', { toString: '***' }, {})).toThrow('no stored value can be kept')
+    expect(() => keepMaskedValues('env', { X: '***' }, { A: 'old' })).toThrow(
+      'env contains *** where no value is stored',
+    )
+    expect(() => keepMaskedValues('env', { toString: '***' }, {})).toThrow(
+      'env contains *** where no value is stored',
+    )
   })
 
-  test('keeps an argument by place, and only with the same number of arguments', () => {
+  test('*** keeps an argument at the same position if the number of arguments is the same', () => {
     expect(keepMaskedArgs(['--token', '***', '-q'], ['--token', 'abc', '-v'])).toEqual([
       '--token',
       'abc',
       '-q',
     ])
     expect(keepMaskedArgs(['--token=***'], ['--token=abc'])).toEqual(['--token=abc'])
-    expect(() => keepMaskedArgs(['--token', '***', '-q'], ['--token', 'abc'])).toThrow('no stored value')
-    expect(() => keepMaskedArgs(['***', '--token'], ['--token', 'abc'])).toThrow('no stored value')
+    expect(() => keepMaskedArgs(['--token', '***', '-q'], ['--token', 'abc'])).toThrow(
+      'where no value is stored',
+    )
+    expect(() => keepMaskedArgs(['***', '--token'], ['--token', 'abc'])).toThrow('where no value is stored')
   })
 
-  test('keeps a url whole, or single query values of the same origin', () => {
+  test('*** keeps a whole URL, or single query values of the same origin', () => {
     const stored = 'https://a.example/mcp?key=abc'
     expect(keepMaskedUrl('https://a.example/mcp?key=***', stored)).toBe(stored)
     expect(keepMaskedUrl('https://a.example/v2?key=***', stored)).toBe('https://a.example/v2?key=abc')
-    expect(() => keepMaskedUrl('https://evil.example/mcp?key=***', stored)).toThrow('no stored value')
-    expect(() => keepMaskedUrl('https://a.example/mcp?other=***', stored)).toThrow('no stored value')
+    expect(() => keepMaskedUrl('https://evil.example/mcp?key=***', stored)).toThrow(
+      'where no value is stored',
+    )
+    expect(() => keepMaskedUrl('https://a.example/mcp?other=***', stored)).toThrow('where no value is stored')
   })
 })

@@ -1,8 +1,8 @@
-/** What a secret looks like, and how it is hidden. Used for everything that leaves the service or is logged. */
+/** Recognises and masks secrets in everything that leaves the service or is logged. */
 
 export const MASK = '***'
 
-/** Receives a secret that was found and gives what stands in its place. */
+/** Called with a secret that was found. Returns its replacement. */
 type Found = (secret: string) => string
 const hide: Found = () => MASK
 
@@ -15,7 +15,7 @@ const BEARER = /\b(Bearer|Basic)(\s+)([A-Za-z0-9._~+/=-]{4,})/gi
 const URL_IN_TEXT = /\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s"'<>]+/gi
 const ANOTHER_FLAG = /^--[a-z-]+$/
 
-/** Keys that can be told by their look: the issuer put a prefix on them for exactly this purpose. */
+/** Keys with a prefix that their issuer added to make them recognisable. */
 const KEY_SHAPES = new RegExp(
   [
     'sk-[A-Za-z0-9_-]{16,}',
@@ -29,22 +29,22 @@ const KEY_SHAPES = new RegExp(
     'npm_[A-Za-z0-9]{30,}',
     'hf_[A-Za-z0-9]{20,}',
     '(?:lin_api|ntn|secret|pplx|tvly|r8|dop_v1|shpat)_[A-Za-z0-9]{20,}',
-    // Not behind - or _, which it may hold itself: each would begin a search to the end of the text.
+    // Not after - or _, which are part of it: each would start another scan to the end of the text.
     '(?<![_-])eyJ[A-Za-z0-9_-]{8,}\\.[A-Za-z0-9_-]{8,}\\.[A-Za-z0-9_-]*',
   ]
     .map((shape) => `(?<![A-Za-z0-9])${shape}`)
     .join('|'),
   'g',
 )
-/** 32 letters and digits in a row, both kinds: right for an argument or a URL, too eager for a log line. */
+/** At least 32 letters and digits mixed: right for an argument or a URL, too eager for a log line. */
 const RANDOM_WORD = /(?<![A-Za-z0-9])(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{32,}(?![A-Za-z0-9])/g
 
-/** Every value of a map whose values are secrets: environment, headers. */
+/** Masks every value of a map such as env or headers. */
 export function maskValues(map: Readonly<Record<string, string>>): Record<string, typeof MASK> {
   return Object.fromEntries(Object.keys(map).map((key) => [key, MASK]))
 }
 
-/** The arguments as a person may see them: what carries a secret is hidden, the rest stays readable. */
+/** Arguments with their secrets masked. The rest stays readable. */
 export function maskArgs(args: readonly string[], found: Found = hide): string[] {
   return args.map((arg, index) => maskArg(arg, args[index - 1], found))
 }
@@ -58,7 +58,7 @@ function maskArg(arg: string, before: string | undefined, found: Found): string 
   return maskShapes(urls, found).replace(RANDOM_WORD, found)
 }
 
-/** `--token=abc` is `--token=` and `abc`. The name stays, the value goes. */
+/** Splits `--token=abc` into `--token=` and `abc`. Undefined if the name does not suggest a secret. */
 function secretAssignment(arg: string): { name: string; value: string } | undefined {
   const name = NAME_BEFORE.exec(arg)?.[0]
   if (name === undefined || !SECRET_WORD.test(name)) return undefined
@@ -67,7 +67,7 @@ function secretAssignment(arg: string): { name: string; value: string } | undefi
   return value === '' || value.startsWith('//') ? undefined : { name: name + gap, value }
 }
 
-/** A URL without what identifies its owner: user info, query values, fragment, and keys in the path. */
+/** A URL with user info, query values, fragment, and keys in the path masked. */
 export function maskUrl(url: string, found: Found = hide): string {
   const parts = /^([^:]+:\/\/)(?:([^/?#]*)@)?([^/?#]*)([^?#]*)(\?[^#]*)?(#.*)?$/s.exec(url)
   if (!parts) return found(url)
@@ -82,11 +82,11 @@ function decoded(value: string): string {
   try {
     return decodeURIComponent(value.replaceAll('+', ' '))
   } catch {
-    return value // not percent-encoded after all: the raw text is the secret
+    return value // not percent-encoded: the raw text is the secret
   }
 }
 
-/** Free text, such as a log line: only what is a secret beyond doubt. */
+/** Free text, such as a log line: masks only what is certainly a secret. */
 export function maskText(text: string): string {
   return maskShapes(text, hide)
     .replace(SECRET_IN_TEXT, (_, name: string, quote: string) => `${name}${quote}${MASK}${quote}`)
@@ -104,7 +104,7 @@ function maskShapes(text: string, found: Found): string {
   return bearers.replace(KEY_SHAPES, found)
 }
 
-/** The fields of a definition that may carry a secret. */
+/** The fields of a definition that may contain a secret. */
 export interface Carrier {
   readonly env?: Readonly<Record<string, string>>
   readonly headers?: Readonly<Record<string, string>>
@@ -112,7 +112,7 @@ export interface Carrier {
   readonly url?: string
 }
 
-/** Every secret that a server's definition carries, so that log lines can be searched for exactly these. */
+/** Every secret in a server's definition, for redaction of log lines. */
 export function secretsIn(carrier: Carrier): string[] {
   const secrets: string[] = []
   const collect: Found = (secret) => {
@@ -130,7 +130,7 @@ export function secretsIn(carrier: Carrier): string[] {
   return secrets
 }
 
-/** `NODE_ENV=production` is no secret, and hiding the word would make every log line unreadable. */
+/** `NODE_ENV=production` is not a secret, and masking the word would make log lines unreadable. */
 function isPlainSetting(name: string, value: string): boolean {
   if (SECRET_WORD.test(name)) return false
   return /^(?:[a-z]{1,12}|[\d.:]{1,15}|(?:\/|~\/|\.{1,2}\/)[\w./ -]*)$/.test(value)

@@ -6,9 +6,9 @@ const TAG_BYTES = 16
 const PREFIX = 'v1:'
 
 /**
- * Encrypts what is stored: AES-256-GCM with a random nonce per value. The place (`github:env`) is bound to the
- * ciphertext, so a value copied into another row or field does not open there. This protects backups and copied
- * databases; it does not protect against another process of the same user, who can read the key.
+ * Encrypts stored values: AES-256-GCM with a random nonce per value. The place (`github:env`) is bound to the
+ * ciphertext, so a value copied to another row or field cannot be opened there. This protects backups and copied
+ * databases. It does not protect against other processes of the same user, which can read the key.
  */
 export class Vault {
   readonly #key: Buffer
@@ -25,7 +25,7 @@ export class Vault {
     return PREFIX + Buffer.concat([nonce, sealed, cipher.getAuthTag()]).toString('base64')
   }
 
-  /** Throws when the key, the place or the bytes are not the ones that were sealed. */
+  /** Throws if the key, the place or the bytes differ from those that were sealed. */
   open(place: string, sealed: string): unknown {
     if (!sealed.startsWith(PREFIX))
       throw new Error(`the stored value of ${place} is not encrypted as expected`)

@@ -2,11 +2,11 @@ import { AppError, type FieldError, pointer } from '../errors.ts'
 import { MASK, maskArgs, maskUrl } from './secrets.ts'
 
 /**
- * A reader sees `***`; writing `***` back keeps what is stored. Each function takes what came in and what is stored
- * and gives what to store now, or refuses: a mask that stands for nothing must never become the value.
+ * Responses show secrets as `***`; sending `***` back keeps the stored value. Each function takes the new and the stored
+ * value and returns the one to store. It throws if nothing is stored: the mask must never become the value.
  */
 
-/** env and headers: by key. */
+/** env and headers: matched by key. */
 export function keepMaskedValues(
   field: string,
   incoming: Readonly<Record<string, string>>,
@@ -23,7 +23,7 @@ export function keepMaskedValues(
   return Object.fromEntries(kept)
 }
 
-/** args: by position, and only when the number of arguments is the same. */
+/** args: matched by position, and only if the number of arguments is the same. */
 export function keepMaskedArgs(incoming: readonly string[], stored: readonly string[]): string[] {
   const shown = maskArgs(stored)
   const errors: FieldError[] = []
@@ -33,7 +33,7 @@ export function keepMaskedArgs(incoming: readonly string[], stored: readonly str
     if (before !== undefined && arg === shown[index] && incoming.length === stored.length) return before
     errors.push({
       path: `/args/${index}`,
-      message: `contains ${MASK}, which keeps a stored argument only at its place and with the same number of arguments`,
+      message: `contains ${MASK}, which keeps a stored argument only at the same position and with the same number of arguments`,
     })
     return arg
   })
@@ -41,7 +41,7 @@ export function keepMaskedArgs(incoming: readonly string[], stored: readonly str
   return kept
 }
 
-/** url: whole, or single query values of the same origin. */
+/** url: the whole URL, or single query values of the same origin. */
 export function keepMaskedUrl(incoming: string, stored: string | undefined): string {
   if (!incoming.includes(MASK)) return incoming
   if (stored !== undefined && incoming === maskUrl(stored)) return stored
@@ -61,17 +61,17 @@ function mergeQuery(incoming: string, stored: string): string | undefined {
   return now.href.includes(MASK) ? undefined : now.href
 }
 
-/** Where a secret may be sent: scheme, host and port. Undefined when the text is no URL. */
+/** Scheme, host and port: where a secret may be sent. Undefined if the text is not a URL. */
 export function originOf(url: string): string | undefined {
   return URL.canParse(url) ? new URL(url).origin : undefined
 }
 
-const nothingStored = `is ${MASK}, but nothing is stored that it could stand for`
+const nothingStored = `is ${MASK}, but no value is stored`
 
 function refuse(field: string, errors: readonly FieldError[]): void {
   if (errors.length === 0) return
-  throw new AppError('invalid_input', `${field} holds ${MASK} where no stored value can be kept`, {
+  throw new AppError('invalid_input', `${field} contains ${MASK} where no value is stored`, {
     errors,
-    hint: `Send the real value, or leave ${field} out to keep it as it is`,
+    hint: `Send the real value, or omit ${field} to keep it unchanged`,
   })
 }

@@ -1,35 +1,27 @@
 import { isObject } from '../../kernel/is-object.ts'
-import { CallFailure } from '../../protocol/call.ts'
-import type { Asker } from './modern-requests.ts'
+import { CallFailure, type Params } from '../../protocol/call.ts'
+import type { Requester } from './json-rpc-peer.ts'
 import { isUnknownMethod } from './tool-list.ts'
 
-const AGAIN_AFTER_MS = 60_000
+const RESUBSCRIBE_MS = 60_000
 
-/** Modern servers announce changes only to who listens. That may end at any time, which is no error. */
-export class Listening {
-  readonly #asker: Asker
+/** Keeps a `subscriptions/listen` request open at a modern server. The server may end it at any time, which is not an error. */
+export class ChangeSubscription {
+  readonly #requester: Requester
   readonly #onGap: () => void
   readonly #notifications: object
   readonly #signal: AbortSignal | undefined
   #timer: NodeJS.Timeout | undefined
   #closed = false
 
-  /**
-   * `onGap`: for a while nobody listened, so there may be a change that was not announced. `signal` ends it before the
-   * conversation does.
-   */
-  constructor(
-    asker: Asker,
-    onGap: () => void,
-    notifications: object = { toolsListChanged: true },
-    signal?: AbortSignal,
-  ) {
-    this.#asker = asker
+  /** `onGap`: the subscription was interrupted, so a change may have been missed. `signal` ends it before the connection ends. */
+  constructor(requester: Requester, onGap: () => void, notifications: object, signal?: AbortSignal) {
+    this.#requester = requester
     this.#onGap = onGap
     this.#notifications = notifications
     this.#signal = signal
     signal?.addEventListener('abort', () => this.close(), { once: true })
-    this.#listen()
+    this.#subscribe()
   }
 
   close(): void {
@@ -37,20 +29,20 @@ export class Listening {
     clearTimeout(this.#timer)
   }
 
-  #listen(): void {
+  #subscribe(): void {
     const startedAt = performance.now()
-    const again = () => {
+    const resubscribe = () => {
       if (this.#closed) return
-      const wait = Math.max(0, startedAt + AGAIN_AFTER_MS - performance.now())
+      const waitMs = Math.max(0, startedAt + RESUBSCRIBE_MS - performance.now())
       this.#timer = setTimeout(() => {
-        this.#listen()
+        this.#subscribe()
         this.#onGap()
-      }, wait)
+      }, waitMs)
     }
     const params = { notifications: this.#notifications }
-    void this.#asker
+    void this.#requester
       .request('subscriptions/listen', params, { timeoutMs: null, signal: this.#signal })
-      .then(again, (error: unknown) => isFinal(error) || again())
+      .then(resubscribe, (error: unknown) => isFinal(error) || resubscribe())
   }
 }
 
@@ -58,15 +50,15 @@ function isFinal(error: unknown): boolean {
   return isUnknownMethod(error) || (error instanceof CallFailure && error.reason === 'closed')
 }
 
-const ANNOUNCED = {
+const CHANGES = {
   tools: 'toolsListChanged',
   prompts: 'promptsListChanged',
   resources: 'resourcesListChanged',
 }
 
-/** The announcements that a server has declared; undefined when there are none. */
-export function announcedBy(capabilities: Readonly<Record<string, unknown>>): object | undefined {
-  const kinds = Object.entries(ANNOUNCED).filter(([name]) => {
+/** The list changes that a server announces, as the parameter of a subscription. Undefined when there are none. */
+export function announcedChanges(capabilities: Params): object | undefined {
+  const kinds = Object.entries(CHANGES).filter(([name]) => {
     const capability = capabilities[name]
     return isObject(capability) && capability.listChanged === true
   })

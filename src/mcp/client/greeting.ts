@@ -1,13 +1,16 @@
-/** What a server said of itself when the conversation began. */
+import type { Params } from '../../protocol/call.ts'
+import type { Era } from '../../protocol/versions.ts'
+
+/** What a server said about itself in the handshake. */
 export interface Greeting {
-  readonly era: 'legacy' | 'modern'
+  readonly era: Era
   readonly protocol_version: string
-  readonly server_info: Readonly<Record<string, unknown>>
-  readonly capabilities: Readonly<Record<string, unknown>>
+  readonly server_info: Params
+  readonly capabilities: Params
   readonly instructions: string | null
 }
 
-/** An answer to initialize that no MCP server would give. A person must look: trying again will not help. */
+/** A response to the handshake that is not MCP. A retry does not help. */
 export class NotMcpError extends Error {
   override readonly name = 'NotMcpError'
   readonly hint: string

@@ -5,16 +5,17 @@ import { ownMark } from '../../../test/support/marked.ts'
 import { failureOf } from '../../../test/support/pair.ts'
 import { connectedTo, textOf } from '../../../test/support/remote.ts'
 import type { OnServerRequest, TimedCallOptions } from '../../protocol/call.ts'
-import { Child } from '../../supervisor/child.ts'
-import { Connection } from './connection.ts'
+import { Child } from '../../supervisor/process/child.ts'
+import { StdioClient } from '../transports/stdio/stdio-client.ts'
 import { requestComplete } from './input-required.ts'
+import type { McpClient } from './mcp-client.ts'
 
 const META = 'io.modelcontextprotocol'
 const patient = { timeoutMs: 5000 }
 const CAN = { sampling: {}, elicitation: {}, roots: {} }
 const fixture = fileURLToPath(new URL('../../../test/fixtures/servers/conformance.mjs', import.meta.url))
 
-type Spoken = Pick<Connection, 'call' | 'relay'>
+type Spoken = Pick<McpClient, 'call' | 'relay'>
 
 async function overStdio(): Promise<Spoken> {
   const child = await Child.start({
@@ -24,9 +25,9 @@ async function overStdio(): Promise<Spoken> {
     env: {},
     mark: ownMark(),
   })
-  const silent = { onNoise: () => {}, onTools: () => {} }
+  const silent = { onStrayLine: () => {}, onTools: () => {} }
   const known = { version: '0', startMs: 5000, knownVersion: '2026-07-28' }
-  const connection = new Connection({ input: child.input, output: child.output, ...known, ...silent })
+  const connection = new StdioClient({ input: child.input, output: child.output, ...known, ...silent })
   await connection.ready()
   expect(connection.greeting?.era).toBe('modern')
   return connection
@@ -90,7 +91,7 @@ describe.each([
     const tool = 'test_input_required_result_elicitation'
     await expect(server.call(tool, {}, { ...patient, capabilities: CAN })).rejects.toMatchObject({
       reason: 'remote',
-      message: 'tools/call needs elicitation/create of its caller, who cannot be asked here',
+      message: 'tools/call requires elicitation/create, which the client does not support',
     })
     const onServerRequest = () => Promise.reject(new Error('The person said no'))
     await expect(
@@ -163,7 +164,7 @@ test('a server that never stops asking is asked ten times again, and no more', a
   const asker = { requestRaw, request: () => expect.unreachable() }
   await expect(requestComplete(asker, 'tools/call', {}, patient)).rejects.toMatchObject({
     reason: 'remote',
-    message: 'tools/call was not complete after 10 rounds of questions',
+    message: 'tools/call still required input after 10 rounds',
   })
   expect(asked).toBe(11)
 })

@@ -1,74 +1,81 @@
 import { isObject } from '../../kernel/is-object.ts'
 import { within } from '../../kernel/within.ts'
-import type { OnServerRequest } from '../../protocol/call.ts'
-import { CallFailure, type CallResult, type TimedCallOptions } from '../../protocol/call.ts'
-import type { Asker } from './modern-requests.ts'
-import { isForAgents, ownAnswer } from './server-requests.ts'
+import {
+  CallFailure,
+  type CallResult,
+  type OnServerRequest,
+  type TimedCallOptions,
+} from '../../protocol/call.ts'
+import type { Requester } from './json-rpc-peer.ts'
+import { isForwarded, ownResponse } from './server-requests.ts'
 
 const MAX_ROUNDS = 10
-const WORD = 'input_required'
+const INPUT_REQUIRED = 'input_required'
 
 /**
- * A result of a server of the modern era, for a caller of the legacy one. Such a server does not ask in between: it answers
- * with its questions, and wants the request again with what was said to them.
+ * A complete result of a modern server for a legacy caller. A modern server does not send requests while it works: it
+ * answers `input_required` with its requests, and expects our request again together with the responses.
  */
 export async function requestComplete(
-  asker: Asker,
+  requester: Requester,
   method: string,
   params: unknown,
   options: TimedCallOptions,
 ): Promise<CallResult> {
   const deadline = performance.now() + (options.timeoutMs ?? Number.POSITIVE_INFINITY)
-  let asked = params
+  let next = params
   for (let round = 0; round <= MAX_ROUNDS; round += 1) {
     const timeoutMs = Math.max(1, deadline - performance.now())
-    const result = await asker.requestRaw(method, asked, { ...options, timeoutMs })
-    // Large results are read only when somebody looks into them, and nearly none has questions.
-    if (!result.json.includes(WORD) || !isObject(result.value) || result.value.resultType !== WORD)
-      return result
+    const result = await requester.requestRaw(method, next, { ...options, timeoutMs })
+    // The search in the bytes avoids parsing large results.
+    if (!result.json.includes(INPUT_REQUIRED)) return result
+    if (!isObject(result.value) || result.value.resultType !== INPUT_REQUIRED) return result
     const { inputRequests, requestState } = result.value
-    const answers = isObject(inputRequests) ? await answersTo(inputRequests, method, options, deadline) : {}
-    asked = {
+    const inputResponses = isObject(inputRequests)
+      ? await respondTo(inputRequests, method, options, deadline)
+      : undefined
+    next = {
       ...(isObject(params) ? params : {}),
-      ...(isObject(inputRequests) && { inputResponses: answers }),
+      ...(inputResponses && { inputResponses }),
       ...(requestState !== undefined && { requestState }),
     }
   }
-  throw new CallFailure('remote', `${method} was not complete after ${MAX_ROUNDS} rounds of questions`)
+  throw new CallFailure('remote', `${method} still required input after ${MAX_ROUNDS} rounds`)
 }
 
-/** One after the other, in the order in which they stand: a person answers them. */
-async function answersTo(
-  questions: Record<string, unknown>,
+/** One after the other, in the order of the server, because a person may have to answer them. */
+async function respondTo(
+  inputRequests: Record<string, unknown>,
   method: string,
   { onServerRequest, signal }: TimedCallOptions,
   deadline: number,
 ): Promise<Record<string, unknown>> {
-  const answers: [string, unknown][] = []
-  for (const [key, question] of Object.entries(questions)) {
-    const { method: about, params } = isObject(question) ? question : {}
-    const answer = answerTo(String(about).slice(0, 100), params, method, onServerRequest)
-    const given = await within(answer, Math.max(1, deadline - performance.now()), signal)
+  const responses: [string, unknown][] = []
+  for (const [key, request] of Object.entries(inputRequests)) {
+    const { method: required, params } = isObject(request) ? request : {}
+    const response = respond(String(required).slice(0, 100), params, method, onServerRequest)
+    const given = await within(response, Math.max(1, deadline - performance.now()), signal)
     if (signal?.aborted) throw new CallFailure('cancelled', `${method} was cancelled`)
-    if (given === 'late') throw new CallFailure('timeout', `${about} was not answered in time`)
-    answers.push([key, given])
+    if (given === 'late') throw new CallFailure('timeout', `${required} was not answered in time`)
+    responses.push([key, given])
   }
-  return Object.fromEntries(answers)
+  return Object.fromEntries(responses)
 }
 
-async function answerTo(
-  about: string,
+async function respond(
+  required: string,
   params: unknown,
   method: string,
   onServerRequest: OnServerRequest | undefined,
-) {
-  const own = ownAnswer(about)
+): Promise<unknown> {
+  const own = ownResponse(required)
   if (own) return own
-  if (!isForAgents(about)) throw new CallFailure('remote', `${method} needs ${about}, which is not supported`)
+  if (!isForwarded(required))
+    throw new CallFailure('remote', `${method} requires ${required}, which is not supported`)
   if (!onServerRequest)
-    throw new CallFailure('remote', `${method} needs ${about} of its caller, who cannot be asked here`)
-  return onServerRequest(about, params).catch((error: unknown) => {
+    throw new CallFailure('remote', `${method} requires ${required}, which the client does not support`)
+  return onServerRequest(required, params).catch((error: unknown) => {
     const why = error instanceof Error ? error.message : String((error as { message?: unknown })?.message)
-    throw new CallFailure('remote', `${about}, which ${method} needs, was refused: ${why.slice(0, 300)}`)
+    throw new CallFailure('remote', `${method} requires ${required}, which was refused: ${why.slice(0, 300)}`)
   })
 }

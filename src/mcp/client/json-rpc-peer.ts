@@ -1,4 +1,3 @@
-import { InFlight } from '../../kernel/in-flight.ts'
 import { isObject } from '../../kernel/is-object.ts'
 import {
   CallFailure,
@@ -8,140 +7,154 @@ import {
 } from '../../protocol/call.ts'
 import { CODES } from '../../protocol/codes.ts'
 import { type Frame, MESSAGE_MAX_BYTES } from '../../protocol/frames.ts'
-import { type Message, readMessage, remoteErrorOf, resultBytes } from '../../protocol/json-rpc-message.ts'
-import { Patience } from './request-deadline.ts'
-import { isForAgents, ownAnswer } from './server-requests.ts'
+import { InFlight } from '../../protocol/in-flight.ts'
+import {
+  type Message,
+  metaOf,
+  readMessage,
+  remoteErrorOf,
+  resultBytes,
+} from '../../protocol/json-rpc-message.ts'
+import { RequestDeadline } from './request-deadline.ts'
+import { isForwarded, ownResponse } from './server-requests.ts'
 
-/** What we send: a request has both, a notification no id, an answer no method. */
+/** A message to the server: a request has an id and a method, a notification no id, a response no method. */
 export interface Outgoing {
   readonly id?: unknown
   readonly method?: string
   readonly params?: unknown
 }
 
-/** What carries our messages to the other side. */
-export interface Wire {
-  /** Must not throw: what cannot be carried is told to the dialogue with `fail`. */
+/** Sends messages to the server. */
+export interface MessageSender {
+  /** Must not throw. A request that cannot be sent is reported with `peer.fail`. */
   readonly send: (text: string, message: Outgoing) => void
-  /** One message in three parts, where that saves making one text of them. */
-  readonly sendSpliced?: (head: string, middle: Buffer, tail: string) => void
-  /** Why nothing can be carried now. */
+  /** Sends one message that is split in three, so that large arguments are not copied into a string. */
+  readonly sendParts: (head: string, middle: Buffer, tail: string, message: Outgoing) => void
+  /** The reason why nothing can be sent now. */
   readonly refusal?: () => CallFailure | undefined
-  /** Nobody waits for the answer to this request any longer. */
-  readonly forget?: (id: number) => void
+  /** The request with this id has been given up. */
+  readonly abandon?: (id: number) => void
 }
 
+/** How requests are sent. */
+export type Requester = Pick<JsonRpcPeer, 'request' | 'requestRaw'>
+
 interface Options {
-  readonly wire: Wire
+  readonly sender: MessageSender
   readonly onNotification: (method: string, params: unknown) => void
 }
 
 interface Pending {
   readonly method: string
-  readonly fail: (error: Error) => void
-  readonly onProgress: TimedCallOptions['onProgress']
-  readonly onServerRequest: TimedCallOptions['onServerRequest']
-  readonly succeed: (message: Message, line: Frame) => void
+  readonly options: TimedCallOptions
   readonly timeoutMs: number | null
+  readonly fail: (error: Error) => void
+  readonly succeed: (message: Message, frame: Frame) => void
   readonly onDeadline: () => void
   timer: NodeJS.Timeout | undefined
-  patience: Patience | undefined
+  deadline: RequestDeadline | undefined
 }
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
-/** The specification forbids to cancel the first; before a handshake, silence about the second is kinder. */
+/** The specification forbids cancelling `initialize`. A server that does not know `server/discover` may fail on the notification. */
 const NEVER_CANCELLED = ['initialize', 'server/discover']
 
-/** JSON-RPC with a server, whatever carries it. Every request gets exactly one outcome. */
-export class Dialogue {
+/** JSON-RPC with one server, over any transport. Every request settles exactly once. */
+export class JsonRpcPeer {
   readonly #options: Options
   readonly #pending = new InFlight<number, Pending>()
   #lastId = 0
   #closed: CallFailure | undefined
-  /** Messages that name a request we do not know: answered twice, too late, or never asked. */
-  strayAnswers = 0
-  /** Answers and notifications of ours that found no room. */
-  droppedMessages = 0
 
   constructor(options: Options) {
     this.#options = options
   }
 
-  /** The result, parsed. Rejects with a CallFailure, or with the error of who carries the messages. */
+  /** The parsed result. Rejects with a CallFailure, or with an error of the transport. */
   request(method: string, params: unknown, options: TimedCallOptions): Promise<unknown> {
-    return this.#ask(method, params, options, (message, { bytes }) =>
+    return this.#request(method, params, options, (message, { bytes }) =>
       message.resultAt && message.result === undefined ? parsed(resultBytes(bytes, message)) : message.result,
     )
   }
 
-  /** The result, parsed and as it came. */
+  /** The result, parsed and as bytes. */
   requestRaw(method: string, params: unknown, options: TimedCallOptions): Promise<CallResult> {
-    return this.#ask(method, params, options, (message, { bytes, borrowed }) => {
+    return this.#request(method, params, options, (message, { bytes, borrowed }) => {
       const json = resultBytes(bytes, message)
       const kept = borrowed ? Buffer.from(json) : json
-      return message.result === undefined ? new UnreadResult(kept) : { value: message.result, json: kept }
+      return message.result === undefined ? new LazyResult(kept) : { value: message.result, json: kept }
     })
   }
 
   notify(method: string, params?: unknown): void {
-    this.#tell({ jsonrpc: '2.0', method, params })
+    this.#send({ jsonrpc: '2.0', method, params })
   }
 
-  /** Takes one message of the other side. False when it is none. `along` is the request whose answer it came along with. */
-  hear(frame: Frame, along?: number): boolean {
-    if (frame.cut > 0) return this.#refuseTooLarge(frame.bytes)
+  /**
+   * Handles one message from the server. Returns false when the bytes are not a message. `requestId`: our request whose
+   * response stream carried the message.
+   */
+  receive(frame: Frame, requestId?: number): boolean {
+    if (frame.cut > 0) return this.#failTooLarge(frame.bytes)
     const message = readMessage(frame.bytes)
     if (!message) return false
     const { id, method } = message
-    if (typeof method !== 'string') this.#answered(message, frame)
-    else if (id === undefined) this.#noted(method, message.params)
-    else this.#answer(id, method, message.params, along)
+    if (typeof method !== 'string') this.#settle(message, frame)
+    else if (id === undefined) this.#dispatch(method, message.params)
+    else this.#respond(id, method, message.params, requestId)
     return true
   }
 
-  /** Whether the request with this id is still without an outcome. */
-  awaits(id: number): boolean {
+  isPending(id: number): boolean {
     return this.#pending.has(id)
   }
 
-  /** This request could not be carried, or its answer cannot come any more. */
+  /** The request could not be sent, or its response cannot arrive any more. */
   fail(id: number, error: Error): void {
     this.#pending.get(id)?.fail(error)
   }
 
-  /** Whoever still waits is told at once. */
+  /** Fails all pending requests, and every later one. */
   close(reason: string): void {
     if (this.#closed) return
     this.#closed = new CallFailure('closed', reason)
     for (const { fail } of this.#pending.values()) fail(this.#closed)
   }
 
-  #ask<T>(
+  #request<T>(
     method: string,
     params: unknown,
-    { timeoutMs, signal, onProgress, onServerRequest, rawArguments }: TimedCallOptions,
-    take: (message: Message, line: Frame) => T,
+    options: TimedCallOptions,
+    take: (message: Message, frame: Frame) => T,
   ): Promise<T> {
+    const { timeoutMs, signal, rawArguments } = options
     if (signal?.aborted) return Promise.reject(new CallFailure('cancelled', `${method} was cancelled`))
     const id = this.#lastId + 1
-    const message = { jsonrpc: '2.0', id, method, params: onProgress ? withToken(params, id) : params }
-    const text = JSON.stringify(message)
-    const refused = this.#refusal(method, text, rawArguments?.length)
-    if (refused) return Promise.reject(refused)
+    const message = {
+      jsonrpc: '2.0',
+      id,
+      method,
+      params: options.onProgress ? withToken(params, id) : params,
+    }
+    const text = JSON.stringify(rawArguments ? withoutArguments(message) : message)
+    const refusal = this.#refusal(method, text, rawArguments?.length)
+    if (refusal) return Promise.reject(refusal)
     this.#lastId = id
     return new Promise((resolve, reject) => {
-      const giveUp = (reason: FailureReason, message: string) => {
-        fail(new CallFailure(reason, message))
+      const giveUp = (reason: FailureReason, why: string) => {
+        fail(new CallFailure(reason, why))
         if (!NEVER_CANCELLED.includes(method))
-          this.notify('notifications/cancelled', { requestId: id, reason: message })
-        this.#options.wire.forget?.(id)
+          this.notify('notifications/cancelled', { requestId: id, reason: why })
+        this.#options.sender.abandon?.(id)
       }
       const onAbort = () => giveUp('cancelled', `${method} was cancelled`)
       const onDeadline = () => {
-        const more = pending.patience?.more()
-        if (more === undefined) giveUp('timeout', `${method} was not answered within ${secondsOf(timeoutMs)}`)
-        else if (more > 0) pending.timer = setTimeout(onDeadline, more)
+        const extraMs = pending.deadline?.extraMs()
+        if (extraMs === undefined)
+          giveUp('timeout', `${method} was not answered within ${secondsOf(timeoutMs)}`)
+        else if (extraMs > 0) pending.timer = setTimeout(onDeadline, extraMs)
       }
       signal?.addEventListener('abort', onAbort, { once: true })
       const forget = () => {
@@ -154,113 +167,102 @@ export class Dialogue {
         forget()
         reject(error)
       }
-      const succeed = (message: Message, answer: Frame) => {
+      const succeed = (response: Message, frame: Frame) => {
         forget()
-        resolve(take(message, answer))
+        resolve(take(response, frame))
       }
       const pending: Pending = {
         method,
-        fail,
-        onProgress,
-        onServerRequest,
-        succeed,
+        options,
         timeoutMs,
+        fail,
+        succeed,
         onDeadline,
         timer: timeoutMs === null ? undefined : setTimeout(onDeadline, Math.min(timeoutMs, LONGEST_TIMER_MS)),
-        patience: undefined,
+        deadline: undefined,
       }
       this.#pending.add(id, pending)
-      if (rawArguments) this.#sendWith(text, message, rawArguments)
-      else this.#options.wire.send(text, message)
+      const { send, sendParts } = this.#options.sender
+      // The raw arguments become the last member of `params`, which is the last member of the message.
+      if (rawArguments) sendParts(`${text.slice(0, -2)},"arguments":`, rawArguments, '}}', message)
+      else send(text, message)
     })
   }
 
-  /** Without reading and writing them anew: at the end of `params`, which is the end of the message. */
-  #sendWith(text: string, message: Outgoing, rawArguments: Buffer): void {
-    const { send, sendSpliced } = this.#options.wire
-    const head = `${text.slice(0, -2)},"arguments":`
-    if (sendSpliced) sendSpliced(head, rawArguments, '}}')
-    else send(`${head}${rawArguments.toString('utf8')}}}`, message)
-  }
-
-  #tell(message: object): void {
-    if (this.#closed) return
+  /** Sends a notification or a response. It is dropped when nothing can be sent. */
+  #send(message: object): void {
     const text = JSON.stringify(message)
-    if (this.#refusal('A message', text)) this.droppedMessages += 1
-    else this.#options.wire.send(text, message)
+    if (!this.#refusal('A message', text)) this.#options.sender.send(text, message)
   }
 
-  /** Why this cannot be sent now. */
-  #refusal(what: string, text: string, more = 0): CallFailure | undefined {
-    const refused = this.#closed ?? this.#options.wire.refusal?.()
-    if (refused) return refused
-    const room = MESSAGE_MAX_BYTES - more
-    const mayBeTooLarge = text.length * 3 > room // no character of a string takes more bytes
-    if (!mayBeTooLarge || Buffer.byteLength(text) <= room) return undefined
+  #refusal(what: string, text: string, rawBytes = 0): CallFailure | undefined {
+    const refusal = this.#closed ?? this.#options.sender.refusal?.()
+    if (refusal) return refusal
+    const maxBytes = MESSAGE_MAX_BYTES - rawBytes
+    const mayBeTooLarge = text.length * 3 > maxBytes // a UTF-16 code unit takes at most 3 bytes
+    if (!mayBeTooLarge || Buffer.byteLength(text) <= maxBytes) return undefined
     return new CallFailure('too_large', `${what} is larger than ${LIMIT}`)
   }
 
-  /** Progress belongs to a request; everything else to whoever listens. */
-  #noted(method: string, params: unknown): void {
+  /** Progress goes to the request it belongs to, every other notification to the client. */
+  #dispatch(method: string, params: unknown): void {
     if (method !== 'notifications/progress' || !isObject(params)) {
       this.#options.onNotification(method, params)
       return
     }
     const { progressToken } = params
     const pending = typeof progressToken === 'number' ? this.#pending.get(progressToken) : undefined
-    if (!pending?.onProgress) return
-    patienceOf(pending).progressed()
-    pending.onProgress(params)
+    if (!pending?.options.onProgress) return
+    deadlineOf(pending).onProgress()
+    pending.options.onProgress(params)
   }
 
-  #answered(message: Message, line: Frame): void {
+  /** A response whose id is unknown is ignored: it came twice, too late, or unrequested. */
+  #settle(message: Message, frame: Frame): void {
     const pending = typeof message.id === 'number' ? this.#pending.get(message.id) : undefined
-    if (!pending) {
-      this.strayAnswers += 1
-      return
-    }
+    if (!pending) return
     const remote = remoteErrorOf(message)
     if (remote) pending.fail(new CallFailure('remote', remote.message, remote))
-    else pending.succeed(message, line)
+    else pending.succeed(message, frame)
   }
 
-  /** What servers ask of us. An id of 0 is an id. */
-  #answer(id: unknown, method: string, params: unknown, along: number | undefined): void {
-    const asked = isForAgents(method) ? this.#askable(along) : undefined
-    if (asked?.onServerRequest) {
-      const patience = patienceOf(asked)
-      patience.asked()
-      asked
+  /** Responds to a request of the server. Its id may be 0. */
+  #respond(id: unknown, method: string, params: unknown, requestId: number | undefined): void {
+    const related = isForwarded(method) ? this.#relatedRequest(requestId) : undefined
+    if (related?.options.onServerRequest) {
+      const deadline = deadlineOf(related)
+      deadline.pause()
+      related.options
         .onServerRequest(method, params)
-        .finally(() => patience.answered())
+        .finally(() => deadline.resume())
         .then(
-          (result) => this.#tell({ jsonrpc: '2.0', id, result }),
-          (error: unknown) => this.#tell({ jsonrpc: '2.0', id, error: refusalOf(error) }),
+          (result) => this.#send({ jsonrpc: '2.0', id, result }),
+          (error: unknown) => this.#send({ jsonrpc: '2.0', id, error: errorOf(error) }),
         )
       return
     }
-    const result = ownAnswer(method)
+    const result = ownResponse(method)
     const error = { code: CODES.method, message: `${method.slice(0, 100)} is not supported` }
-    this.#tell({ jsonrpc: '2.0', id, ...(result ? { result } : { error }) })
+    this.#send({ jsonrpc: '2.0', id, ...(result ? { result } : { error }) })
   }
 
-  /** Whoever made the request that it came along with. Where nothing says so, the newest caller is the likeliest. */
-  #askable(along: number | undefined): Pending | undefined {
-    if (along !== undefined) return this.#pending.get(along)
-    return this.#pending.values().findLast(({ onServerRequest }) => onServerRequest !== undefined)
+  /** The request that the server is working on. Without a response stream that tells, it is most likely the newest. */
+  #relatedRequest(requestId: number | undefined): Pending | undefined {
+    if (requestId !== undefined) return this.#pending.get(requestId)
+    return this.#pending.values().findLast(({ options }) => options.onServerRequest !== undefined)
   }
 
-  /** The head of an answer that is too large mostly tells which request it is for; then that one fails, alone. */
-  #refuseTooLarge(line: Buffer): boolean {
-    const id = ANSWER_HEAD.exec(line.toString('latin1', 0, 256))?.[1]
+  /** The beginning of a response that is too large usually has its id; only that request fails. */
+  #failTooLarge(bytes: Buffer): boolean {
+    const id = RESPONSE_HEAD.exec(bytes.toString('latin1', 0, 256))?.[1]
     const pending = id === undefined ? undefined : this.#pending.get(Number(id))
-    pending?.fail(new CallFailure('too_large', `The answer to ${pending.method} is larger than ${LIMIT}`))
+    pending?.fail(new CallFailure('too_large', `The response to ${pending.method} is larger than ${LIMIT}`))
     return pending !== undefined
   }
 }
 
-/** A large result, which is read only when somebody looks into it. */
-class UnreadResult implements CallResult {
+/** A large result, parsed on first access. */
+class LazyResult implements CallResult {
   readonly json: Buffer
   #value: unknown
 
@@ -274,7 +276,7 @@ class UnreadResult implements CallResult {
   }
 }
 
-/** Undefined for what looked like JSON and is none. */
+/** Undefined when the text is not JSON after all. */
 function parsed(json: Buffer): unknown {
   try {
     return JSON.parse(json.toString('utf8'))
@@ -283,24 +285,27 @@ function parsed(json: Buffer): unknown {
   }
 }
 
-function patienceOf(pending: Pending): Patience {
-  pending.patience ??= new Patience(pending, pending.onDeadline)
-  return pending.patience
+function deadlineOf(pending: Pending): RequestDeadline {
+  pending.deadline ??= new RequestDeadline(pending, pending.onDeadline)
+  return pending.deadline
 }
 
-/** The id of the request is as good a token as any, and nobody else uses it. */
+/** The request id serves as progress token: it is unique in this connection. */
 function withToken(params: unknown, progressToken: number): object {
-  const given = isObject(params) ? params : {}
-  return { ...given, _meta: { ...(isObject(given._meta) ? given._meta : {}), progressToken } }
+  return { ...(isObject(params) ? params : {}), _meta: { ...metaOf(params), progressToken } }
 }
 
-function refusalOf(error: unknown): object {
+function withoutArguments(message: Outgoing): Outgoing {
+  return { ...message, params: { ...(message.params as object), arguments: undefined } }
+}
+
+function errorOf(error: unknown): object {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown }
   return { code: typeof code === 'number' ? code : CODES.method, message: String(message ?? 'refused') }
 }
 
 const LIMIT = `${MESSAGE_MAX_BYTES / 1024 / 1024} MiB`
-const ANSWER_HEAD =
+const RESPONSE_HEAD =
   /^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d{1,15})\s*,[^{[]*?"(?:result|error)"\s*:/
 
 function secondsOf(ms: number | null): string {

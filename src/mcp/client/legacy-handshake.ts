@@ -1,32 +1,31 @@
 import { isObject } from '../../kernel/is-object.ts'
+import { LEGACY_SERVER_VERSIONS, LEGACY_VERSIONS } from '../../protocol/versions.ts'
 import { type Greeting, NotMcpError } from './greeting.ts'
-import type { Dialogue } from './json-rpc-peer.ts'
+import type { JsonRpcPeer } from './json-rpc-peer.ts'
+import { CLIENT_CAPABILITIES } from './server-requests.ts'
 
-const PROTOCOL_VERSION = '2025-11-25'
-const KNOWN_VERSIONS = [PROTOCOL_VERSION, '2025-06-18', '2025-03-26', '2024-11-05', '2024-10-07']
-
-/** The handshake of all revisions up to 2025-11-25. */
+/** `initialize`, the handshake of all revisions up to 2025-11-25. The caller sends `notifications/initialized`. */
 export async function initialize(
-  peer: Pick<Dialogue, 'request' | 'notify'>,
+  peer: Pick<JsonRpcPeer, 'request'>,
   version: string,
   timeoutMs: number,
-  capabilities: object = {}, // no roots: we have none
 ): Promise<Greeting> {
-  const clientInfo = { name: 'toolroom', version }
-  const params = { protocolVersion: PROTOCOL_VERSION, capabilities, clientInfo }
-  const greeting = greetingOf(await peer.request('initialize', params, { timeoutMs }))
-  peer.notify('notifications/initialized')
-  return greeting
+  const params = {
+    protocolVersion: LEGACY_VERSIONS[0],
+    capabilities: CLIENT_CAPABILITIES,
+    clientInfo: { name: 'toolroom', version },
+  }
+  return greetingOf(await peer.request('initialize', params, { timeoutMs }))
 }
 
 function greetingOf(result: unknown): Greeting {
   const { protocolVersion, serverInfo, capabilities, instructions } = isObject(result) ? result : {}
   if (typeof protocolVersion !== 'string' || !isObject(capabilities)) {
-    const hint = 'Check that the command starts an MCP server that speaks over stdio'
-    throw new NotMcpError('It answered initialize, but not as an MCP server does', hint)
+    const hint = 'Check that the command starts an MCP server that uses the stdio transport'
+    throw new NotMcpError('Its response to initialize is not valid MCP', hint)
   }
-  if (!KNOWN_VERSIONS.includes(protocolVersion)) {
-    const message = `It speaks only MCP ${protocolVersion.slice(0, 32)}, which Toolroom does not know`
+  if (!LEGACY_SERVER_VERSIONS.includes(protocolVersion)) {
+    const message = `It supports only MCP ${protocolVersion.slice(0, 32)}, which Toolroom does not support`
     throw new NotMcpError(message, 'Use another version of the server, or a newer Toolroom')
   }
   return {

@@ -1,60 +1,57 @@
 import { isObject } from '../../kernel/is-object.ts'
 import type { CallResult } from '../../protocol/call.ts'
-import { Listening } from './change-subscription.ts'
-import { type Asker, LOG_LEVEL } from './modern-requests.ts'
+import { metaOf } from '../../protocol/json-rpc-message.ts'
+import { META } from '../../protocol/meta.ts'
+import { ChangeSubscription } from './change-subscription.ts'
+import type { Requester } from './json-rpc-peer.ts'
 
 const DONE: CallResult = { value: {}, json: Buffer.from('{}') }
 
+/** The requests that are translated. */
+export const TRANSLATED = ['logging/setLevel', 'resources/subscribe', 'resources/unsubscribe']
+
 /**
- * What a legacy client asks for once and a modern server wants to hear otherwise: the level of its log with each request,
- * the resources that are watched in one request that lasts.
+ * Translates requests that only legacy servers support for a modern server: the log level is sent with each request, and
+ * resource subscriptions become one `subscriptions/listen` request.
  */
-export class StandingWishes {
-  readonly #asker: Asker
-  readonly #watched = new Set<string>()
-  #level: string | undefined
-  #listening: AbortController | undefined
+export class LegacySubscriptions {
+  readonly #requester: Requester
+  readonly #uris = new Set<string>()
+  logLevel: string | undefined
+  #subscription: AbortController | undefined
 
-  constructor(asker: Asker) {
-    this.#asker = asker
+  constructor(requester: Requester) {
+    this.#requester = requester
   }
 
-  /** The answer to a wish; undefined for any other request. */
-  take(method: string, params: unknown): CallResult | undefined {
+  /** Handles a request that is translated. */
+  async handle(method: string, params: unknown): Promise<CallResult> {
     const { uri, level } = isObject(params) ? params : {}
-    switch (method) {
-      case 'logging/setLevel':
-        this.#level = typeof level === 'string' ? level : undefined
-        return DONE
-      case 'resources/subscribe':
-        if (typeof uri === 'string' && !this.#watched.has(uri)) this.#watch(this.#watched.add(uri))
-        return DONE
-      case 'resources/unsubscribe':
-        if (typeof uri === 'string' && this.#watched.delete(uri)) this.#watch(this.#watched)
-        return DONE
-      default:
-        return undefined
-    }
+    if (method === 'logging/setLevel') this.logLevel = typeof level === 'string' ? level : undefined
+    else if (typeof uri !== 'string') return DONE
+    else if (method === 'resources/unsubscribe') {
+      if (this.#uris.delete(uri)) this.#subscribe(this.#uris)
+    } else if (!this.#uris.has(uri)) this.#subscribe(this.#uris.add(uri))
+    return DONE
   }
 
-  /** The parameters of any other request, with what goes along. */
-  with(params: unknown): unknown {
-    if (this.#level === undefined) return params
-    const given = isObject(params) ? params : {}
-    return { ...given, _meta: { [LOG_LEVEL]: this.#level, ...(isObject(given._meta) ? given._meta : {}) } }
+  /** The params with the log level, which a modern server receives with each request. */
+  withLogLevel(params: unknown): unknown {
+    const _meta = { [META.logLevel]: this.logLevel, ...metaOf(params) }
+    return { ...(isObject(params) ? params : {}), _meta }
   }
 
   close(): void {
-    this.#listening?.abort()
+    this.#subscription?.abort()
   }
 
-  /** The new one begins before the old one ends, so that nothing is missed between them. */
-  #watch(uris: ReadonlySet<string>): void {
-    const before = this.#listening
-    this.#listening = uris.size > 0 ? new AbortController() : undefined
-    if (this.#listening) {
+  /** The new subscription starts before the old one ends, so that no notification is missed. */
+  #subscribe(uris: ReadonlySet<string>): void {
+    const before = this.#subscription
+    this.#subscription = uris.size > 0 ? new AbortController() : undefined
+    if (this.#subscription) {
       const notifications = { resourceSubscriptions: [...uris] }
-      new Listening(this.#asker, () => {}, notifications, this.#listening.signal)
+      new ChangeSubscription(this.#requester, () => {}, notifications, this.#subscription.signal)
     }
     before?.abort()
   }

@@ -2,25 +2,25 @@ import { isUnknownMethod } from './tool-list.ts'
 
 interface Options<T> {
   readonly list: (timeoutMs: number) => Promise<T>
-  /** For every list but the first. */
+  /** The time limit of lists that a notification caused. */
   readonly timeoutMs: number
-  /** What a server has that does not know the question. */
+  /** The list of a server that does not support the method. */
   readonly none: T
   readonly onList: (list: T) => void
 }
 
-/** Servers announce several changes in a row; one list at the end is enough, unless the end does not come. */
+/** Servers announce several changes in a row. The list is fetched when they pause, or after a second at the latest. */
 const QUIET_MS = 100
 const LATEST_MS = 1000
 const RETRY_MS = 1000
 
-/** Knows one list of a server and hears when it changes. There is never more than one question under way. */
+/** Keeps one list of a server up to date. Changes never cause two requests at the same time. */
 export class ListWatch<T> {
   readonly #options: Options<T>
   #timer: NodeJS.Timeout | undefined
-  /** Also before the first list: what changes until then is in it. */
-  #listing = true
-  /** The first announcement since the last list began. */
+  /** Also true before the first list, which will include every change announced until then. */
+  #fetching = true
+  /** When the first change was announced since the last request began. */
   #changedAt: number | undefined
   #retried = false
   #closed = false
@@ -29,21 +29,24 @@ export class ListWatch<T> {
     this.#options = options
   }
 
-  /** Rejects when there is no list. A server that does not know the question has nothing. */
-  async first(timeoutMs: number): Promise<void> {
+  /** Fetches the list now. Rejects when that fails, except when the server does not support the method. */
+  async fetch(timeoutMs: number): Promise<void> {
+    this.#fetching = true
     this.#changedAt = undefined
     const list = await this.#options.list(timeoutMs).catch((error: unknown) => {
       if (isUnknownMethod(error)) return this.#options.none
+      this.#fetching = false
       throw error
     })
-    this.#done(list)
+    this.#onFetched(list)
   }
 
+  /** The server has announced a change. */
   changed(): void {
     const now = performance.now()
     this.#changedAt ??= now
     this.#retried = false
-    if (!this.#listing) this.#listIn(Math.min(QUIET_MS, this.#changedAt + LATEST_MS - now))
+    if (!this.#fetching) this.#fetchIn(Math.min(QUIET_MS, this.#changedAt + LATEST_MS - now))
   }
 
   close(): void {
@@ -51,25 +54,26 @@ export class ListWatch<T> {
     clearTimeout(this.#timer)
   }
 
-  #listIn(ms: number): void {
+  #fetchIn(ms: number): void {
     if (this.#closed) return
     clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => void this.#again(), Math.max(0, ms))
+    this.#timer = setTimeout(() => void this.#refetch(), Math.max(0, ms))
   }
 
-  async #again(): Promise<void> {
-    this.#listing = true
+  /** When it fails, the last known list stays valid. */
+  async #refetch(): Promise<void> {
+    this.#fetching = true
     this.#changedAt = undefined
     const { list, timeoutMs } = this.#options
-    this.#done(await list(timeoutMs).catch(() => undefined)) // it stays as it was known
+    this.#onFetched(await list(timeoutMs).catch(() => undefined))
   }
 
-  #done(list: T | undefined): void {
-    this.#listing = false
-    if (this.#changedAt !== undefined) this.#listIn(QUIET_MS)
+  #onFetched(list: T | undefined): void {
+    this.#fetching = false
+    if (this.#changedAt !== undefined) this.#fetchIn(QUIET_MS)
     else if (list === undefined && !this.#retried) {
       this.#retried = true
-      this.#listIn(RETRY_MS)
+      this.#fetchIn(RETRY_MS)
     }
     if (list && !this.#closed) this.#options.onList(list)
   }

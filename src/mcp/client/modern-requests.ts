@@ -1,36 +1,27 @@
 import { isObject } from '../../kernel/is-object.ts'
 import { CallFailure, type TimedCallOptions } from '../../protocol/call.ts'
+import { CODES } from '../../protocol/codes.ts'
+import { metaOf } from '../../protocol/json-rpc-message.ts'
+import { META } from '../../protocol/meta.ts'
+import { MODERN_VERSION } from '../../protocol/versions.ts'
 import type { Greeting } from './greeting.ts'
-import type { Dialogue } from './json-rpc-peer.ts'
-import { askableIn } from './server-requests.ts'
+import type { Requester } from './json-rpc-peer.ts'
+import { CLIENT_CAPABILITIES } from './server-requests.ts'
 
-/** How requests are made; in the modern era each of them says who asks. */
-export type Asker = Pick<Dialogue, 'request' | 'requestRaw'>
-
-export const MODERN_VERSION = '2026-07-28'
-const META = 'io.modelcontextprotocol'
-const UNSUPPORTED_VERSION = -32_022
-/** The level from which on a request wants to hear the log of the server. */
-export const LOG_LEVEL = `${META}/logLevel`
-
-export function isModern(version: string): boolean {
-  return version === MODERN_VERSION
-}
-
-/** The question that only servers of the modern era understand. Rejects when the answer is not theirs. */
-export async function discover(peer: Asker, version: string, timeoutMs: number): Promise<Greeting> {
+/** `server/discover`, the handshake of the modern era. Rejects when the server does not support that era. */
+export async function discover(peer: Requester, version: string, timeoutMs: number): Promise<Greeting> {
   const deadline = performance.now() + timeoutMs
-  const ask = (ms: number) =>
-    modernAsker(peer, version).request('server/discover', {}, { timeoutMs: Math.max(1, ms) })
-  const result = await ask(timeoutMs).catch((error: unknown) => {
-    if (refersToOurs(error)) return ask(deadline - performance.now())
+  const request = (ms: number) =>
+    modernRequester(peer, version).request('server/discover', {}, { timeoutMs: Math.max(1, ms) })
+  const result = await request(timeoutMs).catch((error: unknown) => {
+    if (offersOurVersion(error)) return request(deadline - performance.now())
     throw error
   })
-  const { supportedVersions, capabilities, instructions, _meta } = isObject(result) ? result : {}
+  const { supportedVersions, capabilities, instructions } = isObject(result) ? result : {}
   if (!Array.isArray(supportedVersions) || !supportedVersions.includes(MODERN_VERSION)) {
-    throw new Error('It supports no version of the modern era that Toolroom knows')
+    throw new Error('The server supports no modern protocol version that Toolroom supports')
   }
-  const serverInfo = isObject(_meta) ? _meta[`${META}/serverInfo`] : undefined
+  const serverInfo = metaOf(result)[META.serverInfo]
   return {
     era: 'modern',
     protocol_version: MODERN_VERSION,
@@ -40,27 +31,33 @@ export async function discover(peer: Asker, version: string, timeoutMs: number):
   }
 }
 
-/** A refusal of the version that names versions is an invitation to choose among them. */
-function refersToOurs(error: unknown): boolean {
+/** Whether the server rejected the version and lists ours among those it supports. */
+function offersOurVersion(error: unknown): boolean {
   const { code, data } = (error instanceof CallFailure && error.remote) || {}
-  const supported = code === UNSUPPORTED_VERSION && isObject(data) ? data.supported : undefined
+  const supported = code === CODES.version && isObject(data) ? data.supported : undefined
   return Array.isArray(supported) && supported.includes(MODERN_VERSION)
 }
 
-/** Adds to every request what the modern era asks for. What a caller has put into `_meta` stays. */
-export function modernAsker(peer: Asker, version: string): Asker {
+/** Adds the `_meta` that the modern era requires to every request. Keys that the caller has set stay. */
+export function modernRequester(peer: Requester, version: string): Requester {
   const own = {
-    [`${META}/protocolVersion`]: MODERN_VERSION,
-    [`${META}/clientCapabilities`]: {},
-    [`${META}/clientInfo`]: { name: 'toolroom', version },
+    [META.protocolVersion]: MODERN_VERSION,
+    [META.clientCapabilities]: {},
+    [META.clientInfo]: { name: 'toolroom', version },
   }
   const withMeta = (params: unknown, { capabilities }: TimedCallOptions) => {
-    const given = isObject(params) ? params : {}
-    const can = capabilities && { [`${META}/clientCapabilities`]: askableIn(capabilities) }
-    return { ...given, _meta: { ...own, ...can, ...(isObject(given._meta) ? given._meta : {}) } }
+    const declared = capabilities && { [META.clientCapabilities]: forwardedCapabilities(capabilities) }
+    return { ...(isObject(params) ? params : {}), _meta: { ...own, ...declared, ...metaOf(params) } }
   }
   return {
     request: (method, params, options) => peer.request(method, withMeta(params, options), options),
     requestRaw: (method, params, options) => peer.requestRaw(method, withMeta(params, options), options),
   }
+}
+
+/** The part of a caller's capabilities that a server may use through us. */
+function forwardedCapabilities(capabilities: object): object {
+  return Object.fromEntries(
+    Object.entries(capabilities).filter(([name]) => Object.hasOwn(CLIENT_CAPABILITIES, name)),
+  )
 }

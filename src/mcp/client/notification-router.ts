@@ -1,25 +1,24 @@
-import { saidIn } from './log-notification-text.ts'
+import { logNotificationText } from './log-notification-text.ts'
 
-interface Hearing {
+interface Routes {
   readonly onToolsChanged: () => void
-  /** What a server says for people, as text for the log. */
-  readonly onSaid?: ((text: string) => void) | undefined
-  /** For agents that listen. */
-  readonly onNote?: ((method: string, params: unknown) => void) | undefined
+  /** The text of a log notification. */
+  readonly onLogText?: ((text: string) => void) | undefined
+  /** Every notification that is of interest beyond this connection. */
+  readonly onOther: (method: string, params: unknown) => void
 }
 
-/** They are about requests of this conversation, and mean nothing to anybody else. */
-const BETWEEN_US = [
+/** These concern requests of this connection only. */
+const INTERNAL = [
   'notifications/cancelled',
   'notifications/progress',
   'notifications/subscriptions/acknowledged',
 ]
 
-/** What a server says unasked, told to whom it concerns. */
-export function noteTo({ onToolsChanged, onSaid, onNote }: Hearing) {
+export function routeNotification({ onToolsChanged, onLogText, onOther }: Routes) {
   return (method: string, params: unknown): void => {
-    if (method === 'notifications/message') onSaid?.(saidIn(params))
+    if (method === 'notifications/message') onLogText?.(logNotificationText(params))
     if (method === 'notifications/tools/list_changed') onToolsChanged()
-    else if (!BETWEEN_US.includes(method)) onNote?.(method, params)
+    else if (!INTERNAL.includes(method)) onOther(method, params)
   }
 }

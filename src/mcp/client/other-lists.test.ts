@@ -7,7 +7,7 @@ function lists(timeoutMs = 5000) {
   const { peer, say, sent } = pair()
   const told: [string, unknown[]][] = []
   const others = new OtherLists({
-    asker: () => peer,
+    requester: () => peer,
     timeoutMs,
     onList: (kind, items) =>
       told.push([kind, items.map((item) => item.uri ?? item.uriTemplate ?? item.name)]),
@@ -55,9 +55,9 @@ test('a change is asked for again, of resources with the templates, and after th
   await say(answer(1, { prompts: [] }), answer(2, { resources: [] }), answer(3, {}))
   expect(told).toHaveLength(3)
   await sent()
-  expect(others.heard('notifications/tools/list_changed')).toBe(false)
-  expect(others.heard('notifications/resources/list_changed')).toBe(true)
-  expect(others.heard('notifications/resources/list_changed')).toBe(true)
+  others.onNotification('notifications/tools/list_changed')
+  others.onNotification('notifications/resources/list_changed')
+  others.onNotification('notifications/resources/list_changed')
   const asked: string[] = []
   const methods = async () => {
     asked.push(...(await sent()).map(({ method }) => method))

@@ -1,13 +1,10 @@
-import type { Definition } from '../../upstreams/catalogues.ts'
+import type { Definition, ListKind } from '../../protocol/lists.ts'
+import type { Requester } from './json-rpc-peer.ts'
 import { ListWatch } from './list-watch.ts'
-import type { Asker } from './modern-requests.ts'
-import { drain } from './paginated-list.ts'
-
-/** What a server offers besides tools, in the words of the catalogue. */
-export type ListKind = 'prompts' | 'resources' | 'resource_templates'
+import { fetchPages } from './paginated-list.ts'
 
 interface Options {
-  readonly asker: () => Pick<Asker, 'request'>
+  readonly requester: () => Pick<Requester, 'request'>
   readonly timeoutMs: number
   readonly onList: (kind: ListKind, items: readonly Definition[]) => void
 }
@@ -23,14 +20,14 @@ const KINDS = {
   },
 } as const satisfies Record<ListKind, { capability: string; method: string; field: string; key: string }>
 
-const ANNOUNCED: Readonly<Record<string, readonly ListKind[]>> = {
+const CHANGED: Readonly<Record<string, readonly ListKind[]>> = {
   'notifications/prompts/list_changed': ['prompts'],
   'notifications/resources/list_changed': ['resources', 'resource_templates'],
 }
 
 /**
- * The prompts, resources and templates of a server, each asked for by itself: of twenty servers that declare resources,
- * seven do not know the question, and one that never answers it must not hide the rest.
+ * The prompts, resources and resource templates of a server. Each list is fetched separately: many servers declare
+ * resources but support only one of the two methods, and a request without a response must not delay the other lists.
  */
 export class OtherLists {
   readonly #options: Options
@@ -40,25 +37,23 @@ export class OtherLists {
     this.#options = options
   }
 
-  /** Asks in the background for what the server has declared. Nobody waits for it, and it fails nothing. */
+  /** Fetches the lists that the server has declared, in the background. A list that cannot be fetched is empty. */
   begin(capabilities: Definition): void {
     for (const [kind, { capability }] of entries(KINDS)) {
       if (!capabilities[capability] || this.#watches.has(kind)) continue
       const watch = this.#watchOf(kind)
       this.#watches.set(kind, watch)
-      // Whatever the reason is, as long as it gives none it has none.
-      void watch.first(this.#options.timeoutMs).catch(() => this.#options.onList(kind, []))
+      void watch.fetch(this.#options.timeoutMs).catch(() => this.#options.onList(kind, []))
     }
   }
 
-  /** Whether this announcement was about one of the lists; then it is asked for again. */
-  heard(method: string): boolean {
-    const kinds = Object.hasOwn(ANNOUNCED, method) ? ANNOUNCED[method] : undefined
+  /** Fetches the lists again that the notification is about. */
+  onNotification(method: string): void {
+    const kinds = Object.hasOwn(CHANGED, method) ? CHANGED[method] : undefined
     for (const kind of kinds ?? []) this.#watches.get(kind)?.changed()
-    return kinds !== undefined
   }
 
-  /** Any of them may be another than before. */
+  /** Any of the lists may have changed. */
   changed(): void {
     for (const watch of this.#watches.values()) watch.changed()
   }
@@ -68,9 +63,9 @@ export class OtherLists {
   }
 
   #watchOf(kind: ListKind): ListWatch<readonly Definition[]> {
-    const { asker, timeoutMs, onList } = this.#options
+    const { requester, timeoutMs, onList } = this.#options
     return new ListWatch({
-      list: async (ms) => (await drain(asker(), KINDS[kind], ms)).items,
+      list: async (ms) => (await fetchPages(requester(), KINDS[kind], ms)).items,
       timeoutMs,
       none: [],
       onList: (items) => onList(kind, items),

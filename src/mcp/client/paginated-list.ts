@@ -1,53 +1,53 @@
 import { isObject } from '../../kernel/is-object.ts'
-import type { Definition } from '../../upstreams/catalogues.ts'
-import type { Asker } from './modern-requests.ts'
+import type { Definition } from '../../protocol/lists.ts'
+import type { Requester } from './json-rpc-peer.ts'
 
 export interface Pages {
-  /** As the server sent them, unknown fields included. None comes twice. */
+  /** As the server sent them, unknown fields included. Keys are unique. */
   readonly items: readonly Definition[]
-  /** There were more entries or pages than we take. */
+  /** The server has more entries or pages than we read. */
   readonly truncated: boolean
-  /** Entries that were left out because an earlier one has their name. */
+  /** Entries that were skipped because an earlier one has the same key. */
   readonly duplicates: number
 }
 
-interface Question {
+interface ListMethod {
   readonly method: string
-  /** Where the answer holds the entries. */
+  /** The field of the result that holds the entries. */
   readonly field: string
-  /** By which of its fields an entry is known. */
+  /** The field that identifies an entry. */
   readonly key: string
 }
 
 const MAX_ENTRIES = 5000
 const MAX_PAGES = 100
 
-/** Every page of a list, within one deadline. A cursor that comes again, or never ends, is cut. */
-export async function drain(
-  asker: Pick<Asker, 'request'>,
-  { method, field, key }: Question,
+/** All pages of a list, within one deadline. Stops at a repeated cursor and at the limits. */
+export async function fetchPages(
+  requester: Pick<Requester, 'request'>,
+  { method, field, key }: ListMethod,
   timeoutMs: number,
 ): Promise<Pages> {
   const deadline = performance.now() + timeoutMs
-  const known = new Map<unknown, Definition>()
-  const seen = new Set<string>()
+  const byKey = new Map<unknown, Definition>()
+  const cursors = new Set<string>()
   let duplicates = 0
-  const drained = (truncated: boolean) => ({ items: [...known.values()], truncated, duplicates })
+  const pages = (truncated: boolean) => ({ items: [...byKey.values()], truncated, duplicates })
   let params = {}
   for (let page = 0; page < MAX_PAGES; page += 1) {
-    const left = Math.max(1, deadline - performance.now())
-    const result = await asker.request(method, params, { timeoutMs: left })
+    const leftMs = Math.max(1, deadline - performance.now())
+    const result = await requester.request(method, params, { timeoutMs: leftMs })
     const { [field]: entries, nextCursor } = isObject(result) ? result : {}
     for (const entry of Array.isArray(entries) ? entries : []) {
       if (!isObject(entry) || typeof entry[key] !== 'string') continue
-      if (known.has(entry[key])) duplicates += 1
-      else if (known.size === MAX_ENTRIES) return drained(true)
-      else known.set(entry[key], entry)
+      if (byKey.has(entry[key])) duplicates += 1
+      else if (byKey.size === MAX_ENTRIES) return pages(true)
+      else byKey.set(entry[key], entry)
     }
-    if (typeof nextCursor !== 'string') return drained(false) // an empty string is a cursor
-    if (seen.has(nextCursor)) return drained(true)
-    seen.add(nextCursor)
+    if (typeof nextCursor !== 'string') return pages(false) // an empty string is a valid cursor
+    if (cursors.has(nextCursor)) return pages(true)
+    cursors.add(nextCursor)
     params = { cursor: nextCursor }
   }
-  return drained(true)
+  return pages(true)
 }

@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { CallFailure } from '../../protocol/call.ts'
-import { Dialogue } from './json-rpc-peer.ts'
+import { JsonRpcPeer } from './json-rpc-peer.ts'
 
 /** A server of which only the words are there. */
 function speaking() {
   const sent: { id?: number; method?: string }[] = []
-  const dialogue = new Dialogue({
-    wire: { send: (text) => void sent.push(JSON.parse(text)) },
+  const peer = new JsonRpcPeer({
+    sender: { send: (text) => void sent.push(JSON.parse(text)), sendParts: () => {} },
     onNotification: () => {},
   })
   const say = (message: object) =>
-    dialogue.hear({
+    peer.receive({
       bytes: Buffer.from(JSON.stringify({ jsonrpc: '2.0', ...message })),
       cut: 0,
       borrowed: false,
@@ -23,14 +23,14 @@ function speaking() {
       () => 'answered',
       (error: unknown) => (error as CallFailure).reason,
     )
-  return { dialogue, sent, say, progress, failed }
+  return { peer, sent, say, progress, failed }
 }
 
 test('while the caller is asked the time stands still, and afterwards it runs on', async () => {
-  const { dialogue, say, failed } = speaking()
+  const { peer, say, failed } = speaking()
   const startedAt = performance.now()
   const onServerRequest = () => sleep(400).then(() => ({}))
-  const answer = failed(dialogue.request('tools/call', {}, { timeoutMs: 200, onServerRequest }))
+  const answer = failed(peer.request('tools/call', {}, { timeoutMs: 200, onServerRequest }))
   await sleep(100)
   say({ id: 'q', method: 'elicitation/create' })
   expect(await answer).toBe('timeout')
@@ -38,9 +38,9 @@ test('while the caller is asked the time stands still, and afterwards it runs on
 })
 
 test('a server that asks in vain wins no time by it', async () => {
-  const { dialogue, say, failed } = speaking()
+  const { peer, say, failed } = speaking()
   const onServerRequest = () => Promise.reject(new Error('no'))
-  const answer = failed(dialogue.request('tools/call', {}, { timeoutMs: 200, onServerRequest }))
+  const answer = failed(peer.request('tools/call', {}, { timeoutMs: 200, onServerRequest }))
   const asking = setInterval(() => say({ id: 'q', method: 'elicitation/create' }), 20)
   const startedAt = performance.now()
   expect(await answer).toBe('timeout')
@@ -49,9 +49,9 @@ test('a server that asks in vain wins no time by it', async () => {
 })
 
 test('progress begins the time anew, but not for ever', async () => {
-  const { dialogue, progress, failed } = speaking()
+  const { peer, progress, failed } = speaking()
   const startedAt = performance.now()
-  const answer = failed(dialogue.request('tools/call', {}, { timeoutMs: 100, onProgress: () => {} }))
+  const answer = failed(peer.request('tools/call', {}, { timeoutMs: 100, onProgress: () => {} }))
   const working = setInterval(() => progress(1), 10)
   expect(await answer).toBe('timeout')
   clearInterval(working)
@@ -61,10 +61,10 @@ test('progress begins the time anew, but not for ever', async () => {
 })
 
 test('an answer during a question leaves no clock behind', async () => {
-  const { dialogue, sent, say, failed } = speaking()
+  const { peer, sent, say, failed } = speaking()
   let reply: (answer: object) => void = () => {}
   const onServerRequest = () => new Promise<object>((resolve) => (reply = resolve))
-  const answer = failed(dialogue.request('tools/call', {}, { timeoutMs: 50, onServerRequest }))
+  const answer = failed(peer.request('tools/call', {}, { timeoutMs: 50, onServerRequest }))
   say({ id: 'q', method: 'elicitation/create' })
   await sleep(100)
   say({ id: 1, result: {} })

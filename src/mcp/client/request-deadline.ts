@@ -1,69 +1,69 @@
-/** What is needed of the request that waits. */
-interface Waiting {
+interface Timed {
   readonly timeoutMs: number | null
-  /** Undefined when it does not wait, or no longer. */
+  /** Undefined once the request has settled. */
   timer: NodeJS.Timeout | undefined
 }
 
-/** Progress begins the time anew, but not for ever: in all it is ten times what it was. */
-const MOST_TIMES = 10
-/** Of all questions of one request together. */
-const ASKED_MS = 3_600_000
+/** Each progress notification restarts the timeout. In total a request gets at most ten times its timeout. */
+const MAX_EXTENSIONS = 10
+/** The total pause of one request. */
+const MAX_PAUSED_MS = 3_600_000
 
 /**
- * More time for a request. While its caller is asked something the clock stands still: it is not the server that lets us wait.
- * Made only when there is a reason, for most requests have none.
+ * Extends the deadline of one request: progress restarts it, and it is paused while the caller answers a request of the
+ * server, because then the server is not the slow side. Created on demand, since most requests need no extension.
  */
-export class Patience {
-  readonly #waiting: Waiting
+export class RequestDeadline {
+  readonly #request: Timed
   readonly #onDeadline: () => void
-  /** When progress helps no more. */
-  readonly #end: number
-  #questions = 0
-  #askedSince = 0
-  #askedMs = 0
-  /** Of the time that has run, what did not count. */
+  /** After this moment progress no longer extends the deadline. */
+  readonly #progressEndsAt: number
+  #pauses = 0
+  #pausedAt = 0
+  #pausedMs = 0
+  /** Paused time that has not been added to the deadline yet. */
   #creditMs = 0
+  /** The timer fired during a pause. */
   #isDue = false
 
-  constructor(waiting: Waiting, onDeadline: () => void) {
-    this.#waiting = waiting
+  constructor(request: Timed, onDeadline: () => void) {
+    this.#request = request
     this.#onDeadline = onDeadline
-    this.#end = performance.now() + (waiting.timeoutMs ?? 0) * (MOST_TIMES - 2)
+    this.#progressEndsAt = performance.now() + (request.timeoutMs ?? 0) * (MAX_EXTENSIONS - 2)
   }
 
-  progressed(): void {
-    if (!this.#isDue && performance.now() < this.#end) this.#waiting.timer?.refresh()
+  onProgress(): void {
+    if (!this.#isDue && performance.now() < this.#progressEndsAt) this.#request.timer?.refresh()
   }
 
-  asked(): void {
-    this.#questions += 1
-    if (this.#questions === 1) this.#askedSince = performance.now()
+  pause(): void {
+    this.#pauses += 1
+    if (this.#pauses === 1) this.#pausedAt = performance.now()
   }
 
-  answered(): void {
-    this.#questions -= 1
-    if (this.#questions > 0) return
+  resume(): void {
+    this.#pauses -= 1
+    if (this.#pauses > 0) return
     if (!this.#isDue) this.#credit()
-    else if (this.#waiting.timer) this.#onDeadline()
+    else if (this.#request.timer) this.#onDeadline()
     this.#isDue = false
   }
 
-  /** At the deadline: how long it may still wait. Undefined when it is really over, 0 while the caller is asked. */
-  more(): number | undefined {
-    if (this.#questions > 0) {
+  /** Called when the timer fires: the time that is left. Undefined when the deadline has passed, 0 during a pause. */
+  extraMs(): number | undefined {
+    if (this.#pauses > 0) {
       this.#credit()
       this.#isDue = true
       return 0
     }
-    const more = this.#creditMs
+    const extraMs = this.#creditMs
     this.#creditMs = 0
-    return more > 0 ? more : undefined
+    return extraMs > 0 ? extraMs : undefined
   }
 
   #credit(): void {
-    const ms = performance.now() - this.#askedSince
-    if (this.#askedMs < ASKED_MS) this.#creditMs += ms
-    this.#askedMs += ms
+    const ms = performance.now() - this.#pausedAt
+    if (this.#pausedMs < MAX_PAUSED_MS) this.#creditMs += ms
+    this.#pausedMs += ms
   }
 }

@@ -1,24 +1,13 @@
-/** Answers what a server asks of whoever calls it. Rejects with what the server is told instead. */
-export type OnServerRequest = (method: string, params: unknown) => Promise<unknown>
+/** The client capabilities that we declare to servers. A caller that lacks one gets the server's request refused. */
+export const CLIENT_CAPABILITIES = { sampling: {}, elicitation: { form: {}, url: {} } }
 
-/** What a server may ask of whoever calls it. Not every caller can answer; then it is told so. */
-export const CAPABILITIES = { sampling: {}, elicitation: { form: {}, url: {} } }
-
-/** Of all that a caller can do, what it can be asked. */
-export function askableIn(capabilities: object): object {
-  return Object.fromEntries(
-    Object.entries(capabilities).filter(([name]) => Object.hasOwn(CAPABILITIES, name)),
-  )
+/** Whether a request of a server is forwarded to the caller. */
+export function isForwarded(method: string): boolean {
+  return method === 'sampling/createMessage' || method === 'elicitation/create'
 }
 
-const ASKED_OF_AGENTS = ['sampling/createMessage', 'elicitation/create']
-
-export function isForAgents(method: string): boolean {
-  return ASKED_OF_AGENTS.includes(method)
-}
-
-/** What we answer ourselves. There are no roots: whoever calls has them, and a server may serve many callers. */
-export function ownAnswer(method: string): object | undefined {
+/** The result of a request that Toolroom answers itself. Roots are empty, because one server may serve many clients. */
+export function ownResponse(method: string): object | undefined {
   if (method === 'ping') return {}
   return method === 'roots/list' ? { roots: [] } : undefined
 }

@@ -1,11 +1,12 @@
-import { CallFailure } from '../../protocol/call.ts'
+import { CallFailure, type Params } from '../../protocol/call.ts'
+import { CODES } from '../../protocol/codes.ts'
 
 /**
- * A server of the old days has never given a requestState. A request that brings one goes on with something that is over,
- * and to do it anew might do it twice.
+ * Rejects a `requestState` for a legacy server. Such a server never issued one, so the request continues a call that has
+ * ended, and repeating that call could have its effects twice.
  */
-export function refuseState(modern: Readonly<Record<string, unknown>> | undefined): void {
-  if (modern?.requestState === undefined) return
-  const message = 'This requestState is not known, or its time is over: make the call again'
-  throw new CallFailure('remote', message, { code: -32_602, message })
+export function refuseUnknownState(modernParams: Params): void {
+  if (modernParams.requestState === undefined) return
+  const message = 'This requestState is unknown or has expired. Send the call again without it'
+  throw new CallFailure('remote', message, { code: CODES.params, message })
 }

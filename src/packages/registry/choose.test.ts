@@ -22,8 +22,8 @@ const ALL = [
   toolPackage('notes', '3.1.0', { tags: ['canary'], ...needs('>=99') }),
 ].map((one) => (one.version === '2.0.0' ? { ...one, tags: ['latest'] } : one))
 
-describe('of all versions', () => {
-  test('latest is the newest that runs here, and it is said why', () => {
+describe('choose', () => {
+  test('latest is the newest version that runs on this Node, and a warning says why', () => {
     const chosen = chosenOf('notes')
     expect(chosen).toMatchObject({ name: 'notes', version: '1.0.0', requested: 'latest', latest: '2.0.0' })
     expect(chosen.warnings).toEqual([
@@ -31,11 +31,11 @@ describe('of all versions', () => {
     ])
   })
 
-  test('latest is latest where it runs', () => {
+  test('latest is the tagged version when it runs on this Node', () => {
     expect(chosenOf('notes', '22.1.0')).toMatchObject({ version: '2.0.0', warnings: [] })
   })
 
-  test('a named version or tag is taken as it is, and its deprecation is told', () => {
+  test('a named version or tag is chosen unchanged, with a warning when it is deprecated', () => {
     expect(chosenOf('notes@next')).toMatchObject({ version: '2.1.0-rc.1', requested: 'next' })
     const old = chosenOf('notes@1.1.0')
     expect(old).toMatchObject({
@@ -48,20 +48,20 @@ describe('of all versions', () => {
   })
 
   test.each(['notes@2.0.0', 'notes@canary'])(
-    '%s, which needs another Node, is not replaced in silence',
+    '%s needs another Node and is refused instead of being replaced',
     (spec) => {
       expect(() => chosenOf(spec)).toThrow(expect.objectContaining({ code: 'node_too_old' }))
     },
   )
 
-  test('nothing that runs here is no choice', () => {
+  test('a package without any version for this Node is refused', () => {
     expect(() => chosenOf('notes', '12.0.0')).toThrow(
-      "'notes' 2.0.0 needs Node >=22, and this is Node 12.0.0",
+      "'notes' 2.0.0 needs Node >=22, but this is Node 12.0.0",
     )
   })
 
   test.each(['notes@9.9.9', 'notes@nightly', 'notes@constructor'])(
-    '%s is not found, and the tags are named',
+    '%s is not found, and the hint lists the tags',
     (spec) => {
       expect(() => chosenOf(spec)).toThrow(
         expect.objectContaining({
@@ -72,14 +72,14 @@ describe('of all versions', () => {
     },
   )
 
-  test('one that is too young is refused where an age is asked for, with one that is old enough', () => {
+  test('a version below the minimum age is refused, and the hint names one that is old enough', () => {
     expect(() => chosenOf('notes', '22.1.0', ALL, 7)).toThrow(
       expect.objectContaining({ code: 'package_too_new', hint: 'Version 1.1.0 is old enough' }),
     )
     expect(chosenOf('notes', NODE, ALL, 7).version).toBe('1.0.0')
   })
 
-  test('one without a date is refused where an age is asked for', () => {
+  test('a version without a date is refused when there is a minimum age', () => {
     const packument = readPackument(packumentOf(ALL, 'http://x', 'abbreviated'), 'notes', 'abbreviated')
     if (!packument) return expect.unreachable()
     const spec = parseSpec('notes@1.0.0')
@@ -87,7 +87,7 @@ describe('of all versions', () => {
     expect(() => choose(packument, spec, NODE, { now: NOW, minAgeDays: 1 })).toThrow('has no known date')
   })
 
-  test('a registry cannot pass a path or an option off as a version', () => {
+  test('a path or an option sent as a version by the registry is ignored', () => {
     const raw = packumentOf(ALL, 'http://x', 'full')
     const bad = Object.fromEntries(
       ['../x', '--prefix=/x', '1.0.0 -g', 'v9.0.0'].map((key) => [key, { dist: {} }]),
@@ -104,11 +104,11 @@ describe('of all versions', () => {
     expect(choose(packument, parseSpec('notes'), NODE, { now: NOW, minAgeDays: 0 }).version).toBe('3.0.0')
   })
 
-  test('a range that cannot be read speaks against nothing', () => {
+  test('an engines range that is not valid is ignored', () => {
     expect(chosenOf('notes', NODE, [toolPackage('notes', '1.0.0', needs('twenty'))]).version).toBe('1.0.0')
   })
 
-  test('a package without the tag latest gives its highest version that is no prerelease', () => {
+  test('a package without the tag latest resolves to its highest stable version', () => {
     const raw = packumentOf(ALL, 'http://x', 'full')
     const packument = readPackument({ ...raw, 'dist-tags': {} }, 'notes', 'full')
     if (!packument) return expect.unreachable()

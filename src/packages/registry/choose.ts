@@ -4,10 +4,10 @@ import { isoTime } from '../../kernel/time.ts'
 import type { Spec } from '../spec.ts'
 import { latestOf, type Packument, type Release } from './packument.ts'
 
-/** The version that will be installed, and what a person should know about it. Null is what the registry does not say. */
-export interface Chosen extends Omit<Release, 'publisher' | 'attested' | 'unpackedBytes'> {
+/** The version to install. Null: the registry gives no value. */
+export interface Chosen extends Release {
   readonly name: string
-  /** The version or tag that was asked for. */
+  /** The version or tag of the request. */
   readonly requested: string
   readonly latest: string | null
   readonly warnings: readonly string[]
@@ -15,50 +15,43 @@ export interface Chosen extends Omit<Release, 'publisher' | 'attested' | 'unpack
 
 interface Options {
   readonly now: number
-  /** Refuses what is younger; 0 refuses nothing. */
+  /** Younger versions are refused; 0 refuses none. */
   readonly minAgeDays: number
 }
 
 const DAY_MS = 86_400_000
 const LATEST = 'latest'
 
-/** `node` is the version of Node that will run it, as `process.versions.node` spells it. */
+/** Chooses the version to install. `node` is the version of Node that will run it. */
 export function choose(packument: Packument, spec: Spec, node: string, options: Options): Chosen {
-  const asked = named(packument, spec)
-  const release = spec.wanted === LATEST ? runnable(packument, asked, node) : asked
-  if (!release || !runsOn(release, node)) throw needsAnotherNode(packument.name, asked, node)
+  const named = releaseOf(packument, spec)
+  const release = spec.requested === LATEST ? newestRunnable(packument, named, node) : named
+  if (!release || !runsOn(release, node)) throw needsAnotherNode(packument.name, named, node)
   refuseTooNew(packument, release, node, options)
   return {
+    ...release,
     name: packument.name,
-    version: release.version,
-    requested: spec.wanted,
+    requested: spec.requested,
     latest: latestOf(packument)?.version ?? null,
-    integrity: release.integrity,
-    tarball: release.tarball,
-    deprecated: release.deprecated,
-    license: release.license,
-    engines: release.engines,
-    hasInstallScript: release.hasInstallScript,
-    publishedAt: release.publishedAt,
-    warnings: warningsFor(packument.name, asked, release, node),
+    warnings: warningsFor(packument.name, named, release, node),
   }
 }
 
-function named(packument: Packument, { name, wanted, kind }: Spec): Release {
+function releaseOf(packument: Packument, { name, requested, kind }: Spec): Release {
   const { releases, tags } = packument
   const found =
-    wanted === LATEST
+    requested === LATEST
       ? latestOf(packument)
-      : releases.get(kind === 'version' ? wanted : (tags.get(wanted) ?? ''))
+      : releases.get(kind === 'version' ? requested : (tags.get(requested) ?? ''))
   if (found) return found
   const known = [...tags.keys()].slice(0, 10).join(', ')
-  throw new AppError('package_not_found', `'${name}' has no ${kind} '${wanted}'`, {
+  throw new AppError('package_not_found', `'${name}' has no ${kind} '${requested}'`, {
     hint: known === '' ? 'The registry lists no version of it' : `It has the tags: ${known}`,
   })
 }
 
-/** Nobody named a version, so the newest that runs here is as good as meant. One that is not deprecated goes first. */
-function runnable(packument: Packument, latest: Release, node: string): Release | undefined {
+/** For `latest`: the newest version that supports this Node, preferably one that is not deprecated. */
+function newestRunnable(packument: Packument, latest: Release, node: string): Release | undefined {
   if (runsOn(latest, node)) return latest
   const older = olderThan(packument, latest).filter((release) => runsOn(release, node))
   return older.find(({ deprecated }) => deprecated === null) ?? older[0]
@@ -71,20 +64,20 @@ function olderThan({ releases }: Packument, latest: Release): Release[] {
     .sort((a, b) => compare(b.version, a.version))
 }
 
-/** A range that cannot be read says nothing, and then nothing speaks against it. */
+/** True without a valid range. */
 function runsOn({ engines }: Release, node: string): boolean {
   if (engines === null || validRange(engines) === null) return true
   return satisfies(node, engines, { includePrerelease: true })
 }
 
 function needsAnotherNode(name: string, { version, engines }: Release, node: string): AppError {
-  const message = `'${name}' ${version} needs Node ${engines}, and this is Node ${node}`
+  const message = `'${name}' ${version} needs Node ${engines}, but this is Node ${node}`
   return new AppError('node_too_old', message, {
-    hint: 'Install such a Node and start Toolroom with it, or ask for another version of the package',
+    hint: 'Start Toolroom with such a version of Node, or install another version of the package',
   })
 }
 
-/** An age that nobody knows is refused too: a gate that opens by leaving out the date would be none. */
+/** An unknown age is refused too, or a registry could bypass the check by omitting the date. */
 function refuseTooNew(
   packument: Packument,
   release: Release,
@@ -101,16 +94,16 @@ function refuseTooNew(
   const other = olderThan(packument, release).find((older) => isOldEnough(older) && runsOn(older, node))
   throw new AppError(
     'package_too_new',
-    `'${packument.name}' ${version} ${when}, and MIN_RELEASE_AGE_DAYS asks for an age of ${minAgeDays} days`,
+    `'${packument.name}' ${version} ${when}, but MIN_RELEASE_AGE_DAYS requires an age of ${minAgeDays} days`,
     { hint: other ? `Version ${other.version} is old enough` : 'Wait, or lower MIN_RELEASE_AGE_DAYS' },
   )
 }
 
-function warningsFor(name: string, asked: Release, release: Release, node: string): string[] {
+function warningsFor(name: string, named: Release, release: Release, node: string): string[] {
   const warnings: string[] = []
-  if (release !== asked) {
+  if (release !== named) {
     warnings.push(
-      `The newest version of '${name}' is ${asked.version}, which needs Node ${asked.engines}; ${release.version} is the newest that runs on Node ${node}`,
+      `The newest version of '${name}' is ${named.version}, which needs Node ${named.engines}; ${release.version} is the newest that runs on Node ${node}`,
     )
   }
   if (release.deprecated !== null) {

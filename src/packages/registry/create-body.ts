@@ -1,12 +1,12 @@
 import { AppError } from '../../kernel/errors.ts'
 import { isBlockedHost } from '../../net/blocked-address.ts'
+import { objectOf, objectsIn, type Raw, textOf } from '../raw-json.ts'
 import { parseSpec, type Spec } from '../spec.ts'
-import { argumentsOf, fieldsOf, filled, type Inputs, inputsOf, type Required } from './inputs.ts'
-import { isObject, objectOf, textOf } from './packument.ts'
+import { argumentsOf, fieldsOf, fillTemplate, type Required } from './inputs.ts'
 
 export type { Required } from './inputs.ts'
 
-/** What to send, and where to. `package` is what `POST /api/packages/install-npm` takes, for whoever installs it first. */
+/** The request that registers the server. `package` is for `POST /api/packages/install-npm`, to install it first. */
 export type CreateBody =
   | {
       readonly to: '/api/servers'
@@ -31,45 +31,48 @@ export type CreateBody =
 interface Creation {
   readonly create: CreateBody | null
   readonly reason: string | null
-  readonly required_env: readonly Required[]
-  readonly required_headers: readonly Required[]
-  readonly required_args: readonly Required[]
-  /** The npm package it would run. */
+  readonly required_env: Required[]
+  readonly required_headers: Required[]
+  readonly required_args: Required[]
+  /** The npm package that it would run. */
   readonly npmName: string | null
 }
 
-type Raw = Readonly<Record<string, unknown>>
+const MAX_ENTRIES = 20
 const NPM_REGISTRY = /^https?:\/\/registry\.npmjs\.org\/?$/
-/** As the rooms that receive the body want them. */
+/** The names that the two routes accept. */
 const ENV_NAME = /^(?!toolroom_)[A-Za-z_][A-Za-z0-9_.-]{0,255}$/i
 const HEADER_NAME =
   /^(?!(?:host|content-length|transfer-encoding|connection|upgrade|te|trailer|expect|keep-alive)$)[A-Za-z0-9!#$%&'*+.^_`|~-]{1,256}$/i
 const TRANSPORTS = new Map([['streamable-http', 'streamable_http'] as const, ['sse', 'sse'] as const])
 
-/** The first way that works: a program from npm, then a server elsewhere. */
+/** The first usable entry: an npm package, then a URL. */
 export function creationOf(server: Raw, registryName: string): Creation {
   const name = serverName(registryName)
-  const packages = listOf(server.packages).map((one) => fromPackage(one, name))
-  const remotes = listOf(server.remotes).map((one) => fromRemote(one, name))
-  const ways = [...packages, ...remotes]
+  const entries = [
+    ...objectsIn(server.packages, MAX_ENTRIES).map((one) => fromPackage(one, name)),
+    ...objectsIn(server.remotes, MAX_ENTRIES).map((one) => fromRemote(one, name)),
+  ]
   return (
-    ways.find(({ create }) => create !== null) ?? ways[0] ?? no('It names neither a package nor an address')
+    entries.find(({ create }) => create !== null) ??
+    entries[0] ??
+    unusable('It names neither a package nor a URL')
   )
 }
 
 function fromPackage(raw: Raw, name: string): Creation {
   const type = textOf(raw.registryType ?? raw.registry_type ?? raw.registry_name, 40) ?? 'unknown'
-  if (type !== 'npm') return no(`It is a package of the kind '${type}', and Toolroom installs those of npm`)
+  if (type !== 'npm')
+    return unusable(`It is a package of the kind '${type}', but Toolroom installs npm packages only`)
   const from = textOf(raw.registryBaseUrl ?? raw.registry_base_url)
-  if (from !== null && !NPM_REGISTRY.test(from))
-    return no('Its package lies in another registry than that of npm')
+  if (from !== null && !NPM_REGISTRY.test(from)) return unusable('Its package is not in the npm registry')
   const transport = textOf(objectOf(raw.transport).type, 40) ?? 'stdio'
   if (transport !== 'stdio')
-    return no('Its package is a server that you start yourself, and add by its address')
+    return unusable('Its package is an HTTP server: start it yourself and add it by its URL')
   const spec = specOf(raw)
-  if (!spec) return no('Its package has a name or version that npm does not know')
+  if (!spec) return unusable('Its package has a name or version that is not valid for npm')
   const runtime = argumentsOf(raw.runtimeArguments).args.filter((arg) => !/^(?:-y|--yes)$/.test(arg))
-  if (runtime.length > 0) return no('It wants options for npx itself, which Toolroom does not pass on')
+  if (runtime.length > 0) return unusable('It needs options for npx itself, which Toolroom does not pass on')
   const env = fieldsOf(raw.environmentVariables, ENV_NAME)
   const args = argumentsOf(raw.packageArguments)
   return {
@@ -78,10 +81,10 @@ function fromPackage(raw: Raw, name: string): Creation {
       body: {
         name,
         command: 'npx',
-        args: ['-y', `${spec.name}@${spec.wanted}`, ...args.args],
+        args: ['-y', `${spec.name}@${spec.requested}`, ...args.args],
         env: env.values,
       },
-      package: { name: spec.name, version: spec.wanted },
+      package: { name: spec.name, version: spec.requested },
     },
     reason: null,
     required_env: env.required,
@@ -104,12 +107,11 @@ function specOf({ identifier, version }: Raw): Spec | undefined {
 function fromRemote(raw: Raw, name: string): Creation {
   const type = textOf(raw.type ?? raw.transport_type, 40) ?? 'unknown'
   const transport = TRANSPORTS.get(type as 'sse')
-  if (!transport) return no(`It is reached by '${type}', which Toolroom does not speak`)
-  const variables: Inputs = inputsOf(raw.variables)
-  const { text: url, missing } = filled(textOf(raw.url) ?? '', variables)
+  if (!transport) return unusable(`Its transport '${type}' is not supported`)
+  const { text: url, missing } = fillTemplate(textOf(raw.url) ?? '', objectOf(raw.variables))
   if (missing.length > 0)
-    return no(`Its address has parts that only you know: ${missing.join(', ').slice(0, 200)}`)
-  if (!isAddress(url)) return no('Its address is not one that Toolroom asks')
+    return unusable(`Its URL has parts that only you know: ${missing.join(', ').slice(0, 200)}`)
+  if (!isUsableUrl(url)) return unusable('Its URL is not valid, or leads to a blocked address')
   const headers = fieldsOf(raw.headers, HEADER_NAME)
   return {
     create: { to: '/api/http-servers', body: { name, url, transport, headers: headers.values } },
@@ -121,16 +123,16 @@ function fromRemote(raw: Raw, name: string): Creation {
   }
 }
 
-function isAddress(url: string): boolean {
+function isUsableUrl(url: string): boolean {
   if (!/^https?:\/\/[^/?#@\s\\]+(?:[/?#]\S*)?$/i.test(url) || !URL.canParse(url)) return false
   return url.length <= 2048 && !isBlockedHost(new URL(url).hostname)
 }
 
-/** `io.github.jo/weather` becomes `weather`, and a name that says nothing takes the owner along. */
+/** `io.github.jo/weather` becomes `weather`; a generic name such as `mcp` is preceded by the owner. */
 function serverName(registryName: string): string {
   const [owner = '', last = ''] = registryName.split('/')
-  const says = /^(?:mcp|server|mcp-server|api|)$/i.test(last) ? `${owner.split('.').at(-1)} ${last}` : last
-  const plain = says
+  const isGeneric = /^(?:mcp|server|mcp-server|api|)$/i.test(last)
+  const plain = (isGeneric ? `${owner.split('.').at(-1)} ${last}` : last)
     .replace(/[^\w .-]+/g, '-')
     .replace(/^[^A-Za-z0-9]+/, '')
     .slice(0, 64)
@@ -138,9 +140,7 @@ function serverName(registryName: string): string {
   return plain === '' ? 'MCP server' : plain
 }
 
-const listOf = (value: unknown): Raw[] => (Array.isArray(value) ? value.slice(0, 20).filter(isObject) : [])
-
-const no = (reason: string): Creation => ({
+const unusable = (reason: string): Creation => ({
   create: null,
   reason,
   required_env: [],

@@ -1,46 +1,36 @@
+import { isObject } from '../../kernel/is-object.ts'
 import { isoTime } from '../../kernel/time.ts'
+import { objectOf, textOf, textsOf, timeOf } from '../raw-json.ts'
 import { isPackageName } from '../spec.ts'
-import {
-  isObject,
-  isVersion,
-  latestOf,
-  licenseOf,
-  objectOf,
-  type Packument,
-  personOf,
-  repositoryOf,
-  textOf,
-  textsOf,
-  timeOf,
-} from './packument.ts'
-import { type Told, type TrustFact, trustFacts } from './trust.ts'
+import { isVersion, latestOf, licenseOf, type Packument, personOf, repositoryOf } from './packument.ts'
+import { type RegistryFacts, type TrustFact, trustFacts } from './trust.ts'
 
-/** One package as a search shows it. The caller adds `installed`. Null is what the registry does not say. */
+/** One search result. Null: the registry gives no value. */
 export interface Hit {
   readonly name: string
   readonly version: string | null
   readonly description: string | null
-  readonly keywords: readonly string[]
+  readonly keywords: string[]
   readonly publisher: string | null
   readonly date: string | null
   readonly license: string | null
   readonly downloads_weekly: number | null
-  readonly trust: readonly TrustFact[]
+  readonly trust: TrustFact[]
 }
 
-/** What is known of a package before it is judged. */
-export interface Found extends Told {
+/** A package as the registry describes it, before its trust facts are derived. */
+export interface FoundPackage extends RegistryFacts {
   readonly version: string | null
   readonly description: string | null
   readonly keywords: readonly string[]
 }
 
-export function hitOf(found: Found, near: string | undefined, now: number): Hit {
+export function hitOf(found: FoundPackage, near: string | undefined, now: number): Hit {
   return {
     name: found.name,
     version: found.version,
     description: found.description,
-    keywords: found.keywords,
+    keywords: [...found.keywords],
     publisher: found.publisher,
     date: found.publishedAt === null ? null : isoTime(found.publishedAt),
     license: found.license,
@@ -49,8 +39,8 @@ export function hitOf(found: Found, near: string | undefined, now: number): Hit 
   }
 }
 
-/** One of `objects` in the answer of `/-/v1/search`. Undefined when it names no package that could be installed. */
-function foundInSearch(raw: unknown): Found | undefined {
+/** One of `objects` in the response of `/-/v1/search`. Undefined when its name cannot be installed. */
+function foundInSearch(raw: unknown): FoundPackage | undefined {
   const one = objectOf(objectOf(raw).package)
   if (typeof one.name !== 'string' || !isPackageName(one.name)) return undefined
   const { weekly } = objectOf(objectOf(raw).downloads)
@@ -63,7 +53,7 @@ function foundInSearch(raw: unknown): Found | undefined {
     publishedAt: timeOf(one.date),
     createdAt: null,
     publisher: personOf(one.publisher),
-    maintainers: null, // a build machine publishes under a name that is not among them, and only a packument vouches for it
+    maintainers: null, // CI publishes under a name that is not among them; only a packument has its attestation
     attested: null,
     hasInstallScript: null,
     deprecated: null,
@@ -73,8 +63,7 @@ function foundInSearch(raw: unknown): Found | undefined {
   }
 }
 
-/** Much more than a search tells. */
-export function foundInPackument(packument: Packument): Found {
+export function foundInPackument(packument: Packument): FoundPackage {
   const release = latestOf(packument)
   const full = packument.form === 'full'
   return {
@@ -95,8 +84,8 @@ export function foundInPackument(packument: Packument): Found {
   }
 }
 
-/** Undefined when it is not the answer of a search at all. */
-export function foundIn(json: unknown): Found[] | undefined {
+/** Undefined when the response is not a search result. */
+export function foundIn(json: unknown): FoundPackage[] | undefined {
   if (!isObject(json) || !Array.isArray(json.objects)) return undefined
   return json.objects.flatMap((one) => foundInSearch(one) ?? [])
 }

@@ -1,27 +1,23 @@
-import { isObject, own, textOf } from './packument.ts'
+import { isObject } from '../../kernel/is-object.ts'
+import { objectOf, objectsIn, own, type Raw, textOf } from '../raw-json.ts'
 
-/** The values that a server.json names, some given and some left to the person. */
-
+/** A value of a server.json that the user must fill in. */
 export interface Required {
   readonly name: string
   readonly description: string | null
   readonly secret: boolean
 }
 
-type Raw = Readonly<Record<string, unknown>>
-export type Inputs = Raw
-/** Not every pair of braces: a value may be JSON. */
-const PLACE = /\{([A-Za-z_][\w.-]{0,127})\}/g
+/** Only names in braces: a value may be JSON. */
+const PLACEHOLDER = /\{([A-Za-z_][\w.-]{0,127})\}/g
 const MAX_VALUES = 64
 const MAX_LENGTH = 4096
 
-export const inputsOf = (value: unknown): Inputs => (isObject(value) ? value : {})
-
-/** Environment variables or headers. What is needed and not given stays empty, and stands in `required`. */
+/** Environment variables or headers. Values that the user must fill in are empty and listed in `required`. */
 export function fieldsOf(value: unknown, name: RegExp) {
   const values: Record<string, string> = Object.create(null)
   const required: Required[] = []
-  for (const raw of objectsIn(value)) {
+  for (const raw of objectsIn(value, MAX_VALUES)) {
     const key = textOf(raw.name, 256)
     if (key === null || !name.test(key) || key === '__proto__') continue
     const given = givenIn(raw)
@@ -32,11 +28,11 @@ export function fieldsOf(value: unknown, name: RegExp) {
   return { values: { ...values }, required }
 }
 
-/** The words behind the program. What is needed and not given is written as `<name>`. */
+/** The arguments of the program. Values that the user must fill in are written as `<name>`. */
 export function argumentsOf(value: unknown) {
   const args: string[] = []
   const required: Required[] = []
-  for (const raw of objectsIn(value)) {
+  for (const raw of objectsIn(value, MAX_VALUES)) {
     const flag = raw.type === 'named' ? textOf(raw.name, 256) : null
     if (raw.type === 'named' && flag === null) continue
     const given = givenIn(raw)
@@ -50,10 +46,10 @@ export function argumentsOf(value: unknown) {
   return { args, required }
 }
 
-/** `{name}` is filled in from the variables. One without a value is missing, for nobody means the braces themselves. */
-export function filled(template: string, variables: Inputs): { text: string; missing: string[] } {
+/** Replaces each `{name}` by the variable's value. Names without a value are in `missing`. */
+export function fillTemplate(template: string, variables: Raw): { text: string; missing: string[] } {
   const missing: string[] = []
-  const text = template.replace(PLACE, (whole, name: string) => {
+  const text = template.replace(PLACEHOLDER, (whole, name: string) => {
     const variable = own(variables, name)
     const value = isObject(variable) ? plainValue(variable) : undefined
     if (value === undefined) missing.push(name)
@@ -62,14 +58,14 @@ export function filled(template: string, variables: Inputs): { text: string; mis
   return { text, missing }
 }
 
-/** Undefined when only the person can know it. */
+/** Undefined when the user must fill it in. */
 function givenIn(raw: Raw): string | undefined {
   if (!hasTemplate(raw)) return plainValue(raw)
-  const { text, missing } = filled(String(raw.value), inputsOf(raw.variables))
+  const { text, missing } = fillTemplate(String(raw.value), objectOf(raw.variables))
   return missing.length > 0 ? undefined : text
 }
 
-const hasTemplate = (raw: Raw) => typeof raw.value === 'string' && raw.value.search(PLACE) >= 0
+const hasTemplate = (raw: Raw) => typeof raw.value === 'string' && raw.value.search(PLACEHOLDER) >= 0
 
 function plainValue(raw: Raw): string | undefined {
   const value = raw.value ?? raw.default
@@ -81,10 +77,7 @@ function plainValue(raw: Raw): string | undefined {
 const requiredOf = (raw: Raw, name: string): Required => ({
   name,
   description: textOf(raw.description),
-  secret: raw.isSecret === true || Object.values(inputsOf(raw.variables)).some(isSecret),
+  secret: raw.isSecret === true || Object.values(objectOf(raw.variables)).some(isSecret),
 })
 
 const isSecret = (value: unknown) => isObject(value) && value.isSecret === true
-
-const objectsIn = (value: unknown): Raw[] =>
-  Array.isArray(value) ? value.slice(0, MAX_VALUES).filter(isObject) : []

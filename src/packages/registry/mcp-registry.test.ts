@@ -26,7 +26,7 @@ const npm = (own: object = {}) => ({
 })
 
 describe('the MCP Registry', () => {
-  test('is asked for the newest versions, by name, size and cursor', async () => {
+  test('a search requests the newest versions by name, size and cursor', async () => {
     const { base, paths } = await registryWith([])
     const result = await searchMcpRegistry(
       `${base}/sub/`,
@@ -34,10 +34,10 @@ describe('the MCP Registry', () => {
       { now: NOW },
     )
     expect(paths).toEqual(['/sub/v0.1/servers?search=git+hub&limit=50&version=latest&cursor=a+b'])
-    expect(result).toEqual({ items: [], total: null, next_cursor: null })
+    expect(result).toEqual({ items: [], next_cursor: null })
   })
 
-  test('gives the cursor of the next page', async () => {
+  test('a search returns the cursor of the next page', async () => {
     const { base } = await registryWith([{ server: server({}), _meta: about() }], {
       nextCursor: 'n:1',
       count: 1,
@@ -45,7 +45,7 @@ describe('the MCP Registry', () => {
     expect((await searchMcpRegistry(base, { query: '' }, { now: NOW })).next_cursor).toBe('n:1')
   })
 
-  test('turns a package of npm into a body for /api/servers', async () => {
+  test('an npm package becomes a body for /api/servers', async () => {
     const item = await only({
       packages: [
         { registryType: 'oci', identifier: 'docker.io/jo/weather' },
@@ -90,7 +90,7 @@ describe('the MCP Registry', () => {
     expect(Value.Check(ServerInput, item.create?.body)).toBe(true)
   })
 
-  test('turns a remote into a body for /api/http-servers', async () => {
+  test('a remote becomes a body for /api/http-servers', async () => {
     const item = await only({
       remotes: [
         {
@@ -129,14 +129,14 @@ describe('the MCP Registry', () => {
       /kind 'pypi'/,
     ],
     [
-      'a package elsewhere',
+      'a package of another registry',
       { packages: [npm({ registryBaseUrl: 'https://evil.example' })] },
-      /another registry/,
+      /not in the npm registry/,
     ],
     [
       'a package that is a web server',
       { packages: [npm({ transport: { type: 'sse', url: 'http://x' } })] },
-      /start yourself/,
+      /start it yourself/,
     ],
     ['a hostile name', { packages: [npm({ identifier: '--prefix=/x' })] }, /name or version/],
     ['an alias as a version', { packages: [npm({ version: 'npm:other' })] }, /name or version/],
@@ -147,22 +147,30 @@ describe('the MCP Registry', () => {
       /options for npx/,
     ],
     [
-      'an address with a gap',
+      'a URL with a placeholder',
       { remotes: [{ type: 'sse', url: 'https://{tenant}.x.example' }] },
       /only you know: tenant/,
     ],
-    ['an address with a login', { remotes: [{ type: 'sse', url: 'https://a:b@x.example' }] }, /not one that/],
-    ['an address of a cloud', { remotes: [{ type: 'sse', url: 'http://169.254.169.254/' }] }, /not one that/],
+    [
+      'a URL with a login',
+      { remotes: [{ type: 'sse', url: 'https://a:b@x.example' }] },
+      /not valid, or leads to a blocked address/,
+    ],
+    [
+      'a cloud metadata URL',
+      { remotes: [{ type: 'sse', url: 'http://169.254.169.254/' }] },
+      /not valid, or leads to a blocked address/,
+    ],
     ['another transport', { remotes: [{ type: 'smoke', url: 'https://x.example' }] }, /'smoke'/],
     ['nothing', {}, /neither/],
     ['nonsense', { packages: 'x', remotes: [null, 1] }, /neither/],
-  ])('lists %s without a body, and says why', async (_, own, reason) => {
+  ])('an entry with %s is listed without a body, with the reason', async (_, own, reason) => {
     const item = await only(own)
     expect(item.create).toBeNull()
     expect(item.reason).toMatch(reason)
   })
 
-  test('leaves out what was deleted, is older, or has no name', async () => {
+  test('servers that were deleted, are older versions, or have no name are left out', async () => {
     const { base } = await registryWith([
       { server: server({}), _meta: about({ status: 'deleted' }) },
       { server: server({}), _meta: about({ isLatest: false }) },
@@ -174,7 +182,7 @@ describe('the MCP Registry', () => {
     expect(items.map(({ name }) => name)).toEqual(['com.acme/mcp'])
   })
 
-  test('says unknown for what it does not know, and look for what is deprecated or near to another name', async () => {
+  test('missing facts are unknown; a deprecation and a similar name are look', async () => {
     const packages = [npm({ identifier: '@playwrlght/mcp' })]
     const { base } = await registryWith([
       {
@@ -197,7 +205,7 @@ describe('the MCP Registry', () => {
     ['<html>', 200, 'registry_failed'],
     ['{}', 503, 'registry_failed'],
     ['{}', 403, 'registry_refused'],
-  ])('that answers %s with %i is %s', async (body, status, code) => {
+  ])('a registry that responds %s with status %i is %s', async (body, status, code) => {
     const base = await site(() => [status, body])
     await expect(searchMcpRegistry(base, { query: '' }, { now: NOW })).rejects.toMatchObject({ code })
   })
@@ -206,7 +214,7 @@ describe('the MCP Registry', () => {
 async function only(own: object) {
   const { base } = await registryWith([{ server: server(own), _meta: about() }])
   const [item] = (await searchMcpRegistry(base, { query: 'weather' }, { now: NOW })).items
-  return item ?? expect.unreachable('it is not listed')
+  return item ?? expect.unreachable('the server is not listed')
 }
 
 async function registryWith(servers: readonly unknown[], metadata: object = {}) {

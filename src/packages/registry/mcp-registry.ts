@@ -1,36 +1,36 @@
-import { ask, type Question, untilAfter } from './ask.ts'
+import { isObject } from '../../kernel/is-object.ts'
+import type { Network } from '../../net/connection-pool.ts'
+import { objectOf, textOf, timeOf } from '../raw-json.ts'
 import { type CreateBody, creationOf, type Required } from './create-body.ts'
-import { notAList, refusal } from './failures.ts'
+import { deadlineIn, getJson } from './get-json.ts'
 import { type Hit, hitOf } from './hit.ts'
 import { nearName } from './near-names.ts'
-import { isObject, objectOf, repositoryOf, textOf, timeOf } from './packument.ts'
-import { DIRECT, type Way } from './way.ts'
+import { repositoryOf } from './packument.ts'
+import { notAList, statusError } from './registry-errors.ts'
 
-/** A server of the MCP Registry, as a search of npm would show it, and what to send to have it. */
+/** A server of the MCP Registry as a search result, with the request that registers it. */
 export interface McpHit extends Hit {
   readonly source: 'mcp_registry'
   readonly title: string | null
-  /** Null when Toolroom cannot run or reach it; then `reason` says why. */
+  /** Null when Toolroom cannot run or reach it, for the given `reason`. */
   readonly create: CreateBody | null
   readonly reason: string | null
-  /** What only the person knows, and must fill in. */
-  readonly required_env: readonly Required[]
-  readonly required_headers: readonly Required[]
-  readonly required_args: readonly Required[]
+  /** Values that the user must fill in. */
+  readonly required_env: Required[]
+  readonly required_headers: Required[]
+  readonly required_args: Required[]
 }
 
 export interface McpSearchInput {
   /** A part of the name. */
   readonly query: string
-  /** 20 unless said, at most 50. */
-  readonly size?: number
-  readonly cursor?: string
+  /** 20 by default, at most 50. */
+  readonly size?: number | undefined
+  readonly cursor?: string | undefined
 }
 
 export interface McpSearchResult {
-  readonly items: readonly McpHit[]
-  /** The registry does not count. */
-  readonly total: null
+  readonly items: McpHit[]
   readonly next_cursor: string | null
 }
 
@@ -38,7 +38,7 @@ interface Options {
   readonly now: number
   readonly signal?: AbortSignal
   readonly deadlineMs?: number
-  readonly way?: Way
+  readonly network?: Partial<Network> | undefined
 }
 
 const DEADLINE_MS = 15_000
@@ -46,11 +46,11 @@ const DEFAULT_SIZE = 20
 const MAX_SIZE = 50
 const OFFICIAL = 'io.modelcontextprotocol.registry/official'
 
-/** `GET <base>/v0.1/servers`. `base` is that of the official MCP Registry, or of one with the same interface. */
+/** `GET <base>/v0.1/servers` of the official MCP Registry, or of one with the same API. */
 export async function searchMcpRegistry(
   base: string,
   { query, size = DEFAULT_SIZE, cursor }: McpSearchInput,
-  { now, signal, deadlineMs = DEADLINE_MS, way = DIRECT }: Options,
+  { now, signal, deadlineMs = DEADLINE_MS, network }: Options,
 ): Promise<McpSearchResult> {
   const url = new URL('v0.1/servers', base.replace(/\/*$/, '/'))
   url.search = new URLSearchParams({
@@ -59,20 +59,19 @@ export async function searchMcpRegistry(
     version: 'latest',
     ...(cursor !== undefined && { cursor }),
   }).toString()
-  const question: Question = {
+  const { status, json, host } = await getJson(url, {
     accept: 'application/json',
-    authorizationFor: () => undefined, // the logins of npm are none of its business
-    until: untilAfter(deadlineMs, signal),
-    way,
-  }
-  const { status, json, host } = await ask(url, question)
-  if (status !== 200) throw refusal(status, host)
+    authorizationFor: () => undefined, // npm's logins are for npm registries
+    deadline: deadlineIn(deadlineMs, signal),
+    network,
+  })
+  if (status !== 200) throw statusError(status, host)
   if (!isObject(json) || !(json.servers === null || Array.isArray(json.servers))) throw notAList(host)
   const items = (json.servers ?? []).flatMap((one: unknown) => hitIn(one, now) ?? [])
-  return { items, total: null, next_cursor: textOf(objectOf(json.metadata).nextCursor) }
+  return { items, next_cursor: textOf(objectOf(json.metadata).nextCursor) }
 }
 
-/** Undefined for what was deleted, has no name, or is an older version. */
+/** Undefined for a server that was deleted, has no name, or is an older version. */
 function hitIn(raw: unknown, now: number): McpHit | undefined {
   const server = objectOf(objectOf(raw).server)
   const official = objectOf(objectOf(objectOf(raw)._meta)[OFFICIAL])
@@ -86,7 +85,7 @@ function hitIn(raw: unknown, now: number): McpHit | undefined {
     keywords: [],
     publishedAt: timeOf(official.updatedAt) ?? timeOf(official.publishedAt),
     createdAt: timeOf(official.publishedAt),
-    publisher: name.includes('/') ? (name.split('/')[0] ?? null) : null, // the registry has checked who owns it
+    publisher: name.includes('/') ? (name.split('/')[0] ?? null) : null, // the registry verifies the owner of a namespace
     maintainers: null,
     attested: null,
     hasInstallScript: null,

@@ -11,14 +11,14 @@ test.each([
   ['@modelcontextprotoco1/server-github', '@modelcontextprotocol/server-github'],
   ['@modelcontextprotocols/server-github', '@modelcontextprotocol/server-github'],
   ['modelcontextprotocol-server-github', '@modelcontextprotocol/server-github'],
-  ['@somebody/server-filesystem', '@modelcontextprotocol/server-filesystem'],
+  ['@stranger/server-filesystem', '@modelcontextprotocol/server-filesystem'],
   ['firecrawl_mcp', 'firecrawl-mcp'],
   ['firecrawlmcp', 'firecrawl-mcp'],
   ['frecrawl-mcp', 'firecrawl-mcp'],
   ['mcp-rernote', 'mcp-remote'],
   ['mcp-rmeote', 'mcp-remote'],
   ['shadcm', 'shadcn'],
-])('%s could be mistaken for %s', (name, known) => {
+])('%s could be confused with %s', (name, known) => {
   expect(near(name)).toBe(known)
 })
 
@@ -30,11 +30,11 @@ test.each([
   'mcp-server',
   '@modelcontextprotocol/server-gitlba',
   'git-mcp',
-])('%s is a name of its own', (name) => {
+])('%s is not similar to a well-known name', (name) => {
   expect(near(name)).toBeUndefined()
 })
 
-test('no well-known name is near to another', () => {
+test('no well-known name is similar to another', () => {
   expect(WELL_KNOWN.filter((name) => near(name) !== undefined)).toEqual([])
   expect(new Set(WELL_KNOWN).size).toBe(WELL_KNOWN.length)
 })
@@ -49,7 +49,7 @@ test('a far more used package in the same results counts as well-known', () => {
   expect(found).toEqual([undefined, 'calendar-tools', undefined])
 })
 
-test('a thousand long names are judged in a moment', () => {
+test('a thousand long names are compared quickly', () => {
   const results = Array.from({ length: 500 }, (_, i) => ({
     name: `${'a'.repeat(200)}${i}`,
     downloads: i * 10_000,

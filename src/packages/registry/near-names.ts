@@ -1,39 +1,39 @@
 import { WELL_KNOWN } from './well-known.ts'
 
-/** A name in the same results, and how often it is downloaded. */
-export interface Rival {
+/** A package name with its weekly downloads. */
+export interface NamedPackage {
   readonly name: string
   readonly downloads: number | null
 }
 
 const KNOWN = new Set(WELL_KNOWN)
 const MANY_WEEKLY = 1000
-const MUCH_MORE = 10
+const FAR_MORE_USED = 10
 
-/** The well-known or far more used package that the name could be mistaken for. */
-export function nearName(rival: Rival, results: readonly Rival[] = []): string | undefined {
-  if (KNOWN.has(rival.name)) return undefined
-  const known = WELL_KNOWN.find((name) => isNear(rival.name, name))
-  return known ?? results.find((other) => isMoreUsed(other, rival) && isNear(rival.name, other.name))?.name
+/** The well-known or far more used package whose name could be confused with this one. */
+export function nearName(one: NamedPackage, results: readonly NamedPackage[] = []): string | undefined {
+  if (KNOWN.has(one.name)) return undefined
+  const known = WELL_KNOWN.find((name) => isNear(one.name, name))
+  return known ?? results.find((other) => isMoreUsed(other, one) && isNear(one.name, other.name))?.name
 }
 
-/** For whoever typed a name that does not exist. */
+/** Suggestions for a name that does not exist. */
 export function similarNames(name: string, names: readonly string[] = WELL_KNOWN): string[] {
   return names.filter((other) => other !== name && isAlike(name, other)).slice(0, 3)
 }
 
-function isMoreUsed(other: Rival, { name, downloads }: Rival): boolean {
+function isMoreUsed(other: NamedPackage, { name, downloads }: NamedPackage): boolean {
   if (other.name === name || other.downloads === null || other.downloads < MANY_WEEKLY) return false
-  return downloads !== null && other.downloads >= Math.max(1, downloads) * MUCH_MORE
+  return downloads !== null && other.downloads >= Math.max(1, downloads) * FAR_MORE_USED
 }
 
-/** Names of one owner may be alike; that is no trick. */
+/** Similar names in the same scope are harmless: they have the same owner. */
 function isNear(name: string, known: string): boolean {
   const { scope } = partsOf(name)
   return name !== known && (scope === '' || scope !== partsOf(known).scope) && isAlike(name, known)
 }
 
-/** Looks the same, is the same but for a letter or two, or has the same name under another owner. */
+/** Looks the same, differs in one or two letters, or is the same name in another scope. */
 function isAlike(name: string, known: string): boolean {
   const [looks, original] = [lookOf(name), lookOf(known)]
   if (looks === original) return true
@@ -49,7 +49,7 @@ function partsOf(name: string): { scope: string; short: string } {
   return { scope, short }
 }
 
-/** Without what the eye passes over: separators, the bounds of a scope, and letters that look alike. */
+/** The name without separators and with look-alike letters unified. */
 function lookOf(name: string): string {
   return name
     .toLowerCase()
@@ -60,7 +60,7 @@ function lookOf(name: string): string {
     .replace(/i/g, 'l')
 }
 
-/** What makes the name this one: `github` of `mcp-server-github`. */
+/** The distinctive part of a name: `github` of `mcp-server-github`. */
 function coreOf(name: string): string {
   return name
     .split(/[@/._-]/)
@@ -68,7 +68,7 @@ function coreOf(name: string): string {
     .join('')
 }
 
-/** At most so many letters added, lost, changed or swapped with their neighbour. */
+/** The Damerau–Levenshtein distance (insert, delete, replace, swap neighbours) is at most `allowed`. */
 function isWithin(a: string, b: string, allowed: number): boolean {
   if (Math.abs(a.length - b.length) > allowed) return false
   let before: number[] = []

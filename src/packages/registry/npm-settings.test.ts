@@ -3,13 +3,13 @@ import { npmSettings } from './npm-settings.ts'
 
 const basic = (text: string) => `Basic ${Buffer.from(text).toString('base64')}`
 
-describe('the registry of a package', () => {
-  test('is not guessed when npm does not say it', () => {
-    expect(() => npmSettings('{}', [], {}).registryFor('@a/b')).toThrow('npm does not say which registry')
-    expect(() => npmSettings('no json', [], {}).registry).toThrow('npm does not say which registry')
+describe('registries', () => {
+  test('the registry is not guessed when npm has no such setting', () => {
+    expect(() => npmSettings('{}', [], {}).registryFor('@a/b')).toThrow('npm has no registry setting')
+    expect(() => npmSettings('no json', [], {}).registry).toThrow('npm has no registry setting')
   })
 
-  test("is what npm says, and a scope's own where it has one", () => {
+  test("the registry is that of npm's config, or of the scope if it has its own", () => {
     const config = { registry: 'https://npm.example/all', '@work:registry': 'https://work.example/npm/' }
     const settings = npmSettings(JSON.stringify(config), ['registry=https://other.example/'], {})
     expect(settings.registryFor('left-pad')).toBe('https://npm.example/all/')
@@ -17,23 +17,23 @@ describe('the registry of a package', () => {
     expect(settings.registryFor('@works/tools')).toBe('https://npm.example/all/')
   })
 
-  test('may stand in a file alone, with a variable, quotes and comments', () => {
+  test('the registry of a scope can come from .npmrc alone, with variables, quotes and comments', () => {
     const text = `; a comment\n# another\n[section]\n@work:registry = "https://\${HOST}/npm"\r\n`
     expect(npmSettings('{}', [text], { HOST: 'work.example' }).registryFor('@work/x')).toBe(
       'https://work.example/npm/',
     )
   })
 
-  test('is never replaced by the public one when the setting cannot be read', () => {
+  test('an invalid registry setting never falls back to the public registry', () => {
     const settings = npmSettings('{"registry":"file:///etc","@work:registry":"nonsense"}', [], {})
     expect(() => settings.registry).toThrow(expect.objectContaining({ code: 'registry_unreachable' }))
     expect(() => settings.registryFor('@work/x')).toThrow(
-      "npm's setting '@work:registry' is not a web address",
+      "npm's setting '@work:registry' is not an http or https URL",
     )
   })
 })
 
-describe('a login', () => {
+describe('logins', () => {
   const text = [
     `//npm.example/team/:_authToken=\${TOKEN}`,
     '//npm.example/:_authToken=outer',
@@ -56,7 +56,7 @@ describe('a login', () => {
     ['https://basic.example/x', basic('jo:pw')],
     ['https://optional.example/x', 'Bearer ab'],
     ['http://127.0.0.1:4873/x', 'Bearer local'],
-  ])('goes to %s', (url, header) => {
+  ])('the login for %s is %s', (url, header) => {
     expect(settings.authorizationFor(url)).toBe(header)
   })
 
@@ -71,18 +71,18 @@ describe('a login', () => {
     'https://crlf.example/x',
     'https://other.example/x',
     'nonsense',
-  ])('does not go to %s', (url) => {
+  ])('no login is sent to %s', (url) => {
     expect(settings.authorizationFor(url)).toBeUndefined()
   })
 
-  test('in the address of a registry is taken out of it, and used for that registry', () => {
+  test('a login in the URL of a registry is removed from it, and used for that registry only', () => {
     const own = npmSettings('{"registry":"https://jo:p%40ss@npm.example/x"}', [], {})
     expect(own.registry).toBe('https://npm.example/x/')
     expect(own.authorizationFor('https://npm.example/x/y')).toBe(basic('jo:p@ss'))
     expect(own.authorizationFor('https://npm.example/y')).toBeUndefined()
   })
 
-  test('may come from the environment, as on build machines', () => {
+  test('a login can come from the environment, as in CI', () => {
     const own = npmSettings('{}', [], { 'npm_config_//npm.example/:_authToken': 'ci' })
     expect(own.authorizationFor('https://npm.example/x')).toBe('Bearer ci')
   })

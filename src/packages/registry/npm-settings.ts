@@ -1,21 +1,23 @@
 import { AppError } from '../../kernel/errors.ts'
-import { isObject, own } from './packument.ts'
-import { type Way, wayOf } from './way.ts'
+import type { Network } from '../../net/connection-pool.ts'
+import { isLoopbackHost } from '../../net/proxy.ts'
+import { objectOf, own, type Raw } from '../raw-json.ts'
+import { npmNetwork } from './npm-network.ts'
 
-/** Which registry has a package, and what may be said to it. */
+/** The registries, logins and network settings of npm. */
 export interface NpmSettings {
   readonly registry: string
   registryFor(name: string): string
-  /** The value of the Authorization header, for a URL below exactly the place that the login was saved for. */
+  /** The Authorization header for a URL. A login is used only below the host and path that it was saved for. */
   authorizationFor(url: string): string | undefined
-  readonly way: Way
+  readonly network: Pick<Network, 'ca' | 'proxyFor'>
 }
 
 type Env = Readonly<Record<string, string | undefined>>
 
 /**
- * From what `npm config list --json` prints, which holds no logins, and the texts of the user's .npmrc files, which do.
- * Of several texts the later wins.
+ * Reads the output of `npm config list --json`, which contains no logins, and the user's .npmrc files, which do. A later
+ * file overrides an earlier one.
  */
 export function npmSettings(
   configJson: string,
@@ -39,12 +41,12 @@ export function npmSettings(
     if (login && !logins.has(login[0])) logins.set(...login)
   }
   const settings: NpmSettings = {
-    way: wayOf((key) => own(config, key) ?? files.get(key), cafile, env),
+    network: npmNetwork((key) => own(config, key) ?? files.get(key), cafile, env),
     get registry() {
       const registry = registryOf('registry')
       if (registry === undefined)
-        throw new AppError('registry_unreachable', 'npm does not say which registry it uses', {
-          hint: 'Look at: npm config get registry',
+        throw new AppError('registry_unreachable', 'npm has no registry setting', {
+          hint: 'Check: npm config get registry',
         })
       return registry
     },
@@ -53,9 +55,9 @@ export function npmSettings(
       return (scope === undefined ? undefined : registryOf(`${scope}:registry`)) ?? settings.registry
     },
     authorizationFor(url) {
-      const asked = parsed(url)
-      if (!asked || !isPrivateWay(asked)) return undefined
-      const place = `//${asked.host}${asked.pathname}`
+      const target = parsed(url)
+      if (!target || !isPrivate(target)) return undefined
+      const place = `//${target.host}${target.pathname}`
       const [best] = [...logins.keys()]
         .filter((key) => place.startsWith(key))
         .sort((a, b) => b.length - a.length)
@@ -67,38 +69,37 @@ export function npmSettings(
 
 const isRegistryKey = (key: string) => key === 'registry' || /^@[^/:]+:registry$/.test(key)
 
-function configOf(json: string): Readonly<Record<string, unknown>> {
+function configOf(json: string): Raw {
   try {
-    const config: unknown = JSON.parse(json)
-    return isObject(config) ? config : {}
+    return objectOf(JSON.parse(json))
   } catch {
-    return {} // npm said something else; the files still speak
+    return {} // the .npmrc files are still used
   }
 }
 
-/** Never the public registry instead of one that cannot be read: somebody else may own the name there. */
+/** Throws instead of falling back to the public registry, where the same name may belong to another owner. */
 function withoutUser(value: string, key: string): string {
   const url = parsed(value)
   if (!url || !/^https?:$/.test(url.protocol)) {
-    throw new AppError('registry_unreachable', `npm's setting '${key}' is not a web address`, {
+    throw new AppError('registry_unreachable', `npm's setting '${key}' is not an http or https URL`, {
       hint: `Correct it with: npm config set ${key} https://…`,
     })
   }
   return `${url.origin}${url.pathname.replace(/\/*$/, '/')}`
 }
 
-/** Lines of `key = value`. A variable that is not set leaves the line without effect, as there is nothing to send. */
+/** Lines of `key = value`. A line with an unset variable is ignored. */
 function entriesOf(text: string, env: Env): [string, string][] {
   return text.split(/\r?\n/).flatMap((line): [string, string][] => {
     const found = /^\s*([^;#=[\s][^=]*?)\s*=\s*(.*?)\s*$/.exec(line)
     if (!found) return []
     const [, key = '', value = ''] = found
-    const filled = filledIn(/^(["'])(.*)\1$/.exec(value)?.[2] ?? value, env)
-    return filled === undefined ? [] : [[filledIn(key, env) ?? key, filled]]
+    const filled = substituted(/^(["'])(.*)\1$/.exec(value)?.[2] ?? value, env)
+    return filled === undefined ? [] : [[substituted(key, env) ?? key, filled]]
   })
 }
 
-function filledIn(value: string, env: Env): string | undefined {
+function substituted(value: string, env: Env): string | undefined {
   let missing = false
   const filled = value.replace(/\$\{([^${}]{1,256}?)(\?)?\}/g, (_, name: string, optional?: string) => {
     const found = Object.hasOwn(env, name) ? env[name] : undefined
@@ -108,7 +109,7 @@ function filledIn(value: string, env: Env): string | undefined {
   return missing ? undefined : filled
 }
 
-/** npm takes `npm_config_//host/:_authToken` too, as build machines set it. */
+/** Logins from variables such as `npm_config_//host/:_authToken`, as CI sets them. */
 function fromEnvironment(env: Env): Map<string, string> {
   const entries = Object.entries(env).flatMap(([name, value]): [string, string][] =>
     /^npm_config_\/\//i.test(name) && value ? [[name.slice('npm_config_'.length), value]] : [],
@@ -116,7 +117,7 @@ function fromEnvironment(env: Env): Map<string, string> {
   return new Map(entries)
 }
 
-/** Keys are `//host/path/`, values are ready for the header. */
+/** Keys are `//host/path/`, values are Authorization headers. */
 function loginsIn(entries: ReadonlyMap<string, string>): Map<string, string> {
   const logins = new Map<string, string>()
   for (const key of entries.keys()) {
@@ -142,19 +143,19 @@ function loginInUrl(value: string | undefined): [string, string] | undefined {
     const header = basic(decodeURIComponent(url.username), decodeURIComponent(url.password))
     return [`//${url.host}${url.pathname.replace(/\/*$/, '/')}`, header]
   } catch {
-    return undefined // not percent-encoded as it should be, so nobody knows what was meant
+    return undefined // not valid percent-encoding
   }
 }
 
 const basic = (user: string, password: string) =>
   `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
 
-/** A line break in a token would begin a header of its own. */
+/** Undefined for a token with control characters: a line break would start another header. */
 const sendable = (header: string) => (/^[\x20-\x7e]+$/.test(header) ? header : undefined)
 
-/** Anybody on the way reads what plain http carries, unless it never leaves this computer. */
-function isPrivateWay({ protocol, hostname }: URL): boolean {
-  return protocol === 'https:' || /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname)
+/** Plain http can be read by every hop, unless it never leaves this computer. */
+function isPrivate({ protocol, hostname }: URL): boolean {
+  return protocol === 'https:' || isLoopbackHost(hostname)
 }
 
 function parsed(url: string): URL | undefined {

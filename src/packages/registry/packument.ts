@@ -1,9 +1,11 @@
 import { prerelease, rcompare, valid } from 'semver'
+import { isObject } from '../../kernel/is-object.ts'
+import { objectOf, own, type Raw, textOf, textsOf, timeOf } from '../raw-json.ts'
 
-/** What a registry knows about a package, read once and checked: nothing in it is of another type than said here. */
+/** The registry's document about a package, with every field checked. */
 export interface Packument {
   readonly name: string
-  /** The short form says nothing about times, people, licenses and descriptions. */
+  /** The abbreviated form has no times, people, licenses and descriptions. */
   readonly form: 'full' | 'abbreviated'
   readonly tags: ReadonlyMap<string, string>
   readonly releases: ReadonlyMap<string, Release>
@@ -14,30 +16,30 @@ export interface Packument {
   readonly repository: string | null
 }
 
-/** One version of a package. Null is what the registry does not say. */
+/** One version of a package. Null: the registry gives no value. */
 export interface Release {
   readonly version: string
   readonly integrity: string | null
-  readonly tarball: string | null
   readonly deprecated: string | null
   readonly license: string | null
-  /** The range of Node versions it wants. */
+  /** The range of Node versions that it supports. */
   readonly engines: string | null
   readonly hasInstallScript: boolean | null
   readonly publishedAt: number | null
   readonly publisher: string | null
-  /** The registry holds a signed statement about where it was built. Mirrors drop it, so its absence says nothing. */
+  /** The registry has an attestation of where it was built. Mirrors drop attestations, so null proves nothing. */
   readonly attested: true | null
-  readonly unpackedBytes: number | null
 }
 
-type Raw = Readonly<Record<string, unknown>>
-
-/** Undefined when it is no packument at all. Some registries send times in the short form too, so it is told what was asked. */
-export function readPackument(raw: unknown, name: string, asked: Packument['form']): Packument | undefined {
+/** Undefined when it is not a packument. `requested` is needed because some registries send times in both forms. */
+export function readPackument(
+  raw: unknown,
+  name: string,
+  requested: Packument['form'],
+): Packument | undefined {
   if (!isObject(raw) || !isObject(raw.versions) || raw.name !== name) return undefined
   const times = objectOf(raw.time)
-  const form = isObject(raw.time) ? asked : 'abbreviated'
+  const form = isObject(raw.time) ? requested : 'abbreviated'
   const releases = Object.entries(raw.versions).flatMap(([version, one]): [string, Release][] =>
     isObject(one) && isVersion(version) ? [[version, readRelease(version, one, times, form)]] : [],
   )
@@ -57,13 +59,13 @@ export function readPackument(raw: unknown, name: string, asked: Packument['form
   }
 }
 
-/** A version goes to npm as a word of its command line, so what a registry calls one must be one. */
+/** A version becomes an argument of npm, so a registry must send a valid one. */
 export const isVersion = (value: unknown): value is string =>
   typeof value === 'string' && value.length <= 128 && valid(value) === value
 
 const TAG_NAME = /^[\w.-]{1,64}$/
 
-/** A package whose owner removed the tag still has a newest version. */
+/** Without the tag `latest`: the highest version, stable versions first. */
 export function latestOf({ tags, releases }: Packument): Release | undefined {
   const tagged = releases.get(tags.get('latest') ?? '')
   if (tagged) return tagged
@@ -77,7 +79,6 @@ function readRelease(version: string, raw: Raw, times: Raw, form: Packument['for
   return {
     version,
     integrity: textOf(dist.integrity),
-    tarball: textOf(dist.tarball),
     deprecated: deprecationOf(raw.deprecated),
     license: licenseOf(raw.license ?? raw.licenses),
     engines: textOf(objectOf(raw.engines).node, 200),
@@ -85,11 +86,10 @@ function readRelease(version: string, raw: Raw, times: Raw, form: Packument['for
     publishedAt: timeOf(own(times, version)),
     publisher: personOf(raw._npmUser),
     attested: isObject(dist.attestations) ? true : null,
-    unpackedBytes: typeof dist.unpackedSize === 'number' ? dist.unpackedSize : null,
   }
 }
 
-/** The full form repeats package.json, so what is not there does not exist. The short form may just not say it. */
+/** The full form repeats package.json, so a missing script does not exist. The abbreviated form may omit it. */
 function installScriptOf(raw: Raw, form: Packument['form']): boolean | null {
   if (typeof raw.hasInstallScript === 'boolean') return raw.hasInstallScript
   if (form === 'abbreviated') return null
@@ -97,12 +97,12 @@ function installScriptOf(raw: Raw, form: Packument['form']): boolean | null {
   return ['preinstall', 'install', 'postinstall'].some((name) => textOf(own(scripts, name)) !== null)
 }
 
-/** npm writes `true` for a deprecation without words, and an empty text for one that was taken back. */
+/** npm writes `true` for a deprecation without a reason, and an empty string for one that was withdrawn. */
 function deprecationOf(value: unknown): string | null {
   return value === true ? 'no reason given' : textOf(value)
 }
 
-/** A name, or the object and the list of objects that old packages have. */
+/** A name, or an object or a list of objects in old packages. */
 export function licenseOf(value: unknown): string | null {
   if (Array.isArray(value)) return value.map(licenseOf).find((found) => found !== null) ?? null
   return textOf(isObject(value) ? (value.type ?? value.name) : value, 200)
@@ -110,7 +110,7 @@ export function licenseOf(value: unknown): string | null {
 
 export const repositoryOf = (value: unknown): string | null => textOf(isObject(value) ? value.url : value)
 
-/** `{name}`, `{username}`, or `Jo <jo@x.example>`: without the address, which nobody needs to see. */
+/** The name in `{name}`, `{username}` or `Jo <jo@x.example>`, without the e-mail address. */
 export function personOf(value: unknown): string | null {
   const name = isObject(value) ? (value.username ?? value.name) : value
   return typeof name === 'string' ? textOf(name.replace(/[<(].*$/s, '').trim(), 200) : null
@@ -118,25 +118,3 @@ export function personOf(value: unknown): string | null {
 
 const peopleOf = (value: unknown): string[] =>
   Array.isArray(value) ? value.slice(0, 100).flatMap((one) => personOf(one) ?? []) : []
-
-export const isObject = (value: unknown): value is Raw =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
-export const objectOf = (value: unknown): Raw => (isObject(value) ? value : {})
-
-/** A name from outside as a key: `constructor` is not among the facts about a package. */
-export const own = (raw: Raw, key: string): unknown => (Object.hasOwn(raw, key) ? raw[key] : undefined)
-
-/** A text that says something, cut to what an answer can carry. */
-export const textOf = (value: unknown, max = 2000): string | null =>
-  typeof value === 'string' && value.trim() !== '' ? value.slice(0, max) : null
-
-export function textsOf(value: unknown): string[] {
-  const list = typeof value === 'string' ? value.split(/[\s,]+/) : Array.isArray(value) ? value : []
-  return list.slice(0, 100).flatMap((one) => textOf(one, 200) ?? [])
-}
-
-export function timeOf(value: unknown): number | null {
-  const ms = typeof value === 'string' ? Date.parse(value) : Number.NaN
-  return Number.isNaN(ms) ? null : ms
-}

@@ -1,4 +1,3 @@
-/** What ranking looks at. */
 export interface Rankable {
   readonly name: string
   readonly description: string | null
@@ -9,24 +8,25 @@ const MCP_WORD = /^(?:mcp|mcps|modelcontextprotocol)$/
 const MCP_KEYWORD = /^(?:mcp|model[- ]?context[- ]?protocol)(?:[- ]?(?:server|servers|tool|tools))?$/i
 const MCP_PHRASE = /\bmcp\b|\bmodel[ -]context[ -]protocol\b/i
 
-/** MCP is in its name, its keywords or its description. */
+/** True when its name, keywords or description mention MCP. */
 export const isAboutMcp = (one: Rankable): boolean => mcpPoints(one) > 0
 
-/** Does the query itself say MCP? */
-export const saysMcp = (query: string): boolean => wordsOf(query).some(isMcpWord) || MCP_PHRASE.test(query)
+/** True when the query itself mentions MCP. */
+export const mentionsMcp = (query: string): boolean =>
+  wordsOf(query).some(isMcpWord) || MCP_PHRASE.test(query)
 
-/** Best first: the exact name, then what is about MCP and about the query. The registry's order breaks ties. */
+/** Best first: the exact name, then packages that match both MCP and the query. Ties keep the registry's order. */
 export function ranked<T extends Rankable>(all: readonly T[], query: string): T[] {
-  const wanted = query.trim().toLowerCase()
-  const words = wordsOf(wanted).filter((word) => !isMcpWord(word))
-  const scores = new Map(all.map((one) => [one, scoreOf(one, wanted, words)]))
+  const text = query.trim().toLowerCase()
+  const words = wordsOf(text).filter((word) => !isMcpWord(word))
+  const scores = new Map(all.map((one) => [one, scoreOf(one, text, words)]))
   return [...all].sort((a, b) => (scores.get(b) ?? 0) - (scores.get(a) ?? 0))
 }
 
-function scoreOf(one: Rankable, wanted: string, words: readonly string[]): number {
-  if (one.name === wanted) return 1000
+function scoreOf(one: Rankable, text: string, words: readonly string[]): number {
+  if (one.name === text) return 1000
   const [mcp, query] = [mcpPoints(one), queryPoints(one, words)]
-  if (query === 0 && words.length > 0) return mcp / 10 // a tool server for something else
+  if (query === 0 && words.length > 0) return mcp / 10 // a tool server for another purpose
   return (mcp > 0 ? 60 : 0) + mcp + query
 }
 
@@ -36,7 +36,7 @@ function mcpPoints({ name, keywords, description }: Rankable): number {
   return inName + inKeywords + (MCP_PHRASE.test(description ?? '') ? 6 : 0)
 }
 
-/** Of the words that were asked for: a whole word of the name counts most, a part of it less. */
+/** The average per word of the query: a whole word of the name counts most, a part of it less. */
 function queryPoints({ name, keywords, description }: Rankable, words: readonly string[]): number {
   if (words.length === 0) return 0
   const parts = wordsOf(name)
@@ -55,5 +55,5 @@ const wordsOf = (text: string) =>
     .split(/[^\p{L}\p{N}]+/u)
     .filter(Boolean)
 
-/** `fastmcp` and `xcodebuildmcp` have it at their end. */
+/** Also names that end in it, such as `fastmcp` and `xcodebuildmcp`. */
 const isMcpWord = (word: string) => MCP_WORD.test(word) || /.{3}mcp$/.test(word)

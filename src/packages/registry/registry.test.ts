@@ -14,8 +14,8 @@ import { Registry } from './registry.ts'
 const NOW = Date.parse('2026-06-01T00:00:00Z')
 const open = { credentials: false }
 
-describe('looking a package up', () => {
-  test('gives its versions, tags, times and people', async () => {
+describe('packuments', () => {
+  test('a packument has versions, tags, times and people', async () => {
     const { registry } = await house([
       toolPackage('notes-mcp', '1.0.0', { postinstall: true }),
       toolPackage('notes-mcp', '1.1.0', {
@@ -47,7 +47,7 @@ describe('looking a package up', () => {
     })
   })
 
-  test('in the short form leaves open what that form does not say', async () => {
+  test('the abbreviated form has null for what it does not contain', async () => {
     const { registry } = await house([
       toolPackage('notes-mcp'),
       toolPackage('scripted', '1.0.0', { postinstall: true }),
@@ -64,7 +64,7 @@ describe('looking a package up', () => {
     expect(scripted.releases.get('1.0.0')?.hasInstallScript).toBe(true)
   })
 
-  test('takes the short form where the full one is too large', async () => {
+  test('the abbreviated form is requested when the full one is too large', async () => {
     const versions = { '1.0.0': { dist: {} } }
     const url = await site((request, response) => {
       const short = request.headers.accept?.includes('install-v1')
@@ -75,7 +75,7 @@ describe('looking a package up', () => {
     expect((await registryAt(url).packument('big', open)).form).toBe('abbreviated')
   })
 
-  test('of a scope asks the registry of that scope', async () => {
+  test('a scoped package is requested from the registry of its scope', async () => {
     const { server } = await house([toolPackage('@work/tools')])
     const registry = registryAt('http://127.0.0.1:9/', `@work:registry=${server.url}`)
     expect((await registry.packument('@work/tools', open)).name).toBe('@work/tools')
@@ -89,14 +89,14 @@ describe('looking a package up', () => {
     ['truncated', 'registry_failed'],
     ['silent', 'registry_timeout'],
     ['not_found', 'package_not_found'],
-  ])('that is %s says %s', async (fault, code) => {
+  ])('a registry that is %s fails with %s', async (fault, code) => {
     const { registry, server } = await house([toolPackage('notes-mcp')], { 'notes-mcp': fault })
     const error = await failureOf(registry.packument('notes-mcp', open))
     expect(error).toMatchObject({ code, hint: expect.any(String) })
     expect(error.message).toContain(server.url.slice('http://'.length))
   })
 
-  test('where nobody listens, or no such host is, says that it was not reached', async () => {
+  test('a registry that does not listen, does not exist or is blocked is registry_unreachable', async () => {
     for (const url of ['http://127.0.0.1:9/', 'http://no-such-host.invalid/', 'http://169.254.169.254/']) {
       expect(await failureOf(registryAt(url).packument('x', open))).toMatchObject({
         code: 'registry_unreachable',
@@ -104,7 +104,7 @@ describe('looking a package up', () => {
     }
   })
 
-  test('ends with the reason of whoever stops waiting', async () => {
+  test('an aborted lookup rejects with the reason of the signal', async () => {
     const { registry } = await house([toolPackage('slow')], { slow: 'silent' })
     const signal = AbortSignal.timeout(50)
     await expect(registry.packument('slow', { ...open, signal })).rejects.toMatchObject({
@@ -112,7 +112,7 @@ describe('looking a package up', () => {
     })
   })
 
-  test('that is described with another name, or as something else, is refused', async () => {
+  test('a response that does not describe the requested package is registry_failed', async () => {
     for (const body of [
       '{"name":"other","versions":{}}',
       '[]',
@@ -129,7 +129,7 @@ describe('looking a package up', () => {
     ['@playwrigth/mcp', '@playwright/mcp'],
     ['server-filesystem', '@modelcontextprotocol/server-filesystem'],
     ['notes-mpc', 'notes-mcp'],
-  ])('%s, which does not exist, hints at %s', async (name, meant) => {
+  ])('the hint for the unknown name %s suggests %s', async (name, meant) => {
     const { registry } = await house([
       toolPackage('notes-mcp', '1.0.0', { manifest: { keywords: ['notes-mpc'] } }),
     ])
@@ -137,8 +137,8 @@ describe('looking a package up', () => {
   })
 })
 
-describe('a login', () => {
-  test('is sent where it belongs, and only when it may be', async () => {
+describe('logins', () => {
+  test('a login is sent to its registry, and only with credentials: true', async () => {
     const { server } = await house([toolPackage('notes-mcp')], {}, { token: 's3cret' })
     const registry = registryAt(server.url, `${server.url.slice('http:'.length)}/:_authToken=s3cret`)
     const error = await failureOf(registry.packument('notes-mcp', open))
@@ -148,7 +148,7 @@ describe('a login', () => {
     expect(server.requests.at(-1)?.authorization).toBe('Bearer s3cret')
   })
 
-  test('does not follow a redirect to another origin, and is in no message', async () => {
+  test('a login does not follow a redirect to another origin, and is in no error', async () => {
     const { server } = await house([toolPackage('notes-mcp')])
     const url = await site((request, response) => {
       expect(request.headers.authorization).toBe('Bearer s3cret')
@@ -164,7 +164,7 @@ describe('a login', () => {
     expect(JSON.stringify([error.message, error.hint, error.cause])).not.toContain('s3cret')
   })
 
-  test('redirects that go round, or leave the web, come to an end', async () => {
+  test('redirect loops, and redirects to other schemes or blocked addresses, fail', async () => {
     for (const location of ['/x', 'file:///etc/passwd', 'http://', 'http://169.254.169.254/x']) {
       const url = await site((_, response) => response.writeHead(302, { location }).end())
       const { code } = await failureOf(registryAt(url).packument('x', open))
@@ -199,7 +199,7 @@ async function failureOf(
   work: Promise<unknown>,
 ): Promise<{ code: string; message: string; hint: string; cause: unknown }> {
   return work.then(
-    () => expect.unreachable('it should have failed'),
+    () => expect.unreachable('the request succeeded'),
     (error) => error,
   )
 }

@@ -1,20 +1,18 @@
 import { AppError } from '../../kernel/errors.ts'
-import { type Answer, ask, type Until, untilAfter } from './ask.ts'
-import { notAPackage, refusal } from './failures.ts'
-import { type Found, foundIn, foundInPackument, type Hit, hitOf } from './hit.ts'
-import { nearName, similarNames } from './near-names.ts'
+import { type Deadline, deadlineIn, getJson, type JsonResponse } from './get-json.ts'
+import { type FoundPackage, foundIn } from './hit.ts'
+import { similarNames } from './near-names.ts'
 import type { NpmSettings } from './npm-settings.ts'
 import { type Packument, readPackument } from './packument.ts'
+import { notAPackage, statusError } from './registry-errors.ts'
 import { type SearchInput, type SearchResult, search } from './search.ts'
-import type { Way } from './way.ts'
 
 export { type Chosen, choose } from './choose.ts'
-export type { Hit } from './hit.ts'
 export type { Packument } from './packument.ts'
 export type { SearchInput, SearchResult } from './search.ts'
 
-export interface Asking {
-  /** May the user's logins be sent? */
+interface LookupOptions {
+  /** Send the logins of the user's npm. */
   readonly credentials: boolean
   readonly signal?: AbortSignal
 }
@@ -22,26 +20,26 @@ export interface Asking {
 interface Deps {
   readonly settings: () => Promise<NpmSettings>
   readonly now: () => number
-  /** For one question, from the first look-up to the last byte. */
+  /** For one lookup or search with all its requests. */
   readonly deadlineMs?: number
 }
 
 const DEADLINE_MS = 15_000
 const HINT_MS = 3000
-const WINDOW = 250 // the most that npm's registry lists at once
-const SHORT_FORM = 'application/vnd.npm.install-v1+json'
-/** What registries answer that have no search. */
+const MAX_RESULTS = 250 // the limit of npm's registry
+const ABBREVIATED = 'application/vnd.npm.install-v1+json'
+/** Statuses of registries without search. */
 const NO_SEARCH = [404, 405, 501]
 
-/** One question's settings, logins and end. */
-interface Visit {
+/** Settings, logins and deadline of one lookup or search. */
+interface Context {
   readonly settings: NpmSettings
   readonly authorizationFor: (url: string) => string | undefined
-  readonly until: Until
-  readonly way: Way
+  readonly deadline: Deadline
+  readonly network: NpmSettings['network']
 }
 
-/** Asks the registries that npm is set up for. Every method rejects with an AppError, or with the reason of the signal. */
+/** The npm registries that npm is configured for. Every method rejects with an AppError, or with the signal's reason. */
 export class Registry {
   readonly #deps: Deps
 
@@ -49,50 +47,44 @@ export class Registry {
     this.#deps = deps
   }
 
-  /** All versions of a package. The full form knows times and people, and is what is asked for unless said. */
+  /** All versions of a package. The full form, which is the default, includes times and people. */
   async packument(
     name: string,
-    { form = 'full', ...asking }: Asking & { readonly form?: Packument['form'] },
+    { form = 'full', ...options }: LookupOptions & { readonly form?: Packument['form'] },
   ): Promise<Packument> {
-    return packumentOf(name, form, await this.#visit(asking))
+    return packumentOf(name, form, await this.#context(options))
   }
 
-  /** One package by its exact name, with all that is known for and against it. */
-  async lookUp(name: string, asking: Asking): Promise<Hit> {
-    const found = foundInPackument(await this.packument(name, asking))
-    return hitOf(found, nearName({ name, downloads: null }), this.#deps.now())
-  }
-
-  async search(input: SearchInput, asking: Asking): Promise<SearchResult> {
-    const visit = await this.#visit(asking)
+  async search(input: SearchInput, options: LookupOptions): Promise<SearchResult> {
+    const context = await this.#context(options)
     const source = {
-      list: (text: string) => listed(text, WINDOW, visit.settings.registry, visit),
-      packument: (name: string) => packumentOf(name, 'full', visit),
+      list: (text: string) => listed(text, MAX_RESULTS, context.settings.registry, context),
+      packument: (name: string) => packumentOf(name, 'full', context),
     }
     return search(source, input, this.#deps.now())
   }
 
-  async #visit({ credentials, signal }: Asking): Promise<Visit> {
+  async #context({ credentials, signal }: LookupOptions): Promise<Context> {
     const settings = await this.#deps.settings()
-    const until = untilAfter(this.#deps.deadlineMs ?? DEADLINE_MS, signal)
+    const deadline = deadlineIn(this.#deps.deadlineMs ?? DEADLINE_MS, signal)
     const authorizationFor = (url: string) => (credentials ? settings.authorizationFor(url) : undefined)
-    return { settings, authorizationFor, until, way: settings.way }
+    return { settings, authorizationFor, deadline, network: settings.network }
   }
 }
 
-async function packumentOf(name: string, form: Packument['form'], visit: Visit): Promise<Packument> {
-  const registry = visit.settings.registryFor(name)
-  const accept = form === 'full' ? 'application/json' : `${SHORT_FORM}, application/json; q=0.8`
+async function packumentOf(name: string, form: Packument['form'], context: Context): Promise<Packument> {
+  const registry = context.settings.registryFor(name)
+  const accept = form === 'full' ? 'application/json' : `${ABBREVIATED}, application/json; q=0.8`
   const url = new URL(name.replace('/', '%2f'), registry)
-  const answer = await ask(url, { accept, ...visit }).catch((error: unknown) => {
+  const response = await getJson(url, { accept, ...context }).catch((error: unknown) => {
     if (form === 'full' && isTooLarge(error)) return undefined
     throw error
   })
-  if (!answer) return packumentOf(name, 'abbreviated', visit) // thousands of versions: the short form still fits
-  if (answer.status === 404) throw await notFound(name, registry, answer, visit)
-  if (answer.status !== 200) throw refusal(answer.status, answer.host)
-  const packument = readPackument(answer.json, name, form)
-  if (!packument) throw notAPackage(answer.host, name)
+  if (!response) return packumentOf(name, 'abbreviated', context) // with thousands of versions only this form fits
+  if (response.status === 404) throw await notFound(name, registry, response, context)
+  if (response.status !== 200) throw statusError(response.status, response.host)
+  const packument = readPackument(response.json, name, form)
+  if (!packument) throw notAPackage(response.host, name)
   return packument
 }
 
@@ -103,34 +95,39 @@ async function listed(
   text: string,
   size: number,
   registry: string,
-  visit: Visit,
-): Promise<Found[] | undefined> {
+  context: Context,
+): Promise<FoundPackage[] | undefined> {
   const url = new URL('-/v1/search', registry)
   url.search = new URLSearchParams({ text, size: String(size), from: '0' }).toString()
-  const answer = await ask(url, { accept: 'application/json', ...visit })
-  if (NO_SEARCH.includes(answer.status)) return undefined
-  if (answer.status !== 200) throw refusal(answer.status, answer.host)
-  return foundIn(answer.json)
+  const response = await getJson(url, { accept: 'application/json', ...context })
+  if (NO_SEARCH.includes(response.status)) return undefined
+  if (response.status !== 200) throw statusError(response.status, response.host)
+  return foundIn(response.json)
 }
 
-/** Whoever mistyped a name is told what may have been meant. */
-async function notFound(name: string, registry: string, { host }: Answer, visit: Visit): Promise<AppError> {
+/** Suggests similar names in the hint. */
+async function notFound(
+  name: string,
+  registry: string,
+  { host }: JsonResponse,
+  context: Context,
+): Promise<AppError> {
   const known = similarNames(name)
-  const names = known.length > 0 ? known : await listedNear(name, registry, visit)
+  const names = known.length > 0 ? known : await listedNear(name, registry, context)
   const hint = names.length > 0 ? `Did you mean ${either(names)}?` : 'Check the spelling, or search for it'
   return new AppError('package_not_found', `The registry ${host} has no package called '${name}'`, { hint })
 }
 
-async function listedNear(name: string, registry: string, visit: Visit): Promise<string[]> {
+async function listedNear(name: string, registry: string, context: Context): Promise<string[]> {
   try {
-    const until = untilAfter(HINT_MS, visit.until.signal)
-    const found = await listed(name, 20, registry, { ...visit, until })
+    const deadline = deadlineIn(HINT_MS, context.deadline.signal)
+    const found = await listed(name, 20, registry, { ...context, deadline })
     return similarNames(
       name,
       (found ?? []).map((one) => one.name),
     )
   } catch {
-    return [] // a hint is not worth an error of its own
+    return [] // the hint is optional
   }
 }
 

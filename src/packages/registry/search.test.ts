@@ -16,8 +16,8 @@ type Options = Parameters<typeof openRegistry>[2]
 const plain = (name: string, description: string, keywords: string[] = []) =>
   toolPackage(name, '1.0.0', { manifest: { description, keywords } })
 
-describe('a search', () => {
-  test('puts the exact name first, then what is about MCP and the query', async () => {
+describe('search', () => {
+  test('the exact name comes first, then packages about MCP and the query', async () => {
     const registry = await house([
       plain('github-utils', 'Helpers for github'),
       plain('octo', 'Talks to github over the Model Context Protocol'),
@@ -29,7 +29,7 @@ describe('a search', () => {
     expect({ total, next_from }).toEqual({ total: 4, next_from: null })
   })
 
-  test('values a fitting package more than a tool server for something else', async () => {
+  test('a package that matches the query ranks above a tool server for another purpose', async () => {
     const registry = await house([
       plain('mcp-server-weather', 'An MCP server', ['mcp']),
       plain('pg-helpers', 'Helpers for postgres'),
@@ -39,7 +39,7 @@ describe('a search', () => {
     expect(items.map(({ name }) => name)).toEqual(['db-tools', 'pg-helpers', 'mcp-server-weather'])
   })
 
-  test('with mcp_only keeps what has MCP in its name, keywords or description', async () => {
+  test('mcp_only keeps packages that mention MCP in name, keywords or description', async () => {
     const registry = await house([
       plain('github', 'The API of github'),
       plain('github-mcp', 'Tools'),
@@ -52,7 +52,7 @@ describe('a search', () => {
     expect(items.map(({ name }) => name).sort()).toEqual(['cat', 'ghfastmcp', 'github-mcp', 'octo'])
   })
 
-  test('comes in pages that do not overlap and end', async () => {
+  test('pages do not overlap, and they end', async () => {
     const registry = await house(
       Array.from({ length: 45 }, (_, index) => plain(`notes-mcp-${index}`, 'Notes')),
     )
@@ -69,7 +69,7 @@ describe('a search', () => {
     expect(names).toHaveLength(45)
   })
 
-  test('gives 20 unless told, and never more than 50', async () => {
+  test('a page has 20 items by default and 50 at most', async () => {
     const registry = await house(
       Array.from({ length: 60 }, (_, index) => plain(`notes-mcp-${index}`, 'Notes')),
     )
@@ -78,7 +78,7 @@ describe('a search', () => {
     expect((await registry.search({ query: 'mcp', from: 1000 }, open)).items).toEqual([])
   })
 
-  test('that finds nothing is an empty list', async () => {
+  test('a search without matches is an empty list', async () => {
     const registry = await house([plain('a', 'b')])
     expect(await registry.search({ query: 'zzz yyy' }, open)).toEqual({
       items: [],
@@ -88,18 +88,18 @@ describe('a search', () => {
     })
   })
 
-  test('in a registry that leaves the version out takes that of the tag latest', async () => {
+  test('a missing version is taken from the tag latest', async () => {
     const registry = await house([plain('notes-mcp', 'Notes')], {}, { search: 'no_version' })
     expect((await registry.search({ query: 'notes mcp' }, open)).items[0]).toMatchObject({ version: '1.0.0' })
   })
 
-  test('finds the exact name even where the list of the registry does not have it', async () => {
+  test('the exact name is found even when the search of the registry omits it', async () => {
     const registry = await house([plain('unlisted', 'Nothing')])
     const { items } = await registry.search({ query: 'unlisted' }, open)
     expect(items[0]?.name).toBe('unlisted')
   })
 
-  test('is not spoiled by a look-up that fails beside it', async () => {
+  test('a failed lookup of the exact name does not fail the search', async () => {
     const registry = await house([plain('notes', 'x'), plain('notes-mcp', 'x')], { notes: 'server_error' })
     expect((await registry.search({ query: 'notes' }, open)).items.map(({ name }) => name)).toContain(
       'notes-mcp',
@@ -110,7 +110,7 @@ describe('a search', () => {
 describe('a registry without search', () => {
   const off: Options = { search: 'off' }
 
-  test('still finds an exact name, and says that it has no search', async () => {
+  test('an exact name is found without search, and search_available is false', async () => {
     const registry = await house([plain('notes', 'x')], {}, off)
     const result = await registry.search({ query: ' notes ' }, open)
     expect(result).toMatchObject({
@@ -121,7 +121,7 @@ describe('a registry without search', () => {
   })
 
   test.each(['nothing-like-it', 'two words', '@scope', 'Upper'])(
-    'asks for an exact name instead of %s',
+    'without search, the hint for %s is to type an exact name',
     async (query) => {
       const registry = await house([plain('notes', 'x')], {}, off)
       await expect(registry.search({ query }, open)).rejects.toMatchObject({
@@ -131,7 +131,7 @@ describe('a registry without search', () => {
     },
   )
 
-  test('names what may have been meant', async () => {
+  test('without search, the hint suggests similar names', async () => {
     const registry = await house([], {}, off)
     await expect(registry.search({ query: 'firecrawl-mpc' }, open)).rejects.toMatchObject({
       code: 'search_unavailable',
@@ -139,7 +139,7 @@ describe('a registry without search', () => {
     })
   })
 
-  test('that fails at the look-up says so', async () => {
+  test('without search, a failed lookup is the error of the search', async () => {
     const registry = await house([plain('notes', 'x')], { notes: 'unauthorized' }, off)
     await expect(registry.search({ query: 'notes' }, open)).rejects.toMatchObject({
       code: 'registry_refused',
@@ -148,7 +148,7 @@ describe('a registry without search', () => {
 })
 
 describe('trust', () => {
-  test('what the registry does not say is unknown, for every fact', async () => {
+  test('facts that the registry does not provide are unknown', async () => {
     const registry = await house([plain('notes-mcp', 'Notes'), plain('other', 'Notes')])
     const { items } = await registry.search({ query: 'notes mcp' }, open)
     const [first] = items
@@ -164,7 +164,7 @@ describe('trust', () => {
     })
   })
 
-  test('of a package that deserves a second look', async () => {
+  test('the trust facts of a suspicious package are look', async () => {
     const name = 'firecrawl-rncp'
     const registry = await house([
       toolPackage(name, '1.0.0', {
@@ -191,7 +191,7 @@ describe('trust', () => {
     expect(items[0]?.trust.map(({ detail }) => detail).join(' ')).not.toContain('\u202e')
   })
 
-  test('of a package that nothing speaks against', async () => {
+  test('the trust facts of a good package are good, and contain no login', async () => {
     const repository = { url: 'git+https://jo:s3cret@code.example/notes.git' }
     const registry = await house([
       toolPackage('notes-mcp', '1.0.0', {
@@ -210,10 +210,14 @@ describe('trust', () => {
     })
   })
 
-  test('a look-up by name alone tells the same, but for the downloads', async () => {
-    const registry = await house([toolPackage('notes-mcp', '1.0.0', { postinstall: true })])
-    const hit = await registry.lookUp('notes-mcp', open)
-    expect(statesOf(hit.trust)).toMatchObject({
+  test('without search, the trust facts are the same except for downloads', async () => {
+    const registry = await house(
+      [toolPackage('notes-mcp', '1.0.0', { postinstall: true })],
+      {},
+      { search: 'off' },
+    )
+    const { items } = await registry.search({ query: 'notes-mcp' }, open)
+    expect(statesOf(items[0]?.trust)).toMatchObject({
       install_scripts: 'look',
       deprecated: 'good',
       downloads: 'unknown',

@@ -1,4 +1,4 @@
-/** Packages that many people use as tool servers, or beside them. A name close to one of these deserves a second look. */
+/** Widely used tool servers and related packages. A similar name is reported as the trust fact `near_name`. */
 export const WELL_KNOWN: readonly string[] = [
   '@modelcontextprotocol/inspector',
   '@modelcontextprotocol/sdk',

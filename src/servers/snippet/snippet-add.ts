@@ -6,7 +6,7 @@ import { asArguments, NEEDS_SHELL, needsShell, type Word } from './snippet-shell
 
 type Option = 'env' | 'header' | 'type' | 'url' | 'token' | 'other'
 
-/** The options of `claude|codex|gemini|… mcp add` that take a value. All others are switches. */
+/** The options of `claude|codex|gemini|… mcp add` with a value. All others are switches. */
 const OPTIONS: Readonly<Record<string, Option>> = {
   '-e': 'env',
   '--env': 'env',
@@ -26,7 +26,7 @@ const OPTIONS: Readonly<Record<string, Option>> = {
   '--client-id': 'other',
   '--callback-port': 'other',
 }
-/** Where the server is added, which here is always the same place. */
+/** Ignored without a note: the scope has no meaning here. */
 const SILENT = new Set(['-s', '--scope'])
 const PAIR = /^([A-Za-z_]\w*)=(.*)$/s
 const HEADER = /^([\w-]+):(?!\/\/)\s*(.*)$/s
@@ -37,21 +37,21 @@ interface Parsed {
   readonly env: [string, string][]
   readonly headers: [string, string][]
   readonly given: Map<Option, string>
-  readonly left: string[]
+  readonly ignored: string[]
 }
 
-/** `claude mcp add NAME [-e K=V] -- command args`, with a URL in place of a command, or `add-json NAME JSON`. */
+/** `claude mcp add NAME [-e K=V] -- command args`, the same with a URL, or `add-json NAME JSON`. */
 export function readAdd(words: readonly Word[]): Named[] {
-  const { positional, launch, env, headers, given, left } = parseAdd(
+  const { positional, launch, env, headers, given, ignored } = parseAdd(
     words.slice(3),
     words[2]?.text === 'add-json',
   )
   const nameless = positional.length === 1 && HTTP_URL.test(positional[0] ?? '')
   const [name, target] = nameless ? [undefined, positional[0]] : positional
   if (words[2]?.text === 'add-json') {
-    return fromJson(name, target ?? '', 'The JSON in the command cannot be read; check its quotes')
+    return fromJson(name, target ?? '', 'Cannot parse the JSON in the command; check its quotes')
   }
-  const notes = left.length > 0 ? [`Options without a meaning here were left out: ${listed(left)}`] : []
+  const notes = ignored.length > 0 ? [`Unsupported options were ignored: ${listed(ignored)}`] : []
   const url = given.get('url') ?? target
   const type = given.get('type')
   if (url !== undefined && launch.length === 0) {
@@ -68,16 +68,16 @@ export function readAdd(words: readonly Word[]): Named[] {
   const [command, ...args] = asArguments(launch)
   if (command === undefined) {
     return [
-      { name, value: undefined, refuse: 'The command names no program and no url; add what is to be run' },
+      { name, value: undefined, refuse: 'The command has neither a program nor a url; add one of them' },
     ]
   }
-  // Without arguments of its own the command may be one text, as in: droid mcp add x "npx -y package".
+  // Without arguments, the command may be one string, as in: droid mcp add x "npx -y package".
   const value = { command, ...(args.length > 0 ? { args } : {}), env: Object.fromEntries(env) }
   return [{ name, value, notes }]
 }
 
 function parseAdd(words: readonly Word[], isJson: boolean): Parsed {
-  const parsed: Parsed = { positional: [], launch: [], env: [], headers: [], given: new Map(), left: [] }
+  const parsed: Parsed = { positional: [], launch: [], env: [], headers: [], given: new Map(), ignored: [] }
   for (let index = 0; index < words.length; index += 1) {
     const text = words[index]?.text ?? ''
     if (text === '--') return { ...parsed, launch: words.slice(index + 1) }
@@ -87,7 +87,7 @@ function parseAdd(words: readonly Word[], isJson: boolean): Parsed {
       if (option !== undefined && inline === undefined) index += 1
       if (option !== undefined) take(parsed, option, inline ?? words[index]?.text ?? '')
       if ((option === undefined || option === 'other') && !SILENT.has(flag))
-        parsed.left.push(optionName(flag))
+        parsed.ignored.push(optionName(flag))
       index += takeMore(parsed, option, words.slice(index + 1, index + 1 + MAX_MORE))
     } else if (parsed.positional.length === 1 && !isJson && !HTTP_URL.test(text)) {
       return { ...parsed, launch: words.slice(index) } // claude mcp add NAME npx -y package
@@ -100,7 +100,7 @@ function parseAdd(words: readonly Word[], isJson: boolean): Parsed {
 
 const MAX_MORE = 32
 
-/** Claude takes several pairs after one -e, and several headers after one --header. */
+/** Claude accepts several pairs after one -e, and several headers after one --header. */
 function takeMore(parsed: Parsed, option: Option | undefined, next: readonly Word[]): number {
   if (option !== 'env' && option !== 'header') return 0
   const shape = option === 'env' ? PAIR : HEADER
@@ -122,7 +122,7 @@ function take(parsed: Parsed, option: Option, value: string): void {
   list.push([pair[1] ?? '', pair[2] ?? ''])
 }
 
-/** Only the name: after an equal sign, or glued to a short option, stands a value. */
+/** Only the name, because a value may follow an equal sign or a short option. */
 function optionName(flag: string): string {
   return /^--[a-z][\w-]*$/i.test(flag) ? flag : flag.slice(0, 2)
 }

@@ -86,24 +86,24 @@ test.each<[string, string, Record<string, unknown>]>([
     'files',
     npx('x-mcp'),
   ],
-])('the line %s is read', (text, name, definition) => {
+])('the line %s is imported', (text, name, definition) => {
   const { entries, refused } = parseSnippet(text)
   expect(definitions(entries)).toEqual({ [name]: definition })
   expect(refused).toEqual([])
 })
 
 test.each([
-  ['npx -y x-mcp && rm -rf /', 'It uses signs of a shell'],
+  ['npx -y x-mcp && rm -rf /', 'It uses shell operators such as && or |'],
   ['npx -y @smithery/cli install x --client claude', 'This command installs or inspects a server'],
   ['npx @modelcontextprotocol/inspector node x.js', 'This command installs or inspects a server'],
-  ['claude mcp add x -- npx y && z', 'It uses signs of a shell'],
-  ['claude mcp add x', 'The command names no program and no url'],
-  [`claude mcp add-json x '{"url": s3cret}'`, 'The JSON in the command cannot be read'],
+  ['claude mcp add x -- npx y && z', 'It uses shell operators such as && or |'],
+  ['claude mcp add x', 'The command has neither a program nor a url'],
+  [`claude mcp add-json x '{"url": s3cret}'`, 'Cannot parse the JSON in the command'],
   [
     'cursor://anysphere.cursor-deeplink/mcp/install?name=x&config=s3cret',
-    'The configuration in the link cannot be read',
+    'Cannot parse the configuration in the link',
   ],
-  ['https://github.com/acme/acme-mcp', 'This is the address of a web page'],
+  ['https://github.com/acme/acme-mcp', 'This is the URL of a web page'],
 ])('the line %s is refused', (text, reason) => {
   const { entries, refused } = parseSnippet(text)
   expect(entries).toEqual([])
@@ -126,15 +126,15 @@ test.each<[string, unknown, unknown, number]>([
   ['/usr/bin/python3 src/server.py', undefined, stdio('/usr/bin/python3', ['src/server.py']), 1],
   ["Bob's tool", undefined, stdio("Bob's tool"), 0],
   ['x', '-y "a b"', stdio('x', ['-y', 'a b']), 1],
-])('the command %s with args %j is divided as it was meant', (command, args, definition, notes) => {
+])('the command %s with args %j is split correctly', (command, args, definition, notes) => {
   const entry = readSnippet({ a: { command, ...(args === undefined ? {} : { args }) } }).entries[0]
   expect(entry?.definition).toEqual(definition)
   expect(entry?.notes).toHaveLength(notes)
 })
 
-test('options of an agent that mean nothing here are noted by their name', () => {
+test('unsupported options of an agent are noted by name', () => {
   const { entries } = parseSnippet('gemini mcp add --trust --timeout 5000 --scope user files npx x-mcp')
   expect(entries).toMatchObject([
-    { name: 'files', notes: ['Options without a meaning here were left out: --trust, --timeout'] },
+    { name: 'files', notes: ['Unsupported options were ignored: --trust, --timeout'] },
   ])
 })

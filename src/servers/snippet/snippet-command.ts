@@ -7,7 +7,7 @@ import { asArguments, type Word } from './snippet-shell.ts'
 const PROMPT = String.raw`(?:(?:\$|>|%|PS [^>\n]{0,200}>)[ \t]+)?`
 const ASSIGNED = String.raw`(?:[A-Za-z_]\w*=(?:"[^"\n]*"|'[^'\n]*'|[^\s"']*)[ \t]+)*`
 const SCRIPT = String.raw`[^\n]*(?:[\\/]|\.[cm]?[jt]s\b|\.py\b|\.jar\b|\.dll\b|-m[ \t])`
-/** Commands that start a server. Others of the same programs install, build or pull. */
+/** Commands that start a server. Other commands of these programs install, build or pull. */
 const LAUNCH = [
   String.raw`(?:npx|pnpx|bunx|uvx|dnx)[ \t]+(?!(?:--version|--help)\b)`,
   String.raw`(?:npm[ \t]+(?:exec|x)|(?:pnpm|yarn)[ \t]+dlx|bun[ \t]+(?:x|run)|pipx[ \t]+run|(?:deno|go)[ \t]+run)[ \t]`,
@@ -26,11 +26,11 @@ const START = new RegExp(
 )
 const PROMPT_WORD = /^(?:\$|>|%)$/
 const ASSIGNMENT = /^([A-Za-z_]\w*)=(.*)$/s
-/** These write a server into some agent's file, or look at one. */
+/** Programs that add a server to an agent's file, or inspect one. */
 const HELPERS =
   /^(?:@modelcontextprotocol\/inspector|@smithery\/cli|add-mcp|install-mcp|mcp-add|mcpm|@mcpmarket\/[\w-]+)(?:@.*)?$/
 
-/** Does a command that starts or adds a server begin at this place? */
+/** True if a command that starts or adds a server begins at this offset. */
 export function startsCommand(text: string, at: number): boolean {
   START.lastIndex = at
   return START.test(text)
@@ -59,7 +59,7 @@ function read(words: readonly Word[]): Named[] {
 
 /** `code --add-mcp '{"name": "x", "command": …}'` */
 function readEditor(words: readonly Word[]): Named[] {
-  const refuse = 'The JSON after --add-mcp cannot be read; check its quotes'
+  const refuse = 'Cannot parse the JSON after --add-mcp; check its quotes'
   return words.flatMap(({ text }, index) => {
     if (text === '--add-mcp') return fromJson(undefined, words[index + 1]?.text ?? '', refuse)
     return text.startsWith('--add-mcp=') ? fromJson(undefined, text.slice('--add-mcp='.length), refuse) : []
@@ -76,7 +76,7 @@ function readLaunch(words: readonly Word[]): Named[] {
   const target = args.find((arg) => !arg.startsWith('-')) ?? ''
   if (HELPERS.test(target) && !args.includes('run')) {
     const refuse =
-      'This command installs or inspects a server and is none itself; paste the configuration of the server'
+      'This command installs or inspects a server but does not start one; paste the configuration of the server'
     return [{ name: undefined, value: undefined, refuse }]
   }
   return [{ name: undefined, value: { command, args, env: Object.fromEntries(pairs) } }]

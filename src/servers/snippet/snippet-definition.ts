@@ -1,4 +1,4 @@
-/** A server in our own words, as the API takes it. */
+/** A server as the API accepts it. */
 export type Definition = StdioDefinition | HttpDefinition
 
 export interface StdioDefinition {
@@ -16,5 +16,5 @@ export interface HttpDefinition {
   readonly headers: Record<string, string>
 }
 
-/** The pattern that the API checks again: no user info, no white space. */
+/** Without user info and white space. The API checks it again. */
 export const HTTP_URL = /^https?:\/\/[^/?#@\s]+(?:[/?#]\S*)?$/

@@ -5,7 +5,7 @@ import { notesAbout } from './snippet-notes.ts'
 import { argumentWords, commandWords } from './snippet-shell.ts'
 import { textList, textMap } from './snippet-values.ts'
 
-/** What agents write into `type` or `transport`, without case, hyphens and underscores. */
+/** Values of `type` and `transport`, in lower case without hyphens and underscores. */
 const KINDS: Readonly<Record<string, 'stdio' | HttpDefinition['transport'] | 'websocket'>> = {
   stdio: 'stdio',
   local: 'stdio',
@@ -24,19 +24,19 @@ const HEADER_HOLDERS = ['requestInit', 'requestOptions'] as const
 const CWD_KEYS = ['cwd', 'workingDirectory', 'working_directory'] as const
 const TYPE_KEYS = ['type', 'transport', 'transportType'] as const
 
-/** Read elsewhere, or without meaning for anybody but the agent it was written for. */
+/** Fields that are read elsewhere, or have a meaning only for their agent. They get no note. */
 const SILENT = new Set(['name', 'source', 'enabled', 'disabled', ...TYPE_KEYS])
-/** Fields that lead to a value somewhere else. We resolve nothing, so the person has to bring the value. */
+/** Fields that refer to a value elsewhere. References are not resolved, so the user has to add the value. */
 const ADVICE: Readonly<Record<string, string>> = {
-  bearer_token_env_var: 'bearer_token_env_var was left out: add the header Authorization with that token',
-  bearer_token: 'bearer_token was left out: add the header Authorization with that token',
-  env_http_headers: 'env_http_headers was left out: add those headers with their values',
-  env_vars: 'env_vars was left out: add those variables to env with their values',
-  env_keys: 'env_keys was left out: add those variables to env with their values',
-  envFile: 'envFile was left out: add the variables of that file to env',
+  bearer_token_env_var: 'bearer_token_env_var was ignored: add the header Authorization with the token',
+  bearer_token: 'bearer_token was ignored: add the header Authorization with the token',
+  env_http_headers: 'env_http_headers was ignored: add the headers with their values',
+  env_vars: 'env_vars was ignored: add the variables to env with their values',
+  env_keys: 'env_keys was ignored: add the variables to env with their values',
+  envFile: 'envFile was ignored: add the variables from the file to env',
 }
 
-/** Reads one entry as agents write it. Throws an AppError with the reason when it cannot be taken over. */
+/** Reads one entry in any agent's format. Throws an AppError with the reason if it cannot be imported. */
 export function readEntry(value: unknown): { definition: Definition; notes: string[] } {
   const fields = flat(value)
   const notes: string[] = []
@@ -48,12 +48,12 @@ export function readEntry(value: unknown): { definition: Definition; notes: stri
   const advised = unused.filter((key) => Object.hasOwn(ADVICE, key))
   notes.push(...advised.map((key) => ADVICE[key] ?? ''))
   const dropped = unused.filter((key) => !advised.includes(key))
-  if (dropped.length > 0) notes.push(`Fields without a meaning here were left out: ${listed(dropped)}`)
+  if (dropped.length > 0) notes.push(`Unsupported fields were ignored: ${listed(dropped)}`)
   notes.push(...notesAbout(definition))
   return { definition, notes }
 }
 
-/** Cline nests all fields in `transport`, older Zed nests them in `command`, and some write a mere URL. */
+/** Cline nests all fields in `transport`, older Zed nests them in `command`, and an entry may be only a URL. */
 function flat(value: unknown): Fields {
   if (typeof value === 'string' && HTTP_URL.test(value.trim())) return { url: value }
   if (!isFields(value)) throw refusal('It is not an object; write {"command": …} or {"url": …}')
@@ -76,7 +76,7 @@ function isHttp(fields: Fields, notes: string[]): boolean {
     throw refusal('It uses WebSocket, which is not supported; use its http or sse address')
   if (!hasCommand && !hasUrl) throw refusal('It has neither a command nor a url; add one of them')
   if (!hasCommand || !hasUrl) return hasUrl
-  if (kind === undefined) throw refusal('It has both a command and a url; remove one, or say which with type')
+  if (kind === undefined) throw refusal('It has both a command and a url; remove one, or set type')
   return kind !== 'stdio'
 }
 
@@ -87,7 +87,7 @@ function kindOf(fields: Fields, notes: string[]) {
     .toLowerCase()
     .replace(/[-_\s]/g, '')
   if (Object.hasOwn(KINDS, kind)) return KINDS[kind]
-  notes.push('Its type is not known here and was left out')
+  notes.push('Its type is unknown and was ignored')
   return undefined
 }
 
@@ -95,15 +95,15 @@ function readHttp(fields: Fields, used: Set<string>, notes: string[]): HttpDefin
   const found = urlIn(fields)
   const url = (found?.url ?? '').trim().replace(/^https?:/i, (scheme) => scheme.toLowerCase())
   if (/^https?:\/\/[^/?#\s]*@/i.test(url)) {
-    throw refusal('Its url holds a user name or password; put them into a header instead')
+    throw refusal('Its url contains a user name or password; use a header instead')
   }
-  if (!HTTP_URL.test(url)) throw refusal('Its url is not an http or https address; write the full address')
+  if (!HTTP_URL.test(url)) throw refusal('Its url is not an http or https URL; use the full URL')
   for (const key of [found?.key ?? '', ...HEADER_KEYS, ...HEADER_HOLDERS]) used.add(key)
   const kind = kindOf(fields, [])
-  const fallback = found?.key === 'httpUrl' ? 'streamable_http' : 'auto' // Gemini's httpUrl means nothing else
+  const fallback = found?.key === 'httpUrl' ? 'streamable_http' : 'auto' // Gemini uses httpUrl only for this
   const transport = kind === 'sse' || kind === 'streamable_http' ? kind : fallback
   if (kind === 'stdio')
-    notes.push('Its type says stdio, but it has only a url, so it was read as an HTTP server')
+    notes.push('Its type is stdio, but it has only a url, so it was imported as an HTTP server')
   return { type: 'http', url, transport, headers: textMap(headersIn(fields), 'header', notes) }
 }
 
@@ -117,10 +117,10 @@ function headersIn(fields: Fields): unknown {
 function readStdio(fields: Fields, used: Set<string>, notes: string[]): StdioDefinition {
   for (const key of ['command', 'cmd', 'args', ...ENV_KEYS]) used.add(key)
   const [command = '', ...args] = launchOf(fields, notes)
-  if (command.trim() === '') throw refusal('Its command is empty; name the program to run')
+  if (command.trim() === '') throw refusal('Its command is empty; set it to the program to run')
   const kind = kindOf(fields, [])
   if (kind !== undefined && kind !== 'stdio') {
-    notes.push('Its type says it is remote, but it has only a command, so it was read as a STDIO server')
+    notes.push('Its type is remote, but it has only a command, so it was imported as a STDIO server')
   }
   const env = textMap(firstOf(fields, ENV_KEYS), 'env', notes)
   const cwd = firstOf(fields, CWD_KEYS)
@@ -129,17 +129,17 @@ function readStdio(fields: Fields, used: Set<string>, notes: string[]): StdioDef
   return { type: 'stdio', command, args, env, cwd }
 }
 
-/** The command and its arguments as one list, whatever way the agent divides them. */
+/** The command and its arguments as one list, for every way in which agents divide them. */
 function launchOf(fields: Fields, notes: string[]): string[] {
   const written = field(fields, 'command') ?? field(fields, 'cmd')
   const args = field(fields, 'args')
   if (Array.isArray(written)) return [...textList(written, 'command', notes), ...argsOf(args, notes)]
-  if (typeof written !== 'string') throw refusal('Its command is not a text; name the program to run')
+  if (typeof written !== 'string') throw refusal('Its command is not a string; set it to the program to run')
   const command = written.trim()
   if (args !== undefined && args !== null) return [command, ...argsOf(args, notes)]
   const words = commandWords(command)
   if (words.length > 1)
-    notes.push('Its command was one text and was split into the program and its arguments')
+    notes.push('Its command was one string and was split into the program and its arguments')
   return words
 }
 
@@ -147,7 +147,7 @@ function argsOf(args: unknown, notes: string[]): string[] {
   if (args === undefined || args === null) return []
   if (Array.isArray(args)) return textList(args, 'argument', notes)
   if (typeof args !== 'string') throw refusal('Its args are not a list; write them as ["first", "second"]')
-  notes.push('Its args were one text and were split at the spaces')
+  notes.push('Its args were one string and were split at spaces')
   return args.trim() === '' ? [] : argumentWords(args)
 }
 

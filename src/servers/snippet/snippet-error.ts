@@ -1,11 +1,11 @@
 import { AppError } from '../../kernel/errors.ts'
 
-/** The snippet as a whole cannot be read. Sentences name keys and places, never values: those may be secrets. */
+/** The whole snippet cannot be parsed. Messages contain keys and positions, never values, which may be secrets. */
 export function snippetError(message: string, hint: string): AppError {
   return new AppError('invalid_input', message, { hint, errors: [{ path: '/snippet', message }] })
 }
 
-/** One entry cannot be taken over. */
+/** One entry cannot be imported. */
 export function refusal(reason: string): AppError {
   return new AppError('invalid_input', reason)
 }
@@ -13,13 +13,13 @@ export function refusal(reason: string): AppError {
 export function noServer(): AppError {
   return snippetError(
     'No server was found in the snippet',
-    'Accepted are JSON such as {"mcpServers": {"name": {"command": "npx", "args": ["-y", "package"]}}}, ' +
+    'Supported formats: JSON such as {"mcpServers": {"name": {"command": "npx", "args": ["-y", "package"]}}}, ' +
       'TOML such as [mcp_servers.name], one server without a name, a command such as npx -y package or ' +
-      'claude mcp add name -- command, and an https address. YAML is not read',
+      'claude mcp add name -- command, and an https URL. YAML is not supported',
   )
 }
 
-/** A part of the text cannot be read from some offset on. Whoever knows the whole text tells line and column. */
+/** A part of the text cannot be parsed. The caller, which has the whole text, adds line and column. */
 export class Fault extends Error {
   readonly what: string
   readonly offset: number
@@ -31,7 +31,7 @@ export class Fault extends Error {
   }
 }
 
-/** The place of an offset as a person counts: from one. */
+/** Line and column of an offset, both counted from 1. */
 export function placeOf(text: string, offset: number): string {
   const column = offset - text.slice(0, offset).lastIndexOf('\n')
   return `line ${lineOf(text, offset)}, column ${column}`
@@ -45,7 +45,7 @@ export function lineOf(text: string, offset: number): number {
 
 const MAX_SHOWN = 64
 
-/** A name out of the snippet, fit for a sentence: one line, not too long, nothing invisible. */
+/** A name from the snippet for use in a message: one line, short, without invisible characters. */
 export function shown(name: string): string {
   const start = name.slice(0, MAX_SHOWN * 4).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '')
   return (start.length > MAX_SHOWN ? `${start.slice(0, MAX_SHOWN - 1)}…` : start).toWellFormed()

@@ -1,16 +1,18 @@
+import { isObject } from '../../kernel/is-object.ts'
+
 /** A server found in a snippet, before its fields are read. */
 export interface Named {
-  /** Undefined when the snippet gives none. */
+  /** Undefined if the snippet has none. */
   readonly name: string | undefined
   readonly value: unknown
   readonly notes?: readonly string[]
-  /** Set when it is known already that this one cannot be taken over, and why. */
+  /** The reason, if it is already known that this one cannot be imported. */
   readonly refuse?: string
 }
 
 export type Fields = Readonly<Record<string, unknown>>
 
-/** The keys under which agents keep their servers. `mcp` is read apart, since it has two layouts. */
+/** The keys under which agents keep their servers. `mcp` is handled separately, because it has two layouts. */
 const WRAPPERS = [
   'mcpServers',
   'mcp_servers',
@@ -23,7 +25,7 @@ const WRAPPERS = [
 const ENTRY_KEYS = ['type', 'transport', 'args', 'env', 'environment', 'headers', 'http_headers']
 const URL_KEYS = ['httpUrl', 'serverUrl', 'url', 'uri', 'baseUrl']
 
-/** The servers in a parsed configuration: below a known key, in a bare map, or the value itself. */
+/** The servers in a parsed configuration: below a known key, in a plain map, or the value itself. */
 export function findServers(root: unknown): Named[] {
   if (Array.isArray(root)) return root.filter(isNamedEntry).map(fromList)
   if (!isFields(root)) return []
@@ -34,7 +36,7 @@ export function findServers(root: unknown): Named[] {
   return isBareMap(root) ? amongOthers(root) : []
 }
 
-/** Undefined when there is no such key, so that a server may be called `servers` or `mcp` in a bare map. */
+/** Undefined if there is no such key, so that a server in a plain map may be called `servers` or `mcp`. */
 function belowWrappers(root: Fields): Named[] | undefined {
   const found: Named[] = []
   let any = false
@@ -48,7 +50,7 @@ function belowWrappers(root: Fields): Named[] | undefined {
   return any ? found : undefined
 }
 
-/** VS Code writes mcp.servers.name, OpenCode writes mcp.name, and either may stand beside settings. */
+/** VS Code uses mcp.servers.name, OpenCode uses mcp.name. Both may contain other settings too. */
 function belowMcp(root: Fields): Named[] | undefined {
   const mcp = field(root, 'mcp')
   if (!isFields(mcp) || isEntry(mcp)) return undefined
@@ -56,17 +58,17 @@ function belowMcp(root: Fields): Named[] | undefined {
   return [...(belowWrappers(mcp) ?? []), ...amongOthers(Object.fromEntries(direct))]
 }
 
-/** Below `mcpServers` everything is meant as a server, except for comments. */
+/** Below `mcpServers`, everything except comments is a server. */
 function fromMap(map: Fields): Named[] {
   return Object.entries(map)
     .filter(([name, value]) => !(typeof value === 'string' && /^(?:\/\/|[_$])/.test(name)))
     .map(([name, value]) => ({ name, value }))
 }
 
-/** Elsewhere a neighbour may be some other setting. Beside a server, one that looks like it is told to be none. */
+/** Elsewhere, a key may be another setting. A key beside a server that resembles one is kept, to report why it is not. */
 function amongOthers(map: Fields): Named[] {
   if (!Object.values(map).some(isEntry)) return []
-  return fromMap(map).filter(({ value }) => isEntry(value) || looksMeant(value))
+  return fromMap(map).filter(({ value }) => isEntry(value) || resemblesEntry(value))
 }
 
 function fromList(value: Fields): Named {
@@ -79,11 +81,11 @@ function isBareMap(map: Fields): boolean {
   )
 }
 
-function looksMeant(value: unknown): boolean {
+function resemblesEntry(value: unknown): boolean {
   return isFields(value) && ENTRY_KEYS.some((key) => field(value, key) !== undefined)
 }
 
-/** A list under `servers` may also be that of an OpenAPI document, whose items have no name. */
+/** A list under `servers` may belong to an OpenAPI document, whose items have no name. */
 function isNamedEntry(value: unknown): value is Fields {
   return isEntry(value) && (nameIn(value) !== undefined || commandIn(value) !== undefined)
 }
@@ -101,7 +103,7 @@ function commandIn(value: Fields): unknown {
   return isFields(command) && typeof field(command, 'path') === 'string' ? command : undefined
 }
 
-/** The first field that holds a URL. Gemini lets httpUrl win over url. */
+/** The first field with a URL. In Gemini, httpUrl has precedence over url. */
 export function urlIn(value: Fields): { readonly key: string; readonly url: string } | undefined {
   for (const key of URL_KEYS) {
     const url = field(value, key)
@@ -116,10 +118,10 @@ function nameIn(value: Fields): string | undefined {
 }
 
 export function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date)
+  return isObject(value) && !(value instanceof Date) // TOML has dates
 }
 
-/** Own fields only: a snippet may be called `toString`, and a field must not come from a prototype. */
+/** Own fields only: a server may be called `toString`, and a field must not come from a prototype. */
 export function field(fields: Fields, key: string): unknown {
   return Object.hasOwn(fields, key) ? fields[key] : undefined
 }

@@ -7,7 +7,7 @@ const MEGABYTE = 1024 * 1024
 const NAME = /^[A-Za-z0-9][\w .-]*$/
 const RUNS = { numRuns: 2000 }
 
-/** What every answer must hold. Gives nothing for an AppError, and lets any other error through. */
+/** Checks the properties of every result. Returns undefined for an AppError and rethrows other errors. */
 function checked(run: () => Snippet): Snippet | undefined {
   let snippet: Snippet
   try {
@@ -41,7 +41,7 @@ test.each([
   ['one long string', `{"a":{"command":"x","env":{"K":"${fill('x').slice(100)}"}}}`],
   ['one long key', `{"${fill('key').slice(100)}":{"command":"x"}}`],
   [
-    'a long argument that looks like a name of a secret',
+    'a long argument that resembles the name of a secret',
     `{"command":"npx","args":["${fill('key').slice(100)}"]}`,
   ],
   ['a long program', `{"command":"${fill('key').slice(100)}"}`],
@@ -80,32 +80,32 @@ test.each([
   ['assignments', fill('A=b ')],
   ['assignments without a value', fill('A= ')],
   ['options of uv', `uv ${fill('--a b ').slice(10)}`],
-  ['a script that never comes', `node ${fill('-m').slice(10)}`],
+  ['a node command without a script', `node ${fill('-m').slice(10)}`],
   ['a long add', `claude mcp add ${fill('-e A=b ').slice(100)}`],
   ['a long add of headers', `claude mcp add --header ${fill('A:b ').slice(100)}`],
   ['TOML tables', fill('[mcp_servers.a]\n')],
-  ['TOML tables, each another', Array.from({ length: 40_000 }, (_, i) => `[mcp_servers.a${i}]`).join('\n')],
+  ['different TOML tables', Array.from({ length: 40_000 }, (_, i) => `[mcp_servers.a${i}]`).join('\n')],
   ['TOML keys', `[mcp_servers]\n${fill('a.').slice(100)} = 1`],
-  ['TOML keys that lead deeper', `[mcp_servers.a]\n[${fill('mcp.').slice(100)}mcp]`],
+  ['nested TOML keys', `[mcp_servers.a]\n[${fill('mcp.').slice(100)}mcp]`],
   ['TOML lists', `mcp_servers = ${fill('[').slice(100)}`],
   ['TOML inline tables', `mcp_servers = ${fill('{a=').slice(100)}`],
   ['TOML digits', `[mcp_servers.x]\ncommand = "x"\nenv = { A = ${fill('9').slice(100)} }`],
   ['a TOML string', `[mcp_servers.x]\ncommand = """${fill('x\n').slice(100)}"""`],
   ['a link', `cursor://anysphere.cursor-deeplink/mcp/install?name=x&config=${fill('A').slice(100)}`],
   ['a link in a link', `https://vscode.dev/redirect?url=${fill('vscode:mcp/install?').slice(100)}`],
-])('a megabyte of %s is answered soon', (_, text) => {
+])('a megabyte of %s is parsed within 10 s', (_, text) => {
   expect(text.length).toBeLessThanOrEqual(MEGABYTE)
   const startedAt = performance.now()
   checked(() => parseSnippet(text))
   expect(performance.now() - startedAt).toBeLessThan(10_000)
 })
 
-test('more than a megabyte is not read', () => {
+test('a snippet of more than a megabyte is refused', () => {
   const text = ' '.repeat(MEGABYTE + 1)
   expect(() => parseSnippet(text)).toThrow('The snippet is longer than one megabyte')
 })
 
-test('an object that contains itself is read like any other', () => {
+test('an object that contains itself is parsed', () => {
   const value: Record<string, unknown> = { a: { command: 'x' } }
   value.mcp = value
   value.servers = value
@@ -113,22 +113,22 @@ test('an object that contains itself is read like any other', () => {
   expect(checked(() => readSnippet(value))?.entries).toMatchObject([{ name: 'a' }])
 })
 
-test('64 levels are read and 65 are not', () => {
+test('64 levels of nesting are accepted and 65 are refused', () => {
   const nested = (levels: number) =>
     `{"a":{"command":"x","b":${'['.repeat(levels - 2)}${']'.repeat(levels - 2)}}}`
   expect(parseSnippet(nested(64)).entries).toHaveLength(1)
   expect(() => parseSnippet(nested(65))).toThrow('at line 1, column 87: it is nested deeper than 64 levels')
 })
 
-test('500 servers are read and 501 are not', () => {
+test('500 servers are accepted and 501 are refused', () => {
   const many = (count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, index) => [`s${index}`, { command: 'x' }]))
   expect(readSnippet(many(500)).entries).toHaveLength(500)
-  expect(() => readSnippet(many(501))).toThrow('The snippet names more than 500 servers')
+  expect(() => readSnippet(many(501))).toThrow('The snippet contains more than 500 servers')
   expect(() => parseSnippet(JSON.stringify({ mcpServers: many(501) }))).toThrow('more than 500 servers')
 })
 
-test('keys that reach the prototype stay keys, and are refused where they name something', () => {
+test('prototype keys are ordinary keys, and are refused as names of servers and variables', () => {
   const text = `{"mcpServers": {
     "__proto__": {"command": "x"}, "constructor": {"command": "x"}, "prototype": {"command": "x"},
     "toString": {"command": "x", "env": {"constructor": "c"}},
@@ -165,17 +165,17 @@ test.each([
   `npx -y x '${SECRET}`,
   `npx --token ${SECRET}`,
   `TOKEN=${SECRET} npx x && y`,
-])('%s is told without the secret', (text) => {
-  const told: unknown[] = []
+])('notes and errors for %s do not contain the secret', (text) => {
+  const shown: unknown[] = []
   try {
     const { entries, refused } = parseSnippet(text)
-    told.push(refused, ...entries.map(({ name, notes }) => ({ name, notes })))
+    shown.push(refused, ...entries.map(({ name, notes }) => ({ name, notes })))
   } catch (error) {
     if (!(error instanceof AppError)) throw error
-    told.push(error.message, error.hint, error.errors, String(error.cause ?? ''))
+    shown.push(error.message, error.hint, error.errors, String(error.cause ?? ''))
   }
-  expect(told.length).toBeGreaterThan(0)
-  expect(JSON.stringify(told)).not.toContain(SECRET)
+  expect(shown.length).toBeGreaterThan(0)
+  expect(JSON.stringify(shown)).not.toContain(SECRET)
 })
 
 const PIECES = [
@@ -224,7 +224,7 @@ const pieces = fc.array(fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...PIEC
   maxLength: 40,
 })
 
-test('any text is read or answered with an AppError', () => {
+test('any text is parsed or refused with an AppError', () => {
   fc.assert(
     fc.property(
       fc.oneof(
@@ -278,7 +278,7 @@ const tree = fc.dictionary(
   fc.oneof(entry, fc.dictionary(fc.string(), entry), leaf),
 )
 
-test('any value is read or answered with an AppError', () => {
+test('any value is parsed or refused with an AppError', () => {
   fc.assert(
     fc.property(
       fc.oneof(
@@ -294,7 +294,7 @@ test('any value is read or answered with an AppError', () => {
   )
 })
 
-test('what is read from JSON text is what is read from the parsed object', () => {
+test('JSON text and the parsed object give the same result', () => {
   const text = fc.oneof(fc.string(), fc.constantFrom('<KEY>', 'a b', '“x”', 'https://x.example'))
   const server = fc.oneof(
     fc.record({ command: text, args: fc.array(text), env: fc.dictionary(fc.string(), text) }),

@@ -6,7 +6,7 @@ const VSCODE = /^vscode(?:-insiders)?:(?:\/\/)?mcp\/install\?(.+)$/s
 const WITH_QUERY =
   /^(?:cursor:\/\/anysphere\.cursor-deeplink\/mcp\/install|https:\/\/(?:www\.)?cursor\.com\/(?:[a-z-]+\/)?(?:install-mcp|link\/mcp\/install)|https:\/\/(?:insiders\.)?vscode\.dev\/redirect(?:\/mcp\/install)?)\?(.+)$/s
 
-/** The "Install in …" links of READMEs carry the whole entry. Undefined when the word is none of them. */
+/** The "Install in …" links in READMEs contain the whole entry. Undefined for any other text. */
 export function readLink(link: string): Named[] | undefined {
   const vscode = VSCODE.exec(link)?.[1]
   if (vscode !== undefined) return fromConfig(undefined, percentDecoded(vscode))
@@ -19,19 +19,19 @@ export function readLink(link: string): Named[] | undefined {
 }
 
 function fromConfig(name: string | undefined, config: string): Named[] {
-  // In a query a plus is read as a space, and base64 has pluses.
+  // URLSearchParams decodes the plus of base64 as a space.
   const json = /^\s*\{/.test(config) ? config : Buffer.from(config.replaceAll(' ', '+'), 'base64').toString()
-  return fromJson(name, json, 'The configuration in the link cannot be read; copy it from the README instead')
+  return fromJson(name, json, 'Cannot parse the configuration in the link; copy it from the README instead')
 }
 
-/** JSON inside something else, such as a link or an argument. `refuse` says what to do when it cannot be read. */
+/** JSON inside a link or an argument. `refuse` is the reason to report if it cannot be parsed. */
 export function fromJson(name: string | undefined, json: string, refuse: string): Named[] {
   try {
     const { value } = readJson(json, 0)
     return isEntry(value) && name !== undefined ? [{ name, value }] : findServers(value)
   } catch (error) {
     if (!(error instanceof Fault)) throw error
-    return [{ name, value: undefined, refuse }] // its line and column would be those of the decoded text
+    return [{ name, value: undefined, refuse }] // without line and column, which refer to the decoded text
   }
 }
 

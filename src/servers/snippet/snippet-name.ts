@@ -4,7 +4,7 @@ import type { Definition } from './snippet-definition.ts'
 const MAX_NAME = 64
 const NAME = /^[A-Za-z0-9][\w .-]*$/
 
-/** The name as it is when it fits; else the nearest that does. Empty when nothing of it can be kept. */
+/** The name if it is valid, otherwise the nearest valid one. Empty if no character is valid. */
 export function fitName(name: string): string {
   if (name.length <= MAX_NAME && NAME.test(name)) return name
   return name
@@ -17,7 +17,7 @@ export function fitName(name: string): string {
     .replace(/[ .-]+$/, '')
 }
 
-/** `github-2`, `github-3`, whichever is free. */
+/** The first free one of `github-2`, `github-3` and so on. */
 export function nextName(name: string, isTaken: (candidate: string) => boolean): string {
   for (let number = 2; ; number += 1) {
     const suffix = `-${number}`
@@ -26,7 +26,7 @@ export function nextName(name: string, isTaken: (candidate: string) => boolean):
   }
 }
 
-/** A name for a server that has none: from its package, image, script or host. Always one that fits. */
+/** A valid name for a server without one, from its package, image, script or host. */
 export function deriveName(definition: Definition): string {
   const found = definition.type === 'http' ? hostOf(definition.url) : targetName(definition)
   return fitName(found ?? '') || 'server'
@@ -68,12 +68,12 @@ function targetOf(args: readonly string[], withValue: RegExp): string | undefine
   for (let arg = args[0]; arg !== undefined; arg = args[index]) {
     if (withValue.test(arg)) index += 2
     else if (arg.startsWith('-') || SUBCOMMANDS.test(arg)) index += 1
-    else return isTelling(arg, args[index - 1]) ? arg : undefined
+    else return isPlain(arg, args[index - 1]) ? arg : undefined
   }
   return undefined
 }
 
-function isTelling(arg: string, before = ''): boolean {
+function isPlain(arg: string, before = ''): boolean {
   if (arg.length > MAX_TARGET || before.length > MAX_TARGET) return false
   return maskArgs([before, arg])[1] === arg
 }
@@ -91,12 +91,12 @@ const GENERIC =
 const PREFIX = /^(?:mcp[-_]server[-_]|server[-_]mcp[-_]|mcp[-_]|server[-_])/i
 const SUFFIX = /[-_](?:mcp[-_]server|server[-_]mcp|mcp|server)$/i
 
-/** The last part that says something, without what only says "this is an MCP server". */
+/** The last specific part of a path, without affixes such as `mcp-server`. */
 function plain(path: string): string | undefined {
   const parts = path.split(/[\\/]/).filter((part) => part !== '' && !part.endsWith(':'))
   const names = parts.map((part) => part.replace(/\.(?:git|[cm]?[jt]s|py|jar|dll)(?:[@#].*)?$/i, ''))
-  const telling = names.findLast((name) => !GENERIC.test(name)) ?? names.at(-1)
-  if (telling === undefined) return undefined
-  const short = telling.replace(PREFIX, '').replace(SUFFIX, '')
+  const specific = names.findLast((name) => !GENERIC.test(name)) ?? names.at(-1)
+  if (specific === undefined) return undefined
+  const short = specific.replace(PREFIX, '').replace(SUFFIX, '')
   return /^(?:mcp|server)?$/i.test(short) ? undefined : short
 }

@@ -3,7 +3,7 @@ import { shown } from './snippet-error.ts'
 
 const MAX_NOTES = 20
 
-/** What READMEs write where the reader's own value belongs, and references that only some agent resolves. */
+/** Placeholders in READMEs, and references that only some agents resolve. */
 const PLACEHOLDER = new RegExp(
   [
     String.raw`\$\{|\$\(|\{\{`, // ${env:X}, ${input:x}, $(pwd), {{x}}
@@ -21,7 +21,7 @@ const PLACEHOLDER = new RegExp(
   ].join('|'),
 )
 
-/** What a person should know about a server before it is added. */
+/** Notes for the user before a server is added. */
 export function notesAbout(definition: Definition): string[] {
   return [...programNotes(definition), ...placeholderNotes(definition)]
 }
@@ -31,24 +31,24 @@ function programNotes(definition: Definition): string[] {
   const { command, args } = definition
   const notes: string[] = []
   if (/^cmd(?:\.exe)?$/i.test(command))
-    notes.push('cmd is a program of Windows; elsewhere name the program after /c')
+    notes.push('cmd exists only on Windows; on other systems, use the program after /c')
   if (args.some((arg) => /^mcp-remote(?:@|$)/.test(arg))) {
-    notes.push('mcp-remote only passes on to a url; that url can be added as an HTTP server itself')
+    notes.push('mcp-remote only forwards to a url; you can add that url as an HTTP server instead')
   }
   return notes
 }
 
-/** One sentence for each place that still waits for a value of the person's own. */
+/** One note for each value that is a placeholder or empty. */
 function placeholderNotes(definition: Definition): string[] {
   const places = [...placesOf(definition)]
   const open = places.filter(([, value]) => PLACEHOLDER.test(value))
-  const notes = open.map(([label]) => `${label} still holds a placeholder`)
+  const notes = open.map(([label]) => `${label} contains a placeholder`)
   const empty = definition.type === 'stdio' ? Object.entries(definition.env).filter(([, v]) => v === '') : []
   notes.push(...empty.map(([key]) => `env ${shown(key)} is empty`))
   if (notes.length <= MAX_NOTES) return notes
   return [
     ...notes.slice(0, MAX_NOTES),
-    `${notes.length - MAX_NOTES} more values hold a placeholder or are empty`,
+    `${notes.length - MAX_NOTES} more values contain a placeholder or are empty`,
   ]
 }
 

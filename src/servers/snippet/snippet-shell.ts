@@ -2,22 +2,22 @@ import { Fault, refusal } from './snippet-error.ts'
 
 export interface Word {
   readonly text: string
-  /** True when any part stood in quotes: then it is no operator. */
+  /** True if any part was in quotes, so that it is not an operator. */
   readonly quoted: boolean
 }
 
 interface Command {
   readonly words: readonly Word[]
-  /** Where the command stopped: at a line break, or at the end. */
+  /** The offset after the command: a line break, or the end. */
   readonly end: number
 }
 
-/** Unquoted, these ask a shell to do something, and there is none between us and the program. */
+/** Unquoted shell operators. Programs are started without a shell. */
 const OPERATOR = /^(?:&&?|\|\|?|;|<|\d?>{1,2}.*)$/
-/** Before these a backslash escapes. Elsewhere it is part of a Windows path. */
+/** A backslash escapes these characters. Before others it is part of a Windows path. */
 const ESCAPABLE = /[\s"'\\$`&|;<>(){}*?!#~]/
 
-/** One command, divided as a shell would divide it. Nothing is expanded. Throws a Fault. */
+/** Splits one command like a shell, without expansion. Throws a Fault. */
 export function readCommand(text: string, at: number): Command {
   const words: Word[] = []
   let word: string | undefined
@@ -32,7 +32,7 @@ export function readCommand(text: string, at: number): Command {
     const sign = text.charAt(index)
     const next = text.charAt(index + 1)
     if (next === '\n' && (sign === '\\' || sign === '`' || sign === '^')) {
-      finish() // sh, PowerShell and cmd each have a sign for "goes on in the next line"
+      finish() // the continuation characters of sh, PowerShell and cmd
       index += 1
     } else if (sign === '\n') {
       break
@@ -58,7 +58,7 @@ export function readCommand(text: string, at: number): Command {
   return { words, end: Math.min(index, text.length) }
 }
 
-/** Only JSON goes over several lines. Any other quote that does not end in its line is an apostrophe of prose. */
+/** Only quoted JSON spans several lines. Any other quote that is not closed in its line is an apostrophe. */
 function closingQuote(text: string, at: number): number {
   const quote = text.charAt(at)
   const isJson = /^\s*[{[]/.test(text.slice(at + 1, at + 100))
@@ -77,13 +77,13 @@ export function lineEnd(text: string, at: number): number {
 }
 
 export const NEEDS_SHELL =
-  'It uses signs of a shell such as && or |; keep only the command that starts the server'
+  'It uses shell operators such as && or |; keep only the command that starts the server'
 
 export function needsShell(words: readonly Word[]): boolean {
   return words.some(({ text, quoted }) => !quoted && OPERATOR.test(text))
 }
 
-/** The words as arguments. Throws an AppError when they need a shell. */
+/** The words as arguments. Throws an AppError if they need a shell. */
 export function asArguments(words: readonly Word[]): string[] {
   if (needsShell(words)) throw refusal(NEEDS_SHELL)
   return words.map(({ text }) => text)
@@ -93,7 +93,7 @@ const WINDOWS_PROGRAM = /^[A-Za-z]:[\\/][^"]*?\.(?:exe|cmd|bat)(?=\s)/i
 const ABSOLUTE = /^(?:[A-Za-z]:[\\/]|\\\\|\/|~\/)/
 const INTERPRETER = /(?:^|[\\/])(?:node|npx|bunx?|deno|uvx?|python[\d.]*|docker|java)(?:\.exe|\.cmd)?$/i
 
-/** The words of `"command": "npx -y package"`. A program whose path has spaces in it stays whole. */
+/** The words of `"command": "npx -y package"`. A program path with spaces is not split. */
 export function commandWords(command: string): string[] {
   if (!/\s/.test(command)) return [command]
   const program = WINDOWS_PROGRAM.exec(command)?.[0]
@@ -110,7 +110,7 @@ export function argumentWords(args: string): string[] {
   return asArguments(words)
 }
 
-/** Undefined when a quote is not closed: then it may be an apostrophe in a name. */
+/** Undefined if a quote is not closed, because it may be an apostrophe in a name. */
 function wordsOf(text: string): readonly Word[] | undefined {
   try {
     return readCommand(text.replace(/\s/g, ' '), 0).words
@@ -123,7 +123,7 @@ function wordsOf(text: string): readonly Word[] | undefined {
 function isPathWithSpaces([first, ...rest]: readonly Word[]): boolean {
   if (first === undefined || first.quoted || !ABSOLUTE.test(first.text)) return false
   if (INTERPRETER.test(first.text)) return false
-  const goesOn = rest.findIndex(({ text }) => /[\\/]/.test(text) || /\.(?:exe|cmd|bat)$/i.test(text))
-  const stops = rest.findIndex(({ text, quoted }) => quoted || /^[-.]/.test(text) || ABSOLUTE.test(text))
-  return goesOn !== -1 && stops === -1
+  const pathPart = rest.findIndex(({ text }) => /[\\/]/.test(text) || /\.(?:exe|cmd|bat)$/i.test(text))
+  const argument = rest.findIndex(({ text, quoted }) => quoted || /^[-.]/.test(text) || ABSOLUTE.test(text))
+  return pathPart !== -1 && argument === -1
 }

@@ -9,29 +9,26 @@ import { lineEnd, readCommand } from './snippet-shell.ts'
 import { readToml } from './snippet-toml.ts'
 
 const MAX_TEXT = 1024 * 1024
-/** Each failure is told with its line, which costs a walk through the text. */
+/** The line of each failure is reported, which requires a pass over the text. */
 const MAX_FAILURES = 20
 
 interface Block {
   readonly start: number
   readonly end: number
-  /** What stands after the opening fence: json, toml, bash. */
+  /** The word after the opening fence: json, toml, bash. */
   readonly language: string
 }
 
 interface Failure {
-  /** Of the block that could not be read. */
+  /** The first line of the block. */
   readonly line: number
   readonly error: AppError
 }
 
-/** All servers in a text, block by block. A block that cannot be read does not hide the others. */
+/** All servers in a text, block by block. A block that cannot be parsed does not affect the others. */
 export function readText(pasted: string): { found: Named[]; failed: Failure[] } {
   if (pasted.length > MAX_TEXT) {
-    throw snippetError(
-      'The snippet is longer than one megabyte',
-      'Paste only the part that names the servers',
-    )
+    throw snippetError('The snippet is longer than one megabyte', 'Paste only the part with the servers')
   }
   const text = pasted
     .replace(/^\ufeff/, '')
@@ -52,15 +49,15 @@ export function readText(pasted: string): { found: Named[]; failed: Failure[] } 
 }
 
 function errorOf(text: string, start: number, { what, message, offset }: Fault): AppError {
-  const sentence = `${what} cannot be read at ${placeOf(text, start + offset)}: ${message}`
-  return snippetError(sentence, 'Check the quotes, commas and brackets at that place')
+  const sentence = `${what} cannot be parsed at ${placeOf(text, start + offset)}: ${message}`
+  return snippetError(sentence, 'Check the quotes, commas and brackets at that position')
 }
 
 const FENCE = /^[ \t]*(?:>[ \t]?)*(`{3,}|~{3,})[ \t]*([\w+-]*)[^\n]*$/gm
 const LANGUAGES =
   /^(?:|jsonc?|json5|js|javascript|toml|ini|sh|bash|zsh|shell|console|terminal|powershell|pwsh|ps1|cmd|bat|te?xt|plaintext)$/i
 
-/** The fenced parts in a language that may name a server, or all of the text when there is no fence. */
+/** The fenced blocks in a supported language, or the whole text if there is no fence. */
 function blocksIn(text: string): Block[] {
   const blocks: Block[] = []
   let open: { fence: string; start: number; language: string } | undefined
@@ -86,7 +83,7 @@ const TOML_START =
 const TOML_PAIR = /[ \t]*[\w.-]+[ \t]+=[ \t]*["'[{\dtf]/y
 const BLANK = /[ \t]*(?:#|\/\/|$)/my
 
-/** Walks from line to line. Where a line begins something we know, that part is read as a whole. */
+/** Goes through the lines. If a line starts JSON, TOML or a command, that part is parsed as a whole. */
 function* readBlock(block: string, language: string): Generator<Named> {
   if (language.toLowerCase() === 'toml') {
     yield* findServers(readToml(block, 0))
@@ -123,7 +120,7 @@ function* readBlock(block: string, language: string): Generator<Named> {
   if (count === 0) yield* loneProgram(block.trim())
 }
 
-/** An open quote may be an apostrophe in prose, so that the JSON below is still worth reading. */
+/** An open quote may be an apostrophe in prose, so the rest of the text is still parsed. */
 function readCommandOrFault(text: string, at: number): ReturnType<typeof readCommand> | Fault {
   try {
     return readCommand(text, at)
@@ -133,7 +130,7 @@ function readCommandOrFault(text: string, at: number): ReturnType<typeof readCom
   }
 }
 
-/** Curly quotes are made straight only when the JSON cannot be read otherwise, and then in the whole block. */
+/** Replaces curly quotes only if the JSON cannot be parsed otherwise, and then in the whole block. */
 function readRepaired(text: string, at: number): { value: unknown; end: number; text: string } {
   try {
     return { ...readJson(text, at), text }
@@ -143,15 +140,15 @@ function readRepaired(text: string, at: number): { value: unknown; end: number; 
     try {
       return { ...readJson(repaired, at), text: repaired }
     } catch {
-      throw first // the first finding is about the text as the person sees it
+      throw first // the first error refers to the original text
     }
   }
 }
 
 const PAGES = /^https:\/\/(?:www\.)?(?:github\.com|gitlab\.com|npmjs\.com|pypi\.org|hub\.docker\.com)(?:\/|$)/
-const PAGE = 'This is the address of a web page; paste the configuration that the page shows'
+const PAGE = 'This is the URL of a web page; paste the configuration from that page'
 
-/** A line that is nothing but a URL, or an install link. */
+/** A line that contains only a URL or an install link. */
 function addressIn(line: string): Named[] {
   const address = line.replace(/^<(.*)>$/, '$1')
   if (/\s/.test(address)) return []
@@ -160,7 +157,7 @@ function addressIn(line: string): Named[] {
   return [{ name: undefined, value: { url: address }, ...(PAGES.test(address) ? { refuse: PAGE } : {}) }]
 }
 
-/** `/usr/local/bin/my-server --stdio` and nothing else. */
+/** A text that is only a command such as `/usr/local/bin/my-server --stdio`. */
 function loneProgram(line: string): Named[] {
   if (line.includes('\n') || !/^(?:~\/|\.{1,2}[\\/]|\/[^/\s]|[A-Za-z]:[\\/])/.test(line)) return []
   return serversIn(readCommand(line, 0).words)

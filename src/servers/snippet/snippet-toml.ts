@@ -2,21 +2,21 @@ import { parse, TomlError } from 'smol-toml'
 import { Fault } from './snippet-error.ts'
 import { MAX_DEPTH } from './snippet-json.ts'
 
-/** Reads TOML from an offset to the end. Throws a Fault. */
+/** Parses TOML from an offset to the end. Throws a Fault. */
 export function readToml(text: string, at: number): unknown {
   const source = text.slice(at)
   try {
     return parse(source, { maxDepth: MAX_DEPTH, integersAsBigInt: 'asNeeded' })
   } catch (error) {
     if (!(error instanceof TomlError)) throw error
-    // Only the first line: below it the library quotes the text, which may hold a secret. No cause, either.
+    // Only the first line and no cause: the next lines quote the text, which may contain a secret.
     const message = error.message.split('\n', 1)[0]?.replace('Invalid TOML document: ', '') ?? ''
     const offset = offsetOf(source, error)
     const isOpen = source[offset] === '\n' && message.includes('control characters')
     throw new Fault(
       'The TOML in the snippet',
       at + offset,
-      isOpen ? 'a text is not closed by a quote' : message,
+      isOpen ? 'a string is not closed by a quote' : message,
     )
   }
 }

@@ -23,7 +23,7 @@ test.each<[string, string, Record<string, unknown>]>([
     { files: npx(NOTES, '/srv/notes') },
   ],
   [
-    'the servers of VS Code with inputs beside them',
+    'the servers of VS Code with inputs',
     `{ "inputs": [{ "type": "promptString", "id": "key", "password": true }],
        "servers": { "docs": { "type": "http", "url": "${DOCS}" },
                     "git": { "type": "stdio", "command": "uvx", "args": ["mcp-server-git"], "cwd": "/srv/repo" } } }`,
@@ -48,7 +48,7 @@ test.each<[string, string, Record<string, unknown>]>([
     { a: stdio('a-mcp') },
   ],
   [
-    'the mcp of Gemini, which holds only settings, beside mcpServers',
+    'the mcp of Gemini, which contains only settings, beside mcpServers',
     `{ "mcp": { "excluded": ["b"] }, "mcpServers": { "a": { "httpUrl": "${DOCS}" } } }`,
     { a: http(DOCS, 'streamable_http') },
   ],
@@ -65,7 +65,7 @@ test.each<[string, string, Record<string, unknown>]>([
     { a: http(DOCS, 'streamable_http', { X: 'y' }) },
   ],
   [
-    'the settings of Amp, whose key has a dot in it',
+    'the settings of Amp with a dotted key',
     `{ "amp.url": "https://amp.example", "amp.mcpServers": { "a": { "command": "a-mcp" } } }`,
     { a: stdio('a-mcp') },
   ],
@@ -76,7 +76,7 @@ test.each<[string, string, Record<string, unknown>]>([
     { a: http(DOCS), b: http(`${DOCS}/sse`, 'sse'), c: http(DOCS, 'auto', { X: 'y' }) },
   ],
   [
-    'the file of Claude Code, whose projects stay where they are',
+    'the file of Claude Code without its projects',
     `{ "numStartups": 3, "projects": { "/srv/x": { "mcpServers": { "hidden": { "command": "h" } } } },
        "mcpServers": { "a": { "type": "stdio", "command": "a-mcp", "args": [], "env": {} } } }`,
     { a: stdio('a-mcp') },
@@ -87,12 +87,12 @@ test.each<[string, string, Record<string, unknown>]>([
     { a: stdio('a-mcp'), b: http(DOCS, 'sse') },
   ],
   [
-    'a bare map',
+    'a plain map',
     `{ "a": { "command": "a-mcp" }, "b": { "url": "${DOCS}" } }`,
     { a: stdio('a-mcp'), b: http(DOCS) },
   ],
   [
-    'servers called mcp and servers in a bare map',
+    'servers called mcp and servers in a plain map',
     `{ "mcp": { "command": "a-mcp" }, "servers": { "command": "b-mcp" } }`,
     { mcp: stdio('a-mcp'), servers: stdio('b-mcp') },
   ],
@@ -106,7 +106,7 @@ test.each<[string, string, Record<string, unknown>]>([
     `"mcpServers": { "a": { "command": "a-mcp" } } // end`,
     { a: stdio('a-mcp') },
   ],
-  ['a closing brace too many', `"a": { "command": "a-mcp" }\n  }\n}`, { a: stdio('a-mcp') }],
+  ['an extra closing brace', `"a": { "command": "a-mcp" }\n  }\n}`, { a: stdio('a-mcp') }],
   [
     'comments, trailing commas, a byte order mark and CRLF',
     '\ufeff{\r\n  // the servers\r\n  "mcpServers": {\r\n    "a": { "command": "a-mcp", /* none */ "args": ["x",], },\r\n  },\r\n}\r\n',
@@ -119,7 +119,7 @@ test.each<[string, string, Record<string, unknown>]>([
   ],
   ['curly quotes and no outer braces', `“a”: { “command”: “a-mcp” }`, { a: stdio('a-mcp') }],
   [
-    'the odd spaces of a web page',
+    'the special spaces of a web page',
     `{\u00a0\u00a0"a": {\u00a0"command": "a\u00a0b", "args": [] } }`,
     { a: stdio('a\u00a0b') },
   ],
@@ -129,7 +129,7 @@ test.each<[string, string, Record<string, unknown>]>([
     { a: stdio('a-mcp') },
   ],
   [
-    'prose with an apostrophe in a line that begins like a command',
+    'prose with an apostrophe in a line that starts like a command',
     `npx doesn't need an install, so:\n{ "a": { "command": "a-mcp" } }`,
     { a: stdio('a-mcp') },
   ],
@@ -138,18 +138,18 @@ test.each<[string, string, Record<string, unknown>]>([
     '1. Add:\n\n   ```\n   { "a": { "command": "a-mcp" } }\n   ```\n2. Restart',
     { a: stdio('a-mcp') },
   ],
-  ['a fence that nobody closed', '```json\n{ "a": { "command": "a-mcp" } }', { a: stdio('a-mcp') }],
+  ['an unclosed fence', '```json\n{ "a": { "command": "a-mcp" } }', { a: stdio('a-mcp') }],
   [
     'a fence of TOML and one of JSON',
     '```toml\n[mcp_servers.a]\ncommand = "a-mcp"\n```\nor\n```json\n{ "b": { "command": "b-mcp" } }\n```',
     { a: stdio('a-mcp'), b: stdio('b-mcp') },
   ],
   [
-    'comments that are written as fields',
+    'comments in fields',
     `{ "mcpServers": { "_comment": "ours", "//": "x", "a": { "command": "a-mcp" } } }`,
     { a: stdio('a-mcp') },
   ],
-  ['a mere address as an entry', `{ "mcpServers": { "docs": "${DOCS}" } }`, { docs: http(DOCS) }],
+  ['a URL as an entry', `{ "mcpServers": { "docs": "${DOCS}" } }`, { docs: http(DOCS) }],
   ['a list at the top', `[{ "name": "a", "command": "a-mcp" }]`, { a: stdio('a-mcp') }],
   [
     'two values one after the other',
@@ -157,13 +157,13 @@ test.each<[string, string, Record<string, unknown>]>([
     { a: stdio('a-mcp'), b: stdio('b-mcp') },
   ],
   [
-    'the words that agents have for streamable HTTP',
+    'all spellings of streamable HTTP',
     `{ "a": { "type": "streamable-http", "url": "${DOCS}" }, "b": { "type": "streamableHttp", "url": "${DOCS}" },
        "c": { "transport": "streamable_http", "url": "${DOCS}" }, "d": { "type": "HTTP", "url": "HTTPS://docs.example/mcp" } }`,
     Object.fromEntries(['a', 'b', 'c', 'd'].map((name) => [name, http(DOCS, 'streamable_http')])),
   ],
   [
-    'the url of Gemini that wins',
+    'the httpUrl of Gemini, which has precedence',
     `{ "a": { "url": "https://old.example", "httpUrl": "${DOCS}" } }`,
     { a: http(DOCS, 'streamable_http') },
   ],
@@ -188,7 +188,7 @@ test.each<[string, string, Record<string, unknown>]>([
     `command = "uvx"\nargs = ["mcp-server-git"]`,
     { git: stdio('uvx', ['mcp-server-git']) },
   ],
-])('%s', (_, text, expected) => {
+])('a snippet with %s is imported', (_, text, expected) => {
   const { entries, refused } = parseSnippet(text)
   expect(definitions(entries)).toEqual(expected)
   expect(refused).toEqual([])
@@ -204,7 +204,7 @@ test('a long number in JSON and TOML keeps all its digits', () => {
   ])
 })
 
-test('a README that shows a server once per agent gives it once, and another of its name a new name', () => {
+test('a server that a README shows several times is imported once, and a different one gets a new name', () => {
   const readme = [
     '# Acme',
     'For Claude:',
@@ -237,13 +237,12 @@ test('a README that shows a server once per agent gives it once, and another of 
     'acme-2': stdio('docker', ['run', '-i', 'acme/acme-mcp']),
   })
   expect(entries[1]?.notes).toEqual([
-    "The snippet has more than one server called 'acme'; this one became 'acme-2'",
+    "The snippet contains several servers called 'acme'; this one was renamed to 'acme-2'",
   ])
   expect(refused).toEqual([
     {
       name: 'Block at line 23',
-      reason:
-        'The JSON in the snippet cannot be read at line 23, column 18: there is a word or sign that JSON does not have',
+      reason: 'The JSON in the snippet cannot be parsed at line 23, column 18: unexpected word or character',
     },
   ])
 })
@@ -254,15 +253,15 @@ test.each([
   [
     '{ "a": { "command": "C:\\Users\\x" } }',
     'JSON',
-    'line 1, column 21: a backslash stands alone; in a path, write it twice',
+    'line 1, column 21: invalid escape sequence; write a backslash in a path twice',
   ],
   ['text\n```json\n{ "a": [1, 2 }\n```', 'JSON', 'line 3, column 14: a comma is missing'],
-  ['"a": { "command": x }', 'JSON', 'line 1, column 19: there is a word or sign that JSON does not have'],
-  ['\n[mcp_servers.a]\ncommand = "s3cret\n', 'TOML', 'line 3, column 18: a text is not closed by a quote'],
+  ['"a": { "command": x }', 'JSON', 'line 1, column 19: unexpected word or character'],
+  ['\n[mcp_servers.a]\ncommand = "s3cret\n', 'TOML', 'line 3, column 18: a string is not closed by a quote'],
   ["npx -y x 's3cret", 'command', 'line 1, column 10: a quote is not closed'],
-])('%j cannot be read, and the error says where', (text, what, where) => {
+])('the error for %j contains the position', (text, what, where) => {
   const error = errorOf(() => parseSnippet(text))
-  const message = `The ${what} in the snippet cannot be read at ${where}`
+  const message = `The ${what} in the snippet cannot be parsed at ${where}`
   expect(error).toMatchObject({ code: 'invalid_input', message, errors: [{ path: '/snippet', message }] })
   expect(error.hint).toMatch(/Check the quotes/)
 })
@@ -284,14 +283,14 @@ test.each([
   'mcpServers:\n  a:\n    command: x',
   '```python\nprint({})\n```',
   'See https://docs.example for more',
-])('%j names no server', (text) => {
+])('the text %j contains no server', (text) => {
   const error = errorOf(() => parseSnippet(text))
   expect(error).toMatchObject({ code: 'invalid_input', message: 'No server was found in the snippet' })
   expect(error.hint).toContain('mcpServers')
 })
 
 test.each([[null], [undefined], [5], ['x'], [[]], [{}], [{ a: null }]])(
-  'the value %j names no server',
+  'the value %j contains no server',
   (value) => {
     expect(errorOf(() => readSnippet(value)).message).toBe('No server was found in the snippet')
   },

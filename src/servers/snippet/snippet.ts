@@ -7,16 +7,16 @@ import { findServers, type Named } from './snippet-find.ts'
 import { deriveName, fitName, nextName } from './snippet-name.ts'
 import { readText } from './snippet-text.ts'
 
-/** One server as a snippet names it, in our own words. */
+/** One server from a snippet. */
 export interface SnippetEntry {
-  /** As written in the snippet, unless a note says that it was changed. */
+  /** As in the snippet, or changed with a note. */
   readonly name: string
   readonly definition: Definition
-  /** Sentences for the person: placeholders left in, fields left out, names changed. They never hold a value. */
+  /** For the user: placeholders, ignored fields, changed names. Never contain a value. */
   readonly notes: readonly string[]
 }
 
-/** A server that the snippet names and that cannot be taken over. The reason says what to do. */
+/** A server in the snippet that cannot be imported. The reason includes what to do. */
 export interface RefusedEntry {
   readonly name: string
   readonly reason: string
@@ -28,28 +28,28 @@ export interface Snippet {
 }
 
 const MAX_ENTRIES = 500
-/** As keys of a plain object these three reach what every object inherits. */
+/** As keys of a plain object, these can modify a prototype. */
 const FORBIDDEN_NAMES = new Set(['__proto__', 'constructor', 'prototype'])
 
-/** What people paste from a README: JSON, TOML, command lines, links, with prose and fences around them. */
+/** Parses text from a README: JSON, TOML, command lines and links, with prose and fences around them. */
 export function parseSnippet(text: string): Snippet {
   const { found, failed } = readText(text)
-  const { entries, refused } = takeOver(found)
+  const { entries, refused } = entriesOf(found)
   if (entries.length + refused.length === 0) throw failed[0]?.error ?? noServer()
   const unread = failed.map(({ line, error }) => ({ name: `Block at line ${line}`, reason: error.message }))
   return { entries, refused: [...refused, ...unread] }
 }
 
-/** The same for JSON that is parsed already. */
+/** The same for parsed JSON. */
 export function readSnippet(value: unknown): Snippet {
-  const snippet = takeOver(findServers(value))
+  const snippet = entriesOf(findServers(value))
   if (snippet.entries.length + snippet.refused.length === 0) throw noServer()
   return snippet
 }
 
-function takeOver(found: readonly Named[]): Snippet {
+function entriesOf(found: readonly Named[]): Snippet {
   if (found.length > MAX_ENTRIES) {
-    const message = `The snippet names more than ${MAX_ENTRIES} servers`
+    const message = `The snippet contains more than ${MAX_ENTRIES} servers`
     throw snippetError(message, 'Paste it in parts')
   }
   const entries: SnippetEntry[] = []
@@ -66,22 +66,22 @@ function takeOver(found: readonly Named[]): Snippet {
 function entryOf({ name, value, refuse, notes = [] }: Named): SnippetEntry | RefusedEntry {
   const label = name === undefined ? 'Server without a name' : shown(name)
   if (name !== undefined && FORBIDDEN_NAMES.has(name)) {
-    return { name: label, reason: 'This name cannot be used; rename the server in the snippet' }
+    return { name: label, reason: 'This name is not allowed; rename the server in the snippet' }
   }
   if (refuse !== undefined) return { name: label, reason: refuse }
   try {
     const entry = readEntry(value)
-    const fitting = fitName(name ?? '') || deriveName(entry.definition)
-    const changed = name !== undefined && fitting !== name
-    const renamed = changed ? [`The name '${label}' does not fit and became '${fitting}'`] : []
-    return { name: fitting, definition: entry.definition, notes: [...renamed, ...notes, ...entry.notes] }
+    const valid = fitName(name ?? '') || deriveName(entry.definition)
+    const changed = name !== undefined && valid !== name
+    const renamed = changed ? [`The name '${label}' is not valid and was changed to '${valid}'`] : []
+    return { name: valid, definition: entry.definition, notes: [...renamed, ...notes, ...entry.notes] }
   } catch (error) {
     if (!(error instanceof AppError)) throw error
-    return { name: label, reason: error.message } // one entry that cannot be read is a finding about that entry
+    return { name: label, reason: error.message } // does not affect the other entries
   }
 }
 
-/** A README often shows the same server once per agent: an equal one is dropped, another one gets a new name. */
+/** A README often shows the same server once per agent: duplicates are dropped, different ones get a new name. */
 function addOnce(entry: SnippetEntry, entries: SnippetEntry[], taken: Map<string, Set<string>>): void {
   const slug = slugOf(entry.name)
   const definition = JSON.stringify(entry.definition)
@@ -95,6 +95,6 @@ function addOnce(entry: SnippetEntry, entries: SnippetEntry[], taken: Map<string
   same.add(definition)
   const name = nextName(entry.name, (candidate) => taken.has(slugOf(candidate)))
   taken.set(slugOf(name), new Set([definition]))
-  const note = `The snippet has more than one server called '${entry.name}'; this one became '${name}'`
+  const note = `The snippet contains several servers called '${entry.name}'; this one was renamed to '${name}'`
   entries.push({ ...entry, name, notes: [note, ...entry.notes] })
 }

@@ -1,4 +1,4 @@
-// Up to 2025-11-25: a session has a process of its own, so ids and tokens need no change on the way.
+// Up to 2025-11-25: each session has its own process, so ids and tokens are passed through unchanged.
 import { randomUUID } from 'node:crypto'
 import { openStream, Reply, refuse, writeEvent } from './wire.mjs'
 
@@ -32,9 +32,9 @@ export async function answerLegacy(request, response, message, sessions) {
   const id = message?.id ?? null
   const given = request.headers['mcp-session-id']
   if (message?.method === 'initialize' && given === undefined) return sessions.open().ask(message, response)
-  if (given === undefined) return refuse(response, 400, -32000, 'Mcp-Session-Id is missing', id)
+  if (given === undefined) return refuse(response, 400, -32000, 'Missing Mcp-Session-Id header', id)
   const session = sessions.get(given)
-  if (!session) return refuse(response, 404, -32001, 'There is no such session', id)
+  if (!session) return refuse(response, 404, -32001, 'Session not found', id)
   switch (request.method) {
     case 'POST':
       return message.method !== undefined && message.id !== undefined
@@ -53,7 +53,7 @@ export async function answerLegacy(request, response, message, sessions) {
 class LegacySession {
   id
   #child
-  /** Requests of the client that are not answered yet, in the order in which they came. */
+  /** Pending requests of the client, in order. */
   #open = new Map()
   #standalone
 
@@ -76,7 +76,8 @@ class LegacySession {
   }
 
   listen(response) {
-    if (this.#standalone) return refuse(response, 409, -32000, 'One stream per session', null)
+    if (this.#standalone)
+      return refuse(response, 409, -32000, 'Only one stream per session is supported', null)
     this.#standalone = response
     response.on('close', () => {
       this.#standalone = undefined
@@ -100,7 +101,7 @@ class LegacySession {
     if (this.#standalone) writeEvent(this.#standalone, message)
   }
 
-  /** stdio does not say to which request a message belongs: progress has its token, the rest goes to the youngest. */
+  /** On stdio a message does not name its request: progress has its token, the rest goes to the newest request. */
   #replyFor({ method, params }) {
     if (ALWAYS_STANDALONE.test(method)) return undefined
     const open = [...this.#open.values()]

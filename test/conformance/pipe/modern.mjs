@@ -1,4 +1,4 @@
-// 2026-07-28: all clients share one process, so ids, progress tokens and subscription ids are changed on the way.
+// 2026-07-28: all clients share one process, so ids, progress tokens and subscription ids are rewritten.
 import { headerProblem } from './headers.mjs'
 import { Reply, refuse } from './wire.mjs'
 
@@ -10,7 +10,8 @@ let lastId = 0
 
 export async function answerModern(request, response, message, child) {
   const { id = null, method, params } = message
-  if (method === undefined) return refuse(response, 400, -32600, 'A client sends no responses', id)
+  if (method === undefined)
+    return refuse(response, 400, -32600, 'Responses from a client are not supported', id)
   if (message.id === undefined) return response.writeHead(202).end()
   const meta = params?._meta ?? {}
   const tools = async () => (await askItself(child, 'tools/list', meta)).result?.tools ?? []
@@ -24,7 +25,7 @@ export async function answerModern(request, response, message, child) {
     hears: meta[`${META}/logLevel`] !== undefined,
     reply,
   })
-  // In this era a client that goes away has cancelled.
+  // In this era a closed connection cancels the request.
   response.on('close', () => {
     if (!calls.delete(ours)) return
     child.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: ours } })
@@ -46,7 +47,7 @@ function withToken(params, token) {
   return { ...params, _meta: { ...params._meta, progressToken: token } }
 }
 
-/** A question of the pipe's own, in the name of the client that is being answered. */
+/** A request of the pipe itself, with the client's `_meta`. */
 function askItself(child, method, meta) {
   return new Promise((resolve) => {
     const reply = { event: () => undefined, end: resolve }
@@ -68,7 +69,7 @@ function pass(message) {
     const call = calls.get(params.progressToken)
     return call?.reply.event({ ...message, params: { ...params, progressToken: call.token } })
   }
-  // stdio does not say whose log line it is. Who asked for none gets none.
+  // On stdio a log message does not name its request. Requests without a log level get none.
   for (const { hears, reply } of calls.values()) if (hears) reply.event(message)
 }
 

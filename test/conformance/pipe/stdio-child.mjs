@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline'
 
 const GRACE_MS = 1_000
 
-/** A process that speaks one JSON message per line. `onMessage` and `onExit` are set by who uses it. */
+/** A process with one JSON message per line. The user of the class sets `onMessage` and `onExit`. */
 export class StdioChild {
   #child
   #exit
@@ -14,7 +14,7 @@ export class StdioChild {
   constructor([program, ...args]) {
     this.#child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] })
     this.#exit = once(this.#child, 'close')
-    this.#child.stdin.on('error', () => undefined) // It has ended; onExit says so.
+    this.#child.stdin.on('error', () => undefined) // The process has exited, which onExit reports.
     this.#child.on('close', () => this.onExit())
     createInterface({ input: this.#child.stdout }).on('line', (line) => this.onMessage(JSON.parse(line)))
   }
@@ -23,7 +23,7 @@ export class StdioChild {
     this.#child.stdin.write(`${JSON.stringify(message)}\n`)
   }
 
-  /** Its input ends, so it does. If not, it is ended by its id. */
+  /** Ends its input, and kills the process if it does not exit. */
   async end() {
     this.#child.stdin.end()
     const late = setTimeout(() => this.#child.kill('SIGKILL'), GRACE_MS)

@@ -1,6 +1,6 @@
 const BODY_MAX_BYTES = 4 * 1024 * 1024
 
-/** @returns the value, or undefined when it is none */
+/** @returns the parsed value, or undefined if it is not JSON */
 export async function readJson(request) {
   const chunks = []
   let bytes = 0
@@ -26,7 +26,7 @@ export function sendJson(response, status, message, headers = {}) {
   response.end(JSON.stringify(message))
 }
 
-/** A POST is answered with plain JSON, unless something comes before the answer: then it becomes a stream. */
+/** The response to a POST is plain JSON, unless a message precedes it: then it becomes a stream. */
 export class Reply {
   #response
   #headers
@@ -38,13 +38,13 @@ export class Reply {
     this.#statusOf = statusOf
   }
 
-  /** Something on the way. */
+  /** Sends a message before the response. */
   event(message) {
     openStream(this.#response, this.#headers)
     writeEvent(this.#response, message)
   }
 
-  /** The answer itself. */
+  /** Sends the response. */
   end(message) {
     if (!this.#response.headersSent)
       return sendJson(this.#response, this.#statusOf(message), message, this.#headers)

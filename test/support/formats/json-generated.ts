@@ -1,7 +1,7 @@
-/** Files as people and programs write them, and as nobody would. The same choices make the same file. */
+/** Generated JSON files, realistic and unusual ones. The same choices give the same file. */
 interface Kind {
   readonly isStrict?: boolean
-  /** The container stands there twice. */
+  /** The file contains the container twice. */
   readonly isTwice?: boolean
 }
 
@@ -57,7 +57,7 @@ export function generatedFile(
   const maybeComment = () =>
     hasComments && choose(6) === 1 ? pick([' ', '']) + comment() + pick([' ', '']) : ''
   const blank = () => pick(['', ' ', '  ', '\t', eol(), eol() + unit, ' \r ', `${eol()}${eol()}`])
-  /** A comment may stand at the end of a line, or on a line of its own. */
+  /** A comment at the end of a line, or on its own line. */
   const gap = (depth: number, kind: 'around' | 'comma' | 'colon' | 'tight') => {
     if (layout === 'wild') return blank() + maybeComment() + blank()
     if (kind === 'tight') return maybeComment()

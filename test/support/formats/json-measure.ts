@@ -1,7 +1,7 @@
 import { createScanner, findNodeAtLocation, parseTree } from 'jsonc-parser'
 import type { Json, Path } from '../../../src/agents/formats/format.ts'
 
-/** What the file must say after an edit. */
+/** The expected value of the file after an edit. */
 export function withValue(old: Json | undefined, path: Path, put: Json | undefined): unknown {
   const top = JSON.parse(JSON.stringify(old ?? {}))
   let at = top
@@ -15,21 +15,21 @@ export function withValue(old: Json | undefined, path: Path, put: Json | undefin
   return top
 }
 
-/** As text, without the containers that a trace may take out or leave. */
-export function withoutEmpty(said: Json | undefined): string {
-  const text = JSON.stringify(said ?? {}).replace(/"inner":{}/, '')
+/** As text, without containers that may be removed or kept when empty. */
+export function withoutEmpty(value: Json | undefined): string {
+  const text = JSON.stringify(value ?? {}).replace(/"inner":{}/, '')
   return text.replace(/,?"(?:mcpServers|deep)":{}/g, '').replace('{,', '{')
 }
 
 const END = 17
 
-/** Names, values, signs and comments, without the blanks between. */
+/** Names, values, punctuation and comments, without the white space between them. */
 export function tokensOf(text: string): string[] {
   const starts = [0, ...tokenEnds(text)]
   return starts.slice(0, -1).map((start, index) => text.slice(start, starts[index + 1]).trim())
 }
 
-/** Where each of them ends. */
+/** The end offset of each token. */
 export function tokenEnds(text: string): number[] {
   const shift = text.startsWith('\ufeff') ? 1 : 0
   const scanner = createScanner(text.slice(shift), false)
@@ -47,7 +47,7 @@ export function isPartOf(some: readonly string[], all: readonly string[]): boole
   return found === some.length
 }
 
-/** How many lines of the one text are not in the other, in this order. */
+/** The number of lines of one text that are missing in the other, in this order. */
 export function linesLost(text: string, other: string): number {
   const [mine, theirs] = [text.split('\n'), other.split('\n')]
   while (mine.length > 0 && mine[0] === theirs[0]) [mine.shift(), theirs.shift()]
@@ -63,12 +63,12 @@ export function linesLost(text: string, other: string): number {
   return mine.length - (row.at(-1) ?? 0)
 }
 
-/** All but those within the entry, and those behind it on its last line. Each comment in a generated file is another. */
+/** All comments except those inside the entry and behind it on its last line. Each generated comment is unique. */
 export function commentsToKeep(text: string, path: Path): string[] {
   const body = text.replace('\ufeff', '')
   const root = parseTree(body, [], { allowTrailingComma: true })
   const member = root && findNodeAtLocation(root, path.map(String))?.parent
-  if (member === undefined) throw new Error('the test has lost the entry')
+  if (member === undefined) throw new Error('the entry is missing in the test data')
   const before = body.slice(0, member.offset)
   const behind = body.slice(member.offset + member.length)
   const below = behind.includes('\n') ? behind.slice(behind.indexOf('\n')) : ''

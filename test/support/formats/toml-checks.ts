@@ -20,7 +20,7 @@ export function withName(path: Path, entry: Json): Json {
   return typeof step === 'object' && 'field' in step ? { [step.field]: step.is, ...(entry as object) } : entry
 }
 
-/** What the edit must lead to, said in another way than the editor does. */
+/** The expected result of an edit, computed independently of the editor. */
 export function put(json: Json | undefined, path: Path, entry: Json): Json {
   const top = structuredClone(json ?? {}) as Record<string, Json>
   let map = top
@@ -58,12 +58,12 @@ export function expectRead(text: string, json: Json): void {
   expect(isSame(readAgain(text), json)).toBe(true)
 }
 
-/** The forms in which an entry has lines of its own. */
+/** The forms in which an entry has its own lines. */
 export function isByLines({ form }: MadeFile): boolean {
   return form !== 'inline' && form !== 'array' && form !== 'dotted'
 }
 
-/** Lines of others that are not in the text any more, or not in their order. */
+/** Lines of other entries that are missing in the text, or out of order. */
 export function missingLines(made: MadeFile, text: string, owner: string | undefined): string[] {
   const present = text.replace('\ufeff', '').split(/(?<=\n)/)
   const others = made.lines
@@ -80,7 +80,7 @@ export function missingLines(made: MadeFile, text: string, owner: string | undef
   })
 }
 
-/** The last line of a file may have no end, before the edit or after it. */
+/** The last line of a file may have no line end, before or after the edit. */
 function sameLine(one: string, other: string, isLast: boolean): boolean {
   return one === other || ((isLast || !other.endsWith('\n')) && one.trimEnd() === other.trimEnd())
 }

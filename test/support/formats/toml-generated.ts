@@ -1,13 +1,13 @@
 import type { Path } from '../../../src/agents/formats/format.ts'
 
-/** A made-up file. Each line knows which entry it belongs to, so that a test can say what an edit may touch. */
+/** A generated file. Each line records its entry, so that a test knows which lines an edit may change. */
 export interface MadeFile {
   readonly text: string
   readonly form: Form
   readonly lines: readonly Line[]
   /** The names of the entries in it. */
   readonly entries: readonly string[]
-  /** Where the entry of that name is, or would be. */
+  /** The path of the entry with that name, whether it exists or not. */
   readonly path: (name: string) => Path
 }
 interface Line {
@@ -18,7 +18,7 @@ interface Line {
 const FORMS = ['tables', 'none', 'header', 'list', 'inline', 'dotted', 'array', 'implied'] as const
 type Form = (typeof FORMS)[number]
 
-/** Every number on the tape is one choice; behind its end all choices are the first, so that failures shrink well. */
+/** Every number on the tape is one choice; after its end the first option is chosen, so that failures shrink well. */
 export function madeFile(tape: readonly number[]): MadeFile {
   const draw = new Draw(tape)
   const form = draw.pick(FORMS)
@@ -136,7 +136,7 @@ function fields(draw: Draw): string[] {
   return made
 }
 
-/** The forms in which all entries are pairs at the top of the file. */
+/** The forms in which all entries are key/value pairs at the top of the file. */
 function topOf(draw: Draw, form: Form, entries: readonly string[]): string[] {
   const names = entries.map((name) => quoted(draw, name))
   const gap = draw.pick(['', ' ', '  '])
@@ -167,7 +167,7 @@ function owned(owner: string, texts: readonly string[]): Line[] {
   return texts.map((text) => ({ text, owner }))
 }
 
-/** Empty lines and comments around, which belong to nobody. */
+/** Empty lines and comments that belong to no entry. */
 function decorated(draw: Draw, lines: readonly Line[], oneIn: number): Line[] {
   const before = draw.chance(oneIn) ? draw.pick([[''], ['', ''], [' \t'], ['', '# above'], ['# above']]) : []
   const after = draw.chance(4) ? [draw.pick(COMMENTS)] : []

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import type { Path } from '../../../src/agents/formats/format.ts'
 
-/** YAML files as people and agents write them, and nastier ones. Only for tests. */
+/** Generated YAML files, realistic and unusual ones. */
 export interface Sample {
   readonly text: string
   /** Where the entries are: below `extensions`, in the list `mcpServers`, or in a list of names. */
   readonly kind: 'map' | 'list' | 'names'
-  /** How the place for the entries is written; `block` has entries on their own lines. */
+  /** The style of the container; `block` has entries on their own lines. */
   readonly place: 'missing' | 'empty' | 'flow' | 'block'
   readonly names: readonly string[]
 }
@@ -169,7 +169,7 @@ class Writer {
     }
   }
 
-  /** The second line of a text over two lines. */
+  /** The second line of a two-line string. */
   #close(deeper: string): void {
     const last = this.#lines.at(-1) as string
     const end = last.endsWith('"open') ? 'closed"' : last.endsWith("'it''s") ? "so'" : 'and more'

@@ -12,10 +12,10 @@ export interface TestPackage {
   readonly publishedAt?: string
   readonly deprecated?: string
   readonly publisher?: string
-  /** A statement about where it was built. */
+  /** A provenance attestation. */
   readonly provenance?: boolean
   readonly downloadsWeekly?: number
-  /** Tags that point at this version. Without any, `latest` is the highest version that is no prerelease. */
+  /** Tags that point at this version. Without any, `latest` is the highest version that is not a prerelease. */
   readonly tags?: readonly string[]
 }
 
@@ -30,7 +30,7 @@ export function packed(one: TestPackage): Buffer {
   return tarball(files, Object.values((one.manifest?.bin ?? {}) as Record<string, string>))
 }
 
-/** What `GET /name` answers, in the long form or as `application/vnd.npm.install-v1+json`. */
+/** The response to `GET /name`, in the long form or as `application/vnd.npm.install-v1+json`. */
 export function packumentOf(all: readonly TestPackage[], url: string, form: 'full' | 'abbreviated') {
   const versions = [...all].sort(byAge)
   const [newest] = versions
@@ -93,7 +93,7 @@ function versionDocument(one: TestPackage, url: string, form: 'full' | 'abbrevia
   }
 }
 
-/** One hit of `/-/v1/search`. Verdaccio leaves `version` out. */
+/** One hit of `/-/v1/search`. Verdaccio omits `version`. */
 export function hitOf(all: readonly TestPackage[], withVersion: boolean) {
   const tags = tagsOf(all)
   const newest = all.find(({ version }) => version === tags.latest) ?? all[0]

@@ -5,7 +5,7 @@ import { fileOf, hitOf, packed, packumentOf, type TestPackage } from './document
 export type { TestPackage } from './documents.ts'
 export { toolPackage } from './tool-package.ts'
 
-/** What goes wrong with one package. `silent` never answers; the tarball ones spoil the file alone. */
+/** A fault of one package. `silent` never responds; the tarball faults affect only the file. */
 export type Fault =
   | 'not_found'
   | 'unauthorized'
@@ -18,9 +18,9 @@ export type Fault =
   | 'silent_tarball'
 
 interface Options {
-  /** `off` answers 404 as registries without search do; `no_version` leaves the version out, as verdaccio does. */
+  /** `off` returns 404 like registries without search; `no_version` omits the version, as verdaccio does. */
   readonly search?: 'on' | 'off' | 'no_version'
-  /** Answers 401 to whoever does not send `Bearer <token>`. */
+  /** Requests without `Bearer <token>` get 401. */
   readonly token?: string
 }
 
@@ -115,14 +115,14 @@ export async function openRegistry(
   return {
     url,
     requests,
-    /** Changes what goes wrong from now on. */
+    /** Sets the faults from now on. */
     faults: wrong,
     /** Adds a version, or a package. */
     publish,
     close: () =>
       new Promise<void>((resolve) => {
         server.close(() => resolve())
-        server.closeAllConnections() // a silent answer would keep it open for ever
+        server.closeAllConnections() // a silent response would keep it open forever
       }),
   }
 }
@@ -131,7 +131,7 @@ function json(response: ServerResponse, status: number, body: object): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 }
 
-/** Promises all of it, sends half, and hangs up. */
+/** Announces the full length, sends half, and closes the connection. */
 function cutOff(response: ServerResponse, body: Buffer): void {
   response.writeHead(200, { 'content-length': body.length })
   response.write(body.subarray(0, body.length / 2), () => response.destroy())

@@ -11,12 +11,12 @@ export function tarball(files: Readonly<Record<string, string>>, programs: reado
   return gzipSync(Buffer.concat([...parts, Buffer.alloc(2 * BLOCK)]))
 }
 
-/** Bodies fill whole blocks. */
+/** Bodies are padded to whole blocks. */
 const rest = (body: Buffer) => Buffer.alloc((BLOCK - (body.length % BLOCK)) % BLOCK)
 
-/** The `ustar` header: fixed places, numbers in octal, and a sum over itself with its own field as spaces. */
+/** The `ustar` header: fixed offsets, octal numbers, and a checksum computed with its own field as spaces. */
 function header(name: string, size: number, executable: boolean): Buffer {
-  if (Buffer.byteLength(name) > 100) throw new Error(`${name} is too long for this small tar`)
+  if (Buffer.byteLength(name) > 100) throw new Error(`${name} is too long for a ustar header`)
   const block = Buffer.alloc(BLOCK)
   const octal = (value: number, at: number, digits: number) =>
     block.write(`${value.toString(8).padStart(digits, '0')}\0`, at, 'latin1')

@@ -1,13 +1,13 @@
 import type { TestPackage } from './documents.ts'
 
 interface Options {
-  /** Names of its tools; each answers with its name and its arguments. */
+  /** Names of its tools; each returns its name and its arguments. */
   readonly tools?: readonly string[]
-  /** `two` has the bins `<name>-a` and `<name>-b`, of which none is the package's name. */
+  /** `two` has the bins `<name>-a` and `<name>-b`, neither of which is the package's name. */
   readonly bin?: 'one' | 'two' | 'none'
-  /** Its postinstall writes the file that the environment names as CANARY. */
+  /** Its postinstall script writes the file named by the environment variable CANARY. */
   readonly postinstall?: boolean
-  /** Ends at once with exit code 3 and a line on stderr. */
+  /** Exits immediately with code 3 and a line on stderr. */
   readonly crash?: boolean
   /** Further fields of package.json, such as keywords, engines, dependencies. */
   readonly manifest?: Readonly<Record<string, unknown>>
@@ -15,7 +15,7 @@ interface Options {
 
 type Facts = Omit<TestPackage, 'name' | 'version' | 'manifest' | 'files'>
 
-/** A package whose program is a real tool server without dependencies, ready to be installed and started. */
+/** A package whose program is a real tool server without dependencies. */
 export function toolPackage(
   name: string,
   version = '1.0.0',

@@ -1,5 +1,5 @@
 import type { AuthDetail } from '../../../net/http-failure.ts'
-import { quotable } from '../stdio/stray-output.ts'
+import { quotable } from '../quotable.ts'
 
 const NAMES = ['realm', 'scope', 'error', 'resource_metadata'] as const
 const MAX_HEADER_CHARS = 8192
@@ -7,7 +7,7 @@ const MAX_CHARS = 500
 const SCHEME = /^\s*([A-Za-z][\w-]{0,30})(?=\s|,|$)/
 const PARAMETER = /([a-z_]{1,40})\s{0,4}=\s{0,4}(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))/gi
 
-/** The first challenge of a WWW-Authenticate header, as far as it says something to us. */
+/** The first challenge of a WWW-Authenticate header: its scheme, and the parameters that we use. */
 export function challengeIn(header: string | undefined): AuthDetail | undefined {
   const text = header?.slice(0, MAX_HEADER_CHARS) ?? ''
   const scheme = SCHEME.exec(text)?.[1]

@@ -4,11 +4,11 @@ import { openDualEra } from '../../../../test/fixtures/http/dual-era.ts'
 import { openFaults } from '../../../../test/fixtures/http/faults.ts'
 import { openHttp, pem } from '../../../../test/fixtures/http/sites.ts'
 import { answerTo, bodyOf } from '../../../../test/fixtures/http/tiny.ts'
-import { probe } from './connection-test.ts'
+import { testConnection } from './connection-test.ts'
 
-const of = (url: string, own: Partial<Parameters<typeof probe>[0]> = {}) =>
-  probe({ url, headers: {}, transport: 'auto', version: '0', timeoutMs: 5000, ...own })
-const shortly = (report: Awaited<ReturnType<typeof probe>>) =>
+const of = (url: string, own: Partial<Parameters<typeof testConnection>[0]> = {}) =>
+  testConnection({ url, headers: {}, transport: 'auto', version: '0', timeoutMs: 5000, ...own })
+const shortly = (report: Awaited<ReturnType<typeof testConnection>>) =>
   report.steps.map(({ name, ok }) => (ok ? name : `${name}!`))
 
 test('a good server passes every step, and each is told in a sentence', async () => {
@@ -25,11 +25,11 @@ test('a good server passes every step, and each is told in a sentence', async ()
     error: null,
   })
   expect(report.steps.map(({ name, ok, detail }) => [name, ok, detail])).toEqual([
-    ['dns', true, 'The name localhost was found'],
-    ['tcp', true, `localhost:${port} takes connections`],
+    ['dns', true, 'localhost was resolved'],
+    ['tcp', true, `localhost:${port} accepts connections`],
     ['tls', true, `The certificate of localhost:${port} is valid`],
     ['http', true, `localhost:${port} answers over HTTP`],
-    ['initialize', true, 'It speaks MCP 2025-06-18 over Streamable HTTP'],
+    ['initialize', true, 'It supports MCP 2025-06-18 over Streamable HTTP'],
     ['tools_list', true, 'It offers 1 tool'],
   ])
   const sum = report.steps.reduce((total, { ms }) => total + ms, 0)
@@ -71,6 +71,6 @@ test('a server that repeats what it was sent tells nobody', async () => {
   })
   expect(shortly(report)).toEqual(['tcp', 'http', 'initialize', 'tools_list!'])
   expect(report.server_info).toEqual({ name: '***', version: '1.0.0' })
-  expect(report.error?.message).toContain('refused tools/list: wrong ***')
+  expect(report.error?.message).toContain('rejected tools/list: wrong ***')
   expect(JSON.stringify(report)).not.toMatch(/the-token|key-in-the-query/)
 })

@@ -1,102 +1,112 @@
 import { isIP } from 'node:net'
 import { KnownSecrets } from '../../../kernel/secrets/known-secrets.ts'
 import { maskText, secretsIn } from '../../../kernel/secrets/secrets.ts'
+import type { Network } from '../../../net/connection-pool.ts'
 import { type RemoteCode, RemoteFailure } from '../../../net/http-failure.ts'
 import type { ToolList } from '../../client/tool-list.ts'
-import { RemoteConnection, type RemoteOptions } from './remote-connection.ts'
-import type { Transport } from './transport.ts'
+import type { HttpTransportKind } from '../transport.ts'
+import { RemoteClient, type RemoteOptions } from './remote-client.ts'
 
 const STEPS = ['dns', 'tcp', 'tls', 'http', 'initialize', 'tools_list'] as const
 type StepName = (typeof STEPS)[number]
 
-export interface ProbeStep {
+export interface TestStep {
   readonly name: StepName
   readonly ok: boolean
   readonly ms: number
   readonly detail: string
 }
 
-export interface ProbeReport {
+export interface TestReport {
   readonly ok: boolean
-  /** Of all of it. */
+  /** Of the whole test. */
   readonly latency_ms: number
   /**
-   * In the order in which they were taken; when one failed, it is the last. Those that do not apply are left out: `dns` for
-   * an address in digits, `tls` for http.
+   * In order; a step that failed is the last. Steps that do not apply are left out: `dns` for an IP address, `tls` for
+   * http.
    */
-  readonly steps: readonly ProbeStep[]
-  readonly transport: Transport | null
+  readonly steps: TestStep[]
+  readonly transport: HttpTransportKind | null
   readonly protocol_version: string | null
   readonly server_info: Readonly<Record<string, unknown>> | null
   readonly tool_count: number | null
   readonly error: { readonly code: string; readonly message: string; readonly hint: string } | null
 }
 
-type Options = Pick<RemoteOptions, 'url' | 'headers' | 'transport' | 'version' | 'network'> & {
+type Options = Pick<RemoteOptions, 'url' | 'headers' | 'transport' | 'version'> & {
+  readonly network?: Partial<Network>
   readonly timeoutMs?: number
 }
 
 const MARGIN_MS = 100
 
-/** Connects once and says how far that went. Never rejects, and takes `timeoutMs` at most. */
-export async function probe({ timeoutMs = 10_000, ...options }: Options): Promise<ProbeReport> {
+/** Connects once and reports each step. Never rejects, and takes at most `timeoutMs`. */
+export async function testConnection({ timeoutMs = 10_000, ...options }: Options): Promise<TestReport> {
   const startedAt = performance.now()
   const reached = new Map<StepName, number>()
   const reach = (step: StepName) => reached.has(step) || reached.set(step, performance.now())
   let list: ToolList | undefined
-  const report = (
-    connection: RemoteConnection | undefined,
-    failure: RemoteFailure | undefined,
-  ): ProbeReport => {
-    const { greeting, transport } = connection ?? {}
+  const proxy = proxyHost(options)
+  const report = (client: RemoteClient | undefined, failure: RemoteFailure | undefined): TestReport => {
+    const { greeting, transport } = client ?? {}
     const { code, message, hint } = failure ?? {}
-    const steps = stepsOf(options.url, startedAt, reached, failure).map((step) => ({
+    const steps = stepsOf({ url: options.url, proxy }, startedAt, reached, failure).map((step) => ({
       ...step,
-      detail: step.ok ? detailOf(step.name, options.url, connection, list) : (message ?? ''),
+      detail: step.ok ? detailOf(step.name, { url: options.url, proxy }, client, list) : (message ?? ''),
     }))
     return {
       ok: failure === undefined,
       latency_ms: rounded(performance.now() - startedAt),
       steps,
-      transport: transport ?? null,
+      transport: transport === undefined || transport === 'stdio' ? null : transport,
       protocol_version: greeting?.protocol_version ?? null,
       server_info: greeting ? withoutSecrets(greeting.server_info, options) : null,
       tool_count: list?.tools.length ?? null,
       error: code && message && hint ? { code, message, hint } : null,
     }
   }
-  let connection: RemoteConnection | undefined
+  let client: RemoteClient | undefined
   try {
-    const onTools = (heard: ToolList) => {
-      list = heard
+    const onTools = (tools: ToolList) => {
+      list = tools
       reach('tools_list')
     }
-    connection = new RemoteConnection({ ...options, onTools, onReached: reach })
-    await connection.connect(Math.max(1, timeoutMs - Math.min(MARGIN_MS, timeoutMs / 10)))
-    const result = report(connection, undefined)
-    await connection.close(Math.max(0, startedAt + timeoutMs - performance.now() - 1))
+    client = new RemoteClient({ ...options, onTools, onReached: reach })
+    await client.connect(Math.max(1, timeoutMs - Math.min(MARGIN_MS, timeoutMs / 10)))
+    const result = report(client, undefined)
+    await client.close(Math.max(0, startedAt + timeoutMs - performance.now() - 1))
     return result
   } catch (error) {
-    return report(connection, error instanceof RemoteFailure ? error : noUrl())
+    return report(client, error instanceof RemoteFailure ? error : noUrl())
   }
 }
 
 function noUrl(): RemoteFailure {
-  return new RemoteFailure(
-    'protocol_error',
-    'The URL cannot be read',
-    'Write an http or https address into the URL',
-  )
+  return new RemoteFailure('protocol_error', 'The URL is invalid', 'Use an http or https URL')
+}
+
+interface Target {
+  readonly url: string
+  /** The host of the proxy in between. */
+  readonly proxy: string | undefined
+}
+
+function proxyHost({ url, network }: Options): string | undefined {
+  try {
+    return network?.proxyFor?.(new URL(url))?.url.host
+  } catch {
+    return undefined // the request fails with the reason
+  }
 }
 
 function stepsOf(
-  url: string,
+  target: Target,
   startedAt: number,
   reached: ReadonlyMap<StepName, number>,
   failure: RemoteFailure | undefined,
 ) {
-  const steps: Omit<ProbeStep, 'detail'>[] = []
-  const failed = failure && failedStep(url, reached, failure)
+  const steps: Omit<TestStep, 'detail'>[] = []
+  const failed = failure && failedStep(target, reached, failure)
   let before = startedAt
   for (const name of STEPS) {
     const at = name === failed ? performance.now() : reached.get(name)
@@ -108,11 +118,12 @@ function stepsOf(
   return steps
 }
 
-/** Those that name their step themselves. */
+/** Failures that can occur in one step only. */
 const STEP_OF: { readonly [code in RemoteCode]?: StepName } = {
   dns_failed: 'dns',
   connection_refused: 'tcp',
   connect_timeout: 'tcp',
+  proxy_failed: 'tcp',
   tls_failed: 'tls',
   redirect_refused: 'http',
   too_many_redirects: 'http',
@@ -124,48 +135,52 @@ const STEP_OF: { readonly [code in RemoteCode]?: StepName } = {
   unavailable: 'http',
 }
 
-function failedStep(url: string, reached: ReadonlyMap<StepName, number>, { code }: RemoteFailure): StepName {
+function failedStep(
+  { url, proxy }: Target,
+  reached: ReadonlyMap<StepName, number>,
+  { code }: RemoteFailure,
+): StepName {
   if (reached.has('initialize')) return 'tools_list'
   const own = code === 'blocked_address' ? (isLiteral(url) ? 'tcp' : 'dns') : STEP_OF[code]
   if (own) return own
   const applies = STEPS.filter(
-    (step) => (step !== 'dns' || !isLiteral(url)) && (step !== 'tls' || isSecure(url)),
+    (step) => (step !== 'dns' || !(proxy || isLiteral(url))) && (step !== 'tls' || isSecure(url)),
   )
   return applies.find((step) => !reached.has(step)) ?? 'tools_list'
 }
 
 function detailOf(
   step: StepName,
-  url: string,
-  connection: RemoteConnection | undefined,
+  { url, proxy }: Target,
+  client: RemoteClient | undefined,
   list: ToolList | undefined,
 ): string {
   const { hostname, host } = new URL(url)
-  const { greeting, transport } = connection ?? {}
+  const { greeting, transport } = client ?? {}
   switch (step) {
     case 'dns':
-      return `The name ${hostname} was found`
+      return `${hostname} was resolved`
     case 'tcp':
-      return `${host} takes connections`
+      return proxy ? `The proxy ${proxy} accepts connections` : `${host} accepts connections`
     case 'tls':
       return `The certificate of ${host} is valid`
     case 'http':
       return `${host} answers over HTTP`
     case 'initialize':
-      return `It speaks MCP ${greeting?.protocol_version} over ${transport === 'sse' ? 'HTTP+SSE' : 'Streamable HTTP'}`
+      return `It supports MCP ${greeting?.protocol_version} over ${transport === 'sse' ? 'HTTP+SSE' : 'Streamable HTTP'}`
     case 'tools_list':
       return `It offers ${list?.tools.length} tool${list?.tools.length === 1 ? '' : 's'}`
   }
 }
 
-/** A server may say of itself what it was sent. */
+/** A server may repeat our secrets in its description. */
 function withoutSecrets(info: Readonly<Record<string, unknown>>, { url, headers }: Options) {
   const secrets = new KnownSecrets()
   secrets.set('server', secretsIn({ url, headers }))
   try {
     return JSON.parse(maskText(secrets.redact(JSON.stringify(info))))
   } catch {
-    return {} // nested too deeply to be written, or a secret was part of its grammar
+    return {} // nested too deeply to be serialized, or masking a secret broke the JSON
   }
 }
 

@@ -1,50 +1,51 @@
 import type { KnownSecrets } from '../../../kernel/secrets/known-secrets.ts'
 import { maskText } from '../../../kernel/secrets/secrets.ts'
-import { late, RemoteFailure, tooLarge } from '../../../net/http-failure.ts'
+import { RemoteFailure, timeoutFailure, tooLarge } from '../../../net/http-failure.ts'
 import { CallFailure } from '../../../protocol/call.ts'
 import { MESSAGE_MAX_BYTES } from '../../../protocol/frames.ts'
 import { NotMcpError } from '../../client/greeting.ts'
-import { quotable } from '../stdio/stray-output.ts'
+import { quotable } from '../quotable.ts'
 
 interface Circumstances {
   readonly host: string
+  /** The request that failed. */
   readonly step: 'initialize' | 'tools/list'
   readonly timeoutMs: number
   readonly secrets: KnownSecrets
 }
 
-const WORDS_MAX_CHARS = 300
+const MAX_QUOTE_CHARS = 300
 
-/** Why there is no connection, for the person who must act. What the server said itself is quoted without secrets. */
-export function explainRemote(
+/** Why there is no connection. Text of the server is quoted with secrets masked. */
+export function explainConnectFailure(
   error: unknown,
   { host, step, timeoutMs, secrets }: Circumstances,
 ): RemoteFailure {
   if (error instanceof RemoteFailure) return error
-  const said = error instanceof Error ? error.message : String(error)
-  const words = quotable(maskText(secrets.redact(said)), WORDS_MAX_CHARS) ?? 'no reason given'
+  const text = error instanceof Error ? error.message : String(error)
+  const quote = quotable(maskText(secrets.redact(text)), MAX_QUOTE_CHARS) ?? 'no reason given'
   if (error instanceof NotMcpError) {
-    const hint = 'Check that the URL is the endpoint of an MCP server, in a version that Toolroom knows'
-    return new RemoteFailure('not_mcp', `${host} is not understood: ${words}`, hint)
+    const hint = 'Check that the URL is the endpoint of an MCP server, in a version that Toolroom supports'
+    return new RemoteFailure('not_mcp', `${host} did not answer with valid MCP: ${quote}`, hint)
   }
   if (!(error instanceof CallFailure)) {
     const hint = 'Check that the URL is the endpoint of an MCP server'
-    return new RemoteFailure('protocol_error', `The handshake with ${host} failed: ${words}`, hint)
+    return new RemoteFailure('protocol_error', `The handshake with ${host} failed: ${quote}`, hint)
   }
   switch (error.reason) {
     case 'timeout':
-      return late(host, `answer ${step}`, timeoutMs)
+      return timeoutFailure(host, `answer ${step}`, timeoutMs)
     case 'too_large':
-      return tooLarge(host, `The answer to ${step}`, MESSAGE_MAX_BYTES)
+      return tooLarge(host, `The response to ${step}`, MESSAGE_MAX_BYTES)
     case 'closed':
     case 'cancelled':
     case 'busy': {
-      const hint = 'Try again; if it happens again, look into the log of the server'
+      const hint = 'Try again. If it happens repeatedly, check the log of the server'
       return new RemoteFailure('connection_reset', `The connection to ${host} ended during ${step}`, hint)
     }
     case 'remote': {
-      const hint = 'Check the headers of this server and what it needs; its log may say more'
-      return new RemoteFailure('protocol_error', `${host} refused ${step}: ${words}`, hint)
+      const hint = 'Check the headers and settings that this server requires; its log may have details'
+      return new RemoteFailure('protocol_error', `${host} rejected ${step}: ${quote}`, hint)
     }
   }
 }

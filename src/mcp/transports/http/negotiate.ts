@@ -2,89 +2,88 @@ import type { KnownSecrets } from '../../../kernel/secrets/known-secrets.ts'
 import type { HttpClient } from '../../../net/http-client.ts'
 import { type RemoteCode, RemoteFailure } from '../../../net/http-failure.ts'
 import { CallFailure } from '../../../protocol/call.ts'
-import type { Greeting } from '../../client/greeting.ts'
-import { isModern } from '../../client/modern-requests.ts'
+import { MODERN_VERSION } from '../../../protocol/versions.ts'
 import { SseTransport } from '../sse/sse-transport.ts'
-import { Streamable } from '../streamable-http/streamable-http.ts'
-import type { Carrier, CarrierEvents, Transport } from './transport.ts'
+import { StreamableHttpTransport } from '../streamable-http/streamable-http.ts'
+import type { Connected, HttpTransportKind, TransportEvents } from '../transport.ts'
 
-/** How a server spoke the last time. */
+/** Transport and protocol version of an earlier connection. */
 export interface Known {
-  readonly transport: Transport
+  readonly transport: HttpTransportKind
   readonly protocol_version: string
 }
 
-interface Options extends CarrierEvents {
+interface Options extends TransportEvents {
   readonly client: HttpClient
   readonly url: URL
   readonly version: string
   readonly secrets: KnownSecrets
-  readonly transport: 'auto' | Transport
+  readonly transport: 'auto' | HttpTransportKind
   readonly known: Known | null
 }
 
-type Way = 'discover' | 'initialize' | 'sse'
+type Attempt = 'discover' | 'initialize' | 'sse'
 
-/** A server that knows a question answers it soon; silence means that it does not, and must leave time for the next. */
+/** A server that supports a request answers soon. A timeout must leave time for the next attempt. */
 const PROBE_MS = 3000
 
 /**
- * Finds the way in which a server speaks, within `timeoutMs`, and greets it. Over HTTP the modern question comes first: a
- * legacy server refuses it and is none the worse. What it spoke the last time comes before everything.
+ * Detects transport and era of an HTTP server within `timeoutMs`, and performs the handshake. The modern handshake is tried
+ * first, because legacy servers reject it without harm. What worked the last time is tried before everything else.
  */
-export async function greetRemote(
-  options: Options,
-  timeoutMs: number,
-): Promise<{ carrier: Carrier; greeting: Greeting }> {
+export async function negotiate(options: Options, timeoutMs: number): Promise<Connected> {
   const deadline = performance.now() + timeoutMs
   const left = () => Math.max(1, deadline - performance.now())
-  const ways = waysFor(options)
-  const isOnly = ways.length === 1
-  const streamable = new Streamable(options)
+  const attempts = attemptsFor(options)
+  const isOnly = attempts.length === 1
+  const streamable = new StreamableHttpTransport(options)
   let failure: unknown
-  for (let way = ways.shift(); way !== undefined && performance.now() < deadline; way = ways.shift()) {
-    const share = ways.length === 0 ? left() : left() / 3
-    const patienceMs = way === 'initialize' || isOnly ? left() : Math.min(PROBE_MS, share)
-    const carrier = way === 'sse' ? new SseTransport({ ...options, endpointMs: patienceMs }) : streamable
+  for (
+    let next = attempts.shift();
+    next !== undefined && performance.now() < deadline;
+    next = attempts.shift()
+  ) {
+    const share = attempts.length === 0 ? left() : left() / 3
+    const attemptMs = next === 'initialize' || isOnly ? left() : Math.min(PROBE_MS, share)
+    const transport = next === 'sse' ? new SseTransport({ ...options, endpointMs: attemptMs }) : streamable
     try {
       const greeting =
-        way === 'discover' ? await streamable.discover(patienceMs) : await carrier.initialize(left())
-      return { carrier, greeting }
+        next === 'discover' ? await streamable.discover(attemptMs) : await transport.initialize(left())
+      return { transport, greeting }
     } catch (error) {
-      if (way === 'sse') await carrier.close(0)
-      const isGuess = way === 'sse' && failure !== undefined // then what the POST got tells more
-      if (!maySpeakOtherwise(error) && !isGuess) throw error
-      if (way === 'initialize' || failure === undefined || isLocked(error)) failure = error
-      if (way === 'discover' && isSilence(error) && ways[0] === 'initialize') ways.splice(1, 0, 'discover')
+      if (next === 'sse') await transport.close(0)
+      const isGuess = next === 'sse' && failure !== undefined // then the failure of the POST says more
+      if (!mayBeMismatch(error) && !isGuess) throw error
+      if (next === 'initialize' || failure === undefined || needsAuth(error)) failure = error
+      if (next === 'discover' && isTimeout(error) && attempts[0] === 'initialize')
+        attempts.splice(1, 0, 'discover')
     }
   }
   throw failure
 }
 
-function waysFor({ transport, known }: Options): Way[] {
+function attemptsFor({ transport, known }: Options): Attempt[] {
   if (transport === 'sse') return ['sse']
-  const modernFirst: Way[] = ['discover', 'initialize']
-  const legacyFirst: Way[] = ['initialize', 'discover']
   const isLegacy =
-    known !== null && known.transport === 'streamable_http' && !isModern(known.protocol_version)
-  const streamable = isLegacy ? legacyFirst : modernFirst
+    known !== null && known.transport === 'streamable_http' && known.protocol_version !== MODERN_VERSION
+  const streamable: Attempt[] = isLegacy ? ['initialize', 'discover'] : ['discover', 'initialize']
   if (transport === 'streamable_http') return streamable
   return known?.transport === 'sse' ? ['sse', ...streamable] : [...streamable, 'sse']
 }
 
-/** What a server of another era or transport may well say. Whoever asks who we are, or is not there, says the same to all. */
-const OTHERWISE: readonly RemoteCode[] = ['http_error', 'not_found', 'not_mcp', 'protocol_error', 'timeout']
+/** Failures that another era or transport may avoid. All others, such as 401, would occur with each of them. */
+const MISMATCHES: readonly RemoteCode[] = ['http_error', 'not_found', 'not_mcp', 'protocol_error', 'timeout']
 
-function maySpeakOtherwise(error: unknown): boolean {
-  if (error instanceof RemoteFailure) return OTHERWISE.includes(error.code)
+function mayBeMismatch(error: unknown): boolean {
+  if (error instanceof RemoteFailure) return MISMATCHES.includes(error.code)
   return !(error instanceof CallFailure) || error.reason === 'remote' || error.reason === 'timeout'
 }
 
-function isLocked(error: unknown): boolean {
+function needsAuth(error: unknown): boolean {
   return error instanceof RemoteFailure && (error.code === 'auth_required' || error.code === 'forbidden')
 }
 
-function isSilence(error: unknown): boolean {
+function isTimeout(error: unknown): boolean {
   if (error instanceof RemoteFailure) return error.code === 'timeout'
   return error instanceof CallFailure && error.reason === 'timeout'
 }

@@ -1,55 +1,55 @@
 import type { KnownSecrets } from '../../../kernel/secrets/known-secrets.ts'
 import { maskText } from '../../../kernel/secrets/secrets.ts'
 import { MEBIBYTE, RemoteFailure, tooLarge } from '../../../net/http-failure.ts'
-import type { HttpAnswer } from '../../../net/http-response.ts'
+import type { HttpResponse } from '../../../net/http-response.ts'
 import { CallFailure } from '../../../protocol/call.ts'
 import { MESSAGE_MAX_BYTES } from '../../../protocol/frames.ts'
 import { type RemoteError, readMessage, remoteErrorOf } from '../../../protocol/json-rpc-message.ts'
 import { EventTooLargeError, type SseReader } from '../../../protocol/sse-reader.ts'
-import type { Dialogue } from '../../client/json-rpc-peer.ts'
-import { quotable } from '../stdio/stray-output.ts'
+import type { JsonRpcPeer } from '../../client/json-rpc-peer.ts'
+import { quotable } from '../quotable.ts'
 import { statusFailure } from './status-failure.ts'
 
 const EVENT_STREAM = 'text/event-stream'
-const REFUSAL_MAX_BYTES = 64 * 1024
-const WORDS_MAX_CHARS = 200
+const ERROR_MAX_BYTES = 64 * 1024
+const MAX_QUOTE_CHARS = 200
 const GREETING_MAX_BYTES = MEBIBYTE
 
-/** Before a server has said who it is, it gets less credit. */
-export function answerLimit(method: string): number {
+/** The size limit of a response. It is lower for the handshake, when the server is still unknown. */
+export function responseLimit(method: string): number {
   return method === 'initialize' || method === 'server/discover' ? GREETING_MAX_BYTES : MESSAGE_MAX_BYTES
 }
 
-export const isEventStream = ({ contentType }: HttpAnswer): boolean => contentType === EVENT_STREAM
+export const isEventStream = ({ contentType }: HttpResponse): boolean => contentType === EVENT_STREAM
 
-/** The one message of a JSON body, which must be about this request. */
-export async function hearBody(
-  answer: HttpAnswer,
-  dialogue: Dialogue,
+/** Reads a JSON body, which must be the response to the request with this id. */
+export async function receiveBody(
+  response: HttpResponse,
+  peer: JsonRpcPeer,
   id: number,
   maxBytes: number,
 ): Promise<void> {
-  if (!isJson(answer)) {
-    answer.discard()
-    throw notMcp(answer)
+  if (!isJson(response)) {
+    response.discard()
+    throw notMcp(response)
   }
-  const bytes = await answer.read(maxBytes)
-  if (!dialogue.hear({ bytes, cut: 0, borrowed: false })) throw notMcp(answer)
-  if (!dialogue.awaits(id)) return
-  const remote = remoteErrorOfBody(bytes) // it could not tell whose it is
+  const bytes = await response.read(maxBytes)
+  if (!peer.receive({ bytes, cut: 0, borrowed: false })) throw notMcp(response)
+  if (!peer.isPending(id)) return
+  const remote = remoteErrorOfBody(bytes) // an error without the id of the request
   if (remote) throw new CallFailure('remote', remote.message, remote)
-  throw otherAnswer(answer.url.host)
+  throw noResult(response.url.host)
 }
 
-/** Every event of a stream, until it ends. */
-export async function hearEvents(
-  answer: HttpAnswer,
+/** Reads events until the stream ends. */
+export async function receiveEvents(
+  response: HttpResponse,
   reader: SseReader,
   maxBytes = Number.POSITIVE_INFINITY,
 ): Promise<void> {
-  const { host } = answer.url
+  const { host } = response.url
   let bytes = 0
-  for await (const chunk of answer.chunks()) {
+  for await (const chunk of response.chunks()) {
     bytes += chunk.length
     if (bytes > maxBytes) throw tooLarge(host, 'The stream', maxBytes)
     try {
@@ -60,23 +60,23 @@ export async function hearEvents(
   }
 }
 
-/** An answer with a status that says no: a JSON-RPC error where it holds one, unless the status says more. */
-export async function refusalIn(answer: HttpAnswer, secrets: KnownSecrets): Promise<Error> {
-  const { status, headers, url } = answer
-  const remote = await remoteErrorIn(answer)
+/** The failure that an error status means: the JSON-RPC error in the body, unless the status says more. */
+export async function failureOf(response: HttpResponse, secrets: KnownSecrets): Promise<Error> {
+  const { status, headers, url } = response
+  const remote = await remoteErrorIn(response)
   if (remote && ![401, 403, 429, 503].includes(status)) {
     return new CallFailure('remote', remote.message, remote)
   }
-  const words = remote && quotable(maskText(secrets.redact(remote.message)), WORDS_MAX_CHARS)
-  return statusFailure({ host: url.host, status, headers, words })
+  const quote = remote && quotable(maskText(secrets.redact(remote.message)), MAX_QUOTE_CHARS)
+  return statusFailure({ host: url.host, status, headers, quote })
 }
 
-async function remoteErrorIn(answer: HttpAnswer) {
-  if (!isJson(answer)) {
-    answer.discard()
+async function remoteErrorIn(response: HttpResponse) {
+  if (!isJson(response)) {
+    response.discard()
     return undefined
   }
-  const bytes = await answer.read(REFUSAL_MAX_BYTES).catch(() => undefined) // the status is enough
+  const bytes = await response.read(ERROR_MAX_BYTES).catch(() => undefined) // the status is enough
   return bytes && remoteErrorOfBody(bytes)
 }
 
@@ -85,25 +85,20 @@ function remoteErrorOfBody(bytes: Buffer): RemoteError | undefined {
   return message?.error === undefined ? undefined : remoteErrorOf(message)
 }
 
-/** What has no type is read as if it were JSON. */
-function isJson({ contentType }: HttpAnswer): boolean {
+/** A response without a type is read as JSON. */
+function isJson({ contentType }: HttpResponse): boolean {
   return contentType === '' || contentType === 'application/json' || contentType.endsWith('+json')
 }
 
-export function notMcp({ contentType, status, url }: HttpAnswer): RemoteFailure {
-  const kind =
-    contentType === 'text/html'
-      ? 'a web page'
-      : contentType === '' || isBare(status)
-        ? 'nothing that is MCP'
-        : `${/^[\w.+-]{1,40}\/[\w.+-]{1,40}$/.test(contentType) ? contentType : 'something'} that is no MCP`
-  const hint = 'Check the URL: it must be the MCP endpoint itself, often /mcp, and not a page about it'
-  return new RemoteFailure('not_mcp', `${url.host} answered with ${kind}`, hint, { status })
+export function notMcp({ contentType, status, url }: HttpResponse): RemoteFailure {
+  const isEmpty = contentType === '' || status === 202 || status === 204
+  const type = /^[\w.+-]{1,40}\/[\w.+-]{1,40}$/.test(contentType) ? contentType : 'an unknown content type'
+  const what = contentType === 'text/html' ? 'a web page' : isEmpty ? 'no MCP message' : type
+  const hint = 'Check the URL: it must be the MCP endpoint itself, often /mcp, not a page about it'
+  return new RemoteFailure('not_mcp', `${url.host} answered with ${what} instead of MCP`, hint, { status })
 }
 
-export function otherAnswer(host: string): RemoteFailure {
-  const hint = 'Look into the log of the server; if there is a proxy in front of it, let it stream'
-  return new RemoteFailure('protocol_error', `${host} ended its answer without the result`, hint)
+export function noResult(host: string): RemoteFailure {
+  const hint = 'Check the log of the server. A proxy in front of it must not buffer responses'
+  return new RemoteFailure('protocol_error', `${host} ended its response without a result`, hint)
 }
-
-const isBare = (status: number) => status === 202 || status === 204

@@ -4,8 +4,8 @@ import { challengeIn } from './auth-challenge.ts'
 import { statusFailure } from './status-failure.ts'
 
 const NOW = Date.parse('2026-11-15T06:00:00Z')
-const refused = (status: number, headers = {}, words?: string) =>
-  statusFailure({ host: 'docs.test', status, headers, words }, () => NOW)
+const refused = (status: number, headers = {}, quote?: string) =>
+  statusFailure({ host: 'docs.test', status, headers, quote }, () => NOW)
 
 describe('an answer whose status says no', () => {
   test.each([
@@ -19,9 +19,9 @@ describe('an answer whose status says no', () => {
     [502, 'http_error'],
     [503, 'unavailable'],
   ])('%i is %s, names the host and says what to do', (status, code) => {
-    const failure = refused(status, {}, 'the words')
+    const failure = refused(status, {}, 'the quote')
     expect(failure).toMatchObject({ code, status })
-    expect(failure.message).toMatch(/^docs\.test .*: the words$/)
+    expect(failure.message).toMatch(/^docs\.test .*: the quote$/)
     expect(failure.hint).not.toBe('')
   })
 
@@ -82,7 +82,7 @@ test.each([
   ['HPE_HEADER_OVERFLOW', 'send', 'protocol_error'],
   ['Z_DATA_ERROR', 'body', 'protocol_error'],
   ['EMFILE', 'connect', 'protocol_error'],
-] as const)('%s during %s is %s, told with the host and without its own words', (code, phase, expected) => {
+] as const)('%s during %s is %s, told with the host and without its own quote', (code, phase, expected) => {
   const error = Object.assign(new Error('a secret'), { code })
   for (const cause of [error, new AggregateError([error])]) {
     const failure = networkFailure(cause, new URL('https://docs.test/mcp?key=a-secret'), phase)

@@ -2,25 +2,25 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { RemoteFailure } from '../../../net/http-failure.ts'
 import { challengeIn } from './auth-challenge.ts'
 
-interface Refusal {
+interface Rejection {
   readonly host: string
   readonly status: number
   readonly headers: IncomingHttpHeaders
-  /** What the server said about it, already fit to be shown. */
-  readonly words?: string | undefined
+  /** The server's own explanation, safe to show. */
+  readonly quote?: string | undefined
 }
 
-/** An answer whose status says no, in a sentence. */
-export function statusFailure({ host, status, headers, words }: Refusal, now = Date.now): RemoteFailure {
-  const said = words === undefined ? '' : `: ${words}`
+/** The failure that an HTTP error status means. */
+export function statusFailure({ host, status, headers, quote }: Rejection, now = Date.now): RemoteFailure {
+  const said = quote === undefined ? '' : `: ${quote}`
   switch (status) {
     case 401: {
       const auth = challengeIn(headers['www-authenticate'])
       const scope = auth?.scope === undefined ? '' : `, scope ${auth.scope}`
       const kind = auth === undefined ? '' : ` (${auth.scheme}${scope})`
       const hint =
-        'Give this server a header Authorization with a valid token; one that worked before may have run out'
-      return new RemoteFailure('auth_required', `${host} asks who you are${kind}${said}`, hint, {
+        'Add an Authorization header with a valid token. A token that worked before may have expired'
+      return new RemoteFailure('auth_required', `${host} requires authentication${kind}${said}`, hint, {
         status,
         auth,
       })
@@ -28,32 +28,36 @@ export function statusFailure({ host, status, headers, words }: Refusal, now = D
     case 403: {
       const auth = challengeIn(headers['www-authenticate'])
       const hint =
-        'Check what the token of this server may do, and whether the server takes requests from here'
-      return new RemoteFailure('forbidden', `${host} does not permit this${said}`, hint, { status, auth })
+        'Check the permissions of the token, and whether the server accepts requests from this address'
+      return new RemoteFailure('forbidden', `${host} denied access${said}`, hint, { status, auth })
     }
     case 404: {
-      const hint = 'Correct the path in the URL: it is often /mcp, or /sse'
+      const hint = 'Correct the path in the URL: it is often /mcp or /sse'
       return new RemoteFailure('not_found', `${host} has nothing at the path of this URL${said}`, hint, {
         status,
       })
     }
     case 429: {
       const retryAfterS = retryAfter(headers['retry-after'], now())
-      const hint = `Ask again ${wait(retryAfterS)}, and less often`
-      const message = `${host} was asked too often${said}`
-      return new RemoteFailure('rate_limited', message, hint, { status, retryAfterS })
+      const hint = `Try again ${wait(retryAfterS)}, and send fewer requests`
+      return new RemoteFailure('rate_limited', `${host} received too many requests${said}`, hint, {
+        status,
+        retryAfterS,
+      })
     }
     case 503: {
       const retryAfterS = retryAfter(headers['retry-after'], now())
-      const hint = `Try again ${wait(retryAfterS)}; if it stays so, look at the server`
-      const message = `${host} is not available now${said}`
-      return new RemoteFailure('unavailable', message, hint, { status, retryAfterS })
+      const hint = `Try again ${wait(retryAfterS)}. If it persists, check the server`
+      return new RemoteFailure('unavailable', `${host} is temporarily unavailable${said}`, hint, {
+        status,
+        retryAfterS,
+      })
     }
     default: {
       const hint =
         status >= 500
-          ? 'The fault is on its side: look into the log of the server'
-          : 'Check that the URL is an MCP endpoint, and that the headers are what the server expects'
+          ? 'The error is on the server: check its log'
+          : 'Check that the URL is an MCP endpoint and that the headers are what the server expects'
       return new RemoteFailure('http_error', `${host} answered with status ${status}${said}`, hint, {
         status,
       })
@@ -63,7 +67,7 @@ export function statusFailure({ host, status, headers, words }: Refusal, now = D
 
 const LONGEST_WAIT_S = 24 * 60 * 60
 
-/** Seconds, or a date. */
+/** The seconds to wait. The header has a number of seconds or a date. */
 function retryAfter(header: string | undefined, now: number): number | undefined {
   if (header === undefined) return undefined
   const text = header.trim()

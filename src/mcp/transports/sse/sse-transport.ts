@@ -1,166 +1,126 @@
 import type { KnownSecrets } from '../../../kernel/secrets/known-secrets.ts'
 import type { HttpClient } from '../../../net/http-client.ts'
-import { late, RemoteFailure } from '../../../net/http-failure.ts'
-import type { HttpAnswer } from '../../../net/http-response.ts'
+import { RemoteFailure, timeoutFailure } from '../../../net/http-failure.ts'
+import type { HttpResponse } from '../../../net/http-response.ts'
 import { CallFailure } from '../../../protocol/call.ts'
 import { SseReader } from '../../../protocol/sse-reader.ts'
 import type { Greeting } from '../../client/greeting.ts'
-import { Dialogue, type Outgoing } from '../../client/json-rpc-peer.ts'
+import type { JsonRpcPeer } from '../../client/json-rpc-peer.ts'
 import { initialize } from '../../client/legacy-handshake.ts'
-import type { Asker } from '../../client/modern-requests.ts'
-import { CAPABILITIES } from '../../client/server-requests.ts'
-import { hearEvents, isEventStream, notMcp, refusalIn } from '../http/response-messages.ts'
-import { ACCEPT_STREAM, type Carrier, type CarrierEvents, JSON_TYPE, TELL_MS } from '../http/transport.ts'
+import { Posts } from '../http/posts.ts'
+import { failureOf, isEventStream, notMcp, receiveEvents } from '../http/response-messages.ts'
 import { sessionLost } from '../streamable-http/http-session.ts'
+import type { Transport, TransportEvents } from '../transport.ts'
 
-interface Options extends CarrierEvents {
+interface Options extends TransportEvents {
   readonly client: HttpClient
   readonly url: URL
   readonly version: string
   readonly secrets: KnownSecrets
-  /** How long a stream may be silent before it says where to send messages. */
+  /** The time limit for the first event, which has the address for messages. */
   readonly endpointMs: number
 }
 
-const MAX_TELLING = 64
-
-/** HTTP+SSE of 2024-11-05: one stream for all that the server says, and an address for all that we say. */
-export class SseTransport implements Carrier {
-  readonly transport = 'sse'
+/** HTTP+SSE of 2024-11-05: one stream for all messages of the server, and an address to POST ours to. */
+export class SseTransport implements Transport {
+  readonly kind = 'sse'
   readonly #options: Options
-  readonly #dialogue: Dialogue
+  readonly #posts: Posts
   readonly #end = new AbortController()
-  readonly #open = new Map<number, AbortController>()
   #endpoint: URL | undefined
-  #telling = 0
   #lost: Error | undefined
   #closed = false
 
   constructor(options: Options) {
     this.#options = options
-    this.#dialogue = new Dialogue({
-      wire: {
-        send: (text, message) => this.#send(text, message),
-        forget: (id) => this.#open.get(id)?.abort(new CallFailure('cancelled', 'Nobody waits any longer')),
-      },
+    this.#posts = new Posts({
       onNotification: options.onNotification,
+      request: (body, _, id, signal) => this.#request(body, id, signal),
+      notify: (body, timeoutMs) => this.#post(body, timeoutMs),
     })
   }
 
-  get asker(): Asker {
-    return this.#dialogue
-  }
-
-  get plain(): Asker {
-    return this.#dialogue
+  get peer(): JsonRpcPeer {
+    return this.#posts.peer
   }
 
   async initialize(timeoutMs: number): Promise<Greeting> {
     const deadline = performance.now() + timeoutMs
     const left = () => Math.max(1, deadline - performance.now())
     this.#endpoint = await this.#connect(Math.min(timeoutMs, this.#options.endpointMs))
-    const request: Dialogue['request'] = (...question) => this.#dialogue.request(...question)
-    const { version } = this.#options
-    const greeting = await initialize({ request, notify: () => {} }, version, left(), CAPABILITIES).catch(
-      (error: unknown) => {
-        throw this.#lost ?? error
-      },
-    )
-    await this.#tell(JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' }), left())
+    const greeting = await initialize(this.peer, this.#options.version, left()).catch((error: unknown) => {
+      throw this.#lost ?? error
+    })
+    await this.#posts.notifyInitialized(left())
     return greeting
   }
-
-  async listen(): Promise<void> {} // everything comes in the one stream
-
-  knows(): void {} // nothing of it is needed
 
   async close(): Promise<void> {
     this.#close('The connection was closed')
   }
 
-  /** Opens the stream and waits for the address that it begins with. */
+  /** Opens the stream and waits for its first event, which has the address for messages. */
   async #connect(timeoutMs: number): Promise<URL> {
     const { client, url, secrets } = this.#options
     const deadline = performance.now() + timeoutMs
-    const answer = await client.request({
+    const response = await client.request({
       method: 'GET',
       url,
-      headers: ACCEPT_STREAM,
+      headers: { accept: 'text/event-stream', 'cache-control': 'no-cache' },
       timeoutMs: null,
       firstByteMs: timeoutMs,
       signal: this.#end.signal,
     })
-    if (answer.status !== 200) throw await refusalIn(answer, secrets)
-    if (!isEventStream(answer)) {
-      answer.discard()
-      throw notMcp(answer)
+    if (response.status !== 200) throw await failureOf(response, secrets)
+    if (!isEventStream(response)) {
+      response.discard()
+      throw notMcp(response)
     }
     return new Promise((resolve, reject) => {
-      const silent = () => answer.end(late(url.host, 'say where messages go', timeoutMs))
-      const timer = setTimeout(silent, Math.max(1, deadline - performance.now()))
-      const found = (data: Buffer) => {
+      const onTimeout = () =>
+        response.end(timeoutFailure(url.host, 'send the address for messages', timeoutMs))
+      const timer = setTimeout(onTimeout, Math.max(1, deadline - performance.now()))
+      const onEndpoint = (data: Buffer) => {
         clearTimeout(timer)
         const endpoint = endpointIn(data, url)
-        if (endpoint instanceof RemoteFailure) answer.end(endpoint)
+        if (endpoint instanceof RemoteFailure) response.end(endpoint)
         else resolve(endpoint)
       }
-      void this.#hear(answer, found).then((error) => {
+      void this.#receive(response, onEndpoint).then((error) => {
         clearTimeout(timer)
-        reject(error) // without effect once the address is known
+        reject(error) // no effect once the address is known
         this.#lose(error)
       })
     })
   }
 
-  /** Gives the reason when the stream has ended. Never rejects. */
-  async #hear(answer: HttpAnswer, onEndpoint: (data: Buffer) => void): Promise<Error> {
+  /** Resolves with the reason when the stream has ended. Never rejects. */
+  async #receive(response: HttpResponse, onEndpoint: (data: Buffer) => void): Promise<Error> {
     const reader = new SseReader(({ event, data }) => {
       if (event === 'endpoint' && this.#endpoint === undefined) onEndpoint(data)
-      else if (event === 'message') this.#dialogue.hear({ bytes: data, cut: 0, borrowed: false })
+      else if (event === 'message') this.peer.receive({ bytes: data, cut: 0, borrowed: false })
     })
-    const error = await hearEvents(answer, reader).catch((cause: Error) => cause)
+    const error = await receiveEvents(response, reader).catch((cause: Error) => cause)
     if (error) return error
-    const hint = 'Look into the log of the server; a proxy in front of it may close streams that are quiet'
-    return new RemoteFailure('connection_reset', `${answer.url.host} closed its stream`, hint)
+    const hint = 'Check the log of the server. A proxy in front of it may close idle streams'
+    return new RemoteFailure('connection_reset', `${response.url.host} closed its stream`, hint)
   }
 
-  #send(text: string, message: Outgoing): void {
-    if (typeof message.id === 'number' && message.method !== undefined) void this.#carry(text, message.id)
-    else if (this.#telling < MAX_TELLING) void this.#tell(text, TELL_MS)
+  /** The response arrives in the stream. */
+  async #request(body: string | Buffer, id: number, signal: AbortSignal): Promise<void> {
+    const response = await this.#post(body, null, signal)
+    if (response.status >= 200 && response.status < 300) return response.discard()
+    const failure = await failureOf(response, this.#options.secrets)
+    if (response.status !== 404) throw failure
+    const lost = sessionLost(response.url.host)
+    this.peer.fail(id, lost)
+    this.#lose(lost)
   }
 
-  /** The answer comes in the stream. Never rejects: what goes wrong here goes to the dialogue. */
-  async #carry(text: string, id: number): Promise<void> {
-    const exchange = new AbortController()
-    this.#open.set(id, exchange)
-    try {
-      const answer = await this.#post(text, null, exchange.signal)
-      if (answer.status >= 200 && answer.status < 300) return answer.discard()
-      const refused = await refusalIn(answer, this.#options.secrets)
-      if (answer.status !== 404) throw refused
-      const lost = sessionLost(answer.url.host)
-      this.#dialogue.fail(id, lost)
-      this.#lose(lost)
-    } catch (error) {
-      this.#dialogue.fail(id, error as Error)
-    } finally {
-      this.#open.delete(id)
-    }
-  }
-
-  /** What nobody waits for. Never rejects. */
-  async #tell(text: string, timeoutMs: number): Promise<void> {
-    this.#telling += 1
-    await this.#post(text, timeoutMs)
-      .then((answer) => answer.discard())
-      .catch(() => {})
-    this.#telling -= 1
-  }
-
-  #post(body: string, timeoutMs: number | null, signal?: AbortSignal): Promise<HttpAnswer> {
+  #post(body: string | Buffer, timeoutMs: number | null, signal?: AbortSignal): Promise<HttpResponse> {
     const { client, url } = this.#options
+    const headers = { 'content-type': 'application/json', accept: '*/*' }
     const to = this.#endpoint ?? url
-    const headers = { ...JSON_TYPE, accept: '*/*' }
     return client.request({ method: 'POST', url: to, headers, body, timeoutMs, firstByteMs: null, signal })
   }
 
@@ -174,10 +134,8 @@ export class SseTransport implements Carrier {
   #close(reason: string): void {
     if (this.#closed) return
     this.#closed = true
-    this.#dialogue.close(reason)
-    const closed = new CallFailure('closed', reason)
-    for (const exchange of this.#open.values()) exchange.abort(closed)
-    this.#end.abort(closed)
+    this.#posts.close(reason)
+    this.#end.abort(new CallFailure('closed', reason))
   }
 }
 
@@ -187,14 +145,11 @@ function endpointIn(data: Buffer, url: URL): URL | RemoteFailure {
   const text = data.toString('utf8', 0, MAX_ENDPOINT_BYTES).trim()
   if (data.length > MAX_ENDPOINT_BYTES || !URL.canParse(text, url.href)) {
     const hint = 'Check that the URL is the SSE endpoint of an MCP server'
-    return new RemoteFailure('protocol_error', `${url.host} does not say where messages go`, hint)
+    return new RemoteFailure('protocol_error', `${url.host} did not send a valid address for messages`, hint)
   }
   const endpoint = new URL(text, url)
   if (endpoint.origin === url.origin) return endpoint
-  const message = `${url.host} wants messages to be sent to another origin, where the headers of this server must not go`
-  return new RemoteFailure(
-    'redirect_refused',
-    message,
-    'Correct the public address in the settings of the server',
-  )
+  const message = `${url.host} wants messages at another origin, to which the headers of this server must not be sent`
+  const hint = 'Correct the public address in the settings of the server'
+  return new RemoteFailure('redirect_refused', message, hint)
 }

@@ -1,12 +1,9 @@
 import type { Writable } from 'node:stream'
 
-/** So many lines go at once, so that the server begins with them while the next ones are read. */
+/** This many lines are written at once, so that the server can start with them while we prepare the next ones. */
 const FULL = 16
 
-/**
- * Lines for a server, written together in a turn of the event loop: whatever many agents ask at the same moment is few
- * writes, and for the server few reads.
- */
+/** Collects the lines of one turn of the event loop, so that many calls at once need few writes and few reads. */
 export class Outbox {
   readonly #stream: Writable
   #text = ''
@@ -17,7 +14,7 @@ export class Outbox {
     this.#stream = stream
   }
 
-  /** What waits, about: characters beyond ASCII take more bytes. */
+  /** The characters that are waiting, as an estimate of their bytes. */
   get length(): number {
     return this.#text.length
   }
@@ -29,8 +26,8 @@ export class Outbox {
     else this.#due ??= setImmediate(() => this.flush())
   }
 
-  /** In three parts, of which the middle is not made into text. */
-  addSpliced(head: string, middle: Buffer, tail: string): void {
+  /** One line in three parts, so that the middle is not decoded. */
+  addParts(head: string, middle: Buffer, tail: string): void {
     this.flush()
     this.#stream.cork()
     this.#stream.write(head)

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { ownMark } from '../../../../test/support/marked.ts'
 import { failureOf, pair, patient } from '../../../../test/support/pair.ts'
-import { Child } from '../../../supervisor/child.ts'
-import { BACKLOG_MAX_BYTES, Peer } from './stdio-peer.ts'
+import { Child } from '../../../supervisor/process/child.ts'
+import { BACKLOG_MAX_BYTES, StdioTransport } from './stdio-transport.ts'
 
 const MIB = 1024 * 1024
 
@@ -17,10 +17,10 @@ async function wordy(script: string) {
     mark: ownMark(),
   })
   const notified: string[] = []
-  const peer = new Peer({
+  const { peer } = new StdioTransport({
     input: child.input,
     output: child.output,
-    onNoise: () => {},
+    onStrayLine: () => {},
     onNotification: (method) => notified.push(method),
   })
   return { child, peer, notified }
@@ -36,8 +36,9 @@ test('a server that does not read is asked nothing more, and what it was asked e
   const failures = await Promise.all(outcomes)
   expect(new Set(failures)).toEqual(new Set(['timeout', 'busy']))
   expect(failures.indexOf('busy')).toBe(failures.lastIndexOf('timeout') + 1)
-  await expect(peer.request('a', {}, patient)).rejects.toThrow('It does not read its input')
-  expect(peer.droppedMessages).toBeGreaterThan(0) // that the others were given up
+  await expect(peer.request('a', {}, patient)).rejects.toThrow('The server does not read its input')
+  // The notifications that cancel the others are dropped, too.
+  expect(child.input.writableLength).toBeLessThan(BACKLOG_MAX_BYTES + 2 * MIB)
 })
 
 test('a server that asks and does not read is heard all the same, and fills no memory', async () => {
@@ -45,10 +46,9 @@ test('a server that asks and does not read is heard all the same, and fills no m
     for (let n = 0; n < 30; n += 1) process.stdout.write(line)
     process.stdout.write(JSON.stringify({ jsonrpc: '2.0', method: 'done' }) + '\\n')
     setTimeout(() => {}, 60_000)`
-  const { child, peer, notified } = await wordy(ask)
+  const { child, notified } = await wordy(ask)
   for (let n = 0; n < 200 && notified.length === 0; n += 1) await sleep(25)
   expect(notified).toEqual(['done'])
-  expect(peer.droppedMessages).toBeGreaterThan(5)
   expect(child.input.writableLength).toBeLessThan(BACKLOG_MAX_BYTES + 2 * MIB)
 })
 

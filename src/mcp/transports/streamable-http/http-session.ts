@@ -1,12 +1,12 @@
 import { RemoteFailure } from '../../../net/http-failure.ts'
-import type { HttpAnswer } from '../../../net/http-response.ts'
+import type { HttpResponse } from '../../../net/http-response.ts'
 
-/** What a legacy server and we have agreed upon. Not every server has sessions. */
-export class Session {
+/** The session with a legacy server. Not every server uses sessions. */
+export class HttpSession {
   id: string | undefined
   protocol: string | undefined
 
-  /** For every message but the first. */
+  /** The headers of every request but the first. */
   get headers(): Record<string, string> {
     return {
       ...(this.id !== undefined && { 'mcp-session-id': this.id }),
@@ -14,20 +14,19 @@ export class Session {
     }
   }
 
-  /** Takes the id from the answer to `initialize`, the only one that tells it. */
-  begin({ headers }: HttpAnswer): void {
+  /** Takes the id from the response to `initialize`. */
+  begin({ headers }: HttpResponse): void {
     const id = headers['mcp-session-id']
     this.id = typeof id === 'string' && /^[\x21-\x7e]{1,1024}$/.test(id) ? id : undefined
   }
 }
 
-/** Real servers answer a session that they do not know with either. */
+/** Servers answer an unknown session with either status. */
 export function mayBeLost(status: number): boolean {
   return status === 404 || status === 400
 }
 
 export function sessionLost(host: string): RemoteFailure {
-  const hint =
-    'Connect again; if several copies of the server run behind one address, they must share their sessions'
-  return new RemoteFailure('session_lost', `${host} has forgotten the session`, hint, { status: 404 })
+  const hint = 'Connect again. If several instances run behind this address, they must share their sessions'
+  return new RemoteFailure('session_lost', `${host} no longer has this session`, hint, { status: 404 })
 }

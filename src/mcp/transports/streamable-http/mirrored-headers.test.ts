@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { mirrorHeaders, mirrorsIn } from './mirrored-headers.ts'
+import { mirroredHeaders, mirrorsIn } from './mirrored-headers.ts'
 
 const tool = (name: string, properties: object) => ({ name, inputSchema: { type: 'object', properties } })
 const mirrorsOf = (...tools: object[]) =>
   mirrorsIn({ tools: tools as Record<string, unknown>[], truncated: false, duplicates: 0 })
 const call = (name: string, args: unknown, mirrors = mirrorsOf()) =>
-  mirrorHeaders({ method: 'tools/call', params: { name, arguments: args } }, mirrors)
+  mirroredHeaders({ method: 'tools/call', params: { name, arguments: args } }, mirrors)
 
 test.each([
   ['echo', 'echo'],
@@ -31,7 +31,7 @@ test('only what has a name sends one', () => {
     { method: 'resources/read', params: { uri: 'file:///x' } },
     { method: 'tools/call', params: { name: 7 } },
     { method: 'tools/call' },
-  ].map((message) => mirrorHeaders(message, mirrorsOf())['mcp-name'])
+  ].map((message) => mirroredHeaders(message, mirrorsOf())['mcp-name'])
   expect(names).toEqual([undefined, 'x', 'file:///x', undefined, undefined])
 })
 

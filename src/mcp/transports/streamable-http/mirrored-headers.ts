@@ -1,15 +1,15 @@
 import { isObject } from '../../../kernel/is-object.ts'
 import { type Mirrored, mirroredIn } from '../../../protocol/header-mirrors.ts'
 import { headerText } from '../../../protocol/header-text.ts'
+import { MODERN_VERSION } from '../../../protocol/versions.ts'
 import type { Outgoing } from '../../client/json-rpc-peer.ts'
-import { MODERN_VERSION } from '../../client/modern-requests.ts'
 import type { ToolList } from '../../client/tool-list.ts'
 
-/** By tool; those that want nothing are not in it. */
+/** The mirrored arguments of each tool that has any. */
 export type Mirrors = ReadonlyMap<string, readonly Mirrored[]>
 
-/** The headers in which the modern era repeats what a request says, so that who stands between need not read bodies. */
-export function mirrorHeaders({ method = '', params }: Outgoing, mirrors: Mirrors): Record<string, string> {
+/** The headers in which the modern era repeats parts of a request, so that proxies need not read bodies. */
+export function mirroredHeaders({ method = '', params }: Outgoing, mirrors: Mirrors): Record<string, string> {
   const headers: Record<string, string> = { 'mcp-protocol-version': MODERN_VERSION, 'mcp-method': method }
   const given = isObject(params) ? params : {}
   const name = method === 'resources/read' ? given.uri : NAMED.includes(method) ? given.name : undefined
@@ -23,7 +23,7 @@ export function mirrorHeaders({ method = '', params }: Outgoing, mirrors: Mirror
   return headers
 }
 
-/** Which arguments of which tools are repeated. A declaration that the specification does not allow is left out. */
+/** The arguments that a tool list declares as mirrored. Invalid declarations are ignored. */
 export function mirrorsIn({ tools }: ToolList): Mirrors {
   const found = tools.map(({ name, inputSchema }) => [String(name), mirroredIn(inputSchema)] as const)
   return new Map(found.filter(([, mirrored]) => mirrored.length > 0))

@@ -15,8 +15,8 @@ async function offering(known: typeof LEGACY | null) {
   const { connection } = await connectedTo(pipe.url, {
     known,
     onList: (kind, items) => lists.push(`${items.length > 0 ? 'some' : 'no'} ${kind}`),
-    onSaid: (text) => lines.push(text),
-    onNote: (method) => notes.push(method),
+    onLogText: (text) => lines.push(text),
+    onNotification: (method) => notes.push(method),
   })
   expect(connection.greeting?.era).toBe(known ? 'legacy' : 'modern')
   return { connection, lists, lines, notes }

@@ -1,47 +1,47 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { HttpAnswer } from '../../../net/http-response.ts'
+import type { HttpResponse } from '../../../net/http-response.ts'
 import { type SseEvent, SseReader } from '../../../protocol/sse-reader.ts'
-import { hearEvents, isEventStream } from '../http/response-messages.ts'
+import { isEventStream, receiveEvents } from '../http/response-messages.ts'
 
 interface Options {
-  readonly open: (lastEventId: string | undefined, signal: AbortSignal) => Promise<HttpAnswer>
-  readonly hear: (event: SseEvent) => void
-  /** For a while nobody listened, and the server does not repeat what it said then. */
+  readonly open: (lastEventId: string | undefined, signal: AbortSignal) => Promise<HttpResponse>
+  readonly onEvent: (event: SseEvent) => void
+  /** The stream was interrupted, and the server cannot replay what was missed. */
   readonly onGap: () => void
 }
 
 const FIRST_WAIT_MS = 1000
 const LONGEST_WAIT_MS = 60_000
 
-/** What a legacy server says without being asked. It need not offer this; where it does, the stream is held open. */
-export class StandingStream {
+/** The GET stream of a legacy server for notifications, which is optional. It is reopened whenever it ends. */
+export class NotificationStream {
   readonly #end = new AbortController()
-  /** The first answer has come, whatever it was. */
+  /** Resolves when the first request has been answered, whatever the answer. */
   readonly answered: Promise<void>
-  #answer = () => {}
+  #onAnswer = () => {}
 
   constructor(options: Options) {
     this.answered = new Promise((resolve) => {
-      this.#answer = resolve
+      this.#onAnswer = resolve
     })
-    void this.#run(options, this.#end.signal).catch(() => {}) // it was closed while it waited
+    void this.#run(options, this.#end.signal).catch(() => {}) // closed while waiting
   }
 
   close(): void {
     this.#end.abort()
   }
 
-  async #run({ open, hear, onGap }: Options, signal: AbortSignal): Promise<void> {
+  async #run({ open, onEvent, onGap }: Options, signal: AbortSignal): Promise<void> {
     let lastEventId: string | undefined
     let waitMs = FIRST_WAIT_MS
     for (;;) {
       const startedAt = performance.now()
-      const reader = new SseReader(hear)
-      const offered = await open(lastEventId, signal)
-        .finally(this.#answer)
-        .then((answer) => this.#hear(answer, reader))
-        .catch(() => true) // it broke off, or could not be opened: the requests tell whether the server is gone
-      if (!offered || signal.aborted) return
+      const reader = new SseReader(onEvent)
+      const isSupported = await open(lastEventId, signal)
+        .finally(this.#onAnswer)
+        .then((response) => receive(response, reader))
+        .catch(() => true) // interrupted or not reachable: other requests show whether the server is down
+      if (!isSupported || signal.aborted) return
       lastEventId = reader.lastEventId ?? lastEventId
       const lastedMs = performance.now() - startedAt
       waitMs = lastedMs > LONGEST_WAIT_MS ? FIRST_WAIT_MS : Math.min(waitMs * 2, LONGEST_WAIT_MS)
@@ -49,15 +49,15 @@ export class StandingStream {
       if (lastEventId === undefined) onGap()
     }
   }
+}
 
-  /** False when the server has no such stream: 405, and whatever else servers say then. */
-  async #hear(answer: HttpAnswer, reader: SseReader): Promise<boolean> {
-    const { status } = answer
-    if (status >= 200 && status < 300 && isEventStream(answer)) {
-      await hearEvents(answer, reader)
-      return true
-    }
-    answer.discard()
-    return status >= 500 || status === 409 || status === 429
+/** False when the server has no such stream: it answers 405, or another client error. */
+async function receive(response: HttpResponse, reader: SseReader): Promise<boolean> {
+  const { status } = response
+  if (status >= 200 && status < 300 && isEventStream(response)) {
+    await receiveEvents(response, reader)
+    return true
   }
+  response.discard()
+  return status >= 500 || status === 409 || status === 429
 }

@@ -1,20 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { RemoteFailure } from '../../../net/http-failure.ts'
-import type { HttpAnswer } from '../../../net/http-response.ts'
+import type { HttpResponse } from '../../../net/http-response.ts'
 import { SseReader } from '../../../protocol/sse-reader.ts'
-import type { Dialogue } from '../../client/json-rpc-peer.ts'
-import { hearEvents, isEventStream, otherAnswer } from '../http/response-messages.ts'
+import type { JsonRpcPeer } from '../../client/json-rpc-peer.ts'
+import { isEventStream, noResult, receiveEvents } from '../http/response-messages.ts'
 
 interface Options {
-  readonly dialogue: Dialogue
+  readonly peer: JsonRpcPeer
   readonly id: number
-  /** For one event. */
+  /** The limit of one event. */
   readonly maxBytes: number
-  /** For all of it. An answer, and as much again beside it, when nothing else is said. */
+  /** The limit of the whole stream. By default one response, and as much again for other messages. */
   readonly streamMaxBytes?: number
   readonly signal: AbortSignal
-  /** Undefined where a stream that ends early is the end. */
-  readonly resume: ((lastEventId: string) => Promise<HttpAnswer>) | undefined
+  /** Undefined when an interrupted stream cannot be resumed. */
+  readonly resume: ((lastEventId: string) => Promise<HttpResponse>) | undefined
 }
 
 const RETRY_MS = 1000
@@ -22,41 +22,41 @@ const LONGEST_RETRY_MS = 30_000
 const MAX_EMPTY_STREAMS = 5
 
 /**
- * The stream in which one request is answered, with whatever the server says before. A legacy server that numbers its
- * events may close the stream and be asked again for the rest, so that it need not hold a connection for a slow tool.
+ * Receives the response to one request as a stream, with the messages before it. A legacy server that numbers its events
+ * may close the stream and continue it later, so that a slow tool needs no open connection.
  */
-export async function hearAnswerStream(first: HttpAnswer, options: Options): Promise<void> {
-  const { dialogue, id, maxBytes, streamMaxBytes = 2 * maxBytes, signal, resume } = options
+export async function receiveResponseStream(first: HttpResponse, options: Options): Promise<void> {
+  const { peer, id, maxBytes, streamMaxBytes = 2 * maxBytes, signal, resume } = options
   let lastEventId: string | undefined
-  let empty = 0
-  for (let answer = first; ; answer = await resumed(answer, resume, lastEventId)) {
+  let emptyStreams = 0
+  for (let response = first; ; response = await resumed(response, resume, lastEventId)) {
     const reader = new SseReader(({ event, data }) => {
-      if (event === 'message') dialogue.hear({ bytes: data, cut: 0, borrowed: false }, id)
-      if (!dialogue.awaits(id)) answer.expire()
+      if (event === 'message') peer.receive({ bytes: data, cut: 0, borrowed: false }, id)
+      if (!peer.isPending(id)) response.expire()
     }, maxBytes)
-    const broken = await hearEvents(answer, reader, streamMaxBytes).catch((error: unknown) => error)
-    if (!dialogue.awaits(id)) return
-    if (broken !== undefined && !isBrokenOff(broken)) throw broken
-    const heard = reader.lastEventId !== undefined && reader.lastEventId !== lastEventId
-    empty = heard ? 0 : empty + 1
+    const error = await receiveEvents(response, reader, streamMaxBytes).catch((cause: unknown) => cause)
+    if (!peer.isPending(id)) return
+    if (error !== undefined && !isInterrupted(error)) throw error
+    const hasNewEvents = reader.lastEventId !== undefined && reader.lastEventId !== lastEventId
+    emptyStreams = hasNewEvents ? 0 : emptyStreams + 1
     lastEventId = reader.lastEventId ?? lastEventId
-    if (!resume || lastEventId === undefined || empty > MAX_EMPTY_STREAMS) {
-      throw broken ?? otherAnswer(answer.url.host)
+    if (!resume || lastEventId === undefined || emptyStreams > MAX_EMPTY_STREAMS) {
+      throw error ?? noResult(response.url.host)
     }
     await sleep(Math.min(reader.retryMs ?? RETRY_MS, LONGEST_RETRY_MS), undefined, { signal })
   }
 }
 
 async function resumed(
-  before: HttpAnswer,
+  { url: { host } }: HttpResponse,
   resume: Options['resume'],
   lastEventId: string | undefined,
-): Promise<HttpAnswer> {
-  if (!resume || lastEventId === undefined) throw otherAnswer(before.url.host)
-  const answer = await resume(lastEventId)
-  if (answer.status === 200 && isEventStream(answer)) return answer
-  answer.discard()
-  throw otherAnswer(before.url.host)
+): Promise<HttpResponse> {
+  if (!resume || lastEventId === undefined) throw noResult(host)
+  const response = await resume(lastEventId)
+  if (response.status === 200 && isEventStream(response)) return response
+  response.discard()
+  throw noResult(host)
 }
 
-const isBrokenOff = (error: unknown) => error instanceof RemoteFailure && error.code === 'connection_reset'
+const isInterrupted = (error: unknown) => error instanceof RemoteFailure && error.code === 'connection_reset'

@@ -103,8 +103,8 @@ describe.each(['streamable', 'sse'] as const)('over %s', (over) => {
     const notes: unknown[] = []
     const { url, tell } = await asking({ over, capabilities: { tools: {}, resources: {}, logging: {} } })
     const { connection, lists } = await connectedTo(url, {
-      onSaid: (text) => lines.push(text),
-      onNote: (method, params) => notes.push([method, params]),
+      onLogText: (text) => lines.push(text),
+      onNotification: (method, params) => notes.push([method, params]),
     })
     await connection.call('say', { text: 'hot' }, patient)
     expect(lines).toEqual(['[warning] asking: hot'])

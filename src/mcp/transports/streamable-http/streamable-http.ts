@@ -1,217 +1,173 @@
 import type { KnownSecrets } from '../../../kernel/secrets/known-secrets.ts'
 import { within } from '../../../kernel/within.ts'
 import type { HttpClient } from '../../../net/http-client.ts'
-import type { HttpAnswer } from '../../../net/http-response.ts'
-import { CallFailure } from '../../../protocol/call.ts'
+import type { HttpResponse } from '../../../net/http-response.ts'
+import type { Era } from '../../../protocol/versions.ts'
 import type { Greeting } from '../../client/greeting.ts'
-import { Dialogue, type Outgoing } from '../../client/json-rpc-peer.ts'
+import type { JsonRpcPeer, Outgoing } from '../../client/json-rpc-peer.ts'
 import { initialize } from '../../client/legacy-handshake.ts'
-import { type Asker, discover, modernAsker } from '../../client/modern-requests.ts'
-import { CAPABILITIES } from '../../client/server-requests.ts'
+import { discover } from '../../client/modern-requests.ts'
 import type { ToolList } from '../../client/tool-list.ts'
-import { answerLimit, hearBody, isEventStream, refusalIn } from '../http/response-messages.ts'
-import {
-  ACCEPT_BOTH,
-  ACCEPT_STREAM,
-  type Carrier,
-  type CarrierEvents,
-  JSON_TYPE,
-  TELL_MS,
-} from '../http/transport.ts'
-import { mayBeLost, Session, sessionLost } from './http-session.ts'
-import { type Mirrors, mirrorHeaders, mirrorsIn } from './mirrored-headers.ts'
-import { StandingStream } from './notification-stream.ts'
-import { hearAnswerStream } from './response-stream.ts'
+import { Posts } from '../http/posts.ts'
+import { failureOf, isEventStream, receiveBody, responseLimit } from '../http/response-messages.ts'
+import type { Transport, TransportEvents } from '../transport.ts'
+import { HttpSession, mayBeLost, sessionLost } from './http-session.ts'
+import { type Mirrors, mirroredHeaders, mirrorsIn } from './mirrored-headers.ts'
+import { NotificationStream } from './notification-stream.ts'
+import { receiveResponseStream } from './response-stream.ts'
 
-interface Options extends CarrierEvents {
+interface Options extends TransportEvents {
   readonly client: HttpClient
   readonly url: URL
   readonly version: string
   readonly secrets: KnownSecrets
 }
 
-/** A refusal by status, for the caller to judge. */
-interface Refused {
+/** An error status, for the caller to judge. */
+interface Rejected {
   readonly status: number
   readonly error: Error
 }
 
-const RENEW_MS = 10_000
-const MAX_TELLING = 64
-/** Some servers begin the answer to the question for their stream only when they have something to say. */
-const HEARS_WITHIN_MS = 1000
-/** Their answer may begin as late as it ends. */
+const REINITIALIZE_MS = 10_000
+/** Some servers send the headers of the notification stream only with the first notification. */
+const LISTENING_WITHIN_MS = 1000
+/** Methods whose response may start as late as it ends. */
 const SLOW = ['tools/call', 'resources/read', 'prompts/get', 'completion/complete', 'subscriptions/listen']
+const POST_HEADERS = {
+  accept: 'application/json, text/event-stream',
+  'content-type': 'application/json',
+}
 
-/** Streamable HTTP, in both eras: a POST for each message, and what comes back for it is in its answer. */
-export class Streamable implements Carrier {
-  readonly transport = 'streamable_http'
+/** Streamable HTTP in both eras: each message is a POST, and the response to it has the messages of the server. */
+export class StreamableHttpTransport implements Transport {
+  readonly kind = 'streamable_http'
   readonly #options: Options
-  readonly #dialogue: Dialogue
-  readonly #open = new Map<number, AbortController>()
-  #asker: Asker
-  #era: Greeting['era'] = 'legacy'
-  readonly #session = new Session()
-  #renewing: Promise<void> | undefined
-  #standing: StandingStream | undefined
-  #hears: Promise<unknown> | undefined
+  readonly #posts: Posts
+  readonly #session = new HttpSession()
+  #era: Era = 'legacy'
+  #reinitializing: Promise<void> | undefined
+  #notifications: NotificationStream | undefined
+  #listening: Promise<unknown> | undefined
   #mirrors: Mirrors = new Map()
-  #telling = 0
   #closed = false
 
   constructor(options: Options) {
     this.#options = options
-    this.#dialogue = new Dialogue({
-      wire: {
-        send: (text, message) => this.#send(text, message),
-        forget: (id) => this.#open.get(id)?.abort(new CallFailure('cancelled', 'Nobody waits any longer')),
-      },
+    this.#posts = new Posts({
       onNotification: options.onNotification,
+      request: (body, message, id, signal) => this.#request(body, message, id, signal),
+      notify: (body, timeoutMs) => this.#notify(body, timeoutMs),
+      // The modern era has neither responses of the client nor cancel notifications: closing the stream cancels.
+      acceptsNotifications: () => this.#era === 'legacy',
     })
-    this.#asker = this.#dialogue
   }
 
-  get asker(): Asker {
-    return this.#asker
+  get peer(): JsonRpcPeer {
+    return this.#posts.peer
   }
 
-  get plain(): Asker {
-    return this.#dialogue
-  }
-
-  /** Rejects when the server does not speak the modern era. */
-  async discover(timeoutMs: number): Promise<Greeting> {
+  /** The modern handshake. Rejects when the server does not support that era. */
+  discover(timeoutMs: number): Promise<Greeting> {
     this.#era = 'modern'
-    const greeting = await discover(this.#dialogue, this.#options.version, timeoutMs)
-    this.#asker = modernAsker(this.#dialogue, this.#options.version)
-    return greeting
+    return discover(this.peer, this.#options.version, timeoutMs)
   }
 
   async initialize(timeoutMs: number): Promise<Greeting> {
     const deadline = performance.now() + timeoutMs
     this.#era = 'legacy'
-    const { version } = this.#options
-    const request: Dialogue['request'] = (...question) => this.#dialogue.request(...question)
-    const greeting = await initialize({ request, notify: () => {} }, version, timeoutMs, CAPABILITIES)
+    const greeting = await initialize(this.peer, this.#options.version, timeoutMs)
     this.#session.protocol = greeting.protocol_version
-    // Servers refuse what comes before this, and another connection may be quicker: so it must have arrived.
-    const done = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' })
-    await this.#tell(done, Math.min(TELL_MS, deadline - performance.now()))
+    await this.#posts.notifyInitialized(deadline - performance.now())
     return greeting
   }
 
-  async listen(): Promise<void> {
-    if (this.#era === 'legacy' && !this.#standing) this.#stand()
-    await this.#hears
+  readonly listen = async (): Promise<void> => {
+    if (this.#era === 'legacy' && !this.#notifications) this.#openNotifications()
+    await this.#listening
   }
 
-  knows(list: ToolList): void {
+  onTools(list: ToolList): void {
     this.#mirrors = mirrorsIn(list)
   }
 
   async close(timeoutMs: number): Promise<void> {
     if (this.#closed) return
     this.#closed = true
-    this.#standing?.close()
-    this.#dialogue.close('The connection was closed')
-    for (const exchange of this.#open.values()) exchange.abort(new CallFailure('closed', 'It was closed'))
+    this.#notifications?.close()
+    this.#posts.close('The connection was closed')
     if (this.#session.id === undefined || timeoutMs <= 0) return
     const { client, url } = this.#options
     const { headers } = this.#session
     const goodbye = client.request({ method: 'DELETE', url, headers, timeoutMs })
-    await goodbye.then((answer) => answer.discard()).catch(() => {}) // a session that nobody uses ends by itself
+    await goodbye.then((response) => response.discard()).catch(() => {}) // an unused session expires anyway
   }
 
-  #send(text: string, message: Outgoing): void {
-    if (typeof message.id === 'number' && message.method !== undefined) {
-      void this.#carry(text, message, message.id)
-    } else if (this.#era === 'legacy' && this.#telling < MAX_TELLING) {
-      // The modern era knows neither answers of ours nor a message that cancels: the end of the stream is that.
-      void this.#tell(text, TELL_MS)
-    }
-  }
-
-  /** Never rejects: the outcome goes to the dialogue. */
-  async #carry(text: string, message: Outgoing, id: number): Promise<void> {
-    const exchange = new AbortController()
-    this.#open.set(id, exchange)
-    const isFirst = message.method === 'initialize'
-    try {
-      if (!isFirst) await this.#renewing
-      const session = isFirst ? undefined : this.#session.id
-      const refused = await this.#exchange(text, message, id, exchange.signal)
-      if (!refused) return
-      if (session === undefined || !mayBeLost(refused.status)) throw refused.error
-      await this.#renewed(session)
-      const again = await this.#exchange(text, message, id, exchange.signal)
-      if (again) throw again.status === 404 ? sessionLost(this.#options.url.host) : again.error
-    } catch (error) {
-      this.#dialogue.fail(id, error as Error)
-    } finally {
-      this.#open.delete(id)
-    }
+  async #request(body: string | Buffer, message: Outgoing, id: number, signal: AbortSignal): Promise<void> {
+    const isInitialize = message.method === 'initialize'
+    if (!isInitialize) await this.#reinitializing
+    const session = isInitialize ? undefined : this.#session.id
+    const rejected = await this.#exchange(body, message, id, signal)
+    if (!rejected) return
+    if (session === undefined || !mayBeLost(rejected.status)) throw rejected.error
+    await this.#reinitialize(session)
+    const again = await this.#exchange(body, message, id, signal)
+    if (again) throw again.status === 404 ? sessionLost(this.#options.url.host) : again.error
   }
 
   async #exchange(
-    text: string,
+    body: string | Buffer,
     message: Outgoing,
     id: number,
     signal: AbortSignal,
-  ): Promise<Refused | undefined> {
+  ): Promise<Rejected | undefined> {
     const { client, url, secrets } = this.#options
     const { method = '' } = message
-    const modern = this.#era === 'modern'
-    const answer = await client.request({
+    const response = await client.request({
       method: 'POST',
       url,
-      headers: { ...ACCEPT_BOTH, ...JSON_TYPE, ...this.#headersFor(message) },
-      body: text,
+      headers: { ...POST_HEADERS, ...this.#headersFor(message) },
+      body,
       timeoutMs: null,
       ...(SLOW.includes(method) && { firstByteMs: null }),
       signal,
       repeatable: method !== 'tools/call',
     })
-    if (answer.status < 200 || answer.status > 299) {
-      return { status: answer.status, error: await refusalIn(answer, secrets) }
+    if (response.status < 200 || response.status > 299) {
+      return { status: response.status, error: await failureOf(response, secrets) }
     }
-    if (method === 'initialize') this.#session.begin(answer)
-    const maxBytes = answerLimit(method)
-    if (!isEventStream(answer)) {
-      await hearBody(answer, this.#dialogue, id, maxBytes)
+    if (method === 'initialize') this.#session.begin(response)
+    const maxBytes = responseLimit(method)
+    if (!isEventStream(response)) {
+      await receiveBody(response, this.peer, id, maxBytes)
       return undefined
     }
-    await hearAnswerStream(answer, {
-      dialogue: this.#dialogue,
+    await receiveResponseStream(response, {
+      peer: this.peer,
       id,
       maxBytes,
       ...(method === 'subscriptions/listen' && { streamMaxBytes: Number.POSITIVE_INFINITY }),
       signal,
-      resume: modern ? undefined : (lastEventId) => this.#stream(lastEventId, signal),
+      resume: this.#era === 'modern' ? undefined : (lastEventId) => this.#stream(lastEventId, signal),
     })
     return undefined
   }
 
-  /** What nobody waits for. Never rejects: who does not take it will not answer the next request either. */
-  async #tell(text: string, timeoutMs: number): Promise<void> {
+  #notify(body: string, timeoutMs: number): Promise<HttpResponse> {
     const { client, url } = this.#options
-    const headers = { ...ACCEPT_BOTH, ...JSON_TYPE, ...this.#session.headers }
-    this.#telling += 1
-    await client
-      .request({ method: 'POST', url, headers, body: text, timeoutMs, repeatable: true })
-      .then((answer) => answer.discard())
-      .catch(() => {})
-    this.#telling -= 1
+    const headers = { ...POST_HEADERS, ...this.#session.headers }
+    return client.request({ method: 'POST', url, headers, body, timeoutMs, repeatable: true })
   }
 
-  /** The server has forgotten the session, or was started anew: greets it again, once for all who noticed. */
-  async #renewed(lost: string): Promise<void> {
+  /** The server has lost the session. Repeats the handshake, once for all requests that failed for it. */
+  async #reinitialize(lost: string): Promise<void> {
     if (this.#session.id !== lost) return
-    this.#renewing ??= this.initialize(RENEW_MS)
+    this.#reinitializing ??= this.initialize(REINITIALIZE_MS)
       .then(
         async () => {
-          this.#options.onChanged()
-          if (this.#standing) this.#stand()
-          await this.#hears
+          this.#options.onReset()
+          if (this.#notifications) this.#openNotifications()
+          await this.#listening
         },
         (error: unknown) => {
           this.#session.id = lost
@@ -219,31 +175,35 @@ export class Streamable implements Carrier {
         },
       )
       .finally(() => {
-        this.#renewing = undefined
+        this.#reinitializing = undefined
       })
-    await this.#renewing
+    await this.#reinitializing
   }
 
-  #stand(): void {
-    this.#standing?.close()
+  #openNotifications(): void {
+    this.#notifications?.close()
     if (this.#closed) return
-    this.#standing = new StandingStream({
+    this.#notifications = new NotificationStream({
       open: (lastEventId, signal) => this.#stream(lastEventId, signal),
-      hear: ({ data }) => void this.#dialogue.hear({ bytes: data, cut: 0, borrowed: false }),
-      onGap: this.#options.onChanged,
+      onEvent: ({ data }) => void this.peer.receive({ bytes: data, cut: 0, borrowed: false }),
+      onGap: this.#options.onReset,
     })
-    this.#hears = within(this.#standing.answered, HEARS_WITHIN_MS)
+    this.#listening = within(this.#notifications.answered, LISTENING_WITHIN_MS)
   }
 
-  #stream(lastEventId: string | undefined, signal: AbortSignal): Promise<HttpAnswer> {
+  #stream(lastEventId: string | undefined, signal: AbortSignal): Promise<HttpResponse> {
     const { client, url } = this.#options
-    const from = lastEventId === undefined ? {} : { 'last-event-id': lastEventId }
-    const headers = { ...ACCEPT_STREAM, ...this.#session.headers, ...from }
+    const headers = {
+      accept: 'text/event-stream',
+      'cache-control': 'no-cache',
+      ...this.#session.headers,
+      ...(lastEventId !== undefined && { 'last-event-id': lastEventId }),
+    }
     return client.request({ method: 'GET', url, headers, timeoutMs: null, firstByteMs: null, signal })
   }
 
   #headersFor(message: Outgoing): Record<string, string> {
-    if (this.#era === 'modern') return mirrorHeaders(message, this.#mirrors)
+    if (this.#era === 'modern') return mirroredHeaders(message, this.#mirrors)
     return message.method === 'initialize' ? {} : this.#session.headers
   }
 }

@@ -1,0 +1,31 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { configError } from '../kernel/exit.ts'
+
+/**
+ * The address of the service that uses this data folder; undefined if none is running. A killed service leaves its
+ * `instance.json` behind. The process is checked, because another program may use the port now and must not get the key.
+ */
+export function findAddress(folder: string): string | undefined {
+  try {
+    const { pid, address } = JSON.parse(readFileSync(join(folder, 'instance.json'), 'utf8'))
+    process.kill(pid, 0)
+    // A service that listens on all addresses is reached over loopback.
+    return baseOf(address.replace(/\/\/(?:0\.0\.0\.0|\[::\])(?=:)/, '//127.0.0.1'))
+  } catch {
+    return undefined // no such file, or no such process
+  }
+}
+
+/** The base address from a flag or variable, which may include the path of the gateway. */
+export function parseAddress(url: string, from: string): string {
+  const base = baseOf(url)
+  if (base !== undefined) return base
+  throw configError(`${from} must be an http or https URL such as http://127.0.0.1:8665`)
+}
+
+function baseOf(text: string): string | undefined {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search) return undefined
+  return `${url.origin}${url.pathname.replace(/(?:\/mcp)?\/*$/, '')}`
+}

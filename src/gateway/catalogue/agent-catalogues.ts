@@ -1,0 +1,58 @@
+import type { Upstreams } from '../../upstreams/upstreams.ts'
+import { type MergedCatalogue, mergeCatalogues, type ResourceLocation } from './merged-catalogue.ts'
+import { ResourceOwners } from './resource-owners.ts'
+import { wrap } from './wrapped-uri.ts'
+
+const MAX_CATALOGUES = 100
+
+/** The merged catalogue that each agent sees. Agents that see the same servers share one. */
+export class AgentCatalogues {
+  readonly #upstreams: Upstreams
+  readonly #visibleServers: (agentType?: string) => readonly string[]
+  readonly #byServers = new Map<string, MergedCatalogue>()
+  /** Resources that results have mentioned. */
+  readonly owners = new ResourceOwners()
+
+  /** `visibleServers` without an agent: all servers that the gateway offers. */
+  constructor(upstreams: Upstreams, visibleServers: (agentType?: string) => readonly string[]) {
+    this.#upstreams = upstreams
+    this.#visibleServers = visibleServers
+  }
+
+  /** Without an agent, the catalogue of all servers that the gateway offers. */
+  of(agentType?: string): MergedCatalogue {
+    const ids = this.#visibleServers(agentType)
+    const key = ids.join()
+    const known = this.#byServers.get(key)
+    if (known) return known
+    const catalogues = ids.flatMap((id) => {
+      const catalogue = this.#upstreams.get(id)?.catalogue
+      return catalogue ? [{ ...catalogue, id }] : []
+    })
+    const merged = mergeCatalogues(catalogues)
+    if (this.#byServers.size >= MAX_CATALOGUES) this.#byServers.clear()
+    this.#byServers.set(key, merged)
+    return merged
+  }
+
+  /** Call when a list or a server has changed. */
+  changed(): void {
+    this.#byServers.clear()
+  }
+
+  /** Listed resources win over mentioned ones, so that a server cannot take over what another one lists. */
+  locate(uri: string, agentType: string): ResourceLocation | undefined {
+    const listed = this.of(agentType).resource(uri)
+    if (listed) return listed
+    const serverId = this.owners.serverOf(uri)
+    const isVisible = serverId !== undefined && this.#visibleServers(agentType).includes(serverId)
+    return isVisible ? { serverId, uri, isWrapped: false } : undefined
+  }
+
+  /** The URI by which an agent can read a resource that this server has mentioned. */
+  nameOf(uri: string, serverId: string, agentType: string): string {
+    const location = this.locate(uri, agentType)
+    const isOwn = location === undefined || (location.serverId === serverId && !location.isWrapped)
+    return isOwn ? uri : wrap(serverId, uri)
+  }
+}

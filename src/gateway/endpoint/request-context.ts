@@ -1,0 +1,20 @@
+import type { CallOptions } from '../../protocol/call.ts'
+import type { Era } from '../../protocol/versions.ts'
+import type { Subscriber } from '../notify/subscriber.ts'
+import type { Session } from '../sessions/sessions.ts'
+
+/** One request of an agent. As a subscriber, it receives notifications until it is answered. */
+export interface RequestContext extends Subscriber {
+  readonly era: Era
+  readonly requestId: string
+  /** The session of a legacy agent. Modern agents have none. */
+  readonly session: Session | undefined
+  /** What accompanies the request to its server. */
+  readonly options: CallOptions
+}
+
+/** Forwards progress with the agent's own token, which may be 0. Undefined when the agent has sent no token. */
+export const progressTo = ({ notify }: RequestContext, progressToken: unknown) =>
+  progressToken === undefined
+    ? undefined
+    : (progress: object) => notify('notifications/progress', { ...progress, progressToken })

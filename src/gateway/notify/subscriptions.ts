@@ -1,0 +1,117 @@
+import { isObject } from '../../kernel/is-object.ts'
+import { CODES } from '../../protocol/codes.ts'
+import { metaOf } from '../../protocol/json-rpc-message.ts'
+import { META } from '../../protocol/meta.ts'
+import type { Upstreams } from '../../upstreams/upstreams.ts'
+import type { AgentCatalogues } from '../catalogue/agent-catalogues.ts'
+import { asRpcError } from '../endpoint/forward.ts'
+import { type Incoming, RpcError } from '../endpoint/json-rpc.ts'
+import type { RequestContext } from '../endpoint/request-context.ts'
+import { LogLevels } from './log-levels.ts'
+import { ResourceSubscriptions, UPDATED } from './resource-subscriptions.ts'
+import type { Subscriber } from './subscriber.ts'
+
+interface Deps {
+  readonly upstreams: Upstreams
+  readonly catalogues: AgentCatalogues
+  readonly visibleServers: (agentType: string) => readonly string[]
+}
+
+const REQUEST_MS = 60_000
+const EMPTY = Buffer.from('{}')
+const METHODS = ['logging/setLevel', 'resources/subscribe', 'resources/unsubscribe']
+
+/** Log levels and resource subscriptions of all agents. */
+export function createSubscriptions({ upstreams, catalogues, visibleServers }: Deps) {
+  const capabilitiesOf = (serverId: string) => upstreams.get(serverId)?.catalogue?.capabilities
+  const servers = {
+    visibleServers,
+    hasLogging: (serverId: string) => capabilitiesOf(serverId)?.logging !== undefined,
+    hasSubscribe(serverId: string): boolean {
+      const resources = capabilitiesOf(serverId)?.resources
+      return isObject(resources) && resources.subscribe === true
+    },
+    isAwake: (serverId: string) => upstreams.get(serverId)?.isAwake === true,
+    async request(serverId: string, method: string, params: object): Promise<unknown> {
+      try {
+        return await upstreams.relay(serverId, {
+          method,
+          params,
+          options: { signal: AbortSignal.timeout(REQUEST_MS) },
+        })
+      } catch (error) {
+        throw asRpcError(error, 'legacy')
+      }
+    },
+  }
+  const logLevels = new LogLevels(servers)
+  const resources = new ResourceSubscriptions({
+    ...servers,
+    locate: ({ serverId, agentType }, uri) =>
+      serverId === undefined ? catalogues.locate(uri, agentType) : { serverId, uri, isWrapped: false },
+  })
+
+  return {
+    resources,
+
+    /** Handles a subscription request of a session. Undefined for every other method. */
+    handle({ method = '', params }: Incoming, subscriber: Subscriber): Promise<Buffer> | undefined {
+      return METHODS.includes(method) ? subscribe(method, params, subscriber) : undefined
+    },
+
+    /**
+     * Sends the server's log messages to the request until the returned function is called. Undefined when the request has
+     * no log level.
+     */
+    logsDuring(
+      serverId: string,
+      params: Incoming['params'],
+      context: RequestContext,
+    ): Promise<(() => void) | undefined> | undefined {
+      if (context.era === 'legacy') return undefined
+      const level = metaOf(params)[META.logLevel]
+      return level === undefined ? undefined : logLevels.during(serverId, context, level)
+    },
+
+    /** Delivers a notification to its subscribers. False when sessions limited to this server get it, too. */
+    deliver(serverId: string, method: string, params: unknown): boolean {
+      if (method === 'notifications/message') logLevels.deliver(serverId, params)
+      if (method === UPDATED) resources.deliver(serverId, params)
+      return method === UPDATED
+    },
+
+    hasLogLevel: (subscriber: Subscriber): boolean => logLevels.has(subscriber),
+
+    /** A server has started and does not know our subscriptions yet. */
+    serverStarted(serverId: string): void {
+      logLevels.serverStarted(serverId)
+      resources.serverStarted(serverId)
+    },
+
+    serverRemoved: (serverId: string): void => resources.serverRemoved(serverId),
+
+    remove(subscriber: Subscriber): void {
+      logLevels.remove(subscriber)
+      resources.remove(subscriber)
+    },
+  }
+
+  async function subscribe(
+    method: string,
+    params: Incoming['params'],
+    subscriber: Subscriber,
+  ): Promise<Buffer> {
+    if (method === 'logging/setLevel') {
+      const { serverId, agentType } = subscriber
+      const ids = serverId === undefined ? visibleServers(agentType) : [serverId]
+      if (!ids.some(servers.hasLogging)) throw new RpcError(CODES.method, 'No server here supports logging')
+      logLevels.set(subscriber, params.level)
+      return EMPTY
+    }
+    if (typeof params.uri !== 'string') throw new RpcError(CODES.params, 'uri must be a string')
+    if (method === 'resources/subscribe') await resources.subscribe(subscriber, params.uri)
+    else resources.unsubscribe(subscriber, params.uri)
+    return EMPTY
+  }
+}
+export type Subscriptions = ReturnType<typeof createSubscriptions>

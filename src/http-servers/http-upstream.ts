@@ -1,0 +1,118 @@
+import { AppError } from '../kernel/errors.ts'
+import { CallFailure, type CallResult } from '../protocol/call.ts'
+import { type RecordCall, refuseUnknownTool } from '../upstreams/calls.ts'
+import type { Catalogue, Catalogues } from '../upstreams/catalogues.ts'
+import type { RelayedRequest, ToolCall, Upstream } from '../upstreams/upstream.ts'
+import type { HttpServer } from './http-servers.schema.ts'
+import { findingOf, type Remote } from './remote.ts'
+import type { Watch } from './watch.ts'
+
+interface Deps {
+  readonly watch: Watch
+  readonly catalogues: Catalogues
+  readonly record: RecordCall
+}
+
+const AWAKE: readonly string[] = ['connected', 'unknown', 'degraded']
+
+/** An HTTP server. A call connects to it when there is no connection. */
+export class HttpUpstream implements Upstream {
+  readonly kind = 'http'
+  readonly #deps: Deps
+  readonly id: string
+  /** The record as it is stored now. */
+  settings: HttpServer
+
+  constructor(server: HttpServer, deps: Deps) {
+    this.id = server.id
+    this.settings = server
+    this.#deps = deps
+  }
+
+  get status(): string {
+    return this.#deps.watch.known.status
+  }
+
+  get isAwake(): boolean {
+    return AWAKE.includes(this.status)
+  }
+
+  get catalogue(): Catalogue | undefined {
+    return this.#deps.catalogues.of(this.id)
+  }
+
+  /** Its tools are listed by the regular check. */
+  wake(): undefined {
+    return undefined
+  }
+
+  async call(call: ToolCall): Promise<CallResult> {
+    const server = this.settings
+    const { catalogues, record } = this.#deps
+    const { tool, args, options } = call
+    const timeoutMs = (call.timeout_s ?? server.timeouts.request_s) * 1000
+    refuseUnknownTool(server, 'http-servers', tool, catalogues.of(server.id))
+    return record(server, call, async (times) => {
+      const before = performance.now()
+      try {
+        return await this.#using(timeoutMs, (remote, leftMs) => {
+          refuseUnknownTool(server, 'http-servers', tool, catalogues.of(server.id))
+          call.admit?.()
+          times.sentAt = performance.now()
+          times.start_ms = times.sentAt - before
+          return remote.call(tool, args, { ...options, timeoutMs: leftMs })
+        })
+      } catch (error) {
+        throw asAppError(`The call of '${tool}' on '${server.name}'`, error)
+      }
+    })
+  }
+
+  async relay({ method, params, options }: RelayedRequest): Promise<CallResult> {
+    const { name, timeouts } = this.settings
+    try {
+      return await this.#using(timeouts.request_s * 1000, (remote, leftMs) =>
+        remote.relay(method, params, { ...options, timeoutMs: leftMs }),
+      )
+    } catch (error) {
+      throw asAppError(`${method} of '${name}'`, error)
+    }
+  }
+
+  /** When the server has lost the session, it has not processed the request, which is repeated over a new connection. */
+  async #using(
+    timeoutMs: number,
+    request: (remote: Remote, leftMs: number) => Promise<CallResult>,
+  ): Promise<CallResult> {
+    const deadline = performance.now() + timeoutMs
+    const left = () => Math.max(1, deadline - performance.now())
+    const remote = await this.#connected(timeoutMs)
+    try {
+      return await request(remote, left())
+    } catch (error) {
+      if (findingOf(error).code !== 'session_lost') throw error
+      const next = await this.#connected(left())
+      if (next === remote) throw error // the handshake was repeated already
+      return request(next, left())
+    }
+  }
+
+  #connected(timeoutMs: number): Promise<Remote> {
+    const { enabled, name, timeouts } = this.settings
+    if (!enabled)
+      throw new AppError('server_not_running', `'${name}' is disabled`, { hint: 'Enable it first' })
+    return this.#deps.watch.connected(Math.min(timeoutMs, timeouts.connect_s * 1000))
+  }
+}
+
+/** Failures of the HTTP connection. Those of the call itself are handled for both kinds of server alike. */
+function asAppError(what: string, error: unknown): unknown {
+  if (error instanceof AppError || error instanceof CallFailure) return error
+  if (!(error instanceof Error) || !('code' in error)) return error
+  const { code, message, hint } = findingOf(error)
+  const late = code === 'timeout' || code === 'connect_timeout'
+  return new AppError(late ? 'call_timeout' : 'call_failed', `${what} failed: ${message}`, {
+    ...(hint !== null && { hint }),
+    cause: error,
+  })
+}

@@ -1,0 +1,231 @@
+import { isObject } from '../../kernel/is-object.ts'
+import { CallFailure, type CallResult, type Params, type TimedCallOptions } from '../../protocol/call.ts'
+import type { Definition, ListKind } from '../../protocol/lists.ts'
+import type { Connected, Transport, TransportEvents } from '../transports/transport.ts'
+import { announcedChanges, ChangeSubscription } from './change-subscription.ts'
+import type { Greeting } from './greeting.ts'
+import { requestComplete } from './input-required.ts'
+import type { Requester } from './json-rpc-peer.ts'
+import { LegacySubscriptions, TRANSLATED } from './legacy-subscriptions.ts'
+import { ListWatch } from './list-watch.ts'
+import { discover, modernRequester } from './modern-requests.ts'
+import { routeNotification } from './notification-router.ts'
+import { OtherLists } from './other-lists.ts'
+import { listTools, NO_TOOLS, type ToolList } from './tool-list.ts'
+import { refuseUnknownState } from './unknown-request-state.ts'
+
+export interface ClientEvents {
+  /** The tool list, at first and whenever it has changed. */
+  readonly onTools: (list: ToolList, greeting: Greeting, transport: Transport['kind']) => void
+  /** Prompts, resources or resource templates. These lists are fetched only when this is set. */
+  readonly onList?: (kind: ListKind, items: readonly Definition[]) => void
+  /** The text of a log notification. */
+  readonly onLogText?: (text: string) => void
+  /** Every notification that is of interest beyond this connection. */
+  readonly onNotification?: (method: string, params: unknown) => void
+  /** The server may have lost its state: subscriptions and log levels have to be set again. */
+  readonly onReset?: () => void
+  /** The connection has ended, and not by `close`. */
+  readonly onLost?: (reason: string) => void
+}
+
+/** What exists from the handshake on. */
+interface Session extends Connected {
+  readonly requester: Requester
+  /** Only for a modern server. */
+  readonly subscriptions: LegacySubscriptions | undefined
+}
+
+interface Options extends ClientEvents {
+  /** Toolroom's version, for the handshake. */
+  readonly version: string
+  /** Opens the transport and performs the handshake. */
+  readonly open: (events: TransportEvents, timeoutMs: number) => Promise<Connected>
+  /** The time limit of every list but the first. */
+  readonly listTimeoutMs: number
+}
+
+const PROBE_MS = 2000
+const GOODBYE_MS = 1000
+
+/** The client side of one MCP connection, over any transport. For one use: after a failure, create another. */
+export class McpClient {
+  readonly #options: Options
+  readonly #tools: ListWatch<ToolList>
+  readonly #others: OtherLists
+  #session: Session | undefined
+  #changes: ChangeSubscription | undefined
+  #supportsModern: Promise<boolean> | undefined
+  #closing: Promise<void> | undefined
+
+  constructor(options: Options) {
+    const { listTimeoutMs: timeoutMs, onList } = options
+    this.#options = options
+    this.#tools = new ListWatch({
+      list: async (ms) => listTools(this.#open().requester, ms),
+      timeoutMs,
+      none: NO_TOOLS,
+      onList: (list) => this.#onTools(list),
+    })
+    this.#others = new OtherLists({
+      requester: () => this.#open().requester,
+      timeoutMs,
+      onList: (kind, items) => onList?.(kind, items),
+    })
+  }
+
+  /** What the server said about itself in the handshake. */
+  get greeting(): Greeting | undefined {
+    return this.#session?.greeting
+  }
+
+  get transport(): Transport['kind'] | undefined {
+    return this.#session?.transport.kind
+  }
+
+  /** Performs the handshake and lists the tools. */
+  async connect(timeoutMs: number): Promise<void> {
+    const deadline = performance.now() + timeoutMs
+    const { transport, greeting } = await this.#options.open(this.#transportEvents(), timeoutMs)
+    const isModern = greeting.era === 'modern'
+    const requester = isModern ? modernRequester(transport.peer, this.#options.version) : transport.peer
+    const subscriptions = isModern ? new LegacySubscriptions(requester) : undefined
+    this.#session = { transport, greeting, requester, subscriptions }
+    if (greeting.capabilities.tools) await this.#tools.fetch(Math.max(1, deadline - performance.now()))
+    else this.#onTools(NO_TOOLS)
+    this.#watchChanges(this.#session)
+  }
+
+  /** The result of `tools/call` as the server sent it, also when it has `isError`. */
+  call(tool: string, args: unknown, options: TimedCallOptions): Promise<CallResult> {
+    return this.relay('tools/call', { name: tool, arguments: args, _meta: options.meta }, options)
+  }
+
+  /** The result of any request as the server sent it. Rejects with a CallFailure or an HttpFailure. */
+  relay(method: string, params: unknown, options: TimedCallOptions): Promise<CallResult> {
+    const { modernParams, onServerRequest } = options
+    if (modernParams) return this.#relayModern(method, params, options, modernParams)
+    const listen = onServerRequest && this.#session?.transport.listen
+    return listen
+      ? this.#relayListening(method, params, options, listen)
+      : this.#relay(method, params, options)
+  }
+
+  /** Lists the tools again, which shows whether the server is reachable. Without tools, another request does. */
+  async refresh(timeoutMs: number): Promise<void> {
+    const { requester, greeting } = this.#open()
+    const method = greeting.era === 'modern' ? 'server/discover' : 'ping'
+    if (greeting.capabilities.tools) await this.#tools.fetch(timeoutMs)
+    else await requester.request(method, {}, { timeoutMs })
+  }
+
+  /** Resolves when everything is closed, within `timeoutMs`. Never rejects. */
+  close(timeoutMs = GOODBYE_MS): Promise<void> {
+    this.#stopWatching()
+    this.#closing ??= this.#session?.transport.close(timeoutMs) ?? Promise.resolve()
+    return this.#closing
+  }
+
+  /** Forwards the params of a modern client unchanged, if the server supports the modern era. */
+  async #relayModern(method: string, params: unknown, options: TimedCallOptions, modernParams: Params) {
+    const { transport } = this.#open()
+    if (await this.#isModern()) return transport.peer.requestRaw(method, modernParams, options)
+    refuseUnknownState(modernParams)
+    return this.relay(method, params, { ...options, modernParams: undefined })
+  }
+
+  /** The server may send its requests on the notification stream, so that stream must be open first. */
+  async #relayListening(
+    method: string,
+    params: unknown,
+    options: TimedCallOptions,
+    listen: () => Promise<void>,
+  ): Promise<CallResult> {
+    await listen()
+    return this.#relay(method, params, options)
+  }
+
+  #relay(method: string, params: unknown, options: TimedCallOptions): Promise<CallResult> {
+    if (!this.#session || this.#closing !== undefined) return Promise.reject(notOpen())
+    const { requester, subscriptions } = this.#session
+    if (!subscriptions) return requester.requestRaw(method, params, options)
+    if (TRANSLATED.includes(method)) return subscriptions.handle(method, params)
+    const sent = subscriptions.logLevel === undefined ? params : subscriptions.withLogLevel(params)
+    return requestComplete(requester, method, sent, options)
+  }
+
+  /** A stdio server with a legacy handshake may support the modern era as well. It is probed once, on demand. */
+  #isModern(): Promise<boolean> {
+    const { transport, greeting } = this.#open()
+    this.#supportsModern ??=
+      greeting.era === 'modern' || transport.kind !== 'stdio'
+        ? Promise.resolve(greeting.era === 'modern')
+        : discover(transport.peer, this.#options.version, PROBE_MS).then(
+            () => true,
+            () => false,
+          )
+    return this.#supportsModern
+  }
+
+  #transportEvents(): TransportEvents {
+    const { onLogText, onNotification, onReset, onLost } = this.#options
+    return {
+      onNotification: routeNotification({
+        onToolsChanged: () => this.#tools.changed(),
+        onLogText,
+        onOther: (method, params) => {
+          this.#others.onNotification(method)
+          onNotification?.(method, params)
+        },
+      }),
+      onReset: () => {
+        this.#mayHaveChanged()
+        onReset?.()
+      },
+      onLost: (reason) => {
+        if (!this.#session) return // the transport is not chosen yet; `open` reports the failure
+        this.#stopWatching()
+        onLost?.(reason)
+      },
+    }
+  }
+
+  /** Fetches the other lists in the background, and subscribes to changes. */
+  #watchChanges({ transport, requester, greeting: { era, capabilities } }: Session): void {
+    if (this.#options.onList) this.#others.begin(capabilities)
+    if (era === 'legacy' && sendsNotifications(capabilities)) void transport.listen?.()
+    const announced = era === 'modern' ? announcedChanges(capabilities) : undefined
+    if (announced) this.#changes = new ChangeSubscription(requester, () => this.#mayHaveChanged(), announced)
+  }
+
+  #mayHaveChanged(): void {
+    if (this.greeting?.capabilities.tools) this.#tools.changed()
+    this.#others.changed()
+  }
+
+  #stopWatching(): void {
+    this.#tools.close()
+    this.#others.close()
+    this.#changes?.close()
+    this.#session?.subscriptions?.close()
+  }
+
+  #onTools(list: ToolList): void {
+    const { transport, greeting } = this.#open()
+    transport.onTools?.(list)
+    this.#options.onTools(list, greeting, transport.kind)
+  }
+
+  #open(): Session {
+    if (!this.#session || this.#closing !== undefined) throw notOpen()
+    return this.#session
+  }
+}
+
+const notOpen = (): CallFailure => new CallFailure('closed', 'The connection is not open')
+
+/** Whether a legacy server may send notifications at all. If not, no stream is opened for them. */
+function sendsNotifications({ tools, prompts, resources, logging }: Greeting['capabilities']): boolean {
+  const changes = [tools, prompts, resources].some((each) => isObject(each) && each.listChanged === true)
+  return changes || isObject(logging) || (isObject(resources) && resources.subscribe === true)
+}

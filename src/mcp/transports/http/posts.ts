@@ -1,0 +1,84 @@
+import type { HttpResponse } from '../../../net/http-response.ts'
+import { CallFailure } from '../../../protocol/call.ts'
+import { JsonRpcPeer, type Outgoing } from '../../client/json-rpc-peer.ts'
+
+interface Options {
+  readonly onNotification: (method: string, params: unknown) => void
+  /** Sends a request and receives its response. A rejection fails the request. */
+  readonly request: (
+    body: string | Buffer,
+    message: Outgoing,
+    id: number,
+    signal: AbortSignal,
+  ) => Promise<void>
+  /** Sends a notification or a response. */
+  readonly notify: (body: string, timeoutMs: number) => Promise<HttpResponse>
+  /** Whether the server accepts notifications and responses. */
+  readonly acceptsNotifications?: () => boolean
+}
+
+const NOTIFY_MS = 10_000
+const MAX_NOTIFYING = 64
+
+/** The messages of one connection, each sent as a POST of its own. */
+export class Posts {
+  readonly #options: Options
+  readonly #open = new Map<number, AbortController>()
+  #notifying = 0
+  readonly peer: JsonRpcPeer
+
+  constructor(options: Options) {
+    this.#options = options
+    this.peer = new JsonRpcPeer({
+      sender: {
+        send: (text, message) => this.#send(text, message),
+        sendParts: (head, middle, tail, message) =>
+          this.#send(Buffer.concat([Buffer.from(head), middle, Buffer.from(tail)]), message),
+        abandon: (id) => this.#open.get(id)?.abort(new CallFailure('cancelled', 'The request was cancelled')),
+      },
+      onNotification: options.onNotification,
+    })
+  }
+
+  /** Resolves when the server has accepted it: servers reject requests that arrive before. */
+  notifyInitialized(timeoutMs: number): Promise<void> {
+    const body = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' })
+    return this.#notify(body, Math.min(NOTIFY_MS, timeoutMs))
+  }
+
+  close(reason: string): void {
+    this.peer.close(reason)
+    for (const request of this.#open.values()) request.abort(new CallFailure('closed', reason))
+  }
+
+  #send(body: string | Buffer, message: Outgoing): void {
+    if (typeof message.id === 'number' && message.method !== undefined) {
+      void this.#request(body, message, message.id)
+    } else if (this.#notifying < MAX_NOTIFYING && this.#options.acceptsNotifications?.() !== false) {
+      void this.#notify(String(body), NOTIFY_MS)
+    }
+  }
+
+  /** Never rejects: a failure goes to the peer. */
+  async #request(body: string | Buffer, message: Outgoing, id: number): Promise<void> {
+    const request = new AbortController()
+    this.#open.set(id, request)
+    try {
+      await this.#options.request(body, message, id, request.signal)
+    } catch (error) {
+      this.peer.fail(id, error as Error)
+    } finally {
+      this.#open.delete(id)
+    }
+  }
+
+  /** Never rejects: a server that does not accept a notification does not answer the next request either. */
+  async #notify(body: string, timeoutMs: number): Promise<void> {
+    this.#notifying += 1
+    await this.#options
+      .notify(body, timeoutMs)
+      .then((response) => response.discard())
+      .catch(() => {})
+    this.#notifying -= 1
+  }
+}

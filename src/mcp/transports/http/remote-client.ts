@@ -1,0 +1,78 @@
+import { KnownSecrets } from '../../../kernel/secrets/known-secrets.ts'
+import { secretsIn } from '../../../kernel/secrets/secrets.ts'
+import type { Network } from '../../../net/connection-pool.ts'
+import { HttpClient, type Reached } from '../../../net/http-client.ts'
+import { CallFailure } from '../../../protocol/call.ts'
+import { type ClientEvents, McpClient } from '../../client/mcp-client.ts'
+import type { HttpTransportKind } from '../transport.ts'
+import { explainConnectFailure } from './explain-connect-failure.ts'
+import { type Known, negotiate } from './negotiate.ts'
+
+export interface RemoteOptions extends ClientEvents {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly transport: 'auto' | HttpTransportKind
+  /** Toolroom's version, for the handshake. */
+  readonly version: string
+  /** Transport and protocol version of the last connection, which are tried first. */
+  readonly known?: Known | null
+  /** Called for each step of the connection as it succeeds. */
+  readonly onReached?: (what: Reached | 'initialize') => void
+  readonly network?: Partial<Network>
+}
+
+const LIST_MS = 30_000
+const GOODBYE_MS = 1000
+
+/** The client of an HTTP server. */
+export class RemoteClient extends McpClient {
+  readonly #host: string
+  readonly #http: HttpClient
+  readonly #secrets = new KnownSecrets()
+
+  /** Throws when the URL is invalid. */
+  constructor({
+    url: address,
+    headers,
+    transport,
+    version,
+    known = null,
+    onReached,
+    network,
+    ...events
+  }: RemoteOptions) {
+    const url = new URL(address)
+    const client = new HttpClient({ url, headers, userAgent: `toolroom/${version}`, network, onReached })
+    super({
+      ...events,
+      version,
+      listTimeoutMs: LIST_MS,
+      open: async (transportEvents, timeoutMs) => {
+        const options = { client, url, version, secrets: this.#secrets, transport, known, ...transportEvents }
+        const connected = await negotiate(options, timeoutMs)
+        onReached?.('initialize')
+        return connected
+      },
+    })
+    this.#host = url.host
+    this.#http = client
+    this.#secrets.set('server', secretsIn({ url: address, headers }))
+  }
+
+  /** Rejects with an HttpFailure, and has closed everything then. */
+  override async connect(timeoutMs: number): Promise<void> {
+    const deadline = performance.now() + timeoutMs
+    try {
+      await super.connect(timeoutMs)
+    } catch (error) {
+      const step = this.greeting === undefined ? 'initialize' : 'tools/list'
+      await this.close(Math.min(GOODBYE_MS, Math.max(0, deadline - performance.now())))
+      throw explainConnectFailure(error, { host: this.#host, step, timeoutMs, secrets: this.#secrets })
+    }
+  }
+
+  override async close(timeoutMs = GOODBYE_MS): Promise<void> {
+    await super.close(timeoutMs)
+    this.#http.close(new CallFailure('closed', 'The connection was closed'))
+  }
+}

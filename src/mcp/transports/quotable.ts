@@ -1,0 +1,11 @@
+/** Foreign text for use inside a sentence of ours: one line without control characters. Undefined when blank. */
+export function quotable(text: string, maxChars: number): string | undefined {
+  const line = text
+    .slice(0, maxChars * 2)
+    .replace(UNPRINTABLE, ' ')
+    .trim()
+  return line === '' ? undefined : line.slice(0, maxChars).toWellFormed()
+}
+
+/** Control characters, including the rest of a terminal colour code, line separators and bidirectional controls. */
+const UNPRINTABLE = /(?:\p{Cc}(?:\[[\d;?]+[A-Za-z])?|[\p{Zl}\p{Zp}\p{Bidi_Control}])+/gu

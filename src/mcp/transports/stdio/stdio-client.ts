@@ -1,0 +1,72 @@
+import type { Readable, Writable } from 'node:stream'
+import type { LastError } from '../../../kernel/server-state.ts'
+import { type ClientEvents, McpClient } from '../../client/mcp-client.ts'
+import type { TransportEvents } from '../transport.ts'
+import { explainStartFailure } from './explain-start-failure.ts'
+import { stdioHandshake } from './stdio-handshake.ts'
+import { StdioTransport } from './stdio-transport.ts'
+import { StrayOutput } from './stray-output.ts'
+
+interface Options extends ClientEvents {
+  readonly input: Writable
+  readonly output: Readable
+  /** Toolroom's version, for the handshake. */
+  readonly version: string
+  readonly startMs: number
+  /** The protocol version of the last connection, which saves a modern server the legacy handshake. */
+  readonly knownVersion?: string | null
+  /** A line on stdout that is not a message, for the log; `cut` bytes of it are missing. */
+  readonly onStrayLine: (text: string, cut: number) => void
+}
+
+/** The client of a server that runs as a child process. */
+export class StdioClient extends McpClient {
+  readonly #startMs: number
+  readonly #strayOutput: StrayOutput
+  /** Resolves when the output of the server has ended. */
+  readonly lost: Promise<void>
+
+  constructor({ input, output, version, startMs, knownVersion = null, onStrayLine, ...events }: Options) {
+    const strayOutput = new StrayOutput()
+    const open = async ({ onNotification }: TransportEvents, timeoutMs: number) => {
+      const transport = new StdioTransport({
+        input,
+        output,
+        onNotification,
+        onStrayLine: (bytes, missing) => {
+          const { text, cut } = strayOutput.add(bytes, missing)
+          onStrayLine(text, cut)
+        },
+      })
+      return { transport, greeting: await stdioHandshake(transport.peer, version, timeoutMs, knownVersion) }
+    }
+    super({ ...events, version, open, listTimeoutMs: startMs })
+    this.#startMs = startMs
+    this.#strayOutput = strayOutput
+    this.lost = new Promise((resolve) => {
+      output.once('close', () => {
+        void this.close()
+        resolve()
+      })
+    })
+  }
+
+  ready(): Promise<void> {
+    return this.connect(this.#startMs)
+  }
+
+  /** The number of lines on stdout that are not messages. */
+  get strayLines(): number {
+    return this.#strayOutput.lines
+  }
+
+  get firstStrayLine(): string | undefined {
+    return this.#strayOutput.first
+  }
+
+  /** Why `ready` failed, and whether a retry may help. */
+  explain(error: unknown): { error: LastError; retry: boolean } {
+    const step = this.greeting === undefined ? 'initialize' : 'tools/list'
+    return explainStartFailure(error, { step, startMs: this.#startMs, firstStrayLine: this.firstStrayLine })
+  }
+}

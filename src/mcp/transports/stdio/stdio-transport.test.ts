@@ -1,0 +1,203 @@
+import { describe, expect, test } from 'vitest'
+import { failureOf, pair, patient } from '../../../../test/support/pair.ts'
+
+describe('a request', () => {
+  test('gets its own result, unchanged, in whatever order answers come', async () => {
+    const { peer, sent, say } = pair()
+    const [a, b] = [peer.request('a', { x: 1 }, patient), peer.request('b', undefined, patient)]
+    expect(await sent()).toEqual([
+      { jsonrpc: '2.0', id: 1, method: 'a', params: { x: 1 } },
+      { jsonrpc: '2.0', id: 2, method: 'b' },
+    ])
+    const odd = { content: [], 'x-unknown': { deep: [null, 0, ''] } }
+    await say({ jsonrpc: '2.0', id: 2, result: 'second' }, { result: odd, jsonrpc: '2.0', id: 1 })
+    expect(await Promise.all([a, b])).toEqual([odd, 'second'])
+  })
+
+  test('that is answered twice, late or never asked for harms nobody', async () => {
+    const { peer, say } = pair()
+    const asked = peer.request('a', {}, patient)
+    const answer = { jsonrpc: '2.0', id: 1, result: 1 }
+    await say({ ...answer, id: '1', result: 'nearly' }, { ...answer, id: null }, { ...answer, id: 77 })
+    await say(answer, { ...answer, result: 2 })
+    expect(await asked).toBe(1)
+    expect(await failureOf(peer.request('late', {}, { timeoutMs: 10 }))).toBe('timeout')
+    const next = peer.request('next', {}, patient)
+    await say({ ...answer, id: 2, result: 'late' }, { ...answer, id: 3, result: 'next' })
+    expect(await next).toBe('next')
+  })
+
+  test('fails with what the other side said, when it said no', async () => {
+    const { peer, say } = pair()
+    const no = { code: -32602, message: 'no such tool', data: { a: 1 } }
+    const refused = expect(peer.request('a', {}, patient)).rejects.toMatchObject({
+      reason: 'remote',
+      remote: no,
+    })
+    await say({ jsonrpc: '2.0', id: 1, error: no })
+    await refused
+  })
+
+  test.each([
+    [{ error: 'a text' }, { code: -32603, message: 'a text' }],
+    [{ error: { message: 7 } }, { code: -32603, message: 'It answered with an error that says nothing' }],
+    [{ error: { code: '5', message: 'no', data: 0 } }, { code: -32603, message: 'no', data: 0 }],
+    [{ error: [] }, { code: -32603, message: 'It answered with an error that says nothing' }],
+    [{ error: null }, { code: -32603, message: 'It answered with neither a result nor an error' }],
+    [{}, { code: -32603, message: 'It answered with neither a result nor an error' }],
+    [
+      { result: 1, error: { code: 1, message: 'both' } },
+      { code: 1, message: 'both' },
+    ],
+  ])('fails properly with the answer %j', async (answer, remote) => {
+    const { peer, say } = pair()
+    const refused = expect(peer.request('a', {}, patient)).rejects.toMatchObject({
+      reason: 'remote',
+      remote,
+    })
+    await say({ jsonrpc: '2.0', id: 1, ...answer })
+    await refused
+  })
+
+  test('may have the result null, and an empty error beside a result is none', async () => {
+    const { peer, say } = pair()
+    const asked = [peer.request('a', {}, patient), peer.request('b', {}, patient)]
+    await say({ jsonrpc: '2.0', id: 1, result: null }, { jsonrpc: '2.0', id: 2, result: 2, error: null })
+    expect(await Promise.all(asked)).toEqual([null, 2])
+  })
+
+  test('for the handshake is given up without a word, as the specification wants', async () => {
+    const { peer, sent } = pair()
+    expect(await failureOf(peer.request('initialize', {}, { timeoutMs: 10 }))).toBe('timeout')
+    expect((await sent()).map(({ method }) => method)).toEqual(['initialize'])
+  })
+
+  test('without a deadline, or with one beyond the longest timer, waits', async () => {
+    const { peer, say } = pair()
+    const asked = [peer.request('a', {}, { timeoutMs: null }), peer.request('b', {}, { timeoutMs: 1e12 })]
+    await say({ jsonrpc: '2.0', id: 1, result: 'a' }, { jsonrpc: '2.0', id: 2, result: 'b' })
+    expect(await Promise.all(asked)).toEqual(['a', 'b'])
+  })
+
+  test('ends at its deadline and at the wish of who asked, and the other side is told', async () => {
+    const { peer, sent } = pair()
+    expect(await failureOf(peer.request('slow', {}, { timeoutMs: 20 }))).toBe('timeout')
+    const abort = new AbortController()
+    const cancelled = failureOf(peer.request('slow', {}, { ...patient, signal: abort.signal }))
+    abort.abort()
+    expect(await cancelled).toBe('cancelled')
+    expect((await sent()).filter(({ method }) => method === 'notifications/cancelled')).toMatchObject([
+      { params: { requestId: 1 } },
+      { params: { requestId: 2 } },
+    ])
+    expect(await failureOf(peer.request('slow', {}, { ...patient, signal: abort.signal }))).toBe('cancelled')
+  })
+
+  test('fails at once when the other side is gone', async () => {
+    const { peer, output } = pair()
+    const asked = failureOf(peer.request('a', {}, patient))
+    output.end()
+    expect(await asked).toBe('closed')
+    expect(await failureOf(peer.request('b', {}, patient))).toBe('closed')
+  })
+
+  test('fails at once when the output is destroyed, and when the input takes nothing any more', async () => {
+    const [one, other] = [pair(), pair()]
+    const asked = failureOf(one.peer.request('a', {}, patient))
+    one.output.destroy()
+    expect(await asked).toBe('closed')
+    other.input.destroy(new Error('EPIPE'))
+    expect(await failureOf(other.peer.request('a', {}, patient))).toBe('closed')
+  })
+
+  test('fails alone when its answer is larger than 10 MiB, and the next one is read', async () => {
+    const { peer, output, say } = pair()
+    const [large, small] = [failureOf(peer.request('a', {}, patient)), peer.request('b', {}, patient)]
+    const piece = 'x'.repeat(1024 * 1024)
+    output.write('{"jsonrpc":"2.0","id":1,"result":"')
+    for (let n = 0; n < 12; n += 1) output.write(piece)
+    await say('"}', { jsonrpc: '2.0', id: 2, result: 'fine' })
+    expect(await large).toBe('too_large')
+    expect(await small).toBe('fine')
+  })
+
+  test('is not taken for another whose id stands inside a large answer', async () => {
+    const { peer, output, say, noise } = pair()
+    const asked = peer.request('a', {}, patient)
+    output.write('{"jsonrpc":"2.0","result":{"id":1,"text":"')
+    output.write(Buffer.alloc(11 * 1024 * 1024, 'x'))
+    await say('"},"id":77}', { jsonrpc: '2.0', id: 1, result: 'fine' })
+    expect(await asked).toBe('fine')
+    expect(noise).toHaveLength(1)
+  })
+})
+
+describe('a result as it was written', () => {
+  const odd =
+    '{ "big":12345678901234567890, "one":1.0,\t"e":1e2,"twice":1,"twice":2,"t":"\\u00e9 \\/ 🎈","content":[ ] }'
+
+  test.each([
+    [`{"jsonrpc":"2.0","id":1,"result":${odd}}`],
+    [`{"result":${odd},"jsonrpc":"2.0","id":1}`],
+    [`{"jsonrpc":"2.0","id":1,"result": ${odd} }`],
+    [`{"jsonrpc":"2.0","id":1,"result":${odd},"extra":{"result":0}}`],
+    [`{"jsonrpc":"2.0","id":1,"result":0,"result":${odd}}`],
+    [`{"result":0,"result":${odd},"jsonrpc":"2.0","id":1}`],
+    [`  { "id" : 1.0 , "res\\u0075lt" : ${odd} , "jsonrpc" : "2.0" }  `],
+  ])('stays so in %s', async (line) => {
+    const { peer, say } = pair()
+    const asked = peer.requestRaw('a', {}, patient)
+    await say(line)
+    const { value, json } = await asked
+    expect(json.toString()).toBe(odd)
+    expect(value).toEqual(JSON.parse(odd))
+  })
+
+  test('does not change with the chunk that it came in', async () => {
+    const { peer, output } = pair()
+    const asked = [peer.requestRaw('a', {}, patient), peer.requestRaw('b', {}, patient)]
+    const chunk = Buffer.from('{"jsonrpc":"2.0","id":1,"result":"one"}\n{"jsonrpc":"2.0","id":2,"re')
+    const rest = Buffer.from('sult":"two"}\n')
+    output.write(chunk)
+    output.write(rest)
+    const results = await Promise.all(asked)
+    chunk.fill(0)
+    rest.fill(0)
+    expect(results.map(({ json }) => json.toString())).toEqual(['"one"', '"two"'])
+  })
+
+  test('is not there when the answer is an error', async () => {
+    const { peer, say } = pair()
+    const asked = failureOf(peer.requestRaw('a', {}, patient))
+    await say('{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"no"}}')
+    expect(await asked).toBe('remote')
+  })
+})
+
+test('what is no message is noise, and messages around it are heard', async () => {
+  const { say, noise, notified } = pair()
+  await say(
+    'Server listening…',
+    '{"half": ',
+    '[1]',
+    '{"level":"info"}',
+    { jsonrpc: '2.0', method: 'notifications/x', params: 1 },
+    '',
+  )
+  expect(noise).toEqual(['Server listening…', '{"half": ', '[1]', '{"level":"info"}'])
+  expect(notified).toEqual([['notifications/x', 1]])
+})
+
+test('requests of the server are answered, also with an id of 0', async () => {
+  const { sent, say } = pair()
+  await say(
+    { jsonrpc: '2.0', id: 0, method: 'ping' },
+    { jsonrpc: '2.0', id: 'a', method: 'roots/list' },
+    { jsonrpc: '2.0', id: 2, method: 'sampling/createMessage' },
+  )
+  expect(await sent()).toEqual([
+    { jsonrpc: '2.0', id: 0, result: {} },
+    { jsonrpc: '2.0', id: 'a', result: { roots: [] } },
+    { jsonrpc: '2.0', id: 2, error: { code: -32601, message: 'sampling/createMessage is not supported' } },
+  ])
+})

@@ -1,0 +1,58 @@
+import type { Readable, Writable } from 'node:stream'
+import { CallFailure } from '../../../protocol/call.ts'
+import { FrameReader, MESSAGE_MAX_BYTES } from '../../../protocol/frames.ts'
+import { JsonRpcPeer } from '../../client/json-rpc-peer.ts'
+import type { Transport } from '../transport.ts'
+import { Outbox } from './outbox.ts'
+
+interface Options {
+  readonly input: Writable
+  readonly output: Readable
+  /** A line on stdout that is not a message; `cut` bytes of it are missing. */
+  readonly onStrayLine: (bytes: Buffer, cut: number) => void
+  readonly onNotification: (method: string, params: unknown) => void
+}
+
+/** How much may be waiting for a server that does not read its input. */
+export const BACKLOG_MAX_BYTES = 16 * 1024 * 1024
+
+/**
+ * Messages over the streams of a child process, one per line. Reading never waits for writing: a single-threaded server
+ * may be blocked in a write to us, and reads our next line only after that.
+ */
+export class StdioTransport implements Transport {
+  readonly kind = 'stdio'
+  readonly peer: JsonRpcPeer
+
+  constructor({ input, output, onStrayLine, onNotification }: Options) {
+    const outbox = new Outbox(input)
+    const peer = new JsonRpcPeer({
+      sender: {
+        send: (text) => outbox.add(text),
+        sendParts: (head, middle, tail) => outbox.addParts(head, middle, tail),
+        refusal: () => refusalOf(input, outbox.length),
+      },
+      onNotification,
+    })
+    new FrameReader(output, MESSAGE_MAX_BYTES, (frame) => {
+      if (!peer.receive(frame) && frame.bytes.length > 0) onStrayLine(frame.bytes, frame.cut)
+    })
+    output.on('end', () => peer.close('The server closed its output'))
+    output.on('error', () => peer.close('Reading from the server failed'))
+    output.on('close', () => peer.close('The output of the server was closed'))
+    input.on('error', () => {}) // sent requests may still be answered; new ones are refused
+    this.peer = peer
+  }
+
+  /** The supervisor ends the process; here only requests end. */
+  async close(): Promise<void> {
+    this.peer.close('The connection was closed')
+  }
+}
+
+function refusalOf(input: Writable, waiting: number): CallFailure | undefined {
+  if (!input.writable) return new CallFailure('closed', 'The server closed its input')
+  if (input.writableLength + waiting > BACKLOG_MAX_BYTES)
+    return new CallFailure('busy', 'The server does not read its input')
+  return undefined
+}

@@ -1,0 +1,162 @@
+import type { ProcessFigures } from '../process-figures.ts'
+import type { Recorder } from '../record/recorder.ts'
+import type { Kind, Series } from '../record/series.ts'
+import { CALL_STATUSES, Cell } from '../sketch/cell.ts'
+
+interface Deps {
+  readonly recorder: Recorder
+  readonly serverStatuses: () => Readonly<Record<string, number>>
+  readonly httpServerStatuses: () => Readonly<Record<string, number>>
+  readonly processFigures: () => ProcessFigures
+  readonly uptimeMs: () => number
+  readonly now: () => number
+}
+
+type Labels = Readonly<Record<string, string>>
+type Sample = readonly [suffix: string, labels: Labels, value: number]
+
+/** The histogram buckets of OpenTelemetry's conventions for MCP, in seconds. */
+const LIMITS_S = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300]
+/** How many label sets are exported; later ones are combined, to limit the memory of Prometheus. */
+const MAX_TOOLS = 500
+const MAX_CUSTOM = 1000
+const OTHER = 'other'
+const METHOD = { mcp_method_name: 'tools/call' }
+
+/** Counters start at zero with the service, as Prometheus expects. Names follow OpenTelemetry's conventions for MCP. */
+export function prometheusText(deps: Deps): string {
+  const { recorder } = deps
+  const calls = groups(recorder, 'tool_call', MAX_TOOLS, ({ server_id, tool }) => ({
+    server_id: server_id ?? OTHER,
+    gen_ai_tool_name: tool ?? OTHER,
+  }))
+  const checks = groups(recorder, 'check', MAX_TOOLS, ({ server_id }) => ({ server_id: server_id ?? OTHER }))
+  const custom = groups(recorder, 'custom', MAX_CUSTOM, ({ name, labels }) => ({
+    ...Object.fromEntries(Object.entries(labels ?? {}).map(([label, value]) => [unreserved(label), value])),
+    name: name ?? OTHER,
+  }))
+  const { cpu_pct, rss_bytes, event_loop_lag_ms } = deps.processFigures()
+  const { user, system } = process.cpuUsage()
+  const startedAt = (deps.now() - deps.uptimeMs()) / 1000
+  return [
+    metric(
+      'mcp_client_operation_duration_seconds',
+      'histogram',
+      'Duration of tool calls, from the request to the response',
+      calls.flatMap(([labels, cell]) => histogram({ ...METHOD, ...labels }, cell)),
+    ),
+    metric('toolroom_calls_total', 'counter', 'Tool calls by outcome', calls.flatMap(byStatus)),
+    metric('toolroom_call_errors_total', 'counter', 'Failed tool calls by error code', calls.flatMap(byCode)),
+    metric(
+      'toolroom_call_request_bytes_total',
+      'counter',
+      'Bytes sent in tool calls',
+      calls.map(([labels, cell]) => ['', labels, cell.requestBytes]),
+    ),
+    metric(
+      'toolroom_call_response_bytes_total',
+      'counter',
+      'Bytes received in responses to tool calls',
+      calls.map(([labels, cell]) => ['', labels, cell.responseBytes]),
+    ),
+    metric(
+      'toolroom_http_server_check_duration_seconds',
+      'histogram',
+      'Duration of HTTP server checks',
+      checks.flatMap(([labels, cell]) => histogram(labels, cell)),
+    ),
+    metric(
+      'toolroom_http_server_checks_total',
+      'counter',
+      'HTTP server checks by outcome',
+      checks.flatMap(byStatus),
+    ),
+    metric('mcp_server_states', 'gauge', 'Tool servers by kind and status', [
+      ...states('stdio', deps.serverStatuses()),
+      ...states('http', deps.httpServerStatuses()),
+    ]),
+    metric('toolroom_custom', 'summary', 'Custom metrics recorded by programs', custom.flatMap(quantiles)),
+    metric('process_cpu_seconds_total', 'counter', 'CPU time used by Toolroom', [
+      ['', {}, (user + system) / 1e6],
+    ]),
+    metric('process_cpu_ratio', 'gauge', 'Share of one CPU core used by Toolroom', [['', {}, cpu_pct / 100]]),
+    metric('process_resident_memory_bytes', 'gauge', 'Resident memory of Toolroom', [['', {}, rss_bytes]]),
+    metric('process_start_time_seconds', 'gauge', 'Start time of Toolroom', [['', {}, startedAt]]),
+    metric('nodejs_eventloop_lag_seconds', 'gauge', 'How late timers fire', [
+      ['', {}, event_loop_lag_ms / 1000],
+    ]),
+  ].join('')
+}
+
+/**
+ * Adds up the series of a kind by their labels. The newest ones above the maximum become one group. Age decides, not
+ * size, so that no event moves from one counter to another.
+ */
+function groups(
+  recorder: Recorder,
+  kind: Kind,
+  max: number,
+  labelsOf: (series: Series) => Labels,
+): (readonly [Labels, Cell])[] {
+  const found = [...recorder.total().cells].flatMap(([id, cell]) => {
+    const series = recorder.series.get(id)
+    return series?.kind === kind ? [{ series, cell }] : []
+  })
+  const sums = new Map<string, readonly [Labels, Cell]>()
+  for (const { series, cell } of found.sort((a, b) => a.series.id - b.series.id)) {
+    const own = labelsOf(series)
+    const isOwn = sums.has(JSON.stringify(own)) || sums.size < max
+    const labels = isOwn
+      ? own
+      : Object.fromEntries(Object.keys(labelsOf(NO_SERIES)).map((name) => [name, OTHER]))
+    const key = JSON.stringify(labels)
+    const sum = sums.get(key) ?? ([labels, new Cell()] as const)
+    sum[1].merge(cell)
+    sums.set(key, sum)
+  }
+  return [...sums.values()]
+}
+
+const NO_SERIES = { server_id: null, tool: null, name: null, labels: null } as Series
+
+const histogram = (labels: Labels, { sketch }: Cell): Sample[] => [
+  ...LIMITS_S.map(
+    (limit): Sample => ['_bucket', { ...labels, le: String(limit) }, sketch.countUpTo(limit * 1000)],
+  ),
+  ['_bucket', { ...labels, le: '+Inf' }, sketch.count],
+  ['_sum', labels, sketch.sum / 1000],
+  ['_count', labels, sketch.count],
+]
+
+const quantiles = ([labels, { sketch }]: readonly [Labels, Cell]): Sample[] => [
+  ...[0.5, 0.9, 0.99].map((q): Sample => ['', { ...labels, quantile: String(q) }, sketch.quantile(q) ?? 0]),
+  ['_sum', labels, sketch.sum],
+  ['_count', labels, sketch.count],
+]
+
+const byStatus = ([labels, cell]: readonly [Labels, Cell]): Sample[] =>
+  CALL_STATUSES.map((status): Sample => ['', { ...labels, status }, cell[status]])
+
+const byCode = ([labels, { codes }]: readonly [Labels, Cell]): Sample[] =>
+  [...(codes ?? [])].map(([error_type, count]): Sample => ['', { ...labels, error_type }, count])
+
+const states = (type: string, statuses: Readonly<Record<string, number>>): Sample[] =>
+  Object.entries(statuses).map(([status, count]): Sample => ['', { type, status }, count])
+
+/** Renames reserved labels the way Prometheus does. */
+const unreserved = (label: string): string =>
+  ['name', 'quantile', 'le', 'job', 'instance'].includes(label) ? `exported_${label}` : label
+
+function metric(name: string, type: string, help: string, samples: readonly Sample[]): string {
+  if (samples.length === 0) return ''
+  const lines = samples.map(([suffix, labels, value]) => `${name}${suffix}${labelText(labels)} ${value}\n`)
+  return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join('')}`
+}
+
+function labelText(labels: Labels): string {
+  const pairs = Object.entries(labels).map(([label, value]) => `${label}="${escaped(value)}"`)
+  return pairs.length === 0 ? '' : `{${pairs.join(',')}}`
+}
+
+const escaped = (value: string): string =>
+  value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')

@@ -1,0 +1,121 @@
+import type { ByteReader, ByteWriter } from './bytes.ts'
+import { Sketch } from './sketch.ts'
+
+export const CALL_STATUSES = ['ok', 'error', 'timeout', 'cancelled'] as const
+type CallStatus = (typeof CALL_STATUSES)[number]
+
+/** One event of a series. `value` is a duration in milliseconds, or the value of a custom metric. */
+export interface Sample {
+  readonly ts: number
+  readonly value: number
+  readonly status: CallStatus
+  readonly error_code: string | null
+  readonly request_bytes: number
+  readonly response_bytes: number
+}
+
+const MAX_CODES = 32
+/** Counts the codes above the maximum. */
+const OTHER = 'other'
+
+/** The counts of one series in one period. Cells add up: an hour is the sum of its minutes. */
+export class Cell {
+  ok = 0
+  error = 0
+  timeout = 0
+  cancelled = 0
+  requestBytes = 0
+  responseBytes = 0
+  lastAt = 0
+  codes: Map<string, number> | undefined
+  sketch = new Sketch()
+
+  get count(): number {
+    return this.ok + this.error + this.timeout + this.cancelled
+  }
+
+  record(sample: Sample): void {
+    this[sample.status] += 1
+    this.sketch.record(sample.value)
+    this.requestBytes += sample.request_bytes
+    this.responseBytes += sample.response_bytes
+    if (sample.ts > this.lastAt) this.lastAt = sample.ts
+    if (sample.error_code !== null) this.#addCode(sample.error_code, 1)
+  }
+
+  merge(other: Cell): void {
+    this.ok += other.ok
+    this.error += other.error
+    this.timeout += other.timeout
+    this.cancelled += other.cancelled
+    this.requestBytes += other.requestBytes
+    this.responseBytes += other.responseBytes
+    if (other.lastAt > this.lastAt) this.lastAt = other.lastAt
+    this.sketch.merge(other.sketch)
+    if (other.codes) for (const [code, count] of other.codes) this.#addCode(code, count)
+  }
+
+  /** Undoes a merge. Returns false when `other` was not merged before. */
+  subtract(other: Cell): boolean {
+    this.ok -= other.ok
+    this.error -= other.error
+    this.timeout -= other.timeout
+    this.cancelled -= other.cancelled
+    this.requestBytes -= other.requestBytes
+    this.responseBytes -= other.responseBytes
+    if (other.codes) for (const [code, count] of other.codes) this.#subtractCode(code, count)
+    const negative = this.ok < 0 || this.error < 0 || this.timeout < 0 || this.cancelled < 0
+    return this.sketch.subtract(other.sketch) && !negative
+  }
+
+  clone(): Cell {
+    const copy = new Cell()
+    copy.merge(this)
+    return copy
+  }
+
+  /** `start` is the start of the period; times are written relative to it. */
+  write(writer: ByteWriter, start: number): void {
+    for (const status of CALL_STATUSES) writer.varint(this[status])
+    writer.varint(this.requestBytes)
+    writer.varint(this.responseBytes)
+    writer.varint(Math.max(0, this.lastAt - start))
+    writer.varint(this.codes?.size ?? 0)
+    for (const [code, count] of this.codes ?? []) {
+      writer.text(code)
+      writer.varint(count)
+    }
+    this.sketch.write(writer)
+  }
+
+  static read(reader: ByteReader, start: number): Cell {
+    const cell = new Cell()
+    for (const status of CALL_STATUSES) cell[status] = reader.varint()
+    cell.requestBytes = reader.varint()
+    cell.responseBytes = reader.varint()
+    cell.lastAt = start + reader.varint()
+    for (let codes = reader.varint(); codes > 0; codes -= 1) cell.#addCode(reader.text(), reader.varint())
+    cell.sketch = Sketch.read(reader)
+    return cell
+  }
+
+  #addCode(code: string, count: number): void {
+    this.codes ??= new Map()
+    const known = this.codes.has(code) || this.codes.size < MAX_CODES - 1
+    const name = known ? code : OTHER
+    this.codes.set(name, (this.codes.get(name) ?? 0) + count)
+  }
+
+  /** A code without its own count was counted as `other`. */
+  #subtractCode(code: string, count: number): void {
+    const own = Math.min(count, this.codes?.get(code) ?? 0)
+    this.#lower(code, own)
+    if (own < count) this.#lower(OTHER, count - own)
+  }
+
+  #lower(code: string, count: number): void {
+    const left = (this.codes?.get(code) ?? 0) - count
+    if (left > 0) this.codes?.set(code, left)
+    else this.codes?.delete(code)
+  }
+}

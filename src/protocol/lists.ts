@@ -1,0 +1,11 @@
+/** A tool, prompt, resource or resource template as its server describes it, unknown fields included. */
+export type Definition = Readonly<Record<string, unknown>>
+
+/** What a server offers besides tools. */
+export interface OtherLists {
+  readonly prompts: readonly Definition[]
+  readonly resources: readonly Definition[]
+  readonly resource_templates: readonly Definition[]
+}
+
+export type ListKind = keyof OtherLists

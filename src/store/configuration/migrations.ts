@@ -1,0 +1,91 @@
+import { type Kysely, sql } from 'kysely'
+
+/** Schema changes, oldest first. A released step is never edited. */
+export const MIGRATIONS: readonly ((db: Kysely<never>) => Promise<void>)[] = [
+  async (db) => {
+    await db.schema
+      .createTable('meta')
+      .addColumn('key', 'text', (column) => column.primaryKey())
+      .addColumn('value', 'text', (column) => column.notNull())
+      .execute()
+    await db.schema
+      .createTable('tool_servers')
+      .addColumn('id', 'text', (column) => column.primaryKey())
+      .addColumn('type', 'text', (column) => column.notNull().check(sql`type in ('stdio', 'http')`))
+      .addColumn('name', 'text', (column) => column.notNull().unique())
+      .addColumn('open_fields', 'text', (column) => column.notNull())
+      .addColumn('sealed_fields', 'text', (column) => column.notNull())
+      .addColumn('created_at', 'bigint', (column) => column.notNull())
+      .addColumn('updated_at', 'bigint', (column) => column.notNull())
+      .addColumn('revision', 'integer', (column) => column.notNull())
+      .execute()
+    await db.schema
+      .createTable('audit')
+      .addColumn('id', 'integer', (column) => column.primaryKey().autoIncrement())
+      .addColumn('ts', 'bigint', (column) => column.notNull())
+      .addColumn('action', 'text', (column) => column.notNull())
+      .addColumn('subject', 'text', (column) => column.notNull())
+      .addColumn('request_id', 'text')
+      .addColumn('detail', 'text', (column) => column.notNull())
+      .execute()
+  },
+  async (db) => {
+    await db.schema
+      .createTable('wishes')
+      .addColumn('server_id', 'text', (column) => column.primaryKey())
+      .addColumn('desired_state', 'text', (column) => column.notNull())
+      .execute()
+    await db.schema
+      .createTable('catalogues')
+      .addColumn('server_id', 'text', (column) => column.primaryKey())
+      .addColumn('body', 'text', (column) => column.notNull())
+      .addColumn('digest', 'text', (column) => column.notNull())
+      .execute()
+  },
+  async (db) => {
+    await db.schema
+      .createTable('agent_files')
+      .addColumn('id', 'text', (column) => column.primaryKey())
+      .addColumn('body', 'text', (column) => column.notNull())
+      .execute()
+  },
+  async (db) => {
+    await db.schema
+      .createTable('packages')
+      .addColumn('name', 'text', (column) => column.primaryKey())
+      .addColumn('body', 'text', (column) => column.notNull())
+      .addColumn('digest', 'text', (column) => column.notNull())
+      .execute()
+  },
+  async (db) => {
+    await db.schema
+      .createTable('keys')
+      .addColumn('id', 'text', (column) => column.primaryKey())
+      .addColumn('name', 'text', (column) => column.notNull())
+      .addColumn('agent_type', 'text', (column) => column.notNull())
+      .addColumn('digest', 'text', (column) => column.notNull())
+      .addColumn('created_at', 'bigint', (column) => column.notNull())
+      .addColumn('last_used_at', 'bigint')
+      .execute()
+  },
+  async (db) => {
+    await db.schema
+      .createTable('agent_tools')
+      .addColumn('agent_type', 'text', (column) => column.primaryKey())
+      .addColumn('body', 'text', (column) => column.notNull())
+      .execute()
+  },
+  async (db) => {
+    await db.schema
+      .createTable('tool_pins')
+      .addColumn('server_id', 'text', (column) => column.notNull())
+      .addColumn('tool', 'text', (column) => column.notNull())
+      .addColumn('hash', 'text', (column) => column.notNull())
+      .addColumn('definition', 'text', (column) => column.notNull())
+      .addColumn('approved_at', 'bigint', (column) => column.notNull())
+      .addColumn('seen_hash', 'text')
+      .addColumn('seen_at', 'bigint')
+      .addPrimaryKeyConstraint('tool_pins_key', ['server_id', 'tool'])
+      .execute()
+  },
+]

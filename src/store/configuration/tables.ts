@@ -1,0 +1,80 @@
+import type { Generated } from 'kysely'
+
+/** The tables of the configuration database. */
+export interface Tables {
+  meta: { key: string; value: string }
+  /** STDIO and HTTP servers in one table: their ids are unique together. */
+  tool_servers: {
+    id: string
+    type: 'stdio' | 'http'
+    name: string
+    /** JSON: every field that is not secret. */
+    open_fields: string
+    /** JSON: field to ciphertext. */
+    sealed_fields: string
+    created_at: number
+    updated_at: number
+    revision: number
+  }
+  /** The desired state of a server. No row: it was never set. */
+  wishes: { server_id: string; desired_state: string }
+  /** Cached information about a server and its tools from its last run. May be lost. */
+  catalogues: {
+    server_id: string
+    /** JSON. */
+    body: string
+    /** SHA-256 of the body: SQLite does not detect a flipped bit in a text column. */
+    digest: string
+  }
+  /** The managed entries of one agent's file. */
+  agent_files: {
+    /** JSON: the path of the file and the key path in it. */
+    id: string
+    /** Ciphertext: it includes the full definition of disabled entries. */
+    body: string
+  }
+  /** Installed packages. Their files are in the data folder. */
+  packages: {
+    name: string
+    /** JSON. */
+    body: string
+    digest: string
+  }
+  /** Gateway keys of agents, as digests. */
+  keys: {
+    id: string
+    name: string
+    agent_type: string
+    digest: string
+    created_at: number
+    last_used_at: number | null
+  }
+  /** Which tools an agent sees at the gateway. No row: all tools. */
+  agent_tools: {
+    agent_type: string
+    /** JSON. */
+    body: string
+  }
+  /** Approved tool definitions. */
+  tool_pins: {
+    server_id: string
+    /** JSON: a name can contain characters that SQLite does not store in a text column. */
+    tool: string
+    hash: string
+    /** JSON. */
+    definition: string
+    approved_at: number
+    /** Hash of the definition that awaits approval. */
+    seen_hash: string | null
+    seen_at: number | null
+  }
+  audit: {
+    id: Generated<number>
+    ts: number
+    action: string
+    subject: string
+    request_id: string | null
+    /** JSON, secrets masked. */
+    detail: string
+  }
+}

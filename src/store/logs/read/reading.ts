@@ -1,0 +1,110 @@
+import type { Page, PageRequest, ResolvedFilter } from '../../../logs/log-store.ts'
+import type { Format, LogLine } from '../../../logs/logs.schema.ts'
+import type { Connection } from '../../sqlite/connection.ts'
+import { lowestId } from '../index/lines.ts'
+import { idsBetween } from '../index/spans.ts'
+import type { TextIndex } from '../index/text-index.ts'
+import { FORMATTERS } from './format.ts'
+import { readLines, sizeOf } from './line-reader.ts'
+import { type LogQuery, logQuery } from './query.ts'
+import type { Order } from './sql.ts'
+import { Walk } from './walk.ts'
+
+export interface ReadContext {
+  readonly connection: Connection
+  readonly index: TextIndex
+  /** The highest id at the start. Lines written later are not read. */
+  readonly upTo: number
+  /** Yields to other calls between two steps. */
+  readonly pause: () => Promise<void>
+}
+
+/** Totals above this are reported as unknown. */
+const MAX_COUNTED = 10_000
+/** A page ends early when its lines exceed this size. */
+const PAGE_BYTES = 4 * 1024 * 1024
+const CHUNK_BYTES = 192 * 1024
+
+export async function readPage(context: ReadContext, request: PageRequest): Promise<Page> {
+  const { filter, order, limit, after } = request
+  const query = logQuery(filter)
+  const walk = startWalk(context, filter, query, order, after)
+  const ids = await collect(context, walk, limit + 1)
+  const items: LogLine[] = []
+  let bytes = 0
+  let last: number | undefined
+  for (const line of readLines(context.connection, ids.slice(0, limit), order)) {
+    items.push(line)
+    bytes += sizeOf(line)
+    last = line.id
+    if (bytes > PAGE_BYTES) break
+  }
+  const cut = bytes > PAGE_BYTES ? last : ids[limit - 1]
+  const hasMore = ids.length > limit || (bytes > PAGE_BYTES && last !== ids.at(-1))
+  const counted = after === null ? walk : startWalk(context, filter, query, 'desc', null)
+  const already = after === null ? ids.length : 0
+  const total = already + (await collect(context, counted, MAX_COUNTED + 1 - already)).length
+  return {
+    items,
+    total: total > MAX_COUNTED ? null : total,
+    next: hasMore ? (cut ?? null) : null,
+  }
+}
+
+export interface ChunkRequest {
+  readonly filter: ResolvedFilter
+  readonly order: Order
+  readonly format: Format
+  readonly after: number | null
+  /** Null for the first chunk; then the value of the first chunk. */
+  readonly upTo: number | null
+}
+
+export interface Chunk {
+  readonly bytes: Uint8Array<ArrayBuffer>
+  readonly next: number | null
+  readonly upTo: number
+}
+
+/** The next part of a download. No state is kept between two chunks, so an abandoned download costs nothing. */
+export async function readChunk(context: ReadContext, request: ChunkRequest): Promise<Chunk> {
+  const { filter, order, format, after } = request
+  const upTo = request.upTo ?? context.upTo
+  const { head, line } = FORMATTERS[format]
+  const walk = startWalk({ ...context, upTo }, filter, logQuery(filter), order, after)
+  let text = after === null ? head : ''
+  for (let ids = walk.step(); ids; ids = walk.step()) {
+    for (const found of readLines(context.connection, ids, order)) {
+      text += line(found)
+      if (text.length >= CHUNK_BYTES) return { bytes: encoder.encode(text), next: found.id, upTo }
+    }
+    await context.pause()
+  }
+  return { bytes: encoder.encode(text), next: null, upTo }
+}
+const encoder = new TextEncoder()
+
+export function startWalk(
+  { connection, index, upTo }: ReadContext,
+  filter: ResolvedFilter,
+  query: LogQuery,
+  order: Order,
+  after: number | null,
+): Walk {
+  const first = lowestId(connection) ?? upTo + 1
+  const all = { first, last: upTo }
+  if (after !== null && order === 'asc') all.first = Math.max(first, after + 1)
+  if (after !== null && order === 'desc') all.last = Math.min(upTo, after - 1)
+  return new Walk(connection, index, query, order, idsBetween(connection, filter.since, filter.until, all))
+}
+
+async function collect({ pause }: ReadContext, walk: Walk, max: number): Promise<number[]> {
+  const ids: number[] = []
+  while (ids.length < max) {
+    const found = walk.step()
+    if (!found) break
+    ids.push(...found)
+    await pause()
+  }
+  return ids
+}

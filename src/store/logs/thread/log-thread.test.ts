@@ -1,0 +1,184 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { build } from 'rolldown'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { logStoreContract } from '../../../../test/log-store.contract.ts'
+import { ownFolder } from '../../../../test/support/folder.ts'
+import { entry } from '../../../../test/support/log-model.ts'
+import type { LogStore } from '../../../logs/log-store.ts'
+import { LogThread } from './log-thread.ts'
+
+/** Inside node_modules, so that the bundle finds the SQLite package, which is not bundled. */
+const bundles = fileURLToPath(
+  new URL(`../../../../node_modules/.cache/log-thread-test-${process.pid}`, import.meta.url),
+)
+const workerUrl = pathToFileURL(join(bundles, 'log-worker.js'))
+
+beforeAll(async () => {
+  const here = dirname(fileURLToPath(import.meta.url))
+  await build({
+    input: { 'log-worker': join(here, 'worker.ts'), 'log-store': join(here, '../sqlite-log-store.ts') },
+    platform: 'node',
+    external: [/^@photostructure\/sqlite/],
+    output: { dir: bundles, format: 'esm', entryFileNames: '[name].js' },
+  })
+})
+afterAll(() => rmSync(bundles, { recursive: true, force: true }))
+
+interface Thread {
+  readonly path: string
+  readonly store: LogStore
+  readonly troubles: string[]
+}
+
+function openThread(path = join(ownFolder(), 'logs.db'), url = workerUrl): Thread {
+  const troubles: string[] = []
+  const store = new LogThread({
+    path,
+    maxBytes: 64 * 1024 * 1024,
+    onDamaged: (message) => troubles.push(message),
+    onError: ({ message }) => troubles.push(message),
+    workerUrl: url,
+  })
+  onTestFinished(() => store.close())
+  return { path, store, troubles }
+}
+
+const newest = { filter: {}, order: 'desc', limit: 5, after: null } as const
+
+describe('LogThread', () => {
+  logStoreContract(() => openThread().store, 10)
+})
+
+test('the main thread is not blocked while the log thread writes and searches', async () => {
+  const { store } = openThread()
+  const lines = Array.from({ length: 500 }, (_, index) =>
+    entry({ message: `line ${index} ${'text '.repeat(40)}` }),
+  )
+  let longest = 0
+  let lastTick = performance.now()
+  const timer = setInterval(() => {
+    longest = Math.max(longest, performance.now() - lastTick)
+    lastTick = performance.now()
+  }, 5)
+  const writing = Array.from({ length: 30 }, () => store.append(lines))
+  await Promise.all([...writing, store.page({ ...newest, filter: { search: 'Äbsent' } })])
+  clearInterval(timer)
+
+  expect(longest).toBeLessThan(500)
+})
+
+test('calls to the log thread start in the order in which they are made', async () => {
+  const { store } = openThread()
+  await store.append([entry({ message: 'first' })])
+  const seen = store.page(newest)
+  const cleared = store.clear({})
+  const after = store.page(newest)
+
+  expect([(await seen).total, await cleared, (await after).total]).toEqual([1, 1, 0])
+})
+
+test('a page does not wait for pending appends', async () => {
+  const { store } = openThread()
+  await store.append([entry({ message: 'stored' })])
+  const lines = Array.from({ length: 1000 }, () => entry({ message: 'waits' }))
+  const appended = Array.from({ length: 50 }, () => store.append(lines))
+  const { total } = await store.page(newest)
+
+  expect(total).toBeGreaterThan(0)
+  expect(total).toBeLessThan(10_000)
+  await Promise.all(appended)
+})
+
+test('a damaged log file is reported and replaced by an empty one', async () => {
+  const path = join(ownFolder(), 'logs.db')
+  writeFileSync(path, 'no database '.repeat(1000))
+  const { store, troubles } = openThread(path)
+  await store.append([entry()])
+
+  expect((await store.page(newest)).total).toBe(1)
+  expect(troubles).toEqual([expect.stringContaining('was replaced by an empty one; the old file is now')])
+})
+
+test('closing the log thread leaves a single file', async () => {
+  const { path, store } = openThread()
+  await store.append([entry()])
+  await store.close()
+
+  expect(readdirSync(dirname(path))).toEqual(['logs.db'])
+})
+
+test('a log thread that crashes is reported and replaced, and pending calls are rejected', async () => {
+  const crashing = join(bundles, 'crashing.mjs')
+  const crashed = join(ownFolder(), 'crashed')
+  // The first thread crashes at its first call; the next one is the real worker.
+  writeFileSync(
+    crashing,
+    `import { existsSync, writeFileSync } from 'node:fs'
+     import { parentPort } from 'node:worker_threads'
+     const crashed = ${JSON.stringify(crashed)}
+     if (existsSync(crashed)) await import('./log-worker.js')
+     else parentPort.on('message', () => { writeFileSync(crashed, ''); throw new Error('out of luck') })`,
+  )
+  const { store, troubles } = openThread(undefined, pathToFileURL(crashing))
+
+  await expect(store.append([entry()])).rejects.toThrow('The log thread has ended: out of luck')
+  expect(troubles).toEqual([expect.stringContaining('out of luck')])
+  await store.append([entry({ message: 'again' })])
+  expect((await store.page(newest)).items.map(({ message }) => message)).toEqual(['again'])
+})
+
+test('a log that cannot be opened rejects calls, is opened again, and can be closed', async () => {
+  const blocked = join(ownFolder(), 'a file')
+  writeFileSync(blocked, '')
+  const { store, troubles } = openThread(join(blocked, 'logs.db'))
+
+  await expect(store.check()).rejects.toThrow('The log thread has ended: EEXIST')
+  await expect(store.check()).rejects.toThrow('The log thread has ended: EEXIST')
+  expect(troubles.length).toBeGreaterThanOrEqual(2)
+  await store.close()
+})
+
+test('acknowledged lines survive a SIGKILL of the process, and the file is intact', async () => {
+  const path = join(ownFolder(), 'logs.db')
+  const program = `
+    import { SqliteLogStore } from ${JSON.stringify(pathToFileURL(join(bundles, 'log-store.js')).href)}
+    const logs = new SqliteLogStore({ path: process.argv[1], maxBytes: 2 ** 26, onDamaged: console.error, onError: console.error })
+    for (let n = 1; ; n++) {
+      await logs.append(Array.from({ length: 100 }, (_, i) => ({
+        ts: n, level: 'info', source: 'audit', message: 'line ' + i + ' of batch ' + n + '.', data: '{"audit_id":' + n + '}',
+        repeat: 1, truncated: false,
+      })))
+      process.stdout.write(n + '\\n')
+      await new Promise((resolve) => setTimeout(resolve, 1))
+    }`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program, path])
+  onTestFinished(() => {
+    child.kill('SIGKILL')
+  })
+  let out = ''
+  child.stdout.on('data', (chunk) => {
+    out += chunk
+  })
+  while (out.split('\n').length < 60) await delay(5)
+  await delay(400) // so that the process is killed while it indexes
+  child.kill('SIGKILL')
+  await once(child, 'close')
+  const acknowledged = Number(out.trimEnd().split('\n').at(-1))
+  const { store, troubles } = openThread(path)
+  const { items } = await store.page({ ...newest, limit: 1000 })
+  const last = await store.lastAuditId()
+
+  expect(last).toBeGreaterThanOrEqual(acknowledged)
+  expect(items[0]?.message).toBe(`line 99 of batch ${last}.`)
+  expect((await store.page({ ...newest, filter: { search: `of batch ${acknowledged}.` } })).total).toBe(100)
+  expect(
+    (await store.page({ ...newest, filter: { since: acknowledged - 1, until: acknowledged } })).total,
+  ).toBe(200)
+  expect(troubles).toEqual([])
+  expect(existsSync(`${path}-wal`)).toBe(true)
+})

@@ -1,0 +1,126 @@
+import { statfsSync } from 'node:fs'
+import type { Connection } from '../../sqlite/connection.ts'
+import { lowestId, runOfLines } from '../index/lines.ts'
+import { countDeleted } from './server-shares.ts'
+
+const PAGE_BYTES = 4096
+const MIB = 1024 * 1024
+
+/** The minimum for tables, indexes and a write-ahead log. */
+const MIN_BYTES = 8 * MIB
+
+const SMALL = 4 * MIB
+const DISK_MARGIN = 32 * MIB
+const SHRINK_PAGES = 256
+
+/** Sizes derived from the cap, which includes lines, indexes, text index and write-ahead log. */
+export function sizesFor(maxBytes: number) {
+  const cap = Math.max(maxBytes, MIN_BYTES)
+  const wal = clamp(cap / 64, 2 * MIB, 16 * MIB)
+  const high = Math.min(cap * 0.85, (cap - wal) * 0.9)
+  const step = clamp(cap / 128, 64 * 1024, MIB)
+  return {
+    /** The maximum size of the file, enforced by SQLite. */
+    file: cap - wal,
+    /** A write-ahead log of this size is checkpointed; it may grow by one more transaction. */
+    checkpoint: wal / 4,
+    high,
+    low: high * 0.94,
+    /** Bytes of text written or trimmed in one transaction. */
+    step,
+    /** An eighth of the cap for one server, minus its next lines and their indexes. */
+    share: cap / 8 - step * 2,
+    /** Bytes of text indexed in one transaction, and in one part of the index. */
+    indexStep: clamp(cap / 256, 32 * 1024, 128 * 1024),
+    part: clamp(cap / 32, 256 * 1024, 32 * MIB),
+  }
+}
+export type Sizes = ReturnType<typeof sizesFor>
+
+const clamp = (value: number, min: number, max: number) => Math.min(Math.max(value, min), max)
+
+/** Keeps the files below the cap by deleting the oldest lines. */
+export class LogSpace {
+  readonly #connection: Connection
+  readonly #sizes: Sizes
+  readonly #folder: string
+  #trimming = false
+
+  constructor(connection: Connection, sizes: Sizes, folder: string) {
+    this.#connection = connection
+    this.#sizes = sizes
+    this.#folder = folder
+    connection.exec(`
+      PRAGMA wal_autocheckpoint = ${Math.floor(sizes.checkpoint / PAGE_BYTES)};
+      PRAGMA journal_size_limit = ${Math.floor(sizes.checkpoint)};
+    `)
+    this.#limitFile()
+  }
+
+  get #used(): number {
+    return (this.#connection.pragma('page_count') - this.#free) * PAGE_BYTES
+  }
+
+  get #free(): number {
+    return this.#connection.pragma('freelist_count')
+  }
+
+  /**
+   * Whether this much more text would exceed the high mark, or fill the disk: the log stops growing before other
+   * programs run out of space. A line with its indexes takes about twice the size of its text.
+   */
+  isTight(moreBytes: number): boolean {
+    const growth = moreBytes * 2 - this.#free * PAGE_BYTES
+    return this.#used + moreBytes * 2 > this.#sizes.high || (growth > 0 && this.isDiskShort())
+  }
+
+  isDiskShort(): boolean {
+    try {
+      const { bavail, bsize } = statfsSync(this.#folder)
+      return bavail * bsize < DISK_MARGIN
+    } catch {
+      return false // unknown for this file system; a write fails if the disk is full
+    }
+  }
+
+  /** True from the high mark down to the low mark. */
+  needsTrim(): boolean {
+    this.#trimming = this.#used > (this.#trimming ? this.#sizes.low : this.#sizes.high)
+    return this.#trimming
+  }
+
+  /** Deletes some of the oldest lines and returns the id of the oldest remaining line, or null. */
+  trimStep(): number | null {
+    const run = runOfLines(this.#connection, 0, Number.MAX_SAFE_INTEGER, this.#sizes.step)
+    if (!run) return null
+    this.#connection.transaction(() => {
+      countDeleted(this.#connection, 'id <= ?', run.last)
+      this.#connection.run('DELETE FROM logs WHERE id <= ?', run.last)
+      this.#connection.run('DELETE FROM spans WHERE last_id <= ?', run.last)
+    })
+    return lowestId(this.#connection)
+  }
+
+  /** Returns free pages to the file system, except what the next lines will use. Returns whether it did any work. */
+  shrinkStep(): boolean {
+    const pages = this.#connection.pragma('page_count')
+    const free = this.#free
+    if (free < Math.max(64, pages / 8)) return false
+    const kept = (pages - free) * PAGE_BYTES
+    // Little is left: copying it is faster than an incremental vacuum.
+    if (kept < SMALL && kept * 4 < free * PAGE_BYTES) this.#connection.exec('VACUUM')
+    else this.#connection.exec(`PRAGMA incremental_vacuum(${SHRINK_PAGES})`)
+    this.#limitFile()
+    return true
+  }
+
+  /** Checkpoints the write-ahead log, so that its space can be reused on a full disk. */
+  reuseWal(): void {
+    this.#connection.exec('PRAGMA wal_checkpoint(RESTART)')
+  }
+
+  /** SQLite never sets the limit below the current size, so call it again when the file shrinks. */
+  #limitFile(): void {
+    this.#connection.exec(`PRAGMA max_page_count = ${Math.floor(this.#sizes.file / PAGE_BYTES)}`)
+  }
+}

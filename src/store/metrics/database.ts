@@ -1,0 +1,157 @@
+import { AppError } from '../../kernel/errors.ts'
+import type { Block, Change, Check, Level, MetricsStore, Trim } from '../../metrics/metrics-store.ts'
+import type { SeriesRow } from '../../metrics/record/series.ts'
+import type { Connection } from '../sqlite/connection.ts'
+import { sqliteErrorKind, type Value } from '../sqlite/sqlite.ts'
+import { openMetricsFile, replaceMetricsFile } from './file.ts'
+
+interface MetricsDatabaseOptions {
+  readonly path: string
+  /** Called when the file cannot be used: it was replaced by an empty one, or the metrics are kept in memory. */
+  readonly onTrouble: (message: string) => void
+}
+
+const KEPT_CHECKS = 100
+/** Rows that one trim may delete even when they exceed the share. */
+const FEW_ROWS = 20
+
+/** `metrics.db` behind one connection. */
+export class MetricsDatabase implements MetricsStore {
+  readonly #options: MetricsDatabaseOptions
+  #connection: Connection
+  #damage: unknown
+  #closed = false
+
+  constructor(options: MetricsDatabaseOptions) {
+    this.#options = options
+    this.#connection = openMetricsFile(options.path, options.onTrouble)
+  }
+
+  load(): { series: SeriesRow[]; next_id: number; checks: Check[] } {
+    try {
+      const sequence = "SELECT seq AS value FROM sqlite_sequence WHERE name = 'series'"
+      return {
+        series: this.#connection.rows<Row>('SELECT * FROM series ORDER BY id').map(seriesOf),
+        next_id: this.#number(sequence) + 1,
+        checks: this.#connection.rows<Row>('SELECT * FROM checks ORDER BY id').map(checkOf),
+      }
+    } catch (error) {
+      if (sqliteErrorKind(error) !== 'damaged') throw error
+      this.#replaceFile(error)
+      return { series: [], next_id: 1, checks: [] }
+    }
+  }
+
+  read(level: Level, from: number, to: number): Block[] {
+    const sql = `SELECT start, chunk, block AS bytes FROM ${level} WHERE start >= ? AND start < ? ORDER BY start, chunk`
+    try {
+      return this.#connection.rows<Omit<Block, 'level'>>(sql, from, to).map((row) => ({ level, ...row }))
+    } catch (cause) {
+      if (sqliteErrorKind(cause) !== 'damaged') throw cause
+      this.#damage = cause // the next save sets the file aside
+      const hint = 'The next save replaces the file within seconds; the damaged file is kept'
+      throw new AppError('store_damaged', 'The metrics cannot be read', { hint, cause })
+    }
+  }
+
+  one(level: Level, start: number, chunk: number): Uint8Array | undefined {
+    const sql = `SELECT block FROM ${level} WHERE start = ? AND chunk = ?`
+    try {
+      return this.#connection.row<{ block: Uint8Array }>(sql, start, chunk)?.block
+    } catch (cause) {
+      if (sqliteErrorKind(cause) !== 'damaged') throw cause
+      this.#damage = cause // the save that follows sets the file aside
+      return undefined
+    }
+  }
+
+  save({ series, blocks, checks }: Change): 'saved' | 'recreated' {
+    try {
+      if (this.#damage !== undefined) throw this.#damage
+      this.#connection.transaction(() => {
+        for (const row of series) this.#saveSeries(row)
+        for (const { level, start, chunk, bytes } of blocks)
+          this.#connection.run(`INSERT OR REPLACE INTO ${level} VALUES (?, ?, ?)`, start, chunk, bytes)
+        for (const check of checks) this.#saveCheck(check)
+        for (const server_id of new Set(checks.map((check) => check.server_id))) this.#trimChecks(server_id)
+      })
+      return 'saved'
+    } catch (error) {
+      if (sqliteErrorKind(error) !== 'damaged') throw error
+      this.#replaceFile(error)
+      return 'recreated'
+    }
+  }
+
+  trim({ before, series = [], share }: Trim): void {
+    this.#connection.transaction(() => {
+      for (const [level, limit] of Object.entries(before)) this.#trimLevel(level as Level, limit, share)
+      for (const id of series) this.#connection.run('DELETE FROM series WHERE id = ?', id)
+    })
+  }
+
+  forgetChecks(server_id: string): void {
+    this.#connection.run('DELETE FROM checks WHERE server_id = ?', server_id)
+  }
+
+  close(): void {
+    if (this.#closed) return
+    this.#closed = true
+    this.#connection.close()
+  }
+
+  #saveSeries({ id, kind, server_id, tool, agent_type, name, labels, last_at }: SeriesRow): void {
+    const sql = 'INSERT OR REPLACE INTO series VALUES (?, ?, ?, ?, ?, ?, ?, ?)'
+    const labelsText = labels === null ? null : JSON.stringify(labels)
+    this.#connection.run(sql, id, kind, server_id, tool, agent_type, name, labelsText, last_at)
+  }
+
+  #saveCheck({ server_id, ts, ok, duration_ms, error_code }: Check): void {
+    const sql = 'INSERT INTO checks (server_id, ts, ok, duration_ms, error_code) VALUES (?, ?, ?, ?, ?)'
+    this.#connection.run(sql, server_id, ts, ok ? 1 : 0, duration_ms, error_code)
+  }
+
+  #trimChecks(server_id: string): void {
+    const last = 'SELECT id FROM checks WHERE server_id = ? ORDER BY id DESC LIMIT 1 OFFSET ?'
+    const sql = `DELETE FROM checks WHERE server_id = ? AND id <= (${last})`
+    this.#connection.run(sql, server_id, server_id, KEPT_CHECKS)
+  }
+
+  /** Deletes the oldest rows first, and all chunks of a start together. */
+  #trimLevel(level: Level, before: number, share: number): void {
+    const count = `SELECT count(*) AS value FROM ${level}`
+    const old = this.#number(`${count} WHERE start < ?`, before)
+    if (old === 0) return
+    const most = Math.max(FEW_ROWS, Math.floor(this.#number(count) * share))
+    const firstKept = `SELECT start AS value FROM ${level} ORDER BY start LIMIT 1 OFFSET ?`
+    const end = old <= most ? before : this.#number(firstKept, most)
+    this.#connection.run(`DELETE FROM ${level} WHERE start < ?`, end)
+  }
+
+  #number(sql: string, ...values: Value[]): number {
+    return this.#connection.row<{ value: number }>(sql, ...values)?.value ?? 0
+  }
+
+  #replaceFile(reason: unknown): void {
+    this.#connection.close()
+    this.#connection = replaceMetricsFile(this.#options.path, reason, this.#options.onTrouble)
+    this.#damage = undefined
+  }
+}
+
+type Row = Record<string, Value>
+
+function seriesOf(row: Row): SeriesRow {
+  const labels = row.labels === null ? null : JSON.parse(String(row.labels))
+  return { ...row, id: Number(row.id), last_at: Number(row.last_at), labels } as SeriesRow
+}
+
+function checkOf({ server_id, ts, ok, duration_ms, error_code }: Row): Check {
+  return {
+    server_id: String(server_id),
+    ts: Number(ts),
+    ok: ok === 1,
+    duration_ms: Number(duration_ms),
+    error_code: error_code === null ? null : String(error_code),
+  }
+}

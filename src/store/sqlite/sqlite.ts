@@ -1,0 +1,88 @@
+import { createRequire } from 'node:module'
+
+export type Value = null | number | bigint | string | Uint8Array
+
+/** The part of `node:sqlite` that we use; `@photostructure/sqlite` has the same API on Node 20. */
+export interface SqliteStatement {
+  run(...values: Value[]): { changes: number | bigint; lastInsertRowid: number | bigint }
+  get(...values: Value[]): Record<string, Value> | undefined
+  all(...values: Value[]): Record<string, Value>[]
+  iterate(...values: Value[]): IterableIterator<Record<string, Value>>
+  columns?(): unknown[]
+}
+
+export interface Sqlite {
+  exec(sql: string): void
+  prepare(sql: string): SqliteStatement
+  close(): void
+}
+
+interface SqliteModule {
+  readonly DatabaseSync: new (path: string) => Sqlite
+}
+
+let loaded: SqliteModule | undefined
+
+/** Opens a database file, or creates it. */
+export function openSqlite(path: string): Sqlite {
+  loaded ??= loadDriver()
+  return new loaded.DatabaseSync(path)
+}
+
+function loadDriver(): SqliteModule {
+  const load = createRequire(import.meta.url)
+  const { emitWarning } = process
+  // Node 22 warns that its SQLite is experimental; users cannot act on that.
+  process.emitWarning = () => {}
+  try {
+    return load('node:sqlite') as SqliteModule
+  } catch {
+    return load('@photostructure/sqlite') as SqliteModule // Node 20 has no built-in SQLite
+  } finally {
+    process.emitWarning = emitWarning
+  }
+}
+
+type SqliteErrorKind = 'busy' | 'read_only' | 'io' | 'damaged' | 'full'
+
+/** The kind of SQLite error; undefined for every other error. */
+export function sqliteErrorKind(error: unknown): SqliteErrorKind | undefined {
+  if (!(error instanceof Error)) return undefined
+  if ('errcode' in error && typeof error.errcode === 'number') return BY_CODE.get(error.errcode & 0xff)
+  return BY_MESSAGE.get(error.message)
+}
+
+const BY_CODE = new Map<number, SqliteErrorKind>([
+  [5, 'busy'],
+  [6, 'busy'],
+  [8, 'read_only'],
+  [10, 'io'],
+  [11, 'damaged'],
+  [13, 'full'],
+  [26, 'damaged'],
+])
+
+/** Errors of `all` and `iterate` in `@photostructure/sqlite` have a message but no code. */
+const BY_MESSAGE = new Map<string, SqliteErrorKind>([
+  ['database is locked', 'busy'],
+  ['database table is locked', 'busy'],
+  ['attempt to write a readonly database', 'read_only'],
+  ['disk I/O error', 'io'],
+  ['database disk image is malformed', 'damaged'],
+  ['database or disk is full', 'full'],
+  ['file is not a database', 'damaged'],
+])
+
+/**
+ * Removes the write-ahead log, then closes. `@photostructure/sqlite` cannot finalize statements, so SQLite keeps the
+ * connection open until they are garbage-collected. Only then would it delete the log, whose name may belong to a new
+ * file at that time.
+ */
+export function closeSqlite(database: Sqlite): void {
+  try {
+    database.exec('PRAGMA journal_mode = DELETE')
+  } catch {
+    // damaged, or in use by another program: the log stays, and the next open applies it
+  }
+  database.close()
+}

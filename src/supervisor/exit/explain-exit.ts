@@ -1,0 +1,133 @@
+import type { LastError } from '../../kernel/server-state.ts'
+import { CAUSES } from './exit-causes.ts'
+import { type Excerpt, excerptsOf, USAGE } from './exit-lines.ts'
+
+export interface Ended {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+  /** The last lines of stderr of this start, oldest first, at most 40. */
+  readonly stderr: readonly string[]
+  /** The last lines on stdout that are not MCP messages. */
+  readonly noise: readonly string[]
+  /** The handshake was complete. */
+  readonly wasRunning: boolean
+  readonly args: readonly string[]
+}
+
+const MAX_QUOTE_CHARACTERS = 300
+const MAX_HINT_CHARACTERS = 400
+
+/** Why a process ended and what to do, from its exit status and its output. */
+export function explainExit(ended: Ended): LastError {
+  const excerpts = [...excerptsOf(ended.stderr), ...excerptsOf(ended.noise)]
+  const known = lastSignal(ended) === 'external' ? undefined : knownCause(ended, excerpts)
+  return known ?? unknownCause(ended, excerpts[0])
+}
+
+function knownCause(ended: Ended, excerpts: readonly Excerpt[]): LastError | undefined {
+  // The log of a long run contains harmless errors too, so only the most specific excerpt counts.
+  for (const { quote, text } of ended.wasRunning ? excerpts.slice(0, 1) : excerpts) {
+    for (const { code, when, hint } of CAUSES) {
+      const match = firstMatch(when, text)
+      if (!match) continue
+      return { code, message: `${howItEnded(ended)}: ${quoted(quote)}`, hint: short(hint(match, ended)) }
+    }
+  }
+  return undefined
+}
+
+/** Explained by the exit status alone, because no known cause is in the output. */
+function unknownCause(ended: Ended, last: Excerpt | undefined): LastError {
+  const how = howItEnded(ended)
+  const origin = lastSignal(ended)
+  if (origin !== undefined) {
+    const message = last ? `${how}. Last output: ${quoted(last.quote)}` : how
+    return { code: origin === 'external' ? 'killed' : 'crashed', message, hint: hintForSignal(ended) }
+  }
+  if (ended.code === 0) return exitedNormally(ended, last)
+  if (ended.code === 126 || ended.code === 127) {
+    const message = `${how}: the shell could not find or run the program`
+    const hint = 'Check the program that the shell runs, or use its full path'
+    return { code: 'command_not_found', message: last ? `${how}: ${quoted(last.quote)}` : message, hint }
+  }
+  if (last && USAGE.test(last.quote)) {
+    const hint = 'Check args: the command printed its usage instead of starting'
+    return { code: 'bad_arguments', message: `${how}: ${quoted(last.quote)}`, hint }
+  }
+  if (last) {
+    const hint = 'Read the previous lines in the log, or run the command in a terminal'
+    return { code: 'exited', message: `${how}: ${quoted(last.quote)}`, hint }
+  }
+  const hint = 'Run the command in a terminal to see what it needs'
+  return { code: 'exited', message: `${how} without an error message`, hint }
+}
+
+function exitedNormally({ wasRunning }: Ended, last: Excerpt | undefined): LastError {
+  const output = last ? `. Last output: ${quoted(last.quote)}` : ''
+  if (wasRunning) {
+    const hint = 'Start it again. If it exits again, read the end of its log'
+    return {
+      code: 'exited',
+      message: `The process exited without an error after it was ready${output}`,
+      hint,
+    }
+  }
+  const message = `The process exited without an error: the command does not keep running${output}`
+  const hint = 'Check command and args: a tool server keeps running and communicates over stdin and stdout'
+  return { code: 'exited', message, hint }
+}
+
+function howItEnded(ended: Ended): string {
+  const when = ended.wasRunning ? 'after it was ready' : 'before it was ready'
+  if (ended.signal !== null) return `The process was ended by ${ended.signal} ${when}`
+  const byShell = SHELL_CODES[ended.code ?? 0]
+  const code = byShell ? `${ended.code} (${byShell})` : ended.code
+  return code === null ? `The process ended ${when}` : `The process exited with code ${code} ${when}`
+}
+
+/** Shells and docker exit with 128 plus the number of the signal that ended their child. */
+const SHELL_CODES: Readonly<Record<number, NodeJS.Signals>> = {
+  130: 'SIGINT',
+  132: 'SIGILL',
+  134: 'SIGABRT',
+  135: 'SIGBUS',
+  136: 'SIGFPE',
+  137: 'SIGKILL',
+  139: 'SIGSEGV',
+  143: 'SIGTERM',
+}
+const CRASH_SIGNALS: ReadonlySet<string> = new Set(
+  'SIGABRT SIGBUS SIGFPE SIGILL SIGPIPE SIGSEGV SIGSYS SIGTRAP'.split(' '),
+)
+
+const signalOf = ({ code, signal }: Ended) => signal ?? SHELL_CODES[code ?? 0]
+
+/** Some signals are caused by the program itself; all others come from another process. */
+function lastSignal(ended: Ended): 'crash' | 'external' | undefined {
+  const signal = signalOf(ended)
+  return signal && (CRASH_SIGNALS.has(signal) ? 'crash' : 'external')
+}
+
+function hintForSignal(ended: Ended): string {
+  const signal = signalOf(ended)
+  if (signal === 'SIGKILL') return 'The system may have run out of memory: free some, then start it again'
+  if (signal === 'SIGPIPE') return 'It wrote to a closed pipe: start it again'
+  if (lastSignal(ended) === 'external') return 'Another program or a user ended it: start it again'
+  return 'The program crashed: update or reinstall it, or report the error to its author'
+}
+
+function firstMatch(patterns: readonly RegExp[], text: string): RegExpExecArray | undefined {
+  for (const pattern of patterns) {
+    const match = pattern.exec(text)
+    if (match) return match
+  }
+  return undefined
+}
+
+const quoted = (line: string): string => cut(line, MAX_QUOTE_CHARACTERS)
+const short = (hint: string): string => cut(hint, MAX_HINT_CHARACTERS)
+
+/** Never splits a surrogate pair. */
+function cut(text: string, max: number): string {
+  return text.length > max ? `${text.slice(0, max - 1).replace(/[\uD800-\uDBFF]$/, '')}…` : text
+}

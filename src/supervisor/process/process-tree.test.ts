@@ -1,0 +1,155 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { leftAfter, ownMark, untilMarked } from '../../../test/support/marked.ts'
+import type { StopStep } from '../../kernel/server-state.ts'
+import { Child } from './child.ts'
+import { isStillThere, listProcesses, processesMarked, readProcess } from './process-table.ts'
+import { groupOf, signalGroup, sweep } from './signals.ts'
+import { stopLadder } from './stop-ladder.ts'
+
+const onLinux = process.platform === 'linux'
+const graces = { stdinMs: 200, termMs: 300 }
+const node = (script: string) => ({ path: process.execPath, args: ['-e', script] })
+const sh = (script: string) => ({ path: '/bin/sh', args: ['-c', script] })
+
+const IGNORES_SIGNALS =
+  "process.on('SIGTERM', () => {}); process.on('SIGINT', () => {}); setInterval(() => {}, 1000)"
+const FORK = "const { spawn } = require('child_process');"
+const sleeper = (options: string) => `spawn('sleep', ['60'], ${options})`
+
+async function start(program: { path: string; args: string[] }, env: Record<string, string> = {}) {
+  const mark = ownMark()
+  const child = await Child.start({ ...program, cwd: undefined, env, mark })
+  return { child, mark }
+}
+
+describe.runIf(onLinux)('process table', () => {
+  test('the process table contains this process with its parent and start time', () => {
+    const me = readProcess(process.pid)
+    expect(me).toMatchObject({ pid: process.pid, parent: process.ppid, zombie: false })
+    expect(listProcesses().some(({ pid }) => pid === process.pid)).toBe(true)
+    expect(isStillThere({ pid: process.pid, startedAt: me?.startedAt ?? 0 })).toBe(true)
+    expect(isStillThere({ pid: process.pid, startedAt: 1 })).toBe(false)
+    expect(readProcess(2 ** 22 + 1)).toBeUndefined()
+  })
+
+  test('a process whose title contains parentheses is parsed correctly', async () => {
+    const child = spawn(process.execPath, [
+      '-e',
+      "process.title = ') R 1 1 1 1'; setInterval(() => {}, 1000)",
+    ])
+    onTestFinished(() => void child.kill('SIGKILL'))
+    await sleep(200)
+    expect(readProcess(child.pid ?? 0)).toMatchObject({ parent: process.pid, zombie: false })
+  })
+
+  test('a mark is found only at the start of an environment variable', async () => {
+    const { child, mark } = await start(sh('sleep 60'))
+    expect(await untilMarked(mark, 1)).toBeGreaterThan(0)
+    expect(processesMarked(mark).map(({ pid }) => pid)).toContain(child.pid)
+    expect(processesMarked(mark.slice(1))).toEqual([])
+    expect(processesMarked(`${mark}x`)).toEqual([])
+  })
+})
+
+describe.runIf(onLinux)('child', () => {
+  test('a child gets its own variables and only a few of ours', async () => {
+    process.env.AUTH_TOKEN = 'ours'
+    onTestFinished(() => void delete process.env.AUTH_TOKEN)
+    const { child } = await start(node('console.log(JSON.stringify(process.env))'), { KEY: 'its own' })
+    const [text] = await once(child.output, 'data')
+    const env = JSON.parse(String(text))
+    expect(env).toMatchObject({ KEY: 'its own', PATH: process.env.PATH })
+    const known = ['HOME', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'USER', 'KEY', 'TOOLROOM_CHILD']
+    expect(Object.keys(env).filter((name) => !known.includes(name))).toEqual([])
+  })
+
+  test('a child that cannot be started is an error, synchronous or not', async () => {
+    const mark = ownMark()
+    const launch = { args: [], cwd: undefined, env: {}, mark }
+    await expect(Child.start({ ...launch, path: '/does/not/exist' })).rejects.toThrow('ENOENT')
+    await expect(Child.start({ ...launch, path: '/bin/sh', args: ['x'.repeat(200_000)] })).rejects.toThrow(
+      'E2BIG',
+    )
+    await expect(Child.start({ ...launch, path: '/bin/sh', args: ['\0'] })).rejects.toThrow()
+  })
+
+  test('a child reports its exit code or signal', async () => {
+    const { child } = await start(sh('exit 7'))
+    expect(await child.ended).toEqual({ code: 7, signal: null })
+    const other = await start(sh('sleep 60'))
+    signalGroup(other.child.group, 'SIGKILL')
+    expect(await other.child.ended).toEqual({ code: null, signal: 'SIGKILL' })
+  })
+})
+
+describe.runIf(onLinux)('stop ladder', () => {
+  test.each([
+    ['a process that ends with its input', { path: '/bin/cat', args: [] }, 'stdin_closed', 1],
+    [
+      'a process that ignores the end of its input',
+      sh('trap "exit 0" TERM; while :; do sleep 0.05; done'),
+      'terminated',
+      1,
+    ],
+    ['a process that ignores SIGTERM', node(IGNORES_SIGNALS), 'killed', 1],
+    [
+      'a process whose children stay in the group',
+      node(
+        `${FORK} ${sleeper('{}')}; ${sleeper('{}')}; process.stdin.resume().on('end', () => process.exit())`,
+      ),
+      'stdin_closed',
+      3,
+    ],
+    [
+      'a process whose children leave the group',
+      node(
+        `${FORK} ${sleeper('{ detached: true }')}; ${sleeper('{ detached: true }')}; ${sleeper('{ detached: true }')}; ${IGNORES_SIGNALS}`,
+      ),
+      'killed',
+      4,
+    ],
+    ['a process behind a shell', sh(`"${process.execPath}" -e "${IGNORES_SIGNALS}"; true`), 'terminated', 2],
+  ] as const)('the stop ladder ends %s and all its children', async (_, program, reached, processes) => {
+    const { child, mark } = await start({ path: program.path, args: [...program.args] })
+    expect(await untilMarked(mark, processes)).toBeGreaterThanOrEqual(processes)
+    const steps: StopStep[] = []
+    const startedAt = performance.now()
+    expect(await stopLadder(child, graces, (step) => steps.push(step))).toBe(reached)
+    expect(performance.now() - startedAt).toBeLessThan(2500)
+    expect(steps.at(-1)).toBe(reached)
+    expect(await leftAfter(mark, 500)).toBe(0)
+  })
+
+  test('the stop ladder continues a stopped process so that it can end', async () => {
+    const { child, mark } = await start(sh('sleep 60'))
+    process.kill(child.pid, 'SIGSTOP')
+    expect(await stopLadder(child, graces)).toBe('terminated')
+    expect(await leftAfter(mark, 500)).toBe(0)
+  })
+
+  test('a group signal does not reach another process with the same pid', async () => {
+    const other = spawn('sleep', ['60'], { detached: true })
+    onTestFinished(() => void other.kill('SIGKILL'))
+    await once(other, 'spawn')
+    const { leader, startedAt = 0 } = groupOf(other.pid ?? 0)
+    signalGroup({ leader, startedAt: startedAt - 1 }, 'SIGKILL')
+    await sleep(100)
+    expect(isStillThere({ pid: leader, startedAt })).toBe(true)
+  })
+})
+
+test.runIf(onLinux)(
+  'a sweep kills all processes with the mark, including new children, and no others',
+  async () => {
+    const fork = 'while :; do sleep 60 & sleep 0.01; done'
+    const { mark } = await start(sh(fork))
+    const other = await start(sh('sleep 60'))
+    await untilMarked(mark, 5)
+    expect(sweep(mark)).toBeGreaterThan(4)
+    expect(await leftAfter(mark, 500)).toBe(0)
+    expect(processesMarked(other.mark).length).toBeGreaterThan(0)
+  },
+)

@@ -1,0 +1,53 @@
+import { isStillThere, type ProcessFacts, processesMarked, readProcess } from './process-table.ts'
+
+/** A process group that Toolroom started, identified by the pid of its leader. */
+export interface Group {
+  readonly leader: number
+  /** Start time of the leader; undefined on systems without /proc. */
+  readonly startedAt: number | undefined
+}
+
+export function groupOf(leader: number): Group {
+  return { leader, startedAt: readProcess(leader)?.startedAt }
+}
+
+/**
+ * Signals all processes of the group. The number of a group is not reused while the group has members, even if its leader
+ * has ended. A leader with another start time is another process, which means that the group is empty.
+ */
+export function signalGroup({ leader, startedAt }: Group, signal: NodeJS.Signals): void {
+  const now = readProcess(leader)
+  if (now && startedAt !== undefined && now.startedAt !== startedAt) return
+  try {
+    process.kill(-leader, signal)
+  } catch (error) {
+    if (errnoOf(error) !== 'ESRCH') throw error // ESRCH: the group is empty
+  }
+}
+
+export const errnoOf = (error: unknown): unknown =>
+  error instanceof Error && 'code' in error ? error.code : undefined
+
+/** Kills all processes with the mark, in any group or session. Returns their number. */
+export function sweep(mark: string): number {
+  const ended = new Set<number>()
+  // A process may fork before it is killed, so this repeats until no more are found.
+  for (let round = 0; round < 10; round += 1) {
+    const found = processesMarked(mark).filter(({ pid }) => pid !== process.pid)
+    if (found.length === 0) break
+    for (const facts of found) {
+      endOne(facts)
+      ended.add(facts.pid)
+    }
+  }
+  return ended.size
+}
+
+function endOne(facts: ProcessFacts): void {
+  if (!isStillThere(facts)) return
+  try {
+    process.kill(facts.pid, 'SIGKILL')
+  } catch {
+    // it has ended in the meantime
+  }
+}

@@ -1,0 +1,75 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, test } from 'vitest'
+import { runnerOf } from '../../test/support/runner.ts'
+
+type Runner = ReturnType<typeof runnerOf>['runner']
+
+async function startAndKill(runner: Runner): Promise<void> {
+  await runner.start()
+  process.kill(runner.state.status === 'running' ? runner.state.pid : 0, 'SIGKILL')
+  await expect.poll(() => runner.state.status).toBe('backoff')
+}
+
+describe.runIf(process.platform === 'linux')('join', () => {
+  test('joining a running server resolves at once, and joining a stopped one fails', async () => {
+    const { runner } = runnerOf('echo')
+    expect(await runner.join()).toMatchObject({ ok: false, error: { code: 'stopped' } })
+    await runner.start()
+    expect(await runner.join()).toEqual({ ok: true })
+    await runner.stop()
+    expect(await runner.join()).toMatchObject({ ok: false })
+  })
+
+  test('joining a server in backoff waits for the scheduled restart', async () => {
+    const { runner, statuses } = runnerOf('echo')
+    await startAndKill(runner)
+    const due = runner.state.status === 'backoff' ? runner.state.next_retry_at : Number.NaN
+    expect(await runner.join()).toEqual({ ok: true })
+    expect(Date.now()).toBeGreaterThanOrEqual(due)
+    expect(statuses()).toEqual(['starting', 'running', 'backoff', 'starting', 'running'])
+    expect(runner.restartCount).toBe(1)
+  })
+
+  test('joining a server between its end and the backoff status waits for the restart too', async () => {
+    const { runner, peer, statuses } = runnerOf('echo')
+    await runner.start()
+    const lost = peer()?.request(
+      'tools/call',
+      { name: 'slow', arguments: { ms: 30_000 } },
+      { timeoutMs: 30_000 },
+    )
+    process.kill(runner.state.status === 'running' ? runner.state.pid : 0, 'SIGKILL')
+    await lost?.catch(() => {})
+    await expect.poll(() => runner.isConnected, { interval: 1 }).toBe(false)
+    expect(await runner.join()).toEqual({ ok: true })
+    expect(statuses()).toEqual(['starting', 'running', 'backoff', 'starting', 'running'])
+  })
+
+  test('joining a restart that fails returns its error', async () => {
+    const { runner } = runnerOf('crash')
+    await runner.start()
+    expect(runner.state.status).toBe('backoff')
+    expect(await runner.join()).toMatchObject({ ok: false, error: { code: 'module_not_found' } })
+    expect(runner.state).toMatchObject({ status: 'backoff', attempt: 2 })
+  })
+
+  test('a stop rejects pending joins and starts at once', async () => {
+    const { runner } = runnerOf('echo')
+    await startAndKill(runner)
+    const joined = runner.join()
+    const started = runner.start()
+    await runner.stop()
+    const late = sleep(500, 'still pending')
+    expect(await Promise.race([joined, late])).toMatchObject({ ok: false, error: { code: 'stopped' } })
+    expect(await Promise.race([started, late])).toMatchObject({ ok: false, error: { code: 'stopped' } })
+  })
+
+  test('joining a killed server with the policy never fails', async () => {
+    const { runner } = runnerOf('echo', { rules: { policy: 'never', max_delay_s: 300 } })
+    await runner.start()
+    process.kill(runner.state.status === 'running' ? runner.state.pid : 0, 'SIGKILL')
+    await expect.poll(() => runner.isConnected, { interval: 1 }).toBe(false)
+    expect(await runner.join()).toMatchObject({ ok: false })
+    await expect.poll(() => runner.state.status).toBe('stopped')
+  })
+})

@@ -1,0 +1,44 @@
+import type { Caller } from '../kernel/wire.ts'
+import type { CallOptions, CallResult } from '../protocol/call.ts'
+import type { Catalogue } from './catalogues.ts'
+import type { OfferSettings } from './server-fields.ts'
+
+/** A call of one tool. */
+export interface ToolCall {
+  readonly tool: string
+  readonly args: unknown
+  readonly by: Caller
+  readonly options: CallOptions
+  /** Replaces `timeouts.request_s` of the server. */
+  readonly timeout_s?: number | undefined
+  /** Wait for a server that has crashed until it is restarted. Agents wait; a REST caller gets an error at once. */
+  readonly waits?: true | undefined
+  /** Called when the server is running and its tools are known. Throws when the call is not allowed. */
+  readonly admit?: (() => void) | undefined
+}
+
+/** Any other request. */
+export interface RelayedRequest {
+  readonly method: string
+  readonly params: unknown
+  readonly options: CallOptions
+  readonly waits?: true | undefined
+}
+
+/** One registered server, whatever its kind, as the gateway uses it. */
+export interface Upstream {
+  readonly id: string
+  readonly kind: 'stdio' | 'http'
+  readonly status: string
+  /** What the server said about itself when it last ran. */
+  readonly catalogue: Catalogue | undefined
+  readonly settings: OfferSettings
+  /** Whether a request reaches it without starting it. */
+  readonly isAwake: boolean
+  /** Starts a sleeping server whose tools are not known yet. Undefined when there is nothing to do. */
+  wake(): Promise<unknown> | undefined
+  /** Calls a tool. The call is counted in metrics and logs. */
+  call(call: ToolCall): Promise<CallResult>
+  /** Forwards any other request. */
+  relay(request: RelayedRequest): Promise<CallResult>
+}

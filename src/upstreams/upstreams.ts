@@ -1,0 +1,48 @@
+import { AppError } from '../kernel/errors.ts'
+import { within } from '../kernel/within.ts'
+import type { CallResult } from '../protocol/call.ts'
+import type { RelayedRequest, ToolCall, Upstream } from './upstream.ts'
+
+/** How long a list waits for servers whose tools are not known yet. After that, they are announced as a change. */
+const WAKE_MS = 2000
+
+/** All servers of both kinds, by id. Each kind adds and removes its own. */
+export class Upstreams {
+  readonly #byId = new Map<string, Upstream>()
+
+  get(id: string): Upstream | undefined {
+    return this.#byId.get(id)
+  }
+
+  all(): Upstream[] {
+    return [...this.#byId.values()]
+  }
+
+  add(upstream: Upstream): void {
+    this.#byId.set(upstream.id, upstream)
+  }
+
+  remove(id: string): void {
+    this.#byId.delete(id)
+  }
+
+  /** Throws when there is no such server. */
+  call(id: string, call: ToolCall): Promise<CallResult> {
+    return (this.#byId.get(id) ?? notFound(id)).call(call)
+  }
+
+  /** Throws when there is no such server. */
+  relay(id: string, request: RelayedRequest): Promise<CallResult> {
+    return (this.#byId.get(id) ?? notFound(id)).relay(request)
+  }
+
+  /** Wakes those whose tools are not known yet, and waits a moment for them. Undefined when all are known. */
+  wake(ids: readonly string[]): Promise<unknown> | undefined {
+    const waking = ids.flatMap((id) => this.#byId.get(id)?.wake() ?? [])
+    return waking.length === 0 ? undefined : within(Promise.all(waking), WAKE_MS)
+  }
+}
+
+function notFound(id: string): never {
+  throw new AppError('not_found', `No server has the id '${id}'`)
+}

@@ -1,0 +1,101 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { SourceMap } from 'node:module'
+import { fileURLToPath } from 'node:url'
+import { expect, onTestFinished, test } from 'vitest'
+import { openDualEra } from '../fixtures/http/dual-era.ts'
+import { type Count, counted, type Program, pathOf } from '../support/counted-program.ts'
+import { ownFolder } from '../support/folder.ts'
+import { AUTHORISED } from '../support/house.ts'
+
+const WARM = 20
+const CALLS = 50
+/** Work in the background does not last for all rounds. */
+const ROUNDS = 3
+const MANAGE = { ...AUTHORISED, 'content-type': 'application/json' }
+
+/**
+ * The rooms that every request or every fact passes, whatever it is about: the listener in front of the gateway, the
+ * subscribers of `call_started` and `call_completed`, and helpers without knowledge of calls.
+ */
+const NOT_ON_THE_PATH = /^(kernel|http|metrics|live|logs)\/|^gateway\/call-log\.ts$/
+
+/** How many files a maintainer reads to follow a call: V8 counts the functions that ran for each call. */
+async function filesOf(toolroom: Program, tool: string): Promise<string[]> {
+  const { key } = (await toolroom.post('/api/keys', MANAGE, { agent_type: 'reader' }, 201)).body
+  const headers = {
+    'content-type': 'application/json',
+    accept: 'application/json, text/event-stream',
+    authorization: `Bearer ${key}`,
+  }
+  const message = (method: string, params: object) => ({ jsonrpc: '2.0', id: 1, method, params })
+  const clientInfo = { name: 'test', version: '1' }
+  const hello = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo }
+  const greeted = await toolroom.post('/mcp', headers, message('initialize', hello))
+  const session = { ...headers, 'mcp-session-id': String(greeted.headers['mcp-session-id']) }
+  const calls = async (count: number) => {
+    for (let n = 0; n < count; n += 1) {
+      const params = { name: tool, arguments: { text: 'hello' } }
+      const { body } = await toolroom.post('/mcp', session, message('tools/call', params))
+      expect(body.result).toMatchObject({ content: [{ type: 'text', text: 'hello' }] })
+    }
+  }
+  await calls(WARM)
+  const rounds: Set<string>[] = []
+  for (let round = 0; round < ROUNDS; round += 1) {
+    await toolroom.counts()
+    await calls(CALLS)
+    const perCall = (await toolroom.counts()).filter(({ count }) => count >= CALLS)
+    rounds.push(new Set(perCall.flatMap(sourceOf)))
+  }
+  const [first, ...others] = rounds
+  const files = [...(first ?? [])].filter((file) => others.every((round) => round.has(file))).sort()
+  if (process.env.TOOLROOM_FILES) console.log(`${files.length} files\n${files.join('\n')}`)
+  return files.filter((file) => !NOT_ON_THE_PATH.test(file))
+}
+
+const maps = new Map<string, { readonly text: string; readonly map: SourceMap } | undefined>()
+
+/** The source file of a function of ours, below src/. */
+function sourceOf({ url, at }: Count): string[] {
+  if (!url.startsWith('file:')) return []
+  const file = fileURLToPath(url)
+  if (!maps.has(file)) {
+    const map = `${file}.map`
+    maps.set(
+      file,
+      existsSync(map)
+        ? { text: readFileSync(file, 'utf8'), map: new SourceMap(JSON.parse(readFileSync(map, 'utf8'))) }
+        : undefined,
+    )
+  }
+  const found = maps.get(file)
+  if (!found) return []
+  const before = found.text.slice(0, at)
+  const line = before.split('\n').length - 1
+  const entry = found.map.findEntry(line, at - before.lastIndexOf('\n') - 1)
+  const source = 'originalSource' in entry ? entry.originalSource : ''
+  const name = /\/src\/(.+\.ts)$/.exec(source)?.[1]
+  return name === undefined || source.includes('node_modules') ? [] : [name]
+}
+
+test('an agent’s call to a STDIO server passes at most 24 files', async () => {
+  const toolroom = await counted(pathOf('dist/main.js'), ownFolder())
+  const echo = { name: 'echo', command: process.execPath, args: [pathOf('bench/gateway/echo.mjs')] }
+  await toolroom.post('/api/servers', MANAGE, echo, 201)
+  await toolroom.post('/api/servers/echo/start', AUTHORISED)
+  const files = await filesOf(toolroom, 'echo__echo')
+  expect(files).toContain('servers/stdio-upstream.ts')
+  expect(files.length, files.join('\n')).toBeLessThanOrEqual(24)
+})
+
+test('an agent’s call to an HTTP server passes at most 28 files', async () => {
+  const server = await openDualEra()
+  onTestFinished(() => void server.close())
+  const toolroom = await counted(pathOf('dist/main.js'), ownFolder())
+  await toolroom.post('/api/http-servers', MANAGE, { name: 'far', url: server.url }, 201)
+  const first = { arguments: { text: 'first' } }
+  await toolroom.post('/api/http-servers/far/tools/echo/call', MANAGE, first)
+  const files = await filesOf(toolroom, 'far__echo')
+  expect(files).toContain('http-servers/http-upstream.ts')
+  expect(files.length, files.join('\n')).toBeLessThanOrEqual(28)
+})

@@ -1,0 +1,75 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { Agent, request } from 'node:http'
+import { fileURLToPath } from 'node:url'
+import { expect, onTestFinished } from 'vitest'
+import { TOKEN } from './house.ts'
+
+export const pathOf = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url))
+
+/** How often one function ran. */
+export interface Count {
+  readonly url: string
+  readonly name: string
+  readonly at: number
+  readonly count: number
+}
+/** The service is loaded as a function, see src/cli/compiled.ts: its offsets include the head of that function. */
+const WRAPPER = '(function (exports, require, module, __filename, __dirname) {'.length
+
+export type Program = Awaited<ReturnType<typeof counted>>
+
+/** A program whose function calls are counted. It prints its address when ready. */
+export async function counted(main: string, home: string) {
+  const child = spawn(process.execPath, ['--require', pathOf('test/support/count-calls.cjs'), main], {
+    cwd: home,
+    env: { PATH: process.env.PATH, HOME: home, PORT: '0', AUTH_TOKEN: TOKEN, HTTP_CHECK_INTERVAL_S: '0' },
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+  })
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  onTestFinished(async () => {
+    agent.destroy()
+    const ended = once(child, 'close')
+    child.kill('SIGTERM')
+    await ended
+  })
+  const address = await addressOf(child)
+  return {
+    post: (path: string, headers: Readonly<Record<string, string>>, body?: object, status = 200) =>
+      post(agent, `${address}${path}`, headers, body, status),
+    async counts(): Promise<Count[]> {
+      const reply = once(child, 'message')
+      child.send('counts')
+      const [counts] = await reply
+      return counts.map((each: Count) =>
+        each.url.endsWith('.cjs') ? { ...each, at: each.at - WRAPPER } : each,
+      )
+    },
+  }
+}
+
+function addressOf(child: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let text = ''
+    child.stdout?.setEncoding('utf8').on('data', (more: string) => {
+      text += more
+      const found = /ready at (http:\S+)/.exec(text)?.[1]
+      if (found) resolve(found)
+    })
+    child.once('close', () => reject(new Error(`the program ended after printing: ${text}`)))
+  })
+}
+
+async function post(
+  agent: Agent,
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  body: object | undefined,
+  status: number,
+) {
+  const asked = request(url, { method: 'POST', agent, headers }).end(body && JSON.stringify(body))
+  const [reply] = await once(asked, 'response')
+  const text = (await reply.setEncoding('utf8').toArray()).join('')
+  expect(reply.statusCode, text).toBe(status)
+  return { headers: reply.headers, body: JSON.parse(text) }
+}
