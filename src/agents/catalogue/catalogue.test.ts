@@ -131,10 +131,10 @@ describe('name', () => {
   )
 
   test('a name with a special meaning for one agent is refused for that agent', () => {
-    expect(check('opencode', 'servers')).toContain("'servers' means something else")
+    expect(check('opencode', 'servers')).toContain("'servers' has a special meaning")
     expect(check('cursor', 'servers')).toBeNull()
     expect(check('goose', ' ')).toContain('must not be empty')
-    expect(check('goose', 'Con structor')).toContain('choose another')
+    expect(check('goose', 'Con structor')).toContain('Choose another name')
   })
 
   test('a name is written in the form that the agent stores', () => {

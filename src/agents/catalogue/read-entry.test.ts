@@ -118,24 +118,24 @@ describe('ignored entries', () => {
   const secret = 's3cret'
   test.each<[string, Json, string, object | null]>([
     ['claude-code', { url }, "ignores an entry without 'type'", remote('http')],
-    [
-      'claude-code',
-      { type: 'streamableHttp', url },
-      "does not know what this entry's 'type' says",
-      remote('http'),
-    ],
-    ['claude-code', { type: secret, url }, "does not know what this entry's 'type' says", remote('http')],
-    ['claude-code', { type: 'http', command: 'npx', args: ['x'] }, 'contradict each other', stdio()],
+    ['claude-code', { type: 'streamableHttp', url }, "does not support this value of 'type'", remote('http')],
+    ['claude-code', { type: secret, url }, "does not support this value of 'type'", remote('http')],
+    ['claude-code', { type: 'http', command: 'npx', args: ['x'] }, 'contradicts the other fields', stdio()],
     ['opencode', { type: 'local', command: 'npx', args: ['x'] }, 'its command must be a list', stdio()],
-    ['cursor', { command: ['npx', 'x'] }, 'its command must be text', stdio()],
+    ['cursor', { command: ['npx', 'x'] }, 'its command must be a string', stdio()],
     ['codex', { url, headers: { A: secret } }, "it reads 'http_headers'", remote('http')],
-    ['codex', { url, bearer_token: secret }, 'refuses its whole file', remote('http')],
+    ['codex', { url, bearer_token: secret }, 'rejects its whole file', remote('http')],
     ['codex', { url, command: 'npx', args: ['x'] }, 'has a command and a URL', stdio()],
     ['codex', { url, type: 'sse' }, 'does not support SSE', remote('sse')],
     ['claude-desktop', { url, type: 'http' }, 'Settings > Connectors', remote('http')],
-    ['qwen-code', { url, type: 'http' }, 'contradict each other', remote('sse')],
+    ['qwen-code', { url, type: 'http' }, 'contradicts the other fields', remote('sse')],
     ['gemini-cli', { command: 'npx', args: ['x'], disabled: true }, 'error at every start', stdio()],
-    ['goose', { name: 'docs', type: 'sse', enabled: true, uri: url }, 'no longer speaks SSE', remote('sse')],
+    [
+      'goose',
+      { name: 'docs', type: 'sse', enabled: true, uri: url },
+      'no longer supports SSE',
+      remote('sse'),
+    ],
     [
       'goose',
       { name: 'docs', type: 'stdio', enabled: true, command: 'npx', args: ['x'] },
@@ -147,8 +147,8 @@ describe('ignored entries', () => {
     ['cursor', { command: 'npx', args: ['x'], env: { A: [secret] } }, 'cannot read the environment', stdio()],
     ['cursor', { url, headers: secret }, 'cannot read the headers', remote('http')],
     ['cursor', { note: secret }, 'no command and no URL', null],
-    ['cline', { transport: { type: secret } }, "does not know the 'type'", null],
-    ['cursor', secret, 'expects an entry with named fields', null],
+    ['cline', { transport: { type: secret } }, "does not support the 'type'", null],
+    ['cursor', secret, 'requires an object with named fields', null],
   ])('%s ignores %j, and the problem says why', (type, entry, sentence, definition) => {
     const { problem, ...found } = read(type, entry)
     expect(problem).toContain(sentence)

@@ -193,15 +193,15 @@ test('an alias bomb and a bracket bomb are refused at once', () => {
   }
 })
 
-test('three edits of a 5 MB file take less than 9 s', () => {
+test('three edits of a 5 MB file take less than 6 s of CPU time', () => {
   const entry = (n: number) =>
     `  e${n}:\n    enabled: true # c\n    description: ${'some words '.repeat(150)}\n`
   const large = `extensions:\n${Array.from({ length: 3000 }, (_, n) => entry(n)).join('')}b: 1\n`
-  const started = performance.now()
+  const before = process.cpuUsage() // other tests run at the same time
   const { text } = yaml.set(large, ['extensions', 'new'], added)
   expect(yaml.remove(text, ['extensions', 'new'])).toBe(large)
   expect(yaml.set(large, ['extensions', 'e7', 'enabled'], true).text).toBe(large)
-  expect(performance.now() - started).toBeLessThan(9_000)
+  expect(process.cpuUsage(before).user / 1000).toBeLessThan(6_000)
 })
 
 function refusalOf(work: () => unknown): CannotEdit {
