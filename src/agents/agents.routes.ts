@@ -2,12 +2,12 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { wholeList } from '../kernel/wire.ts'
 import * as schema from './agents.schema.ts'
 import type { Agents } from './agents.service.ts'
-import * as importing from './importing.schema.ts'
+import * as importSchema from './read/import.schema.ts'
 
 const tags = ['Agents']
 const params = schema.AgentKey
 
-/** Reads, and what is done with all agents at once. */
+/** Reading, and what concerns all agents at once. */
 export function agentRoutes(agents: Agents): FastifyPluginAsyncTypebox {
   return async (app) => {
     const list = { tags, summary: 'List agents', response: { 200: schema.AgentList } }
@@ -28,7 +28,7 @@ export function agentRoutes(agents: Agents): FastifyPluginAsyncTypebox {
     const http = {
       tags,
       summary: "List the HTTP servers in an agent's configuration",
-      description: 'POST on the same path adds one: no GET may change anything.',
+      description: 'POST on the same path adds a server. A GET never changes anything.',
       params,
       querystring: schema.AgentQuery,
       response: { 200: schema.HttpEntries },
@@ -40,7 +40,7 @@ export function agentRoutes(agents: Agents): FastifyPluginAsyncTypebox {
 
     const effective = {
       tags,
-      summary: 'What the agent really uses, from all its files',
+      summary: 'List the entries that the agent uses, merged from all its files',
       params,
       querystring: schema.EffectiveQuery,
       response: { 200: schema.Effective },
@@ -51,7 +51,7 @@ export function agentRoutes(agents: Agents): FastifyPluginAsyncTypebox {
 
     const history = {
       tags,
-      summary: "What Toolroom changed in an agent's files, newest first",
+      summary: "List Toolroom's changes of an agent's files, newest first",
       params,
       querystring: schema.AgentQuery,
       response: { 200: schema.History },
@@ -63,20 +63,20 @@ export function agentRoutes(agents: Agents): FastifyPluginAsyncTypebox {
 
     const scan = {
       tags,
-      summary: 'What there is on this computer: agents, their entries, different servers',
-      response: { 200: importing.Scan },
+      summary: 'Count agents, entries and different servers on this computer',
+      response: { 200: importSchema.Scan },
     }
     app.get('/agents/scan', { schema: scan }, () => agents.scan())
 
-    const take = {
+    const importServers = {
       tags,
-      summary: 'Register the servers that agents have in their files',
+      summary: "Register servers from agents' files",
       description:
-        'The same server in several agents becomes one. Nothing is started, and no file is changed.',
-      body: importing.ImportInput,
-      response: { 200: importing.ImportReport },
+        'A server that several agents use is registered once. Nothing is started, and no file is changed.',
+      body: importSchema.ImportInput,
+      response: { 200: importSchema.ImportReport },
     }
-    app.post('/agents/import', { schema: take }, (request) =>
+    app.post('/agents/import', { schema: importServers }, (request) =>
       agents.import(request.body, { request_id: request.id }),
     )
   }

@@ -3,7 +3,7 @@ import * as Type from 'typebox'
 import { listOf, orNull, Timestamp } from '../kernel/wire.ts'
 import { masked } from '../upstreams/server-fields.ts'
 
-/** An agent type can also be one of its other names, such as `windsurf`; what is neither is simply not there. */
+/** No pattern: an unknown type is `not_found`. */
 export const AgentKey = Type.Object({
   agent_type: Type.String({ description: 'The type, or one of its aliases', examples: ['claude-code'] }),
 })
@@ -18,14 +18,14 @@ export const ProjectPath = Type.String({
   maxLength: 4096,
   pattern: '^(?:/|[A-Za-z]:[\\\\/]|\\\\\\\\)[^\\u0000-\\u001f]*$',
   expected: 'an absolute path',
-  description: 'The folder of a project, for scopes that belong to one; needs the token',
+  description: 'The folder of a project, for scopes inside a project; requires the token',
   examples: ['/home/me/shop'],
 })
 
 export const Revision = Type.String({
   pattern: '^[0-9a-f]{64}$',
-  expected: 'the revision that a read gave',
-  description: 'SHA-256 of the file you have seen',
+  expected: 'a revision from an earlier response',
+  description: 'SHA-256 of the file as you read it',
 })
 
 const ParseError = Type.Object({
@@ -43,7 +43,7 @@ const ScopeView = Type.Object({
   revision: orNull(Revision),
   server_count: Type.Integer({ minimum: 0 }),
   parse_error: Type.Union([ParseError, Type.Null()]),
-  problem: orNull(Type.String({ description: 'Why the file is left alone, when it is' })),
+  problem: orNull(Type.String({ description: 'Why the file is not used or not edited' })),
   note: orNull(Type.String()),
 })
 
@@ -53,7 +53,9 @@ const Drift = Type.Array(
   Type.Object({
     scope: ScopeName,
     name: EntryName,
-    verdict: Type.Enum(DRIFTS, { description: 'Somebody else changed an entry of ours, or took it out' }),
+    verdict: Type.Enum(DRIFTS, {
+      description: 'Another program changed or removed an entry that Toolroom wrote',
+    }),
   }),
 )
 export type Drift = Static<typeof Drift>
@@ -73,7 +75,7 @@ const summary = {
 export const AgentList = listOf(Type.Object(summary))
 export type AgentSummary = Static<typeof AgentList>['items'][number]
 
-/** An entry of an agent's file as anybody may see it. */
+/** An entry of an agent's file with its secrets masked. */
 const EntryView = Type.Object({
   name: EntryName,
   type: orNull(Type.Enum(['stdio', 'http', 'sse'])),
@@ -83,15 +85,15 @@ const EntryView = Type.Object({
   cwd: Type.Optional(orNull(Type.String())),
   url: Type.Optional(Type.String()),
   headers: Type.Optional(masked({ Authorization: '***' })),
-  enabled: orNull(Type.Boolean({ description: 'Null where only the app itself knows' })),
+  enabled: orNull(Type.Boolean({ description: 'Null if only the agent itself can tell' })),
   parked: Type.Boolean({
-    description: 'Taken out of the file and kept here, because the agent has no switch',
+    description: 'Removed from the file and kept by Toolroom, because the agent has no switch',
   }),
   managed: Type.Boolean({ description: 'Written by Toolroom' }),
-  linked_server_id: orNull(Type.String({ description: 'The registered server that it is' })),
+  linked_server_id: orNull(Type.String({ description: 'The registered server behind this entry' })),
   scope: ScopeName,
   line: orNull(Type.Integer({ minimum: 1 })),
-  problem: orNull(Type.String({ description: 'Why the agent does not use it, when it does not' })),
+  problem: orNull(Type.String({ description: 'Why the agent ignores the entry' })),
 })
 export type EntryView = Static<typeof EntryView>
 
@@ -118,13 +120,17 @@ export const EffectiveQuery = Type.Object(
   { additionalProperties: false },
 )
 
-const Standing = Type.Object({ scope: ScopeName, path: Path, line: orNull(Type.Integer({ minimum: 1 })) })
+const EntryLocation = Type.Object({
+  scope: ScopeName,
+  path: Path,
+  line: orNull(Type.Integer({ minimum: 1 })),
+})
 
 export const Effective = listOf(
   Type.Object({
     ...EntryView.properties,
     path: Path,
-    shadows: Type.Array(Standing, { description: 'Entries of the same name that do not count' }),
+    shadows: Type.Array(EntryLocation, { description: 'Entries with the same name in weaker scopes' }),
   }),
 )
 export type EffectiveEntry = Static<typeof Effective>['items'][number]
@@ -137,7 +143,7 @@ export const History = listOf(
     path: Path,
     action: Type.Enum(['set', 'remove', 'undo', 'foreign_edit']),
     names: Type.Array(Type.String()),
-    current: Type.Boolean({ description: 'The file is still as this change left it' }),
+    current: Type.Boolean({ description: 'The file has not changed since' }),
     request_id: orNull(Type.String()),
   }),
 )

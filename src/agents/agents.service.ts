@@ -4,110 +4,111 @@ import type { Agent } from './catalogue/catalogue.schema.ts'
 import { AGENTS } from './catalogue/catalogue.ts'
 import type { Definition } from './catalogue/definition.ts'
 import { detect } from './catalogue/detect.ts'
-import { createConnecting, type GatewayKeys } from './connecting.ts'
-import { createEditing, type EditingDeps } from './editing.ts'
-import { effectiveOf } from './effective.ts'
+import { createEdit, type EditDeps } from './edit/edit.service.ts'
+import { createGatewayConnection, type GatewayKeys } from './edit/gateway-connection.ts'
+import { recordOf } from './edit/ownership.ts'
+import { createUndo } from './edit/undo.ts'
 import { releaseLeftLocks } from './files/agent-lock.ts'
-import { cleanUp } from './files/stale-temps.ts'
-import { Guard } from './guard.ts'
-import type { ImportInput, ImportReport, Scan } from './importing.schema.ts'
-import { createImporting } from './importing.ts'
-import { recordOf } from './ownership.ts'
-import { lineOf, readPlace, type Where } from './reading.ts'
-import { createUndo } from './undo.ts'
-import { entryViews, type Seen, summaryOf } from './view.ts'
-import { agentOf, wheresOf } from './where.ts'
+import { agentOf, type ConfigTarget, configTargets } from './files/config-target.ts'
+import { FileWatcher } from './files/file-watcher.ts'
+import { removeStaleTemps } from './files/stale-temps.ts'
+import { entryViews, type KnownFile, summaryOf } from './read/agent-view.ts'
+import { effectiveEntries } from './read/effective-entries.ts'
+import type { ImportInput, ImportReport, Scan } from './read/import.schema.ts'
+import { createImport } from './read/import-servers.ts'
+import { lineOf, readFileState } from './read/read-entries.ts'
 
-export interface Deps extends EditingDeps {
+export interface Deps extends EditDeps {
   readonly gateway: GatewayKeys
   readonly register: (name: string, definition: Definition, by: Caller) => Promise<{ readonly id: string }>
   readonly onTrouble: (sentence: string, error: unknown) => void
 }
 
-/** What agents have in their files, and every way to change it. */
+/** Reads and changes the tool servers in agents' configuration files. */
 export function createAgents(deps: Deps) {
   const { platform, ownership } = deps
-  const editing = createEditing(deps)
-  const undoing = createUndo(deps)
-  const connecting = createConnecting(editing, deps, deps.gateway)
-  const importing = createImporting(deps)
-  const guard = new Guard({
+  const edit = createEdit(deps)
+  const { undo, history } = createUndo(deps)
+  const connection = createGatewayConnection(edit, deps, deps.gateway)
+  const importing = createImport(deps)
+  const watcher = new FileWatcher({
     facts: deps.facts,
-    wheres,
-    recordOf: ({ place }) => recordOf(ownership, place.path, place.keyPath),
-    onTrouble: (folder, error) => deps.onTrouble(`The folder ${folder} cannot be watched`, error),
+    targets: allTargets,
+    recordOf: recordFor,
+    onTrouble: (folder, error) => deps.onTrouble(`cannot watch the folder ${folder}`, error),
   })
-  const stop = deps.facts.on('agent_changed', ({ by, path }) => {
-    if (by === 'toolroom') for (const where of wheres()) if (where.place.path === path) guard.expect(where)
+  const unsubscribe = deps.facts.on('agent_changed', ({ by, path }) => {
+    if (by !== 'toolroom') return
+    for (const target of allTargets()) if (target.place.path === path) watcher.expect(target)
   })
 
-  /** The files of every agent, and those in projects that we have written into. */
-  function wheres(): Where[] {
-    const users = AGENTS.flatMap((agent) => wheresOf(agent, platform, undefined))
+  /** The user's files of every agent, and the files in projects that we have written to. */
+  function allTargets(): ConfigTarget[] {
+    const users = AGENTS.flatMap((agent) => configTargets(agent, platform, undefined))
     const projects = ownership.all().flatMap(({ agent_type, scope, project_path }) => {
       const agent = AGENTS.find(({ type }) => type === agent_type)
       if (!agent || project_path === null || !platform.exists(project_path)) return []
-      return wheresOf(agent, platform, project_path).filter(({ place }) => place.scope === scope)
+      return configTargets(agent, platform, project_path).filter(({ place }) => place.scope === scope)
     })
     return [...users, ...projects]
   }
 
-  const look = (where: Where): Seen => ({
-    state: readPlace(where),
-    record: recordOf(ownership, where.place.path, where.place.keyPath),
-  })
-  const seenOf = (agent: Agent, project?: string, scope?: string): Seen[] =>
-    wheresOf(agent, platform, project)
-      .filter(({ place }) => scope === undefined || place.scope === scope)
-      .map(look)
-
-  async function entries(agent: Agent, seen: readonly Seen[]): Promise<EntryView[]> {
-    const registered = await deps.registered()
-    return seen.flatMap((each) => entryViews(each, { agent, registered, lineOf }))
+  function recordFor({ place }: ConfigTarget): KnownFile['record'] {
+    return recordOf(ownership, place.path, place.keyPath)
   }
 
-  const filesOf = (keys: readonly string[] | undefined, project?: string) =>
+  const filesOf = (agent: Agent, project?: string, scope?: string): KnownFile[] =>
+    configTargets(agent, platform, project)
+      .filter(({ place }) => scope === undefined || place.scope === scope)
+      .map((target) => ({ state: readFileState(target), record: recordFor(target) }))
+
+  async function entries(agent: Agent, files: readonly KnownFile[]): Promise<EntryView[]> {
+    const registered = await deps.registered()
+    return files.flatMap((file) => entryViews(file, { agent, registered, lineOf }))
+  }
+
+  const statesOf = (keys: readonly string[] | undefined, project?: string) =>
     (keys?.map(agentOf) ?? AGENTS).map((agent) => ({
       agent,
       installed: detect(agent, platform).installed,
-      states: wheresOf(agent, platform, project).map(readPlace),
+      states: configTargets(agent, platform, project).map(readFileState),
     }))
 
   return {
-    set: connecting.set,
-    addHttp: editing.addHttp,
-    remove: connecting.remove,
-    connect: connecting.connect,
-    disconnect: connecting.disconnect,
-    undo: undoing.undo,
-    history: undoing.history,
+    set: connection.set,
+    addHttp: edit.addHttp,
+    remove: connection.remove,
+    connect: connection.connect,
+    disconnect: connection.disconnect,
+    undo,
+    history,
 
-    /** What a crash left beside agents' files, and from now on what others do to them. */
+    /** Cleans up after a crash, then watches the files. */
     open(): void {
       releaseLeftLocks(deps.lockLedger)
-      cleanUp(wheres().map(({ place }) => place.path))
-      guard.open()
+      removeStaleTemps(allTargets().map(({ place }) => place.path))
+      watcher.open()
     },
 
     close(): void {
-      stop()
-      guard.close()
+      unsubscribe()
+      watcher.close()
     },
 
     list(): AgentSummary[] {
-      return AGENTS.map((agent) => summaryOf(agent, detect(agent, platform), seenOf(agent)))
+      return AGENTS.map((agent) => summaryOf(agent, detect(agent, platform), filesOf(agent)))
     },
 
     async get(key: string, scope?: string, project?: string): Promise<AgentView> {
       const agent = agentOf(key)
-      const seen = seenOf(agent, project, scope)
-      const main = seen.find(({ state }) => state.place.scope === (scope ?? 'user')) ?? seen[0]
+      const files = filesOf(agent, project, scope)
+      const main = files.find(({ state }) => state.place.scope === (scope ?? 'user')) ?? files[0]
       return {
-        ...summaryOf(agent, detect(agent, platform), seen),
+        ...summaryOf(agent, detect(agent, platform), files),
         homepage: agent.homepage,
         aliases: [...agent.aliases],
         transports: (['stdio', 'http', 'sse'] as const).filter((transport) => agent[transport] !== null),
-        servers: await entries(agent, seen),
+        servers: await entries(agent, files),
         revision: main?.state.content?.revision ?? null,
         notes: [...agent.notes],
       }
@@ -115,28 +116,25 @@ export function createAgents(deps: Deps) {
 
     async httpEntries(key: string, scope?: string, project?: string): Promise<EntryView[]> {
       const agent = agentOf(key)
-      const all = await entries(agent, seenOf(agent, project, scope))
+      const all = await entries(agent, filesOf(agent, project, scope))
       return all.filter(({ type }) => type === 'http' || type === 'sse')
     },
 
     async effective(key: string, project?: string): Promise<EffectiveEntry[]> {
       const agent = agentOf(key)
-      return effectiveOf(agent, seenOf(agent, project), {
-        agent,
-        registered: await deps.registered(),
-        lineOf,
-      })
+      const registered = await deps.registered()
+      return effectiveEntries(agent, filesOf(agent, project), { agent, registered, lineOf })
     },
 
     async scan(): Promise<Scan> {
-      return importing.scan(filesOf(undefined))
+      return importing.scan(statesOf(undefined))
     },
 
     async import(input: ImportInput, by: Caller): Promise<ImportReport> {
-      return importing.run(filesOf(input.agents, input.project_path), input, by)
+      return importing.run(statesOf(input.agents, input.project_path), input, by)
     },
 
-    /** Agents that have an entry made from this server. */
+    /** The agents that have an entry made from this server. */
     usedBy(serverId: string): string[] {
       const users = ownership
         .all()

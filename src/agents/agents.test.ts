@@ -20,7 +20,7 @@ import { covers } from '../../test/support/covers.ts'
 import { ownFolder } from '../../test/support/folder.ts'
 import { openHouse } from '../../test/support/house.ts'
 import type { EffectiveEntry, HistoryItem } from './agents.schema.ts'
-import type { ImportReport, Scan } from './importing.schema.ts'
+import type { ImportReport, Scan } from './read/import.schema.ts'
 
 const CLAUDE = `{
   "numStartups": 7,
@@ -53,7 +53,7 @@ async function houseWith(files: Record<string, string> = {}) {
 }
 
 describe('reading', () => {
-  test('lists every agent with its files, and one with its entries, secrets hidden', async () => {
+  test('agents are listed with their files, and one agent with its entries, secrets masked', async () => {
     covers('agents-list', 'agents-get', 'does-agents', 'public-agents')
     const { house } = await houseWith({ '.claude.json': CLAUDE, '.codex/config.toml': CODEX })
     const reply = await house.inject('/api/agents')
@@ -89,16 +89,16 @@ describe('reading', () => {
     expect(codex.servers[0]).toMatchObject({ name: 'theirs', command: 'uvx', env: { KEY: '***' }, line: 4 })
   })
 
-  test('a missing file is an empty configuration, an alias is the agent, and an unknown agent is 404', async () => {
+  test('a missing file reads as an empty configuration, an alias finds its agent, and an unknown agent is 404', async () => {
     const { house } = await houseWith()
     const devin = await agentView(house, 'windsurf')
     expect(devin).toMatchObject({ agent_type: 'devin-desktop', servers: [], revision: null })
     expect(devin.scopes[0]).toMatchObject({ exists: false, parse_error: null })
-    const unknown = await agents(house, 'GET', '/nobody')
+    const unknown = await agents(house, 'GET', '/unknown')
     expect(unknown).toMatchObject({ status: 404, body: { code: 'not_found' } })
   })
 
-  test('a file that cannot be read says where, and reads of a project need the token', async () => {
+  test('an invalid file is reported with line and column, and reading a project requires the token', async () => {
     const { house, home } = await houseWith({ '.cursor/mcp.json': '{\n  "mcpServers": { oops }\n}' })
     const cursor = await agentView(house, 'cursor')
     expect(cursor.scopes[0]).toMatchObject({ exists: true, parse_error: { line: 2, column: 19 } })
@@ -109,7 +109,7 @@ describe('reading', () => {
     expect((await house.inject('/api/agents/cursor/effective')).statusCode).toBe(401)
   })
 
-  test('the effective view says which file wins, and where in it', async () => {
+  test('the effective view shows which file and line of an entry takes precedence', async () => {
     const { house, home } = await houseWith({
       '.claude.json': CLAUDE,
       'shop/.mcp.json':
@@ -137,7 +137,7 @@ describe('reading', () => {
 })
 
 describe('changing', () => {
-  test('adds an entry and touches nothing else; the diff hides every secret', async () => {
+  test('adding an entry changes nothing else in the file, and the diff masks every secret', async () => {
     covers('agents-update-servers')
     const { house, home } = await houseWith({ '.claude.json': CLAUDE })
     const dry = await done(house, 'PUT', '/claude-code/servers', { servers: { notes }, dry_run: true })
@@ -159,7 +159,7 @@ describe('changing', () => {
     expect(statSync(join(home, '.claude.json')).mode & 0o777).toBe(0o644)
   })
 
-  test('removing what was added gives back the very bytes, also where the file had nothing', async () => {
+  test('removing an added entry restores the exact bytes, also of an empty file', async () => {
     covers('agents-remove-servers')
     for (const before of [CLAUDE, '{}', '{ }\n', '']) {
       const { house, home } = await houseWith({ '.claude.json': before })
@@ -173,7 +173,7 @@ describe('changing', () => {
     }
   })
 
-  test('without names only our own entries go, and an empty list is refused', async () => {
+  test('a removal without names removes only managed entries, and an empty list of names is refused', async () => {
     const { house, home } = await houseWith({ '.claude.json': CLAUDE })
     await done(house, 'PUT', '/claude-code/servers', { servers: { notes } })
     expect((await agents(house, 'DELETE', '/claude-code/servers', { names: [] })).status).toBe(422)
@@ -182,7 +182,7 @@ describe('changing', () => {
     expect(await done(house, 'DELETE', '/claude-code/servers')).toMatchObject({ changed: false, removed: [] })
   })
 
-  test('an update keeps comments and fields that are not ours, and masked values keep what is there', async () => {
+  test('an update keeps comments and unknown fields, and a masked value keeps the stored one', async () => {
     const { house, home } = await houseWith({ '.codex/config.toml': CODEX })
     const entry = { command: 'uvx', args: ['theirs', '--fast'], env: { KEY: '***', LEVEL: 'debug' } }
     const report = await done(house, 'PUT', '/codex/servers', { servers: { theirs: entry } })
@@ -196,7 +196,7 @@ describe('changing', () => {
     expect(await agents(house, 'PUT', '/codex/servers', masked)).toMatchObject({ status: 422 })
   })
 
-  test('a registered server becomes an entry that is linked to it, in all formats', async () => {
+  test('a registered server is written as a linked entry in every format', async () => {
     const { house } = await houseWith({
       '.codex/config.toml': CODEX,
       'config/goose/config.yaml': 'a: 1\n',
@@ -216,7 +216,7 @@ describe('changing', () => {
     expect(server.used_by_agents).toEqual(['claude-code', 'codex', 'goose'])
   })
 
-  test('replace takes out what we manage and leaves what others wrote', async () => {
+  test('replace removes managed entries and leaves all others', async () => {
     const { house } = await houseWith({ '.claude.json': CLAUDE })
     await done(house, 'PUT', '/claude-code/servers', { servers: { notes } })
     const other = { command: 'other' }
@@ -233,7 +233,7 @@ describe('changing', () => {
     ])
   })
 
-  test('off and on again: in the entry, in a list elsewhere, or parked where the agent has no switch', async () => {
+  test('an entry is disabled and enabled by a flag, by a list in another file, or by parking it', async () => {
     const { house, home } = await houseWith({
       '.codex/config.toml': CODEX,
       '.copilot/mcp-config.json': '{}\n',
@@ -254,7 +254,7 @@ describe('changing', () => {
     expect(textOf(home, '.cursor/mcp.json')).toContain('s3cret-notes')
   })
 
-  test('a transport that the agent does not take is explained', async () => {
+  test('a transport that the agent does not support is refused with an explanation', async () => {
     const { house } = await houseWith({ '.config/Claude/claude_desktop_config.json': '{}' })
     const remote = { servers: { docs: { url: 'https://docs.example/mcp' } } }
     const refused = await agents<{ detail: string }>(house, 'PUT', '/claude-desktop/servers', remote)
@@ -274,7 +274,7 @@ describe('changing', () => {
   })
 })
 
-describe('being careful', () => {
+describe('safety', () => {
   test('a stale revision changes nothing', async () => {
     const { house, home } = await houseWith({ '.claude.json': CLAUDE })
     const { revision } = await agentView(house, 'claude-code')
@@ -291,7 +291,7 @@ describe('being careful', () => {
     ['config/goose/config.yaml', 'goose', 'extensions: [\n', 1],
     ['.cursor/mcp.json', 'cursor', '[]', 1],
   ])(
-    '%s of %s that cannot be edited is 409 with line and column, and stays',
+    '%s of %s that cannot be edited is answered with 409, line and column, and stays unchanged',
     async (path, type, text, line) => {
       const { house, home } = await houseWith({ [path]: text })
       const refused = await agents<{ line: number; column: number }>(house, 'PUT', `/${type}/servers`, {
@@ -304,7 +304,7 @@ describe('being careful', () => {
     },
   )
 
-  test('read-only, of another user, linked out of the home, hard-linked, too large: each is refused', async () => {
+  test('a file that is read-only, foreign, linked out of the home, hard-linked or too large is refused', async () => {
     const { house, home } = await houseWith({ '.claude.json': CLAUDE })
     const file = join(home, '.claude.json')
     const outside = join(ownFolder(), 'elsewhere.json')
@@ -335,7 +335,7 @@ describe('being careful', () => {
     expect(textOf(home, '.claude.json')).toBe(CLAUDE)
   })
 
-  test('a link inside the home stays a link, and its target keeps its mode', async () => {
+  test('a symbolic link inside the home stays a link, and its target keeps its mode', async () => {
     const { house, home } = await houseWith({ 'dotfiles/claude.json': CLAUDE })
     chmodSync(join(home, 'dotfiles/claude.json'), 0o640)
     symlinkSync(join(home, 'dotfiles/claude.json'), join(home, '.claude.json'))
@@ -345,7 +345,7 @@ describe('being careful', () => {
     expect(statSync(join(home, 'dotfiles/claude.json')).mode & 0o777).toBe(0o640)
   })
 
-  test('no folder is made for an agent that is not there, unless asked; a new file is for its owner alone', async () => {
+  test('a folder for a missing agent is created only on request, and a new file is private to its owner', async () => {
     const { house, home } = await houseWith()
     const refused = await agents(house, 'PUT', '/cursor/servers', { servers: { notes } })
     expect(refused).toMatchObject({ status: 409, body: { code: 'agent_not_installed' } })
@@ -353,7 +353,7 @@ describe('being careful', () => {
     expect(statSync(join(home, '.cursor/mcp.json')).mode & 0o777).toBe(0o600)
   })
 
-  test('names and scopes that cannot be are refused', async () => {
+  test('invalid names and scopes are refused', async () => {
     const { house, home } = await houseWith({ '.claude.json': CLAUDE })
     const status = async (payload: object) =>
       (await agents(house, 'PUT', '/claude-code/servers', payload)).status
@@ -365,7 +365,7 @@ describe('being careful', () => {
     )
     expect(await status({ servers: { notes: { command: 'x', url: 'https://x' } } })).toBe(422)
     expect(await status({})).toBe(422)
-    expect(await status({ server_ids: ['nobody'] })).toBe(404)
+    expect(await status({ server_ids: ['unknown'] })).toBe(404)
     mkdirSync(join(home, 'shop'))
     expect(await status({ servers: { notes }, scope: 'project', project_path: join(home, 'shop') })).toBe(200)
     expect(JSON.parse(textOf(home, 'shop/.mcp.json')).mcpServers.notes.command).toBe('npx')
@@ -376,8 +376,8 @@ describe('being careful', () => {
   })
 })
 
-describe('going back', () => {
-  test('undo gives the very bytes back, twice goes back twice, and the history tells it', async () => {
+describe('undo', () => {
+  test('undo restores the exact bytes, a second undo goes back further, and the history shows both', async () => {
     const { house, home } = await houseWith({ '.claude.json': CLAUDE })
     await done(house, 'PUT', '/claude-code/servers', { servers: { notes } })
     const between = textOf(home, '.claude.json')
@@ -402,7 +402,7 @@ describe('going back', () => {
     expect(textOf(home, '.claude.json')).toBe(between)
   })
 
-  test('a file that we made is taken away again, and foreign changes are not undone unasked', async () => {
+  test('undo removes a file that Toolroom created, and overwrites a foreign change only on request', async () => {
     const { house, home } = await houseWith({ '.cursor/other.txt': '' })
     await done(house, 'PUT', '/cursor/servers', { servers: { notes } })
     put(home, '.cursor/mcp.json', '{ "mcpServers": {} }')
@@ -416,9 +416,9 @@ describe('going back', () => {
   })
 })
 
-describe('leaving nothing behind', () => {
+describe('clean removal', () => {
   test.each(['gemini-cli', 'github-copilot-cli', 'claude-code', 'codex', 'goose'])(
-    'what %s had not is not there any more when our entries go, switches included',
+    'removing all managed entries of %s restores its files exactly, switches included',
     async (type) => {
       const { house, home } = await houseWith()
       const off = { ...notes, enabled: false }
@@ -429,7 +429,7 @@ describe('leaving nothing behind', () => {
     },
   )
 
-  test('a switch in another file is undone with the change that made it', async () => {
+  test('undo also restores the file that lists disabled servers', async () => {
     const { house, home } = await houseWith({
       '.copilot/mcp-config.json': '{}\n',
       '.copilot/settings.json': '{ "a": 1 }\n',
@@ -445,7 +445,7 @@ describe('leaving nothing behind', () => {
 })
 
 describe('drift', () => {
-  test('what others do to our entries is told, on the bus and in the list, and not repaired', async () => {
+  test('a foreign change of a managed entry is published and listed as drift, and not repaired', async () => {
     const { house, home } = await houseWith({ '.cursor/mcp.json': '{}' })
     await done(house, 'PUT', '/cursor/servers', { servers: { notes, other: { command: 'other' } } })
     await sleep(250)
@@ -477,8 +477,8 @@ describe('drift', () => {
   })
 })
 
-describe('taking over', () => {
-  test('the scan counts agents, entries and different servers; the import makes one server of many entries', async () => {
+describe('import', () => {
+  test('the scan counts agents, entries and different servers, and the import registers equal entries once', async () => {
     const shared = { command: 'npx', args: ['-y', 'shared-mcp'] }
     const { house, home } = await houseWith({
       '.claude.json': JSON.stringify({
@@ -526,7 +526,7 @@ describe('taking over', () => {
   })
 })
 
-/** Of agents, not of Toolroom. */
+/** The files of agents, without those of Toolroom. */
 function filesBelow(home: string): string[] {
   return readdirSync(home, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

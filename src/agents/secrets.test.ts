@@ -8,7 +8,7 @@ import { put } from '../../test/support/agents.ts'
 import { ownFolder } from '../../test/support/folder.ts'
 import { AUTHORISED, openHouse } from '../../test/support/house.ts'
 
-/** A word that nobody may ever see again, numbered so that a failure says which. */
+/** A string that must never appear in any output, numbered so that a failure identifies it. */
 let planted = 0
 function canary(): string {
   planted += 1
@@ -78,7 +78,7 @@ other: '${canary()}'
   },
 }
 
-test("no secret of an agent's file is in any answer, diff, log line, audit line or event", async () => {
+test("no secret of an agent's file appears in a response, diff, log line, audit line or event", async () => {
   const home = ownFolder()
   for (const { path, text } of Object.values(FILES)) put(home, path, text())
   const house = await openHouse({ home, env: { LOG_LEVEL: 'trace' } })
@@ -124,7 +124,7 @@ test("no secret of an agent's file is in any answer, diff, log line, audit line 
   expect(
     seen.map((word) => `${word}: ${all.slice(all.indexOf(word) - 200, all.indexOf(word) + 40)}`),
   ).toEqual([])
-  // What we keep of them lies sealed or for their owner alone.
+  // What Toolroom stores is encrypted or readable by its owner only.
   const kept = filesBelow(house.data)
   for (const file of kept) expect(statSync(file).mode & 0o077, file).toBe(0)
   const open = kept.filter((file) => !file.endsWith('.before') && readFileSync(file).includes('canary-'))

@@ -2,11 +2,10 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Agents, createAgents } from '../agents/agents.service.ts'
-import type { Definition } from '../agents/catalogue/definition.ts'
+import type { Definition, RegisteredServer } from '../agents/catalogue/definition.ts'
 import type { Platform } from '../agents/catalogue/platform.ts'
+import type { OwnershipStore } from '../agents/edit/ownership.ts'
 import { Backups } from '../agents/files/backups.ts'
-import type { OwnershipStore } from '../agents/ownership.ts'
-import type { Registered } from '../agents/wanted.ts'
 import type { Keys } from '../gateway/keys/keys.service.ts'
 import type { HttpServer } from '../http-servers/http-servers.schema.ts'
 import type { HttpServers } from '../http-servers/http-servers.service.ts'
@@ -81,7 +80,7 @@ export function openAgents({
 }
 
 /** The entry of an agent names the file of a package's program. Without the program there is no entry. */
-function stdioServer(server: Server, programOf: ProgramOf): Registered {
+function stdioServer(server: Server, programOf: ProgramOf): RegisteredServer {
   const { id, name, env, cwd } = server
   const program = programFor(server, programOf)
   if (program.ok) {
@@ -93,7 +92,7 @@ function stdioServer(server: Server, programOf: ProgramOf): Registered {
   return { id, name, definition: error }
 }
 
-const httpServer = ({ id, name, url, transport, headers }: HttpServer): Registered => ({
+const httpServer = ({ id, name, url, transport, headers }: HttpServer): RegisteredServer => ({
   id,
   name,
   definition: { type: transport === 'sse' ? 'sse' : 'http', url, headers },

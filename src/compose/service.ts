@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { agentRoutes } from '../agents/agents.routes.ts'
-import { editingRoutes } from '../agents/editing.routes.ts'
+import { editRoutes } from '../agents/edit/edit.routes.ts'
 import type { Config } from '../config/config.ts'
 import { prepareDataFolder, removeStaleTemps } from '../config/data-folder.ts'
 import { bindOf, exposure } from '../config/host.ts'
@@ -320,7 +320,7 @@ async function open(
       metricsRoutes(metrics),
       connectionRoutes(httpServers),
       agentRoutes(agents),
-      editingRoutes(agents),
+      editRoutes(agents),
       packageRoutes(packages, hasToken(token.value, headerName)),
       jobRoutes(jobs),
       ...gateway.routes,

@@ -1,4 +1,4 @@
-import type { FileRecord, OwnershipStore } from '../agents/ownership.ts'
+import type { FileRecord, OwnershipStore } from '../agents/edit/ownership.ts'
 import type { Vault } from '../kernel/secrets/vault.ts'
 import type { ConfigurationDatabase } from './configuration/configuration.ts'
 

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect } from 'vitest'
 import type { AgentView } from '../../src/agents/agents.schema.ts'
-import type { ChangeReport } from '../../src/agents/editing.schema.ts'
+import type { ChangeReport } from '../../src/agents/edit/edit.schema.ts'
 import { AUTHORISED, type House } from './house.ts'
 
 /** Writes a file below the test's home directory and creates its folders. */

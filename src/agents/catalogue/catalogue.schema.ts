@@ -9,24 +9,24 @@ export const SYSTEMS = ['linux', 'darwin', 'win32'] as const
 const Text = Type.String({ minLength: 1, maxLength: 500 })
 const Word = Type.String({ minLength: 1, maxLength: 120 })
 const Words = Type.Array(Word, { maxItems: 32 })
-/** Literal names, from the top of the file. `<project>` stands for the absolute path of the project. */
+/** Names from the top of the file. `<project>` is replaced by the absolute path of the project. */
 const KeyPath = Type.Array(Word, { maxItems: 8 })
 const Format = Type.Enum(FORMATS)
 const Container = Type.Enum(['map', 'list'])
 const closed = { additionalProperties: false }
 
-/** What a file may hold and is still read by its agent. What nobody knows is false: then nothing is risked. */
+/** What the agent can read. False where that is not known, so that nothing is risked. */
 const Dialect = Type.Object(
   { comments: Type.Boolean(), trailingCommas: Type.Boolean(), bom: Type.Boolean() },
   closed,
 )
 
 /**
- * Where a file may be: candidates, best first. `~`, `$XDG_CONFIG_HOME`, `%APPDATA%` and the like are filled in, `*`
- * stands for part of one name, and a path that begins with none of them and is not absolute is inside the project.
+ * Candidates for the path of a file, best first. `~`, `$XDG_CONFIG_HOME`, `%APPDATA%` and the like are expanded, and
+ * `*` matches part of one name. Any other relative path is inside the project.
  */
 const Paths = Type.Object({ linux: Words, darwin: Words, win32: Words }, closed)
-/** The same under a folder or file that a variable names, such as `$CODEX_HOME/config.toml`; one that is set wins. */
+/** Paths that begin with a variable, such as `$CODEX_HOME/config.toml`. They are used if the variable is set. */
 const Overrides = Words
 
 const Scope = Type.Object(
@@ -34,7 +34,7 @@ const Scope = Type.Object(
     scope: Word,
     paths: Paths,
     overrides: Overrides,
-    /** Each of these only where it differs from the agent's own. */
+    /** This and the next two only if they differ from the agent's own. */
     format: orNull(Format),
     keyPath: Type.Union([KeyPath, Type.Null()]),
     container: orNull(Container),
@@ -45,34 +45,35 @@ const Scope = Type.Object(
 )
 
 /**
- * An entry with holes: `<name>`, `<command>`, `<args>`, `<command+args>`, `<env>`, `<cwd>`, `<url>`, `<headers>`.
- * Fields are written in this order; one whose hole stays empty is left out, unless it is required or always written.
+ * An entry with placeholders: `<name>`, `<command>`, `<args>`, `<command+args>`, `<env>`, `<cwd>`, `<url>`,
+ * `<headers>`. Fields are written in this order. A field whose placeholder is empty is left out, unless it is in
+ * `required` or `always`.
  */
 const Template = mapOf('^[\\s\\S]{1,120}$', Type.Unsafe<Json>({}), 32)
 const Transport = Type.Object(
   {
     entry: Template,
-    /** Without these fields the agent ignores the entry. */
+    /** The agent ignores an entry without these fields. */
     required: Words,
-    /** Some versions need these too, so they are written even when they are empty. */
+    /** Written even if empty, because some versions need them. */
     always: Words,
-    /** What the type field may say for this transport, the written word first; nothing where the agent has none. */
+    /** The values of the type field for this transport, the one to write first; empty if the agent has no type field. */
     types: Words,
-    /** The entry is taken for this transport without a type field too. */
+    /** The agent uses this transport for entries without a type field too. */
     untyped: Type.Boolean(),
-    /** Other names under which the agent takes the same: `{ url: ['serverUrl'] }`. */
+    /** Other names of the same field: `{ url: ['serverUrl'] }`. */
     aliases: mapOf('^(url|env|headers)$', Words, 3),
   },
   closed,
 )
 
-const Flag = { field: Word, value: Type.Boolean({ description: 'What it says when the server is off' }) }
+const Flag = { field: Word, value: Type.Boolean({ description: 'The value of a disabled server' }) }
 const Disabled = Type.Union([
   Type.Object(
     {
       kind: Type.Literal('entry-flag'),
       ...Flag,
-      /** Where entries under another key path have another flag. */
+      /** For entries under another key path with another flag. */
       elsewhere: Type.Array(Type.Object({ keyPath: KeyPath, ...Flag }, closed), { maxItems: 4 }),
     },
     closed,
@@ -84,11 +85,11 @@ const Disabled = Type.Union([
       overrides: Overrides,
       format: Format,
       dialect: Dialect,
-      /** Of the list or the map. */
+      /** The key path of the list or the map. */
       keyPath: KeyPath,
-      /** Of entries from these scopes. */
+      /** Other key paths for entries of these scopes. */
       ofScopes: mapOf('^[a-z-]{1,40}$', KeyPath, 8),
-      /** For a map: what stands behind the name. */
+      /** For a map: the value of a disabled server. */
       value: Type.Unsafe<Json>({}),
       nameRule: Type.Enum(['as-is', 'lower-case']),
     },
@@ -109,50 +110,50 @@ export const Agent = Type.Object(
     format: Format,
     dialect: Dialect,
     scopes: Type.Array(Scope, { minItems: 1, maxItems: 8 }),
-    /** Scopes, strongest first: which entry counts when two have the same name. */
+    /** Scopes, strongest first. They decide between entries with the same name. */
     precedence: Words,
     keyPath: KeyPath,
-    /** Other places in the same file where the agent looks for entries; an empty path is the whole file. */
+    /** Other key paths of entries in the same file. An empty path is the top of the file. */
     keyPathAlternatives: Type.Array(KeyPath, { maxItems: 4 }),
     container: Container,
-    /** In a list: the field that holds the name. */
+    /** In a list: the field with the name. */
     nameField: orNull(Word),
     nameRule: Type.Enum(['as-is', 'lower-case-without-spaces']),
-    /** Names that mean something else there. */
+    /** Names with a special meaning for the agent. */
     reservedNames: Words,
-    /** The field that names the transport; null where the agent has none. */
+    /** The field with the transport; null if the agent has none. */
     typeField: orNull(Word),
     stdio: Transport,
     http: Type.Union([Transport, Type.Null()]),
     sse: Type.Union([Transport, Type.Null()]),
-    /** What to do about a transport it does not take. */
+    /** What to do for a transport that the agent does not support. */
     advice: orNull(Text),
-    /** A field that may hold the whole definition, with a type of its own for each transport. */
+    /** A field that may contain the whole definition, with its own type for each transport. */
     nested: Type.Union([
       Type.Object({ field: Word, stdio: Word, http: Word, sse: Word }, closed),
       Type.Null(),
     ]),
-    /** Entries that are no tool servers: by what a field says, or (null) by a field without command and URL. */
+    /** Entries that are not tool servers: a field has one of these values, or (null) exists without a command or URL. */
     foreign: Type.Array(Type.Object({ field: Word, values: Type.Union([Words, Type.Null()]) }, closed), {
       maxItems: 8,
     }),
-    /** Fields that look right and are wrong, and the sentence that says so. */
+    /** Common wrong field names, each with its error message. */
     mistakes: mapOf('^\\w{1,40}$', Text, 8),
-    /** On Windows it starts commands without a shell, so that npx and its like need `cmd /c`. */
+    /** On Windows the agent starts commands without a shell, so npx and similar need `cmd /c`. */
     needsCmd: Type.Boolean(),
     disabled: Disabled,
     interpolation: Type.Union([
       Type.Object({ syntax: Words, fields: Words, note: orNull(Text) }, closed),
       Type.Null(),
     ]),
-    /** How it learns of a change. */
+    /** What makes the agent read a changed file. */
     reload: orNull(Text),
     detect: Type.Object({ folders: Words, files: Words, binaries: Words, apps: Words }, closed),
-    /** How it keeps others from its file; `<config>` is the file and `<folder>` the folder it is in. */
+    /** The agent's lock of its file. `<config>` is the file and `<folder>` its folder. */
     lock: Type.Union([
       Type.Object(
         {
-          /** A populated one is moved into place with its owner's file in it. */
+          /** A populated directory is moved into place with its owner's file inside. */
           kind: Type.Enum(['directory', 'populated-directory', 'file']),
           path: Word,
           scopes: Words,

@@ -1,4 +1,6 @@
-/** A server as any agent could be told of it. */
+import type { AppError } from '../../kernel/errors.ts'
+
+/** A server, independent of how any agent writes it. */
 export type Definition =
   | {
       readonly type: 'stdio'
@@ -13,7 +15,14 @@ export type Definition =
       readonly headers: Readonly<Record<string, string>>
     }
 
-/** Something that this agent has no place for. The message says what to do instead. */
+export interface RegisteredServer {
+  readonly id: string
+  readonly name: string
+  /** Or why no entry can be written for it. */
+  readonly definition: Definition | AppError
+}
+
+/** The agent's file cannot express this. The message says what to do instead. */
 export class NotSupported extends Error {
   override readonly name = 'NotSupported'
 }

@@ -1,20 +1,20 @@
 import type { Agent } from './catalogue.schema.ts'
-import { glob } from './places.ts'
+import { glob } from './config-places.ts'
 import { type Platform, pathsOf, resolve, variable } from './platform.ts'
 
 export interface Detected {
   readonly installed: boolean
-  /** What gave it away: a program, an app, a file or a folder. A lone folder may be a leftover. */
+  /** The path of the program, app, file or folder that was found. A folder alone may be a leftover. */
   readonly by: string | null
 }
 
-/** The surest sign first: a program on the PATH, an app, a file, a folder. */
+/** Searches for a program on the PATH, then an app, a file, a folder: the most reliable sign first. */
 export function detect(agent: Agent, platform: Platform): Detected {
   const { binaries, apps, files, folders } = agent.detect
   const by =
     binaries.map((name) => onPath(name, platform)).find((path) => path !== undefined) ??
     [...(platform.os === 'darwin' ? apps : []), ...files, ...folders]
-      .map((template) => there(template, platform))
+      .map((template) => existing(template, platform))
       .find((path) => path !== undefined)
   return { installed: by !== undefined, by: by ?? null }
 }
@@ -30,7 +30,7 @@ function onPath(name: string, platform: Platform): string | undefined {
     .find((path) => platform.exists(path))
 }
 
-function there(template: string, platform: Platform): string | undefined {
+function existing(template: string, platform: Platform): string | undefined {
   const path = resolve(template, platform)
   if (path === undefined) return undefined
   return glob(path, platform).find((match) => platform.exists(match))

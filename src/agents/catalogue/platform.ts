@@ -1,17 +1,17 @@
 import { posix, win32 } from 'node:path'
 import type { System } from './catalogue.schema.ts'
 
-/** What a place depends on. It comes in as an argument, so that every system is tested on one. */
+/** The operating system, as far as paths depend on it. An argument, so that all systems are tested on one. */
 export interface Platform {
   readonly os: System
   readonly home: string
   readonly env: Readonly<Record<string, string | undefined>>
   exists(path: string): boolean
-  /** The names in a folder; none when it is not there. */
+  /** The names in a folder; none if it does not exist. */
   list(folder: string): readonly string[]
 }
 
-/** What Windows says when the variable is not set, below the home folder or absolute. */
+/** The defaults of Windows folders whose variable is not set. */
 const WINDOWS_FOLDERS: Readonly<Record<string, string>> = {
   USERPROFILE: '~',
   APPDATA: '~\\AppData\\Roaming',
@@ -23,7 +23,7 @@ const PLACEHOLDER = /^(?:~|\$(?<variable>\w+)|%(?<folder>\w+)%)(?=[\\/]|$)/
 
 export const pathsOf = (platform: Platform) => (platform.os === 'win32' ? win32 : posix)
 
-/** Windows asks for its variables in any case. */
+/** On Windows the names of variables are case-insensitive. */
 export function variable(platform: Platform, name: string): string | undefined {
   if (platform.os !== 'win32') return platform.env[name] || undefined
   const wanted = name.toUpperCase()
@@ -32,8 +32,8 @@ export function variable(platform: Platform, name: string): string | undefined {
 }
 
 /**
- * The path with its placeholder filled in; undefined when this system has none of that name, when the variable is not
- * set, or when it holds a relative path: nobody knows in which folder the agent will be started.
+ * The path with its placeholder replaced. Undefined if this system has no such placeholder, if the variable is not set,
+ * or if its value is relative: the folder in which the agent will be started is unknown.
  */
 export function resolve(template: string, platform: Platform, project?: string): string | undefined {
   const path = pathsOf(platform)
@@ -56,14 +56,14 @@ function startOf(groups: Record<string, string | undefined>, platform: Platform)
   return variable(platform, folder) ?? standard
 }
 
-/** The XDG specification: `~/.config` when it is not set or not absolute. */
+/** The XDG specification: `~/.config` if the variable is not set or not absolute. */
 function xdgConfig(platform: Platform): string {
   const set = variable(platform, 'XDG_CONFIG_HOME')
   const path = pathsOf(platform)
   return set !== undefined && path.isAbsolute(set) ? set : path.join(platform.home, '.config')
 }
 
-/** The one variable that an override depends on. */
+/** The variable that an override depends on. */
 export function variableIn(template: string): string | undefined {
   return PLACEHOLDER.exec(template)?.groups?.variable
 }

@@ -2,7 +2,9 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Json } from '../formats/format.ts'
 import { AGENTS, findAgent } from './catalogue.ts'
-import { type Definition, readEntry, writeEntry } from './entry.ts'
+import type { Definition } from './definition.ts'
+import { readEntry } from './read-entry.ts'
+import { writeEntry } from './write-entry.ts'
 
 const NASTY = [
   '',
@@ -35,7 +37,7 @@ describe.each(AGENTS.map((agent) => [agent.type, agent] as const))('%s', (_, age
     return read.definition
   }
 
-  test('a command is read as it was written', () => {
+  test('a command that is written for this agent is read back unchanged', () => {
     const cwd = hasFolder ? fc.option(fc.string({ minLength: 1 })) : fc.constant(null)
     const definitions = fc.record({
       type: fc.constant('stdio' as const),
@@ -52,10 +54,10 @@ describe.each(AGENTS.map((agent) => [agent.type, agent] as const))('%s', (_, age
     )
   })
 
-  test('a URL is read as it was written', () => {
+  test('a URL that is written for this agent is read back unchanged', () => {
     const kinds = (['http', 'sse'] as const).filter((kind) => agent[kind])
     for (const type of kinds) {
-      // Where the agent finds out by itself, both are written alike, and are read as HTTP.
+      // If the agent detects the transport, both are written the same and read as HTTP.
       const alike = JSON.stringify(agent.sse?.entry) === JSON.stringify(agent.http?.entry)
       const definitions = fc.record({ type: fc.constant(type), url: text, headers: map })
       fc.assert(
@@ -79,7 +81,7 @@ const stdio = (more: Partial<Definition> = {}) => ({
 })
 const remote = (type: 'http' | 'sse', headers = {}) => ({ type, url, headers })
 
-describe('other shapes that an agent takes', () => {
+describe('other notations', () => {
   test.each<[string, Json, object]>([
     ['claude-code', { command: 'npx', args: ['x'] }, stdio()],
     ['claude-code', { type: 'streamable-http', url }, remote('http')],
@@ -107,33 +109,33 @@ describe('other shapes that an agent takes', () => {
     ['hermes-agent', { command: 'npx', args: ['x'], env: { PORT: 80 } }, stdio({ env: { PORT: '80' } })],
     ['continue', { name: 'docs', url }, remote('http')],
     ['mistral-vibe', { name: 'docs', transport: 'http', url }, remote('http')],
-  ])('%s: %j', (type, entry, definition) => {
+  ])('%s reads the entry %j', (type, entry, definition) => {
     expect(read(type, entry)).toMatchObject({ definition, problem: null })
   })
 })
 
-describe('an entry that the agent ignores', () => {
+describe('ignored entries', () => {
   const secret = 's3cret'
   test.each<[string, Json, string, object | null]>([
     ['claude-code', { url }, "ignores an entry without 'type'", remote('http')],
-    [
-      'claude-code',
-      { type: 'streamableHttp', url },
-      "does not know what this entry's 'type' says",
-      remote('http'),
-    ],
-    ['claude-code', { type: secret, url }, "does not know what this entry's 'type' says", remote('http')],
-    ['claude-code', { type: 'http', command: 'npx', args: ['x'] }, 'contradict each other', stdio()],
+    ['claude-code', { type: 'streamableHttp', url }, "does not support this value of 'type'", remote('http')],
+    ['claude-code', { type: secret, url }, "does not support this value of 'type'", remote('http')],
+    ['claude-code', { type: 'http', command: 'npx', args: ['x'] }, 'contradicts the other fields', stdio()],
     ['opencode', { type: 'local', command: 'npx', args: ['x'] }, 'its command must be a list', stdio()],
-    ['cursor', { command: ['npx', 'x'] }, 'its command must be text', stdio()],
+    ['cursor', { command: ['npx', 'x'] }, 'its command must be a string', stdio()],
     ['codex', { url, headers: { A: secret } }, "it reads 'http_headers'", remote('http')],
-    ['codex', { url, bearer_token: secret }, 'refuses its whole file', remote('http')],
+    ['codex', { url, bearer_token: secret }, 'rejects its whole file', remote('http')],
     ['codex', { url, command: 'npx', args: ['x'] }, 'has a command and a URL', stdio()],
-    ['codex', { url, type: 'sse' }, 'does not take servers by SSE', remote('sse')],
+    ['codex', { url, type: 'sse' }, 'does not support SSE', remote('sse')],
     ['claude-desktop', { url, type: 'http' }, 'Settings > Connectors', remote('http')],
-    ['qwen-code', { url, type: 'http' }, 'contradict each other', remote('sse')],
+    ['qwen-code', { url, type: 'http' }, 'contradicts the other fields', remote('sse')],
     ['gemini-cli', { command: 'npx', args: ['x'], disabled: true }, 'error at every start', stdio()],
-    ['goose', { name: 'docs', type: 'sse', enabled: true, uri: url }, 'no longer speaks SSE', remote('sse')],
+    [
+      'goose',
+      { name: 'docs', type: 'sse', enabled: true, uri: url },
+      'no longer supports SSE',
+      remote('sse'),
+    ],
     [
       'goose',
       { name: 'docs', type: 'stdio', enabled: true, command: 'npx', args: ['x'] },
@@ -145,9 +147,9 @@ describe('an entry that the agent ignores', () => {
     ['cursor', { command: 'npx', args: ['x'], env: { A: [secret] } }, 'cannot read the environment', stdio()],
     ['cursor', { url, headers: secret }, 'cannot read the headers', remote('http')],
     ['cursor', { note: secret }, 'no command and no URL', null],
-    ['cline', { transport: { type: secret } }, "does not know the 'type'", null],
-    ['cursor', secret, 'expects an entry with named fields', null],
-  ])('%s: %j', (type, entry, sentence, definition) => {
+    ['cline', { transport: { type: secret } }, "does not support the 'type'", null],
+    ['cursor', secret, 'requires an object with named fields', null],
+  ])('%s ignores %j, and the problem says why', (type, entry, sentence, definition) => {
     const { problem, ...found } = read(type, entry)
     expect(problem).toContain(sentence)
     expect(problem).not.toContain(secret)
@@ -162,7 +164,7 @@ test.each<[string, string, Json]>([
   ['zed', 'some-extension', { settings: { token: 'x' } }],
   ['opencode', 'servers', { docs: { type: 'local', command: ['npx'] } }],
   ['opencode', 'docs', { enabled: false }],
-])('%s: %s is no tool server, and no problem', (type, name, entry) => {
+])('%s: %s is not a tool server and not a problem', (type, name, entry) => {
   expect(read(type, entry, name)).toMatchObject({ definition: null, problem: null })
 })
 
@@ -173,7 +175,7 @@ test.each<[string, Json, boolean | null]>([
   ['cline', { transport: { type: 'stdio', command: 'a' }, disabled: true }, false],
   ['opencode', { type: 'local', command: ['a'], disabled: true }, false],
   ['claude-code', { command: 'a', disabled: true }, null],
-])('%s: whether %j is on', (type, entry, enabled) => {
+])('%s reads whether %j is enabled', (type, entry, enabled) => {
   expect(read(type, entry).enabled).toBe(enabled)
 })
 

@@ -1,23 +1,24 @@
 import type { Json } from '../formats/format.ts'
+import { isMap, type JsonMap, valueAt } from '../formats/json-value.ts'
 import type { Agent } from './catalogue.schema.ts'
 import type { Definition } from './definition.ts'
+import { TRANSPORTS } from './entry-template.ts'
+import { transportIn, transportsIn } from './entry-transport.ts'
 import { commandIn, remoteIn } from './read-fields.ts'
-import { isMap, type JsonMap, TRANSPORTS, valueAt } from './shape.ts'
-import { transportIn, transportsIn } from './transport-in.ts'
 
 export interface ReadEntry {
-  /** What the entry means, also where this agent ignores it; null when it names no server. */
+  /** Null if the entry defines no server. Also set for an entry that this agent ignores. */
   readonly definition: Definition | null
-  /** Null when the entry itself does not tell. */
+  /** Null if the entry has no flag. */
   readonly enabled: boolean | null
-  /** Why this agent ignores the entry, in one sentence. No value of the file is in it. */
+  /** Why this agent ignores the entry. Never contains a value of the file. */
   readonly problem: string | null
 }
 
-/** No definition and no problem: the entry is no tool server (an extension of the agent, say), and is left alone. */
+/** Without a definition and a problem the entry is not a tool server (for example an extension) and is ignored. */
 export function readEntry(agent: Agent, name: string, value: Json): ReadEntry {
   if (!isMap(value)) {
-    const problem = `${agent.name} expects an entry with named fields here`
+    const problem = `${agent.name} requires an object with named fields`
     return { definition: null, enabled: null, problem }
   }
   const enabled = enabledIn(agent, value)
@@ -38,10 +39,10 @@ function enabledIn(agent: Agent, entry: JsonMap): boolean | null {
 function isForeign(agent: Agent, entry: JsonMap): boolean {
   const transports = transportsIn(agent, entry)
   return agent.foreign.some(({ field, values }) => {
-    const said = entry[field]
+    const value = entry[field]
     return values
-      ? typeof said === 'string' && values.includes(said)
-      : said !== undefined && transports.length === 0
+      ? typeof value === 'string' && values.includes(value)
+      : value !== undefined && transports.length === 0
   })
 }
 
@@ -64,12 +65,11 @@ function readFlat(agent: Agent, entry: JsonMap): Findings {
   return { definition: found.definition, problems }
 }
 
-/** `{"transport": {"type": …}}` has the same fields one level deeper, and always says what it is. */
+/** `{"transport": {"type": …}}` has the same fields one level deeper and always a type. */
 function readNested(agent: Agent, inner: JsonMap): Findings {
-  const said = inner.type
-  const transport = TRANSPORTS.find((name) => agent.nested?.[name] === said)
+  const transport = TRANSPORTS.find((name) => agent.nested?.[name] === inner.type)
   if (!transport) {
-    return { definition: null, problems: [`${agent.name} does not know the 'type' inside this entry`] }
+    return { definition: null, problems: [`${agent.name} does not support the 'type' inside this entry`] }
   }
   const found = transport === 'stdio' ? commandIn(agent, inner) : remoteIn(agent, transport, inner)
   return { definition: found.definition, problems: [found.problem] }

@@ -1,8 +1,9 @@
 import type { Json } from '../formats/format.ts'
+import { isMap, type JsonMap, valueAt } from '../formats/json-value.ts'
 import type { Agent, TransportName } from './catalogue.schema.ts'
 import type { Definition } from './definition.ts'
-import { type Hole, isMap, type JsonMap, pathsTo, valueAt } from './shape.ts'
-import { withoutCmd } from './windows.ts'
+import { type Placeholder, pathsTo } from './entry-template.ts'
+import { withoutCmd } from './windows-command.ts'
 
 interface Found {
   readonly definition: Definition | null
@@ -13,7 +14,7 @@ export function commandIn(agent: Agent, entry: JsonMap): Found {
   const asList = pathsTo(agent, 'stdio', 'command+args')
   const field = (asList[0] ?? pathsTo(agent, 'stdio', 'command')[0] ?? ['command']).join('.')
   const value = used(agent, 'stdio', asList.length > 0 ? 'command+args' : 'command', entry) ?? entry.command
-  const words = Array.isArray(value) ? textsOf(value) : textsOf([value ?? null, ...argsIn(agent, entry)])
+  const words = Array.isArray(value) ? stringsOf(value) : stringsOf([value ?? null, ...argsIn(agent, entry)])
   const [command, ...args] = words ?? []
   if (!words || command === undefined || command === '') {
     return { definition: null, problem: `${agent.name} cannot read the command of this entry` }
@@ -31,8 +32,8 @@ export function commandIn(agent: Agent, entry: JsonMap): Found {
     if (asList.length > 0 === Array.isArray(value)) return null
     const kind =
       asList.length > 0
-        ? 'a list: the program, then its arguments'
-        : 'text, with the arguments in a list of their own'
+        ? 'a list of the program and its arguments'
+        : 'a string, with the arguments in a separate list'
     return `${agent.name} ignores this entry: its command must be ${kind}`
   }
 }
@@ -44,10 +45,10 @@ function argsIn(agent: Agent, entry: JsonMap): readonly Json[] {
 }
 
 export function remoteIn(agent: Agent, type: Exclude<TransportName, 'stdio'>, entry: JsonMap): Found {
-  const like = agent[type] ? type : 'http' // a transport that it does not have would stand in the same fields
+  const like = agent[type] ? type : 'http' // an unsupported transport would use the same fields
   const [own] = pathsTo(agent, like, 'url')
   const address = used(agent, like, 'url', entry)
-  const url = typeof address === 'string' ? address : textAt(entry, ['url'])
+  const url = typeof address === 'string' ? address : stringAt(entry, ['url'])
   if (url === undefined) {
     return { definition: null, problem: `${agent.name} cannot read the URL of this entry` }
   }
@@ -57,35 +58,40 @@ export function remoteIn(agent: Agent, type: Exclude<TransportName, 'stdio'>, en
   return { definition: { type, url, headers: headers ?? {} }, problem }
 }
 
-/** The value that counts where a field has several names: an agent that still takes an old name prefers it. */
-function used(agent: Agent, transport: TransportName, hole: Hole, entry: JsonMap): Json | undefined {
-  const path = usedPath(agent, transport, hole, entry)
+/** The value of a field with several names. An agent that still accepts an old name prefers it. */
+function used(
+  agent: Agent,
+  transport: TransportName,
+  placeholder: Placeholder,
+  entry: JsonMap,
+): Json | undefined {
+  const path = usedPath(agent, transport, placeholder, entry)
   return path && valueAt(entry, path)
 }
 
 export function usedPath(
   agent: Agent,
   transport: TransportName,
-  hole: Hole,
+  placeholder: Placeholder,
   entry: JsonMap,
 ): readonly string[] | undefined {
-  return pathsTo(agent, transport, hole).findLast((path) => valueAt(entry, path) !== undefined)
+  return pathsTo(agent, transport, placeholder).findLast((path) => valueAt(entry, path) !== undefined)
 }
 
-export function textAt(entry: JsonMap, path: readonly string[]): string | undefined {
+export function stringAt(entry: JsonMap, path: readonly string[]): string | undefined {
   const value = valueAt(entry, path)
   return typeof value === 'string' ? value : undefined
 }
 
-/** Values as text: in YAML and TOML a port is a number. Undefined when it is no map, or one of more than texts. */
+/** Values as strings, because in YAML and TOML a port is a number. Undefined if it is not a map of scalars. */
 export function mapIn(value: Json | undefined): Record<string, string> | undefined {
   if (value === undefined || value === null) return {}
   if (!isMap(value)) return undefined
-  const texts = textsOf(Object.values(value))
-  return texts && Object.fromEntries(Object.keys(value).map((key, index) => [key, texts[index] ?? '']))
+  const strings = stringsOf(Object.values(value))
+  return strings && Object.fromEntries(Object.keys(value).map((key, index) => [key, strings[index] ?? '']))
 }
 
-function textsOf(values: readonly Json[]): string[] | undefined {
+function stringsOf(values: readonly Json[]): string[] | undefined {
   const plain = values.every((value) => ['string', 'number', 'boolean'].includes(typeof value))
   return plain ? values.map(String) : undefined
 }
@@ -95,5 +101,5 @@ function readsFrom(agent: Agent, what: string, field: string): string {
 }
 
 function wrongMap(agent: Agent, what: string): string {
-  return `${agent.name} cannot read the ${what} of this entry: every value must be text`
+  return `${agent.name} cannot read the ${what} of this entry: every value must be a string`
 }

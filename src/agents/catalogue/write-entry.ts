@@ -1,38 +1,39 @@
 import type { Json } from '../formats/format.ts'
+import { isMap, type JsonMap } from '../formats/json-value.ts'
 import type { Agent, System, Transport } from './catalogue.schema.ts'
 import { type Definition, NotSupported } from './definition.ts'
-import { isHole, isMap, type JsonMap } from './shape.ts'
-import { forWindows } from './windows.ts'
+import { isPlaceholder } from './entry-template.ts'
+import { forWindows } from './windows-command.ts'
 
-/** The entry as this agent wants it. Throws `NotSupported` for what its file cannot say. */
+/** The entry in the notation of this agent. Throws `NotSupported` if its file cannot express the definition. */
 export function writeEntry(
   agent: Agent,
   name: string,
   definition: Definition,
   os: System,
 ): Record<string, Json> {
-  const transport = takes(agent, definition)
+  const transport = transportFor(agent, definition)
   const values = valuesOf(agent, name, definition, os)
   return fill(transport.entry, values, [...transport.required, ...transport.always]) ?? {}
 }
 
-function takes(agent: Agent, definition: Definition): Transport {
+function transportFor(agent: Agent, definition: Definition): Transport {
   const transport = agent[definition.type]
-  if (!transport) throw new NotSupported(whyNot(agent, definition.type))
+  if (!transport) throw new NotSupported(unsupportedTransport(agent, definition.type))
   const hasFolder = definition.type === 'stdio' && definition.cwd !== null
   if (hasFolder && !Object.values(transport.entry).includes('<cwd>')) {
     throw new NotSupported(
-      `The file of ${agent.name} has no place for a working folder: use absolute paths in the command and its arguments, and leave 'cwd' out`,
+      `${agent.name} does not support a working folder. Leave out 'cwd' and use absolute paths in the command and its arguments`,
     )
   }
   return transport
 }
 
-const SPOKEN = { stdio: 'local commands', http: 'Streamable HTTP', sse: 'SSE' } as const
+const TRANSPORT_NAMES = { stdio: 'local commands', http: 'Streamable HTTP', sse: 'SSE' } as const
 
-export function whyNot(agent: Agent, type: Definition['type']): string {
-  const advice = agent.advice ?? 'Use a local command that speaks to the server in its place'
-  return `${agent.name} does not take servers by ${SPOKEN[type]} from its file. ${advice}`
+export function unsupportedTransport(agent: Agent, type: Definition['type']): string {
+  const advice = agent.advice ?? 'Use a local command that connects to the server'
+  return `${agent.name} does not support ${TRANSPORT_NAMES[type]} in its file. ${advice}`
 }
 
 type Values = Readonly<Record<string, Json>>
@@ -44,19 +45,19 @@ function valuesOf(agent: Agent, name: string, definition: Definition, os: System
   return { name, command, args: [...args], 'command+args': [command, ...args], env: { ...env }, cwd }
 }
 
-/** Undefined when it was made of holes that stay empty. */
+/** Undefined if all its placeholders are empty. */
 function fill(template: JsonMap, values: Values, kept: readonly string[]): Record<string, Json> | undefined {
   const fields = Object.entries(template).flatMap(([field, value]): [string, Json][] => {
     const filled = fillOne(value, values)
     if (filled === undefined) return []
-    const left = isEmpty(filled) && isHole(value) && !kept.includes(field)
+    const left = isEmpty(filled) && isPlaceholder(value) && !kept.includes(field)
     return left ? [] : [[field, filled]]
   })
   return fields.length === 0 && Object.keys(template).length > 0 ? undefined : Object.fromEntries(fields)
 }
 
 function fillOne(value: Json, values: Values): Json | undefined {
-  if (isHole(value)) return values[value.slice(1, -1)]
+  if (isPlaceholder(value)) return values[value.slice(1, -1)]
   return isMap(value) ? fill(value, values, []) : value
 }
 

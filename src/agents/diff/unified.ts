@@ -1,13 +1,13 @@
 import { type Change, compare } from '../../kernel/compare.ts'
-import { maskLine, type Shown } from './mask-line.ts'
+import { maskLine, type VisibleText } from './mask-line.ts'
 
 const CONTEXT = 3
 
-/** What would change, as `diff -u` says it, with every secret hidden. Empty when nothing would. */
-export function unifiedDiff(name: string, before: string, after: string, shown: Shown): string {
+/** A unified diff with secrets masked; empty if the texts are equal. */
+export function unifiedDiff(name: string, before: string, after: string, visible: VisibleText): string {
   if (before === after) return ''
   const changes = compare(linesOf(before), linesOf(after))
-  const hunks = hunksOf(changes).map((hunk) => hunkText(hunk, shown))
+  const hunks = hunksOf(changes).map((hunk) => hunkText(hunk, visible))
   return [
     `--- ${before === '' ? '/dev/null' : name}`,
     `+++ ${after === '' ? '/dev/null' : name}`,
@@ -16,7 +16,7 @@ export function unifiedDiff(name: string, before: string, after: string, shown: 
   ].join('\n')
 }
 
-/** Without their ends; that the last one has none is seen as a line of its own. */
+/** Without line ends. A missing line end after the last line is one more line. */
 function linesOf(text: string): string[] {
   if (text === '') return []
   const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/)
@@ -28,8 +28,9 @@ const NO_END = '\\ No newline at end of file'
 
 interface Hunk {
   readonly changes: readonly Change[]
-  /** Lines before it, in the old text and in the new one. */
+  /** Lines above it in the old text. */
   readonly before: number
+  /** Lines above it in the new text. */
   readonly after: number
 }
 
@@ -55,8 +56,10 @@ function hunksOf(changes: readonly Change[]): Hunk[] {
 
 const SIGN = { same: ' ', removed: '-', added: '+' }
 
-function hunkText({ changes, before, after }: Hunk, shown: Shown): string {
-  const lines = changes.map(({ kind, text }) => (text === NO_END ? text : SIGN[kind] + maskLine(text, shown)))
+function hunkText({ changes, before, after }: Hunk, visible: VisibleText): string {
+  const lines = changes.map(({ kind, text }) =>
+    text === NO_END ? text : SIGN[kind] + maskLine(text, visible),
+  )
   const count = (without: Change['kind']) =>
     changes.filter(({ kind, text }) => kind !== without && text !== NO_END).length
   const range = (first: number, length: number) => `${length === 0 ? first : first + 1},${length}`

@@ -10,7 +10,7 @@ function lockIn(folder: string, kind: LockFacts['kind']): LockFacts {
 }
 
 test.each(['directory', 'populated-directory', 'file'] as const)(
-  'a lock that is a %s is there while the work is done, and nobody else has it then',
+  'a lock of the kind %s exists during the work and excludes a second holder',
   async (kind) => {
     const folder = ownFolder()
     const lock = lockIn(folder, kind)
@@ -28,7 +28,7 @@ test.each(['directory', 'populated-directory', 'file'] as const)(
   },
 )
 
-test('a lock that nobody has touched for ten seconds is taken over, a fresh one is waited for and then said', {
+test('a lock that was not touched for 10 s is taken over, and a fresh lock is reported after a timeout', {
   timeout: 20_000,
 }, async () => {
   const folder = ownFolder()
@@ -41,7 +41,7 @@ test('a lock that nobody has touched for ten seconds is taken over, a fresh one 
   expect(await withLock(lock, async () => 'done')).toBe('done')
 })
 
-test('what a killed run held is given back at the next start, and what others hold stays', async () => {
+test('a lock of a killed run is released at the next start, and a lock of another program stays', async () => {
   const folder = ownFolder()
   const lock = lockIn(folder, 'directory')
   const held = withLock(lock, () => new Promise<void>(() => {}))

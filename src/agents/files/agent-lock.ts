@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import {
+  existsSync,
   mkdirSync,
-  readdirSync,
   readFileSync,
   renameSync,
   rmdirSync,
@@ -14,36 +14,37 @@ import {
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AppError } from '../../kernel/errors.ts'
+import { namesIn } from './list-folder.ts'
 
-/** How an agent keeps its other copies from writing: we wait for it, and it waits for us. */
+/** The lock that an agent takes before it writes its own file. We take the same lock. */
 export interface LockFacts {
   readonly path: string
-  /** An empty folder; a folder with a file in it; a file. */
+  /** An empty folder, a folder with a file in it, or a file. */
   readonly kind: 'directory' | 'populated-directory' | 'file'
-  /** Where we write down that it is ours while we hold it. */
+  /** The folder where we record each lock while we hold it. */
   readonly ledger: string
 }
 
 const STALE_MS = 10_000
 const POLL_MS = 25
-const PATIENCE_MS = 5_000
+const TIMEOUT_MS = 5_000
 
-/** Holds the agent's lock while `work` runs. Whoever left a lock without touching it for so long is gone. */
+/** Runs `work` while holding the agent's lock. A lock that was not touched for `STALE_MS` is taken over. */
 export async function withLock<T>(lock: LockFacts | null, work: () => Promise<T>): Promise<T> {
-  if (!lock || !exists(dirname(lock.path))) return work()
+  if (!lock || !existsSync(dirname(lock.path))) return work()
   await take(lock)
-  const note = writeDown(lock)
-  const touch = setInterval(() => touched(lock.path), STALE_MS / 4).unref()
+  const note = record(lock)
+  const timer = setInterval(() => touch(lock.path), STALE_MS / 4).unref()
   try {
     return await work()
   } finally {
-    clearInterval(touch)
+    clearInterval(timer)
     release(lock)
     rmSync(note, { force: true })
   }
 }
 
-/** Gives back what an earlier run held when it was killed, so that nobody has to wait until it is stale. */
+/** Releases locks that a killed run left behind, so that agents do not wait until they are stale. */
 export function releaseLeftLocks(ledger: string): void {
   for (const name of namesIn(ledger)) {
     const note = join(ledger, name)
@@ -51,29 +52,21 @@ export function releaseLeftLocks(ledger: string): void {
       const { inode, ...lock } = JSON.parse(readFileSync(note, 'utf8')) as LockFacts & { inode: number }
       if (statSync(lock.path).ino === inode) release(lock)
     } catch {
-      // it was given back in time, or the note is only half written
+      // the lock was released, or the note is incomplete
     }
     rmSync(note, { force: true })
   }
 }
 
-function writeDown(lock: LockFacts): string {
+function record(lock: LockFacts): string {
   mkdirSync(lock.ledger, { recursive: true, mode: 0o700 })
   const note = join(lock.ledger, `${randomBytes(6).toString('hex')}.json`)
   writeFileSync(note, JSON.stringify({ ...lock, inode: statSync(lock.path).ino }), { mode: 0o600 })
   return note
 }
 
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder)
-  } catch {
-    return [] // no lock was ever taken
-  }
-}
-
 async function take(lock: LockFacts): Promise<void> {
-  const end = performance.now() + PATIENCE_MS
+  const end = performance.now() + TIMEOUT_MS
   while (!tryToTake(lock)) {
     if (isStale(lock.path)) release(lock)
     else if (performance.now() > end) throw locked(lock.path)
@@ -94,9 +87,9 @@ function tryToTake({ path, kind }: LockFacts): boolean {
 }
 const TAKEN = new Set(['EEXIST', 'ENOTEMPTY', 'EISDIR', 'ENOTDIR', 'EPERM'])
 
-/** Made aside and moved into place, so that nobody ever sees the folder without its owner's file. */
+/** Filled aside and moved into place, so that the folder never exists without its owner's file. */
 function takePopulated(path: string): void {
-  if (exists(path)) throw Object.assign(new Error('taken'), { code: 'EEXIST' })
+  if (existsSync(path)) throw Object.assign(new Error('taken'), { code: 'EEXIST' })
   const staging = `${path}.${randomBytes(6).toString('hex')}`
   mkdirSync(staging)
   try {
@@ -114,7 +107,7 @@ function release({ path, kind }: LockFacts): void {
     else if (kind === 'file') unlinkSync(path)
     else rmSync(path, { recursive: true, force: true })
   } catch {
-    // somebody else took it for stale
+    // another process considered it stale and took it
   }
 }
 
@@ -122,24 +115,15 @@ function isStale(path: string): boolean {
   try {
     return Date.now() - statSync(path).mtimeMs > STALE_MS
   } catch {
-    return false // it has just been given back
+    return false // it was released just now
   }
 }
 
-function touched(path: string): void {
+function touch(path: string): void {
   try {
     utimesSync(path, new Date(), new Date())
   } catch {
-    // taken away: the re-check before the rename decides
-  }
-}
-
-function exists(path: string): boolean {
-  try {
-    statSync(path)
-    return true
-  } catch {
-    return false
+    // the lock was taken from us; the check before the rename protects the file
   }
 }
 

@@ -1,25 +1,27 @@
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeDurably } from '../../kernel/durable-file.ts'
 import { revisionOf } from './config-text.ts'
+import { namesIn } from './list-folder.ts'
 
-/** One change of one file, with what stood there before. */
+/** One change of one file, with the content before it. */
 export interface Backup {
   readonly id: string
   readonly ts: number
   readonly agent_type: string
   readonly scope: string
   readonly path: string
-  /** The file that the request was about; another one only where an agent keeps its switches elsewhere. */
+  /** The file that the request named. It differs from `path` where an agent keeps its switches in another file. */
   readonly main: string
-  /** What all files that one request changed have in common. */
+  /** The same for all files that one request changed. */
   readonly change: string
-  /** `foreign_edit` is what another program wrote in the very moment of our own change. */
+  /** `foreign_edit` is content that another program wrote during our own change. */
   readonly action: 'set' | 'remove' | 'undo' | 'foreign_edit'
   readonly names: readonly string[]
-  /** Of the content before and after; null where there was no file. */
+  /** Revision of the content before; null if there was no file. */
   readonly before: string | null
+  /** Revision of the content after; null if the file was removed. */
   readonly after: string | null
   readonly request_id: string | null
 }
@@ -28,8 +30,8 @@ const KEPT = 20
 const ID = /^\d{13}-[0-9a-f]{8}-[0-9a-f]{4}$/
 
 /**
- * What stood in agents' files before we changed them, in our own folder: beside the file it would be found by agents
- * that restore `.bak` files, and by git. Everything about a change is on the disk before the change is.
+ * The contents of agents' files before our changes. They are kept in the data folder: beside the file, agents that
+ * restore `.bak` files would find them, and so would git. A backup is on the disk before the change is made.
  */
 export class Backups {
   readonly #folder: string
@@ -46,26 +48,26 @@ export class Backups {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     if (content !== null) writeDurably(join(folder, `${id}.before`), content, 0o600)
     writeDurably(join(folder, `${id}.json`), JSON.stringify(backup), 0o600)
-    this.#forgetOldest(folder)
+    for (const old of idsIn(folder).sort().slice(0, -KEPT)) remove(folder, old)
     return backup
   }
 
-  /** The change was not made after all. */
+  /** For a change that was not made after all. */
   discard({ agent_type, path, id }: Backup): void {
-    for (const ending of ['json', 'before'])
-      rmSync(join(this.#folderOf(agent_type, path), `${id}.${ending}`), { force: true })
+    remove(this.#folderOf(agent_type, path), id)
   }
 
   /** Newest first. */
-  of(agentType: string, path?: string): Backup[] {
-    const folders = path === undefined ? this.#foldersOf(agentType) : [this.#folderOf(agentType, path)]
-    return folders
-      .flatMap((folder) => idsIn(folder).map((id) => readBackup(join(folder, `${id}.json`))))
+  of(agentType: string): Backup[] {
+    const folder = join(this.#folder, agentType)
+    return namesIn(folder)
+      .map((name) => join(folder, name))
+      .flatMap((each) => idsIn(each).map((id) => readBackup(join(each, `${id}.json`))))
       .filter((backup) => backup !== undefined)
       .sort((a, b) => (a.id < b.id ? 1 : -1))
   }
 
-  /** Null when there was no file; undefined when the copy is lost or not what it was. */
+  /** Null if there was no file; undefined if the copy is missing or damaged. */
   content({ agent_type, path, id, before }: Backup): Buffer | null | undefined {
     if (before === null) return null
     try {
@@ -79,16 +81,10 @@ export class Backups {
   #folderOf(agentType: string, path: string): string {
     return join(this.#folder, agentType, revisionOf(Buffer.from(path)).slice(0, 16))
   }
+}
 
-  #foldersOf(agentType: string): string[] {
-    const folder = join(this.#folder, agentType)
-    return namesIn(folder).map((name) => join(folder, name))
-  }
-
-  #forgetOldest(folder: string): void {
-    for (const id of idsIn(folder).sort().slice(0, -KEPT))
-      for (const ending of ['before', 'json']) rmSync(join(folder, `${id}.${ending}`), { force: true })
-  }
+function remove(folder: string, id: string): void {
+  for (const ending of ['json', 'before']) rmSync(join(folder, `${id}.${ending}`), { force: true })
 }
 
 function idsIn(folder: string): string[] {
@@ -98,18 +94,10 @@ function idsIn(folder: string): string[] {
     .filter((id) => ID.test(id))
 }
 
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder)
-  } catch {
-    return [] // nothing was ever changed there
-  }
-}
-
 function readBackup(path: string): Backup | undefined {
   try {
     return JSON.parse(readFileSync(path, 'utf8')) as Backup
   } catch {
-    return undefined // one that is damaged must not hide the others
+    return undefined // a damaged backup must not hide the others
   }
 }

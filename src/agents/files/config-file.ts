@@ -20,83 +20,85 @@ import { AppError } from '../../kernel/errors.ts'
 import { Turns } from '../../kernel/turns.ts'
 import { type LockFacts, withLock } from './agent-lock.ts'
 import { type Content, contentOf } from './config-text.ts'
-import { assertMayWrite, type Target, targetOf } from './may-write.ts'
+import { assertWritable, type RealFile, realFileOf } from './file-safety.ts'
 
 export interface ConfigFile {
   readonly path: string
-  /** The home or the project: a link in it must not lead out of it. */
+  /** The home or the project folder. A symbolic link inside it must not lead out of it. */
   readonly root: string
   readonly lock: LockFacts | null
 }
 
-/** What there is now; undefined when there is no such file. */
+/** The current content; undefined if the file does not exist. */
 export function readConfig({ path, root }: Pick<ConfigFile, 'path' | 'root'>): Content | undefined {
-  const target = targetOf(path, root)
-  return target.stats ? contentOf(path, readFileSync(target.path)) : undefined
+  return contentIn(path, realFileOf(path, root))
 }
 
+const contentIn = (path: string, { path: real, stats }: RealFile): Content | undefined =>
+  stats && contentOf(path, readFileSync(real))
+
 export interface Edit<T> {
-  /** Null takes the file away; undefined leaves it as it is. */
+  /** Null removes the file; undefined leaves it unchanged. */
   readonly next: Buffer | null | undefined
   readonly result: T
-  /** Called when the edit is certain to be tried: what stood there is put in safety. Says how to take that back. */
-  readonly secure?: () => () => void
-  /** Called with what another program wrote in the very moment of the change. */
+  /** Called before the write to back up the old content. Returns a function that discards the backup. */
+  readonly backUp?: () => () => void
+  /** Called with content that another program wrote during the replacement. */
   readonly onForeign?: (content: Buffer) => void
 }
 
-const MOST_TRIES = 3
-/** As long as it takes another program from opening a file to having written it. */
-const LATE_MS = 30
+const MAX_TRIES = 3
+/** Longer than another program needs between opening a file and having written it. */
+const LATE_WRITE_MS = 30
 const turns = new Turns()
 
 /**
- * Reads, lets `edit` compute, and replaces the file whole: nobody ever sees half of it, and what another program has
- * written before the last look is never lost; then everything is computed anew on what is there. All of ours take
- * turns per file, and the agent's own lock is held where it has one.
+ * Reads the file, calls `edit`, and replaces the file atomically. If another program changes the file before the last
+ * check, nothing is overwritten and `edit` is called again with the new content. Changes of one file run one after
+ * another, and the agent's own lock is held if it has one.
  */
 export function changeConfig<T>(file: ConfigFile, edit: (now: Content | undefined) => Edit<T>): Promise<T> {
   return turns.take(file.path, () =>
     withLock(file.lock, async () => {
-      for (let tries = 1; tries <= MOST_TRIES; tries += 1) {
-        const target = targetOf(file.path, file.root)
-        const now = target.stats ? contentOf(file.path, readFileSync(target.path)) : undefined
-        const { next, result, secure, onForeign } = edit(now)
+      for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
+        const real = realFileOf(file.path, file.root)
+        const now = contentIn(file.path, real)
+        const { next, result, backUp, onForeign } = edit(now)
         if (next === undefined || (next === null && !now)) return result
-        assertMayWrite(target)
-        const takeBack = secure?.()
-        const done = await replace(target, now, next, onForeign).catch((error: unknown) => {
-          takeBack?.()
-          throw understandable(file.path, error)
+        assertWritable(real)
+        const discardBackup = backUp?.()
+        const done = await replace(real, now, next, onForeign).catch((error: unknown) => {
+          discardBackup?.()
+          throw asAppError(file.path, error)
         })
         if (done) return result
-        takeBack?.()
+        discardBackup?.()
       }
       throw new AppError('config_changed', `${file.path} is being changed by another program`, {
-        hint: 'Nothing was changed; try again in a moment',
+        hint: 'Nothing was changed. Try again in a moment',
       })
     }),
   )
 }
 
-/** False when the file is not any more what was read. */
+/** False if the file has changed since it was read. */
 async function replace(
-  target: Target,
+  real: RealFile,
   seen: Content | undefined,
   next: Buffer | null,
   onForeign: ((content: Buffer) => void) | undefined,
 ): Promise<boolean> {
-  if (!target.stats || !seen) return next !== null && create(target.path, next)
-  const temp = next === null ? undefined : writeBeside(target.path, next, 0o600)
-  if (temp !== undefined) takeAfter(temp, target.stats)
-  const old = openSync(target.path, 'r')
+  if (!real.stats || !seen) return next !== null && create(real.path, next)
+  const temp = next === null ? undefined : writeBeside(real.path, next, 0o600)
+  if (temp !== undefined) copyPermissions(temp, real.stats)
+  const old = openSync(real.path, 'r')
   try {
-    if (!isUnchanged(old, target, seen)) return false
-    if (temp === undefined) rmSync(target.path)
-    else await rename(temp, target.path)
-    syncFolder(dirname(target.path))
-    // Whoever had the old file open may have written into it after our last look.
-    await sleep(LATE_MS)
+    if (!isUnchanged(old, real, seen)) return false
+    if (temp === undefined) rmSync(real.path)
+    else await rename(temp, real.path)
+    syncFolder(dirname(real.path))
+    // A program that had the old file open may have written to it after the check.
+    await sleep(LATE_WRITE_MS)
     const left = readAll(old)
     if (!left.equals(seen.bytes)) onForeign?.(left)
     return true
@@ -106,7 +108,7 @@ async function replace(
   }
 }
 
-/** A new file never takes the place of one that came meanwhile. */
+/** False if the file exists by now. A hard link, unlike a rename, never replaces an existing file. */
 function create(path: string, content: Buffer): boolean {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   const temp = writeBeside(path, content, 0o600)
@@ -118,7 +120,7 @@ function create(path: string, content: Buffer): boolean {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'EEXIST') return false
     if (code !== 'EPERM' && code !== 'ENOTSUP' && code !== 'EOPNOTSUPP') throw error
-    renameSync(temp, path) // a disk without hard links
+    renameSync(temp, path) // a file system without hard links
     syncFolder(dirname(path))
     return true
   } finally {
@@ -126,8 +128,8 @@ function create(path: string, content: Buffer): boolean {
   }
 }
 
-/** The last look: the same file still stands there, and the same is in it. */
-function isUnchanged(file: number, { path, stats }: Target, seen: Content): boolean {
+/** The last check before the rename: the path still leads to the same file with the same bytes. */
+function isUnchanged(file: number, { path, stats }: RealFile, seen: Content): boolean {
   const isSame = ({ ino, dev }: Stats) => ino === stats?.ino && dev === stats.dev
   return isSame(fstatSync(file)) && readAll(file).equals(seen.bytes) && isSame(statSync(path))
 }
@@ -143,8 +145,7 @@ function readAll(file: number): Buffer {
   return bytes.subarray(0, length)
 }
 
-/** The new file is for whom the old one was for. */
-function takeAfter(temp: string, { mode, uid, gid }: Stats): void {
+function copyPermissions(temp: string, { mode, uid, gid }: Stats): void {
   chmodSync(temp, mode & 0o7777)
   if (process.getgid && process.getgid() !== gid) {
     try {
@@ -155,11 +156,11 @@ function takeAfter(temp: string, { mode, uid, gid }: Stats): void {
   }
 }
 
-const RENAME_PATIENCE_MS = 2_000
+const RENAME_TIMEOUT_MS = 2_000
 
 /** On Windows a virus scanner or an editor may hold the file for a moment. */
 async function rename(from: string, to: string): Promise<void> {
-  const end = performance.now() + RENAME_PATIENCE_MS
+  const end = performance.now() + RENAME_TIMEOUT_MS
   for (;;) {
     try {
       renameSync(from, to)
@@ -172,7 +173,7 @@ async function rename(from: string, to: string): Promise<void> {
   }
 }
 
-function understandable(path: string, error: unknown): unknown {
+function asAppError(path: string, error: unknown): unknown {
   switch ((error as NodeJS.ErrnoException).code) {
     case 'ENOSPC':
     case 'EDQUOT':

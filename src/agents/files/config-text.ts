@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { AppError } from '../../kernel/errors.ts'
 
-/** More than any agent's file; a larger one is a mistake, or somebody's trap. */
-export const MOST_BYTES = 10 * 1024 * 1024
+/** More than any agent writes. A larger file is a mistake or an attack. */
+export const MAX_BYTES = 10 * 1024 * 1024
 
-/** What stood in a file at one moment. */
+/** The content of a file at one moment. */
 export interface Content {
   readonly bytes: Buffer
   /** With the byte order mark, if there is one. */
@@ -12,22 +12,25 @@ export interface Content {
   readonly revision: string
 }
 
-/** Whoever changes a file says which content they have seen. */
+/** Identifies a content, so that a caller can require that the file has not changed since it was read. */
 export const revisionOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
 export function contentOf(path: string, bytes: Buffer): Content {
-  if (bytes.length > MOST_BYTES) throw tooLarge(path)
+  if (bytes.length > MAX_BYTES) throw tooLarge(path)
   return { bytes, text: decode(path, bytes), revision: revisionOf(bytes) }
 }
 
 export const tooLarge = (path: string): AppError =>
-  new AppError('config_too_large', `${path} is larger than ${MOST_BYTES / 1024 / 1024} MiB; it is left alone`)
+  new AppError(
+    'config_too_large',
+    `${path} is larger than ${MAX_BYTES / 1024 / 1024} MiB; it is neither read nor edited`,
+  )
 
 function decode(path: string, bytes: Buffer): string {
   try {
     return decoder.decode(bytes)
   } catch {
-    throw unparsable(path, 'it is not in UTF-8', placeOfBadByte(bytes))
+    throw unparsable(path, 'it is not valid UTF-8', placeOfBadByte(bytes))
   }
 }
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -35,7 +38,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 export function unparsable(path: string, why: string, place: { line: number; column: number }): AppError {
   const message = `${path} cannot be edited: line ${place.line}, column ${place.column}: ${why}`
   return new AppError('config_unparsable', message, {
-    hint: 'Nothing was changed; mend the file by hand, or undo what changed it last',
+    hint: 'Nothing was changed. Correct the file by hand, or undo its last change',
     members: { line: place.line, column: place.column },
   })
 }

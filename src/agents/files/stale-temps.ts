@@ -1,9 +1,10 @@
-import { readdirSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { STALE_TEMP } from '../../kernel/durable-file.ts'
+import { namesIn } from './list-folder.ts'
 
-/** Removes what a crash in the middle of a write left beside these files: only what carries their name and our ending. */
-export function cleanUp(paths: readonly string[]): void {
+/** Removes temporary files that a crash during a write left beside these files. Only our own names match. */
+export function removeStaleTemps(paths: readonly string[]): void {
   for (const folder of new Set(paths.map((path) => dirname(path)))) {
     const names = paths.filter((path) => dirname(path) === folder).map((path) => `.${basename(path)}.`)
     for (const name of namesIn(folder)) {
@@ -12,13 +13,5 @@ export function cleanUp(paths: readonly string[]): void {
         names.some((start) => name.startsWith(start) && name.length === start.length + 16)
       if (isOurs) rmSync(join(folder, name), { force: true })
     }
-  }
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder)
-  } catch {
-    return [] // not installed
   }
 }

@@ -1,10 +1,11 @@
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json }
 
 /**
- * One step from the top of a file towards a value: the member of that name, the item of a list whose field says this,
- * or the item of a list that is this text.
+ * One step from the top of a file towards a value: the member with this name, the list item with this field, or the
+ * list item that is this string.
  */
-export type Step = string | ItemWith | ItemThatIs
+export type Step = string | ItemStep
+export type ItemStep = ItemWith | ItemThatIs
 export interface ItemWith {
   readonly field: string
   readonly is: string
@@ -14,6 +15,9 @@ export interface ItemThatIs {
 }
 export type Path = readonly Step[]
 
+export const stepName = (step: Step): string =>
+  typeof step === 'string' ? step : 'item' in step ? step.item : step.is
+
 export interface Place {
   /** From 1. */
   readonly line: number
@@ -21,7 +25,7 @@ export interface Place {
   readonly column: number
 }
 
-/** A file that is not touched: it cannot be read, or it can be read in two ways. */
+/** The file is invalid or ambiguous, or it cannot hold the value. The file is not changed. */
 export class CannotEdit extends Error {
   override readonly name = 'CannotEdit'
   readonly place: Place
@@ -33,33 +37,33 @@ export class CannotEdit extends Error {
 }
 
 /**
- * What was there before the first value was put into an empty place, so that taking it out again leaves the same
- * bytes. Only the format that wrote it understands it; it is kept as text.
+ * How an empty or missing container was written before the first value was put into it, so that removing the value
+ * restores the same bytes. A string that only the format that made it can read.
  */
 export type Trace = string
 
 export interface Edited {
   readonly text: string
-  /** Undefined when the place was there and not empty: then nothing need be remembered. */
+  /** Undefined if the container existed and was not empty: then there is nothing to remember. */
   readonly trace: Trace | undefined
 }
 
 /**
- * Reads and edits one kind of file. An edit changes the bytes of one value and what separates it from its neighbours,
- * and nothing else: comments, order, indentation, line ends, BOM and the end of the file stay.
+ * Reads and edits one file format. An edit changes the bytes of one value and the separators next to it. Comments,
+ * order, indentation, line ends, byte order mark and the end of the file stay.
  *
- * Every function throws `CannotEdit` for a text that it cannot read, or where the path leads through something that
- * can be read in two ways (a name that stands there twice), or that is no map or list as the path says.
+ * Every function throws `CannotEdit` for an invalid text, and for a path that leads through a duplicate name or
+ * through a value of another kind.
  */
 export interface Format {
-  /** All that it says; undefined when it says nothing (no text, or only comments). */
+  /** The whole file; undefined if it is empty or has only comments. */
   read(text: string): Json | undefined
-  /** The same by another parser, which shares no code with the first. Every edit is held against it before it is written. */
+  /** The same, read by a second parser that shares no code with the first. */
   readAgain(text: string): Json | undefined
-  /** Where the value, with its name, begins; undefined when there is none. */
+  /** Where the value begins, with its name; undefined if it does not exist. */
   find(text: string, path: Path): Place | undefined
-  /** Puts a value there, behind its neighbours, or in the place of the one that is there. Maps and lists on the way are made. */
+  /** Replaces the value, or adds it after its neighbours. Missing maps and lists on the path are created. */
   set(text: string, path: Path, value: Json): Edited
-  /** Takes the value out, if it is there. With the trace of the first `set` also what that had to make, once it is empty. */
+  /** Removes the value if it exists. With the trace of the first `set`, containers that it created go too once empty. */
   remove(text: string, path: Path, trace?: Trace): string
 }

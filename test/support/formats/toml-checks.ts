@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { CannotEdit, type Json, type Path } from '../../../src/agents/formats/format.ts'
-import { tomlFormat } from '../../../src/agents/formats/toml.ts'
-import { sameJson } from '../../../src/agents/formats/toml-json.ts'
+import { isSame } from '../../../src/agents/formats/json-value.ts'
+import { tomlFormat } from '../../../src/agents/formats/toml/toml-format.ts'
 import type { MadeFile } from './toml-generated.ts'
 
 const { read, readAgain, find } = tomlFormat
@@ -54,8 +54,8 @@ export function at(json: Json | undefined, path: Path): Json | undefined {
 }
 
 export function expectRead(text: string, json: Json): void {
-  expect(sameJson(read(text), json)).toBe(true)
-  expect(sameJson(readAgain(text), json)).toBe(true)
+  expect(isSame(read(text), json)).toBe(true)
+  expect(isSame(readAgain(text), json)).toBe(true)
 }
 
 /** The forms in which an entry has its own lines. */

@@ -1,0 +1,212 @@
+import type { Agent, Scope, System, TransportName } from '../src/agents/catalogue/catalogue.schema.ts'
+import type { Definition } from '../src/agents/catalogue/definition.ts'
+import { TRANSPORTS } from '../src/agents/catalogue/entry-template.ts'
+import { writeEntry } from '../src/agents/catalogue/write-entry.ts'
+
+/** The result of starting an agent with a file that Toolroom had edited. */
+export interface Checked {
+  readonly agent: string
+  readonly version: string
+  readonly saw: readonly string[]
+  readonly note: string
+}
+
+const SYSTEMS: readonly [System, string][] = [
+  ['linux', 'Linux'],
+  ['darwin', 'macOS'],
+  ['win32', 'Windows'],
+]
+const EXAMPLE: Definition = {
+  type: 'stdio',
+  command: 'npx',
+  args: ['-y', 'docs-server'],
+  env: { DOCS_TOKEN: '…' },
+  cwd: null,
+}
+const REMOTE = { url: 'https://mcp.example.com/mcp', headers: { Authorization: 'Bearer …' } }
+
+const INTRODUCTION = `# Agents
+
+Toolroom reads and edits the files in which these agents keep their tool servers. This page is generated from
+\`src/agents/catalogue/agents.json\`.
+
+## How files are edited
+
+- **Only the entry.** Toolroom changes the bytes of one entry and the comma beside it. Comments, order, indentation, line
+  ends, BOM, unknown fields and other entries stay unchanged. An update changes only the fields that differ: approvals,
+  timeouts and sign-ins stay.
+- **In the agent's dialect.** An agent that requires strict JSON gets strict JSON. A file that its agent cannot read is not
+  edited; the error names the line and the column.
+- **No marks.** Toolroom records in its data folder which entries it wrote, never in your file.
+- **No guesses.** An invalid or ambiguous file is not edited. Neither are several files of which only you know which one the
+  agent uses.
+- **Atomic.** A second parser verifies the result before it is written. The new file is written beside the old one and moved
+  into place, with a backup in the data folder. Symbolic links and file modes stay.
+- **With the agent's lock**, if it has one.
+- **Disabled in the agent's way.** If an agent has no switch in a file, Toolroom removes the entry and keeps it until it is
+  enabled again.
+`
+
+/** The text of docs/agents.md. */
+export function agentsPage(agents: readonly Agent[], checked: readonly Checked[] = []): string {
+  const parts = [INTRODUCTION, table(agents), ...verified(checked), '## Details\n', ...agents.map(details)]
+  return `${parts.join('\n').trimEnd()}\n`
+}
+
+function table(agents: readonly Agent[]): string {
+  const head = ['Agent', 'Type', 'User file', 'Project file', 'Format', 'Transports', 'Disabled by', 'Reload']
+  const rows = agents.map((agent) => [
+    `[${agent.name}](#${agent.type})`,
+    code(agent.type),
+    pathsOf(agent.scopes.find(({ scope }) => scope === 'user')),
+    pathsOf(agent.scopes.find(({ scope }) => scope === 'project')),
+    agent.format,
+    transports(agent),
+    disabledBy(agent),
+    agent.reload ?? 'unknown',
+  ])
+  return ['## All agents', '', ...markdownTable(head, rows), ''].join('\n')
+}
+
+function verified(checked: readonly Checked[]): string[] {
+  if (checked.length === 0) return []
+  const rows = checked.map(({ agent, version, saw, note }) => [
+    agent,
+    version,
+    saw.map(code).join(', ') || 'none',
+    note,
+  ])
+  const text =
+    'Toolroom wrote entries into the files of these agents, and each agent was started and listed them.'
+  const head = ['Agent', 'Version', 'Servers', 'Note']
+  return [['## Verified with the agents', '', text, '', ...markdownTable(head, rows), ''].join('\n')]
+}
+
+function details(agent: Agent): string {
+  const { aliases, interpolation, lock, notes } = agent
+  const facts = [
+    `Type ${code(agent.type)}${aliases.length > 0 ? `, also ${aliases.map(code).join(', ')}` : ''}`,
+    ...(agent.status === 'active' ? [] : [`Status: ${agent.status}`]),
+    `Entries under ${keys(agent.keyPath)}${alternatives(agent)}, ${agent.container === 'map' ? 'by name' : `as a list with ${code(agent.nameField ?? '')}`}`,
+    `${agent.format.toUpperCase()} ${dialect(agent)}`,
+    `Precedence, strongest first: ${agent.precedence.join(', ')}`,
+    `Variables: ${interpolation ? interpolation.syntax.map(code).join(', ') + (interpolation.note ? ` (${lower(interpolation.note)})` : '') : 'none'}`,
+    `Disabled by: ${disabledBy(agent)}`,
+    ...(lock ? [`Lock: ${code(lock.path)}, a ${lock.kind === 'file' ? 'file' : 'folder'}`] : []),
+    `Confidence: ${agent.confidence}`,
+  ]
+  const title = agent.homepage ? `[${agent.name}](${agent.homepage})` : agent.name
+  return [
+    `<a id="${agent.type}"></a>\n\n### ${title}\n`,
+    ...facts.map((fact) => `- ${fact}`),
+    '',
+    ...markdownTable(['Scope', 'File', 'Note'], agent.scopes.map(scopeRow)),
+    '',
+    ...notes
+      .map((note) => `> ${note}.\n>`)
+      .join('\n')
+      .replace(/\n>$/, '\n')
+      .split('\n'),
+    examples(agent),
+  ].join('\n')
+}
+
+function scopeRow(scope: Scope): string[] {
+  const notes = [
+    scope.note,
+    scope.readOnly ? 'Read-only' : null,
+    ...scope.overrides.map((path) => `Or ${code(path)}`),
+  ]
+  return [scope.scope, pathsOf(scope, 'all'), notes.filter((note) => note !== null).join('. ')]
+}
+
+/** The example server in the notation of this agent, once for each transport. Equal examples are shown once. */
+function examples(agent: Agent): string {
+  const written = TRANSPORTS.filter((name) => agent[name]).map((name) =>
+    JSON.stringify(writeEntry(agent, 'docs', definitionOf(name), 'linux')),
+  )
+  return ['```json', ...new Set(written), '```', ''].join('\n')
+}
+
+function definitionOf(type: TransportName): Definition {
+  return type === 'stdio' ? EXAMPLE : { type, ...REMOTE }
+}
+
+function transports(agent: Agent): string {
+  const words = { stdio: 'commands', http: 'HTTP', sse: 'SSE' }
+  return TRANSPORTS.filter((name) => agent[name])
+    .map((name) => words[name])
+    .join(', ')
+}
+
+function disabledBy(agent: Agent): string {
+  const { disabled } = agent
+  switch (disabled.kind) {
+    case 'entry-flag':
+      return code(`${disabled.field}: ${disabled.value}`)
+    case 'external-list':
+      return `the list ${keys(disabled.keyPath)} in ${code(disabled.paths.linux[0] ?? '')}`
+    case 'external-map':
+      return `${keys([...disabled.keyPath, '<name>'])} in ${code(disabled.paths.linux[0] ?? '')}`
+    case 'list-in-file':
+      return `the list ${keys(disabled.keyPath)} in the same file`
+    case 'ui-state':
+      return 'the app'
+    case 'unknown':
+    case 'none':
+      return 'removing the entry'
+  }
+}
+
+function dialect({ dialect: { comments, trailingCommas, bom }, format }: Agent): string {
+  if (!format.startsWith('json')) return bom ? 'with or without BOM' : 'without BOM'
+  if (!comments && !trailingCommas) return bom ? 'strict; a BOM is accepted' : 'strict'
+  const accepted = [comments && 'comments', trailingCommas && 'trailing commas', bom && 'a BOM'].filter(
+    Boolean,
+  )
+  return `with ${accepted.join(', ')}`
+}
+
+function alternatives({ keyPathAlternatives }: Agent): string {
+  return keyPathAlternatives.map((path) => ` or ${path.length > 0 ? keys(path) : 'at the top'}`).join('')
+}
+
+/** One path if it is the same on all systems. */
+function pathsOf(scope: Scope | undefined, how: 'first' | 'all' = 'first'): string {
+  if (!scope) return '–'
+  const shown = SYSTEMS.map(([os, name]) => {
+    const paths = how === 'all' ? scope.paths[os] : scope.paths[os].slice(0, 1)
+    return { name, text: paths.map((path) => code(normalised(path))).join(' or ') }
+  }).filter(({ text }) => text !== '')
+  const texts = new Set(shown.map(({ text }) => text))
+  if (texts.size === 1 && shown.length === SYSTEMS.length) return [...texts].join('')
+  const groups = [...texts].map((text) => {
+    const names = shown.filter((each) => each.text === text).map(({ name }) => name)
+    return `${names.join(', ')}: ${text}`
+  })
+  return groups.join('<br>')
+}
+
+/** The same notation of a path for every system. */
+function normalised(path: string): string {
+  const plain = path.replace(/^%USERPROFILE%/, '~').replace(/^\$XDG_CONFIG_HOME/, '~/.config')
+  return plain.startsWith('%') || /^[A-Z]:/.test(plain) ? plain : plain.replaceAll('\\', '/')
+}
+
+function keys(path: readonly string[]): string {
+  return code(path.join(' > '))
+}
+
+function code(text: string): string {
+  return `\`${text}\``
+}
+
+function lower(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1)
+}
+
+function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  const line = (cells: readonly string[]) =>
+    `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)]
+}

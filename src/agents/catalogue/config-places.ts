@@ -1,0 +1,134 @@
+import type { Agent, Dialect, FileFormat, Scope } from './catalogue.schema.ts'
+import { type Platform, pathsOf, resolve, variableIn } from './platform.ts'
+
+export type { Platform } from './platform.ts'
+
+/** One file of one agent, on this computer. */
+export interface ConfigPlace {
+  readonly scope: string
+  /** The file to edit: the first candidate that exists, or else the first. */
+  readonly path: string
+  readonly candidates: readonly string[]
+  readonly format: FileFormat
+  readonly dialect: Dialect
+  readonly keyPath: readonly string[]
+  readonly container: 'map' | 'list'
+  readonly nameField: string | null
+  readonly readOnly: boolean
+  readonly note: string | null
+  /** Files of which only the user knows which one the agent uses. Then nothing is written. */
+  readonly ambiguous: readonly string[]
+}
+
+const PROJECT = '<project>'
+const STRICT: Dialect = { comments: false, trailingCommas: false, bom: false }
+/** A placeholder that only the user can resolve: a plugin, a profile, an agent. */
+const OPEN = /<[^>]+>/
+
+/**
+ * Where this agent keeps its entries. Scopes inside a project are included only with a project (an absolute path).
+ * Scopes whose path has an unknown part, such as the id of a profile, are left out.
+ */
+export function placesOf(agent: Agent, platform: Platform, project?: string): ConfigPlace[] {
+  const folder = project === undefined ? undefined : pathsOf(platform).resolve(project)
+  return agent.scopes.flatMap((scope) => placeOf(agent, scope, platform, folder) ?? [])
+}
+
+function placeOf(
+  agent: Agent,
+  scope: Scope,
+  platform: Platform,
+  project: string | undefined,
+): ConfigPlace | undefined {
+  const keyPath = withProject(scope.keyPath ?? agent.keyPath, platform, project)
+  const file = fileAt(scope, platform, project)
+  if (!keyPath || !file) return undefined
+  const format = scope.format ?? agent.format
+  const container = scope.container ?? agent.container
+  return {
+    scope: scope.scope,
+    ...file,
+    format,
+    dialect: format === agent.format ? agent.dialect : STRICT,
+    keyPath,
+    container,
+    nameField: container === 'list' ? agent.nameField : null,
+    readOnly: scope.readOnly,
+    note: scope.note,
+  }
+}
+
+/**
+ * Inserts the path of the project; undefined if there is none. On Windows Claude Code writes the path with `/` and does
+ * not find it with `\`.
+ */
+export function withProject(
+  keyPath: readonly string[],
+  platform: Platform,
+  project: string | undefined,
+): string[] | undefined {
+  if (!keyPath.includes(PROJECT)) return [...keyPath]
+  if (project === undefined) return undefined
+  const folder = pathsOf(platform).resolve(project)
+  const written = platform.os === 'win32' ? folder.replaceAll('\\', '/') : folder
+  return keyPath.map((name) => (name === PROJECT ? written : name))
+}
+
+interface Candidates {
+  readonly paths: Scope['paths']
+  readonly overrides: readonly string[]
+}
+interface Found {
+  readonly path: string
+  readonly candidates: readonly string[]
+  readonly ambiguous: readonly string[]
+}
+
+export function fileAt(from: Candidates, platform: Platform, project: string | undefined): Found | undefined {
+  const templates = overridden(from.overrides, platform) ?? from.paths[platform.os]
+  const candidates: string[] = []
+  for (const template of templates.filter((each) => !OPEN.test(each))) {
+    const resolved = resolve(template, platform, project)
+    if (resolved === undefined) continue
+    const matches = glob(resolved, platform)
+    // A matching folder belongs to an installed app, which reads no other file, even if the file does not exist yet.
+    const [match] = matches
+    if (resolved.includes('*') && match !== undefined) {
+      return { path: match, candidates: matches, ambiguous: matches.length > 1 ? matches : [] }
+    }
+    candidates.push(...matches)
+  }
+  const unique = [...new Set(candidates)]
+  const path = unique.find((candidate) => platform.exists(candidate)) ?? unique[0]
+  return path === undefined ? undefined : { path, candidates: unique, ambiguous: [] }
+}
+
+/** The paths of the first variable that is set; undefined if none is. */
+function overridden(overrides: readonly string[], platform: Platform): readonly string[] | undefined {
+  const first = overrides.find((template) => resolve(template, platform) !== undefined)
+  if (first === undefined) return undefined
+  return overrides.filter((template) => variableIn(template) === variableIn(first))
+}
+
+/** All paths that match a pattern with `*`. Without `*` the path itself. */
+export function glob(path: string, platform: Platform): readonly string[] {
+  const { sep, join } = pathsOf(platform)
+  const [before, ...after] = path.split(sep)
+  const starts = [before === '' ? sep : `${before}${sep}`]
+  return after.reduce<readonly string[]>((found, part) => {
+    if (!part.includes('*')) return found.map((folder) => join(folder, part))
+    const pattern = patternOf(part, platform)
+    return found.flatMap((folder) =>
+      platform
+        .list(folder)
+        .filter((name) => pattern.test(name))
+        .toSorted()
+        .map((name) => join(folder, name)),
+    )
+  }, starts)
+}
+
+function patternOf(part: string, { os }: Platform): RegExp {
+  const literal = part.split('*').map((piece) => piece.replace(/[\\^$.|?+()[\]{}]/g, '\\$&'))
+  return new RegExp(`^${literal.join('.*')}$`, os === 'win32' ? 'i' : '')
+}

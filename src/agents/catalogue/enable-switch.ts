@@ -1,0 +1,92 @@
+import type { Json, Path } from '../formats/format.ts'
+import type { Agent, Dialect, FileFormat } from './catalogue.schema.ts'
+import { type ConfigPlace, fileAt, withProject } from './config-places.ts'
+import { keyOf } from './entry-name.ts'
+import type { Platform } from './platform.ts'
+
+/** How an entry is enabled or disabled. An undefined value removes the field or the list item. */
+export type Switch =
+  | { readonly kind: 'in_entry'; readonly field: string; readonly value: Json | undefined }
+  | {
+      readonly kind: 'elsewhere'
+      readonly path: string
+      readonly format: FileFormat
+      readonly dialect: Dialect
+      readonly at: Path
+      readonly value: Json | undefined
+    }
+  | { readonly kind: 'none'; readonly reason: string }
+
+type Kinds = Agent['disabled']
+type Flag = Extract<Kinds, { kind: 'entry-flag' }>
+type External = Extract<Kinds, { paths: unknown }>
+
+export function switchOf(
+  agent: Agent,
+  place: ConfigPlace,
+  name: string,
+  enabled: boolean,
+  platform: Platform,
+  project?: string,
+): Switch {
+  const { disabled } = agent
+  switch (disabled.kind) {
+    case 'entry-flag':
+      return place.readOnly ? readOnly(agent) : inEntry(agent, disabled, place, enabled)
+    case 'external-list':
+    case 'external-map':
+      return elsewhere(agent, disabled, place, name, enabled, platform, project)
+    case 'list-in-file': {
+      if (place.readOnly) return readOnly(agent)
+      const { path, format, dialect } = place
+      const key = keyOf(agent, name)
+      const at = [...disabled.keyPath, { item: key }]
+      return { kind: 'elsewhere', path, format, dialect, at, value: enabled ? undefined : key }
+    }
+    case 'ui-state':
+    case 'unknown':
+    case 'none':
+      return { kind: 'none', reason: disabled.reason }
+  }
+}
+
+/** To enable an entry the flag is removed, so that the entry is as before, unless this agent always writes the flag. */
+function inEntry(agent: Agent, disabled: Flag, place: ConfigPlace, enabled: boolean): Switch {
+  const other = disabled.elsewhere.find((each) => sameNames(each.keyPath, place.keyPath))
+  const { field, value } = other ?? disabled
+  const always = [agent.stdio, agent.http, agent.sse].some((each) => each && Object.hasOwn(each.entry, field))
+  return { kind: 'in_entry', field, value: enabled ? (always ? !value : undefined) : value }
+}
+
+function elsewhere(
+  agent: Agent,
+  disabled: External,
+  place: ConfigPlace,
+  name: string,
+  enabled: boolean,
+  platform: Platform,
+  project: string | undefined,
+): Switch {
+  const ofScope = (disabled.ofScopes as Readonly<Record<string, string[]>>)[place.scope]
+  const keyPath = withProject(ofScope ?? disabled.keyPath, platform, project)
+  if (!keyPath) {
+    return { kind: 'none', reason: `${agent.name} disables servers per project. Send project_path` }
+  }
+  const file = fileAt(disabled, platform, project)
+  if (!file)
+    return { kind: 'none', reason: `${agent.name} has no file for disabled servers on this computer` }
+  const key = disabled.nameRule === 'lower-case' ? name.toLowerCase() : keyOf(agent, name)
+  const isList = disabled.kind === 'external-list'
+  const { format, dialect } = disabled
+  const at = [...keyPath, isList ? { item: key } : key]
+  const off = isList ? key : disabled.value
+  return { kind: 'elsewhere', path: file.path, format, dialect, at, value: enabled ? undefined : off }
+}
+
+function readOnly(agent: Agent): Switch {
+  return { kind: 'none', reason: `${agent.name} only reads this file, so Toolroom does not change it` }
+}
+
+function sameNames(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((name, index) => name === other[index])
+}

@@ -1,0 +1,205 @@
+import { AppError } from '../../kernel/errors.ts'
+import type { ConfigPlace } from '../catalogue/config-places.ts'
+import { type Definition, NotSupported } from '../catalogue/definition.ts'
+import { type Switch, switchOf } from '../catalogue/enable-switch.ts'
+import { checkName, keyOf } from '../catalogue/entry-name.ts'
+import { readEntry } from '../catalogue/read-entry.ts'
+import { updateOf } from '../catalogue/update-entry.ts'
+import { writeEntry } from '../catalogue/write-entry.ts'
+import type { ConfigTarget } from '../files/config-target.ts'
+import type { Operation } from '../formats/config-format.ts'
+import type { Json, Path } from '../formats/format.ts'
+import { hashOf, isMap, withValue } from '../formats/json-value.ts'
+import { containersIn, type Entry } from '../read/read-entries.ts'
+import type { DesiredEntry } from './desired-entry.ts'
+import type { FileRecord, OwnedEntry } from './ownership.ts'
+
+/** An operation on another file of the agent, such as its list of disabled servers. */
+export interface OtherFileOperation extends Operation {
+  readonly file: string
+  readonly format: ConfigPlace['format']
+  readonly dialect: ConfigPlace['dialect']
+}
+
+/** Everything that one request changes, computed from one content of the file. */
+export interface Plan {
+  readonly operations: readonly Operation[]
+  readonly otherFiles: readonly OtherFileOperation[]
+  /** The managed entries after the change. */
+  readonly entries: FileRecord['entries']
+  readonly added: readonly string[]
+  readonly updated: readonly string[]
+  readonly removed: readonly string[]
+  readonly warnings: readonly string[]
+}
+
+/** The file before the change. */
+export interface CurrentConfig {
+  readonly root: Json | undefined
+  readonly entries: readonly Entry[]
+  readonly owned: FileRecord['entries']
+}
+
+interface Draft {
+  operations: Operation[]
+  otherFiles: OtherFileOperation[]
+  owned: Map<string, OwnedEntry>
+  added: string[]
+  updated: string[]
+  removed: string[]
+  warnings: string[]
+}
+
+/** Adds or updates the desired entries. With `replace`, all other managed entries are removed. */
+export function planSet(
+  target: ConfigTarget,
+  current: CurrentConfig,
+  desired: readonly DesiredEntry[],
+  replace: boolean,
+): Plan {
+  const draft = draftOf(current)
+  for (const each of desired) putEntry(target, current, each, draft)
+  if (replace) {
+    const kept = new Set(desired.map(({ name }) => keyOf(target.agent, name)))
+    for (const name of Object.keys(current.owned))
+      if (!kept.has(name)) removeEntry(target, current, name, draft)
+  }
+  return planOf(draft)
+}
+
+/** Without names, all managed entries are removed. */
+export function planRemove(
+  target: ConfigTarget,
+  current: CurrentConfig,
+  names: readonly string[] | undefined,
+): Plan {
+  const draft = draftOf(current)
+  for (const name of names ?? Object.keys(current.owned))
+    removeEntry(target, current, keyOf(target.agent, name), draft)
+  return planOf(draft)
+}
+
+const draftOf = ({ owned }: CurrentConfig): Draft => ({
+  operations: [],
+  otherFiles: [],
+  owned: new Map(Object.entries(owned)),
+  added: [],
+  updated: [],
+  removed: [],
+  warnings: [],
+})
+
+const planOf = ({ owned, ...rest }: Draft): Plan => ({ ...rest, entries: Object.fromEntries(owned) })
+
+function putEntry(target: ConfigTarget, current: CurrentConfig, desired: DesiredEntry, draft: Draft): void {
+  const { agent } = target
+  const problem = checkName(agent, desired.name)
+  if (problem !== null) throw invalidName(problem)
+  const key = keyOf(agent, desired.name)
+  const existing = current.entries.find(({ name }) => name === key)
+  const parked = draft.owned.get(key)?.parked ?? null
+  const definition = desired.definition(existing?.definition ?? parkedDefinition(target, key, parked))
+  const path = existing?.path ?? newPath(target, current, key)
+  let value = entryValue(target, desired.name, existing?.value ?? parked, definition)
+  const isOff = desired.enabled === false || (desired.enabled === undefined && !existing && parked !== null)
+  const change = isOff || desired.enabled === true ? switchTo(target, key, !isOff, path) : undefined
+  if (change?.kind === 'in_entry') value = withValue(value, [change.field], change.value) as Json
+  if (change?.kind === 'elsewhere') addSwitch(target, change, draft)
+  if (change?.kind === 'none' && isOff) {
+    draft.warnings.push(`${change.reason}. Toolroom keeps the entry '${key}' until it is enabled again`)
+    if (existing) draft.operations.push({ path, value: undefined })
+    draft.owned.set(key, { server_id: desired.server_id, hash: hashOf(value), parked: value })
+    draft[existing ? 'updated' : 'added'].push(key)
+    return
+  }
+  const operations = existing ? fieldChanges(path, existing.value, value) : [{ path, value }]
+  draft.operations.push(...operations)
+  draft.owned.set(key, {
+    server_id: desired.server_id ?? draft.owned.get(key)?.server_id ?? null,
+    hash: hashOf(value),
+    parked: null,
+  })
+  if (!existing) draft.added.push(key)
+  else if (operations.length > 0 || change?.kind === 'elsewhere') draft.updated.push(key)
+}
+
+/** Fields of the old entry that are not part of a definition stay: approvals, timeouts, unknown fields. */
+function entryValue(
+  { agent, platform }: ConfigTarget,
+  name: string,
+  before: Json | null,
+  definition: Definition,
+): Json {
+  try {
+    if (!isMap(before)) return writeEntry(agent, name, definition, platform.os)
+    return updateOf(agent, name, before, definition, platform.os).reduce<Json>(
+      (value, { field, value: next }) => withValue(value, field, next) ?? {},
+      before,
+    )
+  } catch (error) {
+    if (error instanceof NotSupported) throw new AppError('not_supported', error.message)
+    throw error
+  }
+}
+
+/** Field by field, so that comments between the fields stay. */
+function fieldChanges(path: Path, before: Json, after: Json, depth = 0): Operation[] {
+  if (!isMap(before) || !isMap(after) || depth > 1)
+    return hashOf(before) === hashOf(after) ? [] : [{ path, value: after }]
+  const gone = Object.keys(before).filter((name) => !Object.hasOwn(after, name))
+  return [
+    ...gone.map((name) => ({ path: [...path, name], value: undefined })),
+    ...Object.entries(after).flatMap(([name, value]) => {
+      const old = Object.hasOwn(before, name) ? before[name] : undefined
+      return old === undefined
+        ? [{ path: [...path, name], value }]
+        : fieldChanges([...path, name], old, value, depth + 1)
+    }),
+  ]
+}
+
+function removeEntry(target: ConfigTarget, current: CurrentConfig, key: string, draft: Draft): void {
+  const existing = current.entries.find(({ name }) => name === key)
+  if (!existing && !draft.owned.has(key)) return
+  if (existing) {
+    draft.operations.push({ path: existing.path, value: undefined })
+    const change = existing.enabled === false ? switchTo(target, key, true, existing.path) : undefined
+    if (change?.kind === 'elsewhere') addSwitch(target, change, draft)
+  }
+  draft.owned.delete(key)
+  draft.removed.push(key)
+}
+
+/** The switch depends on the key path under which the entry is, where the agent reads several. */
+function switchTo(
+  { agent, place, platform, project }: ConfigTarget,
+  key: string,
+  enabled: boolean,
+  path: Path,
+): Switch {
+  const keyPath = path.slice(0, -1).filter((step) => typeof step === 'string')
+  return switchOf(agent, { ...place, keyPath }, key, enabled, platform, project)
+}
+
+function addSwitch(
+  { place }: ConfigTarget,
+  { path: file, format, dialect, at: path, value }: Extract<Switch, { kind: 'elsewhere' }>,
+  draft: Draft,
+): void {
+  if (file === place.path) draft.operations.push({ path, value })
+  else draft.otherFiles.push({ file, format, dialect, path, value })
+}
+
+/** Under the key path that the file uses already, where the agent reads several. */
+function newPath({ agent, place }: ConfigTarget, { root }: CurrentConfig, key: string): Path {
+  const [found] = containersIn(agent, place, root)
+  const at = found ?? place.keyPath
+  return [...at, place.nameField === null ? key : { field: place.nameField, is: key }]
+}
+
+function parkedDefinition({ agent }: ConfigTarget, key: string, parked: Json | null): Definition | null {
+  return parked === null ? null : readEntry(agent, key, parked).definition
+}
+
+const invalidName = (problem: string): AppError =>
+  new AppError('invalid_input', problem, { errors: [{ path: '/servers', message: problem }] })

@@ -1,0 +1,76 @@
+import { AppError, invalidField, pointer } from '../../kernel/errors.ts'
+import { keepMaskedArgs, keepMaskedUrl, keepMaskedValues, originOf } from '../../kernel/secrets/write-back.ts'
+import type { Definition, RegisteredServer } from '../catalogue/definition.ts'
+import type { EntryInput } from './edit.schema.ts'
+
+/** An entry as a request asks for it. */
+export interface DesiredEntry {
+  readonly name: string
+  readonly server_id: string | null
+  /** Gets the current definition, from which values that the caller sent as `***` are kept. */
+  readonly definition: (current: Definition | null) => Definition
+  /** Undefined leaves the entry enabled or disabled as it is. */
+  readonly enabled: boolean | undefined
+}
+
+/** Throws if the server cannot be run, so that no agent gets an entry that does not work. */
+export function desiredFromServer({ id, definition }: RegisteredServer): DesiredEntry {
+  if (definition instanceof AppError) throw definition
+  return { name: id, server_id: id, definition: () => definition, enabled: undefined }
+}
+
+/** `at` is the JSON pointer of the entry in the request body, for error messages. */
+export function desiredFromInput(
+  name: string,
+  input: EntryInput,
+  at = `/servers/${pointer(name)}`,
+): DesiredEntry {
+  const given = definitionOf(input, at)
+  return {
+    name,
+    server_id: null,
+    enabled: input.enabled,
+    definition: (current) => (given.type === 'stdio' ? stdio(given, current) : remote(given, current)),
+  }
+}
+
+function definitionOf(input: EntryInput, at: string): Definition {
+  const { type, command, args = [], env = {}, cwd = null, url, headers = {} } = input
+  if ((command === undefined) === (url === undefined))
+    throw invalidField(at, 'must have either a command or a url')
+  if (command !== undefined) {
+    if (type !== undefined && type !== 'stdio')
+      throw invalidField(`${at}/type`, 'must be stdio for a command')
+    if (input.headers) throw invalidField(`${at}/headers`, 'must not be given for a command')
+    return { type: 'stdio', command, args, env, cwd }
+  }
+  if (type === 'stdio') throw invalidField(`${at}/type`, 'must be http or sse for a url')
+  for (const field of ['args', 'env', 'cwd'] as const)
+    if (input[field] != null) throw invalidField(`${at}/${field}`, 'must not be given for a url')
+  if (!URL.canParse(url ?? '')) throw invalidField(`${at}/url`, 'must be a URL')
+  return { type: type === 'sse' ? 'sse' : 'http', url: url ?? '', headers }
+}
+
+type Stdio = Extract<Definition, { type: 'stdio' }>
+type Remote = Exclude<Definition, Stdio>
+
+function stdio(given: Stdio, current: Definition | null): Definition {
+  const before = current?.type === 'stdio' ? current : undefined
+  return {
+    ...given,
+    args: keepMaskedArgs(given.args, before?.args ?? []),
+    env: keepMaskedValues('env', given.env, before?.env ?? {}),
+  }
+}
+
+/** Masked headers are kept only for the origin that they were written for. */
+function remote(given: Remote, current: Definition | null): Definition {
+  const before = current && current.type !== 'stdio' ? current : undefined
+  const url = keepMaskedUrl(given.url, before?.url)
+  const isSameOrigin = before !== undefined && originOf(before.url) === originOf(url)
+  return {
+    ...given,
+    url,
+    headers: keepMaskedValues('headers', given.headers, isSameOrigin ? before.headers : {}),
+  }
+}

@@ -1,0 +1,168 @@
+import type { Static } from 'typebox'
+import * as Type from 'typebox'
+import { mapOf, orNull } from '../../kernel/wire.ts'
+import { ProjectPath, Revision } from '../agents.schema.ts'
+
+const Text = Type.String({ maxLength: 32_768 })
+const Values = mapOf('^[^\\u0000-\\u001f\\u007f]{1,256}$', Text, 256)
+const Name = Type.String({ minLength: 1, maxLength: 128 })
+const Scope = Type.String({ maxLength: 40, pattern: '^[a-z][a-z-]*$', expected: 'the name of a scope' })
+const TYPES = ['stdio', 'http', 'sse', 'streamable_http', 'streamable-http'] as const
+
+/** A server for an agent's file. The catalogue translates it into the fields of each agent. */
+const entry = {
+  type: Type.Optional(Type.Enum(TYPES)),
+  command: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 4096, pattern: '^[^\\u0000-\\u001f]+$', expected: 'one line' }),
+  ),
+  args: Type.Optional(Type.Array(Text, { maxItems: 256 })),
+  env: Type.Optional(Values),
+  cwd: Type.Optional(orNull(Type.String({ minLength: 1, maxLength: 4096 }))),
+  url: Type.Optional(
+    Type.String({
+      maxLength: 8192,
+      pattern: '^[Hh][Tt][Tt][Pp][Ss]?://[^\\s]+$',
+      expected: 'an http or https URL',
+    }),
+  ),
+  headers: Type.Optional(Values),
+  enabled: Type.Optional(Type.Boolean()),
+}
+export const EntryInput = Type.Object(entry, {
+  additionalProperties: false,
+  minProperties: 1,
+  examples: [{ command: 'npx', args: ['-y', '@modelcontextprotocol/server-github'] }],
+})
+export type EntryInput = Static<typeof EntryInput>
+
+/** Options of every change of a file. */
+const options = {
+  scope: Type.Optional(Type.String({ ...Scope, default: 'user' })),
+  project_path: Type.Optional(ProjectPath),
+  dry_run: Type.Optional(
+    Type.Boolean({ default: false, description: 'Report what would change without changing anything' }),
+  ),
+  revision: Type.Optional(Revision),
+  create: Type.Optional(
+    Type.Boolean({
+      default: false,
+      description: 'Create the folder of an agent that was not found on this computer',
+    }),
+  ),
+}
+export interface ChangeOptions {
+  readonly scope?: string
+  readonly project_path?: string
+  readonly dry_run?: boolean
+  readonly revision?: string
+  readonly create?: boolean
+}
+
+const ServerIds = Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { minItems: 1, maxItems: 500 })
+
+export const PutServers = Type.Object(
+  {
+    servers: Type.Optional(mapOf('^[^\\u0000-\\u001f\\u007f]{1,128}$', EntryInput, 500)),
+    server_ids: Type.Optional(ServerIds),
+    mode: Type.Optional(
+      Type.Enum(['merge', 'replace'], {
+        default: 'merge',
+        description: '`replace` also removes the other entries that Toolroom manages in this file',
+      }),
+    ),
+    via: Type.Optional(
+      Type.Enum(['direct', 'gateway'], {
+        default: 'direct',
+        description:
+          '`gateway` writes entries that lead to the gateway: one for each of `server_ids`, or one for all servers',
+      }),
+    ),
+    ...options,
+  },
+  {
+    additionalProperties: false,
+    examples: [{ server_ids: ['github'], dry_run: true }],
+  },
+)
+export type PutServers = Static<typeof PutServers>
+
+const Names = Type.Array(Name, {
+  minItems: 1,
+  maxItems: 500,
+  description: 'All entries that Toolroom manages, if omitted',
+})
+
+export const RemoveBody = Type.Union([
+  Type.Object({ names: Type.Optional(Names), ...options }, { additionalProperties: false }),
+  Type.Null(),
+])
+export const RemoveQuery = Type.Object(
+  {
+    name: Type.Optional(Names),
+    scope: Type.Optional(Scope),
+    project_path: Type.Optional(ProjectPath),
+    dry_run: Type.Optional(Type.Boolean()),
+    revision: Type.Optional(Revision),
+  },
+  { additionalProperties: false },
+)
+
+export const AddHttpServer = Type.Object(
+  {
+    server_id: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+    name: Type.Optional(Name),
+    type: Type.Optional(Type.Enum(['http', 'sse', 'streamable_http', 'streamable-http'])),
+    url: entry.url,
+    headers: entry.headers,
+    enabled: entry.enabled,
+    ...options,
+  },
+  { additionalProperties: false, minProperties: 1, examples: [{ server_id: 'docs' }] },
+)
+export type AddHttpServer = Static<typeof AddHttpServer>
+
+const bridge = Type.Optional(
+  Type.Boolean({
+    default: false,
+    description: 'Write a local command instead of a URL; always used for agents that accept no URL',
+  }),
+)
+export const ConnectInput = Type.Union([
+  Type.Object({ bridge, ...options }, { additionalProperties: false }),
+  Type.Null(),
+])
+export const DisconnectInput = Type.Union([
+  Type.Object(options, { additionalProperties: false }),
+  Type.Null(),
+])
+
+export const UndoInput = Type.Object(
+  {
+    backup_id: Type.Optional(
+      Type.String({ maxLength: 40, description: 'From the history; the newest change if omitted' }),
+    ),
+    scope: options.scope,
+    project_path: options.project_path,
+    dry_run: options.dry_run,
+    revision: options.revision,
+  },
+  { additionalProperties: false },
+)
+export type UndoInput = Static<typeof UndoInput>
+
+export const ChangeReport = Type.Object({
+  agent_type: Type.String(),
+  scope: Type.String(),
+  path: Type.String(),
+  dry_run: Type.Boolean(),
+  changed: Type.Boolean(),
+  added: Type.Array(Type.String()),
+  updated: Type.Array(Type.String()),
+  removed: Type.Array(Type.String()),
+  diff: Type.String({ description: 'A unified diff with secrets masked' }),
+  backup_id: orNull(Type.String()),
+  revision: orNull(Revision),
+  reload_hint: orNull(Type.String()),
+  warnings: Type.Array(Type.String()),
+})
+export type ChangeReport = Static<typeof ChangeReport>

@@ -1,0 +1,159 @@
+import { describe, expect, test } from 'vitest'
+import { agents, done, put, textOf } from '../../../test/support/agents.ts'
+import { MAIN, openBridge } from '../../../test/support/bridge.ts'
+import { ownFolder } from '../../../test/support/folder.ts'
+import { AUTHORISED, type House, openHouse } from '../../../test/support/house.ts'
+import { register } from '../../../test/support/running.ts'
+
+const keys = async (house: House) =>
+  (await house.inject({ url: '/api/keys', headers: AUTHORISED })).json().items
+const CURSOR = '{\n  "mcpServers": {\n    "theirs": { "command": "x" }\n  }\n}\n'
+
+test('connecting writes one entry with a working key, and disconnecting restores the exact bytes and removes the key', async () => {
+  const home = ownFolder()
+  put(home, '.cursor/mcp.json', CURSOR)
+  const house = await openHouse({ home })
+  await register(house, 'echo')
+  const dry = await done(house, 'POST', '/cursor/connect', { dry_run: true })
+  expect(dry).toMatchObject({ changed: true, added: ['toolroom'] })
+  expect([textOf(home, '.cursor/mcp.json'), await keys(house)]).toEqual([CURSOR, []])
+  const report = await done(house, 'POST', '/cursor/connect')
+  expect(report.diff).not.toContain('tk_')
+  const { url, headers } = JSON.parse(textOf(home, '.cursor/mcp.json')).mcpServers.toolroom
+  expect(url).toBe(`${house.address}/mcp`)
+  const reply = await fetch(url, {
+    method: 'POST',
+    headers: { ...headers, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      jsonrpc: '2.0',
+      id: 0,
+      method: 'initialize',
+      params: { protocolVersion: '2025-06-18' },
+    }),
+  })
+  expect(reply.status).toBe(200)
+  expect(await keys(house)).toMatchObject([{ agent_type: 'cursor' }])
+  const before = headers.Authorization
+  await done(house, 'POST', '/cursor/connect')
+  expect(await keys(house)).toHaveLength(1)
+  expect(JSON.parse(textOf(home, '.cursor/mcp.json')).mcpServers.toolroom.headers.Authorization).not.toBe(
+    before,
+  )
+  expect(await done(house, 'POST', '/cursor/disconnect')).toMatchObject({ removed: ['toolroom'] })
+  expect([textOf(home, '.cursor/mcp.json'), await keys(house)]).toEqual([CURSOR, []])
+})
+
+const DESKTOP = '.config/Claude/claude_desktop_config.json'
+
+test('an agent that supports no URL gets a working bridge command', async () => {
+  const home = ownFolder()
+  put(home, DESKTOP, '{}\n')
+  const house = await openHouse({ home })
+  const report = await done(house, 'POST', '/claude-desktop/connect')
+  expect(report).toMatchObject({ changed: true, added: ['toolroom'] })
+  expect(report.diff).not.toContain('tk_')
+  const { command, args, env, ...rest } = JSON.parse(textOf(home, DESKTOP)).mcpServers.toolroom
+  expect({ command, args, rest }).toEqual({ command: process.execPath, args: [MAIN, 'connect'], rest: {} })
+  expect(env).toEqual({ TOOLROOM_KEY: expect.stringMatching(/^tk_/), TOOLROOM_URL: house.address })
+  const bridge = openBridge({ env })
+  expect(await bridge.greet()).toMatchObject({ result: { serverInfo: { name: 'toolroom' } } })
+  expect(await done(house, 'POST', '/claude-desktop/disconnect')).toMatchObject({ removed: ['toolroom'] })
+  expect([textOf(home, DESKTOP), await keys(house)]).toEqual(['{}\n', []])
+  expect(await bridge.ask(1, 'tools/list')).toMatchObject({ error: { code: -31_401 } })
+})
+
+test('an agent that supports both gets the bridge command on request, and the URL again after that', async () => {
+  const home = ownFolder()
+  put(home, '.cursor/mcp.json', CURSOR)
+  const house = await openHouse({ home })
+  const entry = () => JSON.parse(textOf(home, '.cursor/mcp.json')).mcpServers.toolroom
+  await done(house, 'POST', '/cursor/connect', { bridge: true })
+  expect(entry()).toMatchObject({ command: process.execPath, args: [MAIN, 'connect'] })
+  await done(house, 'POST', '/cursor/connect')
+  expect(entry()).toMatchObject({ url: `${house.address}/mcp` })
+  expect(entry()).not.toHaveProperty('command')
+  expect(await keys(house)).toHaveLength(1)
+})
+
+describe('gateway entries', () => {
+  async function furnished() {
+    const home = ownFolder()
+    put(home, '.cursor/mcp.json', CURSOR)
+    const house = await openHouse({ home })
+    for (const kind of ['echo', 'paged', 'slow']) await register(house, kind)
+    const entries = () => JSON.parse(textOf(home, '.cursor/mcp.json')).mcpServers
+    return { home, house, entries, via: { via: 'gateway' } }
+  }
+
+  test('gateway entries share one key, which is replaced when entries are added and removed with the last of them', async () => {
+    const { home, house, entries, via } = await furnished()
+    const body = { ...via, server_ids: ['echo', 'paged'] }
+    expect(await done(house, 'PUT', '/cursor/servers', { ...body, dry_run: true })).toMatchObject({
+      added: ['echo', 'paged'],
+    })
+    expect([textOf(home, '.cursor/mcp.json'), await keys(house)]).toEqual([CURSOR, []])
+    expect((await done(house, 'PUT', '/cursor/servers', body)).diff).not.toContain('tk_')
+    expect(entries()).toMatchObject({
+      echo: { url: `${house.address}/mcp/echo` },
+      paged: { url: `${house.address}/mcp/paged` },
+    })
+    const first = entries().echo.headers.Authorization
+    expect(entries().paged.headers.Authorization).toBe(first)
+
+    const later = await done(house, 'PUT', '/cursor/servers', { ...via, server_ids: ['slow'] })
+    expect(later).toMatchObject({ added: ['slow'], updated: ['echo', 'paged'] })
+    const all = ['echo', 'paged', 'slow'].map((name) => entries()[name].headers.Authorization)
+    expect(new Set(all).size).toBe(1)
+    expect(all[0]).not.toBe(first)
+    expect(await keys(house)).toMatchObject([{ agent_type: 'cursor', name: 'gateway: user' }])
+
+    await done(house, 'DELETE', '/cursor/servers', { names: ['echo', 'slow'] })
+    expect(await keys(house)).toHaveLength(1)
+    await done(house, 'DELETE', '/cursor/servers')
+    expect([textOf(home, '.cursor/mcp.json'), await keys(house)]).toEqual([CURSOR, []])
+  })
+
+  test('gateway entries of single servers are independent of the entry for all servers', async () => {
+    const { house, entries, via } = await furnished()
+    await done(house, 'PUT', '/cursor/servers', { ...via, server_ids: ['echo'] })
+    await done(house, 'PUT', '/cursor/servers', via)
+    expect(entries()).toMatchObject({
+      toolroom: { url: `${house.address}/mcp` },
+      echo: { url: `${house.address}/mcp/echo` },
+    })
+    const names = async () => (await keys(house)).map(({ name }: { name: string }) => name).sort()
+    expect(await names()).toEqual(['connect: user', 'gateway: user'])
+    await done(house, 'PUT', '/cursor/servers', { server_ids: ['echo'] })
+    expect(entries().echo).toMatchObject({ command: process.execPath })
+    expect(await names()).toEqual(['connect: user'])
+    await done(house, 'DELETE', '/cursor/servers', { names: ['toolroom'] })
+    expect(await names()).toEqual([])
+  })
+
+  test('gateway entries are bridge commands for an agent without URLs, and an unknown server is refused', async () => {
+    const { home, house, via } = await furnished()
+    put(home, DESKTOP, '{}')
+    await done(house, 'PUT', '/claude-desktop/servers', { ...via, server_ids: ['echo'] })
+    const { args, env } = JSON.parse(textOf(home, DESKTOP)).mcpServers.echo
+    expect(args).toEqual([MAIN, 'connect', '--server', 'echo'])
+    expect(env.TOOLROOM_URL).toBe(house.address)
+    const refused = [
+      [{ ...via, servers: { mine: { command: 'x' } } }, 422],
+      [{ ...via, server_ids: ['unknown'] }, 404],
+    ] as const
+    for (const [body, status] of refused)
+      expect(await agents(house, 'PUT', '/cursor/servers', body)).toMatchObject({ status })
+    expect(await keys(house)).toMatchObject([{ agent_type: 'claude-desktop' }])
+  })
+})
+
+test('an entry that leads to Toolroom itself is not imported as a server', async () => {
+  const home = ownFolder()
+  put(home, DESKTOP, '{}')
+  put(home, '.cursor/mcp.json', CURSOR)
+  const house = await openHouse({ home })
+  await done(house, 'POST', '/claude-desktop/connect')
+  await done(house, 'POST', '/cursor/connect')
+  const { items } = await done<{ items: { name: string }[] }>(house, 'POST', '/import', {})
+  expect(items.map(({ name }) => name)).toEqual(['theirs'])
+})

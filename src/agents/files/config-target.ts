@@ -1,0 +1,118 @@
+import { statSync } from 'node:fs'
+import { AppError, invalidField } from '../../kernel/errors.ts'
+import type { Agent } from '../catalogue/catalogue.schema.ts'
+import { AGENTS, findAgent } from '../catalogue/catalogue.ts'
+import { type ConfigPlace, type Platform, placesOf } from '../catalogue/config-places.ts'
+import { detect } from '../catalogue/detect.ts'
+import type { LockFacts } from './agent-lock.ts'
+import type { ConfigFile } from './config-file.ts'
+import { nearestFolder } from './file-safety.ts'
+
+/** One configuration file of one agent on this computer. */
+export interface ConfigTarget {
+  readonly agent: Agent
+  readonly place: ConfigPlace
+  readonly platform: Platform
+  readonly project: string | undefined
+}
+
+export function agentOf(key: string): Agent {
+  const agent = findAgent(key)
+  if (agent) return agent
+  const similar = AGENTS.map(({ type }) => type).filter((type) =>
+    type.includes(key.toLowerCase().slice(0, 20)),
+  )
+  throw new AppError('not_found', `No agent has the type '${key.slice(0, 100)}'`, {
+    hint:
+      similar.length > 0
+        ? `Did you mean ${similar.slice(0, 3).join(' or ')}?`
+        : 'GET /api/agents lists the supported agents',
+  })
+}
+
+/** Every configuration file of the agent. Files inside a project are included only if a project is given. */
+export function configTargets(agent: Agent, platform: Platform, project: string | undefined): ConfigTarget[] {
+  if (project !== undefined) assertFolder(project)
+  return placesOf(agent, platform, project).map((place) => ({ agent, place, platform, project }))
+}
+
+/** The file of one scope. */
+export function configTarget(
+  agent: Agent,
+  platform: Platform,
+  { scope = 'user', project_path }: { readonly scope?: string; readonly project_path?: string },
+): ConfigTarget {
+  const targets = configTargets(agent, platform, project_path)
+  const target = targets.find(({ place }) => place.scope === scope)
+  if (target) return target
+  if (project_path === undefined && agent.scopes.some((each) => each.scope === scope)) {
+    const needsProject = placesOf(agent, platform, platform.home).some((place) => place.scope === scope)
+    if (needsProject)
+      throw invalidField('/project_path', `is required for the scope '${scope}' of ${agent.name}`)
+  }
+  const scopes = targets.map(({ place }) => place.scope)
+  throw new AppError('not_supported', `${agent.name} has no scope '${scope}' on this computer`, {
+    hint: scopes.length > 0 ? `Use one of: ${scopes.join(', ')}` : 'It does not run on this operating system',
+  })
+}
+
+/** Throws for a file that must not be changed, before anything is computed. */
+export function assertMayChange(
+  { agent, place, platform, project }: ConfigTarget,
+  create: boolean | undefined,
+): void {
+  if (place.readOnly)
+    throw new AppError(
+      'config_read_only',
+      `${place.path} is managed by an administrator or another program, and ${agent.name} only reads it`,
+      { hint: 'Use the scope user or project' },
+    )
+  if (place.ambiguous.length > 0)
+    throw new AppError(
+      'config_unsafe',
+      `${agent.name} may use any of several files: ${place.ambiguous.join(', ')}`,
+      { hint: 'Nothing was changed. Remove the files that are not used' },
+    )
+  if (create || project !== undefined || platform.exists(place.path) || detect(agent, platform).installed)
+    return
+  if (nearestFolder(place.path) === folderOf(place.path)) return
+  throw new AppError(
+    'agent_not_installed',
+    `${agent.name} was not found on this computer, and the folder of ${place.path} does not exist`,
+    { hint: 'Install the agent first, or send "create": true' },
+  )
+}
+
+/** The home or the project folder. A symbolic link inside it must not lead out of it. */
+export const rootOf = ({ place, platform, project }: ConfigTarget): string =>
+  project !== undefined && place.path.startsWith(project) ? project : platform.home
+
+export const fileOf = (target: ConfigTarget): Pick<ConfigFile, 'path' | 'root'> => ({
+  path: target.place.path,
+  root: rootOf(target),
+})
+
+/** The file with the agent's own lock, which is held during a write. */
+export function lockedFile(lockLedger: string, target: ConfigTarget): ConfigFile {
+  return { ...fileOf(target), lock: lockOf(target, lockLedger) }
+}
+
+function lockOf({ agent, place }: ConfigTarget, ledger: string): LockFacts | null {
+  const { lock } = agent
+  if (!lock?.scopes.includes(place.scope)) return null
+  const path = lock.path.replace('<config>', place.path).replace('<folder>', folderOf(place.path))
+  return { path, kind: lock.kind, ledger }
+}
+
+/** Accepts both separators, because tests resolve Windows paths on other systems. */
+const folderOf = (path: string): string => path.replace(/[\\/][^\\/]*$/, '')
+
+function assertFolder(project: string): void {
+  let isFolder = false
+  try {
+    isFolder = statSync(project).isDirectory()
+  } catch {
+    // it does not exist
+  }
+  if (!isFolder) throw invalidField('/project_path', 'must be an existing folder')
+}

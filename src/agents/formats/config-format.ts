@@ -1,0 +1,54 @@
+import type { Dialect, FileFormat } from '../catalogue/catalogue.schema.ts'
+import { unparsable } from '../files/config-text.ts'
+import { CannotEdit, type Format, type Json, type Path, type Trace } from './format.ts'
+import { jsonFormat } from './json/json-format.ts'
+import { valueAt } from './json-value.ts'
+import { tomlFormat } from './toml/toml-format.ts'
+import { yamlFormat } from './yaml/yaml-format.ts'
+
+/** Sets one value of a file; undefined removes it. */
+export interface Operation {
+  readonly path: Path
+  readonly value: Json | undefined
+}
+
+export function formatOf(format: FileFormat, dialect: Dialect): Format {
+  if (format === 'toml') return tomlFormat
+  if (format === 'yaml') return yamlFormat
+  return jsonFormat(dialect)
+}
+
+/** The parsed file; undefined if it is empty. Errors name the file. */
+export function readText(format: Format, file: string, text: string): Json | undefined {
+  return withFileName(file, () => format.read(text))
+}
+
+/** Applies all operations or throws. Each is verified by a second parser. Errors name the file. */
+export function applyOperations(
+  format: Format,
+  file: string,
+  text: string,
+  operations: readonly Operation[],
+  trace: Trace | undefined,
+): { text: string; trace: Trace | undefined } {
+  return withFileName(file, () => {
+    let now = { text, trace }
+    for (const { path, value } of operations) {
+      if (value !== undefined) {
+        const edited = format.set(now.text, path, value)
+        now = { text: edited.text, trace: now.trace ?? edited.trace }
+      } else if (valueAt(format.read(now.text), path) !== undefined)
+        now = { text: format.remove(now.text, path, now.trace), trace: now.trace }
+    }
+    return now
+  })
+}
+
+function withFileName<T>(file: string, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    if (error instanceof CannotEdit) throw unparsable(file, error.message, error.place)
+    throw error
+  }
+}

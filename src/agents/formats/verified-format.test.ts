@@ -1,0 +1,76 @@
+import { describe, expect, test } from 'vitest'
+import { applyOperations, formatOf } from './config-format.ts'
+import { CannotEdit, type Json } from './format.ts'
+import { verifiedFormat } from './verified-format.ts'
+
+const OLD = '{"a":1,\n"b":{"x":1,"y":2}}'
+
+/** A format whose every edit results in this text. */
+function formatThatWrites(text: string, { readAgain = JSON.parse, confirm = true } = {}) {
+  const proposal = { text, at: OLD.indexOf('"b"'), trace: 'trace' }
+  const edit = () => (confirm ? { ...proposal, confirm: () => 'trace' } : proposal)
+  return verifiedFormat({
+    acceptsBom: false,
+    parse: (parsed) => ({ text: parsed, json: parse(parsed) }),
+    readAgain,
+    find: () => 0,
+    set: edit,
+    remove: edit,
+  })
+}
+
+function parse(text: string): Json {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new CannotEdit('Invalid JSON', { line: 9, column: 9 })
+  }
+}
+
+describe.each([{ confirm: true }, { confirm: false }])('confirm: $confirm', (options) => {
+  test('an edit is accepted if it sets the value and changes nothing else', () => {
+    const text = '{"a":1,"b":{"x":1,"y":2,"z":3}}'
+    expect(formatThatWrites(text, options).set(OLD, ['b', 'z'], 3)).toEqual({ text, trace: 'trace' })
+    expect(formatThatWrites('{"a":1}', options).remove('{"a":1,"b":{"x":1}}', ['b', 'x'])).toBe('{"a":1}')
+  })
+
+  test.each([
+    ['does not set the value', '{"a":1,"b":{"x":1,"y":2}} '],
+    ['sets another value', '{"a":1,"b":{"x":1,"y":2,"z":4}}'],
+    ['changes a neighbour', '{"a":2,"b":{"x":1,"y":2,"z":3}}'],
+    ['removes a neighbour', '{"b":{"x":1,"y":2,"z":3}}'],
+    ['changes the order of neighbours', '{"a":1,"b":{"y":2,"x":1,"z":3}}'],
+    ['makes the file invalid', '{"a":1,"b":{"x":1,"y":2,"z":3}'],
+  ])('an edit that %s is refused with a place in the old text', (_, text) => {
+    const refusal = refusalOf(() =>
+      formatThatWrites(text, { ...options, readAgain: parse }).set(OLD, ['b', 'z'], 3),
+    )
+    expect(refusal.place).toEqual({ line: 2, column: 1 })
+    expect(refusal.message).toBe('This part of the file cannot be edited safely. Edit it by hand')
+  })
+})
+
+test('a file that the two parsers read differently is not edited', () => {
+  const format = formatThatWrites('{}', { readAgain: () => ({ a: 2 }) })
+  for (const edit of [() => format.set(OLD, ['a'], 2), () => format.remove(OLD, ['a'])])
+    expect(refusalOf(edit).message).toBe('Two parsers read this file differently. Write it in a simpler way')
+})
+
+test('a TOML entry with a table of its own below it can be disabled', () => {
+  const format = formatOf('toml', { comments: false, trailingCommas: false, bom: false })
+  const text = '[mcp_servers.x]\ncommand = "a"\n\n[mcp_servers.x.env]\nK = "v"\n'
+  const operations = [{ path: ['mcp_servers', 'x', 'enabled'], value: false }]
+  expect(applyOperations(format, 'config.toml', text, operations, undefined).text).toBe(
+    text.replace('"a"\n', '"a"\nenabled = false\n'),
+  )
+})
+
+function refusalOf(work: () => unknown): CannotEdit {
+  try {
+    work()
+  } catch (error) {
+    if (error instanceof CannotEdit) return error
+    throw error
+  }
+  throw new Error('The edit was accepted')
+}

@@ -1,0 +1,129 @@
+import { maskArgs, maskUrl, maskValues } from '../../kernel/secrets/secrets.ts'
+import type { AgentSummary, Drift, EntryView } from '../agents.schema.ts'
+import type { Agent } from '../catalogue/catalogue.schema.ts'
+import type { Definition, RegisteredServer } from '../catalogue/definition.ts'
+import type { Detected } from '../catalogue/detect.ts'
+import { readEntry } from '../catalogue/read-entry.ts'
+import type { FileRecord, OwnedEntry } from '../edit/ownership.ts'
+import { hashOf } from '../formats/json-value.ts'
+import type { Entry, FileState } from './read-entries.ts'
+import { registeredAs } from './server-identity.ts'
+
+/** The state of one file and our record of it. */
+export interface KnownFile {
+  readonly state: FileState
+  readonly record: FileRecord | undefined
+}
+
+export function summaryOf(
+  agent: Agent,
+  { installed, by }: Detected,
+  files: readonly KnownFile[],
+): AgentSummary {
+  const entries = files.flatMap(({ state }) => state.entries)
+  return {
+    agent_type: agent.type,
+    name: agent.name,
+    installed,
+    detected_by: by,
+    scopes: files.map(({ state }) => scopeView(state)),
+    server_count: entries.length,
+    managed_count: files.reduce((sum, each) => sum + managedIn(each).length, 0),
+    drift: files.flatMap(driftOf),
+    reload_hint: agent.reload,
+  }
+}
+
+function scopeView({ place, content, entries, parseError, problem, writable }: FileState) {
+  const { scope, path, format, note, ambiguous } = place
+  const several =
+    ambiguous.length > 0 ? `The agent may use any of several files: ${ambiguous.join(', ')}` : null
+  return {
+    scope,
+    path,
+    format,
+    exists: content !== undefined || parseError !== null || problem !== null,
+    writable,
+    revision: content?.revision ?? null,
+    server_count: entries.length,
+    parse_error: parseError,
+    problem: problem ?? several,
+    note,
+  }
+}
+
+const managedIn = ({ state, record }: KnownFile): Entry[] =>
+  state.entries.filter(({ name }) => ownedEntry(record, name) !== undefined)
+
+const ownedEntry = (record: FileRecord | undefined, name: string): OwnedEntry | undefined =>
+  record && Object.hasOwn(record.entries, name) ? record.entries[name] : undefined
+
+/** Managed entries that another program changed or removed. Empty for a file that cannot be read. */
+export function driftOf({ state, record }: KnownFile): Drift {
+  if (!record || state.parseError || state.problem) return []
+  return Object.entries(record.entries).flatMap(([name, { hash, parked }]): Drift => {
+    const entry = state.entries.find((each) => each.name === name)
+    if (!entry) return parked === null ? [{ scope: record.scope, name, verdict: 'entry_removed' }] : []
+    return hashOf(entry.value) === hash ? [] : [{ scope: record.scope, name, verdict: 'external_edit' }]
+  })
+}
+
+export interface EntryFacts {
+  readonly agent: Agent
+  readonly registered: readonly RegisteredServer[]
+  readonly lineOf: (state: FileState, entry: Entry) => number | null
+}
+
+/** The entries of the file, then the parked ones. */
+export function entryViews(
+  { state, record }: KnownFile,
+  { agent, registered, lineOf }: EntryFacts,
+): EntryView[] {
+  const scope = state.place.scope
+  const link = (name: string, definition: Definition | null) => {
+    const owned = ownedEntry(record, name)
+    const known = registered.find(({ id }) => id === owned?.server_id) ?? registeredAs(definition, registered)
+    return { managed: owned !== undefined, linked_server_id: known?.id ?? null, scope }
+  }
+  const inFile = state.entries.map((entry): EntryView => {
+    const { name, definition, enabled, problem } = entry
+    return {
+      name,
+      ...masked(definition),
+      enabled,
+      parked: false,
+      ...link(name, definition),
+      line: lineOf(state, entry),
+      problem,
+    }
+  })
+  const parked = Object.entries(record?.entries ?? {}).flatMap(([name, owned]): EntryView[] => {
+    if (owned.parked === null || state.entries.some((entry) => entry.name === name)) return []
+    const { definition, problem } = readEntry(agent, name, owned.parked)
+    return [
+      {
+        name,
+        ...masked(definition),
+        enabled: false,
+        parked: true,
+        ...link(name, definition),
+        line: null,
+        problem,
+      },
+    ]
+  })
+  return [...inFile, ...parked]
+}
+
+function masked(
+  definition: Definition | null,
+): Pick<EntryView, 'type' | 'command' | 'args' | 'env' | 'cwd' | 'url' | 'headers'> {
+  if (!definition) return { type: null }
+  if (definition.type !== 'stdio') {
+    const { type, url, headers } = definition
+    return { type, url: maskUrl(url), headers: maskValues(headers) }
+  }
+  const { type, command, args, env, cwd } = definition
+  const [program = '', ...rest] = maskArgs([command, ...args])
+  return { type, command: program, args: rest, env: maskValues(env), cwd }
+}

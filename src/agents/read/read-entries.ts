@@ -1,0 +1,139 @@
+import { AppError } from '../../kernel/errors.ts'
+import type { Agent } from '../catalogue/catalogue.schema.ts'
+import type { ConfigPlace } from '../catalogue/config-places.ts'
+import type { Definition } from '../catalogue/definition.ts'
+import { switchOf } from '../catalogue/enable-switch.ts'
+import { readEntry } from '../catalogue/read-entry.ts'
+import { readConfig } from '../files/config-file.ts'
+import { type ConfigTarget, fileOf, rootOf } from '../files/config-target.ts'
+import type { Content } from '../files/config-text.ts'
+import { isWritableFile } from '../files/file-safety.ts'
+import { formatOf, readText } from '../formats/config-format.ts'
+import type { Json, Path, Place } from '../formats/format.ts'
+import { isList, isMap, isSame, valueAt } from '../formats/json-value.ts'
+
+/** One entry of a file. */
+export interface Entry {
+  readonly name: string
+  readonly path: Path
+  readonly value: Json
+  readonly definition: Definition | null
+  readonly enabled: boolean | null
+  readonly problem: string | null
+}
+
+/** The current state of one file of one agent. */
+export interface FileState {
+  readonly place: ConfigPlace
+  readonly content: Content | undefined
+  readonly entries: readonly Entry[]
+  readonly parseError: (Place & { readonly message: string }) | null
+  /** Why the file is not used, for reasons other than a parse error. */
+  readonly problem: string | null
+  readonly writable: boolean
+}
+
+/** Never throws: an unreadable file is reported in the state. */
+export function readFileState(target: ConfigTarget): FileState {
+  const { place } = target
+  const { path, root } = fileOf(target)
+  const writable = !place.readOnly && place.ambiguous.length === 0 && isWritableFile(path, root)
+  const state = { place, writable, content: undefined, entries: [], parseError: null, problem: null }
+  let content: Content | undefined
+  try {
+    content = readConfig({ path, root })
+    if (!content) return state
+    return { ...state, content, entries: readEntries(target, content.text).entries }
+  } catch (error) {
+    return { ...state, content, ...problemOf(error) }
+  }
+}
+
+function problemOf(error: unknown): Pick<FileState, 'parseError' | 'problem'> {
+  if (!(error instanceof AppError)) {
+    const code = (error as NodeJS.ErrnoException).code ?? 'unknown error'
+    return { parseError: null, problem: `Cannot read the file: ${code}` }
+  }
+  const { line, column } = (error.members ?? {}) as Partial<Place>
+  if (line === undefined || column === undefined) return { parseError: null, problem: error.message }
+  return { parseError: { line, column, message: error.message }, problem: null }
+}
+
+/** The parsed file and the entries in it. */
+export function readEntries(
+  target: ConfigTarget,
+  text: string,
+): { readonly root: Json | undefined; readonly entries: readonly Entry[] } {
+  const { agent, place } = target
+  const root = readText(formatOf(place.format, place.dialect), place.path, text)
+  const isListedOff = disabledList(target, root)
+  const entries = containersIn(agent, place, root).flatMap((at) =>
+    membersOf(valueAt(root, at), place).flatMap(([name, value]): Entry[] => {
+      const { definition, enabled, problem } = readEntry(agent, name, value)
+      // Not a tool server.
+      if (definition === null && (problem === null || at.length < place.keyPath.length)) return []
+      const path = [...at, place.nameField === null ? name : { field: place.nameField, is: name }]
+      const isOff = isListedOff(name)
+      return [{ name, path, value, definition, enabled: isOff === undefined ? enabled : !isOff, problem }]
+    }),
+  )
+  return { root, entries }
+}
+
+/** The line where an entry begins. Not part of `readEntries`, because it parses the whole file again. */
+export function lineOf({ place, content }: FileState, { path }: Entry): number | null {
+  if (!content) return null
+  return formatOf(place.format, place.dialect).find(content.text, path)?.line ?? null
+}
+
+/** The key paths under which this file holds entries. */
+export function containersIn(agent: Agent, place: ConfigPlace, root: Json | undefined): string[][] {
+  const isAgentsPath = place.keyPath.join('\0') === agent.keyPath.join('\0')
+  const paths = [place.keyPath, ...(isAgentsPath ? agent.keyPathAlternatives : [])]
+  const found = paths.filter((at) => at.length > 0 && isContainer(valueAt(root, at), place))
+  if (found.length === 0 && paths.some((at) => at.length === 0) && isMap(root)) return [[]]
+  return found.map((at) => [...at])
+}
+
+const isContainer = (value: Json | undefined, { nameField }: ConfigPlace): boolean =>
+  nameField === null ? isMap(value) : isList(value)
+
+function membersOf(container: Json | undefined, { nameField }: ConfigPlace): [string, Json][] {
+  if (nameField === null) return isMap(container) ? Object.entries(container) : []
+  if (!isList(container)) return []
+  return container.flatMap((item): [string, Json][] => {
+    const name = isMap(item) ? item[nameField] : undefined
+    return typeof name === 'string' ? [[name, item]] : []
+  })
+}
+
+/**
+ * Returns whether the agent's list of disabled servers holds a name; undefined if the agent has no such list. A list
+ * in another file is read once.
+ */
+function disabledList(target: ConfigTarget, root: Json | undefined): (name: string) => boolean | undefined {
+  const { agent, place, platform, project } = target
+  const { kind } = agent.disabled
+  if (kind !== 'external-list' && kind !== 'external-map' && kind !== 'list-in-file') return () => undefined
+  let other: { path: string; root: Json | undefined } | undefined
+  return (name) => {
+    const off = switchOf(agent, place, name, false, platform, project)
+    if (off.kind !== 'elsewhere') return false
+    if (off.path !== place.path && other?.path !== off.path)
+      other = { path: off.path, root: parsedFile(target, off) }
+    const found = valueAt(off.path === place.path ? root : other?.root, off.at)
+    return isSame(found, off.value)
+  }
+}
+
+function parsedFile(
+  target: ConfigTarget,
+  { path, format, dialect }: { path: string } & Pick<ConfigPlace, 'format' | 'dialect'>,
+): Json | undefined {
+  try {
+    const content = readConfig({ path, root: rootOf(target) })
+    return content && readText(formatOf(format, dialect), path, content.text)
+  } catch {
+    return undefined // an unreadable list disables nothing
+  }
+}
