@@ -1,4 +1,4 @@
-import { ToolChangeLog } from '../gateway/pins/tool-change-log.ts'
+import { ToolChangeLog } from '../gateway/pins/log-tool-changes.ts'
 import { ToolPins } from '../gateway/pins/tool-pins.ts'
 import type { Remotes } from '../http-servers/remote.ts'
 import type { Closer } from '../kernel/closer.ts'

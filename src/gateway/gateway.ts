@@ -2,17 +2,17 @@ import type { RequestListener } from 'node:http'
 import type { FactBus } from '../kernel/facts.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
-import { AgentCatalogues } from './catalogue/agent-catalogues.ts'
+import { AgentPromptsAndResources } from './catalogue/agent-prompts-and-resources.ts'
 import type { AgentToolLists } from './catalogue/agent-tool-lists.ts'
-import { createAggregate } from './catalogue/aggregate.ts'
+import { createAggregateHandler } from './endpoint/aggregate-handler.ts'
 import { createForward } from './endpoint/forward.ts'
 import { createMcpEndpoint, isMcpPath } from './endpoint/mcp-endpoint.ts'
 import { ModernReplies } from './endpoint/modern-reply.ts'
 import { createRequestHandler } from './endpoint/request-handler.ts'
 import type { Keys } from './keys/keys.service.ts'
-import { ChangeStreams } from './notify/change-streams.ts'
+import { ChangeNotifications } from './notify/change-notifications.ts'
+import { createSubscriptions } from './notify/log-and-resource-subscriptions.ts'
 import { startFanout } from './notify/notification-fanout.ts'
-import { createSubscriptions } from './notify/subscriptions.ts'
 import { type Session, Sessions } from './sessions/sessions.ts'
 
 interface Deps {
@@ -41,18 +41,18 @@ export function createGateway({ facts, log, now, keys, headerName, ...deps }: De
   const { upstreams, toolLists } = deps
   const onDropped = ({ agentType: agent_type }: Partial<Session>, messages: number) =>
     log.warn({ agent_type, messages }, 'notifications dropped: the agent reads too slowly')
-  const catalogues = new AgentCatalogues(
+  const catalogues = new AgentPromptsAndResources(
     upstreams,
     (agentType) => toolLists.of(undefined, agentType)?.servers ?? [],
   )
   const subscriptions = createSubscriptions({ upstreams, catalogues })
   const forward = createForward(upstreams, subscriptions)
-  const aggregate = createAggregate({ upstreams, catalogues, forward })
+  const aggregate = createAggregateHandler({ upstreams, catalogues, forward })
   const handler = createRequestHandler({ ...deps, aggregate, subscriptions, forward })
   const sessions = new Sessions(now, onDropped)
-  const changeStreams = new ChangeStreams(subscriptions.resources, onDropped)
+  const changeNotifications = new ChangeNotifications(subscriptions.resources, onDropped)
   const modernReplies = new ModernReplies(now, (messages) => onDropped({}, messages))
-  const parts = { subscriptions, sessions, changeStreams, modernReplies }
+  const parts = { subscriptions, sessions, changeNotifications, modernReplies }
   const { hasServer } = handler
   const stopFanout = startFanout({ ...parts, facts, log, toolLists, catalogues, hasServer })
   const onError = (error: unknown) => log.error({ error }, 'gateway request failed')
@@ -61,7 +61,7 @@ export function createGateway({ facts, log, now, keys, headerName, ...deps }: De
     listener: createMcpEndpoint({ ...parts, handler, keys, headerName, onError }),
     close(): void {
       stopFanout()
-      changeStreams.close()
+      changeNotifications.close()
       sessions.close()
       modernReplies.close()
     },

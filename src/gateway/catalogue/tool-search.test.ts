@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { OFFER_DEFAULTS } from '../../upstreams/server-fields.ts'
 import { DEFAULT_AGENT_TOOLS } from '../visibility/visibility.schema.ts'
 import { AgentToolLists } from './agent-tool-lists.ts'
-import { resolveToolCall } from './resolve-tool-call.ts'
+import { resolveInSearchMode } from './search-mode-call.ts'
 import { indexTools } from './tool-search-index.ts'
 
 const tool = (name: string, description = '', parameters: readonly string[] = [], more: object = {}) => ({
@@ -126,7 +126,7 @@ describe('calls in search mode', () => {
     (agent) => (agent === 'cursor' ? { ...DEFAULT_AGENT_TOOLS, tool_mode: 'search' } : undefined),
   )
   const list = toolLists.of(undefined, 'cursor')
-  const resolved = (name: unknown, args: unknown) => list && resolveToolCall(list, name, args)
+  const resolved = (name: unknown, args: unknown) => list && resolveInSearchMode(list, name, args)
   const resultOf = (name: string, args: unknown) => {
     const call = resolved(name, args)
     return call?.kind === 'result' ? call.result : call
@@ -179,6 +179,6 @@ describe('calls in search mode', () => {
   test('an unknown tool is not resolved, and without search mode neither is find_tools', () => {
     expect(resolved('files__nothing', {})).toBeUndefined()
     const full = toolLists.of(undefined, 'codex')
-    expect(full && resolveToolCall(full, 'find_tools', { query: 'read' })).toBeUndefined()
+    expect(full && resolveInSearchMode(full, 'find_tools', { query: 'read' })).toBeUndefined()
   })
 })

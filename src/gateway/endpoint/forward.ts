@@ -1,9 +1,9 @@
 import type { CallResult } from '../../protocol/call.ts'
 import { metaOf } from '../../protocol/json-rpc-message.ts'
 import type { Upstreams } from '../../upstreams/upstreams.ts'
-import type { Subscriptions } from '../notify/subscriptions.ts'
+import type { Subscriptions } from '../notify/log-and-resource-subscriptions.ts'
 import { asRpcError, type Incoming } from './json-rpc.ts'
-import { withoutModernMeta } from './modern-requests.ts'
+import { withoutModernMeta } from './modern-messages.ts'
 import { progressTo, type RequestContext } from './request-context.ts'
 
 /** Forwards a request to one server. Rejects with the error that the agent gets. */

@@ -5,9 +5,9 @@ import { CODES } from '../../protocol/codes.ts'
 import type { EventStream } from '../sessions/event-stream.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { messageOf } from '../sessions/sse-format.ts'
-import { ANSWER_MS, missingCapability } from './client-capabilities.ts'
 import { sendJson, sendResult } from './json-response.ts'
 import { cancelled, errorMessage, RpcError, resultMessage } from './json-rpc.ts'
+import { ANSWER_MS, missingCapability } from './missing-capability.ts'
 
 let serverRequests = 0
 

@@ -7,9 +7,9 @@ import { META } from '../../protocol/meta.ts'
 import { LEGACY_VERSIONS, MODERN_VERSION } from '../../protocol/versions.ts'
 import type { KeyRecord } from '../keys/keys.schema.ts'
 import type { Keys } from '../keys/keys.service.ts'
-import type { ChangeStreams } from '../notify/change-streams.ts'
+import type { ChangeNotifications } from '../notify/change-notifications.ts'
+import type { Subscriptions } from '../notify/log-and-resource-subscriptions.ts'
 import { subscriberOf } from '../notify/subscriber.ts'
-import type { Subscriptions } from '../notify/subscriptions.ts'
 import type { Access, Session, Sessions } from '../sessions/sessions.ts'
 import { sendJson } from './json-response.ts'
 import {
@@ -22,15 +22,15 @@ import {
   resultMessage,
 } from './json-rpc.ts'
 import { LegacyReply } from './legacy-reply.ts'
+import { validateModern } from './modern-messages.ts'
 import type { ModernReplies, ModernReply } from './modern-reply.ts'
-import { validateModern } from './modern-requests.ts'
 import type { RequestHandler } from './request-handler.ts'
 
 interface Deps {
   readonly handler: RequestHandler
   readonly subscriptions: Pick<Subscriptions, 'remove'>
   readonly sessions: Sessions
-  readonly changeStreams: ChangeStreams
+  readonly changeNotifications: ChangeNotifications
   readonly modernReplies: ModernReplies
   readonly keys: Pick<Keys, 'find'>
   /** The header that may carry the key instead of Authorization. */
@@ -52,7 +52,7 @@ export const isMcpPath = (url: string): boolean => url.startsWith('/mcp') && PAT
 
 /** `/mcp` and `/mcp/{server_id}`. Served without the framework, because every call of an agent passes here. */
 export function createMcpEndpoint(deps: Deps): RequestListener {
-  const { handler, sessions, changeStreams, modernReplies, keys } = deps
+  const { handler, sessions, changeNotifications, modernReplies, keys } = deps
   const headerName = deps.headerName.toLowerCase()
 
   function keyOf({ headers }: IncomingMessage): KeyRecord {
@@ -71,7 +71,7 @@ export function createMcpEndpoint(deps: Deps): RequestListener {
     if (!handler.hasServer(access)) throw invalidRequest('Server not found', 404)
     if (request.method === 'POST') post(exchange)
     else if (request.method === 'GET')
-      changeStreams.open(sessionOf(exchange), response, request.headers['last-event-id']?.toString())
+      changeNotifications.open(sessionOf(exchange), response, request.headers['last-event-id']?.toString())
     else if (request.method === 'DELETE') {
       sessions.end(sessionOf(exchange))
       response.writeHead(204).end()
@@ -108,7 +108,7 @@ export function createMcpEndpoint(deps: Deps): RequestListener {
     const { id, method } = message
     validateModern(message, request.headers)
     if (id === undefined || method === undefined) response.writeHead(202).end()
-    else if (method === 'subscriptions/listen') changeStreams.subscribe(message, id, response, access)
+    else if (method === 'subscriptions/listen') changeNotifications.subscribe(message, id, response, access)
     else {
       const reply = modernReplies.open(message, id, response, access)
       if (reply) handle(message, access, reply, undefined)

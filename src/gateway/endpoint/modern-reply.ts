@@ -8,10 +8,10 @@ import { DropCounter } from '../notify/drop-counter.ts'
 import { EventStream } from '../sessions/event-stream.ts'
 import type { Access } from '../sessions/sessions.ts'
 import { messageOf } from '../sessions/sse-format.ts'
-import { missingCapability } from './client-capabilities.ts'
 import { sendJson, sendResult } from './json-response.ts'
 import { cancelled, errorMessage, type Incoming, RpcError, resultMessage } from './json-rpc.ts'
-import { capabilitiesIn } from './modern-requests.ts'
+import { missingCapability } from './missing-capability.ts'
+import { capabilitiesIn } from './modern-messages.ts'
 import { PendingInputs } from './pending-input.ts'
 
 /** A server's request that the agent has to answer. */

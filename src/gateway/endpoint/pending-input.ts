@@ -2,8 +2,8 @@ import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypt
 import { CODES } from '../../protocol/codes.ts'
 import { sorted } from '../../upstreams/definition-hash.ts'
 import type { Access } from '../sessions/sessions.ts'
-import { ANSWER_MS } from './client-capabilities.ts'
 import { type Incoming, RpcError } from './json-rpc.ts'
+import { ANSWER_MS } from './missing-capability.ts'
 
 /** A call whose server waits for input of the agent. */
 interface WaitingCall {

@@ -5,22 +5,22 @@ import { META } from '../../protocol/meta.ts'
 import { type Era, LEGACY_VERSIONS, MODERN_VERSION } from '../../protocol/versions.ts'
 import type { Upstreams } from '../../upstreams/upstreams.ts'
 import type { AgentToolList, AgentToolLists, OfferedTool } from '../catalogue/agent-tool-lists.ts'
-import type { Aggregate } from '../catalogue/aggregate.ts'
-import { LIST_TTL_MS } from '../catalogue/merged-catalogue.ts'
-import { resolveToolCall } from '../catalogue/resolve-tool-call.ts'
+import { LIST_TTL_MS } from '../catalogue/merge-prompts-and-resources.ts'
+import { resolveInSearchMode } from '../catalogue/search-mode-call.ts'
+import type { Subscriptions } from '../notify/log-and-resource-subscriptions.ts'
 import { subscriberOf } from '../notify/subscriber.ts'
-import type { Subscriptions } from '../notify/subscriptions.ts'
 import type { AgentScope } from '../sessions/sessions.ts'
+import type { AggregateHandler } from './aggregate-handler.ts'
 import type { Forward } from './forward.ts'
 import { asRpcError, type Incoming, invalidRequest, RpcError, rawArgumentsIn } from './json-rpc.ts'
-import { completed, withoutModernMeta } from './modern-requests.ts'
+import { completed, withoutModernMeta } from './modern-messages.ts'
 import { progressTo, type RequestContext } from './request-context.ts'
 
 interface Deps {
   readonly version: string
   readonly upstreams: Upstreams
   readonly toolLists: AgentToolLists
-  readonly aggregate: Aggregate
+  readonly aggregate: AggregateHandler
   readonly subscriptions: Subscriptions
   readonly forward: Forward
   /** Throws when a tool must not be called. Undefined when all may be. */
@@ -55,7 +55,9 @@ export function createRequestHandler(deps: Deps) {
     if (!isObject(given)) throw new RpcError(CODES.params, 'arguments must be an object')
     const list = toolListFor(context)
     const resolved =
-      list.mode === 'search' ? resolveToolCall(list, name, given) : toolCall(list.find(String(name)), given)
+      list.mode === 'search'
+        ? resolveInSearchMode(list, name, given)
+        : toolCall(list.find(String(name)), given)
     if (!resolved) throw new RpcError(CODES.params, `Unknown tool: ${String(name).slice(0, 100)}`)
     const isModern = context.era === 'modern'
     if (resolved.kind === 'result') {

@@ -1,23 +1,23 @@
 import type { FactBus } from '../../kernel/facts.ts'
 import type { Log } from '../../kernel/log.ts'
-import type { AgentCatalogues } from '../catalogue/agent-catalogues.ts'
+import type { AgentPromptsAndResources } from '../catalogue/agent-prompts-and-resources.ts'
 import type { AgentToolLists } from '../catalogue/agent-tool-lists.ts'
 import type { Conflict } from '../catalogue/tool-names.ts'
 import type { ModernReplies } from '../endpoint/modern-reply.ts'
 import type { AgentScope, Session, Sessions } from '../sessions/sessions.ts'
-import { type ChangeStreams, TOOLS_CHANGED } from './change-streams.ts'
+import { type ChangeNotifications, TOOLS_CHANGED } from './change-notifications.ts'
+import type { Subscriptions } from './log-and-resource-subscriptions.ts'
 import { NotificationRateLimit } from './notification-rate-limit.ts'
 import { subscriberOf } from './subscriber.ts'
-import type { Subscriptions } from './subscriptions.ts'
 
 interface Deps {
   readonly facts: FactBus
   readonly log: Pick<Log, 'warn'>
   readonly toolLists: AgentToolLists
-  readonly catalogues: AgentCatalogues
+  readonly catalogues: AgentPromptsAndResources
   readonly subscriptions: Subscriptions
   readonly sessions: Sessions
-  readonly changeStreams: ChangeStreams
+  readonly changeNotifications: ChangeNotifications
   readonly modernReplies: ModernReplies
   /** Whether an agent may still use the server of its session or stream. */
   readonly hasServer: (scope: AgentScope) => boolean
@@ -33,7 +33,8 @@ const MESSAGE = 'notifications/message'
 
 /** Turns facts about servers into notifications to agents. Returns the function that stops it. */
 export function startFanout(deps: Deps): () => void {
-  const { facts, log, toolLists, catalogues, subscriptions, sessions, changeStreams, modernReplies } = deps
+  const { facts, log, toolLists, catalogues, subscriptions, sessions, changeNotifications, modernReplies } =
+    deps
   const rateLimit = new NotificationRateLimit(
     () => performance.now(),
     (server_id, messages) =>
@@ -48,19 +49,19 @@ export function startFanout(deps: Deps): () => void {
   const endInvisible = () => {
     const isInvisible = (scope: AgentScope) => !deps.hasServer(scope)
     for (const session of [...sessions.all]) if (isInvisible(session)) sessions.end(session)
-    changeStreams.end(isInvisible)
+    changeNotifications.end(isInvisible)
   }
 
   const toolsChanged = () => {
     toolLists.changed()
-    changeStreams.toolsChanged(sessions.all)
+    changeNotifications.toolsChanged(sessions.all)
     endInvisible()
     listsMayHaveChanged()
   }
 
   /** Notifies all agents at `/mcp`, or only those of one type. */
   const listChanged = (method: string, type?: string) =>
-    changeStreams.changed(sessions.all, method, ({ serverId, agentType }) => {
+    changeNotifications.changed(sessions.all, method, ({ serverId, agentType }) => {
       return serverId === undefined && (type === undefined || agentType === type)
     })
 
@@ -110,7 +111,7 @@ export function startFanout(deps: Deps): () => void {
     facts.on('server_note', ({ server_id, method, params }) => {
       if (!rateLimit.take(server_id) || subscriptions.deliver(server_id, method, params)) return
       const receivers = method === MESSAGE ? withoutLogLevel(sessions.all, subscriptions) : sessions.all
-      changeStreams.forward(receivers, server_id, method, params)
+      changeNotifications.forward(receivers, server_id, method, params)
     }),
     facts.on('server_status', ({ server_id, state }) => {
       if (state.status === 'running') subscriptions.serverStarted(server_id)
@@ -119,13 +120,13 @@ export function startFanout(deps: Deps): () => void {
     facts.on('agent_tools_changed', ({ agent_type }) => {
       toolLists.settingsChanged(agent_type)
       for (const method of LISTS_CHANGED) listChanged(method, agent_type)
-      changeStreams.changed(sessions.all, TOOLS_CHANGED, ({ agentType }) => agentType === agent_type)
+      changeNotifications.changed(sessions.all, TOOLS_CHANGED, ({ agentType }) => agentType === agent_type)
       endInvisible()
     }),
     facts.on('audited', ({ action, subject }) => {
       if (action !== 'key_removed') return
       sessions.close(subject)
-      changeStreams.end(({ keyId }) => keyId === subject)
+      changeNotifications.end(({ keyId }) => keyId === subject)
       modernReplies.close(subject)
     }),
   ]
@@ -136,7 +137,9 @@ export function startFanout(deps: Deps): () => void {
   }
 }
 
-function listsOf(catalogues: AgentCatalogues): Record<'prompts' | 'resources', (Buffer | undefined)[]> {
+function listsOf(
+  catalogues: AgentPromptsAndResources,
+): Record<'prompts' | 'resources', (Buffer | undefined)[]> {
   const { lists } = catalogues.of()
   const bodies = (...methods: string[]) => methods.map((method) => lists[method]?.legacy)
   return { prompts: bodies('prompts/list'), resources: bodies('resources/list', 'resources/templates/list') }

@@ -7,8 +7,8 @@ import type { Definition } from '../../protocol/lists.ts'
 import type { Pinning } from '../../upstreams/catalogues.ts'
 import { hashOf } from '../../upstreams/definition-hash.ts'
 import { diffsOf, MAX_TOOLS } from './definition-diff.ts'
-import { type Pin, type PinKey, PinnedDefinitions } from './pinned-definitions.ts'
-import type { ToolChangeLog } from './tool-change-log.ts'
+import type { ToolChangeLog } from './log-tool-changes.ts'
+import { type Pin, type PinKey, PinnedDefinitions } from './pin-map.ts'
 
 /** Keeps pins across restarts of Toolroom. */
 export interface PinStore {

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { Exchange } from '../../../test/support/event-streams.ts'
 import { DropCounter } from '../notify/drop-counter.ts'
 import { EventStream } from './event-stream.ts'
-import { ReplayLogs } from './replay-log.ts'
+import { ReplayBuffers } from './replay-buffer.ts'
 
 /** Opens connections: the response that a stream writes to, and the client that reads it. */
 async function connections() {
@@ -27,7 +27,7 @@ async function connections() {
 test('a stream is lost when the client does not reconnect in time, and continues when it reconnects later', async () => {
   const connect = await connections()
   const first = await connect()
-  const replay = { log: new ReplayLogs().open(), number: 1, primes: false }
+  const replay = { log: new ReplayBuffers().open(), number: 1, primes: false }
   const stream = new EventStream(first.response, new DropCounter(() => {}), replay, 50)
   let losses = 0
   stream.onLost = () => {

@@ -1,11 +1,11 @@
 import type { ServerResponse } from 'node:http'
 import type { DropCounter } from '../notify/drop-counter.ts'
-import type { ReplayLog } from './replay-log.ts'
+import type { ReplayBuffer } from './replay-buffer.ts'
 import { eventOf, SLOW_BYTES, SSE_HEADERS, STUCK_BYTES } from './sse-format.ts'
 
 /** What a stream needs to be resumable. */
 interface Replay {
-  readonly log: ReplayLog
+  readonly log: ReplayBuffer
   readonly number: number
   /** Whether the stream starts with an empty event that has an id. Older clients would parse it as a message. */
   readonly primes: boolean

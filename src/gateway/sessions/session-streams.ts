@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { invalidRequest, type RpcError } from '../endpoint/json-rpc.ts'
 import type { DropCounter } from '../notify/drop-counter.ts'
 import { EventStream } from './event-stream.ts'
-import type { ReplayLog } from './replay-log.ts'
+import type { ReplayBuffer } from './replay-buffer.ts'
 import { messageOf, SSE_HEADERS } from './sse-format.ts'
 
 /** The number of the GET stream. */
@@ -11,14 +11,14 @@ const ID = /^(\d{1,10})-(\d{1,15})$/
 
 /** The event streams of one session: its GET stream, and responses that became streams. */
 export class SessionStreams {
-  readonly #log: ReplayLog
+  readonly #log: ReplayBuffer
   readonly #drops: DropCounter
   readonly #primes: boolean
   readonly #responses = new Map<number, EventStream>()
   #getStream: EventStream | undefined
   #lastNumber = GET_STREAM
 
-  constructor(log: ReplayLog, drops: DropCounter, version: string) {
+  constructor(log: ReplayBuffer, drops: DropCounter, version: string) {
     this.#log = log
     this.#drops = drops
     this.#primes = version >= '2025-11-25'

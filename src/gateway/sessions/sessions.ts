@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { InFlight } from '../../kernel/in-flight.ts'
 import type { Params } from '../../protocol/call.ts'
 import { DropCounter } from '../notify/drop-counter.ts'
-import { ReplayLogs } from './replay-log.ts'
+import { ReplayBuffers } from './replay-buffer.ts'
 import { SessionStreams } from './session-streams.ts'
 
 /** What an agent sees: the servers of its agent type, or only the server of its endpoint. */
@@ -45,7 +45,7 @@ const IDLE_MS = 24 * 3_600_000
 export class Sessions {
   readonly #now: () => number
   readonly #onDropped: (session: Session, count: number) => void
-  readonly #logs = new ReplayLogs()
+  readonly #logs = new ReplayBuffers()
   readonly #sessions = new Map<string, Session>()
 
   /** `onDropped`: notifications were dropped because an agent reads too slowly. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ResourceOwners } from './resource-owners.ts'
+import { MentionedResources } from './mentioned-resources.ts'
 
 const unchanged = (uri: string) => uri
 const link = (uri: string) => ({ type: 'resource_link', uri, name: 'x' })
@@ -12,7 +12,7 @@ test.each([
   [{ messages: [{ role: 'user', content: [link('x://1')] }] }],
   [{ contents: [{ uri: 'x://1', text: 'x' }] }],
 ])('the resource in %j is remembered, and the result stays unchanged', (result) => {
-  const owners = new ResourceOwners()
+  const owners = new MentionedResources()
   expect(owners.record('a', result, unchanged)).toBe(result)
   expect(owners.serverOf('x://1')).toBe('a')
 })
@@ -32,18 +32,18 @@ test.each([
   ],
   [{ contents: [{ uri: 'x://1', text: 'x' }] }, { contents: [{ uri: 'y', text: 'x' }] }],
 ])('the URI in %j is replaced by the one that the agent uses', (result, expected) => {
-  expect(new ResourceOwners().record('a', result, () => 'y')).toEqual(expected)
+  expect(new MentionedResources().record('a', result, () => 'y')).toEqual(expected)
 })
 
 test.each([[null], [7], ['x'], [[]], [{}], [{ content: 'x', contents: [null, 7, {}], messages: [{}, 7] }]])(
   'the result %j mentions no resource and stays unchanged',
   (result) => {
-    expect(new ResourceOwners().record('a', result, () => 'y')).toBe(result)
+    expect(new MentionedResources().record('a', result, () => 'y')).toBe(result)
   },
 )
 
 test('at the limit the least recently used resource is forgotten', () => {
-  const owners = new ResourceOwners()
+  const owners = new MentionedResources()
   const mention = (uri: string) => owners.record('a', { content: [link(uri)] }, unchanged)
   for (let n = 0; n < 10_000; n += 1) mention(`x://${n}`)
   expect(owners.serverOf('x://0')).toBe('a')

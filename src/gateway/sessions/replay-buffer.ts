@@ -11,8 +11,8 @@ const SESSION_BYTES = 1024 * 1024
 const ALL_BYTES = 64 * 1024 * 1024
 
 /** The replay logs of all sessions, with a common size limit. */
-export class ReplayLogs {
-  readonly #logs = new Set<ReplayLog>()
+export class ReplayBuffers {
+  readonly #logs = new Set<ReplayBuffer>()
   readonly #maxBytes: number
   #bytes = 0
   #age = 0
@@ -21,8 +21,8 @@ export class ReplayLogs {
     this.#maxBytes = maxBytes
   }
 
-  open(): ReplayLog {
-    return new ReplayLog(this)
+  open(): ReplayBuffer {
+    return new ReplayBuffer(this)
   }
 
   nextAge(): number {
@@ -31,7 +31,7 @@ export class ReplayLogs {
   }
 
   /** Drops the oldest events of all sessions at the limit. */
-  grew(log: ReplayLog, bytes: number): void {
+  grew(log: ReplayBuffer, bytes: number): void {
     this.#logs.add(log)
     this.#bytes += bytes
     while (this.#bytes > this.#maxBytes) {
@@ -45,19 +45,19 @@ export class ReplayLogs {
     this.#bytes -= bytes
   }
 
-  closed(log: ReplayLog): void {
+  closed(log: ReplayBuffer): void {
     this.#logs.delete(log)
   }
 }
 
 /** The last events of a session, for a client that reconnects. */
-export class ReplayLog {
-  readonly #all: ReplayLogs
+export class ReplayBuffer {
+  readonly #all: ReplayBuffers
   readonly #events: Kept[] = []
   #bytes = 0
   #number = 0
 
-  constructor(all: ReplayLogs) {
+  constructor(all: ReplayBuffers) {
     this.#all = all
   }
 

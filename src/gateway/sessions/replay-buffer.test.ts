@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { ReplayLogs } from './replay-log.ts'
+import { ReplayBuffers } from './replay-buffer.ts'
 
 const KIB = 1024
 
 test('a session keeps its last 256 events, each with a unique number', () => {
-  const log = new ReplayLogs().open()
+  const log = new ReplayBuffers().open()
   for (let event = 0; event < 300; event += 1) log.keep(event % 2, log.next(), Buffer.from(`${event}`))
   const kept = [...log.after(0, 0), ...log.after(1, 0)].map(String)
   expect(kept).toHaveLength(256)
@@ -15,7 +15,7 @@ test('a session keeps its last 256 events, each with a unique number', () => {
 })
 
 test('a session keeps at most 1 MiB of events, and no larger event', () => {
-  const log = new ReplayLogs().open()
+  const log = new ReplayBuffers().open()
   for (let event = 0; event < 5; event += 1) log.keep(1, log.next(), Buffer.alloc(300 * KIB))
   expect(log.after(1, 0)).toHaveLength(3)
   log.keep(1, log.next(), Buffer.alloc(KIB * KIB + 1))
@@ -23,7 +23,7 @@ test('a session keeps at most 1 MiB of events, and no larger event', () => {
 })
 
 test('at the common limit of all sessions the oldest event of any session is dropped', () => {
-  const logs = new ReplayLogs(10 * KIB)
+  const logs = new ReplayBuffers(10 * KIB)
   const [quiet, busy] = [logs.open(), logs.open()]
   const keep = (log: typeof quiet, times: number) => {
     for (let event = 0; event < times; event += 1) log.keep(1, log.next(), Buffer.alloc(KIB))

@@ -4,7 +4,7 @@ import { CODES } from '../../protocol/codes.ts'
 import { metaOf } from '../../protocol/json-rpc-message.ts'
 import { META } from '../../protocol/meta.ts'
 import type { Upstreams } from '../../upstreams/upstreams.ts'
-import type { AgentCatalogues } from '../catalogue/agent-catalogues.ts'
+import type { AgentPromptsAndResources } from '../catalogue/agent-prompts-and-resources.ts'
 import { asRpcError, type Incoming, RpcError } from '../endpoint/json-rpc.ts'
 import type { RequestContext } from '../endpoint/request-context.ts'
 import type { AgentScope } from '../sessions/sessions.ts'
@@ -14,7 +14,7 @@ import type { Subscriber } from './subscriber.ts'
 
 interface Deps {
   readonly upstreams: Upstreams
-  readonly catalogues: AgentCatalogues
+  readonly catalogues: AgentPromptsAndResources
 }
 
 const REQUEST_MS = 60_000

@@ -1,18 +1,22 @@
 import type { Upstreams } from '../../upstreams/upstreams.ts'
-import { type MergedCatalogue, mergeCatalogues, type ResourceLocation } from './merged-catalogue.ts'
-import { ResourceOwners } from './resource-owners.ts'
+import { MentionedResources } from './mentioned-resources.ts'
+import {
+  type MergedCatalogue,
+  mergeCatalogues,
+  type ResourceLocation,
+} from './merge-prompts-and-resources.ts'
 import { wrap } from './wrapped-uri.ts'
 
 const MAX_CATALOGUES = 100
 
 /** The merged catalogue that each agent sees. Agents that see the same servers share one. */
-export class AgentCatalogues {
+export class AgentPromptsAndResources {
   readonly #upstreams: Upstreams
   /** The servers that an agent may use. Without an agent, all servers that the gateway offers. */
   readonly visibleServers: (agentType?: string) => readonly string[]
   readonly #byServers = new Map<string, MergedCatalogue>()
   /** Resources that results have mentioned. */
-  readonly owners = new ResourceOwners()
+  readonly owners = new MentionedResources()
 
   constructor(upstreams: Upstreams, visibleServers: (agentType?: string) => readonly string[]) {
     this.#upstreams = upstreams

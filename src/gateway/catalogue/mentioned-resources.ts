@@ -4,7 +4,7 @@ const MAX_URIS = 10_000
 const MAX_URI_CHARS = 4096
 
 /** The servers of resources that results have mentioned. Such resources are often not listed, but agents read them. */
-export class ResourceOwners {
+export class MentionedResources {
   readonly #servers = new Map<string, string>()
 
   serverOf(uri: string): string | undefined {

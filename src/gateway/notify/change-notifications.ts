@@ -33,7 +33,7 @@ const CHANGES: Readonly<Record<string, string>> = {
 }
 
 /** Sends change notifications: to legacy agents on the stream of their session, to modern agents on a request of its own. */
-export class ChangeStreams {
+export class ChangeNotifications {
   readonly #resources: ResourceSubscriptions
   readonly #onDropped: (access: Access, count: number) => void
   readonly #listeners = new Set<Listener>()

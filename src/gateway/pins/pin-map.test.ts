@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type Pin, PinnedDefinitions } from './pinned-definitions.ts'
+import { type Pin, PinnedDefinitions } from './pin-map.ts'
 
 const pin = (n: number, definition = '{}'): Pin => ({
   server_id: 'a',

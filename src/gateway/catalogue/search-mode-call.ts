@@ -9,7 +9,7 @@ type ResolvedToolCall =
   | undefined
 
 /** Finds the tool of a tools/call request. In search mode, handles `find_tools` and `call_tool`. */
-export function resolveToolCall(list: AgentToolList, name: unknown, args: unknown): ResolvedToolCall {
+export function resolveInSearchMode(list: AgentToolList, name: unknown, args: unknown): ResolvedToolCall {
   if (typeof name !== 'string') return undefined
   if (list.mode === 'search' && name === FIND_TOOLS) return { kind: 'result', result: findTools(list, args) }
   if (list.mode === 'search' && name === CALL_TOOL) return innerCall(list, args)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { mergeCatalogues, type ServerLists } from './merged-catalogue.ts'
+import { mergeCatalogues, type ServerLists } from './merge-prompts-and-resources.ts'
 import { unwrap, wrap } from './wrapped-uri.ts'
 
 const server = (id: string, own: Partial<ServerLists> = {}): ServerLists => ({

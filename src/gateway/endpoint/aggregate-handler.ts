@@ -3,24 +3,24 @@ import type { CallResult } from '../../protocol/call.ts'
 import { CODES } from '../../protocol/codes.ts'
 import type { Era } from '../../protocol/versions.ts'
 import type { Upstreams } from '../../upstreams/upstreams.ts'
-import type { Forward } from '../endpoint/forward.ts'
-import { type Incoming, RpcError, resourceNotFound } from '../endpoint/json-rpc.ts'
-import { completed } from '../endpoint/modern-requests.ts'
-import type { RequestContext } from '../endpoint/request-context.ts'
+import type { AgentPromptsAndResources } from '../catalogue/agent-prompts-and-resources.ts'
+import { wrap } from '../catalogue/wrapped-uri.ts'
 import type { AgentScope } from '../sessions/sessions.ts'
-import type { AgentCatalogues } from './agent-catalogues.ts'
-import { wrap } from './wrapped-uri.ts'
+import type { Forward } from './forward.ts'
+import { type Incoming, RpcError, resourceNotFound } from './json-rpc.ts'
+import { completed } from './modern-messages.ts'
+import type { RequestContext } from './request-context.ts'
 
 interface Deps {
   readonly upstreams: Upstreams
-  readonly catalogues: AgentCatalogues
+  readonly catalogues: AgentPromptsAndResources
   readonly forward: Forward
 }
 
 const EMPTY = Buffer.from('{}')
 
 /** Prompts, resources and completions of all servers together, as `/mcp` offers them. */
-export function createAggregate({ upstreams, catalogues, forward }: Deps) {
+export function createAggregateHandler({ upstreams, catalogues, forward }: Deps) {
   const catalogueOf = (serverId: string) => upstreams.get(serverId)?.catalogue
 
   async function request(
@@ -134,7 +134,7 @@ export function createAggregate({ upstreams, catalogues, forward }: Deps) {
     },
   }
 }
-export type Aggregate = ReturnType<typeof createAggregate>
+export type AggregateHandler = ReturnType<typeof createAggregateHandler>
 
 const MAX_INSTRUCTION_CHARS = 2000
 const MAX_INSTRUCTION_BYTES = 16 * 1024
