@@ -10,7 +10,7 @@ import { maskText } from '../kernel/secrets/secrets.ts'
 import { VERSION } from '../kernel/version.ts'
 import { within } from '../kernel/within.ts'
 import { testConnection } from '../mcp/transports/http/connection-test.ts'
-import { RemoteClient } from '../mcp/transports/http/remote-client.ts'
+import { HttpMcpClient } from '../mcp/transports/http/http-mcp-client.ts'
 import { StdioClient } from '../mcp/transports/stdio/stdio-client.ts'
 import { catalogueStore } from '../store/catalogues.store.ts'
 import type { ConfigurationDatabase } from '../store/configuration/configuration.ts'
@@ -75,7 +75,7 @@ export function openEngineRoom({ folder, facts, secrets, catalogues, log }: Deps
         version: VERSION,
         startMs: timeouts.start_s * 1000,
         knownVersion: catalogues.of(id)?.protocol_version ?? null,
-        onTools: (list, { era: _, ...greeting }) => catalogues.update(id, { ...greeting, ...list }),
+        onTools: (list, { era: _, ...handshake }) => catalogues.update(id, { ...handshake, ...list }),
         onList: (kind, items) => catalogues.updateList(id, kind, items),
         onNotification: (method, params) => facts.publish('server_note', { server_id: id, method, params }),
       }),
@@ -146,15 +146,15 @@ export function openRemotes(): Remotes {
   return {
     test: ({ url, headers, transport }) => testConnection({ url, headers, transport, version: VERSION }),
     open: ({ url, headers, transport }, known, { onDiscovered, ...events }) =>
-      new RemoteClient({
+      new HttpMcpClient({
         url,
         headers,
         transport,
         known,
         version: VERSION,
         ...events,
-        onTools: (list, { era: _, ...greeting }, used) => {
-          if (used !== 'stdio') onDiscovered({ ...greeting, transport: used, ...list })
+        onTools: (list, { era: _, ...handshake }, used) => {
+          if (used !== 'stdio') onDiscovered({ ...handshake, transport: used, ...list })
         },
       }),
   }

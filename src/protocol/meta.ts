@@ -1,7 +1,7 @@
 import { isObject } from '../kernel/is-object.ts'
 import type { Params } from './call.ts'
 
-/** What all keys begin with that MCP itself puts into `_meta`. */
+/** The prefix of all keys that MCP defines for `_meta`. */
 export const META_PREFIX = 'io.modelcontextprotocol/'
 
 /** The keys of `_meta` that MCP defines. */

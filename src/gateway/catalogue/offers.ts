@@ -1,5 +1,5 @@
 import { memo } from '../../kernel/memo.ts'
-import { headerProblem } from '../../protocol/header-mirrors.ts'
+import { headerProblem } from '../../protocol/x-mcp-header.ts'
 import type { Definition } from '../../protocol/lists.ts'
 import { type OfferSettings, settingOf } from '../../upstreams/server-fields.ts'
 import { type AgentTools, EVERYTHING } from '../visibility/visibility.schema.ts'

@@ -29,7 +29,7 @@ async function overStdio(): Promise<Spoken> {
   const known = { version: '0', startMs: 5000, knownVersion: '2026-07-28' }
   const connection = new StdioClient({ input: child.input, output: child.output, ...known, ...silent })
   await connection.ready()
-  expect(connection.greeting?.era).toBe('modern')
+  expect(connection.handshake?.era).toBe('modern')
   return connection
 }
 
@@ -37,7 +37,7 @@ async function overHttp(): Promise<Spoken> {
   const pipe = await startPipe()
   onTestFinished(() => pipe.close())
   const { connection } = await connectedTo(pipe.url)
-  expect(connection.greeting?.era).toBe('modern')
+  expect(connection.handshake?.era).toBe('modern')
   return connection
 }
 
@@ -80,7 +80,7 @@ describe.each([
     const answered = async (capabilities: object) =>
       textOf(await server.call(tool, {}, { ...along, capabilities }))
     expect(await answered({ elicitation: {} })).toBe('Answered: user_name')
-    expect(await answered(CAN)).toBe('Answered: user_name, greeting') // whoever calls may have roots, but we have none
+    expect(await answered(CAN)).toBe('Answered: user_name, greeting') // Toolroom does not forward roots
     await expect(server.call('test_sampling', { prompt: 'x' }, patient)).rejects.toMatchObject({
       remote: { code: -32021 },
     })

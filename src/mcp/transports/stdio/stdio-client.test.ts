@@ -62,7 +62,7 @@ describe('a legacy server', () => {
   test('is greeted, listed and called, and its results come as they were written', async () => {
     const { connection, names } = await to('echo')
     await connection.ready()
-    expect(connection.greeting).toMatchObject({ era: 'legacy', protocol_version: '2025-11-25' })
+    expect(connection.handshake).toMatchObject({ era: 'legacy', protocol_version: '2025-11-25' })
     expect(names()).toContain('echo')
     const { value, json } = await connection.call('echo', { text: '🎈' }, patient)
     expect(value).toEqual({ content: [{ type: 'text', text: '🎈' }] })
@@ -116,7 +116,7 @@ describe('a modern server', () => {
   ])('is spoken to as it wishes %s', async (_, knownVersion, args) => {
     const { connection, names } = await to('modern', args, { knownVersion })
     await connection.ready()
-    expect(connection.greeting).toEqual({
+    expect(connection.handshake).toEqual({
       era: 'modern',
       protocol_version: '2026-07-28',
       server_info: { name: 'modern', version: '1.0.0' },

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { pair } from '../../../../test/support/pair.ts'
-import { NotMcpError } from '../../client/greeting.ts'
+import { NotMcpError } from '../../client/handshake.ts'
 import { stdioHandshake } from './stdio-handshake.ts'
 
 const answer = (id: number, result: unknown) => ({ jsonrpc: '2.0', id, result })
@@ -24,13 +24,13 @@ describe('the handshake', () => {
 
   test('keeps what the server said of itself, then says that it is done', async () => {
     const { peer, say, sent } = pair()
-    const greeting = stdioHandshake(peer, '1.2.3', 5000, null)
+    const handshake = stdioHandshake(peer, '1.2.3', 5000, null)
     expect((await sent())[0].params).toMatchObject({
       protocolVersion: '2025-11-25',
       clientInfo: { name: 'toolroom', version: '1.2.3' },
     })
     await say(answer(1, legacy))
-    expect(await greeting).toEqual({
+    expect(await handshake).toEqual({
       era: 'legacy',
       protocol_version: '2024-11-05',
       server_info: { name: 'x' },
@@ -44,7 +44,7 @@ describe('the handshake', () => {
     'refused with %i is followed by the modern question',
     async (code) => {
       const { peer, say, sent } = pair()
-      const greeting = stdioHandshake(peer, '1.2.3', 5000, null)
+      const handshake = stdioHandshake(peer, '1.2.3', 5000, null)
       await say(refusal(1, code))
       expect((await sent())[1]).toMatchObject({
         method: 'server/discover',
@@ -59,7 +59,7 @@ describe('the handshake', () => {
       const serverInfo = { name: 'm', version: '1' }
       const _meta = { 'io.modelcontextprotocol/serverInfo': serverInfo }
       await say(answer(2, { ...modern, instructions: 'Ask', _meta }))
-      expect(await greeting).toEqual({
+      expect(await handshake).toEqual({
         era: 'modern',
         protocol_version: '2026-07-28',
         server_info: serverInfo,
@@ -87,30 +87,30 @@ describe('the handshake', () => {
 
   test('begins with the modern question where that was right the last time', async () => {
     const { peer, say, sent } = pair()
-    const greeting = stdioHandshake(peer, '0', 5000, '2026-07-28')
+    const handshake = stdioHandshake(peer, '0', 5000, '2026-07-28')
     expect((await sent()).map(({ method }) => method)).toEqual(['server/discover'])
     await say(answer(1, modern))
-    expect(await greeting).toMatchObject({ era: 'modern', server_info: {} })
+    expect(await handshake).toMatchObject({ era: 'modern', server_info: {} })
   })
 
   test('goes back to initialize when a server was modern only the last time', async () => {
     const { peer, say, sent } = pair()
-    const greeting = stdioHandshake(peer, '0', 5000, '2026-07-28')
+    const handshake = stdioHandshake(peer, '0', 5000, '2026-07-28')
     await say(refusal(1))
     expect((await sent()).map(({ method }) => method)).toEqual(['server/discover', 'initialize'])
     await say(answer(2, legacy))
-    expect(await greeting).toMatchObject({ era: 'legacy' })
+    expect(await handshake).toMatchObject({ era: 'legacy' })
   })
 
   test('takes silence for legacy, and asks a slow modern server once more', async () => {
     const { peer, say, sent } = pair()
     const startedAt = performance.now()
-    const greeting = stdioHandshake(peer, '0', 1000, '2026-07-28')
+    const handshake = stdioHandshake(peer, '0', 1000, '2026-07-28')
     await expect.poll(async () => (await sent()).at(-1)?.method).toBe('initialize')
     expect(performance.now() - startedAt).toBeLessThan(900)
     await say(answer(1, modern), refusal(2)) // it has come to itself
     await say(answer(3, modern))
-    expect(await greeting).toMatchObject({ era: 'modern' })
+    expect(await handshake).toMatchObject({ era: 'modern' })
   })
 
   test('ends in time with a server that says nothing at all', async () => {

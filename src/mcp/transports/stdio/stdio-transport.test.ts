@@ -40,11 +40,11 @@ describe('a request', () => {
 
   test.each([
     [{ error: 'a text' }, { code: -32603, message: 'a text' }],
-    [{ error: { message: 7 } }, { code: -32603, message: 'It answered with an error that says nothing' }],
+    [{ error: { message: 7 } }, { code: -32603, message: 'The response has an error without a message' }],
     [{ error: { code: '5', message: 'no', data: 0 } }, { code: -32603, message: 'no', data: 0 }],
-    [{ error: [] }, { code: -32603, message: 'It answered with an error that says nothing' }],
-    [{ error: null }, { code: -32603, message: 'It answered with neither a result nor an error' }],
-    [{}, { code: -32603, message: 'It answered with neither a result nor an error' }],
+    [{ error: [] }, { code: -32603, message: 'The response has an error without a message' }],
+    [{ error: null }, { code: -32603, message: 'The response has neither a result nor an error' }],
+    [{}, { code: -32603, message: 'The response has neither a result nor an error' }],
     [
       { result: 1, error: { code: 1, message: 'both' } },
       { code: 1, message: 'both' },

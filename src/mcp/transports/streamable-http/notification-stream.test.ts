@@ -18,7 +18,7 @@ async function offering(known: typeof LEGACY | null) {
     onLogText: (text) => lines.push(text),
     onNotification: (method) => notes.push(method),
   })
-  expect(connection.greeting?.era).toBe(known ? 'legacy' : 'modern')
+  expect(connection.handshake?.era).toBe(known ? 'legacy' : 'modern')
   return { connection, lists, lines, notes }
 }
 

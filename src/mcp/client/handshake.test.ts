@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { failureOf, pair } from '../../../test/support/pair.ts'
-import { discover } from './modern-requests.ts'
+import { discover } from './handshake.ts'
 
 const refusal = (id: number, supported: string[]) => ({
   jsonrpc: '2.0',

@@ -30,7 +30,7 @@ describe('the reference server', () => {
     const { origin } = await startEverything(mode)
     const { connection, names } = await connectedTo(origin + path)
     expect(connection.transport).toBe(transport)
-    expect(connection.greeting).toMatchObject({
+    expect(connection.handshake).toMatchObject({
       era: 'legacy',
       server_info: { name: expect.stringContaining('everything') },
     })
@@ -74,7 +74,7 @@ test('context7 answers without a network', async () => {
     { OTEL_SDK_DISABLED: 'true' },
   )
   const { connection, names } = await connectedTo(`${origin}/mcp`)
-  expect(connection.greeting).toMatchObject({ era: 'modern', server_info: { name: 'Context7' } })
+  expect(connection.handshake).toMatchObject({ era: 'modern', server_info: { name: 'Context7' } })
   expect(names()).toContain('resolve-library-id')
 })
 
@@ -83,7 +83,7 @@ describe('a server of both eras', () => {
     vi.spyOn(console, 'warn').mockReturnValue() // the SDK does not like such names either
     const server = await open(openDualEra({ tools: [ODD_NAME] }))
     const { connection, names } = await connectedTo(server.url, { headers: { 'X-Api-Key': 'k' } })
-    expect(connection.greeting).toEqual({
+    expect(connection.handshake).toEqual({
       era: 'modern',
       protocol_version: '2026-07-28',
       server_info: { name: 'dual-era', version: '1.0.0' },
@@ -106,7 +106,7 @@ describe('a server of both eras', () => {
     const known = { transport: 'streamable_http', protocol_version: '2025-11-25' } as const
     for (const own of [{}, { known }, { transport: 'streamable_http' as const }]) {
       const { connection } = await connectedTo(server.url, own)
-      expect(connection.greeting?.era).toBe('modern')
+      expect(connection.handshake?.era).toBe('modern')
     }
   })
 
@@ -114,7 +114,7 @@ describe('a server of both eras', () => {
     const server = await open(openDualEra())
     const known = { transport: 'streamable_http', protocol_version: '2025-06-18' } as const
     const { connection } = await connectedTo(server.url, { known })
-    expect(connection.greeting).toMatchObject({ era: 'legacy', protocol_version: '2025-11-25' })
+    expect(connection.handshake).toMatchObject({ era: 'legacy', protocol_version: '2025-11-25' })
     expect(textOf(await connection.call('echo', { text: 'a' }, patient))).toBe('a')
   })
 
@@ -140,7 +140,7 @@ describe('a legacy server with sessions', () => {
   test('is greeted, listed, called, and told when we go', async () => {
     const server = await open(openLegacy())
     const { connection, names } = await connectedTo(server.url)
-    expect(connection.greeting).toMatchObject({ era: 'legacy', protocol_version: '2025-11-25' })
+    expect(connection.handshake).toMatchObject({ era: 'legacy', protocol_version: '2025-11-25' })
     expect(names()).toEqual(['echo', 'slow'])
     const result = await connection.call('echo', { text: 'a' }, { ...patient, meta: { progressToken: 0 } })
     expect(result.json.toString()).toBe('{"content":[{"type":"text","text":"a"}]}')

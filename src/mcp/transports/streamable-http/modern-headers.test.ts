@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { mirroredHeaders, mirrorsIn } from './mirrored-headers.ts'
+import { mirroredHeaders, mirrorsIn } from './modern-headers.ts'
 
 const tool = (name: string, properties: object) => ({ name, inputSchema: { type: 'object', properties } })
 const mirrorsOf = (...tools: object[]) =>

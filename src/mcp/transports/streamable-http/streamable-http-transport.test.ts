@@ -159,7 +159,7 @@ describe('a call', () => {
     })
   })
 
-  test('in a session that is forgotten each time fails with session_lost, after one new greeting', async () => {
+  test('in a session that is forgotten each time fails with session_lost, after one new handshake', async () => {
     let sessions = 0
     const { url, heard } = await server(
       (asked, response) => {
@@ -229,7 +229,7 @@ describe('a server that is not greeted', () => {
       return true
     })
     const { connection } = await connectedTo(url)
-    expect(connection.greeting?.era).toBe('legacy')
+    expect(connection.handshake?.era).toBe('legacy')
     expect(heard.map(({ method }) => method)).toEqual([
       'server/discover',
       'initialize',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { headerProblem, mirroredIn } from './header-mirrors.ts'
+import { headerProblem, mirroredArguments } from './x-mcp-header.ts'
 
 const region = { type: 'string', 'x-mcp-header': 'Region' }
 
@@ -33,5 +33,5 @@ test.each<[string, unknown]>([
 
 test('arguments that are repeated are found with the way to them', () => {
   const schema = { properties: { where: { type: 'object', properties: { region } }, x: { type: 'string' } } }
-  expect(mirroredIn(schema)).toEqual([{ header: 'Region', path: ['where', 'region'] }])
+  expect(mirroredArguments(schema)).toEqual([{ header: 'Region', path: ['where', 'region'] }])
 })

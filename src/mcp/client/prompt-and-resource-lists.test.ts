@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { pair } from '../../../test/support/pair.ts'
-import { OtherLists } from './other-lists.ts'
+import { PromptAndResourceLists } from './prompt-and-resource-lists.ts'
 
 function lists(timeoutMs = 5000) {
   const { peer, say, sent } = pair()
   const told: [string, unknown[]][] = []
-  const others = new OtherLists({
+  const others = new PromptAndResourceLists({
     requester: () => peer,
     timeoutMs,
     onList: (kind, items) =>
