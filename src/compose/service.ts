@@ -11,7 +11,6 @@ import { createHealth } from '../health/health.service.ts'
 import type { App } from '../http/app.ts'
 import { hasToken } from '../http/auth.ts'
 import { Front } from '../http/front.ts'
-import { connectionRoutes } from '../http-servers/connection.routes.ts'
 import { httpServerRoutes } from '../http-servers/http-servers.routes.ts'
 import { DEFAULTS as HTTP_DEFAULTS, type HttpServer } from '../http-servers/http-servers.schema.ts'
 import { createHttpServers } from '../http-servers/http-servers.service.ts'
@@ -36,7 +35,6 @@ import { createProcesses } from '../processes/processes.service.ts'
 import { createImporter } from '../servers/import.service.ts'
 import { stdioTarget } from '../servers/import-target.ts'
 import { DEFAULT_SETTINGS } from '../servers/run-settings.ts'
-import { runningRoutes } from '../servers/running.routes.ts'
 import { serverRoutes } from '../servers/servers.routes.ts'
 import type { Server } from '../servers/servers.schema.ts'
 import { createServers, type Servers } from '../servers/servers.service.ts'
@@ -257,8 +255,8 @@ async function open(
     mainFile: options.mainFile,
   })
   closer.add('the agents', () => agents.close())
-  await servers.takeOver()
-  await httpServers.takeOver()
+  await servers.load()
+  await httpServers.load()
   const importer = createImporter({ stdio: stdioTarget(servers), http: httpTarget(httpServers) })
   const logs = createLogs({
     store: logStore,
@@ -311,13 +309,11 @@ async function open(
     routes: [
       healthRoutes(health),
       serverRoutes(servers, importer),
-      runningRoutes(servers),
       httpServerRoutes(httpServers),
       logRoutes(logs),
       processRoutes(processes),
       liveRoutes(),
       metricsRoutes(metrics),
-      connectionRoutes(httpServers),
       agentRoutes(agents),
       editingRoutes(agents),
       packageRoutes(packages, hasToken(token.value, headerName)),

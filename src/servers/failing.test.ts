@@ -182,8 +182,8 @@ test('one that runs in spite of its chatter on stdout is degraded, and its lines
     status: 'running',
     health: {
       level: 'degraded',
-      summary: expect.stringMatching(/^Running, but it wrote \d+ lines to stdout that are no MCP message$/),
-      action: 'Make it log to stderr; its log shows the lines',
+      summary: expect.stringMatching(/^Running, but it wrote \d+ lines to stdout that are not MCP messages$/),
+      action: 'Make it log to stderr. Its log has the lines',
     },
   })
   const logs = (query: string) => house.inject(`/api/logs?server_id=noisy&${query}`)
