@@ -35,7 +35,7 @@ export function httpServerRoutes(servers: HttpServers): FastifyPluginAsyncTypebo
       tags,
       summary: 'Test the connection',
       description:
-        'Tests each step, within 10 s. The status is 200 even when a step failed; the body says which.',
+        'Tests each step, within 10 s. The status is 200 even when a step failed; the body names it.',
       params: ServerKey,
       response: { 200: ConnectionReport },
     }

@@ -60,7 +60,7 @@ export async function receiveEvents(
   }
 }
 
-/** The failure that an error status means: the JSON-RPC error in the body, unless the status says more. */
+/** The failure that an error status means: the JSON-RPC error in the body, unless the status is more specific. */
 export async function failureOf(response: HttpAnswer, secrets: KnownSecrets): Promise<Error> {
   const { status, headers, url } = response
   const remote = await remoteErrorIn(response)

@@ -11,25 +11,25 @@ const patient = { timeoutMs: 3000 }
 const EVENT_STREAM = { 'content-type': 'text/event-stream' }
 const JSON_TYPE = { 'content-type': 'application/json' }
 
-type Special = (asked: Asked, response: ServerResponse, request: IncomingMessage) => boolean | undefined
+type Handler = (message: Asked, response: ServerResponse, request: IncomingMessage) => boolean | undefined
 
-/** A legacy server; what `special` takes it answers itself. Everything that was sent is in `heard`. */
-async function server(special: Special, headers: Record<string, string> = {}) {
-  const heard: Asked[] = []
+/** A legacy server. `handle` returns true when it has sent the response. `received` has every request. */
+async function openServer(handle: Handler, headers: Record<string, string> = {}) {
+  const received: Asked[] = []
   const site = await openHttp(async (request, response) => {
-    const asked = request.method === 'POST' ? await bodyOf(request) : { method: `${request.method}` }
-    heard.push(asked)
-    if (special(asked, response, request)) return
+    const message = request.method === 'POST' ? await bodyOf(request) : { method: `${request.method}` }
+    received.push(message)
+    if (handle(message, response, request)) return
     if (request.method !== 'POST') return void response.writeHead(405).end()
-    if (asked.id === undefined || asked.method === undefined) return void response.writeHead(202).end()
-    response.writeHead(200, { ...JSON_TYPE, ...headers }).end(answerTo(asked))
+    if (message.id === undefined || message.method === undefined) return void response.writeHead(202).end()
+    response.writeHead(200, { ...JSON_TYPE, ...headers }).end(answerTo(message))
   })
   onTestFinished(() => site.close())
-  return { ...site, url: `${site.origin}/mcp`, heard }
+  return { ...site, url: `${site.origin}/mcp`, requests: received }
 }
 
-describe('an answer', () => {
-  test('may come after other messages, byte by byte, and what the server asks meanwhile is answered', async () => {
+describe('response', () => {
+  test('a response is received after other messages, byte by byte, and requests of the server are answered meanwhile', async () => {
     const faults = await openFaults()
     onTestFinished(() => void faults.close())
     const { connection, names } = await connectedTo(faults.urls.chatty_sse)
@@ -38,18 +38,20 @@ describe('an answer', () => {
     expect(connection.transport).toBe('streamable_http')
   })
 
-  test('to what a server asks within a stream is sent to it', async () => {
-    const { url, heard } = await server((asked, response) => {
-      if (asked.method !== 'tools/call') return false
-      const asks = ['ping', 'roots/list', 'sampling/createMessage']
-      const events = asks.map((method, id) => `data: {"jsonrpc":"2.0","id":${id},"method":"${method}"}\n\n`)
-      response.writeHead(200, EVENT_STREAM).end(`${events.join('')}data: ${answerTo(asked)}\n\n`)
+  test('requests of the server within a response stream are answered', async () => {
+    const { url, requests } = await openServer((message, response) => {
+      if (message.method !== 'tools/call') return false
+      const methods = ['ping', 'roots/list', 'sampling/createMessage']
+      const events = methods.map(
+        (method, id) => `data: {"jsonrpc":"2.0","id":${id},"method":"${method}"}\n\n`,
+      )
+      response.writeHead(200, EVENT_STREAM).end(`${events.join('')}data: ${answerTo(message)}\n\n`)
       return true
     })
     const { connection } = await connectedTo(url)
     await connection.call('echo', { text: 'a' }, patient)
     const answers = () =>
-      heard.filter(({ method }) => method === undefined).toSorted((a, b) => Number(a.id) - Number(b.id))
+      requests.filter(({ method }) => method === undefined).toSorted((a, b) => Number(a.id) - Number(b.id))
     await expect.poll(() => answers().length).toBe(3)
     expect(answers()).toEqual([
       { jsonrpc: '2.0', id: 0, result: {} },
@@ -58,10 +60,10 @@ describe('an answer', () => {
     ])
   })
 
-  test('in a stream that stays open afterwards is taken, and the stream closed', async () => {
-    const { url, open } = await server((asked, response) => {
-      if (asked.method !== 'tools/call') return false
-      response.writeHead(200, EVENT_STREAM).write(`data: ${answerTo(asked)}\n\n`)
+  test('a response stream that stays open after the response is closed', async () => {
+    const { url, open } = await openServer((message, response) => {
+      if (message.method !== 'tools/call') return false
+      response.writeHead(200, EVENT_STREAM).write(`data: ${answerTo(message)}\n\n`)
       return true
     })
     const { connection } = await connectedTo(url)
@@ -69,16 +71,16 @@ describe('an answer', () => {
     await expect.poll(open, { timeout: 3000 }).toBeLessThan(2)
   })
 
-  test('that a server promises for later is fetched where its stream ended', async () => {
+  test('an interrupted response stream is resumed from its last event', async () => {
     let first: Asked | undefined
-    const { url, heard } = await server((asked, response, request) => {
-      if (asked.method === 'tools/call') {
-        first = asked
+    const { url, requests } = await openServer((message, response, request) => {
+      if (message.method === 'tools/call') {
+        first = message
         response.writeHead(200, EVENT_STREAM).end('id: s1\nretry: 20\ndata:\n\n')
         return true
       }
       const from = request.headers['last-event-id']
-      if (asked.method !== 'GET' || from === undefined || !first) return false
+      if (message.method !== 'GET' || from === undefined || !first) return false
       const events =
         from === 's1'
           ? 'id: s2\nretry: 20\ndata: {"jsonrpc":"2.0","method":"x"}\n\n'
@@ -88,36 +90,36 @@ describe('an answer', () => {
     })
     const { connection } = await connectedTo(url)
     expect(textOf(await connection.call('echo', { text: 'late' }, patient))).toBe('late')
-    expect(heard.filter(({ method }) => method === 'GET')).toHaveLength(2)
+    expect(requests.filter(({ method }) => method === 'GET')).toHaveLength(2)
   })
 
   test.each([
-    ['another id', 'protocol_error', (asked: Asked) => answerTo({ ...asked, id: 999 })],
+    ['another id', 'protocol_error', (message: Asked) => answerTo({ ...message, id: 999 })],
     [
-      'an id as text',
+      'a string as id',
       'protocol_error',
-      (asked: Asked) => answerTo(asked).replace(`"id":${asked.id}`, `"id":"${asked.id}"`),
+      (message: Asked) => answerTo(message).replace(`"id":${message.id}`, `"id":"${message.id}"`),
     ],
-    ['a batch', 'not_mcp', (asked: Asked) => `[${answerTo(asked)}]`],
+    ['a batch', 'not_mcp', (message: Asked) => `[${answerTo(message)}]`],
     ['a notification', 'protocol_error', () => '{"jsonrpc":"2.0","method":"notifications/message"}'],
-    ['half of it', 'not_mcp', (asked: Asked) => answerTo(asked).slice(0, 20)],
-  ])('with %s is no answer: %s', async (_, code, text) => {
-    const { url } = await server((asked, response) => {
-      if (asked.method !== 'tools/call') return false
-      response.writeHead(200, JSON_TYPE).end(text(asked))
+    ['half of the message', 'not_mcp', (message: Asked) => answerTo(message).slice(0, 20)],
+  ])('a response with %s fails with %s', async (_, code, text) => {
+    const { url } = await openServer((message, response) => {
+      if (message.method !== 'tools/call') return false
+      response.writeHead(200, JSON_TYPE).end(text(message))
       return true
     })
     const { connection } = await connectedTo(url)
     await expect(connection.call('echo', {}, patient)).rejects.toMatchObject({ code })
   })
 
-  test('is given as it was written, spaces and all', async () => {
+  test('the bytes of a result are unchanged, including spaces', async () => {
     const written = '{ "content" : [],\n  "big": 12345678901234567890, "x\\u0041": 1.0 }'
-    const { url } = await server((asked, response) => {
-      if (asked.method !== 'tools/call') return false
+    const { url } = await openServer((message, response) => {
+      if (message.method !== 'tools/call') return false
       response
         .writeHead(200, JSON_TYPE)
-        .end(`\n{"jsonrpc": "2.0",\r\n "id": ${asked.id}, "result": ${written} }\n`)
+        .end(`\n{"jsonrpc": "2.0",\r\n "id": ${message.id}, "result": ${written} }\n`)
       return true
     })
     const { connection } = await connectedTo(url)
@@ -125,46 +127,46 @@ describe('an answer', () => {
   })
 })
 
-describe('a call', () => {
-  test('that is slow to begin its answer has all of its time', async () => {
-    const { url } = await server((asked, response) => {
-      if (asked.method !== 'tools/call') return false
-      setTimeout(() => response.writeHead(200, JSON_TYPE).end(answerTo(asked)), 300)
+describe('call', () => {
+  test('a slow response is received within the timeout of the call', async () => {
+    const { url } = await openServer((message, response) => {
+      if (message.method !== 'tools/call') return false
+      setTimeout(() => response.writeHead(200, JSON_TYPE).end(answerTo(message)), 300)
       return true
     })
     const { connection } = await connectedTo(url)
     expect(textOf(await connection.call('echo', { text: 'a' }, patient))).toBe('a')
   })
 
-  test('that a server refuses by status fails with what that says', async () => {
+  test('an error status fails the call with the JSON-RPC error, or with the meaning of the status', async () => {
     let status = 0
-    const { url } = await server((asked, response) => {
-      if (asked.method !== 'tools/call') return false
-      const body = `{"jsonrpc":"2.0","id":${asked.id},"error":{"code":-32602,"message":"Unknown tool"}}`
+    const { url } = await openServer((message, response) => {
+      if (message.method !== 'tools/call') return false
+      const body = `{"jsonrpc":"2.0","id":${message.id},"error":{"code":-32602,"message":"Unknown tool"}}`
       response.writeHead(status, { ...JSON_TYPE, 'retry-after': '3', 'www-authenticate': 'Bearer' }).end(body)
       return true
     })
     const { connection } = await connectedTo(url)
-    const refused = async (next: number) => {
+    const rejectedWith = async (next: number) => {
       status = next
       return connection.call('echo', {}, patient).catch((error: unknown) => error)
     }
-    expect(await refused(400)).toMatchObject({ reason: 'remote', remote: { code: -32602 } })
-    expect(await refused(500)).toMatchObject({ reason: 'remote' })
-    expect(await refused(401)).toMatchObject({ code: 'auth_required', auth: { scheme: 'Bearer' } })
-    expect(await refused(429)).toMatchObject({ code: 'rate_limited', retryAfterS: 3 })
-    expect(await refused(503)).toMatchObject({
+    expect(await rejectedWith(400)).toMatchObject({ reason: 'remote', remote: { code: -32602 } })
+    expect(await rejectedWith(500)).toMatchObject({ reason: 'remote' })
+    expect(await rejectedWith(401)).toMatchObject({ code: 'auth_required', auth: { scheme: 'Bearer' } })
+    expect(await rejectedWith(429)).toMatchObject({ code: 'rate_limited', retryAfterS: 3 })
+    expect(await rejectedWith(503)).toMatchObject({
       code: 'unavailable',
       message: expect.stringContaining('Unknown tool'),
     })
   })
 
-  test('in a session that is forgotten each time fails with session_lost, after one new handshake', async () => {
+  test('a call fails with session_lost when the server loses the session again after one new handshake', async () => {
     let sessions = 0
-    const { url, heard } = await server(
-      (asked, response) => {
-        if (asked.method === 'initialize') sessions += 1
-        if (asked.method !== 'tools/call') return false
+    const { url, requests } = await openServer(
+      (message, response) => {
+        if (message.method === 'initialize') sessions += 1
+        if (message.method !== 'tools/call') return false
         response.writeHead(404).end()
         return true
       },
@@ -173,11 +175,11 @@ describe('a call', () => {
     const { connection } = await connectedTo(url)
     await expect(connection.call('echo', {}, patient)).rejects.toMatchObject({ code: 'session_lost' })
     expect(sessions).toBe(2)
-    expect(heard.filter(({ method }) => method === 'tools/call')).toHaveLength(2)
+    expect(requests.filter(({ method }) => method === 'tools/call')).toHaveLength(2)
   })
 
-  test('that is too large to be sent, or comes after the end, is refused here', async () => {
-    const { url } = await server(() => false)
+  test('a call that is too large, or made after close, is refused without a request', async () => {
+    const { url } = await openServer(() => false)
     const { connection } = await connectedTo(url)
     expect(await failureOf(connection.call('echo', { text: 'x'.repeat(11 * 1024 * 1024) }, patient))).toBe(
       'too_large',
@@ -187,8 +189,8 @@ describe('a call', () => {
     expect(await failureOf(connection.refresh(100))).toBe('closed')
   })
 
-  test('in flight ends with the connection', async () => {
-    const { url, open } = await server((asked) => asked.method === 'tools/call')
+  test('a pending call fails when the connection is closed', async () => {
+    const { url, open } = await openServer((message) => message.method === 'tools/call')
     const { connection } = await connectedTo(url)
     const call = failureOf(connection.call('echo', {}, patient))
     await sleep(50)
@@ -198,11 +200,11 @@ describe('a call', () => {
   })
 })
 
-describe('a server that is not greeted', () => {
-  test('because it wants messages at another origin gets none', async () => {
-    const elsewhere = await server(() => false)
-    const { url } = await server((asked, response) => {
-      if (asked.method === 'GET')
+describe('handshake', () => {
+  test('a server with a message endpoint at another origin is refused, and that origin gets no request', async () => {
+    const elsewhere = await openServer(() => false)
+    const { url } = await openServer((message, response) => {
+      if (message.method === 'GET')
         response.writeHead(200, EVENT_STREAM).write(`event: endpoint\ndata: ${elsewhere.url}\n\n`)
       else response.writeHead(405).end()
       return true
@@ -212,8 +214,8 @@ describe('a server that is not greeted', () => {
     expect([elsewhere.received, lost]).toEqual([[], []])
   })
 
-  test('while it is closed leaves nothing behind', async () => {
-    const { url, open } = await server(() => true)
+  test('a client that is closed during the handshake leaves no connection open', async () => {
+    const { url, open } = await openServer(() => true)
     const { connection } = remoteTo(url)
     const connecting = connection.connect(5000).catch(({ code }: { code: string }) => code)
     await sleep(50)
@@ -222,15 +224,15 @@ describe('a server that is not greeted', () => {
     await expect.poll(open).toBe(0)
   })
 
-  test('in one way, because it answers that with a page, is greeted in another', async () => {
-    const { url, heard } = await server((asked, response) => {
-      if (asked.method !== 'server/discover') return false
+  test('initialize follows when server/discover is answered with a web page', async () => {
+    const { url, requests } = await openServer((message, response) => {
+      if (message.method !== 'server/discover') return false
       response.writeHead(200, { 'content-type': 'text/html' }).end('<p>What?')
       return true
     })
     const { connection } = await connectedTo(url)
     expect(connection.handshake?.era).toBe('legacy')
-    expect(heard.map(({ method }) => method)).toEqual([
+    expect(requests.map(({ method }) => method)).toEqual([
       'server/discover',
       'initialize',
       'notifications/initialized',
