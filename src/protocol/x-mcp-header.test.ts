@@ -6,9 +6,9 @@ const region = { type: 'string', 'x-mcp-header': 'Region' }
 test.each<[string, unknown]>([
   ['no schema', undefined],
   ['a schema without headers', { type: 'object', properties: { a: { type: 'string' } } }],
-  ['a plain argument', { properties: { region } }],
-  ['an argument in an argument', { properties: { where: { type: 'object', properties: { region } } } }],
-  ['an integer argument', { properties: { n: { type: 'integer', 'x-mcp-header': 'N' }, region } }],
+  ['a header for an argument', { properties: { region } }],
+  ['a header for a nested argument', { properties: { where: { type: 'object', properties: { region } } } }],
+  ['a header for an integer', { properties: { n: { type: 'integer', 'x-mcp-header': 'N' }, region } }],
   ['an argument named x-mcp-header', { properties: { 'x-mcp-header': { type: 'string' } } }],
   [
     'an example that looks like a declaration',
@@ -30,7 +30,7 @@ test.each<[string, unknown]>([
   ['an alternative in anyOf', { anyOf: [{ properties: { region } }] }],
   ['a shared definition', { $defs: { region }, properties: { a: { $ref: '#/$defs/region' } } }],
   ['the same name twice', { properties: { a: region, b: { type: 'string', 'x-mcp-header': 'REGION' } } }],
-])('a tool that declares a header with %s must not be offered', (_, schema) => {
+])('a tool with an invalid header declaration must not be offered: %s', (_, schema) => {
   expect(headerProblem(schema)).toContain('x-mcp-header')
 })
 

@@ -94,7 +94,7 @@ describe('start and stop', () => {
     })
   })
 
-  test('a server that does not answer within start_s is answered with 504 and its stderr', async () => {
+  test('the start of a server that does not answer within start_s is answered with 504 and its stderr', async () => {
     const house = await openHouse()
     await register(house, 'slow-handshake', ['--ms=60000'], { timeouts: { start_s: 1, stop_s: 1 } })
     const started = await post(house, '/api/servers/slow-handshake/start')
@@ -111,7 +111,7 @@ describe('start and stop', () => {
     })
   })
 
-  test('a server that cannot start is answered with 502 and is not retried', async () => {
+  test('the start of a missing program is answered with 502 and is not retried', async () => {
     const house = await openHouse()
     await add(house, { name: 'ghost', command: 'no-such-program-anywhere' })
     const started = await post(house, '/api/servers/ghost/start')

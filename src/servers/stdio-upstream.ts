@@ -12,7 +12,7 @@ interface Deps extends UpstreamDeps<Server> {
   readonly engine: Engine
 }
 
-/** Statuses that lead to `running` without a user. A process that has just ended is `running` for a moment. */
+/** Statuses that lead to `running` without user action. A process that has just ended is `running` for a moment. */
 const RECOVERING: readonly string[] = ['backoff', 'stopping', 'running']
 
 /** A STDIO server. A call starts it when it sleeps. */

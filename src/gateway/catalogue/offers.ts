@@ -1,6 +1,6 @@
 import { memo } from '../../kernel/memo.ts'
-import { headerProblem } from '../../protocol/x-mcp-header.ts'
 import type { Definition } from '../../protocol/lists.ts'
+import { headerProblem } from '../../protocol/x-mcp-header.ts'
 import { type OfferSettings, settingOf } from '../../upstreams/server-fields.ts'
 import { type AgentTools, EVERYTHING } from '../visibility/visibility.schema.ts'
 import type { Conflict } from './conflict.ts'
