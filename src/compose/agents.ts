@@ -26,36 +26,25 @@ interface Parts {
   readonly httpServers: Pick<HttpServers, 'list' | 'add'>
   readonly programOf: ProgramOf
   readonly keys: Keys
-  /** Where the service is reached, once it is. */
+  /** The address of the service, once it listens. */
   readonly address: () => string
-  /** Of the program that runs; of the build beside the sources where these run by themselves, as in tests. */
+  /** The file of the running program. By default the build, for tests that run the sources. */
   readonly mainFile?: string | undefined
 }
 
 const BUILT = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
 
-/** The agents' room, with the registered servers behind its back. */
-export function openAgents({
-  folder,
-  platform,
-  facts,
-  log,
-  ownership,
-  servers,
-  httpServers,
-  programOf,
-  keys,
-  address,
-  mainFile = BUILT,
-}: Parts): Agents {
+/** The agents, connected to the registered servers and to the gateway. */
+export function openAgents({ mainFile = BUILT, ...parts }: Parts): Agents {
+  const { folder, facts, log, ownership, servers, httpServers, programOf, keys, address } = parts
   return createAgents({
-    platform: thisComputer(platform),
+    platform: platformOf(parts.platform),
     facts,
     ownership,
     backups: new Backups(folder),
     lockLedger: join(folder, 'agent-locks'),
     gateway: {
-      // Agents on this computer reach who listens everywhere at home.
+      // A service that listens on all interfaces is reached by agents at the loopback address.
       address: () => address().replace(/\/\/(?:0\.0\.0\.0|\[::\])(?=:)/, '//127.0.0.1'),
       program: { command: process.execPath, mainFile },
       make: (agent_type, name, by) => keys.add({ agent_type, name }, by),
@@ -79,7 +68,7 @@ export function openAgents({
   })
 }
 
-/** The entry of an agent names the file of a package's program. Without the program there is no entry. */
+/** Agents cannot resolve Toolroom's packages, so their entry has the file of the program. */
 function stdioServer(server: Server, programOf: ProgramOf): RegisteredServer {
   const { id, name, env, cwd } = server
   const program = programFor(server, programOf)
@@ -104,8 +93,8 @@ const remote = ({ type, url, headers }: Exclude<Definition, { type: 'stdio' }>) 
   transport: type === 'sse' ? ('sse' as const) : ('auto' as const),
 })
 
-/** Agents' files are found from the user's home as the operating system reports it. */
-function thisComputer({ os, home, env }: Parts['platform']): Platform {
+/** Agents' files are searched in the home folder that the operating system reports. */
+function platformOf({ os, home, env }: Parts['platform']): Platform {
   return {
     os: os === 'darwin' || os === 'win32' ? os : 'linux',
     home,

@@ -16,16 +16,16 @@ interface Deps {
   readonly log: Log
   readonly closer: Closer
   readonly uptimeMs: () => number
-  /** Every server with its status, of both kinds. */
+  /** All servers of both kinds, with their status. */
   readonly servers: () => readonly { server_id: string; type: 'stdio' | 'http'; status: string }[]
   /** The id of the server that has this id or name. */
   readonly findServer: (key: string, kind?: 'http') => Promise<string | undefined>
-  /** What its tools take of an agent's context. */
+  /** The tokens that the agent's tool list takes in its context; null for an agent without a key. */
   readonly contextTokens: (agentType: string) => number | null
 }
 
-/** What is counted and what is told: the metrics and the live stream. */
-export function openObserving(deps: Deps): { metrics: Metrics; live: Live } {
+/** The metrics and the live stream. */
+export function openObservability(deps: Deps): { metrics: Metrics; live: Live } {
   const { folder, retentionDays, facts, log, closer, servers } = deps
   const store = new MetricsDatabase({
     path: join(folder, 'metrics.db'),

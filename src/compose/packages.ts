@@ -12,7 +12,7 @@ import { createPackages, type Packages } from '../packages/packages.service.ts'
 import { type NpmSettings, npmSettings } from '../packages/registry/npm-settings.ts'
 import { Registry } from '../packages/registry/registry.ts'
 import type { Servers } from '../servers/servers.service.ts'
-import type { EngineRoom } from './runtime.ts'
+import type { Runtime } from './runtime.ts'
 
 interface Parts {
   readonly folder: string
@@ -22,7 +22,7 @@ interface Parts {
   readonly facts: FactBus
   readonly secrets: KnownSecrets
   readonly store: PackageStore
-  readonly engine: Pick<EngineRoom, 'run' | 'trial'>
+  readonly engine: Pick<Runtime, 'run' | 'trial'>
   /** Called only after the service has started. */
   readonly servers: () => Servers
 }

@@ -10,7 +10,7 @@ import { maskText } from '../kernel/secrets/secrets.ts'
 import { VERSION } from '../kernel/version.ts'
 import { within } from '../kernel/within.ts'
 import { testConnection } from '../mcp/transports/http/connection-test.ts'
-import { RemoteClient } from '../mcp/transports/http/remote-client.ts'
+import { HttpMcpClient } from '../mcp/transports/http/http-mcp-client.ts'
 import { StdioClient } from '../mcp/transports/stdio/stdio-client.ts'
 import type { Network } from '../net/connection-pool.ts'
 import { catalogueStore } from '../store/catalogues.store.ts'
@@ -29,7 +29,7 @@ import { Supervisor } from '../supervisor/supervisor.ts'
 import { Catalogues } from '../upstreams/catalogues.ts'
 import { hashOf } from '../upstreams/definition-hash.ts'
 
-/** At most so many servers start at once; one that is stuck gives its place back after a while. */
+/** How many servers start at once. A server that hangs frees its slot after `SLOT_MS`. */
 const SLOTS = 4
 const SLOT_MS = 2000
 
@@ -41,19 +41,20 @@ interface Deps {
   readonly log: Log
 }
 
-export interface EngineRoom {
+export interface Runtime {
   readonly supervisor: Supervisor<StdioClient>
-  /** As it stands in the environment of everything that is started. */
+  /** The value that marks the environment of every process that Toolroom starts. */
   readonly mark: string
-  /** Runs a program to its end. */
+  /** Runs a program until it exits. */
   readonly run: (command: Command) => Promise<Finished>
-  /** Starts a server apart from all others, and says what it offers. */
+  /** Starts a server separately, and returns its tools. */
   readonly trial: (definition: TrialDefinition) => Promise<{ name: string; hash: string }[]>
   close(): Promise<void>
 }
 
-/** Processes and the protocol, connected. What a service that was killed left behind is ended before anything starts. */
-export function openEngineRoom({ folder, facts, secrets, catalogues, log }: Deps): EngineRoom {
+/** Runs STDIO servers: processes with MCP clients. First ends the processes that a killed service left behind. */
+export function openRuntime({ folder, facts, secrets, catalogues, log }: Deps): Runtime {
+  const clean = (text: string) => maskText(secrets.redact(text))
   const mark = markOf(folder)
   const leftovers = sweep(mark)
   if (leftovers > 0) log.warn({ processes: leftovers }, 'ended processes that an earlier run had left')
@@ -62,7 +63,7 @@ export function openEngineRoom({ folder, facts, secrets, catalogues, log }: Deps
     mark,
     reaper,
     slots: new StartSlots(SLOTS, SLOT_MS),
-    clean: (text) => maskText(secrets.redact(text)),
+    clean,
     onState: (server_id, state, cause) => {
       const level = state.status === 'backoff' || state.status === 'failed' ? 'warn' : 'info'
       log[level]({ server_id, status: state.status, cause }, `server ${state.status}: ${cause}`)
@@ -76,7 +77,7 @@ export function openEngineRoom({ folder, facts, secrets, catalogues, log }: Deps
         version: VERSION,
         startMs: timeouts.start_s * 1000,
         knownVersion: catalogues.of(id)?.protocol_version ?? null,
-        onTools: (list, { era: _, ...greeting }) => catalogues.update(id, { ...greeting, ...list }),
+        onTools: (list, { era: _, ...handshake }) => catalogues.update(id, { ...handshake, ...list }),
         onList: (kind, items) => catalogues.updateList(id, kind, items),
         onNotification: (method, params) => facts.publish('server_note', { server_id: id, method, params }),
       }),
@@ -85,8 +86,7 @@ export function openEngineRoom({ folder, facts, secrets, catalogues, log }: Deps
     supervisor,
     mark,
     run: (command) => runCommand(command, { mark, reaper }),
-    trial: (definition) =>
-      tryOut(definition, { mark, reaper, clean: (text) => maskText(secrets.redact(text)) }),
+    trial: (definition) => runTrial(definition, { mark, reaper, clean }),
     close: async () => {
       await supervisor.close()
       await reaper.close()
@@ -95,13 +95,13 @@ export function openEngineRoom({ folder, facts, secrets, catalogues, log }: Deps
 }
 
 type TrialDefinition = Parameters<typeof launch>[0]['definition']
-type Surroundings = Pick<Parameters<typeof launch>[0], 'mark' | 'reaper' | 'clean'>
+type TrialDeps = Pick<Parameters<typeof launch>[0], 'mark' | 'reaper' | 'clean'>
 
 const TRIAL_MS = 30_000
-const LAST_MS = 500
+const EXIT_MS = 500
 let trials = 0
 
-async function tryOut(definition: TrialDefinition, { mark, reaper, clean }: Surroundings) {
+async function runTrial(definition: TrialDefinition, { mark, reaper, clean }: TrialDeps) {
   trials += 1
   let tools: readonly { readonly name?: unknown }[] = []
   const launched = await launch({
@@ -124,11 +124,11 @@ async function tryOut(definition: TrialDefinition, { mark, reaper, clean }: Surr
     throw notStarted(error)
   })
   try {
-    await Promise.race([launched.ready(), launched.ended.then(() => Promise.reject(new Error('it ended')))])
+    await Promise.race([launched.ready(), launched.ended.then(() => Promise.reject(new Error('It exited')))])
     return tools.map((tool) => ({ name: String(tool.name), hash: hashOf(tool) }))
   } catch (error) {
-    // Its streams end a moment before it does, and why it ended says more than that it did.
-    const exit = await within(launched.ended, LAST_MS)
+    // The streams close a moment before the process exits, and its exit explains more.
+    const exit = await within(launched.ended, EXIT_MS)
     throw notStarted(exit === 'late' ? error : new StartFailure(launched.explain(exit, false), false))
   } finally {
     await launched.stop(() => {})
@@ -142,13 +142,13 @@ function notStarted(error: unknown): AppError {
   return new AppError('server_start_failed', message, { cause: error, ...(hint ? { hint } : {}) })
 }
 
-/** How HTTP servers are reached. */
+/** Opens and tests connections to HTTP servers. */
 export function openRemotes(network: Partial<Network>): Remotes {
   return {
     test: ({ url, headers, transport }) =>
       testConnection({ url, headers, transport, network, version: VERSION }),
     open: ({ url, headers, transport }, known, { onDiscovered, ...events }) =>
-      new RemoteClient({
+      new HttpMcpClient({
         url,
         headers,
         transport,
@@ -156,23 +156,23 @@ export function openRemotes(network: Partial<Network>): Remotes {
         network,
         version: VERSION,
         ...events,
-        onTools: (list, { era: _, ...greeting }, used) => {
-          if (used !== 'stdio') onDiscovered({ ...greeting, transport: used, ...list })
+        onTools: (list, { era: _, ...handshake }, used) => {
+          if (used !== 'stdio') onDiscovered({ ...handshake, transport: used, ...list })
         },
       }),
   }
 }
 
-interface Known extends Pick<Deps, 'facts' | 'secrets' | 'log'> {
+interface CatalogueDeps extends Pick<Deps, 'facts' | 'secrets' | 'log'> {
   readonly database: ConfigurationDatabase
   readonly table: ServerTable
   readonly closer: Closer
-  /** A changed tool is withheld from agents until somebody approves it. */
+  /** Whether a changed tool is hidden from agents until it is approved. */
   readonly hold: boolean
 }
 
-/** What servers said of themselves, and which of it was approved. */
-export async function openCatalogues({ database, table, facts, secrets, log, closer, hold }: Known) {
+/** The catalogues of all servers, and the approved definitions of their tools. */
+export async function openCatalogues({ database, table, facts, secrets, log, closer, hold }: CatalogueDeps) {
   const redact = (text: string) => secrets.redact(text)
   const onError = (error: unknown) => log.warn({ error }, 'a change of tools could not be saved')
   const changeLog = new ToolChangeLog({ log, audit: (entry) => database.audit(entry), onError })

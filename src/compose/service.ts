@@ -11,7 +11,6 @@ import { createHealth } from '../health/health.service.ts'
 import type { App } from '../http/app.ts'
 import { hasToken } from '../http/auth.ts'
 import { Front } from '../http/front.ts'
-import { connectionRoutes } from '../http-servers/connection.routes.ts'
 import { httpServerRoutes } from '../http-servers/http-servers.routes.ts'
 import { DEFAULTS as HTTP_DEFAULTS, type HttpServer } from '../http-servers/http-servers.schema.ts'
 import { createHttpServers } from '../http-servers/http-servers.service.ts'
@@ -37,7 +36,6 @@ import { createProcesses } from '../processes/processes.service.ts'
 import { createImporter } from '../servers/import.service.ts'
 import { stdioTarget } from '../servers/import-target.ts'
 import { DEFAULT_SETTINGS } from '../servers/run-settings.ts'
-import { runningRoutes } from '../servers/running.routes.ts'
 import { serverRoutes } from '../servers/servers.routes.ts'
 import type { Server } from '../servers/servers.schema.ts'
 import { createServers, type Servers } from '../servers/servers.service.ts'
@@ -56,25 +54,25 @@ import { MAX_SERVERS, OFFER_DEFAULTS } from '../upstreams/server-fields.ts'
 import { Upstreams } from '../upstreams/upstreams.ts'
 import { openAgents } from './agents.ts'
 import { openGateway } from './gateway.ts'
-import { openObserving } from './observability.ts'
+import { openObservability } from './observability.ts'
 import { openPackages } from './packages.ts'
-import { openCatalogues, openEngineRoom, openRemotes } from './runtime.ts'
+import { openCatalogues, openRemotes, openRuntime } from './runtime.ts'
 
 const BACKUP_EVERY_MS = 24 * 3_600_000
 const FLUSH_MS = 4_000
-/** Building the app takes a moment, too, and agents that wait for the gateway should not wait for it. */
+/** Building the app blocks for a moment, so agents that already wait for the gateway are served first. */
 const AGENTS_FIRST_MS = 150
-/** Looking at all agents' files takes a moment in which the first agents want to be served. */
+/** Reading the files of all agents blocks for a moment, so it follows after the first requests. */
 const AGENTS_AFTER_MS = 300
 
 export interface ServiceOptions {
   readonly afterDamage?: 'restore' | 'start_empty' | undefined
-  /** For the person at the terminal: what the log cannot hold, and what it must not keep to itself. */
+  /** Writes a warning to the terminal: one that cannot be logged, or that must not be overlooked. */
   readonly warn: (sentence: string) => void
   readonly openLogs: (options: OpenLogs) => Promise<LogStore>
-  /** Somebody can come: agents are served at once, everybody else within a moment. */
+  /** Called when the port is open. The gateway answers at once, the API a moment later. */
   readonly onOpen?: (at: Pick<Service, 'address' | 'tokenFile' | 'warnings'>) => void
-  /** What an agent starts as its bridge. */
+  /** The program that agents start as their bridge. */
   readonly mainFile?: string | undefined
 }
 
@@ -86,7 +84,7 @@ export interface OpenLogs {
 
 export interface Service {
   readonly app: App
-  /** The rooms, for who lives in the same process. */
+  /** For callers in the same process. */
   readonly rooms: { readonly servers: Servers }
   readonly address: string
   readonly tokenFile: string | null
@@ -95,7 +93,7 @@ export interface Service {
   close(): Promise<void>
 }
 
-/** Opens the house from the ground up and closes it in reverse. The only place that knows everyone. */
+/** Opens everything from the bottom up, and closes it in reverse. The only place that knows all rooms. */
 export async function openService(config: Config, options: ServiceOptions): Promise<Service> {
   const bind = assertMayBind(bindOf(config.host), config.host, config.auth_token)
   const closer = new Closer((name, error) => options.warn(`Closing ${name} failed: ${String(error)}`))
@@ -115,20 +113,21 @@ async function open(
   closer: Closer,
 ): Promise<Service> {
   const startedAt = performance.now()
+  const uptimeMs = () => performance.now() - startedAt
   const folder = config.folders.data
-  const mended = prepareDataFolder(folder)
+  const repairs = prepareDataFolder(folder)
   const lock = lockDataFolder(folder)
   closer.add('the instance lock', () => lock.release())
   removeStaleTemps(folder)
   const token = tokenFor(folder, config.auth_token)
   const warnings = [...config.warnings, ...token.warnings, ...exposure(loopback, config.protect_reads)]
 
-  // Ground: facts, secrets, the log.
-  const facts = new FactBus((error) => log.error({ error }, 'a listener failed'))
+  // Facts, secrets and the log.
+  const facts = new FactBus((error) => log.error({ error }, 'a subscriber of a fact failed'))
   const secrets = new KnownSecrets()
   secrets.set('auth_token', [token.value])
   if (config.toolroom_secret_key) secrets.set('secret_key', [config.toolroom_secret_key])
-  // Not at once: what is found while the store opens comes before there is a log to write it to.
+  // Deferred, because problems that are found while the store opens cannot be logged yet.
   const onTrouble = (sentence: string) => void setImmediate(() => log.error(sentence))
   const logStore = await options.openLogs({ folder, maxBytes: config.log_max_mb * 1_048_576, onTrouble })
   closer.add('the log store', () => logStore.close())
@@ -144,13 +143,14 @@ async function open(
     now: Date.now,
   })
   facts.on('server_line', (line) => serverLines.add(line))
+  facts.on('server_removed', ({ server_id }) => serverLines.forget(server_id))
   closer.add('the log pipeline', () => {
     serverLines.flush()
     return Promise.race([pipeline.flush(), sleep(FLUSH_MS, undefined, { ref: false })])
   })
   const log = createLog((entry) => pipeline.push(entry), config.log_level)
 
-  // Engine: the configuration store.
+  // The configuration store.
   const database = await ConfigurationDatabase.open({
     folder,
     facts,
@@ -164,67 +164,63 @@ async function open(
     http: HTTP_DEFAULTS,
   })
   const mirrored = mirrorAudit(database, facts, logStore, (entry) => pipeline.push(entry)).catch(
-    (error: unknown) => log.error({ error }, 'changes of an earlier run could not be written into the log'),
+    (error: unknown) => log.error({ error }, 'audit rows of an earlier run could not be copied to the log'),
   )
-  closer.add('the mirror of the audit', () => mirrored)
+  closer.add('the audit mirror', () => mirrored)
   const backups = setInterval(
     () => void database.backUp().catch((error) => log.error({ error }, 'backup failed')),
     BACKUP_EVERY_MS,
   )
   closer.add('the backup timer', () => clearInterval(backups))
 
-  // Engine: processes and the protocol.
-  const hold = config.hold_changed_tools
-  const { catalogues, pins } = await openCatalogues({ database, table, facts, secrets, log, closer, hold })
-  const engine = openEngineRoom({ folder, facts, secrets, catalogues, log })
-  closer.add('the tool servers', () => engine.close())
-
-  // Metrics and the live stream.
+  // Processes, MCP, metrics and the live stream.
+  const base = { folder, facts, secrets, log, closer, database }
+  const { catalogues, pins } = await openCatalogues({ ...base, table, hold: config.hold_changed_tools })
+  const runtime = openRuntime({ ...base, catalogues })
+  closer.add('the tool servers', () => runtime.close())
   const upstreams = new Upstreams()
-  const { metrics, live } = openObserving({
-    folder,
+  const { metrics, live } = openObservability({
+    ...base,
     retentionDays: config.metrics_retention_days,
-    facts,
-    log,
-    closer,
-    uptimeMs: () => performance.now() - startedAt,
+    uptimeMs,
     servers: () => upstreams.all().map(({ id, kind, status }) => ({ server_id: id, type: kind, status })),
     findServer: async (key, kind) => table.idOf(key, kind),
     contextTokens: (agentType) => gateway.contextTokens(agentType),
   })
 
   // Rooms.
-  const gatewayNames = (id: string) => gateway.namesOf(id)
-  const record = createCallRecorder(facts)
-  const common = { facts, secrets, now: Date.now, statsOf: metrics.statsOf, gatewayNames, upstreams, record }
   const { packages, jobs } = openPackages({
-    folder,
+    ...base,
     env: config.platform.env,
     minAgeDays: config.min_release_age_days,
     mcpRegistry: config.mcp_registry_url,
-    facts,
-    secrets,
     store: await openPackageStore(database),
-    engine,
+    engine: runtime,
     servers: () => servers,
   })
   closer.add('the jobs', () => jobs.close())
   packages.cleanUp()
+  const common = {
+    ...base,
+    now: Date.now,
+    statsOf: metrics.statsOf,
+    gatewayNames: (id: string) => gateway.namesOf(id),
+    upstreams,
+    catalogues,
+    record: createCallRecorder(facts),
+  }
   const servers: Servers = createServers({
     ...common,
     store: table.of<Server>('stdio'),
     wishes: await openWishes(database),
-    engine: engine.supervisor,
-    catalogues,
+    engine: runtime.supervisor,
     linesDropped: (id) => serverLines.dropped(id),
     usedBy: (id) => agents.usedBy(id),
     packages,
   })
-  facts.on('server_removed', ({ server_id }) => serverLines.forget(server_id))
   const httpServers = createHttpServers({
     ...common,
     store: table.of<HttpServer>('http'),
-    catalogues,
     remotes: openRemotes({ proxyFor: proxyFromEnvironment(config.platform.env) }),
     intervalMs: config.http_check_interval_s * 1000,
     random: Math.random,
@@ -232,9 +228,7 @@ async function open(
   closer.add('the HTTP servers', () => httpServers.close())
   const headerName = config.auth_token_header_name
   const gateway = await openGateway({
-    database,
-    facts,
-    log,
+    ...base,
     headerName,
     catalogues,
     pins,
@@ -243,13 +237,10 @@ async function open(
     httpServers,
   })
   const front = new Front({ allowedHosts: config.allowed_hosts, gateway: gateway.gateway })
-  const ownership = await openOwnership(database, vault)
   const agents = openAgents({
-    folder,
+    ...base,
     platform: config.platform,
-    facts,
-    log,
-    ownership,
+    ownership: await openOwnership(database, vault),
     servers,
     httpServers,
     programOf: packages.programOf,
@@ -258,20 +249,21 @@ async function open(
     mainFile: options.mainFile,
   })
   closer.add('the agents', () => agents.close())
-  await servers.takeOver()
-  await httpServers.takeOver()
+  await servers.load()
+  await httpServers.load()
   const importer = createImporter({ stdio: stdioTarget(servers), http: httpTarget(httpServers) })
+  const audit: ConfigurationDatabase['audit'] = (entry) => database.audit(entry)
   const logs = createLogs({
     store: logStore,
     flush: (patienceMs) => pipeline.flush(patienceMs),
     now: Date.now,
-    audit: (entry) => database.audit(entry),
+    audit,
   })
-  const { mark } = engine
+  const { mark } = runtime
   const processes = createProcesses({
     find: () => findOrphans({ mark }),
     end: (id) => endOrphan(id, { mark }),
-    audit: (entry) => database.audit(entry),
+    audit,
     now: Date.now,
   })
   const disk = async () => {
@@ -279,23 +271,19 @@ async function open(
       throw new AppError('disk_full', 'The disk that holds the data folder is full')
   }
   const checks = { store: () => database.check(), logs: () => logStore.check(), disk }
-  const health = createHealth({
-    version: VERSION,
-    warnings,
-    checks,
-    uptimeMs: () => performance.now() - startedAt,
-  })
+  const health = createHealth({ version: VERSION, warnings, checks, uptimeMs })
 
-  // Doors. Agents come in at once, and servers that start with us do; the rest of the house is opened meanwhile.
-  closer.add('the doors and the tool servers', () => Promise.all([front.close(), engine.close()]))
+  // The gateway and the eager servers start first. The API is built meanwhile.
+  closer.add('the HTTP listener and the tool servers', () => Promise.all([front.close(), runtime.close()]))
   closer.add('the live stream', () => live.close())
   closer.add('the gateway', () => gateway.gateway.close())
   await front.listen(host, config.port)
   const address = front.address(host)
   lock.announce(address)
   void servers.startEager().catch((error: unknown) => log.error({ error }, 'eager start failed'))
+  const allWarnings = [...warnings, ...repairs]
   if (options.onOpen) {
-    options.onOpen({ address, tokenFile: token.file, warnings: [...warnings, ...mended] })
+    options.onOpen({ address, tokenFile: token.file, warnings: allWarnings })
     await front.untilRequested(AGENTS_FIRST_MS)
   }
   const { buildApp } = await import('../http/app.ts')
@@ -312,13 +300,11 @@ async function open(
     routes: [
       healthRoutes(health),
       serverRoutes(servers, importer),
-      runningRoutes(servers),
       httpServerRoutes(httpServers),
       logRoutes(logs),
       processRoutes(processes),
       liveRoutes(),
       metricsRoutes(metrics),
-      connectionRoutes(httpServers),
       agentRoutes(agents),
       editRoutes(agents),
       packageRoutes(packages, hasToken(token.value, headerName)),
@@ -328,16 +314,16 @@ async function open(
   })
   closer.add('the app', () => app.fastify.close())
   log.info({ address, version: VERSION }, 'service started')
-  for (const warning of [...warnings, ...mended]) log.warn(warning)
-  const looking = setTimeout(() => agents.open(), AGENTS_AFTER_MS)
-  closer.add('the look at agents', () => clearTimeout(looking))
+  for (const warning of allWarnings) log.warn(warning)
+  const scan = setTimeout(() => agents.open(), AGENTS_AFTER_MS)
+  closer.add('the scan of agents', () => clearTimeout(scan))
   closer.add('the service', () => log.info('service stopping'))
   return {
     app,
     rooms: { servers },
     address,
     tokenFile: token.file,
-    warnings: [...warnings, ...mended],
+    warnings: allWarnings,
     log,
     close: () => closer.close(),
   }

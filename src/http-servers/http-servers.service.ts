@@ -1,18 +1,19 @@
 import { AppError, invalidField, pointer } from '../kernel/errors.ts'
-import type { FactBus } from '../kernel/facts.ts'
-import type { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
 import { MASK, maskValues } from '../kernel/secrets/secrets.ts'
 import { keepMaskedUrl, keepMaskedValues, originOf } from '../kernel/secrets/write-back.ts'
 import type { ToolList } from '../kernel/tool-fields.ts'
 import type { Caller } from '../kernel/wire.ts'
 import { isBlockedHost } from '../net/blocked-address.ts'
-import type { CallResult } from '../protocol/call.ts'
 import type { RecordCall } from '../upstreams/calls.ts'
-import { offerOver, type Stats } from '../upstreams/server-fields.ts'
-import { createRegistry, type ServerStore } from '../upstreams/server-registry.ts'
+import { changedOffer, type Stats } from '../upstreams/server-fields.ts'
+import { createRegistry, type RegistryDeps } from '../upstreams/server-registry.ts'
 import { toolListOf } from '../upstreams/tool-view.ts'
-import type { ToolCall } from '../upstreams/upstream.ts'
-import type { Upstreams } from '../upstreams/upstreams.ts'
+import {
+  type ConnectionState,
+  ConnectionWatch,
+  type ConnectionWatchDeps,
+  NEVER_CONNECTED,
+} from './connection-watch.ts'
 import {
   DEFAULTS,
   type HttpServer,
@@ -23,70 +24,52 @@ import {
 import { HttpUpstream } from './http-upstream.ts'
 import type { ConnectionReport } from './report.schema.ts'
 import { definitionOf, liveOf } from './view.ts'
-import { type Connectedness, NEVER_CONNECTED, Watch, type WatchDeps } from './watch.ts'
 
 /** What this room needs. `store/` and `mcp/` provide it, `compose/service.ts` connects them. */
-export interface Deps extends WatchDeps {
+interface Deps extends RegistryDeps<HttpServer>, ConnectionWatchDeps {
   readonly statsOf: (id: string) => Stats
   /** The gateway's names of a server's tools, by their own names. */
   readonly gatewayNames: (id: string) => ReadonlyMap<string, string>
-  readonly store: ServerStore<HttpServer>
-  readonly upstreams: Upstreams
   readonly record: RecordCall
-  readonly facts: FactBus
-  readonly secrets: KnownSecrets
 }
 
 export function createHttpServers(deps: Deps) {
-  const { catalogues, upstreams, record } = deps
-  const connections = new Map<string, { readonly watch: Watch; readonly upstream: HttpUpstream }>()
-  const onStored = (server: HttpServer): void => {
-    const known = connections.get(server.id)
-    if (known) {
-      known.upstream.settings = server
-      known.watch.changed(server)
-      return
-    }
-    const watch = new Watch(server, deps)
-    const upstream = new HttpUpstream(server, { watch, catalogues, record })
-    connections.set(server.id, { watch, upstream })
-    upstreams.add(upstream)
-  }
-  const names = { kind: 'http', noun: 'HTTP server' } as const
-  const registry = createRegistry({ ...deps, ...names, shown: definitionOf, onStored })
+  const { catalogues, record } = deps
+  const watches = new Map<string, ConnectionWatch>()
+  const registry = createRegistry(deps, {
+    kind: 'http',
+    noun: 'HTTP server',
+    shown: definitionOf,
+    upstreamFor: (server: HttpServer) => {
+      const watch = new ConnectionWatch(server, deps)
+      watches.set(server.id, watch)
+      return new HttpUpstream(server, { watch, catalogues, record })
+    },
+  })
 
   function forget(id: string): void {
-    connections.get(id)?.watch.close()
-    connections.delete(id)
-    upstreams.remove(id)
-    catalogues.forget(id)
+    watches.get(id)?.close()
+    watches.delete(id)
   }
 
-  const connectionOf = (id: string): Connectedness => connections.get(id)?.watch.known ?? NEVER_CONNECTED
+  const connectionOf = (id: string): ConnectionState => watches.get(id)?.state ?? NEVER_CONNECTED
 
   return {
     list: registry.list,
     get: registry.get,
+    call: registry.call,
+    load: registry.load,
+    remove: (key: string, by: Caller) => registry.remove(key, by, forget),
 
     close(): void {
-      for (const { watch } of connections.values()) watch.close()
-    },
-
-    /** Call once, before anything else: registers the stored servers. */
-    async takeOver(): Promise<void> {
-      await registry.load()
-    },
-
-    async call(key: string, call: ToolCall): Promise<CallResult> {
-      const { id } = await registry.get(key)
-      return upstreams.call(id, call)
+      for (const watch of watches.values()) watch.close()
     },
 
     async test(key: string): Promise<ConnectionReport> {
       const server = await registry.get(key)
       const startedAt = performance.now()
       const report = await deps.remotes.test(server)
-      connections.get(server.id)?.watch.tested(report, performance.now() - startedAt)
+      watches.get(server.id)?.tested(report, performance.now() - startedAt)
       return report
     },
 
@@ -99,21 +82,13 @@ export function createHttpServers(deps: Deps) {
       if (catalogue) return toolListOf(catalogue, source, { settings: server, names, held })
       const why = lastError ? `: ${lastError.message}` : ''
       const hint = lastError?.hint ?? 'Test its connection first'
-      throw new AppError('server_not_running', `The tools of '${server.name}' are not known yet${why}`, {
-        hint,
-      })
+      const message = `The tools of '${server.name}' are not known yet${why}`
+      throw new AppError('server_not_running', message, { hint })
     },
 
     view(server: HttpServer): HttpServerView {
-      const catalogue = catalogues.of(server.id)
-      return {
-        ...definitionOf(server),
-        ...liveOf(connectionOf(server.id), catalogue, deps.statsOf(server.id)),
-      }
-    },
-
-    async remove(key: string, by: Caller): Promise<void> {
-      await registry.remove(key, by, forget)
+      const live = liveOf(connectionOf(server.id), catalogues.of(server.id), deps.statsOf(server.id))
+      return { ...definitionOf(server), ...live }
     },
 
     async add({ type: _, ...input }: HttpServerInput, by: Caller): Promise<HttpServer> {
@@ -122,7 +97,7 @@ export function createHttpServers(deps: Deps) {
       const url = checkedUrl(keepMaskedUrl(input.url, undefined))
       const kept = checkedHeaders(keepMaskedValues('headers', headers, {}))
       const fields = { name, url, transport, headers: kept, tags, enabled, timeouts }
-      return registry.add({ ...fields, ...offerOver(DEFAULTS, input) }, by)
+      return registry.add({ ...fields, ...changedOffer(DEFAULTS, input) }, by)
     },
 
     async change(
@@ -136,7 +111,7 @@ export function createHttpServers(deps: Deps) {
           update.url === undefined ? current.url : checkedUrl(keepMaskedUrl(update.url, current.url))
         const timeouts = { ...current.timeouts, ...update.timeouts }
         const headers = headersFor(url, update.headers, current)
-        return { ...update, url, timeouts, headers, ...offerOver(current, update) }
+        return { ...update, url, timeouts, headers, ...changedOffer(current, update) }
       }
       return registry.change(key, revision, edit, by)
     },
@@ -151,13 +126,13 @@ function headersFor(
   current: HttpServer,
 ): Record<string, string> {
   const moved = originOf(url) !== originOf(current.url)
-  const wanted = given ?? (moved ? maskValues(current.headers) : current.headers)
-  const keeps = Object.entries(wanted).find(([, value]) => value === MASK)
-  if (moved && keeps) {
+  const next = given ?? (moved ? maskValues(current.headers) : current.headers)
+  const kept = Object.entries(next).find(([, value]) => value === MASK)
+  if (moved && kept) {
     const message = 'is a secret of the old origin, which is not sent to the new one'
-    throw invalidField(`/headers/${pointer(keeps[0])}`, message, 'Send the headers in full, or {} for none')
+    throw invalidField(`/headers/${pointer(kept[0])}`, message, 'Send the headers in full, or {} for none')
   }
-  return checkedHeaders(keepMaskedValues('headers', wanted, current.headers))
+  return checkedHeaders(keepMaskedValues('headers', next, current.headers))
 }
 
 function checkedUrl(url: string): string {
@@ -166,13 +141,9 @@ function checkedUrl(url: string): string {
   if (username || password)
     throw invalidField('/url', 'must not contain a user name or password', 'Use a header instead')
   if (isBlockedHost(hostname)) {
-    throw new AppError(
-      'blocked_address',
-      `The address ${hostname} is link-local or a cloud metadata service`,
-      {
-        errors: [{ path: '/url', message: 'must not point to a link-local or metadata address' }],
-      },
-    )
+    const message = `The address ${hostname} is link-local or a cloud metadata service`
+    const errors = [{ path: '/url', message: 'must not point to a link-local or metadata address' }]
+    throw new AppError('blocked_address', message, { errors })
   }
   return url
 }

@@ -13,7 +13,7 @@ const add = (house: House, body: object = docs) => house.inject({ method: 'POST'
 const put = (house: House, body: object, more = {}) =>
   house.inject({ method: 'PUT', url: `${url}/docs`, headers: { ...headers, ...more }, body })
 
-test('an added server is listed, and its header values and query stay inside', async () => {
+test('an added HTTP server is listed with masked headers and query', async () => {
   covers('http-servers-list', 'http-servers-add', 'resource-http-server-id', 'resource-fields')
   const house = await openHouse()
   const added = await add(house)
@@ -33,7 +33,7 @@ test('an added server is listed, and its header values and query stay inside', a
   expect((await house.inject(`${url}/Docs`)).json()).toEqual(added.json())
 })
 
-test('an update changes what is given and keeps the rest; an empty one is refused', async () => {
+test('an update changes the given fields and keeps the others, and an empty update is refused', async () => {
   covers('http-servers-update', 'does-update-http-server')
   const house = await openHouse()
   await add(house)
@@ -50,7 +50,7 @@ test('an update changes what is given and keeps the rest; an empty one is refuse
   })
 })
 
-test('a secret goes only to the origin it was saved for', async () => {
+test('a stored secret is not kept for another origin', async () => {
   const house = await openHouse()
   await add(house)
   expect((await put(house, { url: 'https://docs.example/v2?key=***' })).statusCode).toBe(200)
@@ -65,7 +65,7 @@ test('a secret goes only to the origin it was saved for', async () => {
   expect((await put(house, { url: 'https://new.example/mcp', headers: {} })).statusCode).toBe(200)
 })
 
-test('deleting answers 204, and then it is gone', async () => {
+test('deleting an HTTP server answers 204, and the server is no longer found', async () => {
   covers('http-servers-delete')
   const house = await openHouse()
   await add(house)
@@ -73,7 +73,7 @@ test('deleting answers 204, and then it is gone', async () => {
   expect((await house.inject(`${url}/docs`)).statusCode).toBe(404)
 })
 
-test('a STDIO server is no HTTP server', async () => {
+test('a STDIO server is not found as an HTTP server', async () => {
   const house = await openHouse()
   await house.inject({ method: 'POST', url: '/api/servers', headers, body: { name: 'a', command: 'b' } })
   expect((await house.inject(`${url}/a`)).statusCode).toBe(404)
@@ -93,7 +93,7 @@ test.each([
   'a.example',
   'https://a.example/mcp?key=***',
   'https://[::1',
-])('the url %s is refused', async (bad) => {
+])('the URL %s is refused as invalid', async (bad) => {
   const house = await openHouse()
   const reply = await add(house, { name: 'a', url: bad })
   expect(reply.json()).toMatchObject({ status: 422, code: 'invalid_input', errors: [{ path: '/url' }] })
@@ -105,7 +105,7 @@ test.each([
   'http://2852039166/',
   'http://[fe80::1]/',
   'http://metadata.google.internal/',
-])('the url %s points where nothing of the user lives', async (bad) => {
+])('the URL %s is refused as a blocked address', async (bad) => {
   const house = await openHouse()
   expect((await add(house, { name: 'a', url: bad })).json()).toMatchObject({
     status: 422,

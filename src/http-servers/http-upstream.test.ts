@@ -14,8 +14,8 @@ const EVERYTHING = fileURLToPath(
   new URL('../../node_modules/@modelcontextprotocol/server-everything/dist/index.js', import.meta.url),
 )
 
-/** The real server on a free port of its own. */
-async function everything(mode: 'streamableHttp' | 'sse'): Promise<string> {
+/** The reference server on a free port. */
+async function startEverything(mode: 'streamableHttp' | 'sse'): Promise<string> {
   const port = await freePort()
   const child = spawn(process.execPath, [EVERYTHING, mode], {
     env: { PATH: process.env.PATH, PORT: String(port) },
@@ -23,11 +23,11 @@ async function everything(mode: 'streamableHttp' | 'sse'): Promise<string> {
   })
   onTestFinished(() => void child.kill('SIGKILL'))
   for (let n = 0; n < 200; n += 1) {
-    const there = await fetch(`http://127.0.0.1:${port}/`).then(
+    const listening = await fetch(`http://127.0.0.1:${port}/`).then(
       () => true,
       () => false,
     )
-    if (there) break
+    if (listening) break
     await sleep(25)
   }
   return `http://127.0.0.1:${port}/${mode === 'sse' ? 'sse' : 'mcp'}`
@@ -41,11 +41,11 @@ async function freePort(): Promise<number> {
   return port
 }
 
-/** A server of our own that answers as it is told. */
-async function answering(
-  answer: (request: IncomingMessage, response: ServerResponse) => void,
+/** A server with a custom request handler. */
+async function openServer(
+  handle: (request: IncomingMessage, response: ServerResponse) => void,
 ): Promise<string> {
-  const server = createServer(answer).listen(0, '127.0.0.1')
+  const server = createServer(handle).listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
   onTestFinished(() => {
     server.closeAllConnections()
@@ -54,17 +54,17 @@ async function answering(
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
 }
 
-/** A proxy in small. */
-function passOn(to: string, request: IncomingMessage, response: ServerResponse): void {
+/** A minimal proxy. */
+function forward(to: string, request: IncomingMessage, response: ServerResponse): void {
   const { host: _, ...headers } = request.headers
-  const onward = requestTo(to, { method: request.method, headers }, (reply) => {
+  const forwarded = requestTo(to, { method: request.method, headers }, (reply) => {
     response.writeHead(reply.statusCode ?? 502, reply.headers)
     reply.pipe(response)
     reply.on('error', () => response.destroy())
   })
-  onward.on('error', () => response.destroy())
-  response.on('close', () => onward.destroy())
-  request.pipe(onward)
+  forwarded.on('error', () => response.destroy())
+  response.on('close', () => forwarded.destroy())
+  request.pipe(forwarded)
 }
 
 const register = async (house: House, url: string, more: object = {}) => {
@@ -74,13 +74,13 @@ const register = async (house: House, url: string, more: object = {}) => {
 }
 const get = async (house: House) => (await house.inject('/api/http-servers/far')).json<HttpServerView>()
 
-describe('an HTTP server', () => {
+describe('HTTP server', () => {
   test.each(['streamableHttp', 'sse'] as const)(
-    'that is real and speaks %s is tested, listed and called',
+    'the reference server over %s is tested, listed and called',
     async (mode) => {
       covers('http-servers-test', 'does-test-connection')
       const house = await openHouse()
-      expect(await register(house, await everything(mode))).toMatchObject({
+      expect(await register(house, await startEverything(mode))).toMatchObject({
         status: 'unknown',
         health: { level: 'unknown', summary: 'Not checked yet' },
         enabled: true,
@@ -117,30 +117,39 @@ describe('an HTTP server', () => {
   )
 
   test.each<[string, number, object, string, string]>([
-    ['asks for a login', 401, { 'www-authenticate': 'Bearer realm="x"' }, 'auth_required', 'auth_required'],
-    ['has nothing there', 404, {}, 'not_found', 'error'],
+    [
+      'requires authentication',
+      401,
+      { 'www-authenticate': 'Bearer realm="x"' },
+      'auth_required',
+      'auth_required',
+    ],
+    ['does not exist at the path', 404, {}, 'not_found', 'error'],
     ['is overloaded', 429, { 'retry-after': '120' }, 'rate_limited', 'unreachable'],
     ['fails', 500, {}, 'http_error', 'error'],
-  ])('that %s is a finding with its status', async (_, status, headers, code, shown) => {
-    const house = await openHouse()
-    await register(
-      house,
-      await answering((_request, response) => void response.writeHead(status, headers as never).end()),
-    )
-    const report = await post(house, '/api/http-servers/far/test')
-    expect(report.statusCode).toBe(200)
-    expect(report.json()).toMatchObject({
-      ok: false,
-      error: { code, message: expect.any(String), hint: expect.any(String) },
-    })
-    const server = await get(house)
-    expect(server).toMatchObject({ status: shown, last_error: { code }, health: { level: 'unhealthy' } })
-    expect(server.health.summary).toBe(server.last_error?.message)
-    const call = await post(house, '/api/http-servers/far/tools/x/call', {})
-    expect(call.json()).toMatchObject({ status: 502, code: 'call_failed' })
-  })
+  ])(
+    'a server that %s has a test report and a status with the error',
+    async (_, status, headers, code, shown) => {
+      const house = await openHouse()
+      await register(
+        house,
+        await openServer((_request, response) => void response.writeHead(status, headers as never).end()),
+      )
+      const report = await post(house, '/api/http-servers/far/test')
+      expect(report.statusCode).toBe(200)
+      expect(report.json()).toMatchObject({
+        ok: false,
+        error: { code, message: expect.any(String), hint: expect.any(String) },
+      })
+      const server = await get(house)
+      expect(server).toMatchObject({ status: shown, last_error: { code }, health: { level: 'unhealthy' } })
+      expect(server.health.summary).toBe(server.last_error?.message)
+      const call = await post(house, '/api/http-servers/far/tools/x/call', {})
+      expect(call.json()).toMatchObject({ status: 502, code: 'call_failed' })
+    },
+  )
 
-  test('that is not there is unreachable, and a call says so', async () => {
+  test('the test of a server that does not listen reports connection_refused, and a call fails', async () => {
     const house = await openHouse()
     await register(house, `http://127.0.0.1:${await freePort()}/mcp`)
     expect((await post(house, '/api/http-servers/far/test')).json()).toMatchObject({
@@ -153,9 +162,9 @@ describe('an HTTP server', () => {
     })
   })
 
-  test('that is disabled is left alone, and may still be tested', async () => {
+  test('a disabled server cannot be called, but can be tested', async () => {
     const house = await openHouse()
-    await register(house, await everything('streamableHttp'), { enabled: false })
+    await register(house, await startEverything('streamableHttp'), { enabled: false })
     expect(await get(house)).toMatchObject({ status: 'disabled', health: { summary: 'Disabled' } })
     expect((await post(house, '/api/http-servers/far/test')).json()).toMatchObject({ ok: true })
     expect((await post(house, '/api/http-servers/far/tools/echo/call', {})).json()).toMatchObject({
@@ -165,13 +174,13 @@ describe('an HTTP server', () => {
     expect(await get(house)).toMatchObject({ status: 'disabled' })
   })
 
-  test('is looked after by itself: checked, missed, degraded, unreachable, and found again', async () => {
-    let there = true
+  test('regular checks show a server as connected, degraded, unreachable and connected again', async () => {
+    let available = true
     const house = await openHouse({ env: { HTTP_CHECK_INTERVAL_S: '1' } })
-    const real = await everything('streamableHttp')
+    const real = await startEverything('streamableHttp')
     const seen: string[] = []
-    const url = await answering((request, response) => {
-      if (there) passOn(real, request, response)
+    const url = await openServer((request, response) => {
+      if (available) forward(real, request, response)
       else response.writeHead(503).end()
     })
     await register(house, url)
@@ -185,16 +194,16 @@ describe('an HTTP server', () => {
       return expect.unreachable(`it was ${seen.join(', ')} and never ${status}`)
     }
     await until('connected')
-    there = false
+    available = false
     await until('unreachable')
-    there = true
+    available = true
     await post(house, '/api/http-servers/far/test')
     const back = await until('connected')
     expect(back.next_check_at).not.toBeNull()
     expect(seen).toEqual(['unknown', 'connected', 'degraded', 'unreachable', 'connected'])
   }, 30_000)
 
-  test('without the token is neither tested nor called, though its tools may be read', async () => {
+  test('testing and calling a server requires the token, and reading its tools does not', async () => {
     const house = await openHouse()
     await register(house, 'http://127.0.0.1:9/mcp')
     for (const url of ['/api/http-servers/far/test', '/api/http-servers/far/tools/x/call'])
@@ -202,9 +211,9 @@ describe('an HTTP server', () => {
     expect((await house.inject('/api/http-servers/far/tools')).statusCode).toBe(409)
   })
 
-  test('that was deleted is forgotten', async () => {
+  test('the status and tools of a deleted server are not kept for a new server with its name', async () => {
     const house = await openHouse()
-    await register(house, await everything('streamableHttp'))
+    await register(house, await startEverything('streamableHttp'))
     await post(house, '/api/http-servers/far/tools/echo/call', { arguments: { message: 'x' } })
     await house.inject({ method: 'DELETE', url: '/api/http-servers/far', headers: AUTHORISED })
     expect(await register(house, 'http://127.0.0.1:9/mcp')).toMatchObject({

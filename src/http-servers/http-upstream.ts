@@ -1,54 +1,43 @@
 import { AppError } from '../kernel/errors.ts'
 import { CallFailure, type CallResult } from '../protocol/call.ts'
-import { type RecordCall, refuseUnknownTool } from '../upstreams/calls.ts'
-import type { Catalogue, Catalogues } from '../upstreams/catalogues.ts'
+import { refuseUnknownTool } from '../upstreams/calls.ts'
+import { RegisteredUpstream, type UpstreamDeps } from '../upstreams/registered-upstream.ts'
 import type { RelayedRequest, ToolCall, Upstream } from '../upstreams/upstream.ts'
+import type { ConnectionWatch } from './connection-watch.ts'
 import type { HttpServer } from './http-servers.schema.ts'
-import { findingOf, type Remote } from './remote.ts'
-import type { Watch } from './watch.ts'
+import { failureOf, type Remote } from './remote.ts'
 
-interface Deps {
-  readonly watch: Watch
-  readonly catalogues: Catalogues
-  readonly record: RecordCall
+interface Deps extends UpstreamDeps {
+  readonly watch: ConnectionWatch
 }
 
 const AWAKE: readonly string[] = ['connected', 'unknown', 'degraded']
 
 /** An HTTP server. A call connects to it when there is no connection. */
-export class HttpUpstream implements Upstream {
+export class HttpUpstream extends RegisteredUpstream<HttpServer, Deps> implements Upstream {
   readonly kind = 'http'
-  readonly #deps: Deps
-  readonly id: string
-  /** The record as it is stored now. */
-  settings: HttpServer
 
-  constructor(server: HttpServer, deps: Deps) {
-    this.id = server.id
-    this.settings = server
-    this.#deps = deps
+  override update(server: HttpServer): void {
+    super.update(server)
+    this.deps.watch.changed(server)
   }
 
   get status(): string {
-    return this.#deps.watch.known.status
+    return this.deps.watch.state.status
   }
 
   get isAwake(): boolean {
     return AWAKE.includes(this.status)
   }
 
-  get catalogue(): Catalogue | undefined {
-    return this.#deps.catalogues.of(this.id)
-  }
-
-  /** Its tools are listed by the regular check. */
+  /** Nothing to do: the regular check lists its tools. */
   wake(): undefined {
     return undefined
   }
 
   async call(call: ToolCall): Promise<CallResult> {
-    const server = this.settings
-    const { catalogues, record } = this.#deps
+    const server = this.server
+    const { catalogues, record } = this.deps
     const { tool, args, options } = call
     const timeoutMs = (call.timeout_s ?? server.timeouts.request_s) * 1000
     refuseUnknownTool(server, 'http-servers', tool, catalogues.of(server.id))
@@ -69,7 +58,7 @@ export class HttpUpstream implements Upstream {
   }
 
   async relay({ method, params, options }: RelayedRequest): Promise<CallResult> {
-    const { name, timeouts } = this.settings
+    const { name, timeouts } = this.server
     try {
       return await this.#using(timeouts.request_s * 1000, (remote, leftMs) =>
         remote.relay(method, params, { ...options, timeoutMs: leftMs }),
@@ -90,7 +79,7 @@ export class HttpUpstream implements Upstream {
     try {
       return await request(remote, left())
     } catch (error) {
-      if (findingOf(error).code !== 'session_lost') throw error
+      if (failureOf(error).code !== 'session_lost') throw error
       const next = await this.#connected(left())
       if (next === remote) throw error // the handshake was repeated already
       return request(next, left())
@@ -98,10 +87,10 @@ export class HttpUpstream implements Upstream {
   }
 
   #connected(timeoutMs: number): Promise<Remote> {
-    const { enabled, name, timeouts } = this.settings
+    const { enabled, name, timeouts } = this.server
     if (!enabled)
       throw new AppError('server_not_running', `'${name}' is disabled`, { hint: 'Enable it first' })
-    return this.#deps.watch.connected(Math.min(timeoutMs, timeouts.connect_s * 1000))
+    return this.deps.watch.connected(Math.min(timeoutMs, timeouts.connect_s * 1000))
   }
 }
 
@@ -109,7 +98,7 @@ export class HttpUpstream implements Upstream {
 function asAppError(what: string, error: unknown): unknown {
   if (error instanceof AppError || error instanceof CallFailure) return error
   if (!(error instanceof Error) || !('code' in error)) return error
-  const { code, message, hint } = findingOf(error)
+  const { code, message, hint } = failureOf(error)
   const late = code === 'timeout' || code === 'connect_timeout'
   return new AppError(late ? 'call_timeout' : 'call_failed', `${what} failed: ${message}`, {
     ...(hint !== null && { hint }),

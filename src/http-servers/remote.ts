@@ -4,7 +4,7 @@ import type { DiscoveredServer } from '../upstreams/catalogues.ts'
 import type { HttpServer } from './http-servers.schema.ts'
 import type { ConnectionReport } from './report.schema.ts'
 
-/** What this room needs to reach servers. `mcp/` provides it. */
+/** Opens and tests connections to servers. `mcp/` provides it. */
 export interface Remotes {
   open(server: HttpServer, known: Known | null, events: RemoteEvents): Remote
   /** Tests the connection step by step. Never rejects, and takes at most 10 s. */
@@ -41,16 +41,16 @@ export interface Remote {
 }
 
 /** Why a server could not be reached. */
-export interface Finding {
+export interface ConnectionFailure {
   readonly code: string
   readonly message: string
   readonly hint: string | null
   readonly retryAfterS?: number | undefined
 }
 
-export function findingOf(error: unknown): Finding {
+export function failureOf(error: unknown): ConnectionFailure {
   if (!(error instanceof Error)) return { code: 'error', message: String(error), hint: null }
-  const { code, hint, retryAfterS } = error as Error & Partial<Finding>
-  const word = typeof code === 'string' ? code : error instanceof CallFailure ? error.reason : 'error'
-  return { code: word, message: error.message, hint: hint ?? null, retryAfterS }
+  const { code, hint, retryAfterS } = error as Error & Partial<ConnectionFailure>
+  const known = typeof code === 'string' ? code : error instanceof CallFailure ? error.reason : 'error'
+  return { code: known, message: error.message, hint: hint ?? null, retryAfterS }
 }

@@ -1,11 +1,15 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { orNull, Timestamp } from '../kernel/wire.ts'
-import { Stats } from '../upstreams/server-fields.ts'
+import {
+  describedFields,
+  healthSchema,
+  lastErrorSchema,
+  Stats,
+  toolFields,
+} from '../upstreams/server-fields.ts'
 
-const anything = Type.Object({}, { additionalProperties: true })
-
-export const STATUSES = [
+const Status = Type.Enum([
   'unknown',
   'connected',
   'degraded',
@@ -13,16 +17,10 @@ export const STATUSES = [
   'unreachable',
   'error',
   'disabled',
-] as const
-export type Status = (typeof STATUSES)[number]
+])
+export type Status = Static<typeof Status>
 
-const LastError = Type.Object({
-  code: Type.String({ examples: ['connection_refused'] }),
-  message: Type.String({ description: 'The cause, in one sentence' }),
-  hint: orNull(Type.String({ description: 'What to do next' })),
-})
-
-/** What a test of the connection found. A server that is silent or broken is a finding, not an error of ours. */
+/** The result of a connection test. A server that does not answer is a result, not an error of the request. */
 export const ConnectionReport = Type.Object({
   ok: Type.Boolean(),
   latency_ms: orNull(Type.Number()),
@@ -33,35 +31,25 @@ export const ConnectionReport = Type.Object({
       ms: Type.Number(),
       detail: Type.String({ description: 'One sentence' }),
     }),
-    { description: 'The last one is where it failed, if it did' },
+    { description: 'In order. A failed step is the last' },
   ),
   transport: orNull(Type.Enum(['streamable_http', 'sse'])),
-  protocol_version: orNull(Type.String({ examples: ['2025-11-25'] })),
-  server_info: orNull(anything),
+  ...describedFields,
   tool_count: orNull(Type.Integer()),
-  error: orNull(LastError),
+  error: lastErrorSchema('connection_refused'),
 })
 export type ConnectionReport = Static<typeof ConnectionReport>
 
-const Health = Type.Object({
-  level: Type.Enum(['healthy', 'degraded', 'unhealthy', 'unknown']),
-  summary: Type.String({ examples: ['Connected with 12 tools'] }),
-  action: orNull(Type.String({ description: 'What to do next, if anything' })),
-})
-export type Health = Static<typeof Health>
-
-/** What is true of a server now. Nothing here can be written. */
+/** The current state of a server. Read-only. */
 export const Live = Type.Object({
-  status: Type.Enum(STATUSES),
-  health: Health,
-  latency_ms: orNull(Type.Number({ description: 'Of the last check' })),
+  status: Status,
+  health: healthSchema('Connected with 12 tools'),
+  latency_ms: orNull(Type.Number({ description: 'Duration of the last successful check' })),
   last_checked_at: orNull(Timestamp),
   next_check_at: orNull(Timestamp),
-  protocol_version: orNull(Type.String({ examples: ['2025-11-25'] })),
-  server_info: orNull(anything),
-  tool_count: orNull(Type.Integer({ description: 'Null until its tools have been seen' })),
-  tool_tokens: orNull(Type.Integer({ description: 'About what its tools take of an agent’s context' })),
+  ...describedFields,
+  ...toolFields,
   stats: Stats,
-  last_error: orNull(LastError),
+  last_error: lastErrorSchema('connection_refused'),
 })
 export type Live = Static<typeof Live>

@@ -2,13 +2,13 @@ import { memo } from '../kernel/memo.ts'
 import { maskUrl, maskValues } from '../kernel/secrets/secrets.ts'
 import { isoTime } from '../kernel/time.ts'
 import type { Catalogue } from '../upstreams/catalogues.ts'
-import type { Stats } from '../upstreams/server-fields.ts'
+import type { Health, Stats } from '../upstreams/server-fields.ts'
 import { tokensOf } from '../upstreams/tool-view.ts'
+import type { ConnectionState } from './connection-watch.ts'
 import type { HttpServer, HttpServerView } from './http-servers.schema.ts'
-import type { Health, Live } from './report.schema.ts'
-import type { Connectedness } from './watch.ts'
+import type { Live } from './report.schema.ts'
 
-/** What was written of a server, as anybody may see it. */
+/** The stored fields of a server, with secrets masked. */
 export const definitionOf = memo((server: HttpServer): Omit<HttpServerView, keyof Live> => {
   const { id, name, transport, tags, enabled, timeouts, tools, expose, revision } = server
   const shown = { url: maskUrl(server.url), transport, headers: maskValues(server.headers), tags: [...tags] }
@@ -16,8 +16,8 @@ export const definitionOf = memo((server: HttpServer): Omit<HttpServerView, keyo
   return { id, type: 'http', name, ...shown, enabled, timeouts, tools, expose, ...times, revision }
 })
 
-/** What is true of it now. */
-export function liveOf(known: Connectedness, catalogue: Catalogue | undefined, stats: Stats): Live {
+/** The fields that show the current state of a server. */
+export function liveOf(known: ConnectionState, catalogue: Catalogue | undefined, stats: Stats): Live {
   const { status, latencyMs, checkedAt, nextCheckAt, lastError } = known
   const tool_count = catalogue?.tools.length ?? null
   return {
@@ -35,7 +35,7 @@ export function liveOf(known: Connectedness, catalogue: Catalogue | undefined, s
   }
 }
 
-function healthOf({ status, lastError }: Connectedness, tools: number | null): Health {
+function healthOf({ status, lastError }: ConnectionState, tools: number | null): Health {
   const action = lastError?.hint ?? null
   switch (status) {
     case 'connected': {
@@ -47,7 +47,7 @@ function healthOf({ status, lastError }: Connectedness, tools: number | null): H
     case 'disabled':
       return { level: 'unknown', summary: 'Disabled', action: null }
     case 'degraded':
-      return { level: 'degraded', summary: `It was there, but: ${lastError?.message}`, action }
+      return { level: 'degraded', summary: `The last check failed: ${lastError?.message}`, action }
     case 'auth_required':
     case 'unreachable':
     case 'error':

@@ -1,4 +1,5 @@
 import type { CancelSignal } from '../kernel/cancel.ts'
+import { CODES } from './codes.ts'
 import type { RemoteError } from './json-rpc-message.ts'
 
 /** The `params` of a request, or any other JSON object of the protocol. */
@@ -54,4 +55,9 @@ export class CallFailure extends Error {
     this.reason = reason
     this.remote = remote
   }
+}
+
+/** Whether the server does not support the method. Some servers declare a capability without its methods. */
+export function isMethodNotFound(error: unknown): boolean {
+  return error instanceof CallFailure && error.remote?.code === CODES.method
 }

@@ -13,23 +13,23 @@ test.each<[string, string[], Seen[]]>([
   ['an empty line', ['\n\n'], texts('', '')],
   ['a return before the newline', ['a\r\n'], texts('a')],
   ['a return and its newline in two chunks', ['a\r', '\nb\n'], texts('a', 'b')],
-  ['only one return is dropped', ['a\r\r\n'], texts('a\r')],
+  ['two returns, of which one is dropped', ['a\r\r\n'], texts('a\r')],
   ['a return inside a line', ['a\rb\n'], texts('a\rb')],
   ['the end without a newline', ['a\nb'], texts('a', 'b')],
   ['the end after a newline', ['a\n'], texts('a')],
-  ['nothing', [], []],
+  ['an empty stream', [], []],
   ['an empty chunk', ['', 'a', '', '\n'], texts('a')],
-  ['a line of exactly the cap', ['12345678\n'], texts('12345678')],
-  ['a line of the cap and a return', ['12345678\r\n'], texts('12345678')],
-  ['the same in pieces', ['1234', '5678\r', '\n'], texts('12345678')],
+  ['a line of exactly the limit', ['12345678\n'], texts('12345678')],
+  ['a line of the limit and a return', ['12345678\r\n'], texts('12345678')],
+  ['a line of the limit and a return, in pieces', ['1234', '5678\r', '\n'], texts('12345678')],
   ['one byte too many', ['123456789\na\n'], [{ text: '12345678', cut: 1 }, ...texts('a')]],
   [
-    'many too many, in pieces',
+    'many bytes too many, in pieces',
     ['123456', '789', 'abc', '\nd\n'],
     [{ text: '12345678', cut: 4 }, ...texts('d')],
   ],
-  ['too long and never ended', ['12345678', '9'], [{ text: '12345678', cut: 1 }]],
-])('%s', (_, chunks, expected) => {
+  ['a line that is too long and never ends', ['12345678', '9'], [{ text: '12345678', cut: 1 }]],
+])('frames are correct for %s', (_, chunks, expected) => {
   expect(
     framesOf(
       chunks.map((chunk) => Buffer.from(chunk)),
@@ -38,7 +38,7 @@ test.each<[string, string[], Seen[]]>([
   ).toEqual(expected)
 })
 
-test('a character that arrives in two chunks is whole in its frame', () => {
+test('a character that is split over two chunks is complete in its frame', () => {
   const bytes = Buffer.from('größe 🎈\n')
   for (let at = 0; at <= bytes.length; at++) {
     const [frame] = framesOf([bytes.subarray(0, at), bytes.subarray(at)], 64)
@@ -46,7 +46,7 @@ test('a character that arrives in two chunks is whole in its frame', () => {
   }
 })
 
-test('any chunking of any bytes gives the frames of the whole', () => {
+test('frames do not depend on how the bytes are split into chunks', () => {
   const byte = fc.oneof(fc.constantFrom(0x0a, 0x0d, 0x61), fc.nat({ max: 255 }))
   const chunk = fc.array(byte, { maxLength: 40 }).map((bytes) => Buffer.from(bytes))
   fc.assert(
@@ -57,19 +57,19 @@ test('any chunking of any bytes gives the frames of the whole', () => {
   )
 })
 
-test('room grows by doubling, so a million single bytes cost no million copies', () => {
-  const rooms = new Set<number>()
+test('the buffer grows by doubling, so a million single bytes do not cause a million copies', () => {
+  const sizes = new Set<number>()
   const frames = new Frames(1024 * 1024, () => undefined)
   const one = Buffer.from('x')
   for (let sent = 0; sent < 1_000_000; sent++) {
     frames.push(one)
-    rooms.add(frames.heldBytes)
+    sizes.add(frames.heldBytes)
   }
-  expect(rooms.size).toBeLessThanOrEqual(11)
-  expect(Math.max(...rooms)).toBeLessThanOrEqual(1024 * 1024)
+  expect(sizes.size).toBeLessThanOrEqual(11)
+  expect(Math.max(...sizes)).toBeLessThanOrEqual(1024 * 1024)
 })
 
-test('a line of 100 MB in chunks of 64 KiB holds no more than the cap, and the next line is whole', () => {
+test('a line of 100 MB in chunks of 64 KiB takes no more memory than the limit, and the next line is complete', () => {
   const chunk = Buffer.alloc(64 * 1024, 'x')
   const count = 1600
   const seen: Seen[] = []
@@ -91,18 +91,18 @@ test('a line of 100 MB in chunks of 64 KiB holds no more than the cap, and the n
   ])
 })
 
-test('a frame stays as it was when later chunks arrive', () => {
+test('a frame does not change when later chunks arrive', () => {
   const kept: Buffer[] = []
   const frames = new Frames(64, ({ bytes }) => kept.push(bytes))
   for (const part of ['one', ' and\ntwo', ' too\n', 'three\n']) frames.push(Buffer.from(part))
   expect(kept.map(String)).toEqual(['one and', 'two too', 'three'])
 })
 
-describe('a stream', () => {
+describe('frame reader', () => {
   const LINES = 200
 
-  /** Every line takes half a millisecond. */
-  function slowly() {
+  /** A reader that takes half a millisecond per line. */
+  function slowReader() {
     const stream = new PassThrough({ highWaterMark: 16 })
     const seen: string[] = []
     new FrameReader(stream, 64, ({ bytes }) => {
@@ -113,8 +113,8 @@ describe('a stream', () => {
   }
   const all = Array.from({ length: LINES }, (_, n) => `line ${n}`)
 
-  test('with many lines at once leaves room for others, and no line is lost or late for ever', async () => {
-    const { stream, seen } = slowly()
+  test('many lines at once are read over several turns of the event loop, and none is lost', async () => {
+    const { stream, seen } = slowReader()
     stream.write(Buffer.from(`${all.join('\n')}\n`))
     const turns: number[] = []
     for (let before = 0; seen.length < LINES; before = seen.length) {
@@ -125,13 +125,13 @@ describe('a stream', () => {
     expect(seen).toEqual(all)
     expect(turns.length).toBeGreaterThan(10)
     expect(turns.toSorted((a, b) => a - b)[turns.length >> 1]).toBeLessThan(20)
-    stream.write('after it\n')
+    stream.write('last line\n')
     await turn()
-    expect(seen.at(-1)).toBe('after it')
+    expect(seen.at(-1)).toBe('last line')
   })
 
-  test('whose writer is faster than its reader makes the writer wait', async () => {
-    const { stream, seen } = slowly()
+  test('a writer that is faster than the reader has to wait', async () => {
+    const { stream, seen } = slowReader()
     expect(stream.write(Buffer.from(`${all.join('\n')}\n`))).toBe(true)
     expect(stream.write('one more\n'.repeat(10))).toBe(false)
     while (seen.length < LINES + 10) await turn()
@@ -140,12 +140,12 @@ describe('a stream', () => {
 
   test.each<[string, (stream: PassThrough) => void]>([
     ['ends', (stream) => stream.end()],
-    ['is resumed by somebody else and ends', (stream) => stream.resume().end()],
+    ['is resumed elsewhere and ends', (stream) => stream.resume().end()],
     ['is destroyed', (stream) => stream.destroy()],
   ])(
-    'that %s while lines wait gives all that had come, the last one without a newline, too',
+    'a stream that %s while lines wait delivers all of them, including the last one without a newline',
     async (_, end) => {
-      const { stream, seen } = slowly()
+      const { stream, seen } = slowReader()
       stream.write(Buffer.from(all.join('\n')))
       await turn()
       end(stream)
@@ -175,7 +175,7 @@ function framesOf(chunks: readonly Buffer[], maxBytes: number): Found[] {
   return found
 }
 
-/** The same by hand, with everything in memory. latin1 is one character per byte. */
+/** A simple implementation with everything in memory. In latin1 each byte is one character. */
 function naive(all: Buffer, maxBytes: number): Found[] {
   const lines = all.toString('latin1').split('\n')
   const whole = lines.at(-1) === '' ? lines.slice(0, -1) : lines

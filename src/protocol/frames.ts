@@ -1,10 +1,11 @@
 import type { Readable } from 'node:stream'
 
-/** One line of a stream, without its newline. What did not fit is gone: `cut` says how many bytes that were. */
+/** One line of a stream, without its newline. */
 export interface Frame {
   readonly bytes: Buffer
+  /** The number of bytes that were dropped because they exceed the limit. */
   readonly cut: number
-  /** In the memory of the chunk that it came in: decode it now, or copy it to keep it. */
+  /** `bytes` share memory with the chunk: decode them now, or copy them to keep them. */
   readonly borrowed: boolean
 }
 
@@ -15,23 +16,23 @@ const LF = 0x0a
 const CR = 0x0d
 const NOTHING = Buffer.alloc(0)
 const FIRST_ROOM = 1024
-/** From this size on a part is kept as it came, and copied once when its frame is whole. */
+/** From this size on a part is kept as a reference, and copied once when its frame is complete. */
 const LARGE_PART = 16 * 1024
 const TURN_MS = 3
 
 /**
- * Splits a stream at newlines without ever holding more than `maxBytes`. Works on bytes, so a character that arrives
- * in two chunks is whole again in its frame. A `\r` before the newline is dropped; an empty line is an empty frame.
+ * Splits a stream at newlines and never holds more than `maxBytes`. Works on bytes, so a character that is split over two
+ * chunks is complete in its frame. A `\r` before the newline is dropped. An empty line is an empty frame.
  */
 export class Frames {
   readonly #maxBytes: number
   readonly #onFrame: (frame: Frame) => void
-  /** The kept beginning of the unfinished frame: large parts as they came, and then `#used` bytes of `#room`. */
+  /** The kept bytes of the unfinished frame: references to large parts, then `#used` bytes of `#room`. */
   #parts: Buffer[] = []
   #room: Buffer = NOTHING
   #used = 0
   #kept = 0
-  /** All bytes of the unfinished frame, kept or not, and the last of them. */
+  /** The number of all bytes of the unfinished frame, kept or not, and the last byte. */
   #seen = 0
   #last = 0
 
@@ -45,21 +46,21 @@ export class Frames {
     return this.#parts.reduce((sum, { length }) => sum + length, this.#room.length)
   }
 
-  /** Says how many bytes were taken: all of them, unless it was `enough` after one of the frames. */
-  push(chunk: Buffer, enough: () => boolean = never): number {
+  /** Returns the number of bytes that were read. Stops after a frame when `isDone` returns true. */
+  push(chunk: Buffer, isDone: () => boolean = never): number {
     let start = 0
     for (let end = chunk.indexOf(LF); end >= 0; end = chunk.indexOf(LF, start)) {
       const line = chunk.subarray(start, end)
       start = end + 1
       if (this.#seen === 0) this.#emit(line, line.length, line.at(-1), true)
       else this.#finish(line)
-      if (enough()) return start
+      if (isDone()) return start
     }
     if (start < chunk.length) this.#keep(chunk.subarray(start))
     return chunk.length
   }
 
-  /** The stream is over: what came after the last newline is a frame too. */
+  /** The stream has ended. Bytes after the last newline are a frame, too. */
   end(): void {
     if (this.#seen > 0) this.#finish(NOTHING)
   }
@@ -69,7 +70,7 @@ export class Frames {
     const room = this.#room.subarray(0, this.#used)
     const bytes = this.#parts.length === 0 ? room : Buffer.concat([...this.#parts, room], this.#kept)
     const [seen, last] = [this.#seen, this.#last]
-    // The frame now belongs to its receiver, and the state is clean before a receiver that may throw.
+    // The state is reset first, because the receiver owns `bytes` from now on and may throw.
     this.#parts = []
     this.#room = NOTHING
     this.#used = 0
@@ -106,7 +107,7 @@ export class Frames {
     this.#used = 0
   }
 
-  /** Doubling keeps the copying linear; a list of chunks would not bound the memory of a million tiny ones. */
+  /** Doubling keeps the copying linear. A list of chunks would not bound the memory of a million tiny chunks. */
   #makeRoom(needed: number): void {
     if (needed <= this.#room.length) return
     const size = Math.min(this.#maxBytes, Math.max(needed, this.#room.length * 2, FIRST_ROOM))
@@ -119,8 +120,8 @@ export class Frames {
 const never = () => false
 
 /**
- * Reads a stream in frames, for at most 3 ms in a turn of the event loop. One turn can bring 2 MiB of short lines, and
- * nobody else is served before the last of them; so the rest waits for the next turn, and whoever writes it, too.
+ * Reads a stream in frames, for at most 3 ms per turn of the event loop. One turn can bring 2 MiB of short lines, which
+ * would block all other work. The rest is read in the next turn, and the stream is paused until then.
  */
 export class FrameReader {
   readonly #stream: Readable
@@ -138,7 +139,7 @@ export class FrameReader {
       this.#takeTurn()
     })
     stream.on('end', () => this.#finish())
-    stream.on('close', () => this.#finish()) // one that was destroyed has no end
+    stream.on('close', () => this.#finish()) // a destroyed stream emits no 'end'
   }
 
   #takeTurn(): void {
@@ -153,13 +154,13 @@ export class FrameReader {
     this.#read(() => performance.now() >= this.#turnEndsAt)
   }
 
-  /** What comes while it reads, or comes though the stream is paused, as at the end of a process, waits behind the rest. */
-  #read(enough: () => boolean): void {
+  /** Chunks that arrive during a read, or while the stream is paused, as at the end of a process, are read in order. */
+  #read(isDone: () => boolean): void {
     if (this.#reading) return
     this.#reading = true
     try {
       for (let chunk = this.#waiting.shift(); chunk; chunk = this.#waiting.shift()) {
-        const taken = this.#frames.push(chunk, enough)
+        const taken = this.#frames.push(chunk, isDone)
         if (taken === chunk.length) continue
         this.#waiting.unshift(chunk.subarray(taken))
         this.#stream.pause()

@@ -1,4 +1,5 @@
 import { isObject } from '../kernel/is-object.ts'
+import { CODES } from './codes.ts'
 import { type ByteRange, isOneValue, rawMember, trimmed } from './raw-member.ts'
 
 /** A JSON-RPC message, parsed. */
@@ -6,26 +7,26 @@ export interface Message {
   readonly id?: unknown
   readonly method?: unknown
   readonly params?: unknown
-  /** Not read yet where it is large; `resultAt` says where it stands. */
+  /** Undefined for a large result, which is parsed on demand. */
   readonly result?: unknown
   readonly error?: unknown
-  /** Where the result stands in the line, when reading it has shown that already. */
+  /** The position of the result in the line, if it is known. */
   readonly resultAt?: ByteRange
 }
 
-/** An error as the other side sent it. */
+/** The error of a response. */
 export interface RemoteError {
   readonly code: number
   readonly message: string
   readonly data?: unknown
 }
 
-/** Undefined for everything that is no JSON-RPC message: banners, debug output, half a line. */
+/** Undefined for any text that is not a JSON-RPC message, such as a banner or debug output. */
 export function readMessage(line: Buffer): Message | undefined {
-  return usualAnswer(line) ?? anyMessage(line)
+  return commonResponse(line) ?? anyMessage(line)
 }
 
-/** The result as it was written. Shares memory with the line. */
+/** The bytes of the result. They share memory with the line. */
 export function resultBytes(line: Buffer, { resultAt }: Message): Buffer {
   const { start, end } = resultAt ?? rawMember(line, 'result') ?? { start: 0, end: 0 }
   return line.subarray(start, end)
@@ -37,57 +38,56 @@ export function metaOf(params: unknown): Readonly<Record<string, unknown>> {
   return isObject(meta) ? meta : {}
 }
 
-/** Undefined when the message is a result. Some libraries send `error: null` beside one. */
+/** Undefined when the message has a result. Some libraries send `error: null` with it. */
 export function remoteErrorOf({ result, error, resultAt }: Message): RemoteError | undefined {
   if (resultAt) return undefined
   if (error === undefined || error === null) {
     if (result !== undefined) return undefined
-    return { code: INTERNAL_ERROR, message: 'It answered with neither a result nor an error' }
+    return { code: CODES.internal, message: 'The response has neither a result nor an error' }
   }
   if (isRemoteError(error)) return error
   const { code, message, data } = (isObject(error) ? error : { message: error }) as Record<string, unknown>
   return {
-    code: typeof code === 'number' ? code : INTERNAL_ERROR,
-    message: typeof message === 'string' ? message : 'It answered with an error that says nothing',
+    code: typeof code === 'number' ? code : CODES.internal,
+    message: typeof message === 'string' ? message : 'The response has an error without a message',
     ...(data !== undefined && { data }),
   }
 }
 
-const INTERNAL_ERROR = -32_603
 const CLOSE_BRACE = 0x7d
 const SPACE = 0x20
 const RESULT_FIRST = '{"result":'
 const RESULT_LAST_HEAD = /^\{"jsonrpc": ?"2\.0", ?"id": ?(0|[1-9]\d{0,14}), ?"result":/
 const RESULT_FIRST_TAIL = /, ?"jsonrpc": ?"2\.0", ?"id": ?(0|[1-9]\d{0,14})\}$/
 const LONGEST_FRAME = 64
-/** Beyond this it is cheaper to hand a result on than to read it, and mostly nobody looks into it. */
+/** Larger results are not parsed unless their value is used, because most are only forwarded. */
 const LARGE_BYTES = 16 * 1024
 
 /**
- * The two spellings in which nearly all answers come, with and without spaces. What stands between head and tail is
- * parsed alone: when that is one JSON value then the line has no other member, so its place needs no search.
+ * Reads the two layouts that nearly all responses have, with and without spaces. The text between head and tail is parsed
+ * alone: if it is one JSON value, the line has no other member, and the position of the result is known.
  */
-function usualAnswer(line: Buffer): Message | undefined {
+function commonResponse(line: Buffer): Message | undefined {
   const head = line.toString('latin1', 0, LONGEST_FRAME)
   const last = RESULT_LAST_HEAD.exec(head)
   if (last) {
     if (line.at(-1) !== CLOSE_BRACE) return undefined
-    return answerOf(line, Number(last[1]), { start: last[0].length, end: line.length - 1 })
+    return responseOf(line, Number(last[1]), { start: last[0].length, end: line.length - 1 })
   }
   if (!head.startsWith(RESULT_FIRST)) return undefined
   const tail = RESULT_FIRST_TAIL.exec(line.toString('latin1', Math.max(0, line.length - LONGEST_FRAME)))
   if (!tail) return undefined
-  return answerOf(line, Number(tail[1]), { start: RESULT_FIRST.length, end: line.length - tail[0].length })
+  return responseOf(line, Number(tail[1]), { start: RESULT_FIRST.length, end: line.length - tail[0].length })
 }
 
-function answerOf(line: Buffer, id: number, at: ByteRange): Message | undefined {
+function responseOf(line: Buffer, id: number, at: ByteRange): Message | undefined {
   const isTight = (line[at.start] ?? 0) > SPACE && (line[at.end - 1] ?? 0) > SPACE
   const resultAt = isTight ? at : trimmed(line, at)
   if (at.end - at.start > LARGE_BYTES) return isOneValue(line, resultAt) ? { id, resultAt } : undefined
   try {
     return { id, result: JSON.parse(line.toString('utf8', at.start, at.end)), resultAt }
   } catch {
-    return undefined // there is more in the line than head, value and tail, or it is no JSON at all
+    return undefined // the line has other members, or is not JSON
   }
 }
 

@@ -1,4 +1,4 @@
-/** What all keys begin with that MCP itself puts into `_meta`. */
+/** The prefix of all keys that MCP defines for `_meta`. */
 export const META_PREFIX = 'io.modelcontextprotocol/'
 
 /** The keys of `_meta` that MCP defines. */

@@ -5,7 +5,7 @@ import { rawMember } from './raw-member.ts'
 
 const space = fc.string({ unit: fc.constantFrom(' ', '\t', '\r', '\n'), maxLength: 3 })
 
-/** Any spelling of a string: as JSON.stringify does it, or with every character escaped. */
+/** A string in JSON, either as JSON.stringify writes it or with every character escaped. */
 const spelledAny = (text: string) =>
   fc.constantFrom(
     JSON.stringify(text),
@@ -18,7 +18,7 @@ const scalar = fc.oneof(
   spelledString,
 )
 
-/** JSON as text, so that what comes back can be compared letter by letter. */
+/** JSON as text, so that results can be compared character by character. */
 const { value } = fc.letrec<{ value: string; array: string; object: string }>((tie) => ({
   value: fc.oneof({ maxDepth: 4, withCrossShrink: true }, scalar, tie('array'), tie('object')),
   array: fc
@@ -40,7 +40,7 @@ const members = fc
     fc.tuple(fc.constant(list), fc.tuple(...list.map(({ name }) => spelledAny(name))), space, space),
   )
 
-test('a member is found as it was written, wherever and however it is spelled', () => {
+test('the raw text of a member is found at any position and in any notation', () => {
   fc.assert(
     fc.property(members, ([list, keys, before, after]) => {
       const inner = list.map(({ value, around: [a, b, c, d] }, at) => `${a}${keys[at]}${b}:${c}${value}${d}`)
@@ -67,7 +67,7 @@ test.each([
   '{"a":{"result":1}}',
   '{"a":["result",1]}',
   '{"a":"\\"result\\":1"}',
-])('nothing is found in %s', (text) => {
+])('no member named result is found in %s', (text) => {
   expect(rawMember(Buffer.from(text), 'result')).toBeUndefined()
 })
 
@@ -85,7 +85,7 @@ const more = fc.oneof(
   value.map((text) => `,"res\\u0075lt":${text}`),
 )
 
-test('an answer is read as JSON.parse reads it, by the short way and by the long one', () => {
+test('a response is read like JSON.parse reads it, on the fast and on the general path', () => {
   fc.assert(
     fc.property(answerFrames, value, more, (frame, result, rest) => {
       const line = Buffer.from(frame(result, rest))
@@ -107,6 +107,6 @@ test.each([
   '{"result":1,"id":7}',
   '{"result":,"jsonrpc":"2.0","id":7}',
   '[{"jsonrpc":"2.0","id":7,"result":1}]',
-])('%s is no message', (line) => {
+])('%s is not a message', (line) => {
   expect(readMessage(Buffer.from(line))).toBeUndefined()
 })

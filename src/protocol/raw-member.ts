@@ -4,31 +4,31 @@ export interface ByteRange {
 }
 
 /**
- * Where the value of a member of the outermost object stands, without the whitespace around it. `json` must be valid
- * JSON, and an object. When a name comes twice its last value counts, as in JSON.parse. Bytes are enough to find the
- * way: no byte of a longer UTF-8 character looks like a quote, a brace or a backslash.
+ * The position of the value of a top-level member, without surrounding whitespace. `json` must be a valid JSON object. Of
+ * several members with the same name the last one counts, as in JSON.parse. Searching bytes is safe: no byte of a longer
+ * UTF-8 character equals a quote, a brace or a backslash.
  */
 export function rawMember(json: Buffer, name: string): ByteRange | undefined {
   let found: ByteRange | undefined
   let at = afterSpace(json, afterSpace(json, 0) + 1)
   while (json[at] === QUOTE) {
     const colon = stringEnd(json, at)
-    const isIt = keyOf(json, at, colon) === name
+    const isMember = keyOf(json, at, colon) === name
     const start = afterSpace(json, afterSpace(json, colon) + 1)
     const end = valueEnd(json, start)
-    if (isIt) found = { start, end }
+    if (isMember) found = { start, end }
     const comma = afterSpace(json, end)
     at = afterSpace(json, comma + 1)
   }
   return found
 }
 
-/** Whether nothing but one value stands there, as far as quotes and braces tell. */
+/** Whether the range holds exactly one value, judged by quotes and braces. */
 export function isOneValue(json: Buffer, { start, end }: ByteRange): boolean {
   return start < end && valueEnd(json, start) === end
 }
 
-/** Without the whitespace at both ends. */
+/** The range without whitespace at both ends. */
 export function trimmed(json: Buffer, { start, end }: ByteRange): ByteRange {
   let last = end
   while (last > start && isSpace(json[last - 1])) last -= 1
@@ -41,8 +41,8 @@ const COMMA = 0x2c
 const [OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET] = [0x7b, 0x7d, 0x5b, 0x5d]
 
 function keyOf(json: Buffer, start: number, end: number): string {
-  const spelled = json.toString('utf8', start + 1, end - 1)
-  return spelled.includes('\\') ? JSON.parse(`"${spelled}"`) : spelled
+  const text = json.toString('utf8', start + 1, end - 1)
+  return text.includes('\\') ? JSON.parse(`"${text}"`) : text
 }
 
 function valueEnd(json: Buffer, start: number): number {
@@ -65,7 +65,7 @@ function nestedEnd(json: Buffer, start: number): number {
   return at
 }
 
-/** Jumps from quote to quote: results are mostly one long text. */
+/** Jumps from quote to quote, because most results are one long string. */
 function stringEnd(json: Buffer, start: number): number {
   let quote = json.indexOf(QUOTE, start + 1)
   while (quote >= 0 && isEscaped(json, quote)) quote = json.indexOf(QUOTE, quote + 1)

@@ -12,7 +12,7 @@ function read(chunks: readonly Buffer[], maxBytes?: number) {
 const whole = (text: string) => read([Buffer.from(text)])
 const eventsOf = (text: string) => whole(text).events
 
-describe('an event stream', () => {
+describe('event stream', () => {
   test.each([
     ['data: one\n\n', [['message', 'one']]],
     ['data:one\r\n\r\n', [['message', 'one']]],
@@ -33,11 +33,11 @@ describe('an event stream', () => {
     ['data: never finished', []],
     ['event: alone\n\ndata: x\n\n', [['message', 'x']]],
     ['data: ümlaut 🎈\n\n', [['message', 'ümlaut 🎈']]],
-  ])('%j is %j', (text, events) => {
+  ])('the stream %j has the events %j', (text, events) => {
     expect(eventsOf(text)).toEqual(events)
   })
 
-  test('tells where to go on, and when', () => {
+  test('the last event id and the retry time are read', () => {
     expect(whole('id: 7\nretry: 1500\ndata:\n\n')).toEqual({ events: [], id: '7', retryMs: 1500 })
     expect(whole('id: 7\ndata: x\n\ndata: y\n\n').id).toBe('7')
     expect(whole('id: 7\n\nid: with\0zero\n\n').id).toBe('7')
@@ -45,7 +45,7 @@ describe('an event stream', () => {
     expect(whole('retry: soon\n\n').retryMs).toBeUndefined()
   })
 
-  test('gives the same events however its bytes are split', () => {
+  test('events do not depend on how the bytes are split into chunks', () => {
     const line = fc.constantFrom(
       'data: ü🎈',
       'data',
@@ -73,7 +73,7 @@ describe('an event stream', () => {
     )
   })
 
-  test('is read in linear time, whatever ends its lines', () => {
+  test('a stream is read in linear time with any line ending', () => {
     for (const end of ['\n', '\r', '\r\n']) {
       const lines = Buffer.from(`data: x${end}${end}`.repeat(50_000))
       const startedAt = performance.now()
@@ -83,15 +83,15 @@ describe('an event stream', () => {
   })
 })
 
-describe('a stream without end', () => {
-  test('of data is refused at the limit, in one line or in many', () => {
+describe('endless stream', () => {
+  test('data beyond the limit is refused, in one line or in many', () => {
     expect(() => read(Array(11).fill(Buffer.from('x'.repeat(100))), 1000)).not.toThrow()
     const line = [Buffer.from('data: '), ...Array(11).fill(Buffer.from('x'.repeat(100)))]
     expect(() => read(line, 1000)).toThrow(EventTooLargeError)
     expect(() => read([Buffer.from('data:1\n'.repeat(600))], 1000)).toThrow(EventTooLargeError)
   })
 
-  test('of comments, names or unknown fields is not kept', () => {
+  test('endless comments, names and unknown fields take no memory', () => {
     const before = process.memoryUsage.rss()
     const much = Buffer.alloc(1024 * 1024, 'x')
     for (const start of [':', 'other: ', '', 'id: '])
@@ -113,10 +113,10 @@ function split(bytes: Buffer, cuts: readonly number[]): Buffer[] {
   return places.slice(1).map((end, index) => bytes.subarray(places[index], end))
 }
 
-/** The specification's own words, over a whole text. */
+/** The algorithm of the specification, applied to the whole text. */
 function model(stream: string) {
   const lines = stream.replace(/^\uFEFF/, '').split(/\r\n|\r|\n/)
-  lines.pop() // no line end after it
+  lines.pop() // not terminated by a line end
   const events: [string, string][] = []
   let [data, event] = ['', '']
   let [id, lastId, retryMs]: [string | undefined, string | undefined, number | undefined] = [

@@ -1,9 +1,9 @@
 import { MESSAGE_MAX_BYTES } from './frames.ts'
 
 export interface SseEvent {
-  /** `message` unless the server named it. */
+  /** `message` unless the server sent a name. */
   readonly event: string
-  /** The lines of its data, with a newline between them. Belongs to who receives it. */
+  /** The lines of data, joined with newlines. The receiver owns the buffer. */
   readonly data: Buffer
 }
 
@@ -12,8 +12,8 @@ export class EventTooLargeError extends Error {
 }
 
 /**
- * Reads text/event-stream from bytes that may be split anywhere. Data goes straight into the event that it belongs to, and
- * what nobody needs is not kept at all: comments and unknown fields may be endless.
+ * Reads text/event-stream from chunks that may be split anywhere. Only the fields of the current event are kept: comments
+ * and unknown fields may be endless.
  */
 export class SseReader {
   readonly #onEvent: (event: SseEvent) => void
@@ -28,9 +28,9 @@ export class SseReader {
   #id: string | undefined
   #afterCr = false
   #bomBytes = 0
-  /** To go on from when the stream breaks; set at the end of an event, with or without data. */
+  /** The id to resume from when the stream is interrupted. Set at the end of each event, with or without data. */
   lastEventId: string | undefined
-  /** How long the server wants us to wait before we come again. */
+  /** The time to wait before reconnecting, as requested by the server. */
   retryMs: number | undefined
 
   constructor(onEvent: (event: SseEvent) => void, maxBytes = MESSAGE_MAX_BYTES) {
@@ -39,12 +39,12 @@ export class SseReader {
     this.#data = new Bytes(maxBytes)
   }
 
-  /** Throws an EventTooLargeError; the reader is of no use afterwards. What follows the last event is never told. */
+  /** Throws an EventTooLargeError, after which the reader is unusable. An event without its final blank line is ignored. */
   push(chunk: Buffer): void {
     let at = this.#start(chunk)
     let [cr, lf] = [-1, -1]
     while (at < chunk.length) {
-      if (cr < at) cr = indexOr(chunk, CR, at) // each is looked for when it is passed, not once per line
+      if (cr < at) cr = indexOr(chunk, CR, at) // searched again only when passed, not for every line
       if (lf < at) lf = indexOr(chunk, LF, at)
       const end = Math.min(cr, lf)
       this.#take(chunk.subarray(at, end))
@@ -57,7 +57,7 @@ export class SseReader {
     }
   }
 
-  /** A newline that belongs to the return before it, and the mark that a stream may begin with. */
+  /** Skips a newline that belongs to the preceding return, and the byte order mark at the start of the stream. */
   #start(chunk: Buffer): number {
     let at = 0
     if (this.#afterCr && chunk.length > 0) {
@@ -104,7 +104,8 @@ export class SseReader {
 
   #keepData(part: Buffer): void {
     this.#data.add(part)
-    if (this.#data.overflown) throw new EventTooLargeError(`an event is larger than ${this.maxBytes} bytes`)
+    if (this.#data.isTruncated)
+      throw new EventTooLargeError(`The event is larger than ${this.maxBytes} bytes`)
   }
 
   #endLine(): void {
@@ -113,7 +114,7 @@ export class SseReader {
         this.#dispatch()
         return
       }
-      this.#beginValue() // a name alone is a field without a value
+      this.#beginValue() // a line without a colon is a field with an empty value
     }
     if (this.#field !== 'data' && this.#field !== 'other') this.#endField(this.#field)
     this.#place = 'name'
@@ -150,28 +151,29 @@ const SMALLEST_BLOCK = 64
 const LARGEST_BLOCK = 256 * 1024
 const NOTHING = Buffer.alloc(0)
 
-/** Bytes in a row, up to a limit. What is too much is not kept, and known. */
+/** Collects bytes up to a limit. */
 class Bytes {
   readonly #max: number
-  /** Full ones, and the one that is being filled: nothing is copied before it is taken, and tiny parts take no more. */
+  /** Full blocks, and the one that is being filled. Nothing is copied until `take`, and tiny parts need no extra memory. */
   #blocks: Buffer[] = []
   #block: Buffer = NOTHING
   #filled = 0
   #length = 0
-  overflown = false
+  /** Bytes beyond the limit were dropped. */
+  isTruncated = false
 
   constructor(max: number) {
     this.#max = max
   }
 
   get isEmpty(): boolean {
-    return this.#length === 0 && !this.overflown
+    return this.#length === 0 && !this.isTruncated
   }
 
   add(part: Buffer): void {
     this.#length += part.length
-    if (this.#length > this.#max) this.overflown = true
-    if (this.overflown) return
+    if (this.#length > this.#max) this.isTruncated = true
+    if (this.isTruncated) return
     for (let at = 0; at < part.length; ) {
       if (this.#filled === this.#block.length) this.#nextBlock(part.length - at)
       const taken = part.copy(this.#block, this.#filled, at)
@@ -180,7 +182,7 @@ class Bytes {
     }
   }
 
-  /** What is here now belongs to the caller. */
+  /** Returns the collected bytes, which the caller owns from then on, and starts over. */
   take(): Buffer {
     const last = this.#block.subarray(0, this.#filled)
     const bytes = this.#blocks.length === 0 ? last : Buffer.concat([...this.#blocks, last], this.#length)
@@ -191,15 +193,15 @@ class Bytes {
     return bytes
   }
 
-  /** Undefined when it was too much. Empty afterwards. */
+  /** Like `take`, decoded. Undefined when bytes were dropped. */
   text(): string | undefined {
-    const { overflown } = this
-    this.overflown = false
+    const { isTruncated } = this
+    this.isTruncated = false
     const text = this.take().toString('utf8')
-    return overflown ? undefined : text
+    return isTruncated ? undefined : text
   }
 
-  /** Larger with the length that is here already, from what a short event needs to what a long one deserves. */
+  /** Each block is twice as large as the one before, so short events take little memory and long ones few blocks. */
   #nextBlock(needed: number): void {
     if (this.#filled > 0) this.#blocks.push(this.#block)
     const size = Math.min(LARGEST_BLOCK, Math.max(needed, this.#block.length * 2, SMALLEST_BLOCK))

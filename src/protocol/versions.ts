@@ -1,4 +1,4 @@
-/** The two families of MCP revisions: legacy ones have a handshake and sessions, modern ones carry all in each request. */
+/** The two families of MCP revisions: legacy ones have a handshake and sessions, modern ones are stateless. */
 export type Era = 'legacy' | 'modern'
 
 export const MODERN_VERSION = '2026-07-28'

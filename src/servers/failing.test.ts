@@ -10,10 +10,10 @@ interface Failing {
   readonly server: object
   readonly status: 'failed' | 'backoff' | 'stopped'
   readonly code: string
-  /** One sentence with the cause; what the server wrote stands in it word for word. */
-  readonly says: string | RegExp
+  /** Part of the message: one sentence with the cause, which quotes the output of the server. */
+  readonly message: string | RegExp
   /** One sentence with the next action. */
-  readonly todo: string | RegExp
+  readonly hint: string | RegExp
 }
 
 const script = (code: string, more: object = {}) => ({
@@ -33,40 +33,40 @@ const file = (name: string, text: string, mode: number) => {
 }
 
 const FAILING: Readonly<Record<string, Failing>> = {
-  'a command that is not there': {
+  'a command that does not exist': {
     server: { name: 'it', command: 'no-such-program' },
     status: 'failed',
     code: 'command_not_found',
-    says: "'no-such-program' was not found in any of these folders: ",
-    todo: 'Install it, check the command, or use the full path of the program',
+    message: "'no-such-program' was not found in any of these folders: ",
+    hint: 'Install it, check the command, or use the full path of the program',
   },
   'a whole command line as command': {
     server: { name: 'it', command: 'npx -y server-memory' },
     status: 'failed',
     code: 'command_not_found',
-    says: "'npx -y server-memory' was not found",
-    todo: "command must be the program alone: set command to 'npx' and move the rest to args",
+    message: "'npx -y server-memory' was not found",
+    hint: "command must be the program alone: set command to 'npx' and move the rest to args",
   },
-  'a file that may not be executed': {
+  'a file that is not executable': {
     server: { name: 'it', command: file('plain.js', '', 0o600) },
     status: 'failed',
     code: 'not_executable',
-    says: /plain\.js is not executable$/,
-    todo: /^Run: chmod \+x '.*plain\.js', or set command to its interpreter$/,
+    message: /plain\.js is not executable$/,
+    hint: /^Run: chmod \+x '.*plain\.js', or set command to its interpreter$/,
   },
-  'a script whose interpreter is not there': {
+  'a script whose interpreter does not exist': {
     server: { name: 'it', command: file('script', '#!/usr/bin/env no-such-interpreter\n', 0o700) },
     status: 'failed',
     code: 'bad_interpreter',
-    says: "it needs 'no-such-interpreter', which was not found",
-    todo: 'Install it, check the command, or use the full path of the program',
+    message: "it needs 'no-such-interpreter', which was not found",
+    hint: 'Install it, check the command, or use the full path of the program',
   },
-  'a working folder that is not there': {
+  'a working folder that does not exist': {
     server: { ...definition('echo'), name: 'it', cwd: '/no/such/folder' },
     status: 'failed',
     code: 'cwd_not_found',
-    says: 'its working folder /no/such/folder does not exist',
-    todo: 'Create the folder, or set cwd to an existing folder',
+    message: 'its working folder /no/such/folder does not exist',
+    hint: 'Create the folder, or set cwd to an existing folder',
   },
   'a program that answers, but not as an MCP server': {
     server: script(
@@ -74,107 +74,111 @@ const FAILING: Readonly<Record<string, Failing>> = {
     ),
     status: 'failed',
     code: 'not_mcp',
-    says: 'Its response to initialize is not valid MCP',
-    todo: /MCP server/,
+    message: 'Its response to initialize is not valid MCP',
+    hint: /MCP server/,
   },
-  'one that refuses the handshake': {
+  'a server that rejects the handshake': {
     server: script(
       `process.stdin.on('data', (d) => { for (const l of String(d).split('\\n').filter(Boolean)) { const { id } = JSON.parse(l); if (id !== undefined) console.log(JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32000, message: 'licence expired' } })) } })`,
     ),
     status: 'backoff',
     code: 'handshake_failed',
-    says: 'licence expired',
-    todo: /./,
+    message: 'licence expired',
+    hint: /./,
   },
-  'a variable that is missing': {
+  'a missing environment variable': {
     server: { ...definition('noenv'), name: 'it' },
     status: 'backoff',
     code: 'missing_setting',
-    says: 'The process exited with code 1 before it was ready: Error: the environment variable API_KEY is required',
-    todo: 'Set API_KEY in env',
+    message:
+      'The process exited with code 1 before it was ready: Error: the environment variable API_KEY is required',
+    hint: 'Set API_KEY in env',
   },
-  'a module that is missing': {
+  'a missing module': {
     server: { ...definition('crash'), name: 'it' },
     status: 'backoff',
     code: 'module_not_found',
-    says: "Error: Cannot find module 'left-pad'",
-    todo: /left-pad/,
+    message: "Error: Cannot find module 'left-pad'",
+    hint: /left-pad/,
   },
-  'a script that is not there': {
+  'a script that does not exist': {
     server: { name: 'it', command: process.execPath, args: ['/no/such/server.js'] },
     status: 'backoff',
     code: 'module_not_found',
-    says: "Error: Cannot find module '/no/such/server.js'",
-    todo: /\/no\/such\/server\.js/,
+    message: "Error: Cannot find module '/no/such/server.js'",
+    hint: /\/no\/such\/server\.js/,
   },
   'a native module for another machine': {
     server: script(`process.dlopen({ exports: {} }, ${JSON.stringify(file('addon.node', 'text', 0o600))})`),
     status: 'backoff',
     code: 'native_module',
-    says: /addon\.node: (?:file too short|invalid ELF header)/,
-    todo: /[Rr]einstall|[Rr]ebuild|install scripts/,
+    message: /addon\.node: (?:file too short|invalid ELF header)/,
+    hint: /[Rr]einstall|[Rr]ebuild|install scripts/,
   },
-  'a port that is taken': {
+  'a port that is in use': {
     server: script(
       `const net = require('net'); const a = net.createServer().listen(0, '127.0.0.1', () => net.createServer().listen(a.address().port, '127.0.0.1'))`,
     ),
     status: 'backoff',
     code: 'port_in_use',
-    says: /Error: listen EADDRINUSE: address already in use 127\.0\.0\.1:\d+/,
-    todo: /port/i,
+    message: /Error: listen EADDRINUSE: address already in use 127\.0\.0\.1:\d+/,
+    hint: /port/i,
   },
-  'one that ends without a word': {
+  'a server that exits without output': {
     server: script('process.exit(3)'),
     status: 'backoff',
     code: 'exited',
-    says: 'The process exited with code 3 before it was ready without an error message',
-    todo: /terminal/,
+    message: 'The process exited with code 3 before it was ready without an error message',
+    hint: /terminal/,
   },
-  'one that has nothing to do': {
+  'a program that exits at once without an error': {
     server: script('console.log("usage: it [options]")'),
     status: 'stopped',
     code: 'exited',
-    says: 'The process exited without an error',
-    todo: /./,
+    message: 'The process exited without an error',
+    hint: /./,
   },
-  'one that is killed': {
+  'a server that is killed': {
     server: script(`process.kill(process.pid, 'SIGKILL')`),
     status: 'backoff',
     code: 'killed',
-    says: 'SIGKILL',
-    todo: /memory/,
+    message: 'SIGKILL',
+    hint: /memory/,
   },
-  'one that says nothing': {
+  'a server that does not answer': {
     server: script('setInterval(() => {}, 1000)'),
     status: 'backoff',
     code: 'start_timeout',
-    says: 'It did not answer initialize within 2 s',
-    todo: /timeouts\.start_s/,
+    message: 'It did not answer initialize within 2 s',
+    hint: /timeouts\.start_s/,
   },
-  'one that talks to people on stdout': {
+  'a server that writes text to stdout instead of MCP': {
     server: script(`console.log('Listening on port 3000'); setInterval(() => {}, 1000)`),
     status: 'backoff',
     code: 'start_timeout',
-    says: 'First line: "Listening on port 3000"',
-    todo: /uses the stdio transport/,
+    message: 'First line: "Listening on port 3000"',
+    hint: /uses the stdio transport/,
   },
 }
 
-test.each(Object.entries(FAILING))('%s is named, with what to do next', async (_, expected) => {
-  const house = await openHouse()
-  expect((await add(house, { ...expected.server, name: 'it' })).statusCode).toBe(201)
-  const started = await post(house, '/api/servers/it/start')
-  expect(started.statusCode).toBe(expected.code === 'start_timeout' ? 504 : 502)
-  const { status, last_error, health } = await get(house, 'it')
-  expect({ status, code: last_error?.code }).toEqual({ status: expected.status, code: expected.code })
-  expect(last_error?.message).toMatch(expected.says)
-  expect(last_error?.hint).toMatch(expected.todo)
-  for (const sentence of [last_error?.message, last_error?.hint]) expect(sentence).not.toMatch(/\n|\.$/)
-  expect(health).toEqual({ level: 'unhealthy', summary: last_error?.message, action: last_error?.hint })
-  expect(started.json()).toMatchObject({ last_error, detail: `'it': ${last_error?.message}` })
-})
+test.each(Object.entries(FAILING))(
+  'the error of %s has the cause and the next action',
+  async (_, expected) => {
+    const house = await openHouse()
+    expect((await add(house, { ...expected.server, name: 'it' })).statusCode).toBe(201)
+    const started = await post(house, '/api/servers/it/start')
+    expect(started.statusCode).toBe(expected.code === 'start_timeout' ? 504 : 502)
+    const { status, last_error, health } = await get(house, 'it')
+    expect({ status, code: last_error?.code }).toEqual({ status: expected.status, code: expected.code })
+    expect(last_error?.message).toMatch(expected.message)
+    expect(last_error?.hint).toMatch(expected.hint)
+    for (const sentence of [last_error?.message, last_error?.hint]) expect(sentence).not.toMatch(/\n|\.$/)
+    expect(health).toEqual({ level: 'unhealthy', summary: last_error?.message, action: last_error?.hint })
+    expect(started.json()).toMatchObject({ last_error, detail: `'it': ${last_error?.message}` })
+  },
+)
 
-test('one that runs in spite of its chatter on stdout is degraded, and its lines are in the log', async () => {
+test('a running server that writes text to stdout is degraded, and its lines are in the log', async () => {
   const house = await openHouse()
   await add(house, definition('noisy'))
   const started = await post(house, '/api/servers/noisy/start')
@@ -182,21 +186,21 @@ test('one that runs in spite of its chatter on stdout is degraded, and its lines
     status: 'running',
     health: {
       level: 'degraded',
-      summary: expect.stringMatching(/^Running, but it wrote \d+ lines to stdout that are no MCP message$/),
-      action: 'Make it log to stderr; its log shows the lines',
+      summary: expect.stringMatching(/^Running, but it wrote \d+ lines to stdout that are not MCP messages$/),
+      action: 'Make it log to stderr. Its log has the lines',
     },
   })
   const logs = (query: string) => house.inject(`/api/logs?server_id=noisy&${query}`)
-  const spoken = async (query: string) =>
+  const messages = async (query: string) =>
     (await logs(query)).json().items.map(({ message }: { message: string }) => message)
-  expect(await spoken('stream=stdout')).toContain('Server listening, have a nice day!')
-  expect(await spoken('stream=stderr&level=error')).toEqual([
+  expect(await messages('stream=stdout')).toContain('Server listening, have a nice day!')
+  expect(await messages('stream=stderr&level=error')).toEqual([
     '{"level":"error","msg":"a line of JSON"}',
     '[error] noisy speaks at level error',
   ])
 })
 
-test('what a server says over the protocol is in the log, with its level', async () => {
+test('log notifications of a server are in the log, with their level', async () => {
   const house = await openHouse()
   await add(house, definition('teller'))
   await post(house, '/api/servers/teller/start')

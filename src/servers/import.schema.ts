@@ -4,7 +4,7 @@ import { orNull } from '../kernel/wire.ts'
 
 const Entries = Type.Object({}, { additionalProperties: true, maxProperties: 500 })
 
-/** A snippet as text, or the JSON that the README shows as the body itself. */
+/** A snippet as text, or a JSON snippet as the body itself. */
 export const ImportInput = Type.Object(
   {
     snippet: Type.Optional(
@@ -17,13 +17,13 @@ export const ImportInput = Type.Object(
     mcpServers: Type.Optional(Entries),
     servers: Type.Optional(Entries),
     inputs: Type.Optional(
-      Type.Array(Type.Unknown(), { maxItems: 100, description: 'As VS Code writes them; ignored' }),
+      Type.Array(Type.Unknown(), { maxItems: 100, description: 'Written by VS Code; ignored' }),
     ),
     on_conflict: Type.Optional(
       Type.Enum(['skip', 'update'], { default: 'skip', description: 'What to do when the name is taken' }),
     ),
     dry_run: Type.Optional(
-      Type.Boolean({ default: false, description: 'Say what would happen, change nothing' }),
+      Type.Boolean({ default: false, description: 'Report what would happen, without changes' }),
     ),
   },
   {
@@ -45,8 +45,8 @@ export const ImportReport = Type.Object({
       name: Type.String({ examples: ['github'] }),
       type: orNull(Type.Enum(['stdio', 'http'])),
       outcome: Type.Enum(OUTCOMES),
-      id: orNull(Type.String({ description: 'Of the server that was made, changed, or is in the way' })),
-      reason: orNull(Type.String({ description: 'Why it was refused or left as it is' })),
+      id: orNull(Type.String({ description: 'The id of the created, updated or conflicting server' })),
+      reason: orNull(Type.String({ description: 'Why the entry was refused or skipped' })),
       notes: Type.Array(Type.String()),
     }),
   ),

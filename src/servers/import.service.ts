@@ -1,50 +1,42 @@
 import { AppError } from '../kernel/errors.ts'
 import type { Caller } from '../kernel/wire.ts'
+import type { ImportTarget } from '../upstreams/import-target.ts'
 import type { ImportInput, ImportItem, ImportReport } from './import.schema.ts'
 import { parseSnippet, readSnippet, type Snippet, type SnippetEntry } from './snippet/snippet.ts'
 
 type Definition = SnippetEntry['definition']
 
-/** One kind of server as the importer sees it. */
-interface Target<D extends Definition> {
-  /** Why the definition cannot be registered; undefined when it can. */
-  problem(name: string, definition: D): string | undefined
-  /** `same` tells whether the definition is what is registered already. */
-  find(name: string): Promise<{ readonly id: string; readonly same: (definition: D) => boolean } | undefined>
-  add(name: string, definition: D, by: Caller): Promise<{ readonly id: string }>
-  change(id: string, definition: D, by: Caller): Promise<{ readonly id: string }>
+interface Deps {
+  readonly stdio: ImportTarget<Extract<Definition, { type: 'stdio' }>>
+  readonly http: ImportTarget<Extract<Definition, { type: 'http' }>>
 }
 
-export interface Deps {
-  readonly stdio: Target<Extract<Definition, { type: 'stdio' }>>
-  readonly http: Target<Extract<Definition, { type: 'http' }>>
-}
+type Result = Pick<ImportItem, 'outcome' | 'id'> & { readonly reason?: string }
 
-/** Registers what people paste. Never starts anything, and never overwrites a server unless asked to. */
+/** Registers the servers of pasted snippets. Never starts a server, and overwrites one only on request. */
 export function createImporter(deps: Deps) {
-  async function place(entry: SnippetEntry, input: ImportInput, by: Caller): Promise<ImportItem> {
-    const { name, definition, notes } = entry
-    const target = deps[definition.type] as Target<Definition>
-    const other = deps[definition.type === 'stdio' ? 'http' : 'stdio'] as Target<Definition>
-    const item = (
-      outcome: ImportItem['outcome'],
-      id: string | null,
-      reason: string | null = null,
-    ): ImportItem => {
-      return { name, type: definition.type, outcome, id, reason, notes: [...notes] }
-    }
+  async function register(
+    { name, definition }: SnippetEntry,
+    input: ImportInput,
+    by: Caller,
+  ): Promise<Result> {
+    const target = deps[definition.type] as ImportTarget<Definition>
+    const other = deps[definition.type === 'stdio' ? 'http' : 'stdio']
     const problem = target.problem(name, definition)
-    if (problem !== undefined) return item('refused', null, problem)
+    if (problem !== undefined) return { outcome: 'refused', id: null, reason: problem }
     const existing = await target.find(name)
-    if (existing?.same(definition)) return item('unchanged', existing.id, 'It is registered already')
+    if (existing?.isSame(definition))
+      return { outcome: 'unchanged', id: existing.id, reason: 'The server already has this definition' }
     if (existing && input.on_conflict === 'update') {
       if (!input.dry_run) await target.change(existing.id, definition, by)
-      return item('updated', existing.id)
+      return { outcome: 'updated', id: existing.id }
     }
-    const inTheWay = existing ?? (await other.find(name))
-    if (inTheWay)
-      return item('exists', inTheWay.id, 'A server with this name is registered with another definition')
-    return item('created', input.dry_run ? null : (await target.add(name, definition, by)).id)
+    const conflict = existing ?? (await other.find(name))
+    if (conflict) {
+      const reason = 'A server with this name is registered with another definition'
+      return { outcome: 'exists', id: conflict.id, reason }
+    }
+    return { outcome: 'created', id: input.dry_run ? null : (await target.add(name, definition, by)).id }
   }
 
   return {
@@ -52,7 +44,9 @@ export function createImporter(deps: Deps) {
       const { entries, refused } = snippetOf(input)
       const items: ImportItem[] = []
       for (const entry of entries) {
-        items.push(await place(entry, input, by).catch((error: unknown) => refusedItem(entry, error)))
+        const { name, definition, notes } = entry
+        const result = await register(entry, input, by).catch(refusal)
+        items.push({ name, type: definition.type, reason: null, ...result, notes: [...notes] })
       }
       for (const { name, reason } of refused) {
         items.push({ name, type: null, outcome: 'refused', id: null, reason, notes: [] })
@@ -73,15 +67,8 @@ function snippetOf({ snippet, mcpServers, servers }: ImportInput): Snippet {
   return snippet === undefined ? readSnippet({ mcpServers: mcpServers ?? servers }) : parseSnippet(snippet)
 }
 
-/** One entry that cannot be registered must not keep the others out; a broken store must. */
-function refusedItem({ name, definition, notes }: SnippetEntry, error: unknown): ImportItem {
+/** An entry that cannot be registered does not prevent the others. A failure of the store does. */
+function refusal(error: unknown): Result {
   if (!(error instanceof AppError) || error.status >= 500) throw error
-  return {
-    name,
-    type: definition.type,
-    outcome: 'refused',
-    id: null,
-    reason: error.message,
-    notes: [...notes],
-  }
+  return { outcome: 'refused', id: null, reason: error.message }
 }

@@ -10,7 +10,7 @@ const patch = (house: Awaited<ReturnType<typeof openHouse>>, id: string, payload
   house.inject({ method: 'PATCH', url: `/api/servers/${id}`, headers: AUTHORISED, payload })
 
 describe('start and stop', () => {
-  test('a server runs when its tools are listed, and is gone when it was stopped', async () => {
+  test('start answers when the tools are listed, and stop answers when the process has exited', async () => {
     covers('does-start-stop', 'states-start-stop', 'servers-start', 'servers-stop', 'states-names')
     covers('states-transitions')
     const house = await openHouse()
@@ -51,7 +51,7 @@ describe('start and stop', () => {
     expect((await post(house, '/api/servers/echo/stop')).json()).toMatchObject({ status: 'stopped' })
   })
 
-  test('fifty starts at once are one process', async () => {
+  test('fifty concurrent starts create one process', async () => {
     const house = await openHouse()
     await register(house, 'echo')
     const replies = await Promise.all(
@@ -61,7 +61,7 @@ describe('start and stop', () => {
     expect(new Set(replies.map((reply) => reply.json().pid)).size).toBe(1)
   })
 
-  test('without the token neither is possible, and an unknown id is 404', async () => {
+  test('start, stop and restart require the token, and an unknown id is answered with 404', async () => {
     covers('protected-servers-start', 'protected-servers-stop')
     const house = await openHouse()
     await register(house, 'echo')
@@ -71,12 +71,12 @@ describe('start and stop', () => {
         status: 401,
         detail: "Missing authentication token in 'X-SVC-Token' header",
       })
-      expect((await post(house, `/api/servers/nobody/${action}`)).statusCode).toBe(404)
+      expect((await post(house, `/api/servers/unknown/${action}`)).statusCode).toBe(404)
     }
     expect(await get(house, 'echo')).toMatchObject({ status: 'stopped' })
   })
 
-  test('whoever does not want to wait is told that it still starts, and a stop wins over it', async () => {
+  test('start with wait_s=0 answers 202, and a stop during the start wins', async () => {
     const house = await openHouse()
     await register(house, 'slow-handshake', ['--ms=60000'])
     const started = await post(house, '/api/servers/slow-handshake/start?wait_s=0')
@@ -94,7 +94,7 @@ describe('start and stop', () => {
     })
   })
 
-  test('a server that says nothing within start_s is 504, with what it wrote', async () => {
+  test('the start of a server that does not answer within start_s is answered with 504 and its stderr', async () => {
     const house = await openHouse()
     await register(house, 'slow-handshake', ['--ms=60000'], { timeouts: { start_s: 1, stop_s: 1 } })
     const started = await post(house, '/api/servers/slow-handshake/start')
@@ -111,7 +111,7 @@ describe('start and stop', () => {
     })
   })
 
-  test('a server that cannot start is 502 and waits for a person', async () => {
+  test('the start of a missing program is answered with 502 and is not retried', async () => {
     const house = await openHouse()
     await add(house, { name: 'ghost', command: 'no-such-program-anywhere' })
     const started = await post(house, '/api/servers/ghost/start')
@@ -130,7 +130,7 @@ describe('start and stop', () => {
     expect(await get(house, 'ghost')).toMatchObject({ status: 'stopped', last_error: null })
   })
 
-  test('restart gives another process', async () => {
+  test('restart replaces the process', async () => {
     const house = await openHouse()
     await register(house, 'echo')
     const first = (await post(house, '/api/servers/echo/start')).json().pid
@@ -142,7 +142,7 @@ describe('start and stop', () => {
 })
 
 describe('tools', () => {
-  test('are listed live, and from memory when it does not run, also after Toolroom was started anew', async () => {
+  test('the tools of a running server are live, and those of a stopped one cached, even after a restart of Toolroom', async () => {
     covers('does-list-tools', 'servers-tools', 'open-auth-servers-tools')
     const first = await openHouse()
     await register(first, 'echo')
@@ -150,7 +150,7 @@ describe('tools', () => {
       status: 409,
       code: 'server_not_running',
     })
-    expect((await first.inject('/api/servers/nobody/tools')).statusCode).toBe(404)
+    expect((await first.inject('/api/servers/unknown/tools')).statusCode).toBe(404)
     await post(first, '/api/servers/echo/start')
     const live = (await first.inject('/api/servers/echo/tools')).json()
     expect(live).toMatchObject({
@@ -181,7 +181,7 @@ describe('tools', () => {
     expect(await get(second, 'echo')).toMatchObject({ status: 'stopped', tool_count: 4 })
   })
 
-  test('that a secret stands in are shown without it', async () => {
+  test('secrets in tool definitions, server info and stderr are masked', async () => {
     const house = await openHouse()
     const secret = `canary-${randomUUID()}`
     await register(house, 'leaky', [], { env: { MY_SECRET: secret } })
@@ -196,7 +196,7 @@ describe('tools', () => {
 })
 
 describe('calls', () => {
-  test('give the result as the server sent it, to the last byte', async () => {
+  test('the result of a call has the bytes that the server sent', async () => {
     const house = await openHouse()
     await register(house, 'odd-result')
     await post(house, '/api/servers/odd-result/start')
@@ -208,7 +208,7 @@ describe('calls', () => {
     )
   })
 
-  test('of an unknown tool are 404, of a server that does not run 409', async () => {
+  test('a call of an unknown tool is answered with 404, and of a stopped server with 409', async () => {
     const house = await openHouse()
     await register(house, 'echo')
     const call = (tool: string) => post(house, `/api/servers/echo/tools/${tool}/call`, {})
@@ -221,7 +221,7 @@ describe('calls', () => {
     expect(open.statusCode).toBe(401)
   })
 
-  test('that are not answered are 504, and a server that dies meanwhile is 502 at once', async () => {
+  test('a call that times out is answered with 504, and one whose server crashes with 502 at once', async () => {
     const house = await openHouse()
     await register(house, 'echo')
     const { pid } = (await post(house, '/api/servers/echo/start')).json()
@@ -236,7 +236,7 @@ describe('calls', () => {
     expect(performance.now() - killedAt).toBeLessThan(1000)
   })
 
-  test('are facts, without their arguments', async () => {
+  test('a call passes its arguments to the tool and returns the result', async () => {
     const house = await openHouse()
     await register(house, 'echo')
     await post(house, '/api/servers/echo/start')
@@ -246,7 +246,7 @@ describe('calls', () => {
 })
 
 describe('eras', () => {
-  test('a server of the modern era is found out once, and asked in its own way from then on', async () => {
+  test('a modern server is detected, called, and known as modern after a restart of Toolroom', async () => {
     const house = await openHouse()
     await register(house, 'modern')
     const first = await post(house, '/api/servers/modern/start')
@@ -265,7 +265,7 @@ describe('eras', () => {
 })
 
 describe('leaked processes', () => {
-  test('are listed for who has the token', async () => {
+  test('leaked processes are listed only with the token', async () => {
     const house = await openHouse()
     const url = '/api/processes/orphans'
     expect((await house.inject(url)).statusCode).toBe(401)
@@ -279,7 +279,7 @@ describe('leaked processes', () => {
 describe('on demand', () => {
   const onDemand = { start_mode: 'on_demand', idle_timeout_s: 1 }
 
-  test('a server sleeps, is woken by a call, and falls asleep with its tools still listed', async () => {
+  test('an on-demand server is woken by a call and sleeps again, with its tools still listed', async () => {
     const house = await openHouse()
     expect(await register(house, 'echo', [], onDemand)).toMatchObject({
       status: 'idle',
@@ -300,14 +300,14 @@ describe('on demand', () => {
     expect(new Set(woken.map(({ body }) => body)).size).toBe(1)
   })
 
-  test('it does not fall asleep during a call', async () => {
+  test('an on-demand server does not sleep during a call', async () => {
     const house = await openHouse()
     await register(house, 'echo', [], onDemand)
     const reply = await post(house, '/api/servers/echo/tools/slow/call', { arguments: { ms: 1800 } })
     expect(reply.json()).toMatchObject({ content: [{ text: 'waited 1800' }] })
   })
 
-  test('a person who stops it is obeyed also by calls, and after Toolroom was started anew', async () => {
+  test('an on-demand server that a user stopped is not woken by calls, and stays stopped after a restart of Toolroom', async () => {
     const house = await openHouse()
     await register(house, 'echo', [], onDemand)
     await post(house, '/api/servers/echo/stop')
@@ -318,8 +318,8 @@ describe('on demand', () => {
   })
 })
 
-describe('when Toolroom starts', () => {
-  test('eager servers start unless a person stopped them, manual ones do not', async () => {
+describe('start of Toolroom', () => {
+  test('eager servers start with Toolroom unless a user stopped them, and manual servers do not', async () => {
     const house = await openHouse()
     await register(house, 'echo', [], { name: 'one', auto_start: true })
     await register(house, 'echo', [], { name: 'two', start_mode: 'eager' })
@@ -338,13 +338,17 @@ describe('when Toolroom starts', () => {
   })
 })
 
-describe('a change', () => {
-  test('restarts a server that runs when its command, args, env or cwd changed, and only then', async () => {
+describe('update', () => {
+  test('an update restarts a running server only when its command, args, env or cwd has changed', async () => {
     const house = await openHouse()
     await register(house, 'echo')
     const { pid } = (await post(house, '/api/servers/echo/start')).json()
-    const calm = await patch(house, 'echo', { description: 'x', restart: { policy: 'always' }, tags: ['a'] })
-    expect(calm.json()).toMatchObject({
+    const unaffected = await patch(house, 'echo', {
+      description: 'x',
+      restart: { policy: 'always' },
+      tags: ['a'],
+    })
+    expect(unaffected.json()).toMatchObject({
       pid,
       restart: { policy: 'always', max_delay_s: 300 },
       timeouts: { start_s: 10, request_s: 60, stop_s: 1 },
@@ -357,7 +361,7 @@ describe('a change', () => {
     expect(() => process.kill(pid, 0)).toThrow()
   })
 
-  test('starts nobody who does not run', async () => {
+  test('an update does not start a stopped server', async () => {
     const house = await openHouse()
     await register(house, 'echo')
     await patch(house, 'echo', { env: { A: 'b' }, start_mode: 'eager' })
@@ -375,13 +379,13 @@ describe('a change', () => {
     [{ restart: { policy: 'sometimes' } }, '/restart/policy'],
     [{ restart: { delay: 1 } }, '/restart/delay'],
     [{ idle_timeout_s: '300' }, '/idle_timeout_s'],
-  ])('to %j is refused', async (input, path) => {
+  ])('the settings %j are refused', async (input, path) => {
     const house = await openHouse()
     const reply = await add(house, definition('echo', [], input))
     expect(reply.json()).toMatchObject({ status: 422, errors: [{ path }] })
   })
 
-  test('keeps the secret that a process was started with out of the log until it ended', async () => {
+  test('a replaced secret stays masked in the log until its process has exited', async () => {
     const house = await openHouse()
     const secret = `first-${randomUUID()}`
     await register(house, 'leaky', [], { env: { MY_SECRET: secret } })
@@ -395,12 +399,12 @@ describe('a change', () => {
   })
 })
 
-describe('a delete', () => {
+describe('delete', () => {
   test.each([
     ['echo', 'running'],
     ['slow-handshake', 'starting'],
     ['crash', 'backoff'],
-  ])('of a server like %s that is %s leaves nothing', async (kind, status) => {
+  ])('deleting the server %s while it is %s leaves no process and no tools', async (kind, status) => {
     const house = await openHouse()
     await register(house, kind)
     await post(house, `/api/servers/${kind}/start?wait_s=${status === 'starting' ? 0 : 10}`)

@@ -1,75 +1,85 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import * as Type from 'typebox'
-import { wholeList } from '../kernel/wire.ts'
-import { IfMatch, revisionOf, ServerKey } from '../upstreams/server-fields.ts'
-import * as importSchema from './import.schema.ts'
+import type { ErrorCode } from '../kernel/errors.ts'
+import { ServerKey } from '../upstreams/server-fields.ts'
+import { upstreamRoutes } from '../upstreams/upstreams.routes.ts'
+import { ImportInput, ImportReport } from './import.schema.ts'
 import type { Importer } from './import.service.ts'
-import * as schema from './servers.schema.ts'
+import { StartQuery } from './run-settings.ts'
+import { ServerInput, ServerPatch, ServerView } from './servers.schema.ts'
 import type { Servers } from './servers.service.ts'
 
 const tags = ['STDIO servers']
 const params = ServerKey
+const DEFAULT_WAIT_S = 30
+const startErrors: ErrorCode[] = [
+  'server_not_running',
+  'server_start_failed',
+  'out_of_resources',
+  'start_timeout',
+]
 
 export function serverRoutes(servers: Servers, importer: Importer): FastifyPluginAsyncTypebox {
   return async (app) => {
-    const list = { tags, summary: 'List servers', response: { 200: schema.ServerList } }
-    app.get('/servers', { schema: list }, async () => wholeList((await servers.list()).map(servers.view)))
+    await app.register(
+      upstreamRoutes({
+        path: '/servers',
+        tags,
+        one: 'a STDIO server',
+        input: ServerInput,
+        update: ServerPatch,
+        updateMethod: 'PATCH',
+        view: ServerView,
+        descriptions: {
+          add: 'Registers the server without starting it.',
+          update:
+            'Omitted fields keep their value. The value `***` keeps the stored secret. A running server is restarted only when its command, args, env or cwd has changed.',
+          remove: 'A running server is stopped first.',
+          tools: 'For a server that is not running: the tools of its last run.',
+          call: 'Wakes a sleeping server.',
+        },
+        callErrors: startErrors,
+        servers,
+      }),
+    )
 
-    const add = {
-      tags,
-      summary: 'Add a server',
-      description: 'Registers it and starts nothing.',
-      body: schema.ServerInput,
-      response: { 201: schema.ServerView },
-    }
-    app.post('/servers', { schema: add }, async (request, reply) => {
-      const server = await servers.add(request.body, { request_id: request.id })
-      return reply.code(201).header('location', `/api/servers/${server.id}`).send(servers.view(server))
-    })
-
-    const get = { tags, summary: 'Get one server', params, response: { 200: schema.ServerView } }
-    app.get('/servers/:id', { schema: get }, async (request, reply) => {
-      const server = await servers.get(request.params.id)
-      return reply.header('etag', `"${server.revision}"`).send(servers.view(server))
-    })
-
-    const patch = {
-      tags,
-      summary: 'Change a server',
-      description:
-        'Fields that are not named stay. A value that is `***` keeps what is stored. One that runs is restarted when its command, args, env or cwd changed, and only then.',
-      params,
-      headers: IfMatch,
-      body: schema.ServerPatch,
-      response: { 200: schema.ServerView },
-    }
-    app.patch('/servers/:id', { schema: patch }, async (request, reply) => {
-      const revision = revisionOf(request.headers['if-match'])
-      const server = await servers.change(request.params.id, revision, request.body, {
-        request_id: request.id,
+    for (const action of ['start', 'restart'] as const) {
+      const schema = {
+        tags,
+        summary: action === 'start' ? 'Start a STDIO server' : 'Restart a STDIO server',
+        description:
+          '200 when the handshake is done and the tools are listed. 202 when the server is still starting after `wait_s`. Starting a running server has no effect.',
+        params,
+        querystring: StartQuery,
+        response: { 200: ServerView, 202: ServerView },
+      }
+      const config = { errors: startErrors }
+      app.post(`/servers/:id/${action}`, { schema, config }, async (request, reply) => {
+        const { wait_s = DEFAULT_WAIT_S } = request.query
+        const by = { request_id: request.id }
+        const { server, running } = await servers[action](request.params.id, wait_s, by)
+        return reply.code(running ? 200 : 202).send(servers.view(server))
       })
-      return reply.header('etag', `"${server.revision}"`).send(servers.view(server))
-    })
-
-    const remove = {
-      tags,
-      summary: 'Delete a server',
-      description: 'One that runs is stopped first.',
-      params,
-      response: { 204: Type.Null() },
     }
-    app.delete('/servers/:id', { schema: remove }, async (request, reply) => {
-      await servers.remove(request.params.id, { request_id: request.id })
-      return reply.code(204).send(null)
-    })
+
+    const stop = {
+      tags,
+      summary: 'Stop a STDIO server',
+      description:
+        'Closes its input, then sends SIGTERM, then SIGKILL, to it and all processes it started. Responds when all of them have ended.',
+      params,
+      response: { 200: ServerView },
+    }
+    app.post('/servers/:id/stop', { schema: stop }, async (request) =>
+      servers.view(await servers.stop(request.params.id, { request_id: request.id })),
+    )
 
     const importing = {
       tags,
       summary: 'Import servers from a pasted snippet',
       description:
-        'Understands `mcpServers`, `servers` and TOML snippets as READMEs show them. Starts nothing.',
-      body: importSchema.ImportInput,
-      response: { 200: importSchema.ImportReport },
+        'Reads `mcpServers`, `servers` and TOML snippets as READMEs show them. Does not start any server.',
+      body: ImportInput,
+      response: { 200: ImportReport },
     }
     app.post('/servers/import', { schema: importing }, async (request) =>
       importer.run(request.body, { request_id: request.id }),

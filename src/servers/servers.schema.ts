@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { MASK } from '../kernel/secrets/secrets.ts'
-import { listOf, mapOf, orNull } from '../kernel/wire.ts'
+import { mapOf, orNull } from '../kernel/wire.ts'
 import {
   masked,
   offerInput,
@@ -15,78 +15,61 @@ import type { ServerRecord } from '../upstreams/server-registry.ts'
 import { Live } from './live.schema.ts'
 import { type RunSettings, settingsInput, settingsView } from './run-settings.ts'
 
-/** Never TOOLROOM_*: those names are ours, and a server must not be able to pass for Toolroom. */
+/** TOOLROOM_* is reserved, so that a server cannot pass for Toolroom. */
 const ENV_KEY = '^(?![Tt][Oo][Oo][Ll][Rr][Oo][Oo][Mm]_)[^=\\u0000-\\u001f\\u007f]{1,256}$'
 const ABSOLUTE_PATH = '^(?:/|~/|[A-Za-z]:[\\\\/]|\\\\\\\\)[^\\u0000-\\u001f]*$'
 const example = { args: ['-y', '@modelcontextprotocol/server-github'], env: { GITHUB_TOKEN: 'ghp_…' } }
 
-const Args = Type.Array(Type.String({ maxLength: 32_768 }), { maxItems: 256, examples: [example.args] })
-const Env = mapOf(ENV_KEY, Type.String({ maxLength: 32_768 }), 256)
-const Description = orNull(Type.String({ maxLength: 2000 }))
-
-const input = {
-  name: ServerName,
-  command: Type.String({
-    minLength: 1,
-    maxLength: 4096,
-    pattern: '^[^\\u0000-\\u001f]+$',
-    expected: 'one line',
-    description: 'The program alone; its arguments go into args',
-    examples: ['npx'],
-  }),
-  args: Args,
-  env: Env,
-  cwd: orNull(
-    Type.String({
-      maxLength: 4096,
-      pattern: ABSOLUTE_PATH,
-      expected: 'an absolute path',
-      examples: ['/home/me/notes'],
-    }),
-  ),
-  description: Description,
-  tags: Tags,
-}
-
-/** Then the command is one of its programs, and may be left out where there is only one to mean. */
+const Command = Type.String({
+  minLength: 1,
+  maxLength: 4096,
+  pattern: '^[^\\u0000-\\u001f]+$',
+  expected: 'one line',
+  description: 'The program only; its arguments belong in args',
+  examples: ['npx'],
+})
+/** With a package, the command is one of its programs, and may be omitted if there is only one. */
 const Package = Type.String({
   minLength: 1,
   maxLength: 214,
   description: 'The name of an installed package to run',
   examples: ['@modelcontextprotocol/server-memory'],
 })
+const Args = Type.Array(Type.String({ maxLength: 32_768 }), { maxItems: 256, examples: [example.args] })
+const Cwd = orNull(
+  Type.String({
+    maxLength: 4096,
+    pattern: ABSOLUTE_PATH,
+    expected: 'an absolute path',
+    examples: ['/home/me/notes'],
+  }),
+)
+const Description = orNull(Type.String({ maxLength: 2000 }))
 
-/** What a caller sends. The same object is the type, the validator and the OpenAPI page. */
+const optional = {
+  args: Type.Optional(Args),
+  env: Type.Optional(mapOf(ENV_KEY, Type.String({ maxLength: 32_768 }), 256)),
+  cwd: Type.Optional(Cwd),
+  description: Type.Optional(Description),
+  tags: Type.Optional(Tags),
+  ...settingsInput,
+  ...offerInput,
+}
+
 export const ServerInput = Type.Object(
   {
-    name: input.name,
+    name: ServerName,
     type: Type.Optional(Type.Literal('stdio')),
-    command: Type.Optional(input.command),
+    command: Type.Optional(Command),
     package: Type.Optional(Package),
-    args: Type.Optional(input.args),
-    env: Type.Optional(input.env),
-    cwd: Type.Optional(input.cwd),
-    description: Type.Optional(input.description),
-    tags: Type.Optional(input.tags),
-    ...settingsInput,
-    ...offerInput,
+    ...optional,
   },
   { additionalProperties: false, examples: [{ name: 'GitHub', command: 'npx', ...example }] },
 )
 export type ServerInput = Static<typeof ServerInput>
 
 export const ServerPatch = Type.Object(
-  {
-    name: Type.Optional(input.name),
-    command: Type.Optional(input.command),
-    args: Type.Optional(input.args),
-    env: Type.Optional(input.env),
-    cwd: Type.Optional(input.cwd),
-    description: Type.Optional(input.description),
-    tags: Type.Optional(input.tags),
-    ...settingsInput,
-    ...offerInput,
-  },
+  { name: Type.Optional(ServerName), command: Type.Optional(Command), ...optional },
   {
     additionalProperties: false,
     minProperties: 1,
@@ -95,16 +78,16 @@ export const ServerPatch = Type.Object(
 )
 export type ServerPatch = Static<typeof ServerPatch>
 
-/** What a caller sees. Values of env are secrets: they leave the service as '***', and the type says so. */
+/** A server as the API shows it. The values of env are secrets, so the type allows only '***'. */
 export const ServerView = Type.Object({
   id: ServerId,
   type: Type.Literal('stdio'),
-  name: input.name,
-  command: input.command,
+  name: ServerName,
+  command: Command,
   package: orNull(Package),
   args: Args,
   env: masked({ GITHUB_TOKEN: MASK }),
-  cwd: input.cwd,
+  cwd: Cwd,
   description: Description,
   tags: Tags,
   ...settingsView,
@@ -113,12 +96,11 @@ export const ServerView = Type.Object({
   ...recordFields,
 })
 export type ServerView = Static<typeof ServerView>
-export const ServerList = listOf(ServerView)
 
 /** A STDIO server as it is stored. */
 export interface Server extends ServerRecord, RunSettings {
   readonly command: string
-  /** The package that it runs from; the command is one of its programs then. */
+  /** The package that it runs from. The command is one of its programs then. */
   readonly package: string | null
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>

@@ -1,17 +1,11 @@
 import { invalidField } from '../kernel/errors.ts'
-import type { FactBus } from '../kernel/facts.ts'
-import type { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
 import { secretsIn } from '../kernel/secrets/secrets.ts'
 import { keepMaskedArgs, keepMaskedValues } from '../kernel/secrets/write-back.ts'
 import { Turns } from '../kernel/turns.ts'
 import type { Caller } from '../kernel/wire.ts'
-import type { CallResult } from '../protocol/call.ts'
 import type { RecordCall } from '../upstreams/calls.ts'
-import type { Catalogues } from '../upstreams/catalogues.ts'
-import { OFFER_DEFAULTS, offerOver, type Stats } from '../upstreams/server-fields.ts'
-import { createRegistry, type ServerStore } from '../upstreams/server-registry.ts'
-import type { ToolCall } from '../upstreams/upstream.ts'
-import type { Upstreams } from '../upstreams/upstreams.ts'
+import { changedOffer, OFFER_DEFAULTS, type Stats } from '../upstreams/server-fields.ts'
+import { createRegistry, type RegistryDeps } from '../upstreams/server-registry.ts'
 import type { Engine } from './engine.ts'
 import { createLifecycle } from './lifecycle.ts'
 import type { DesiredState } from './live.schema.ts'
@@ -22,27 +16,21 @@ import { definitionOf, liveOf } from './view.ts'
 import type { WishStore } from './wishes.ts'
 
 /** What this room needs. `store/` and `supervisor/` provide it, `compose/service.ts` connects them. */
-export interface Deps {
-  readonly store: ServerStore<Server>
+interface Deps extends RegistryDeps<Server> {
   readonly wishes: WishStore
   readonly engine: Engine
-  readonly upstreams: Upstreams
   readonly record: RecordCall
-  readonly catalogues: Catalogues
   readonly linesDropped: (id: string) => number
-  /** The agents whose files have an entry made from it. */
+  /** The agents whose files have an entry for the server. */
   readonly usedBy: (id: string) => string[]
   readonly packages: {
     readonly programOf: ProgramOf
-    /** Which program of the package is meant; throws when that is unclear or there is no such package. */
-    readonly binOf: (name: string, wanted: string | undefined) => string
+    /** The program of the package to run. Throws when there is no such program, or several and no name is given. */
+    readonly binOf: (name: string, program: string | undefined) => string
   }
   readonly statsOf: (id: string) => Stats
   /** The gateway's names of a server's tools, by their own names. */
   readonly gatewayNames: (id: string) => ReadonlyMap<string, string>
-  readonly facts: FactBus
-  readonly secrets: KnownSecrets
-  readonly now: () => number
 }
 
 /** The last lines of a process may be read a moment after its end. */
@@ -50,22 +38,19 @@ const FORGET_AFTER_MS = 5000
 
 export function createServers(deps: Deps) {
   const { engine, wishes, catalogues, secrets, upstreams, record } = deps
-  const known = new Map<string, StdioUpstream>()
-  const onStored = (server: Server): void => {
-    const upstream = known.get(server.id) ?? new StdioUpstream(server, { engine, catalogues, record })
-    upstream.settings = server
-    known.set(server.id, upstream)
-    upstreams.add(upstream)
-  }
-  const names = { kind: 'stdio', noun: 'STDIO server' } as const
-  const registry = createRegistry({ ...deps, ...names, shown: definitionOf, onStored })
-  /** One decision at a time per server. Its consequences are not awaited. */
+  const registry = createRegistry(deps, {
+    kind: 'stdio',
+    noun: 'STDIO server',
+    shown: definitionOf,
+    upstreamFor: (server: Server) => new StdioUpstream(server, { engine, catalogues, record }),
+  })
+  /** Serializes the changes of each server. The restarts that follow from them are not awaited. */
   const turns = new Turns()
   const desiredOf = ({ id, start_mode }: Server): DesiredState =>
     wishes.desired(id) ?? (start_mode === 'manual' ? 'stopped' : 'running')
   const lifecycle = createLifecycle({ ...deps, list: registry.list, get: registry.get, desiredOf, turns })
 
-  /** Puts a server to sleep, or stops it, when no person has asked for anything else. */
+  /** Puts a stopped server to sleep, or stops a sleeping one, as its start mode and the user's wish require. */
   function settle(server: Server): void {
     const { status } = engine.life(server.id).state
     const sleeps = server.start_mode === 'on_demand' && desiredOf(server) === 'running'
@@ -78,34 +63,32 @@ export function createServers(deps: Deps) {
     settle(server)
   }
 
-  function forget(id: string): void {
-    known.delete(id)
-    upstreams.remove(id)
-    catalogues.forget(id)
-    wishes.forget(id)
-  }
+  const isActive = (id: string): boolean =>
+    ['running', 'starting', 'backoff'].includes(engine.life(id).state.status)
 
   /** The process has the old secrets until it ends, so they stay masked until then. */
-  async function restartWith(before: Server): Promise<void> {
+  async function restartMasking(before: Server): Promise<void> {
     const owner = `former:${before.id}`
     secrets.set(owner, secretsIn(before))
     await engine.restart(before.id)
     setTimeout(() => secrets.delete(owner), FORGET_AFTER_MS).unref()
   }
 
+  const ofPackage = async (name: string): Promise<Server[]> =>
+    (await registry.list()).filter((server) => server.package === name)
+
   return {
     list: registry.list,
     get: registry.get,
+    call: registry.call,
+    async load(): Promise<void> {
+      for (const server of await registry.load()) register(server)
+    },
     start: lifecycle.start,
     restart: lifecycle.restart,
     stop: lifecycle.stop,
     startEager: lifecycle.startEager,
     tools: lifecycle.tools,
-
-    /** Call once, before anything else: registers the stored servers. */
-    async takeOver(): Promise<void> {
-      for (const server of await registry.load()) register(server)
-    },
 
     view(server: Server): ServerView {
       const life = engine.life(server.id)
@@ -118,7 +101,7 @@ export function createServers(deps: Deps) {
     async add({ type: _, ...input }: ServerInput, by: Caller): Promise<Server> {
       const { env = {}, args = [], cwd = null, description = null, tags = [] } = input
       const kept = { env: keepMaskedValues('env', env, {}), args: keepMaskedArgs(args, []) }
-      const settings = { ...settingsOver(DEFAULT_SETTINGS, input), ...offerOver(OFFER_DEFAULTS, input) }
+      const settings = { ...settingsOver(DEFAULT_SETTINGS, input), ...changedOffer(OFFER_DEFAULTS, input) }
       const { name, package: from = null } = input
       const command = from === null ? input.command : deps.packages.binOf(from, input.command)
       if (command === undefined) throw invalidField('/command', 'is required unless package is set')
@@ -140,9 +123,7 @@ export function createServers(deps: Deps) {
         const after = await registry.change(id, revision, (current) => edited(current, patch), by)
         if (after.start_mode !== before.start_mode) await wishes.setDesired(id, undefined, null)
         register(after)
-        const { status } = engine.life(id).state
-        const atWork = status === 'running' || status === 'starting' || status === 'backoff'
-        if (atWork && needsRestart(before, after)) void restartWith(before)
+        if (isActive(id) && needsRestart(before, after)) void restartMasking(before)
         return after
       })
     },
@@ -153,7 +134,7 @@ export function createServers(deps: Deps) {
         const server = await registry.get(id)
         await engine.remove(id)
         try {
-          await registry.remove(id, by, forget)
+          await registry.remove(id, by, wishes.forget)
         } catch (error) {
           register(server) // it still exists, but is stopped
           throw error
@@ -161,27 +142,18 @@ export function createServers(deps: Deps) {
       })
     },
 
-    /** The servers that are made from a package. */
-    async ofPackage(name: string): Promise<Server[]> {
-      return (await registry.list()).filter((server) => server.package === name)
-    },
+    ofPackage,
 
     /** Restarts the servers of a package whose version has changed, also those that failed because it was missing. */
     async packageSwitched(name: string): Promise<void> {
-      for (const server of (await registry.list()).filter((each) => each.package === name)) {
+      for (const server of await ofPackage(name)) {
         await turns.take(server.id, async () => {
           register(server)
           const { state } = engine.life(server.id)
           const wasMissing = state.status === 'failed' && state.error.code === 'package_not_found'
-          if (wasMissing || ['running', 'starting', 'backoff'].includes(state.status))
-            void engine.restart(server.id)
+          if (wasMissing || isActive(server.id)) void engine.restart(server.id)
         })
       }
-    },
-
-    async call(key: string, call: ToolCall): Promise<CallResult> {
-      const { id } = await registry.get(key)
-      return upstreams.call(id, call)
     },
   }
 }
@@ -192,7 +164,7 @@ function edited(current: Server, patch: ServerPatch): Partial<Server> {
   return {
     ...fields,
     ...settingsOver(current, patch),
-    ...offerOver(current, patch),
+    ...changedOffer(current, patch),
     ...(patch.env && { env: keepMaskedValues('env', patch.env, current.env) }),
     ...(patch.args && { args: keepMaskedArgs(patch.args, current.args) }),
   }

@@ -20,7 +20,7 @@ async function added(house: House, body: object = github): Promise<ServerView> {
   return reply.json()
 }
 
-test('an added server is listed, with and without a trailing slash, and its secrets stay inside', async () => {
+test('an added server is listed with masked secrets, with and without a trailing slash', async () => {
   covers(
     'does-two-kinds',
     'does-list-add-get-delete',
@@ -49,7 +49,7 @@ test('an added server is listed, with and without a trailing slash, and its secr
   })
 })
 
-test('adding answers 201 with the place of the new server', async () => {
+test('adding a server answers 201 with its location', async () => {
   covers('open-success-statuses')
   const house = await openHouse()
   const reply = await house.inject({
@@ -63,7 +63,7 @@ test('adding answers 201 with the place of the new server', async () => {
   expect((await house.inject(reply.headers.location ?? '')).json()).toEqual(reply.json())
 })
 
-test('a server is found by id and by exact name; whatever can be neither is 404', async () => {
+test('a server is found by id and by exact name, and any other key is answered with 404', async () => {
   covers('resource-stdio-server-id', 'servers-get', 'public-servers-get')
   const house = await openHouse()
   const server = await added(house)
@@ -75,7 +75,7 @@ test('a server is found by id and by exact name; whatever can be neither is 404'
   }
 })
 
-test('deleting answers 204, and then it is gone', async () => {
+test('deleting a server answers 204, and the server is no longer listed', async () => {
   covers('servers-delete')
   const house = await openHouse()
   await added(house)
@@ -85,7 +85,7 @@ test('deleting answers 204, and then it is gone', async () => {
   expect((await house.inject(url)).json().total).toBe(0)
 })
 
-test('a name or id that is taken is refused, also by the other kind', async () => {
+test('a name or id that is in use by a server of either kind is refused', async () => {
   const house = await openHouse()
   await added(house)
   const add = (path: string, body: object) => house.inject({ method: 'POST', url: path, headers, body })
@@ -105,11 +105,11 @@ test('the 501st server is refused', async () => {
   expect(reply.json()).toMatchObject({ status: 409, code: 'limit_reached' })
 })
 
-describe('changing a server', () => {
+describe('update', () => {
   const patch = (house: House, body: object, more = {}) =>
     house.inject({ method: 'PATCH', url: `${url}/git-hub`, headers: { ...headers, ...more }, body })
 
-  test('keeps what is not named, and the id when the name changes', async () => {
+  test('an update keeps omitted fields, and the id when the name changes', async () => {
     const house = await openHouse()
     const server = await added(house)
     const reply = await patch(house, { name: 'Hub', cwd: null })
@@ -123,7 +123,7 @@ describe('changing a server', () => {
     expect((await house.inject(`${url}/Hub`)).json().id).toBe('git-hub')
   })
 
-  test('with *** keeps the stored secret, which stays the same after a restart', async () => {
+  test('an update with *** keeps the stored secret, also after a restart', async () => {
     const house = await openHouse()
     await added(house)
     const reply = await patch(house, {
@@ -142,7 +142,7 @@ describe('changing a server', () => {
     expect((await next.inject(`${url}/git-hub`)).json()).toEqual(reply.json())
   })
 
-  test('at an old revision is refused, at the newest it is done, without one it is done', async () => {
+  test('an update is refused for an old revision, and accepted for the newest or without one', async () => {
     const house = await openHouse()
     await added(house)
     expect((await patch(house, { cwd: null }, { 'if-match': '"1"' })).headers.etag).toBe('"2"')
@@ -156,13 +156,13 @@ describe('changing a server', () => {
     expect((await patch(house, { cwd: '/x' })).json()).toMatchObject({ cwd: '/x', revision: 3 })
   })
 
-  test('to what it is already changes nothing', async () => {
+  test('an update with equal values changes nothing', async () => {
     const house = await openHouse()
     const server = await added(house)
     expect((await patch(house, { command: 'npx' })).json()).toEqual(server)
   })
 
-  test('is audited with its difference, and no secret is in it', async () => {
+  test('an update is audited with its difference and without secrets', async () => {
     const house = await openHouse()
     await added(house)
     await patch(house, { command: 'node', env: { GITHUB_TOKEN: 'new-secret' } })
@@ -177,7 +177,7 @@ describe('changing a server', () => {
     expect(audit.body).not.toContain('secret"')
   })
 
-  test('many at once end in one order: revisions count every one', async () => {
+  test('concurrent updates are applied one after the other, and the revision counts each', async () => {
     const house = await openHouse()
     await added(house)
     await Promise.all(Array.from({ length: 20 }, (_, n) => patch(house, { description: `n${n}` })))
@@ -185,7 +185,7 @@ describe('changing a server', () => {
   })
 })
 
-describe('importing a snippet', () => {
+describe('import', () => {
   const run = async (house: House, body: object) => {
     const reply = await house.inject({ method: 'POST', url: `${url}/import`, headers, body })
     return reply.json()
@@ -195,7 +195,7 @@ describe('importing a snippet', () => {
     docs: { url: 'https://a.example/mcp' },
   }
 
-  test('registers servers of both kinds and starts nothing', async () => {
+  test('an import registers servers of both kinds without starting them', async () => {
     const house = await openHouse()
     expect(await run(house, { mcpServers })).toMatchObject({
       total: 2,
@@ -210,7 +210,7 @@ describe('importing a snippet', () => {
     })
   })
 
-  test('understands TOML and says what would happen in a dry run', async () => {
+  test('an import reads TOML, and a dry run reports the outcome without changes', async () => {
     const house = await openHouse()
     const snippet = '[mcp_servers.git]\ncommand = "uvx"\nargs = ["mcp-server-git"]\n'
     expect(await run(house, { snippet, dry_run: true })).toMatchObject({
@@ -220,7 +220,7 @@ describe('importing a snippet', () => {
     expect((await house.inject(url)).json().total).toBe(0)
   })
 
-  test('leaves a known server alone unless asked to update, and audits the difference', async () => {
+  test('an import changes a registered server only with on_conflict update, and audits the difference', async () => {
     const house = await openHouse()
     await run(house, { mcpServers })
     const swapped = { github: { command: 'evil', args: [] } }
@@ -235,7 +235,7 @@ describe('importing a snippet', () => {
     expect(line.data.changed.command).toEqual({ before: 'npx', after: 'evil' })
   })
 
-  test('says before what it will do: a clash by id is seen in the dry run too', async () => {
+  test('a dry run reports a conflict of ids like the import itself', async () => {
     const house = await openHouse()
     await added(house, { name: 'github', command: 'a', cwd: '/x' })
     const snippet = { mcpServers: { GitHub: { command: 'b' } } }
@@ -248,7 +248,7 @@ describe('importing a snippet', () => {
     })
   })
 
-  test('names each entry that cannot be registered, and takes the others', async () => {
+  test('an import refuses invalid entries and registers the others', async () => {
     const house = await openHouse()
     const servers = {
       good: { command: 'x' },
@@ -266,7 +266,7 @@ describe('importing a snippet', () => {
     [{ snippet: '{"mcpServers": {' }, ''],
     [{ dry_run: true }, 'Send exactly one of'],
     [{ snippet: '{}', servers: {} }, 'Send exactly one of'],
-  ])('%j is refused', async (body, sentence) => {
+  ])('the import of %j is refused', async (body, sentence) => {
     const house = await openHouse()
     const reply = await run(house, body)
     expect(reply).toMatchObject({ status: 422, code: 'invalid_input' })

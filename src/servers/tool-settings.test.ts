@@ -18,8 +18,8 @@ const send = (house: House, method: Method, url: string, payload: object) =>
 describe.each([
   { kind: 'STDIO', url: '/api/servers', id: 'github', server: SERVER, verb: 'PATCH' as const },
   { kind: 'HTTP', url: '/api/http-servers', id: 'docs', server: HTTP_SERVER, verb: 'PUT' as const },
-])('a $kind server', ({ url, id, server, verb }) => {
-  test('offers everything unless it is told otherwise, and shows what it was told', async () => {
+])('$kind server', ({ url, id, server, verb }) => {
+  test('a server offers all its tools by default, and shows changed settings', async () => {
     const house = await openHouse()
     const added = await send(house, 'POST', url, server)
     expect(added.json()).toMatchObject({ tools: {}, expose: true })
@@ -39,7 +39,7 @@ describe.each([
     expect(sentBack.json().revision).toBe(2)
   })
 
-  test('takes them from the start, and a map takes the place of the one before', async () => {
+  test('tool settings are accepted on creation, and a new map replaces the stored one', async () => {
     const house = await openHouse()
     const more = { tools: { read: { alias: 'look' } }, expose: false }
     const added = await send(house, 'POST', url, { ...server, ...more })
@@ -54,19 +54,23 @@ describe.each([
     ['one alias for two tools', { tools: { a: { alias: 'x' }, b: { alias: 'x' } } }, '/tools/b/alias'],
     ['an empty alias', { tools: { a: { alias: '' } } }, '/tools/a/alias'],
     ['an alias with a dot', { tools: { a: { alias: 'a.b' } } }, '/tools/a/alias'],
-    ['an alias of 65 letters', { tools: { a: { alias: 'x'.repeat(65) } } }, '/tools/a/alias'],
+    ['an alias of 65 characters', { tools: { a: { alias: 'x'.repeat(65) } } }, '/tools/a/alias'],
     ['a tool without a name', { tools: { '': {} } }, '/tools/'],
-    ['a tool with a name of 257 letters', { tools: { ['x'.repeat(257)]: {} } }, `/tools/${'x'.repeat(64)}`],
+    [
+      'a tool with a name of 257 characters',
+      { tools: { ['x'.repeat(257)]: {} } },
+      `/tools/${'x'.repeat(64)}`,
+    ],
     ['an unknown field', { tools: { a: { enable: true } } }, '/tools/a/enable'],
-    ['a text for enabled', { tools: { a: { enabled: 'yes' } } }, '/tools/a/enabled'],
-    ['a list', { tools: [] }, '/tools'],
-    ['null', { expose: null }, '/expose'],
+    ['a string for enabled', { tools: { a: { enabled: 'yes' } } }, '/tools/a/enabled'],
+    ['an array for tools', { tools: [] }, '/tools'],
+    ['null for expose', { expose: null }, '/expose'],
     [
       '5,001 tools',
       { tools: Object.fromEntries(Array.from({ length: 5001 }, (_, at) => [`t${at}`, {}])) },
       '/tools',
     ],
-  ])('refuses %s, new or changed', async (_, fields, path) => {
+  ])('%s is refused on creation and on update', async (_, fields, path) => {
     const house = await openHouse()
     const refused = { status: 422, code: 'invalid_input', errors: [{ path }] }
     expect((await send(house, 'POST', url, { ...server, ...fields })).json()).toMatchObject(refused)
@@ -74,7 +78,7 @@ describe.each([
     expect((await send(house, verb, `${url}/${id}`, fields)).json()).toMatchObject(refused)
   })
 
-  test('takes 5,000 tools, and names of 256 letters', async () => {
+  test('settings of 5,000 tools and names of 256 characters are accepted', async () => {
     const house = await openHouse()
     const names = Array.from({ length: 4999 }, (_, at) => `t${at}`)
     const tools = Object.fromEntries([...names, 'ü'.repeat(256)].map((name) => [name, { enabled: false }]))
@@ -83,7 +87,7 @@ describe.each([
   })
 })
 
-test('a server that runs goes on running when its tools are changed', async () => {
+test('a change of the tool settings does not restart a running server', async () => {
   const house = await openHouse()
   await register(house, 'echo')
   await post(house, '/api/servers/echo/start')
@@ -92,7 +96,7 @@ test('a server that runs goes on running when its tools are changed', async () =
   expect(await get(house, 'echo')).toMatchObject({ pid, status: 'running', restart_count: 0 })
 })
 
-test('tools are called by their own names where a person calls them, whatever agents may do', async () => {
+test('the API calls tools by their own names, even when they are disabled or renamed for agents', async () => {
   const house = await openHouse()
   await register(house, 'echo', [], { tools: { pid: { enabled: false, alias: 'number' } }, expose: false })
   await post(house, '/api/servers/echo/start')
@@ -100,7 +104,7 @@ test('tools are called by their own names where a person calls them, whatever ag
   expect((await post(house, '/api/servers/echo/tools/number/call', {})).statusCode).toBe(404)
 })
 
-test('a server that was stored before there were such settings offers everything', async () => {
+test('a server that was stored without tool settings offers all its tools', async () => {
   const home = ownFolder()
   const env = { TOOLROOM_SECRET_KEY: '0a'.repeat(32) }
   await (await openHouse({ home, env })).close()

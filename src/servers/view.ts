@@ -2,14 +2,13 @@ import { memo } from '../kernel/memo.ts'
 import { maskArgs, maskValues } from '../kernel/secrets/secrets.ts'
 import { isoTime } from '../kernel/time.ts'
 import type { Catalogue } from '../upstreams/catalogues.ts'
-import type { Stats } from '../upstreams/server-fields.ts'
+import type { Health, Stats } from '../upstreams/server-fields.ts'
 import { tokensOf } from '../upstreams/tool-view.ts'
 import type { ServerLife } from './engine.ts'
-import { healthOf } from './health.ts'
 import type { DesiredState, Live } from './live.schema.ts'
 import type { Server, ServerView } from './servers.schema.ts'
 
-/** What was written of a server, as anybody may see it. */
+/** The stored fields of a server, with secrets masked. */
 export const definitionOf = memo((server: Server): Omit<ServerView, keyof Live> => {
   const { id, name, command, package: from, args, env, cwd, description, tags, revision } = server
   const { start_mode, idle_timeout_s, restart, timeouts, tools, expose } = server
@@ -20,7 +19,7 @@ export const definitionOf = memo((server: Server): Omit<ServerView, keyof Live> 
   return { id, type: 'stdio', name, command, package: from, ...shown, ...settings, ...times, revision }
 })
 
-interface Now {
+interface Current {
   readonly life: ServerLife
   readonly desired: DesiredState
   readonly catalogue: Catalogue | undefined
@@ -29,15 +28,14 @@ interface Now {
   readonly usedBy: string[]
 }
 
-/** What is true of it now. */
-export function liveOf({ life, desired, catalogue, stats, linesDropped, usedBy }: Now): Live {
+/** The fields that show the current state of a server. */
+export function liveOf({ life, desired, catalogue, stats, linesDropped, usedBy }: Current): Live {
   const { state, restartCount, lastExit, lastError, uptimeMs, resources } = life
-  const toolCount = catalogue?.tools.length ?? null
-  const strayLines = life.conversation?.strayLines ?? 0
+  const tool_count = catalogue?.tools.length ?? null
   return {
     status: state.status,
     desired_state: desired,
-    health: healthOf({ state, lastError, toolCount, restartCount, uptimeMs, strayLines }),
+    health: healthOf(life, tool_count),
     pid: state.status === 'running' ? state.pid : null,
     started_at: state.status === 'running' ? isoTime(state.started_at) : null,
     uptime_s: uptimeMs === null ? null : Math.round(uptimeMs) / 1000,
@@ -52,11 +50,53 @@ export function liveOf({ life, desired, catalogue, stats, linesDropped, usedBy }
     protocol_version: catalogue?.protocol_version ?? null,
     server_info: catalogue?.server_info ?? null,
     capabilities: catalogue?.capabilities ?? null,
-    tool_count: toolCount,
+    tool_count,
     tool_tokens: catalogue ? tokensOf(catalogue) : null,
     resources: resources && { ...resources },
     stats,
     log_lines_dropped: linesDropped,
     used_by_agents: usedBy,
   }
+}
+
+/** The time after which a restart no longer degrades the health of a server. */
+const RECENT_MS = 5 * 60_000
+
+/** Always has a reason, and an action where one is needed. */
+function healthOf(life: ServerLife, toolCount: number | null): Health {
+  const { state, lastError } = life
+  const having = toolCount === null ? '' : ` with ${toolCount} ${toolCount === 1 ? 'tool' : 'tools'}`
+  switch (state.status) {
+    case 'running':
+      return problemOfRunning(life) ?? { level: 'healthy', summary: `Running${having}`, action: null }
+    case 'idle':
+      return { level: 'healthy', summary: `Asleep${having}; a call wakes it`, action: null }
+    case 'starting':
+      return { level: 'unknown', summary: 'Starting', action: null }
+    case 'stopping':
+      return { level: 'unknown', summary: 'Stopping', action: null }
+    case 'backoff':
+    case 'failed':
+      return { level: 'unhealthy', summary: state.error.message, action: state.error.hint }
+    case 'stopped':
+      return lastError
+        ? { level: 'unhealthy', summary: lastError.message, action: lastError.hint }
+        : { level: 'unknown', summary: 'Stopped', action: null }
+  }
+}
+
+function problemOfRunning({ conversation, restartCount, uptimeMs }: ServerLife): Health | undefined {
+  const strayLines = conversation?.strayLines ?? 0
+  if (strayLines > 0) {
+    const lines = strayLines === 1 ? 'a line' : `${strayLines} lines`
+    const wrong = strayLines === 1 ? 'is not an MCP message' : 'are not MCP messages'
+    const summary = `Running, but it wrote ${lines} to stdout that ${wrong}`
+    return { level: 'degraded', summary, action: 'Make it log to stderr. Its log has the lines' }
+  }
+  if (restartCount > 0 && (uptimeMs ?? 0) < RECENT_MS) {
+    const times = restartCount === 1 ? 'once' : `${restartCount} times`
+    const summary = `Running again after an unexpected exit; restarted ${times}`
+    return { level: 'degraded', summary, action: 'Check last_exit and the log of the server' }
+  }
+  return undefined
 }

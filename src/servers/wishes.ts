@@ -1,12 +1,12 @@
 import type { AuditEntry } from '../kernel/facts.ts'
 import type { DesiredState } from './live.schema.ts'
 
-/** What persons last asked for, kept between two starts of Toolroom. */
+/** The states that users last requested. They survive a restart of Toolroom. */
 export interface WishStore {
-  /** Undefined until somebody asked. */
+  /** Undefined until a user has requested one. */
   desired(id: string): DesiredState | undefined
-  /** Undefined: as if nobody had ever asked. A wish to stop is let through on a full disk. */
+  /** Undefined resets the wish. The wish to stop is saved even when the disk is full. */
   setDesired(id: string, state: DesiredState | undefined, audit: AuditEntry | null): Promise<void>
-  /** The server is gone, and its row with it. */
+  /** Called after the server and its row have been deleted. */
   forget(id: string): void
 }

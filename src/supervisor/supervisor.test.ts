@@ -63,7 +63,7 @@ describe.runIf(process.platform === 'linux')('supervisor', () => {
     expect(await start('echo1')).toEqual({ ok: true })
     expect(lists[0]?.tools.map(({ name }) => name)).toContain('echo')
     const { conversation } = supervisor.life('echo1')
-    expect(conversation?.greeting).toMatchObject({ protocol_version: '2025-11-25' })
+    expect(conversation?.handshake).toMatchObject({ protocol_version: '2025-11-25' })
     expect(await conversation?.call('echo', { text: 'hello' }, options)).toMatchObject({
       value: { content: [{ text: expect.stringContaining('hello') }] },
     })

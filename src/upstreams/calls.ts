@@ -107,7 +107,7 @@ function callError(name: string, tool: string, reason: FailureReason, cause: Err
       })
     case 'closed':
       return new AppError('call_failed', `${subject} failed: the server ended before it answered`, {
-        hint: 'last_exit of the server and its log have the reason',
+        hint: 'Check last_exit of the server and its log',
         cause,
       })
     case 'cancelled':

@@ -4,7 +4,7 @@ import type { OtherLists } from '../protocol/lists.ts'
 import { type Catalogue, Catalogues, type DiscoveredServer } from './catalogues.ts'
 
 const CAN = { tools: {}, prompts: {}, resources: {} }
-const heard = (own: Partial<DiscoveredServer> = {}): DiscoveredServer => ({
+const discovered = (own: Partial<DiscoveredServer> = {}): DiscoveredServer => ({
   protocol_version: '2025-11-25',
   server_info: {},
   capabilities: CAN,
@@ -39,9 +39,9 @@ async function opened(stored: ReadonlyMap<string, Catalogue> = new Map()) {
 }
 const NONE: OtherLists = { prompts: [], resources: [], resource_templates: [] }
 
-test('what a server offers besides tools is kept with its tools, and each change is told once', async () => {
+test('prompts and resources are stored with the tools, and each change publishes one fact', async () => {
   const { catalogues, changes, saved, others } = await opened()
-  catalogues.update('s', heard())
+  catalogues.update('s', discovered())
   expect(changes).toEqual([])
   catalogues.updateList('s', 'prompts', [{ name: 'p', extra: 's3cret' }])
   catalogues.updateList('s', 'prompts', [{ name: 'p', extra: 's3cret' }])
@@ -61,23 +61,23 @@ test('what a server offers besides tools is kept with its tools, and each change
   expect(saved.get('s')).toMatchObject({ ...all, tools: [{ name: 'a' }] })
 })
 
-test('a new list of tools leaves the others as they are, unless the server no longer has them', async () => {
+test('a new tool list keeps the other lists, unless the server no longer declares them', async () => {
   const { catalogues, changes, others } = await opened()
-  catalogues.update('s', heard())
+  catalogues.update('s', discovered())
   catalogues.updateList('s', 'prompts', [{ name: 'p' }])
   catalogues.updateList('s', 'resources', [{ uri: 'x://1' }])
-  catalogues.update('s', heard({ tools: [{ name: 'b' }] }))
+  catalogues.update('s', discovered({ tools: [{ name: 'b' }] }))
   expect(others()).toEqual({ ...NONE, prompts: [{ name: 'p' }], resources: [{ uri: 'x://1' }] })
   changes.length = 0
-  catalogues.update('s', heard({ capabilities: { tools: {}, prompts: {} } }))
+  catalogues.update('s', discovered({ capabilities: { tools: {}, prompts: {} } }))
   expect(others()).toEqual({ ...NONE, prompts: [{ name: 'p' }] })
   expect(changes).toEqual([{ server_id: 's', kinds: ['resources'] }])
 })
 
-test('all of it together is bounded', async () => {
+test('the lists of a server are limited to 8 MiB in total', async () => {
   const { catalogues, others } = await opened()
   const mebibyte = 'x'.repeat(1024 * 1024)
-  catalogues.update('s', heard({ tools: [{ name: 'a', mebibyte }] }))
+  catalogues.update('s', discovered({ tools: [{ name: 'a', mebibyte }] }))
   catalogues.updateList(
     's',
     'prompts',
@@ -91,10 +91,10 @@ test('all of it together is bounded', async () => {
   expect([others().prompts.length, others().resources.length]).toEqual([5, 1])
 })
 
-test('what an older Toolroom has kept has no other lists, and nobody is listed before its tools', async () => {
-  const old = { ...heard(), fetched_at: 0 } as Catalogue
+test('a catalogue of an older version has no other lists, and a list of an unknown server is ignored', async () => {
+  const old = { ...discovered(), fetched_at: 0 } as Catalogue
   const { catalogues, others } = await opened(new Map([['s', old]]))
   expect(others()).toEqual(NONE)
-  catalogues.updateList('nobody', 'prompts', [{ name: 'p' }])
-  expect(catalogues.of('nobody')).toBeUndefined()
+  catalogues.updateList('unknown', 'prompts', [{ name: 'p' }])
+  expect(catalogues.of('unknown')).toBeUndefined()
 })

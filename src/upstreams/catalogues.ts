@@ -5,7 +5,7 @@ import type { HeldChange, ToolDiff } from '../kernel/tool-fields.ts'
 import type { Definition, OtherLists } from '../protocol/lists.ts'
 import { hashOf, sorted } from './definition-hash.ts'
 
-/** What a server said about itself and its lists when it last ran. */
+/** The description and the lists of a server, as of its last run. */
 export interface Catalogue extends OtherLists {
   readonly protocol_version: string
   readonly server_info: Definition
@@ -54,7 +54,7 @@ interface Deps {
   readonly onError: (server_id: string | null, error: unknown) => void
 }
 
-/** Collects the catalogues of servers that start together in one transaction. */
+/** The catalogues of servers that start together are saved in one transaction. */
 const SAVE_AFTER_MS = 250
 const MAX_CHARACTERS = 8 * 1024 * 1024
 
@@ -92,7 +92,7 @@ export class Catalogues {
     return this.#deps.pins.heldIn(id, this.#byServer.get(id)?.tools ?? [])
   }
 
-  /** Takes over the handshake and the tool list of a server. */
+  /** Stores the handshake and the tool list of a server. */
   update(id: string, server: DiscoveredServer): void {
     const before = this.#byServer.get(id)
     const bounded = this.#bounded(id, server)
@@ -110,7 +110,7 @@ export class Catalogues {
     this.#deps.facts.publish('tools_changed', fact)
   }
 
-  /** Takes over one of the other lists. Ignored while the tools are not known. */
+  /** Stores one of the other lists. Ignored while the tools are not known. */
   updateList(id: string, kind: keyof OtherLists, items: readonly Definition[]): void {
     const before = this.#byServer.get(id)
     if (!before) return
@@ -145,7 +145,7 @@ export class Catalogues {
     await this.#deps.store.save(changed).catch((error: unknown) => this.#deps.onError(null, error))
   }
 
-  /** Masks secrets, and drops what is nested too deeply or exceeds the size limit. */
+  /** Masks secrets, and drops values that are nested too deeply or exceed the size limit. */
   #bounded(id: string, server: DiscoveredServer): DiscoveredServer {
     const tools = this.#fitting(id, server.tools, MAX_CHARACTERS)
     const { server_info, capabilities, instructions } = this.#clean(
@@ -173,7 +173,7 @@ export class Catalogues {
     return kept
   }
 
-  #clean<T>(id: string, value: T, otherwise: T): T {
+  #clean<T>(id: string, value: T, fallback: T): T {
     try {
       const text = JSON.stringify(value)
       const redacted = this.#deps.redact(text)
@@ -181,7 +181,7 @@ export class Catalogues {
       return redacted === text ? value : JSON.parse(redacted)
     } catch (error) {
       this.#deps.onError(id, error) // nested too deeply to be serialized
-      return otherwise
+      return fallback
     }
   }
 }

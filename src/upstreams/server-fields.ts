@@ -1,17 +1,23 @@
+/** The fields that STDIO and HTTP servers have in common. */
+
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { invalidField, pointer } from '../kernel/errors.ts'
 import { MASK } from '../kernel/secrets/secrets.ts'
 import { ID_PATTERN, mapOf, orNull, Timestamp } from '../kernel/wire.ts'
 
-/** What STDIO and HTTP servers have in common. */
+export const MAX_SERVERS = 500
+export const MAX_TOOLS = 5000
+export const TOOL_NAME_PATTERN = '^[^\\u0000-\\u001f\\u007f]{1,256}$'
+
+export const ServerId = Type.String({ pattern: ID_PATTERN, examples: ['github'] })
 
 export const ServerName = Type.String({
   minLength: 1,
   maxLength: 64,
   pattern: '^[A-Za-z0-9][\\w .-]*$',
-  expected: 'letters, digits, spaces and . _ - only, and begin with a letter or digit',
-  description: 'Shown to people; the id is made from it once and stays',
+  expected: 'a letter or digit, followed by letters, digits, spaces or . _ -',
+  description: 'Shown to people. The id is derived from it once and never changes',
   examples: ['GitHub'],
 })
 
@@ -22,16 +28,10 @@ export const Tags = Type.Array(
     pattern: '^[\\w][\\w .:/-]*$',
     expected: 'letters, digits, spaces and . _ : / - only',
   }),
-  {
-    maxItems: 32,
-    uniqueItems: true,
-    examples: [['work']],
-  },
+  { maxItems: 32, uniqueItems: true, examples: [['work']] },
 )
 
-export const ServerId = Type.String({ pattern: ID_PATTERN, examples: ['github'] })
-
-/** A path takes the id or the exact name. What can be neither is simply not there, so anything is let through. */
+/** The parameter of a path. Any string is accepted: one that is neither an id nor a name leads to a 404. */
 export const ServerKey = Type.Object({
   id: Type.String({ description: 'The id, or the exact name', examples: ['github'] }),
 })
@@ -39,10 +39,13 @@ export const ServerKey = Type.Object({
 export const recordFields = {
   created_at: Timestamp,
   updated_at: Timestamp,
-  revision: Type.Integer({ minimum: 1, description: 'Grows with every change; send it back as If-Match' }),
+  revision: Type.Integer({
+    minimum: 1,
+    description: 'Increases with every change. Send it as If-Match to detect concurrent changes',
+  }),
 }
 
-/** What was called of a server in the last 24 hours. */
+/** The calls of a server in the last 24 hours. */
 export const Stats = Type.Object({
   calls: Type.Integer(),
   errors: Type.Integer(),
@@ -52,7 +55,34 @@ export const Stats = Type.Object({
 })
 export type Stats = Static<typeof Stats>
 
-/** Names with their values hidden: environment, headers. */
+export const healthSchema = (example: string) =>
+  Type.Object({
+    level: Type.Enum(['healthy', 'degraded', 'unhealthy', 'unknown']),
+    summary: Type.String({ description: 'One sentence', examples: [example] }),
+    action: orNull(Type.String({ description: 'What to do next, if anything' })),
+  })
+export type Health = Static<ReturnType<typeof healthSchema>>
+
+export const lastErrorSchema = (exampleCode: string) =>
+  orNull(
+    Type.Object({
+      code: Type.String({ examples: [exampleCode] }),
+      message: Type.String({ description: 'The cause, in one sentence' }),
+      hint: orNull(Type.String({ description: 'What to do next' })),
+    }),
+  )
+
+/** The fields of a view that show what the server described in its last connection. */
+export const describedFields = {
+  protocol_version: orNull(Type.String({ examples: ['2025-11-25'] })),
+  server_info: orNull(Type.Object({}, { additionalProperties: true })),
+}
+export const toolFields = {
+  tool_count: orNull(Type.Integer({ description: 'Null until the tools have been listed once' })),
+  tool_tokens: orNull(Type.Integer({ description: 'Estimated tokens of the tools in an agent’s context' })),
+}
+
+/** A map of masked secrets, such as environment variables or headers. */
 export const masked = (example: Record<string, typeof MASK>) =>
   Type.Unsafe<Record<string, typeof MASK>>({
     type: 'object',
@@ -60,23 +90,18 @@ export const masked = (example: Record<string, typeof MASK>) =>
     examples: [example],
   })
 
-export const MAX_SERVERS = 500
-export const MAX_TOOLS = 5000
-export const TOOL_NAME_PATTERN = '^[^\\u0000-\\u001f\\u007f]{1,256}$'
-
 const Alias = orNull(
   Type.String({
     pattern: '^[A-Za-z0-9_-]{1,64}$',
-    expected: 'letters, digits, _ and - only, 64 of them at most',
-    description: 'What agents call it instead; null: its own name',
+    expected: 'at most 64 letters, digits, _ and -',
+    description: 'The name that agents see; null: the tool’s own name',
     examples: ['new_issue'],
   }),
 )
-const Enabled = Type.Boolean({ description: 'false: no agent sees it, and none can call it' })
-const Expose = Type.Boolean({ description: 'false: the gateway offers nothing of it' })
-const toolsExample = { examples: [{ create_issue: { enabled: true, alias: 'new_issue' } }] }
+const Enabled = Type.Boolean({ description: 'false: agents neither see the tool nor can call it' })
+const Expose = Type.Boolean({ description: 'false: the gateway does not offer the server' })
 
-/** What the gateway offers of a server. A map that is sent takes the place of the one that is stored. */
+/** What the gateway offers of a server. A given map of tools replaces the stored one. */
 export const offerInput = {
   tools: Type.Optional(
     mapOf(
@@ -95,8 +120,8 @@ export const offerView = {
   tools: Type.Unsafe<Record<string, Static<typeof ToolSetting>>>({
     type: 'object',
     additionalProperties: ToolSetting,
-    description: 'By the tool’s own name; one that is not named is enabled under that name',
-    ...toolsExample,
+    description: 'By the tool’s own name. A tool without an entry is enabled under its own name',
+    examples: [{ create_issue: { enabled: true, alias: 'new_issue' } }],
   }),
   expose: Expose,
 }
@@ -110,34 +135,34 @@ export interface OfferSettings {
 }
 export const OFFER_DEFAULTS: OfferSettings = { tools: {}, expose: true }
 
-/** Names come from outside, and `constructor` is one. */
+/** The settings of one tool. A tool may be called `constructor`, hence `hasOwn`. */
 export const settingOf = ({ tools }: OfferSettings, tool: string): Static<typeof ToolSetting> =>
   (Object.hasOwn(tools, tool) ? tools[tool] : undefined) ?? { enabled: true, alias: null }
 
-/** What is given, over what there is. Two tools under one alias could not both be called. */
-export function offerOver(
+/** The current settings with the given changes. Throws when two tools have the same alias. */
+export function changedOffer(
   current: OfferSettings,
   { tools, expose = current.expose }: OfferInput,
 ): OfferSettings {
   if (tools === undefined) return { tools: current.tools, expose }
   const owners = new Map<string, string>()
-  const whole = Object.entries(tools).map(([tool, { enabled = true, alias = null }]) => {
+  const complete = Object.entries(tools).map(([tool, { enabled = true, alias = null }]) => {
     const owner = alias === null ? undefined : owners.get(alias)
     if (owner !== undefined)
       throw invalidField(`/tools/${pointer(tool)}/alias`, `is also the alias of '${owner.slice(0, 64)}'`)
     if (alias !== null) owners.set(alias, tool)
     return [tool, { enabled, alias }] as const
   })
-  return { tools: Object.fromEntries(whole), expose }
+  return { tools: Object.fromEntries(complete), expose }
 }
 
 export const IfMatch = Type.Object({
   'if-match': Type.Optional(
-    Type.String({ maxLength: 64, description: 'The revision you have seen', examples: ['"1"'] }),
+    Type.String({ maxLength: 64, description: 'The revision that you have read', examples: ['"1"'] }),
   ),
 })
 
-/** `If-Match: "3"`, also without quotes or weak; undefined when the header is absent or `*`. */
+/** The revision in `If-Match: "3"`, with or without quotes, strong or weak. Undefined for `*` or no header. */
 export function revisionOf(header: string | undefined): number | 'unknown' | undefined {
   if (header === undefined || header.trim() === '*') return undefined
   const digits = /^\s*(?:W\/)?"?(\d{1,15})"?\s*$/.exec(header)?.[1]

@@ -3,7 +3,11 @@ import type { AuditEntry, FactBus, ServerKind } from '../kernel/facts.ts'
 import type { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
 import { type Carrier, secretsIn } from '../kernel/secrets/secrets.ts'
 import { type Caller, slugOf } from '../kernel/wire.ts'
+import type { CallResult } from '../protocol/call.ts'
+import type { Catalogues } from './catalogues.ts'
 import { MAX_SERVERS, type OfferSettings } from './server-fields.ts'
+import type { ToolCall, Upstream } from './upstream.ts'
+import type { Upstreams } from './upstreams.ts'
 
 /** The fields of every server record, whatever its kind. */
 export interface ServerRecord extends OfferSettings {
@@ -30,26 +34,31 @@ export interface ServerStore<T extends ServerRecord> {
   remove(id: string, audit: AuditEntry): Promise<boolean>
 }
 
-interface Deps<T extends ServerRecord> {
-  readonly kind: ServerKind
-  /** `STDIO server`, for sentences. */
-  readonly noun: string
+export interface RegistryDeps<T extends ServerRecord> {
   readonly store: ServerStore<T>
   readonly facts: FactBus
   readonly secrets: KnownSecrets
+  readonly catalogues: Catalogues
+  readonly upstreams: Upstreams
   readonly now: () => number
-  /** Called with each record as it is stored, before the fact is published. */
-  readonly onStored: (record: T) => void
+}
+
+interface Kind<T extends ServerRecord> {
+  readonly kind: ServerKind
+  /** For messages: `STDIO server`. */
+  readonly noun: string
+  readonly upstreamFor: (record: T) => Upstream & { update(record: T): void }
   /** The record with secrets masked, for the audit trail. */
   readonly shown: (record: T) => Readonly<Record<string, unknown>>
 }
 
 type Fields<T extends ServerRecord> = Omit<T, Exclude<keyof ServerRecord, 'name' | keyof OfferSettings>>
 
-/** What both kinds of server have in common: names and ids, revisions, audit rows, facts, and secrets to mask. */
-export function createRegistry<T extends ServerRecord>(deps: Deps<T>) {
-  const { kind, noun, store, facts, secrets, now } = deps
-
+/** The records of one kind of server: names and ids, revisions, audit rows, facts, and secrets to mask. */
+export function createRegistry<T extends ServerRecord>(
+  { store, facts, secrets, catalogues, upstreams, now }: RegistryDeps<T>,
+  { kind, noun, shown, upstreamFor }: Kind<T>,
+) {
   async function get(key: string): Promise<T> {
     const record = await store.find(key)
     if (!record) throw new AppError('not_found', `No ${noun} has the id or name '${key.slice(0, 100)}'`)
@@ -69,31 +78,41 @@ export function createRegistry<T extends ServerRecord>(deps: Deps<T>) {
   }
   let candidates = 0
 
-  const remember = (record: T) => secrets.set(`server:${record.id}`, secretsIn(record as Carrier))
+  const known = new Map<string, Upstream & { update(record: T): void }>()
+
+  /** Called before the fact is published, so that subscribers find the server as it is now. */
+  function onStored(record: T): void {
+    secrets.set(`server:${record.id}`, secretsIn(record as Carrier))
+    const upstream = known.get(record.id) ?? upstreamFor(record)
+    upstream.update(record)
+    known.set(record.id, upstream)
+    upstreams.add(upstream)
+  }
 
   return {
     list: () => store.all(),
     get,
 
-    /** Call once at start: masks the secrets of stored servers from then on, and returns them. */
+    /** Call once, before anything else. From then on, the secrets of stored servers are masked in log lines. */
     async load(): Promise<T[]> {
       const records = await store.all()
-      for (const record of records) {
-        remember(record)
-        deps.onStored(record)
-      }
+      for (const record of records) onStored(record)
       return records
+    },
+
+    async call(key: string, call: ToolCall): Promise<CallResult> {
+      const { id } = await get(key)
+      return upstreams.call(id, call)
     },
 
     async add(fields: Fields<T>, by: Caller): Promise<T> {
       const id = slugOf(fields.name)
       const record = { ...fields, id, created_at: now(), updated_at: now(), revision: 1 } as unknown as T
-      const audit = { action: 'server_added', subject: id, ...by, detail: deps.shown(record) }
+      const audit = { action: 'server_added', subject: id, ...by, detail: shown(record) }
       const outcome = await maskingSecretsOf(record, () => store.insert(record, audit))
       if (outcome === 'full') throw tooMany()
       if (outcome === 'taken') throw nameTaken(id)
-      remember(record)
-      deps.onStored(record)
+      onStored(record)
       facts.publish('server_added', { server_id: id, type: kind })
       return record
     },
@@ -115,23 +134,25 @@ export function createRegistry<T extends ServerRecord>(deps: Deps<T>) {
         )
         if (changed.length === 0) return undefined
         const next = { ...edited, updated_at: now(), revision: current.revision + 1 }
-        const detail = { changed: difference(changed, deps.shown(current), deps.shown(next)) }
+        const detail = { changed: difference(changed, shown(current), shown(next)) }
         return { next, audit: { action: 'server_updated', subject: id, ...by, detail } }
       })
       if (outcome === undefined) return get(key)
       if (outcome === 'taken') throw nameTaken(id)
-      remember(outcome)
-      deps.onStored(outcome)
+      onStored(outcome)
       if (changed.length > 0) facts.publish('server_updated', { server_id: id, type: kind, changed })
       return outcome
     },
 
-    /** `forget` is called before the fact is published, so that subscribers do not find the server any more. */
+    /** The fact is published last, so that subscribers do not find the server any more. */
     async remove(key: string, by: Caller, forget: (id: string) => void): Promise<void> {
       const record = await get(key)
-      const audit = { action: 'server_removed', subject: record.id, ...by, detail: deps.shown(record) }
+      const audit = { action: 'server_removed', subject: record.id, ...by, detail: shown(record) }
       if (!(await store.remove(record.id, audit))) await get(key)
       secrets.delete(`server:${record.id}`)
+      known.delete(record.id)
+      upstreams.remove(record.id)
+      catalogues.forget(record.id)
       forget(record.id)
       facts.publish('server_removed', { server_id: record.id, type: kind })
     },
@@ -163,11 +184,6 @@ function tooMany(): AppError {
 }
 
 function stale(noun: string, current: ServerRecord): AppError {
-  return new AppError(
-    'revision_mismatch',
-    `The ${noun} '${current.id}' has changed: its revision is ${current.revision} now`,
-    {
-      hint: 'Read the server again and repeat the change',
-    },
-  )
+  const message = `The ${noun} '${current.id}' has changed: its revision is ${current.revision} now`
+  return new AppError('revision_mismatch', message, { hint: 'Read the server again and repeat the change' })
 }

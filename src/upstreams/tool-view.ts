@@ -13,7 +13,7 @@ export const tokensOf = memo((catalogue: Catalogue): number =>
   toolsOf(catalogue).reduce((sum, { tokens }) => sum + tokens, 0),
 )
 
-/** What the gateway makes of the tools of one server. */
+/** How the gateway offers the tools of one server. */
 interface Offered {
   readonly settings: OfferSettings
   /** The gateway's names of the tools that it offers, by their own names. */

@@ -9,9 +9,9 @@ export interface ToolCall {
   readonly args: unknown
   readonly by: Caller
   readonly options: CallOptions
-  /** Replaces `timeouts.request_s` of the server. */
+  /** Overrides `timeouts.request_s` of the server. */
   readonly timeout_s?: number | undefined
-  /** Wait for a server that has crashed until it is restarted. Agents wait; a REST caller gets an error at once. */
+  /** Whether to wait for the restart of a crashed server. Agents wait; a REST request fails at once. */
   readonly waits?: true | undefined
   /** Called when the server is running and its tools are known. Throws when the call is not allowed. */
   readonly admit?: (() => void) | undefined
@@ -30,7 +30,7 @@ export interface Upstream {
   readonly id: string
   readonly kind: 'stdio' | 'http'
   readonly status: string
-  /** What the server said about itself when it last ran. */
+  /** The description and the lists of the server, as of its last run. */
   readonly catalogue: Catalogue | undefined
   readonly settings: OfferSettings
   /** Whether a request reaches it without starting it. */

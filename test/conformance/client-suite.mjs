@@ -9,8 +9,8 @@ import { ask, checksIn, listScenarios, reportOf, rowOf } from './suite.mjs'
 
 const CLIENT = fileURLToPath(new URL('client.mjs', import.meta.url))
 const PARTS = {
-  'remote-client': 'src/mcp/transports/http/remote-client.ts',
-  'header-mirrors': 'src/protocol/header-mirrors.ts',
+  'http-mcp-client': 'src/mcp/transports/http/http-mcp-client.ts',
+  'x-mcp-header': 'src/protocol/x-mcp-header.ts',
 }
 const SCENARIO_DEADLINE_MS = 30_000
 

@@ -6,15 +6,15 @@ import { pathToFileURL } from 'node:url'
 
 const [folder, url] = process.argv.slice(2)
 const load = (name) => import(pathToFileURL(join(folder, `${name}.mjs`)).href)
-const { RemoteClient } = await load('remote-client')
-const { headerProblem } = await load('header-mirrors')
+const { HttpMcpClient } = await load('http-mcp-client')
+const { headerProblem } = await load('x-mcp-header')
 
 const { MCP_CONFORMANCE_CONTEXT = '{}', MCP_CONFORMANCE_PROTOCOL_VERSION: version } = process.env
 const { toolCalls } = JSON.parse(MCP_CONFORMANCE_CONTEXT)
 const options = { timeoutMs: 20_000, onServerRequest, capabilities: { sampling: {}, elicitation: {} } }
 let tools = []
 
-const connection = new RemoteClient({
+const connection = new HttpMcpClient({
   url,
   headers: {},
   transport: 'auto',
@@ -47,7 +47,7 @@ try {
 }
 
 async function useAll(list, field, use, paramsOf) {
-  if (!connection.greeting.capabilities[field]) return
+  if (!connection.handshake.capabilities[field]) return
   const { value } = await connection.relay(list, {}, options)
   for (const each of value[field]) await connection.relay(use, paramsOf(each), options)
 }

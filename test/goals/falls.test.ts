@@ -34,7 +34,7 @@ describe.runIf(process.platform === 'linux')('recovery', () => {
       restart_count: 1,
       last_exit: { code: null, signal: 'SIGKILL' },
       last_error: null,
-      health: { level: 'degraded', summary: 'Running again after it ended by itself; restarted once' },
+      health: { level: 'degraded', summary: 'Running again after an unexpected exit; restarted once' },
     })
   })
 

@@ -3,14 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished } from 'vitest'
 import type { ToolList } from '../../src/mcp/client/tool-list.ts'
-import { RemoteClient, type RemoteOptions } from '../../src/mcp/transports/http/remote-client.ts'
+import { HttpMcpClient, type HttpMcpClientOptions } from '../../src/mcp/transports/http/http-mcp-client.ts'
 import { closedPort } from '../fixtures/http/sites.ts'
 
 /** A connection that is closed after the test, and its events. */
-export function remoteTo(url: string, own: Partial<RemoteOptions> = {}) {
+export function remoteTo(url: string, own: Partial<HttpMcpClientOptions> = {}) {
   const lists: ToolList[] = []
   const lost: string[] = []
-  const connection = new RemoteClient({
+  const connection = new HttpMcpClient({
     url,
     headers: {},
     transport: 'auto',
@@ -25,7 +25,7 @@ export function remoteTo(url: string, own: Partial<RemoteOptions> = {}) {
 }
 
 /** The same, after the handshake and the tool list. */
-export async function connectedTo(url: string, own: Partial<RemoteOptions> = {}) {
+export async function connectedTo(url: string, own: Partial<HttpMcpClientOptions> = {}) {
   const remote = remoteTo(url, own)
   await remote.connection.connect(10_000)
   return remote

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 import type { RestartRules, ServerState } from '../../src/kernel/server-state.ts'
-import { NotMcpError } from '../../src/mcp/client/greeting.ts'
+import { NotMcpError } from '../../src/mcp/client/handshake.ts'
 import type { JsonRpcPeer } from '../../src/mcp/client/json-rpc-peer.ts'
 import { listTools } from '../../src/mcp/client/tool-list.ts'
 import { stdioHandshake } from '../../src/mcp/transports/stdio/stdio-handshake.ts'

@@ -1,6 +1,6 @@
 import { memo } from '../../kernel/memo.ts'
-import { headerProblem } from '../../protocol/header-mirrors.ts'
 import type { Definition } from '../../protocol/lists.ts'
+import { headerProblem } from '../../protocol/x-mcp-header.ts'
 import { type OfferSettings, settingOf } from '../../upstreams/server-fields.ts'
 import { type AgentTools, DEFAULT_AGENT_TOOLS } from '../visibility/visibility.schema.ts'
 import { type ListResult, listResult } from './merge-prompts-and-resources.ts'

@@ -1,7 +1,6 @@
 import { isObject } from '../../kernel/is-object.ts'
-import { CallFailure, type Params } from '../../protocol/call.ts'
+import { CallFailure, isMethodNotFound, type Params } from '../../protocol/call.ts'
 import type { Requester } from './json-rpc-peer.ts'
-import { isUnknownMethod } from './tool-list.ts'
 
 const RESUBSCRIBE_MS = 60_000
 
@@ -47,7 +46,7 @@ export class ChangeSubscription {
 }
 
 function isFinal(error: unknown): boolean {
-  return isUnknownMethod(error) || (error instanceof CallFailure && error.reason === 'closed')
+  return isMethodNotFound(error) || (error instanceof CallFailure && error.reason === 'closed')
 }
 
 const CHANGES = {

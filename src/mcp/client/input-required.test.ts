@@ -15,9 +15,9 @@ const patient = { timeoutMs: 5000 }
 const CAN = { sampling: {}, elicitation: {}, roots: {} }
 const fixture = fileURLToPath(new URL('../../../test/fixtures/servers/conformance.mjs', import.meta.url))
 
-type Spoken = Pick<McpClient, 'call' | 'relay'>
+type Client = Pick<McpClient, 'call' | 'relay'>
 
-async function overStdio(): Promise<Spoken> {
+async function overStdio(): Promise<Client> {
   const child = await Child.start({
     path: process.execPath,
     args: [fixture],
@@ -29,43 +29,43 @@ async function overStdio(): Promise<Spoken> {
   const known = { version: '0', startMs: 5000, knownVersion: '2026-07-28' }
   const connection = new StdioClient({ input: child.input, output: child.output, ...known, ...silent })
   await connection.ready()
-  expect(connection.greeting?.era).toBe('modern')
+  expect(connection.handshake?.era).toBe('modern')
   return connection
 }
 
-async function overHttp(): Promise<Spoken> {
+async function overHttp(): Promise<Client> {
   const pipe = await startPipe()
   onTestFinished(() => pipe.close())
   const { connection } = await connectedTo(pipe.url)
-  expect(connection.greeting?.era).toBe('modern')
+  expect(connection.handshake?.era).toBe('modern')
   return connection
 }
 
-/** Somebody of the legacy era, who answers everything. */
-function somebody() {
-  const asked: string[] = []
+/** Call options of a legacy caller that answers every request of the server, and the requests it received. */
+function legacyCaller() {
+  const received: string[] = []
   const onServerRequest: OnServerRequest = async (method, params) => {
     const { message } = params as { message?: string }
-    asked.push(message ?? method)
+    received.push(message ?? method)
     if (method === 'sampling/createMessage')
       return { role: 'assistant', content: { type: 'text', text: 'Hi' } }
     return { action: 'accept', content: message?.includes('color') ? { color: 'blue' } : { name: 'first' } }
   }
-  return { asked, along: { ...patient, onServerRequest, capabilities: CAN } satisfies TimedCallOptions }
+  return { received, options: { ...patient, onServerRequest, capabilities: CAN } satisfies TimedCallOptions }
 }
 
 describe.each([
   ['stdio', overStdio],
   ['HTTP', overHttp],
 ])('a modern server over %s', (_, connect) => {
-  test('that needs answers gets them of a legacy caller, round by round, with its own state', async () => {
+  test('a modern server gets its input from a legacy caller, round by round, together with its own state', async () => {
     const server = await connect()
-    const { asked, along } = somebody()
-    const call = async (tool: string) => textOf(await server.call(tool, {}, along))
+    const { received, options } = legacyCaller()
+    const call = async (tool: string) => textOf(await server.call(tool, {}, options))
     expect(await call('test_input_required_result_elicitation')).toBe('Hello, first!')
     expect(await call('test_input_required_result_multi_round')).toBe('first likes blue')
     expect(await call('test_input_required_result_request_state')).toBe('state-ok')
-    expect(asked).toEqual([
+    expect(received).toEqual([
       'What is your name?',
       'Step 1: What is your name?',
       'Step 2: What is your favorite color?',
@@ -73,20 +73,20 @@ describe.each([
     ])
   })
 
-  test('learns what its caller can be asked, and only that', async () => {
+  test('a modern server receives the capabilities of its caller that Toolroom forwards, and no others', async () => {
     const server = await connect()
-    const { along } = somebody()
+    const { options } = legacyCaller()
     const tool = 'test_input_required_result_capabilities'
     const answered = async (capabilities: object) =>
-      textOf(await server.call(tool, {}, { ...along, capabilities }))
+      textOf(await server.call(tool, {}, { ...options, capabilities }))
     expect(await answered({ elicitation: {} })).toBe('Answered: user_name')
-    expect(await answered(CAN)).toBe('Answered: user_name, greeting') // whoever calls may have roots, but we have none
+    expect(await answered(CAN)).toBe('Answered: user_name, greeting') // Toolroom does not forward roots
     await expect(server.call('test_sampling', { prompt: 'x' }, patient)).rejects.toMatchObject({
       remote: { code: -32021 },
     })
   })
 
-  test('asks nobody who cannot be asked, and a refusal fails the call with its reason', async () => {
+  test('a call that requires input fails when the caller does not support the request or rejects it', async () => {
     const server = await connect()
     const tool = 'test_input_required_result_elicitation'
     await expect(server.call(tool, {}, { ...patient, capabilities: CAN })).rejects.toMatchObject({
@@ -102,22 +102,26 @@ describe.each([
     })
   })
 
-  test('waits for an answer no longer than the call may take, nor after it was cancelled', async () => {
+  test('a call that waits for input ends at its deadline and when it is cancelled', async () => {
     const server = await connect()
     const tool = 'test_input_required_result_elicitation'
     const never = new Promise(() => {})
-    const along = { ...patient, capabilities: CAN, onServerRequest: () => never }
-    expect(await failureOf(server.call(tool, {}, { ...along, timeoutMs: 300 }))).toBe('timeout')
-    const gone = new AbortController()
+    const options = { ...patient, capabilities: CAN, onServerRequest: () => never }
+    expect(await failureOf(server.call(tool, {}, { ...options, timeoutMs: 300 }))).toBe('timeout')
+    const cancel = new AbortController()
     const onServerRequest = () => {
-      gone.abort()
+      cancel.abort()
       return never
     }
-    const call = server.call(tool, {}, { ...along, onServerRequest, timeoutMs: 60_000, signal: gone.signal })
+    const call = server.call(
+      tool,
+      {},
+      { ...options, onServerRequest, timeoutMs: 60_000, signal: cancel.signal },
+    )
     expect(await failureOf(call)).toBe('cancelled')
   })
 
-  test('is asked by a modern agent in its own words, and its questions come back untouched', async () => {
+  test('requests and input_required results pass unchanged between a modern agent and a modern server', async () => {
     const server = await connect()
     const _meta = {
       [`${META}/protocolVersion`]: '2026-07-28',
@@ -125,46 +129,46 @@ describe.each([
       [`${META}/clientInfo`]: { name: 'agent', version: '1' },
     }
     const name = 'test_input_required_result_elicitation'
-    const onServerRequest = () => expect.unreachable('the agent asks again by itself')
-    const ask = (modern: object) =>
+    const onServerRequest = () => expect.unreachable('the agent repeats the call itself')
+    const call = (modern: object) =>
       server.call(
         name,
         {},
         { ...patient, onServerRequest, modernParams: { name, arguments: {}, _meta, ...modern } },
       )
-    const { value } = await ask({})
+    const { value } = await call({})
     expect(value).toMatchObject({
       resultType: 'input_required',
       inputRequests: { user_name: { method: 'elicitation/create' } },
     })
     const { requestState } = value as { requestState: string }
     const inputResponses = { user_name: { action: 'accept', content: { name: 'second' } } }
-    expect(textOf(await ask({ inputResponses, requestState }))).toBe('Hello, second!')
-    await expect(ask({ inputResponses, requestState: `${requestState}x` })).rejects.toMatchObject({
+    expect(textOf(await call({ inputResponses, requestState }))).toBe('Hello, second!')
+    await expect(call({ inputResponses, requestState: `${requestState}x` })).rejects.toMatchObject({
       remote: { code: -32602 },
     })
   })
 
-  test('tells a legacy caller how far it is', async () => {
+  test('a legacy caller receives the progress of a modern server', async () => {
     const server = await connect()
-    const heard: unknown[] = []
-    const onProgress = ({ progress }: Readonly<Record<string, unknown>>) => heard.push(progress)
+    const received: unknown[] = []
+    const onProgress = ({ progress }: Readonly<Record<string, unknown>>) => received.push(progress)
     await server.call('test_tool_with_progress', {}, { ...patient, onProgress })
-    expect(heard).toEqual([0, 50, 100])
+    expect(received).toEqual([0, 50, 100])
   })
 })
 
-test('a server that never stops asking is asked ten times again, and no more', async () => {
-  let asked = 0
+test('a call that always requires more input fails after ten rounds', async () => {
+  let requests = 0
   const value = { resultType: 'input_required', requestState: 's' }
   const requestRaw = async () => {
-    asked += 1
+    requests += 1
     return { value, json: Buffer.from(JSON.stringify(value)) }
   }
-  const asker = { requestRaw, request: () => expect.unreachable() }
-  await expect(requestComplete(asker, 'tools/call', {}, patient)).rejects.toMatchObject({
+  const requester = { requestRaw, request: () => expect.unreachable() }
+  await expect(requestComplete(requester, 'tools/call', {}, patient)).rejects.toMatchObject({
     reason: 'remote',
     message: 'tools/call still required input after 10 rounds',
   })
-  expect(asked).toBe(11)
+  expect(requests).toBe(11)
 })

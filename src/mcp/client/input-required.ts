@@ -4,8 +4,10 @@ import {
   CallFailure,
   type CallResult,
   type OnServerRequest,
+  type Params,
   type TimedCallOptions,
 } from '../../protocol/call.ts'
+import { CODES } from '../../protocol/codes.ts'
 import type { Requester } from './json-rpc-peer.ts'
 import { isForwarded, ownResponse } from './server-requests.ts'
 
@@ -43,7 +45,7 @@ export async function requestComplete(
   throw new CallFailure('remote', `${method} still required input after ${MAX_ROUNDS} rounds`)
 }
 
-/** One after the other, in the order of the server, because a person may have to answer them. */
+/** Sequentially, in the order of the server, because a person may have to answer them. */
 async function respondTo(
   inputRequests: Record<string, unknown>,
   method: string,
@@ -78,4 +80,14 @@ async function respond(
     const why = error instanceof Error ? error.message : String((error as { message?: unknown })?.message)
     throw new CallFailure('remote', `${method} requires ${required}, which was refused: ${why.slice(0, 300)}`)
   })
+}
+
+/**
+ * Rejects a `requestState` for a legacy server. Such a server never issued one, so the request continues a call that has
+ * ended, and repeating that call could have its effects twice.
+ */
+export function refuseUnknownState(modernParams: Params): void {
+  if (modernParams.requestState === undefined) return
+  const message = 'This requestState is unknown or has expired. Send the call again without it'
+  throw new CallFailure('remote', message, { code: CODES.params, message })
 }

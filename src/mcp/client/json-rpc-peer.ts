@@ -246,13 +246,13 @@ export class JsonRpcPeer {
     this.#send({ jsonrpc: '2.0', id, ...(result ? { result } : { error }) })
   }
 
-  /** The request that the server is working on. Without a response stream that tells, it is most likely the newest. */
+  /** The request that the server is working on. Without its response stream, the newest one is the best guess. */
   #relatedRequest(requestId: number | undefined): Pending | undefined {
     if (requestId !== undefined) return this.#pending.get(requestId)
     return this.#pending.values().findLast(({ options }) => options.onServerRequest !== undefined)
   }
 
-  /** The beginning of a response that is too large usually has its id; only that request fails. */
+  /** The beginning of a response that is too large usually has its id, so that only this request fails. */
   #failTooLarge(bytes: Buffer): boolean {
     const id = RESPONSE_HEAD.exec(bytes.toString('latin1', 0, 256))?.[1]
     const pending = id === undefined ? undefined : this.#pending.get(Number(id))

@@ -1,4 +1,4 @@
-import { isUnknownMethod } from './tool-list.ts'
+import { isMethodNotFound } from '../../protocol/call.ts'
 
 interface Options<T> {
   readonly list: (timeoutMs: number) => Promise<T>
@@ -34,7 +34,7 @@ export class ListWatch<T> {
     this.#fetching = true
     this.#changedAt = undefined
     const list = await this.#options.list(timeoutMs).catch((error: unknown) => {
-      if (isUnknownMethod(error)) return this.#options.none
+      if (isMethodNotFound(error)) return this.#options.none
       this.#fetching = false
       throw error
     })

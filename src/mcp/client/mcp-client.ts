@@ -3,20 +3,19 @@ import { CallFailure, type CallResult, type Params, type TimedCallOptions } from
 import type { Definition, ListKind } from '../../protocol/lists.ts'
 import type { Connected, Transport, TransportEvents } from '../transports/transport.ts'
 import { announcedChanges, ChangeSubscription } from './change-subscription.ts'
-import type { Greeting } from './greeting.ts'
-import { requestComplete } from './input-required.ts'
+import { discover, type HandshakeResult } from './handshake.ts'
+import { refuseUnknownState, requestComplete } from './input-required.ts'
 import type { Requester } from './json-rpc-peer.ts'
 import { LegacySubscriptions, TRANSLATED } from './legacy-subscriptions.ts'
 import { ListWatch } from './list-watch.ts'
-import { discover, modernRequester } from './modern-requests.ts'
+import { modernRequester } from './modern-requester.ts'
 import { routeNotification } from './notification-router.ts'
-import { OtherLists } from './other-lists.ts'
+import { PromptAndResourceLists } from './prompt-and-resource-lists.ts'
 import { listTools, NO_TOOLS, type ToolList } from './tool-list.ts'
-import { refuseUnknownState } from './unknown-request-state.ts'
 
 export interface ClientEvents {
   /** The tool list, at first and whenever it has changed. */
-  readonly onTools: (list: ToolList, greeting: Greeting, transport: Transport['kind']) => void
+  readonly onTools: (list: ToolList, handshake: HandshakeResult, transport: Transport['kind']) => void
   /** Prompts, resources or resource templates. These lists are fetched only when this is set. */
   readonly onList?: (kind: ListKind, items: readonly Definition[]) => void
   /** The text of a log notification. */
@@ -29,7 +28,7 @@ export interface ClientEvents {
   readonly onLost?: (reason: string) => void
 }
 
-/** What exists from the handshake on. */
+/** The state of a connection from the handshake on. */
 interface Session extends Connected {
   readonly requester: Requester
   /** Only for a modern server. */
@@ -46,13 +45,13 @@ interface Options extends ClientEvents {
 }
 
 const PROBE_MS = 2000
-const GOODBYE_MS = 1000
+const CLOSE_MS = 1000
 
-/** The client side of one MCP connection, over any transport. For one use: after a failure, create another. */
+/** The client side of one MCP connection, over any transport. Single use: after a failure, create a new client. */
 export class McpClient {
   readonly #options: Options
   readonly #tools: ListWatch<ToolList>
-  readonly #others: OtherLists
+  readonly #promptsAndResources: PromptAndResourceLists
   #session: Session | undefined
   #changes: ChangeSubscription | undefined
   #supportsModern: Promise<boolean> | undefined
@@ -67,16 +66,15 @@ export class McpClient {
       none: NO_TOOLS,
       onList: (list) => this.#onTools(list),
     })
-    this.#others = new OtherLists({
+    this.#promptsAndResources = new PromptAndResourceLists({
       requester: () => this.#open().requester,
       timeoutMs,
       onList: (kind, items) => onList?.(kind, items),
     })
   }
 
-  /** What the server said about itself in the handshake. */
-  get greeting(): Greeting | undefined {
-    return this.#session?.greeting
+  get handshake(): HandshakeResult | undefined {
+    return this.#session?.handshake
   }
 
   get transport(): Transport['kind'] | undefined {
@@ -86,12 +84,12 @@ export class McpClient {
   /** Performs the handshake and lists the tools. */
   async connect(timeoutMs: number): Promise<void> {
     const deadline = performance.now() + timeoutMs
-    const { transport, greeting } = await this.#options.open(this.#transportEvents(), timeoutMs)
-    const isModern = greeting.era === 'modern'
+    const { transport, handshake } = await this.#options.open(this.#transportEvents(), timeoutMs)
+    const isModern = handshake.era === 'modern'
     const requester = isModern ? modernRequester(transport.peer, this.#options.version) : transport.peer
     const subscriptions = isModern ? new LegacySubscriptions(requester) : undefined
-    this.#session = { transport, greeting, requester, subscriptions }
-    if (greeting.capabilities.tools) await this.#tools.fetch(Math.max(1, deadline - performance.now()))
+    this.#session = { transport, handshake, requester, subscriptions }
+    if (handshake.capabilities.tools) await this.#tools.fetch(Math.max(1, deadline - performance.now()))
     else this.#onTools(NO_TOOLS)
     this.#watchChanges(this.#session)
   }
@@ -101,7 +99,7 @@ export class McpClient {
     return this.relay('tools/call', { name: tool, arguments: args, _meta: options.meta }, options)
   }
 
-  /** The result of any request as the server sent it. Rejects with a CallFailure or an HttpFailure. */
+  /** The result of any request as the server sent it. Rejects with a CallFailure or a RemoteFailure. */
   relay(method: string, params: unknown, options: TimedCallOptions): Promise<CallResult> {
     const { modernParams, onServerRequest } = options
     if (modernParams) return this.#relayModern(method, params, options, modernParams)
@@ -113,14 +111,14 @@ export class McpClient {
 
   /** Lists the tools again, which shows whether the server is reachable. Without tools, another request does. */
   async refresh(timeoutMs: number): Promise<void> {
-    const { requester, greeting } = this.#open()
-    const method = greeting.era === 'modern' ? 'server/discover' : 'ping'
-    if (greeting.capabilities.tools) await this.#tools.fetch(timeoutMs)
+    const { requester, handshake } = this.#open()
+    const method = handshake.era === 'modern' ? 'server/discover' : 'ping'
+    if (handshake.capabilities.tools) await this.#tools.fetch(timeoutMs)
     else await requester.request(method, {}, { timeoutMs })
   }
 
   /** Resolves when everything is closed, within `timeoutMs`. Never rejects. */
-  close(timeoutMs = GOODBYE_MS): Promise<void> {
+  close(timeoutMs = CLOSE_MS): Promise<void> {
     this.#stopWatching()
     this.#closing ??= this.#session?.transport.close(timeoutMs) ?? Promise.resolve()
     return this.#closing
@@ -156,10 +154,10 @@ export class McpClient {
 
   /** A stdio server with a legacy handshake may support the modern era as well. It is probed once, on demand. */
   #isModern(): Promise<boolean> {
-    const { transport, greeting } = this.#open()
+    const { transport, handshake } = this.#open()
     this.#supportsModern ??=
-      greeting.era === 'modern' || transport.kind !== 'stdio'
-        ? Promise.resolve(greeting.era === 'modern')
+      handshake.era === 'modern' || transport.kind !== 'stdio'
+        ? Promise.resolve(handshake.era === 'modern')
         : discover(transport.peer, this.#options.version, PROBE_MS).then(
             () => true,
             () => false,
@@ -174,7 +172,7 @@ export class McpClient {
         onToolsChanged: () => this.#tools.changed(),
         onLogText,
         onOther: (method, params) => {
-          this.#others.onNotification(method)
+          this.#promptsAndResources.onNotification(method)
           onNotification?.(method, params)
         },
       }),
@@ -191,29 +189,29 @@ export class McpClient {
   }
 
   /** Fetches the other lists in the background, and subscribes to changes. */
-  #watchChanges({ transport, requester, greeting: { era, capabilities } }: Session): void {
-    if (this.#options.onList) this.#others.begin(capabilities)
+  #watchChanges({ transport, requester, handshake: { era, capabilities } }: Session): void {
+    if (this.#options.onList) this.#promptsAndResources.begin(capabilities)
     if (era === 'legacy' && sendsNotifications(capabilities)) void transport.listen?.()
     const announced = era === 'modern' ? announcedChanges(capabilities) : undefined
     if (announced) this.#changes = new ChangeSubscription(requester, () => this.#mayHaveChanged(), announced)
   }
 
   #mayHaveChanged(): void {
-    if (this.greeting?.capabilities.tools) this.#tools.changed()
-    this.#others.changed()
+    if (this.handshake?.capabilities.tools) this.#tools.changed()
+    this.#promptsAndResources.changed()
   }
 
   #stopWatching(): void {
     this.#tools.close()
-    this.#others.close()
+    this.#promptsAndResources.close()
     this.#changes?.close()
     this.#session?.subscriptions?.close()
   }
 
   #onTools(list: ToolList): void {
-    const { transport, greeting } = this.#open()
+    const { transport, handshake } = this.#open()
     transport.onTools?.(list)
-    this.#options.onTools(list, greeting, transport.kind)
+    this.#options.onTools(list, handshake, transport.kind)
   }
 
   #open(): Session {
@@ -225,7 +223,12 @@ export class McpClient {
 const notOpen = (): CallFailure => new CallFailure('closed', 'The connection is not open')
 
 /** Whether a legacy server may send notifications at all. If not, no stream is opened for them. */
-function sendsNotifications({ tools, prompts, resources, logging }: Greeting['capabilities']): boolean {
+function sendsNotifications({
+  tools,
+  prompts,
+  resources,
+  logging,
+}: HandshakeResult['capabilities']): boolean {
   const changes = [tools, prompts, resources].some((each) => isObject(each) && each.listChanged === true)
   return changes || isObject(logging) || (isObject(resources) && resources.subscribe === true)
 }

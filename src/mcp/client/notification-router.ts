@@ -1,4 +1,5 @@
-import { logNotificationText } from './log-notification-text.ts'
+import { isObject } from '../../kernel/is-object.ts'
+import { LOG_LINE_MAX_BYTES } from '../../protocol/frames.ts'
 
 interface Routes {
   readonly onToolsChanged: () => void
@@ -21,4 +22,13 @@ export function routeNotification({ onToolsChanged, onLogText, onOther }: Routes
     if (method === 'notifications/tools/list_changed') onToolsChanged()
     else if (!INTERNAL.includes(method)) onOther(method, params)
   }
+}
+
+/** A log notification as a log line: `[warning] db: connection lost`. */
+function logNotificationText(params: unknown): string {
+  const { level, logger, data } = isObject(params) ? params : {}
+  const text = typeof data === 'string' ? data : (JSON.stringify(data) ?? '')
+  const source = typeof logger === 'string' ? `${logger.slice(0, 100)}: ` : ''
+  const severity = typeof level === 'string' ? `[${level.slice(0, 20)}] ` : ''
+  return `${severity}${source}${text}`.slice(0, LOG_LINE_MAX_BYTES)
 }

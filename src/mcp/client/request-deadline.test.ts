@@ -3,8 +3,8 @@ import { expect, test } from 'vitest'
 import type { CallFailure } from '../../protocol/call.ts'
 import { JsonRpcPeer } from './json-rpc-peer.ts'
 
-/** A server of which only the words are there. */
-function speaking() {
+/** A peer whose server is simulated by the test. */
+function simulated() {
   const sent: { id?: number; method?: string }[] = []
   const peer = new JsonRpcPeer({
     sender: { send: (text) => void sent.push(JSON.parse(text)), sendParts: () => {} },
@@ -18,40 +18,40 @@ function speaking() {
     })
   const progress = (progressToken: number) =>
     say({ method: 'notifications/progress', params: { progressToken } })
-  const failed = (answer: Promise<unknown>) =>
+  const outcomeOf = (answer: Promise<unknown>) =>
     answer.then(
       () => 'answered',
       (error: unknown) => (error as CallFailure).reason,
     )
-  return { peer, sent, say, progress, failed }
+  return { peer, sent, say, progress, outcomeOf }
 }
 
-test('while the caller is asked the time stands still, and afterwards it runs on', async () => {
-  const { peer, say, failed } = speaking()
+test('the deadline is paused while the caller answers a request of the server, and continues afterwards', async () => {
+  const { peer, say, outcomeOf } = simulated()
   const startedAt = performance.now()
   const onServerRequest = () => sleep(400).then(() => ({}))
-  const answer = failed(peer.request('tools/call', {}, { timeoutMs: 200, onServerRequest }))
+  const answer = outcomeOf(peer.request('tools/call', {}, { timeoutMs: 200, onServerRequest }))
   await sleep(100)
   say({ id: 'q', method: 'elicitation/create' })
   expect(await answer).toBe('timeout')
   expect(performance.now() - startedAt).toBeGreaterThan(590)
 })
 
-test('a server that asks in vain wins no time by it', async () => {
-  const { peer, say, failed } = speaking()
+test('requests of the server that are rejected at once do not extend the deadline', async () => {
+  const { peer, say, outcomeOf } = simulated()
   const onServerRequest = () => Promise.reject(new Error('no'))
-  const answer = failed(peer.request('tools/call', {}, { timeoutMs: 200, onServerRequest }))
-  const asking = setInterval(() => say({ id: 'q', method: 'elicitation/create' }), 20)
+  const answer = outcomeOf(peer.request('tools/call', {}, { timeoutMs: 200, onServerRequest }))
+  const requests = setInterval(() => say({ id: 'q', method: 'elicitation/create' }), 20)
   const startedAt = performance.now()
   expect(await answer).toBe('timeout')
-  clearInterval(asking)
+  clearInterval(requests)
   expect(performance.now() - startedAt).toBeLessThan(2000)
 })
 
-test('progress begins the time anew, but not for ever', async () => {
-  const { peer, progress, failed } = speaking()
+test('progress restarts the deadline, but not endlessly', async () => {
+  const { peer, progress, outcomeOf } = simulated()
   const startedAt = performance.now()
-  const answer = failed(peer.request('tools/call', {}, { timeoutMs: 100, onProgress: () => {} }))
+  const answer = outcomeOf(peer.request('tools/call', {}, { timeoutMs: 100, onProgress: () => {} }))
   const working = setInterval(() => progress(1), 10)
   expect(await answer).toBe('timeout')
   clearInterval(working)
@@ -60,11 +60,11 @@ test('progress begins the time anew, but not for ever', async () => {
   expect(tookMs).toBeLessThan(5000)
 })
 
-test('an answer during a question leaves no clock behind', async () => {
-  const { peer, sent, say, failed } = speaking()
+test('a response that arrives while the caller still answers leaves no timer behind', async () => {
+  const { peer, sent, say, outcomeOf } = simulated()
   let reply: (answer: object) => void = () => {}
   const onServerRequest = () => new Promise<object>((resolve) => (reply = resolve))
-  const answer = failed(peer.request('tools/call', {}, { timeoutMs: 50, onServerRequest }))
+  const answer = outcomeOf(peer.request('tools/call', {}, { timeoutMs: 50, onServerRequest }))
   say({ id: 'q', method: 'elicitation/create' })
   await sleep(100)
   say({ id: 1, result: {} })

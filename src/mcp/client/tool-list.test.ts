@@ -4,7 +4,7 @@ import { listTools } from './tool-list.ts'
 
 const page = (id: number, result: unknown) => ({ jsonrpc: '2.0', id, result })
 
-test('the list of tools is drained over its pages, an empty cursor included, and a circle is cut', async () => {
+test('all pages of the tool list are read, also after an empty cursor, and a repeated cursor ends the list', async () => {
   const { peer, say, sent } = pair()
   const list = listTools(peer, 5000)
   await say(page(1, { tools: [{ name: 'a', extra: 1 }, { broken: true }, 7], nextCursor: '' }))
@@ -18,7 +18,7 @@ test('the list of tools is drained over its pages, an empty cursor included, and
   expect((await sent()).map(({ params }) => params)).toEqual([{}, { cursor: '' }, { cursor: 'x' }])
 })
 
-test('of tools with the same name the first counts, and the others are counted', async () => {
+test('of tools with the same name the first is kept, and the number of others is reported', async () => {
   const { peer, say } = pair()
   const list = listTools(peer, 5000)
   const twice = [{ name: 'a', nth: 1 }, { name: 'A' }, { name: 'a', nth: 2 }]
@@ -31,21 +31,24 @@ test('of tools with the same name the first counts, and the others are counted',
   })
 })
 
-test('more tools than anybody can use are cut, also when they come at once', async () => {
+test('a page with 300,000 tools is cut to 5,000 tools', async () => {
   const tools = Array.from({ length: 300_000 }, (_, n) => ({ name: `t${n}` }))
   const list = await listTools({ request: async () => ({ tools }) }, 5000)
   expect(list).toMatchObject({ truncated: true, duplicates: 0 })
   expect(list.tools).toHaveLength(5000)
 })
 
-test('pages without an end are cut', async () => {
+test('an endless list is cut after 100 pages', async () => {
   let pages = 0
   const endless = { request: async () => ({ tools: [{ name: `t${++pages}` }], nextCursor: `${pages}` }) }
   expect(await listTools(endless, 5000)).toMatchObject({ truncated: true })
   expect(pages).toBe(100)
 })
 
-test.each([[null], ['text'], [{}], [{ tools: {} }]])('%j is a list without tools', async (result) => {
-  const list = await listTools({ request: async () => result }, 5000)
-  expect(list).toEqual({ tools: [], truncated: false, duplicates: 0 })
-})
+test.each([[null], ['text'], [{}], [{ tools: {} }]])(
+  'the result %j is an empty tool list',
+  async (result) => {
+    const list = await listTools({ request: async () => result }, 5000)
+    expect(list).toEqual({ tools: [], truncated: false, duplicates: 0 })
+  },
+)

@@ -1,5 +1,3 @@
-import { CallFailure } from '../../protocol/call.ts'
-import { CODES } from '../../protocol/codes.ts'
 import type { Definition } from '../../protocol/lists.ts'
 import type { Requester } from './json-rpc-peer.ts'
 import { fetchPages, type Pages } from './paginated-list.ts'
@@ -16,9 +14,4 @@ const TOOLS = { method: 'tools/list', field: 'tools', key: 'name' }
 export async function listTools(requester: Pick<Requester, 'request'>, timeoutMs: number): Promise<ToolList> {
   const { items, ...rest } = await fetchPages(requester, TOOLS, timeoutMs)
   return { tools: items, ...rest }
-}
-
-/** Some servers declare a capability without supporting its list method. */
-export function isUnknownMethod(error: unknown): boolean {
-  return error instanceof CallFailure && error.remote?.code === CODES.method
 }

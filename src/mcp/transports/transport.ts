@@ -1,4 +1,6 @@
-import type { Greeting } from '../client/greeting.ts'
+import type { KnownSecrets } from '../../kernel/secrets/known-secrets.ts'
+import type { HttpClient } from '../../net/http-client.ts'
+import type { HandshakeResult } from '../client/handshake.ts'
 import type { JsonRpcPeer } from '../client/json-rpc-peer.ts'
 import type { ToolList } from '../client/tool-list.ts'
 
@@ -27,8 +29,18 @@ export interface TransportEvents {
   readonly onLost: (reason: string) => void
 }
 
+/** What both HTTP transports need. */
+export interface HttpTransportOptions extends TransportEvents {
+  readonly client: HttpClient
+  readonly url: URL
+  /** Toolroom's version, for the handshake. */
+  readonly version: string
+  /** Masked in quoted texts of the server. */
+  readonly secrets: KnownSecrets
+}
+
 /** An open transport, after the handshake. */
 export interface Connected {
   readonly transport: Transport
-  readonly greeting: Greeting
+  readonly handshake: HandshakeResult
 }

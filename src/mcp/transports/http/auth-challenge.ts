@@ -1,5 +1,5 @@
 import type { AuthDetail } from '../../../net/http-failure.ts'
-import { quotable } from '../quotable.ts'
+import { printableLine } from '../printable-line.ts'
 
 const NAMES = ['realm', 'scope', 'error', 'resource_metadata'] as const
 const MAX_HEADER_CHARS = 8192
@@ -15,7 +15,7 @@ export function challengeIn(header: string | undefined): AuthDetail | undefined 
   const found: { [name in (typeof NAMES)[number]]?: string } = {}
   for (const [, key = '', quoted, bare] of text.matchAll(PARAMETER)) {
     const name = NAMES.find((each) => each === key.toLowerCase())
-    const value = quotable(quoted?.replace(/\\(.)/g, '$1') ?? bare ?? '', MAX_CHARS)
+    const value = printableLine(quoted?.replace(/\\(.)/g, '$1') ?? bare ?? '', MAX_CHARS)
     if (name !== undefined && value !== undefined) found[name] ??= value
   }
   return { scheme, ...found }

@@ -6,16 +6,16 @@ import { openHttp, pem } from '../../../../test/fixtures/http/sites.ts'
 import { answerTo, bodyOf } from '../../../../test/fixtures/http/tiny.ts'
 import { testConnection } from './connection-test.ts'
 
-const of = (url: string, own: Partial<Parameters<typeof testConnection>[0]> = {}) =>
+const run = (url: string, own: Partial<Parameters<typeof testConnection>[0]> = {}) =>
   testConnection({ url, headers: {}, transport: 'auto', version: '0', timeoutMs: 5000, ...own })
-const shortly = (report: Awaited<ReturnType<typeof testConnection>>) =>
+const stepsOf = (report: Awaited<ReturnType<typeof testConnection>>) =>
   report.steps.map(({ name, ok }) => (ok ? name : `${name}!`))
 
-test('a good server passes every step, and each is told in a sentence', async () => {
+test('a healthy server passes every step, and each step has a detail', async () => {
   const faults = await openFaults()
   onTestFinished(() => void faults.close())
   const { port } = new URL(faults.urls.good_tls)
-  const report = await of(`https://localhost:${port}/mcp`, { network: { ca: pem('authority'), lookup } })
+  const report = await run(`https://localhost:${port}/mcp`, { network: { ca: pem('authority'), lookup } })
   expect(report).toMatchObject({
     ok: true,
     transport: 'streamable_http',
@@ -37,11 +37,11 @@ test('a good server passes every step, and each is told in a sentence', async ()
   await expect.poll(faults.open).toEqual([])
 })
 
-test('what does not apply is left out', async () => {
+test('steps that do not apply are left out of the report', async () => {
   const server = await openDualEra()
   onTestFinished(() => server.close())
-  const report = await of(server.url)
-  expect(shortly(report)).toEqual(['tcp', 'http', 'initialize', 'tools_list'])
+  const report = await run(server.url)
+  expect(stepsOf(report)).toEqual(['tcp', 'http', 'initialize', 'tools_list'])
   expect(report).toMatchObject({ ok: true, protocol_version: '2026-07-28', tool_count: 2 })
 })
 
@@ -49,27 +49,27 @@ test.each([
   ['nonsense', 'protocol_error', ['dns!']],
   ['http://169.254.169.254/', 'blocked_address', ['tcp!']],
   ['http://metadata.google.internal/', 'blocked_address', ['dns!']],
-])('%s ends with %s', async (url, code, steps) => {
-  const report = await of(url)
-  expect([report.error?.code, shortly(report)]).toEqual([code, steps])
+])('a test of %s ends with %s', async (url, code, steps) => {
+  const report = await run(url)
+  expect([report.error?.code, stepsOf(report)]).toEqual([code, steps])
 })
 
-test('a server that repeats what it was sent tells nobody', async () => {
+test('secrets that a server repeats are masked in the report', async () => {
   const site = await openHttp(async (request, response) => {
-    const asked = await bodyOf(request)
+    const received = await bodyOf(request)
     const { authorization = '' } = request.headers
-    const text = answerTo(asked).replace('"tiny"', JSON.stringify(authorization))
-    if (asked.method === 'tools/list') {
+    const text = answerTo(received).replace('"tiny"', JSON.stringify(authorization))
+    if (received.method === 'tools/list') {
       const error = { code: -1, message: `wrong ${authorization} for ${request.url}` }
-      return void response.end(JSON.stringify({ jsonrpc: '2.0', id: asked.id, error }))
+      return void response.end(JSON.stringify({ jsonrpc: '2.0', id: received.id, error }))
     }
     response.end(text)
   })
   onTestFinished(() => site.close())
-  const report = await of(`${site.origin}/mcp?key=key-in-the-query`, {
+  const report = await run(`${site.origin}/mcp?key=key-in-the-query`, {
     headers: { Authorization: 'Bearer the-token' },
   })
-  expect(shortly(report)).toEqual(['tcp', 'http', 'initialize', 'tools_list!'])
+  expect(stepsOf(report)).toEqual(['tcp', 'http', 'initialize', 'tools_list!'])
   expect(report.server_info).toEqual({ name: '***', version: '1.0.0' })
   expect(report.error?.message).toContain('rejected tools/list: wrong ***')
   expect(JSON.stringify(report)).not.toMatch(/the-token|key-in-the-query/)

@@ -5,7 +5,7 @@ import type { Network } from '../../../net/connection-pool.ts'
 import { type RemoteCode, RemoteFailure } from '../../../net/http-failure.ts'
 import type { ToolList } from '../../client/tool-list.ts'
 import type { HttpTransportKind } from '../transport.ts'
-import { RemoteClient, type RemoteOptions } from './remote-client.ts'
+import { HttpMcpClient, type HttpMcpClientOptions } from './http-mcp-client.ts'
 
 const STEPS = ['dns', 'tcp', 'tls', 'http', 'initialize', 'tools_list'] as const
 type StepName = (typeof STEPS)[number]
@@ -19,11 +19,10 @@ export interface TestStep {
 
 export interface TestReport {
   readonly ok: boolean
-  /** Of the whole test. */
+  /** The duration of the whole test. */
   readonly latency_ms: number
   /**
-   * In order; a step that failed is the last. Steps that do not apply are left out: `dns` for an IP address, `tls` for
-   * http.
+   * In order. A failed step is the last. Steps that do not apply are left out: `dns` for an IP address, `tls` for http.
    */
   readonly steps: TestStep[]
   readonly transport: HttpTransportKind | null
@@ -33,7 +32,7 @@ export interface TestReport {
   readonly error: { readonly code: string; readonly message: string; readonly hint: string } | null
 }
 
-type Options = Pick<RemoteOptions, 'url' | 'headers' | 'transport' | 'version'> & {
+type Options = Pick<HttpMcpClientOptions, 'url' | 'headers' | 'transport' | 'version'> & {
   readonly network?: Partial<Network>
   readonly timeoutMs?: number
 }
@@ -47,8 +46,8 @@ export async function testConnection({ timeoutMs = 10_000, ...options }: Options
   const reach = (step: StepName) => reached.has(step) || reached.set(step, performance.now())
   let list: ToolList | undefined
   const proxy = proxyHost(options)
-  const report = (client: RemoteClient | undefined, failure: RemoteFailure | undefined): TestReport => {
-    const { greeting, transport } = client ?? {}
+  const report = (client: HttpMcpClient | undefined, failure: RemoteFailure | undefined): TestReport => {
+    const { handshake, transport } = client ?? {}
     const { code, message, hint } = failure ?? {}
     const steps = stepsOf({ url: options.url, proxy }, startedAt, reached, failure).map((step) => ({
       ...step,
@@ -59,29 +58,29 @@ export async function testConnection({ timeoutMs = 10_000, ...options }: Options
       latency_ms: rounded(performance.now() - startedAt),
       steps,
       transport: transport === undefined || transport === 'stdio' ? null : transport,
-      protocol_version: greeting?.protocol_version ?? null,
-      server_info: greeting ? withoutSecrets(greeting.server_info, options) : null,
+      protocol_version: handshake?.protocol_version ?? null,
+      server_info: handshake ? withoutSecrets(handshake.server_info, options) : null,
       tool_count: list?.tools.length ?? null,
       error: code && message && hint ? { code, message, hint } : null,
     }
   }
-  let client: RemoteClient | undefined
+  let client: HttpMcpClient | undefined
   try {
     const onTools = (tools: ToolList) => {
       list = tools
       reach('tools_list')
     }
-    client = new RemoteClient({ ...options, onTools, onReached: reach })
+    client = new HttpMcpClient({ ...options, onTools, onReached: reach })
     await client.connect(Math.max(1, timeoutMs - Math.min(MARGIN_MS, timeoutMs / 10)))
     const result = report(client, undefined)
     await client.close(Math.max(0, startedAt + timeoutMs - performance.now() - 1))
     return result
   } catch (error) {
-    return report(client, error instanceof RemoteFailure ? error : noUrl())
+    return report(client, error instanceof RemoteFailure ? error : invalidUrl())
   }
 }
 
-function noUrl(): RemoteFailure {
+function invalidUrl(): RemoteFailure {
   return new RemoteFailure('protocol_error', 'The URL is invalid', 'Use an http or https URL')
 }
 
@@ -152,11 +151,11 @@ function failedStep(
 function detailOf(
   step: StepName,
   { url, proxy }: Target,
-  client: RemoteClient | undefined,
+  client: HttpMcpClient | undefined,
   list: ToolList | undefined,
 ): string {
   const { hostname, host } = new URL(url)
-  const { greeting, transport } = client ?? {}
+  const { handshake, transport } = client ?? {}
   switch (step) {
     case 'dns':
       return `${hostname} was resolved`
@@ -167,7 +166,7 @@ function detailOf(
     case 'http':
       return `${host} answers over HTTP`
     case 'initialize':
-      return `It supports MCP ${greeting?.protocol_version} over ${transport === 'sse' ? 'HTTP+SSE' : 'Streamable HTTP'}`
+      return `It supports MCP ${handshake?.protocol_version} over ${transport === 'sse' ? 'HTTP+SSE' : 'Streamable HTTP'}`
     case 'tools_list':
       return `It offers ${list?.tools.length} tool${list?.tools.length === 1 ? '' : 's'}`
   }

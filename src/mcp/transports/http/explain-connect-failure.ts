@@ -3,10 +3,10 @@ import { maskText } from '../../../kernel/secrets/secrets.ts'
 import { RemoteFailure, timeoutFailure, tooLarge } from '../../../net/http-failure.ts'
 import { CallFailure } from '../../../protocol/call.ts'
 import { MESSAGE_MAX_BYTES } from '../../../protocol/frames.ts'
-import { NotMcpError } from '../../client/greeting.ts'
-import { quotable } from '../quotable.ts'
+import { NotMcpError } from '../../client/handshake.ts'
+import { printableLine } from '../printable-line.ts'
 
-interface Circumstances {
+interface Attempt {
   readonly host: string
   /** The request that failed. */
   readonly step: 'initialize' | 'tools/list'
@@ -19,11 +19,11 @@ const MAX_QUOTE_CHARS = 300
 /** Why there is no connection. Text of the server is quoted with secrets masked. */
 export function explainConnectFailure(
   error: unknown,
-  { host, step, timeoutMs, secrets }: Circumstances,
+  { host, step, timeoutMs, secrets }: Attempt,
 ): RemoteFailure {
   if (error instanceof RemoteFailure) return error
   const text = error instanceof Error ? error.message : String(error)
-  const quote = quotable(maskText(secrets.redact(text)), MAX_QUOTE_CHARS) ?? 'no reason given'
+  const quote = printableLine(maskText(secrets.redact(text)), MAX_QUOTE_CHARS) ?? 'no reason given'
   if (error instanceof NotMcpError) {
     const hint = 'Check that the URL is the endpoint of an MCP server, in a version that Toolroom supports'
     return new RemoteFailure('not_mcp', `${host} did not answer with valid MCP: ${quote}`, hint)

@@ -4,10 +4,10 @@ import { challengeIn } from './auth-challenge.ts'
 import { statusFailure } from './status-failure.ts'
 
 const NOW = Date.parse('2026-11-15T06:00:00Z')
-const refused = (status: number, headers = {}, quote?: string) =>
+const failureFor = (status: number, headers = {}, quote?: string) =>
   statusFailure({ host: 'docs.test', status, headers, quote }, () => NOW)
 
-describe('an answer whose status says no', () => {
+describe('error status', () => {
   test.each([
     [401, 'auth_required'],
     [403, 'forbidden'],
@@ -18,8 +18,8 @@ describe('an answer whose status says no', () => {
     [500, 'http_error'],
     [502, 'http_error'],
     [503, 'unavailable'],
-  ])('%i is %s, names the host and says what to do', (status, code) => {
-    const failure = refused(status, {}, 'the quote')
+  ])('status %i becomes %s with the host and a hint', (status, code) => {
+    const failure = failureFor(status, {}, 'the quote')
     expect(failure).toMatchObject({ code, status })
     expect(failure.message).toMatch(/^docs\.test .*: the quote$/)
     expect(failure.hint).not.toBe('')
@@ -34,9 +34,9 @@ describe('an answer whose status says no', () => {
     ['soon', undefined],
     ['-5', 0],
     [undefined, undefined],
-  ])('with Retry-After %j waits %j s', (header, seconds) => {
+  ])('Retry-After %j means %j s', (header, seconds) => {
     for (const status of [429, 503])
-      expect(refused(status, { 'retry-after': header }).retryAfterS).toBe(seconds)
+      expect(failureFor(status, { 'retry-after': header }).retryAfterS).toBe(seconds)
   })
 
   test.each([
@@ -51,12 +51,12 @@ describe('an answer whose status says no', () => {
     ['', undefined],
     ['=?', undefined],
     [undefined, undefined],
-  ])('and asks with %j is understood', (header, auth) => {
+  ])('the WWW-Authenticate header %j is parsed', (header, auth) => {
     expect(challengeIn(header)).toEqual(auth)
-    expect(refused(401, { 'www-authenticate': header }).auth).toEqual(auth)
+    expect(failureFor(401, { 'www-authenticate': header }).auth).toEqual(auth)
   })
 
-  test('and asks at great length takes no time', () => {
+  test('a very long WWW-Authenticate header is parsed quickly', () => {
     const startedAt = performance.now()
     challengeIn(`Bearer ${'a="'.repeat(1_000_000)}`)
     challengeIn(`Bearer realm="${'\\'.repeat(1_000_000)}`)
@@ -82,11 +82,14 @@ test.each([
   ['HPE_HEADER_OVERFLOW', 'send', 'protocol_error'],
   ['Z_DATA_ERROR', 'body', 'protocol_error'],
   ['EMFILE', 'connect', 'protocol_error'],
-] as const)('%s during %s is %s, told with the host and without its own quote', (code, phase, expected) => {
-  const error = Object.assign(new Error('a secret'), { code })
-  for (const cause of [error, new AggregateError([error])]) {
-    const failure = networkFailure(cause, new URL('https://docs.test/mcp?key=a-secret'), phase)
-    expect(failure).toMatchObject({ code: expected, message: expect.stringContaining('docs.test') })
-    expect(`${failure.message} ${failure.hint}`).not.toContain('secret')
-  }
-})
+] as const)(
+  'the network error %s during %s becomes %s, with the host and without the text of the error',
+  (code, phase, expected) => {
+    const error = Object.assign(new Error('a secret'), { code })
+    for (const cause of [error, new AggregateError([error])]) {
+      const failure = networkFailure(cause, new URL('https://docs.test/mcp?key=a-secret'), phase)
+      expect(failure).toMatchObject({ code: expected, message: expect.stringContaining('docs.test') })
+      expect(`${failure.message} ${failure.hint}`).not.toContain('secret')
+    }
+  },
+)

@@ -1,31 +1,25 @@
-import type { KnownSecrets } from '../../../kernel/secrets/known-secrets.ts'
-import type { HttpClient } from '../../../net/http-client.ts'
 import { RemoteFailure, timeoutFailure } from '../../../net/http-failure.ts'
 import type { HttpResponse } from '../../../net/http-response.ts'
 import { CallFailure } from '../../../protocol/call.ts'
 import { SseReader } from '../../../protocol/sse-reader.ts'
-import type { Greeting } from '../../client/greeting.ts'
+import type { HandshakeResult } from '../../client/handshake.ts'
+import { initialize } from '../../client/handshake.ts'
 import type { JsonRpcPeer } from '../../client/json-rpc-peer.ts'
-import { initialize } from '../../client/legacy-handshake.ts'
-import { Posts } from '../http/posts.ts'
-import { failureOf, isEventStream, notMcp, receiveEvents } from '../http/response-messages.ts'
+import { MessagePoster } from '../http/message-poster.ts'
+import { failureOf, isEventStream, notMcp, receiveEvents } from '../http/read-response.ts'
 import { sessionLost } from '../streamable-http/http-session.ts'
-import type { Transport, TransportEvents } from '../transport.ts'
+import type { HttpTransportOptions, Transport } from '../transport.ts'
 
-interface Options extends TransportEvents {
-  readonly client: HttpClient
-  readonly url: URL
-  readonly version: string
-  readonly secrets: KnownSecrets
-  /** The time limit for the first event, which has the address for messages. */
+interface Options extends HttpTransportOptions {
+  /** The time limit for the first event, which has the message endpoint. */
   readonly endpointMs: number
 }
 
-/** HTTP+SSE of 2024-11-05: one stream for all messages of the server, and an address to POST ours to. */
+/** HTTP+SSE of 2024-11-05: one stream for all messages of the server, and an endpoint to POST ours to. */
 export class SseTransport implements Transport {
   readonly kind = 'sse'
   readonly #options: Options
-  readonly #posts: Posts
+  readonly #poster: MessagePoster
   readonly #end = new AbortController()
   #endpoint: URL | undefined
   #lost: Error | undefined
@@ -33,7 +27,7 @@ export class SseTransport implements Transport {
 
   constructor(options: Options) {
     this.#options = options
-    this.#posts = new Posts({
+    this.#poster = new MessagePoster({
       onNotification: options.onNotification,
       request: (body, _, id, signal) => this.#request(body, id, signal),
       notify: (body, timeoutMs) => this.#post(body, timeoutMs),
@@ -41,25 +35,25 @@ export class SseTransport implements Transport {
   }
 
   get peer(): JsonRpcPeer {
-    return this.#posts.peer
+    return this.#poster.peer
   }
 
-  async initialize(timeoutMs: number): Promise<Greeting> {
+  async initialize(timeoutMs: number): Promise<HandshakeResult> {
     const deadline = performance.now() + timeoutMs
     const left = () => Math.max(1, deadline - performance.now())
     this.#endpoint = await this.#connect(Math.min(timeoutMs, this.#options.endpointMs))
-    const greeting = await initialize(this.peer, this.#options.version, left()).catch((error: unknown) => {
+    const handshake = await initialize(this.peer, this.#options.version, left()).catch((error: unknown) => {
       throw this.#lost ?? error
     })
-    await this.#posts.notifyInitialized(left())
-    return greeting
+    await this.#poster.notifyInitialized(left())
+    return handshake
   }
 
   async close(): Promise<void> {
     this.#close('The connection was closed')
   }
 
-  /** Opens the stream and waits for its first event, which has the address for messages. */
+  /** Opens the stream and waits for its first event, which has the message endpoint. */
   async #connect(timeoutMs: number): Promise<URL> {
     const { client, url, secrets } = this.#options
     const deadline = performance.now() + timeoutMs
@@ -77,8 +71,7 @@ export class SseTransport implements Transport {
       throw notMcp(response)
     }
     return new Promise((resolve, reject) => {
-      const onTimeout = () =>
-        response.end(timeoutFailure(url.host, 'send the address for messages', timeoutMs))
+      const onTimeout = () => response.end(timeoutFailure(url.host, 'send its message endpoint', timeoutMs))
       const timer = setTimeout(onTimeout, Math.max(1, deadline - performance.now()))
       const onEndpoint = (data: Buffer) => {
         clearTimeout(timer)
@@ -88,7 +81,7 @@ export class SseTransport implements Transport {
       }
       void this.#receive(response, onEndpoint).then((error) => {
         clearTimeout(timer)
-        reject(error) // no effect once the address is known
+        reject(error) // no effect once the endpoint is known
         this.#lose(error)
       })
     })
@@ -134,7 +127,7 @@ export class SseTransport implements Transport {
   #close(reason: string): void {
     if (this.#closed) return
     this.#closed = true
-    this.#posts.close(reason)
+    this.#poster.close(reason)
     this.#end.abort(new CallFailure('closed', reason))
   }
 }
@@ -145,11 +138,11 @@ function endpointIn(data: Buffer, url: URL): URL | RemoteFailure {
   const text = data.toString('utf8', 0, MAX_ENDPOINT_BYTES).trim()
   if (data.length > MAX_ENDPOINT_BYTES || !URL.canParse(text, url.href)) {
     const hint = 'Check that the URL is the SSE endpoint of an MCP server'
-    return new RemoteFailure('protocol_error', `${url.host} did not send a valid address for messages`, hint)
+    return new RemoteFailure('protocol_error', `${url.host} did not send a valid message endpoint`, hint)
   }
   const endpoint = new URL(text, url)
   if (endpoint.origin === url.origin) return endpoint
-  const message = `${url.host} wants messages at another origin, to which the headers of this server must not be sent`
+  const message = `${url.host} sent a message endpoint at another origin, which must not receive the headers of this server`
   const hint = 'Correct the public address in the settings of the server'
   return new RemoteFailure('redirect_refused', message, hint)
 }

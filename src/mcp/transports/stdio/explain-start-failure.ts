@@ -1,9 +1,9 @@
 import type { LastError } from '../../../kernel/server-state.ts'
 import { CallFailure } from '../../../protocol/call.ts'
-import { NotMcpError } from '../../client/greeting.ts'
-import { quotable } from '../quotable.ts'
+import { NotMcpError } from '../../client/handshake.ts'
+import { printableLine } from '../printable-line.ts'
 
-interface Circumstances {
+interface Start {
   /** The request that failed. */
   readonly step: 'initialize' | 'tools/list'
   readonly startMs: number
@@ -18,25 +18,22 @@ const STDOUT_HINT =
   'Check that the command starts an MCP server that uses the stdio transport. Logs belong on stderr, not on stdout'
 
 /** Why a server did not become ready, and whether a retry may help. */
-export function explainStartFailure(
-  error: unknown,
-  circumstances: Circumstances,
-): { error: LastError; retry: boolean } {
+export function explainStartFailure(error: unknown, start: Start): { error: LastError; retry: boolean } {
   if (error instanceof NotMcpError) {
     return { error: { code: 'not_mcp', message: error.message, hint: error.hint }, retry: false }
   }
   if (error instanceof CallFailure && error.reason === 'timeout') {
-    return { error: timeoutError(circumstances), retry: true }
+    return { error: timeoutError(start), retry: true }
   }
   const text = error instanceof Error ? error.message : String(error)
-  const quote = quotable(text, MAX_QUOTE_CHARS) ?? 'no reason given'
+  const quote = printableLine(text, MAX_QUOTE_CHARS) ?? 'no reason given'
   const rejected = error instanceof CallFailure && error.reason === 'remote'
-  const message = rejected ? `It rejected ${circumstances.step}: ${quote}` : `The handshake failed: ${quote}`
+  const message = rejected ? `It rejected ${start.step}: ${quote}` : `The handshake failed: ${quote}`
   const hint = 'Check its arguments and environment variables; its log may have details'
   return { error: { code: 'handshake_failed', message, hint }, retry: true }
 }
 
-function timeoutError({ step, startMs, firstStrayLine }: Circumstances): LastError {
+function timeoutError({ step, startMs, firstStrayLine }: Start): LastError {
   const code = 'start_timeout'
   const time = `${Number((startMs / 1000).toPrecision(3))} s`
   if (step === 'initialize' && firstStrayLine !== undefined) {

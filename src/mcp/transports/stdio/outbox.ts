@@ -1,7 +1,7 @@
 import type { Writable } from 'node:stream'
 
-/** This many lines are written at once, so that the server can start with them while we prepare the next ones. */
-const FULL = 16
+/** This many lines are written at once, so that the server can process them while the next ones are prepared. */
+const MAX_LINES = 16
 
 /** Collects the lines of one turn of the event loop, so that many calls at once need few writes and few reads. */
 export class Outbox {
@@ -22,7 +22,7 @@ export class Outbox {
   add(line: string): void {
     this.#text += `${line}\n`
     this.#count += 1
-    if (this.#count >= FULL) this.flush()
+    if (this.#count >= MAX_LINES) this.flush()
     else this.#due ??= setImmediate(() => this.flush())
   }
 

@@ -7,8 +7,8 @@ import { BACKLOG_MAX_BYTES, StdioTransport } from './stdio-transport.ts'
 
 const MIB = 1024 * 1024
 
-/** A child that speaks and never reads. */
-async function wordy(script: string) {
+/** A child process that writes and never reads. */
+async function neverReading(script: string) {
   const child = await Child.start({
     path: process.execPath,
     args: ['-e', script],
@@ -26,8 +26,8 @@ async function wordy(script: string) {
   return { child, peer, notified }
 }
 
-test('a server that does not read is asked nothing more, and what it was asked ends at its deadline', async () => {
-  const { child, peer } = await wordy('setTimeout(() => {}, 60_000)')
+test('requests to a server that does not read are refused beyond 16 MiB, and earlier ones end at their deadline', async () => {
+  const { child, peer } = await neverReading('setTimeout(() => {}, 60_000)')
   const params = { text: 'x'.repeat(MIB) }
   const outcomes: Promise<string>[] = []
   for (let n = 0; n < 30; n += 1) outcomes.push(failureOf(peer.request('a', params, { timeoutMs: 300 })))
@@ -37,16 +37,16 @@ test('a server that does not read is asked nothing more, and what it was asked e
   expect(new Set(failures)).toEqual(new Set(['timeout', 'busy']))
   expect(failures.indexOf('busy')).toBe(failures.lastIndexOf('timeout') + 1)
   await expect(peer.request('a', {}, patient)).rejects.toThrow('The server does not read its input')
-  // The notifications that cancel the others are dropped, too.
+  // The cancel notifications of the other requests are dropped, too.
   expect(child.input.writableLength).toBeLessThan(BACKLOG_MAX_BYTES + 2 * MIB)
 })
 
-test('a server that asks and does not read is heard all the same, and fills no memory', async () => {
-  const ask = `const line = JSON.stringify({ jsonrpc: '2.0', id: 'x'.repeat(1e6), method: 'ping' }) + '\\n'
+test('messages of a server that does not read are still received, and the responses to it do not fill the memory', async () => {
+  const script = `const line = JSON.stringify({ jsonrpc: '2.0', id: 'x'.repeat(1e6), method: 'ping' }) + '\\n'
     for (let n = 0; n < 30; n += 1) process.stdout.write(line)
     process.stdout.write(JSON.stringify({ jsonrpc: '2.0', method: 'done' }) + '\\n')
     setTimeout(() => {}, 60_000)`
-  const { child, notified } = await wordy(ask)
+  const { child, notified } = await neverReading(script)
   for (let n = 0; n < 200 && notified.length === 0; n += 1) await sleep(25)
   expect(notified).toEqual(['done'])
   expect(child.input.writableLength).toBeLessThan(BACKLOG_MAX_BYTES + 2 * MIB)

@@ -38,7 +38,7 @@ export class StdioClient extends McpClient {
           onStrayLine(text, cut)
         },
       })
-      return { transport, greeting: await stdioHandshake(transport.peer, version, timeoutMs, knownVersion) }
+      return { transport, handshake: await stdioHandshake(transport.peer, version, timeoutMs, knownVersion) }
     }
     super({ ...events, version, open, listTimeoutMs: startMs })
     this.#startMs = startMs
@@ -66,7 +66,7 @@ export class StdioClient extends McpClient {
 
   /** Why `ready` failed, and whether a retry may help. */
   explain(error: unknown): { error: LastError; retry: boolean } {
-    const step = this.greeting === undefined ? 'initialize' : 'tools/list'
+    const step = this.handshake === undefined ? 'initialize' : 'tools/list'
     return explainStartFailure(error, { step, startMs: this.#startMs, firstStrayLine: this.firstStrayLine })
   }
 }

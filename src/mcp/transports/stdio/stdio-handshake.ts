@@ -1,9 +1,7 @@
 import { CallFailure } from '../../../protocol/call.ts'
 import { MODERN_VERSION } from '../../../protocol/versions.ts'
-import type { Greeting } from '../../client/greeting.ts'
+import { discover, type HandshakeResult, initialize } from '../../client/handshake.ts'
 import type { JsonRpcPeer } from '../../client/json-rpc-peer.ts'
-import { initialize } from '../../client/legacy-handshake.ts'
-import { discover } from '../../client/modern-requests.ts'
 
 /** A server that supports `server/discover` answers at once. */
 const PROBE_MS = 2000
@@ -17,23 +15,23 @@ export async function stdioHandshake(
   version: string,
   timeoutMs: number,
   knownVersion: string | null,
-): Promise<Greeting> {
+): Promise<HandshakeResult> {
   const deadline = performance.now() + timeoutMs
   const left = () => Math.max(1, deadline - performance.now())
   // Half of the remaining time is reserved for the legacy handshake, however short the deadline is.
   const probe = () => discover(peer, version, Math.min(PROBE_MS, left() / 2)).catch(() => undefined)
   if (knownVersion === MODERN_VERSION) {
-    const greeting = await probe()
-    if (greeting) return greeting
+    const handshake = await probe()
+    if (handshake) return handshake
   }
   try {
-    const greeting = await initialize(peer, version, left())
+    const handshake = await initialize(peer, version, left())
     peer.notify('notifications/initialized')
-    return greeting
+    return handshake
   } catch (error) {
     if (!(error instanceof CallFailure) || error.reason !== 'remote') throw error
-    const greeting = await probe() // whatever the error code: modern servers reject initialize with various codes
-    if (greeting) return greeting
+    const handshake = await probe() // whatever the error code: modern servers reject initialize with various codes
+    if (handshake) return handshake
     throw error
   }
 }

@@ -1,5 +1,5 @@
 import { LOG_LINE_MAX_BYTES } from '../../../protocol/frames.ts'
-import { quotable } from '../quotable.ts'
+import { printableLine } from '../printable-line.ts'
 
 const FIRST_MAX_CHARS = 200
 const MAX_BYTES_PER_CHAR = 4
@@ -13,7 +13,10 @@ export class StrayOutput {
   /** The line for the log, decoded up to the limit. `cut` counts all bytes that are missing. */
   add(bytes: Buffer, cut: number): { readonly text: string; readonly cut: number } {
     this.lines += 1
-    this.first ??= quotable(bytes.toString('utf8', 0, FIRST_MAX_CHARS * MAX_BYTES_PER_CHAR), FIRST_MAX_CHARS)
+    this.first ??= printableLine(
+      bytes.toString('utf8', 0, FIRST_MAX_CHARS * MAX_BYTES_PER_CHAR),
+      FIRST_MAX_CHARS,
+    )
     const end = bytes.length > LOG_LINE_MAX_BYTES ? characterStart(bytes, LOG_LINE_MAX_BYTES) : bytes.length
     return { text: bytes.toString('utf8', 0, end), cut: cut + bytes.length - end }
   }

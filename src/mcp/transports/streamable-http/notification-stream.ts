@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { HttpResponse } from '../../../net/http-response.ts'
 import { type SseEvent, SseReader } from '../../../protocol/sse-reader.ts'
-import { isEventStream, receiveEvents } from '../http/response-messages.ts'
+import { isEventStream, receiveEvents } from '../http/read-response.ts'
 
 interface Options {
   readonly open: (lastEventId: string | undefined, signal: AbortSignal) => Promise<HttpResponse>

@@ -3,7 +3,7 @@ import { RemoteFailure } from '../../../net/http-failure.ts'
 import type { HttpResponse } from '../../../net/http-response.ts'
 import { SseReader } from '../../../protocol/sse-reader.ts'
 import type { JsonRpcPeer } from '../../client/json-rpc-peer.ts'
-import { isEventStream, noResult, receiveEvents } from '../http/response-messages.ts'
+import { isEventStream, noResult, receiveEvents } from '../http/read-response.ts'
 
 interface Options {
   readonly peer: JsonRpcPeer

@@ -1,12 +1,12 @@
 import { isObject } from '../../../kernel/is-object.ts'
-import { type Mirrored, mirroredIn } from '../../../protocol/header-mirrors.ts'
 import { headerText } from '../../../protocol/header-text.ts'
 import { MODERN_VERSION } from '../../../protocol/versions.ts'
+import { type MirroredArgument, mirroredArguments } from '../../../protocol/x-mcp-header.ts'
 import type { Outgoing } from '../../client/json-rpc-peer.ts'
 import type { ToolList } from '../../client/tool-list.ts'
 
 /** The mirrored arguments of each tool that has any. */
-export type Mirrors = ReadonlyMap<string, readonly Mirrored[]>
+export type Mirrors = ReadonlyMap<string, readonly MirroredArgument[]>
 
 /** The headers in which the modern era repeats parts of a request, so that proxies need not read bodies. */
 export function mirroredHeaders({ method = '', params }: Outgoing, mirrors: Mirrors): Record<string, string> {
@@ -25,7 +25,7 @@ export function mirroredHeaders({ method = '', params }: Outgoing, mirrors: Mirr
 
 /** The arguments that a tool list declares as mirrored. Invalid declarations are ignored. */
 export function mirrorsIn({ tools }: ToolList): Mirrors {
-  const found = tools.map(({ name, inputSchema }) => [String(name), mirroredIn(inputSchema)] as const)
+  const found = tools.map(({ name, inputSchema }) => [String(name), mirroredArguments(inputSchema)] as const)
   return new Map(found.filter(([, mirrored]) => mirrored.length > 0))
 }
 

@@ -7,17 +7,17 @@ import { MESSAGE_MAX_BYTES } from '../../../protocol/frames.ts'
 import { type RemoteError, readMessage, remoteErrorOf } from '../../../protocol/json-rpc-message.ts'
 import { EventTooLargeError, type SseReader } from '../../../protocol/sse-reader.ts'
 import type { JsonRpcPeer } from '../../client/json-rpc-peer.ts'
-import { quotable } from '../quotable.ts'
+import { printableLine } from '../printable-line.ts'
 import { statusFailure } from './status-failure.ts'
 
 const EVENT_STREAM = 'text/event-stream'
 const ERROR_MAX_BYTES = 64 * 1024
 const MAX_QUOTE_CHARS = 200
-const GREETING_MAX_BYTES = MEBIBYTE
+const HANDSHAKE_MAX_BYTES = MEBIBYTE
 
-/** The size limit of a response. It is lower for the handshake, when the server is still unknown. */
+/** The size limit of a response. It is lower for the handshake, before the server is known to be MCP. */
 export function responseLimit(method: string): number {
-  return method === 'initialize' || method === 'server/discover' ? GREETING_MAX_BYTES : MESSAGE_MAX_BYTES
+  return method === 'initialize' || method === 'server/discover' ? HANDSHAKE_MAX_BYTES : MESSAGE_MAX_BYTES
 }
 
 export const isEventStream = ({ contentType }: HttpResponse): boolean => contentType === EVENT_STREAM
@@ -60,14 +60,14 @@ export async function receiveEvents(
   }
 }
 
-/** The failure that an error status means: the JSON-RPC error in the body, unless the status says more. */
+/** The failure that an error status means: the JSON-RPC error in the body, unless the status is more specific. */
 export async function failureOf(response: HttpResponse, secrets: KnownSecrets): Promise<Error> {
   const { status, headers, url } = response
   const remote = await remoteErrorIn(response)
   if (remote && ![401, 403, 429, 503].includes(status)) {
     return new CallFailure('remote', remote.message, remote)
   }
-  const quote = remote && quotable(maskText(secrets.redact(remote.message)), MAX_QUOTE_CHARS)
+  const quote = remote && printableLine(maskText(secrets.redact(remote.message)), MAX_QUOTE_CHARS)
   return statusFailure({ host: url.host, status, headers, quote })
 }
 

@@ -6,9 +6,9 @@ import { CallFailure } from '../../../protocol/call.ts'
 import { type ClientEvents, McpClient } from '../../client/mcp-client.ts'
 import type { HttpTransportKind } from '../transport.ts'
 import { explainConnectFailure } from './explain-connect-failure.ts'
-import { type Known, negotiate } from './negotiate.ts'
+import { type Known, negotiateTransport } from './negotiate-transport.ts'
 
-export interface RemoteOptions extends ClientEvents {
+export interface HttpMcpClientOptions extends ClientEvents {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly transport: 'auto' | HttpTransportKind
@@ -22,10 +22,10 @@ export interface RemoteOptions extends ClientEvents {
 }
 
 const LIST_MS = 30_000
-const GOODBYE_MS = 1000
+const CLOSE_MS = 1000
 
 /** The client of an HTTP server. */
-export class RemoteClient extends McpClient {
+export class HttpMcpClient extends McpClient {
   readonly #host: string
   readonly #http: HttpClient
   readonly #secrets = new KnownSecrets()
@@ -40,7 +40,7 @@ export class RemoteClient extends McpClient {
     onReached,
     network,
     ...events
-  }: RemoteOptions) {
+  }: HttpMcpClientOptions) {
     const url = new URL(address)
     const client = new HttpClient({ url, headers, userAgent: `toolroom/${version}`, network, onReached })
     super({
@@ -49,7 +49,7 @@ export class RemoteClient extends McpClient {
       listTimeoutMs: LIST_MS,
       open: async (transportEvents, timeoutMs) => {
         const options = { client, url, version, secrets: this.#secrets, transport, known, ...transportEvents }
-        const connected = await negotiate(options, timeoutMs)
+        const connected = await negotiateTransport(options, timeoutMs)
         onReached?.('initialize')
         return connected
       },
@@ -59,19 +59,19 @@ export class RemoteClient extends McpClient {
     this.#secrets.set('server', secretsIn({ url: address, headers }))
   }
 
-  /** Rejects with an HttpFailure, and has closed everything then. */
+  /** Rejects with a RemoteFailure, after everything has been closed. */
   override async connect(timeoutMs: number): Promise<void> {
     const deadline = performance.now() + timeoutMs
     try {
       await super.connect(timeoutMs)
     } catch (error) {
-      const step = this.greeting === undefined ? 'initialize' : 'tools/list'
-      await this.close(Math.min(GOODBYE_MS, Math.max(0, deadline - performance.now())))
+      const step = this.handshake === undefined ? 'initialize' : 'tools/list'
+      await this.close(Math.min(CLOSE_MS, Math.max(0, deadline - performance.now())))
       throw explainConnectFailure(error, { host: this.#host, step, timeoutMs, secrets: this.#secrets })
     }
   }
 
-  override async close(timeoutMs = GOODBYE_MS): Promise<void> {
+  override async close(timeoutMs = CLOSE_MS): Promise<void> {
     await super.close(timeoutMs)
     this.#http.close(new CallFailure('closed', 'The connection was closed'))
   }

@@ -1,10 +1,10 @@
 import type { FactBus } from '../kernel/facts.ts'
 import type { Catalogues } from '../upstreams/catalogues.ts'
 import type { HttpServer } from './http-servers.schema.ts'
-import { type Finding, findingOf, type Remote, type Remotes } from './remote.ts'
+import { type ConnectionFailure, failureOf, type Remote, type Remotes } from './remote.ts'
 import type { ConnectionReport, Status } from './report.schema.ts'
 
-export interface WatchDeps {
+export interface ConnectionWatchDeps {
   readonly remotes: Remotes
   readonly catalogues: Catalogues
   readonly facts: FactBus
@@ -14,16 +14,16 @@ export interface WatchDeps {
   readonly random: () => number
 }
 
-/** The connection to a server, as far as it is known. */
-export interface Connectedness {
+/** The result of the last check of a connection. */
+export interface ConnectionState {
   readonly status: Status
   readonly latencyMs: number | null
   readonly checkedAt: number | null
   readonly nextCheckAt: number | null
-  readonly lastError: Finding | null
+  readonly lastError: ConnectionFailure | null
 }
 
-export const NEVER_CONNECTED: Connectedness = {
+export const NEVER_CONNECTED: ConnectionState = {
   status: 'unknown',
   latencyMs: null,
   checkedAt: null,
@@ -39,8 +39,8 @@ const FIRST_WITHIN_MS = 5000
 const SPREAD = 0.2
 const FAILURES_UNTIL_UNREACHABLE = 3
 
-/** A retry would fail again until a person changes something. */
-const NEEDS_A_PERSON = ['auth_required', 'forbidden']
+/** A retry fails until a user changes the server's settings. */
+const NEEDS_USER = ['auth_required', 'forbidden']
 const BROKEN = [
   'http_error',
   'not_found',
@@ -53,8 +53,8 @@ const BROKEN = [
 ]
 
 /** Keeps the connection to one HTTP server, and checks it regularly. */
-export class Watch {
-  readonly #deps: WatchDeps
+export class ConnectionWatch {
+  readonly #deps: ConnectionWatchDeps
   #server: HttpServer
   #remote: Promise<Remote> | undefined
   #opened: Remote | undefined
@@ -62,16 +62,16 @@ export class Watch {
   #failures = 0
   #wasConnected = false
   #closed = false
-  #known = NEVER_CONNECTED
+  #state = NEVER_CONNECTED
 
-  constructor(server: HttpServer, deps: WatchDeps) {
+  constructor(server: HttpServer, deps: ConnectionWatchDeps) {
     this.#server = server
     this.#deps = deps
     this.#schedule(FIRST_WITHIN_MS * deps.random())
   }
 
-  get known(): Connectedness {
-    return this.#server.enabled ? this.#known : { ...this.#known, status: 'disabled', nextCheckAt: null }
+  get state(): ConnectionState {
+    return this.#server.enabled ? this.#state : { ...this.#state, status: 'disabled', nextCheckAt: null }
   }
 
   /** The definition has changed. If the connection is affected, it is closed and its state is unknown again. */
@@ -84,7 +84,7 @@ export class Watch {
     this.#disconnect()
     this.#failures = 0
     this.#wasConnected = false
-    this.#known = { ...this.#known, status: 'unknown', lastError: null }
+    this.#state = { ...this.#state, status: 'unknown', lastError: null }
     this.#schedule(FIRST_WITHIN_MS * this.#deps.random())
   }
 
@@ -94,23 +94,23 @@ export class Watch {
     return this.#remote
   }
 
-  async check(): Promise<void> {
+  async #check(): Promise<void> {
     const startedAt = performance.now()
     const tookMs = () => Math.round((performance.now() - startedAt) * 10) / 10
     try {
       const fresh = this.#remote === undefined
       const remote = await this.connected(CHECK_MS)
       if (!fresh) await remote.refresh(CHECK_MS)
-      this.#learn(null, tookMs())
+      this.#record(null, tookMs())
     } catch (error) {
       this.#disconnect()
-      this.#learn(findingOf(error), tookMs())
+      this.#record(failureOf(error), tookMs())
     }
   }
 
-  /** The result of a test that a person started counts like a check. */
+  /** The result of a test that a user started counts like a check. */
   tested({ error, latency_ms }: ConnectionReport, tookMs: number): void {
-    if (this.#server.enabled) this.#learn(error, latency_ms ?? tookMs)
+    if (this.#server.enabled) this.#record(error, latency_ms ?? tookMs)
   }
 
   close(): void {
@@ -150,55 +150,55 @@ export class Watch {
   #disconnect(): void {
     const remote = this.#remote
     this.#remote = undefined
-    remote?.then((it) => it.close()).catch(() => {}) // it was never connected
+    remote?.then((each) => each.close()).catch(() => {}) // it was never connected
   }
 
-  #learn(finding: Finding | null, tookMs: number): void {
+  #record(failure: ConnectionFailure | null, tookMs: number): void {
     if (this.#closed) return
     const { now, facts } = this.#deps
-    this.#failures = finding ? this.#failures + 1 : 0
-    if (!finding) this.#wasConnected = true
-    const status = finding ? this.#statusAfter(finding) : 'connected'
-    this.#known = {
+    this.#failures = failure ? this.#failures + 1 : 0
+    if (!failure) this.#wasConnected = true
+    const status = failure ? this.#statusAfter(failure) : 'connected'
+    this.#state = {
       status,
-      latencyMs: finding ? this.#known.latencyMs : tookMs,
+      latencyMs: failure ? this.#state.latencyMs : tookMs,
       checkedAt: now(),
       nextCheckAt: null,
-      lastError: finding,
+      lastError: failure,
     }
     const { id } = this.#server
     facts.publish('http_server_check', {
       server_id: id,
-      ok: finding === null,
+      ok: failure === null,
       duration_ms: tookMs,
-      error_code: finding?.code ?? null,
+      error_code: failure?.code ?? null,
       status,
     })
-    this.#schedule(this.#pauseAfter(finding))
+    this.#schedule(this.#pauseAfter(failure))
   }
 
-  #statusAfter({ code }: Finding): Status {
-    if (NEEDS_A_PERSON.includes(code)) return 'auth_required'
+  #statusAfter({ code }: ConnectionFailure): Status {
+    if (NEEDS_USER.includes(code)) return 'auth_required'
     if (this.#wasConnected && this.#failures < FAILURES_UNTIL_UNREACHABLE) return 'degraded'
     return BROKEN.includes(code) ? 'error' : 'unreachable'
   }
 
-  /** Undefined when only a person can fix it. */
-  #pauseAfter(finding: Finding | null): number | undefined {
-    if (finding && NEEDS_A_PERSON.includes(finding.code)) return undefined
+  /** The time until the next check. Undefined when only a user can fix the failure. */
+  #pauseAfter(failure: ConnectionFailure | null): number | undefined {
+    if (failure && NEEDS_USER.includes(failure.code)) return undefined
     const { intervalMs, random } = this.#deps
     const grown = Math.min(
       intervalMs * 2 ** Math.min(this.#failures, 10),
       Math.max(LONGEST_PAUSE_MS, intervalMs),
     )
     const spread = grown * (1 - SPREAD + 2 * SPREAD * random())
-    return Math.min(Math.max(spread, (finding?.retryAfterS ?? 0) * 1000), DAY_MS)
+    return Math.min(Math.max(spread, (failure?.retryAfterS ?? 0) * 1000), DAY_MS)
   }
 
   #schedule(ms: number | undefined): void {
     clearTimeout(this.#timer)
     if (ms === undefined || this.#closed || !this.#server.enabled || this.#deps.intervalMs === 0) return
-    this.#known = { ...this.#known, nextCheckAt: this.#deps.now() + Math.round(ms) }
-    this.#timer = setTimeout(() => void this.check(), ms).unref()
+    this.#state = { ...this.#state, nextCheckAt: this.#deps.now() + Math.round(ms) }
+    this.#timer = setTimeout(() => void this.#check(), ms).unref()
   }
 }

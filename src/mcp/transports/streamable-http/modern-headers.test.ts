@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { mirroredHeaders, mirrorsIn } from './mirrored-headers.ts'
+import { mirroredHeaders, mirrorsIn } from './modern-headers.ts'
 
 const tool = (name: string, properties: object) => ({ name, inputSchema: { type: 'object', properties } })
 const mirrorsOf = (...tools: object[]) =>
@@ -16,7 +16,7 @@ test.each([
   ['a\r\nX-Evil: 1', '=?base64?YQ0KWC1FdmlsOiAx?='],
   ['=?base64?eA==?=', '=?base64?PT9iYXNlNjQ/ZUE9PT89?='],
   ['half \ud800', '=?base64?aGFsZiDvv70=?='],
-])('the name %j is sent as %j', (name, header) => {
+])('the tool name %j is sent as the header value %j', (name, header) => {
   expect(call(name, {})).toEqual({
     'mcp-protocol-version': '2026-07-28',
     'mcp-method': 'tools/call',
@@ -24,7 +24,7 @@ test.each([
   })
 })
 
-test('only what has a name sends one', () => {
+test('Mcp-Name is sent only for requests that name a tool, prompt or resource', () => {
   const names = [
     { method: 'tools/list', params: { name: 'x' } },
     { method: 'prompts/get', params: { name: 'x' } },
@@ -35,7 +35,7 @@ test('only what has a name sends one', () => {
   expect(names).toEqual([undefined, 'x', 'file:///x', undefined, undefined])
 })
 
-test('arguments are repeated as the tool declares it, and as the specification permits', () => {
+test('arguments are repeated in headers where the tool declares it and the specification allows it', () => {
   const mirrors = mirrorsOf(
     tool('t', {
       region: { type: 'string', 'x-mcp-header': 'Region' },

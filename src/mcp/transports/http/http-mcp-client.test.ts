@@ -12,40 +12,43 @@ import {
 } from '../../../../test/support/remote.ts'
 
 const patient = { timeoutMs: 5000 }
-/** No header takes it as it is. */
+/** Not allowed in a header without encoding. */
 const ODD_NAME = 'grüße 🎈'
 
-/** Closed with the test, after the connections to it. */
+/** Closes the site at the end of the test, after the connections to it. */
 async function open<T extends { close: () => Promise<unknown> }>(site: Promise<T>): Promise<T> {
   const opened = await site
   onTestFinished(() => void opened.close())
   return opened
 }
 
-describe('the reference server', () => {
+describe('reference server', () => {
   test.each([
     ['streamableHttp', '/mcp', 'streamable_http'],
     ['sse', '/sse', 'sse'],
-  ] as const)('over %s is found out, listed and called', async (mode, path, transport) => {
-    const { origin } = await startEverything(mode)
-    const { connection, names } = await connectedTo(origin + path)
-    expect(connection.transport).toBe(transport)
-    expect(connection.greeting).toMatchObject({
-      era: 'legacy',
-      server_info: { name: expect.stringContaining('everything') },
-    })
-    expect(names()).toContain('echo')
-    const result = await connection.call('echo', { message: 'grüße 🎈' }, patient)
-    expect(textOf(result)).toContain('grüße 🎈')
-    expect(JSON.parse(result.json.toString())).toEqual(result.value)
-    const refused = await connection.call('no-such-tool', {}, patient).catch((error: unknown) => error)
-    expect(JSON.stringify(refused)).toMatch(/isError|remote/)
-    await connection.refresh(5000)
-    await connection.close()
-    expect(await failureOf(connection.call('echo', {}, patient))).toBe('closed')
-  })
+  ] as const)(
+    'the reference server over %s is detected, listed and called',
+    async (mode, path, transport) => {
+      const { origin } = await startEverything(mode)
+      const { connection, names } = await connectedTo(origin + path)
+      expect(connection.transport).toBe(transport)
+      expect(connection.handshake).toMatchObject({
+        era: 'legacy',
+        server_info: { name: expect.stringContaining('everything') },
+      })
+      expect(names()).toContain('echo')
+      const result = await connection.call('echo', { message: 'grüße 🎈' }, patient)
+      expect(textOf(result)).toContain('grüße 🎈')
+      expect(JSON.parse(result.json.toString())).toEqual(result.value)
+      const refused = await connection.call('no-such-tool', {}, patient).catch((error: unknown) => error)
+      expect(JSON.stringify(refused)).toMatch(/isError|remote/)
+      await connection.refresh(5000)
+      await connection.close()
+      expect(await failureOf(connection.call('echo', {}, patient))).toBe('closed')
+    },
+  )
 
-  test('whose way is known is not asked for others', async () => {
+  test('a known or configured transport is used without trying others', async () => {
     const { origin } = await startEverything('sse')
     const known = { transport: 'sse', protocol_version: '2024-11-05' } as const
     const { connection } = await connectedTo(`${origin}/sse`, { known })
@@ -55,7 +58,7 @@ describe('the reference server', () => {
     await expect(wrong.connection.connect(5000)).rejects.toMatchObject({ code: 'not_found' })
   })
 
-  test('that ends during a call over SSE is lost at once', async () => {
+  test('a server that exits during a call over SSE is reported as lost at once', async () => {
     const { origin, child } = await startEverything('sse')
     const { connection, lost } = await connectedTo(`${origin}/sse`)
     const call = connection.call('trigger-long-running-operation', { duration: 30, steps: 3 }, patient)
@@ -67,23 +70,23 @@ describe('the reference server', () => {
   })
 })
 
-test('context7 answers without a network', async () => {
+test('the context7 server is connected in the modern era without internet access', async () => {
   const { origin } = await startRemote(
     '@upstash/context7-mcp/dist/index.js',
     (port) => ['--transport', 'http', '--port', String(port)],
     { OTEL_SDK_DISABLED: 'true' },
   )
   const { connection, names } = await connectedTo(`${origin}/mcp`)
-  expect(connection.greeting).toMatchObject({ era: 'modern', server_info: { name: 'Context7' } })
+  expect(connection.handshake).toMatchObject({ era: 'modern', server_info: { name: 'Context7' } })
   expect(names()).toContain('resolve-library-id')
 })
 
-describe('a server of both eras', () => {
-  test('is spoken to in the modern one: every header is as it wants it', async () => {
-    vi.spyOn(console, 'warn').mockReturnValue() // the SDK does not like such names either
+describe('server of both eras', () => {
+  test('a server of both eras gets modern requests with all required headers', async () => {
+    vi.spyOn(console, 'warn').mockReturnValue() // the SDK warns about such names
     const server = await open(openDualEra({ tools: [ODD_NAME] }))
     const { connection, names } = await connectedTo(server.url, { headers: { 'X-Api-Key': 'k' } })
-    expect(connection.greeting).toEqual({
+    expect(connection.handshake).toEqual({
       era: 'modern',
       protocol_version: '2026-07-28',
       server_info: { name: 'dual-era', version: '1.0.0' },
@@ -101,24 +104,24 @@ describe('a server of both eras', () => {
     expect(last).not.toHaveProperty('mcp-session-id')
   })
 
-  test('or of the modern one alone is found either way', async () => {
+  test('a server of the modern era only is detected, whatever is known of it', async () => {
     const server = await open(openDualEra({ legacy: 'reject' }))
     const known = { transport: 'streamable_http', protocol_version: '2025-11-25' } as const
     for (const own of [{}, { known }, { transport: 'streamable_http' as const }]) {
       const { connection } = await connectedTo(server.url, own)
-      expect(connection.greeting?.era).toBe('modern')
+      expect(connection.handshake?.era).toBe('modern')
     }
   })
 
-  test('whose legacy side is known is greeted so', async () => {
+  test('a server of both eras that is known as legacy gets the legacy handshake', async () => {
     const server = await open(openDualEra())
     const known = { transport: 'streamable_http', protocol_version: '2025-06-18' } as const
     const { connection } = await connectedTo(server.url, { known })
-    expect(connection.greeting).toMatchObject({ era: 'legacy', protocol_version: '2025-11-25' })
+    expect(connection.handshake).toMatchObject({ era: 'legacy', protocol_version: '2025-11-25' })
     expect(textOf(await connection.call('echo', { text: 'a' }, patient))).toBe('a')
   })
 
-  test('learns of a cancelled call by the end of the stream', async () => {
+  test('a modern server notices a cancelled call by its closed stream', async () => {
     const server = await open(openDualEra())
     const { connection } = await connectedTo(server.url)
     expect(await failureOf(connection.call('slow', {}, { timeoutMs: 100 }))).toBe('timeout')
@@ -127,7 +130,7 @@ describe('a server of both eras', () => {
     await expect.poll(() => server.cancelled).toEqual(['slow', 'slow'])
   })
 
-  test('is heard when its tools change', async () => {
+  test('a change of the tools of a modern server is noticed', async () => {
     const server = await open(openDualEra())
     const { names } = await connectedTo(server.url)
     await sleep(100)
@@ -136,11 +139,11 @@ describe('a server of both eras', () => {
   })
 })
 
-describe('a legacy server with sessions', () => {
-  test('is greeted, listed, called, and told when we go', async () => {
+describe('legacy server with sessions', () => {
+  test('a legacy server is connected, listed and called, and its session is deleted on close', async () => {
     const server = await open(openLegacy())
     const { connection, names } = await connectedTo(server.url)
-    expect(connection.greeting).toMatchObject({ era: 'legacy', protocol_version: '2025-11-25' })
+    expect(connection.handshake).toMatchObject({ era: 'legacy', protocol_version: '2025-11-25' })
     expect(names()).toEqual(['echo', 'slow'])
     const result = await connection.call('echo', { text: 'a' }, { ...patient, meta: { progressToken: 0 } })
     expect(result.json.toString()).toBe('{"content":[{"type":"text","text":"a"}]}')
@@ -154,7 +157,7 @@ describe('a legacy server with sessions', () => {
   })
 
   test.each([404, 400] as const)(
-    'that forgets them with %i is greeted again, once for all calls',
+    'a session that is rejected with %i is replaced once for all pending calls',
     async (status) => {
       const server = await open(openLegacy({ unknownSession: status }))
       const { connection, lists } = await connectedTo(server.url)
@@ -162,18 +165,18 @@ describe('a legacy server with sessions', () => {
       const call = (text: string) => connection.call('echo', { text }, patient)
       expect((await Promise.all(['a', 'b', 'c'].map(call))).map(textOf)).toEqual(['a', 'b', 'c'])
       expect(server.sessions.size).toBe(1)
-      await expect.poll(() => lists.length, { message: 'its tools may be others now' }).toBe(2)
+      await expect.poll(() => lists.length, { message: 'the tools are listed again' }).toBe(2)
     },
   )
 
-  test('gets a message about a call that nobody waits for', async () => {
+  test('a legacy server receives a cancel notification when a call times out', async () => {
     const server = await open(openLegacy())
     const { connection } = await connectedTo(server.url)
     expect(await failureOf(connection.call('slow', {}, { timeoutMs: 100 }))).toBe('timeout')
     await expect.poll(() => server.cancelled).toEqual(['slow'])
   })
 
-  test('is heard when its tools change, also after it has forgotten us', async () => {
+  test('a change of the tools of a legacy server is noticed, even after it lost the session', async () => {
     const server = await open(openLegacy())
     const { connection, names } = await connectedTo(server.url)
     await sleep(100)

@@ -1,11 +1,9 @@
-import type { KnownSecrets } from '../../../kernel/secrets/known-secrets.ts'
-import type { HttpClient } from '../../../net/http-client.ts'
 import { type RemoteCode, RemoteFailure } from '../../../net/http-failure.ts'
 import { CallFailure } from '../../../protocol/call.ts'
 import { MODERN_VERSION } from '../../../protocol/versions.ts'
 import { SseTransport } from '../sse/sse-transport.ts'
-import { StreamableHttpTransport } from '../streamable-http/streamable-http.ts'
-import type { Connected, HttpTransportKind, TransportEvents } from '../transport.ts'
+import { StreamableHttpTransport } from '../streamable-http/streamable-http-transport.ts'
+import type { Connected, HttpTransportKind, HttpTransportOptions } from '../transport.ts'
 
 /** Transport and protocol version of an earlier connection. */
 export interface Known {
@@ -13,11 +11,7 @@ export interface Known {
   readonly protocol_version: string
 }
 
-interface Options extends TransportEvents {
-  readonly client: HttpClient
-  readonly url: URL
-  readonly version: string
-  readonly secrets: KnownSecrets
+interface Options extends HttpTransportOptions {
   readonly transport: 'auto' | HttpTransportKind
   readonly known: Known | null
 }
@@ -31,7 +25,7 @@ const PROBE_MS = 3000
  * Detects transport and era of an HTTP server within `timeoutMs`, and performs the handshake. The modern handshake is tried
  * first, because legacy servers reject it without harm. What worked the last time is tried before everything else.
  */
-export async function negotiate(options: Options, timeoutMs: number): Promise<Connected> {
+export async function negotiateTransport(options: Options, timeoutMs: number): Promise<Connected> {
   const deadline = performance.now() + timeoutMs
   const left = () => Math.max(1, deadline - performance.now())
   const attempts = attemptsFor(options)
@@ -47,12 +41,12 @@ export async function negotiate(options: Options, timeoutMs: number): Promise<Co
     const attemptMs = next === 'initialize' || isOnly ? left() : Math.min(PROBE_MS, share)
     const transport = next === 'sse' ? new SseTransport({ ...options, endpointMs: attemptMs }) : streamable
     try {
-      const greeting =
+      const handshake =
         next === 'discover' ? await streamable.discover(attemptMs) : await transport.initialize(left())
-      return { transport, greeting }
+      return { transport, handshake }
     } catch (error) {
       if (next === 'sse') await transport.close(0)
-      const isGuess = next === 'sse' && failure !== undefined // then the failure of the POST says more
+      const isGuess = next === 'sse' && failure !== undefined // the failure of the POST is more informative
       if (!mayBeMismatch(error) && !isGuess) throw error
       if (next === 'initialize' || failure === undefined || needsAuth(error)) failure = error
       if (next === 'discover' && isTimeout(error) && attempts[0] === 'initialize')

@@ -20,8 +20,8 @@ interface Options {
 const NOTIFY_MS = 10_000
 const MAX_NOTIFYING = 64
 
-/** The messages of one connection, each sent as a POST of its own. */
-export class Posts {
+/** Sends the messages of one connection, each as a POST of its own. */
+export class MessagePoster {
   readonly #options: Options
   readonly #open = new Map<number, AbortController>()
   #notifying = 0
@@ -40,7 +40,7 @@ export class Posts {
     })
   }
 
-  /** Resolves when the server has accepted it: servers reject requests that arrive before. */
+  /** Resolves when the server has accepted it, because servers reject requests that arrive earlier. */
   notifyInitialized(timeoutMs: number): Promise<void> {
     const body = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' })
     return this.#notify(body, Math.min(NOTIFY_MS, timeoutMs))
@@ -72,7 +72,7 @@ export class Posts {
     }
   }
 
-  /** Never rejects: a server that does not accept a notification does not answer the next request either. */
+  /** Never rejects: if the server is not reachable, the next request fails as well. */
   async #notify(body: string, timeoutMs: number): Promise<void> {
     this.#notifying += 1
     await this.#options

@@ -29,7 +29,7 @@ const CHANGED: Readonly<Record<string, readonly ListKind[]>> = {
  * The prompts, resources and resource templates of a server. Each list is fetched separately: many servers declare
  * resources but support only one of the two methods, and a request without a response must not delay the other lists.
  */
-export class OtherLists {
+export class PromptAndResourceLists {
   readonly #options: Options
   readonly #watches = new Map<ListKind, ListWatch<readonly Definition[]>>()
 

@@ -1,5 +1,5 @@
-/** Foreign text for use inside a sentence of ours: one line without control characters. Undefined when blank. */
-export function quotable(text: string, maxChars: number): string | undefined {
+/** Text of a server, to be quoted in an error message: one line without control characters. Undefined when blank. */
+export function printableLine(text: string, maxChars: number): string | undefined {
   const line = text
     .slice(0, maxChars * 2)
     .replace(UNPRINTABLE, ' ')

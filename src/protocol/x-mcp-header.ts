@@ -1,8 +1,9 @@
 import { isObject } from '../kernel/is-object.ts'
 
-/** What a tool wants to see of its arguments in a header: `path` leads through `properties` of its schema. */
-export interface Mirrored {
+/** An argument that is repeated in the header `Mcp-Param-<header>`. */
+export interface MirroredArgument {
   readonly header: string
+  /** The names of the nested arguments that lead to it. */
   readonly path: readonly string[]
 }
 
@@ -10,27 +11,27 @@ const DECLARATION = 'x-mcp-header'
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,64}$/
 const TYPES: readonly unknown[] = ['string', 'integer', 'boolean']
 const MAX_DEPTH = 8
-/** Schemas deeper than this are nobody's hand-made ones; what stands there is not looked at. */
+/** No hand-written schema is deeper. Deeper levels are not searched. */
 const MAX_SEARCH_DEPTH = 64
 
-/** The arguments that are repeated in headers. A declaration that the specification does not allow is left out. */
-export function mirroredIn(schema: unknown, path: readonly string[] = []): Mirrored[] {
+/** The arguments for which the schema declares a header. Declarations that the specification does not allow are skipped. */
+export function mirroredArguments(schema: unknown, path: readonly string[] = []): MirroredArgument[] {
   if (!isObject(schema) || path.length > MAX_DEPTH) return []
   const header = schema[DECLARATION]
-  const isIt = isHeader(header) && path.length > 0 && TYPES.includes(schema.type)
+  const isMirrored = isHeader(header) && path.length > 0 && TYPES.includes(schema.type)
   const below = isObject(schema.properties) ? Object.entries(schema.properties) : []
   return [
-    ...(isIt ? [{ header, path }] : []),
-    ...below.flatMap(([key, each]) => mirroredIn(each, [...path, key])),
+    ...(isMirrored ? [{ header, path }] : []),
+    ...below.flatMap(([key, each]) => mirroredArguments(each, [...path, key])),
   ]
 }
 
 /**
- * Why a tool must not be offered: the specification has clients leave out a tool that declares a header which cannot be,
- * or declares it where no argument is sure to be. Undefined when there is nothing against it.
+ * Why a tool must not be offered, or undefined. The specification requires clients to leave out a tool with an invalid
+ * declaration.
  */
 export function headerProblem(schema: unknown): string | undefined {
-  if (!JSON.stringify(schema)?.includes(DECLARATION)) return undefined // nearly always, and it costs nearly nothing
+  if (!JSON.stringify(schema)?.includes(DECLARATION)) return undefined // the usual case, decided cheaply
   const declared = [...declarations(schema, true, 0)]
   const wrong = declared.find(({ header, type, reachable }) => {
     return !reachable || !isHeader(header) || !TYPES.includes(type)
@@ -43,12 +44,12 @@ export function headerProblem(schema: unknown): string | undefined {
 interface Declaration {
   readonly header: unknown
   readonly type: unknown
-  /** By `properties` alone: elsewhere it is not certain which argument is meant. */
+  /** Through `properties` only. In any other place it is ambiguous which argument is meant. */
   readonly reachable: boolean
 }
 
-/** Words of JSON Schema that hold schemas: one or a list of them, or a map from names. */
-const INSIDE = [
+/** Keywords of JSON Schema whose value is a schema or a list of schemas, or (`MAPS`) a map of schemas. */
+const SCHEMAS = [
   ...['items', 'prefixItems', 'contains', 'anyOf', 'oneOf', 'allOf', 'not', 'if', 'then', 'else'],
   ...['additionalProperties', 'unevaluatedProperties', 'unevaluatedItems', 'propertyNames'],
 ]
@@ -60,10 +61,10 @@ function* declarations(schema: unknown, reachable: boolean, depth: number): Gene
     yield { header: schema[DECLARATION], type: schema.type, reachable: reachable && depth > 0 }
   if (isObject(schema.properties))
     for (const each of Object.values(schema.properties)) yield* declarations(each, reachable, depth + 1)
-  for (const word of INSIDE)
-    for (const each of [schema[word]].flat()) yield* declarations(each, false, depth + 1)
-  for (const word of MAPS) {
-    const map = schema[word]
+  for (const keyword of SCHEMAS)
+    for (const each of [schema[keyword]].flat()) yield* declarations(each, false, depth + 1)
+  for (const keyword of MAPS) {
+    const map = schema[keyword]
     if (isObject(map)) for (const each of Object.values(map)) yield* declarations(each, false, depth + 1)
   }
 }

@@ -1,27 +1,16 @@
-import type { KnownSecrets } from '../../../kernel/secrets/known-secrets.ts'
 import { within } from '../../../kernel/within.ts'
-import type { HttpClient } from '../../../net/http-client.ts'
 import type { HttpResponse } from '../../../net/http-response.ts'
 import type { Era } from '../../../protocol/versions.ts'
-import type { Greeting } from '../../client/greeting.ts'
+import { discover, type HandshakeResult, initialize } from '../../client/handshake.ts'
 import type { JsonRpcPeer, Outgoing } from '../../client/json-rpc-peer.ts'
-import { initialize } from '../../client/legacy-handshake.ts'
-import { discover } from '../../client/modern-requests.ts'
 import type { ToolList } from '../../client/tool-list.ts'
-import { Posts } from '../http/posts.ts'
-import { failureOf, isEventStream, receiveBody, responseLimit } from '../http/response-messages.ts'
-import type { Transport, TransportEvents } from '../transport.ts'
+import { MessagePoster } from '../http/message-poster.ts'
+import { failureOf, isEventStream, receiveBody, responseLimit } from '../http/read-response.ts'
+import type { HttpTransportOptions, Transport } from '../transport.ts'
 import { HttpSession, mayBeLost, sessionLost } from './http-session.ts'
-import { type Mirrors, mirroredHeaders, mirrorsIn } from './mirrored-headers.ts'
+import { type Mirrors, mirroredHeaders, mirrorsIn } from './modern-headers.ts'
 import { NotificationStream } from './notification-stream.ts'
 import { receiveResponseStream } from './response-stream.ts'
-
-interface Options extends TransportEvents {
-  readonly client: HttpClient
-  readonly url: URL
-  readonly version: string
-  readonly secrets: KnownSecrets
-}
 
 /** An error status, for the caller to judge. */
 interface Rejected {
@@ -39,11 +28,11 @@ const POST_HEADERS = {
   'content-type': 'application/json',
 }
 
-/** Streamable HTTP in both eras: each message is a POST, and the response to it has the messages of the server. */
+/** Streamable HTTP in both eras: each message is a POST, and its response carries the messages of the server. */
 export class StreamableHttpTransport implements Transport {
   readonly kind = 'streamable_http'
-  readonly #options: Options
-  readonly #posts: Posts
+  readonly #options: HttpTransportOptions
+  readonly #poster: MessagePoster
   readonly #session = new HttpSession()
   #era: Era = 'legacy'
   #reinitializing: Promise<void> | undefined
@@ -52,9 +41,9 @@ export class StreamableHttpTransport implements Transport {
   #mirrors: Mirrors = new Map()
   #closed = false
 
-  constructor(options: Options) {
+  constructor(options: HttpTransportOptions) {
     this.#options = options
-    this.#posts = new Posts({
+    this.#poster = new MessagePoster({
       onNotification: options.onNotification,
       request: (body, message, id, signal) => this.#request(body, message, id, signal),
       notify: (body, timeoutMs) => this.#notify(body, timeoutMs),
@@ -64,22 +53,22 @@ export class StreamableHttpTransport implements Transport {
   }
 
   get peer(): JsonRpcPeer {
-    return this.#posts.peer
+    return this.#poster.peer
   }
 
   /** The modern handshake. Rejects when the server does not support that era. */
-  discover(timeoutMs: number): Promise<Greeting> {
+  discover(timeoutMs: number): Promise<HandshakeResult> {
     this.#era = 'modern'
     return discover(this.peer, this.#options.version, timeoutMs)
   }
 
-  async initialize(timeoutMs: number): Promise<Greeting> {
+  async initialize(timeoutMs: number): Promise<HandshakeResult> {
     const deadline = performance.now() + timeoutMs
     this.#era = 'legacy'
-    const greeting = await initialize(this.peer, this.#options.version, timeoutMs)
-    this.#session.protocol = greeting.protocol_version
-    await this.#posts.notifyInitialized(deadline - performance.now())
-    return greeting
+    const handshake = await initialize(this.peer, this.#options.version, timeoutMs)
+    this.#session.protocol = handshake.protocol_version
+    await this.#poster.notifyInitialized(deadline - performance.now())
+    return handshake
   }
 
   readonly listen = async (): Promise<void> => {
@@ -95,12 +84,12 @@ export class StreamableHttpTransport implements Transport {
     if (this.#closed) return
     this.#closed = true
     this.#notifications?.close()
-    this.#posts.close('The connection was closed')
+    this.#poster.close('The connection was closed')
     if (this.#session.id === undefined || timeoutMs <= 0) return
     const { client, url } = this.#options
     const { headers } = this.#session
-    const goodbye = client.request({ method: 'DELETE', url, headers, timeoutMs })
-    await goodbye.then((response) => response.discard()).catch(() => {}) // an unused session expires anyway
+    const deletion = client.request({ method: 'DELETE', url, headers, timeoutMs })
+    await deletion.then((response) => response.discard()).catch(() => {}) // an unused session expires anyway
   }
 
   async #request(body: string | Buffer, message: Outgoing, id: number, signal: AbortSignal): Promise<void> {

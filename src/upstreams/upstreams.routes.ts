@@ -1,0 +1,149 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyReply } from 'fastify'
+import type { Static, TSchema } from 'typebox'
+import * as Type from 'typebox'
+import type { ErrorCode } from '../kernel/errors.ts'
+import * as tool from '../kernel/tool-fields.ts'
+import { type Caller, listOf, wholeList } from '../kernel/wire.ts'
+import type { CallResult } from '../protocol/call.ts'
+import { IfMatch, revisionOf, ServerKey } from './server-fields.ts'
+import type { ServerRecord } from './server-registry.ts'
+import type { ToolCall } from './upstream.ts'
+
+interface Options<Server extends ServerRecord, Input extends TSchema, Update extends TSchema> {
+  readonly path: '/servers' | '/http-servers'
+  readonly tags: string[]
+  /** For summaries: `an HTTP server`. */
+  readonly one: string
+  readonly input: Input
+  readonly update: Update
+  readonly updateMethod: 'PATCH' | 'PUT'
+  readonly view: TSchema
+  readonly descriptions: Readonly<Record<'add' | 'update' | 'remove' | 'tools' | 'call', string>>
+  readonly callErrors: readonly ErrorCode[]
+  readonly servers: {
+    list(): Promise<Server[]>
+    get(key: string): Promise<Server>
+    view(server: Server): unknown
+    add(input: Static<Input>, by: Caller): Promise<Server>
+    change(
+      key: string,
+      revision: ReturnType<typeof revisionOf>,
+      update: Static<Update>,
+      by: Caller,
+    ): Promise<Server>
+    remove(key: string, by: Caller): Promise<void>
+    tools(key: string): Promise<tool.ToolList>
+    call(key: string, call: ToolCall): Promise<CallResult>
+  }
+}
+
+const MAX_CALL_BYTES = 10 * 1_048_576
+
+/** The routes that both kinds of server have. */
+export function upstreamRoutes<S extends ServerRecord, I extends TSchema, U extends TSchema>(
+  options: Options<S, I, U>,
+): FastifyPluginAsyncTypebox {
+  const { path, tags, one, input, update, updateMethod, view, descriptions, callErrors, servers } = options
+  const params = ServerKey
+  const withEtag = (reply: FastifyReply, server: S) =>
+    reply.header('etag', `"${server.revision}"`).send(servers.view(server))
+  return async (app) => {
+    const list = { tags, summary: `List ${tags[0]}`, response: { 200: listOf(view) } }
+    app.get(path, { schema: list }, async () => wholeList((await servers.list()).map(servers.view)))
+
+    const add = {
+      tags,
+      summary: `Add ${one}`,
+      description: descriptions.add,
+      body: input,
+      response: { 201: view },
+    }
+    app.post(path, { schema: add }, async (request, reply) => {
+      const server = await servers.add(request.body as Static<I>, { request_id: request.id })
+      return reply.code(201).header('location', `/api${path}/${server.id}`).send(servers.view(server))
+    })
+
+    const get = { tags, summary: `Get ${one}`, params, response: { 200: view } }
+    app.get(`${path}/:id`, { schema: get }, async (request, reply) =>
+      withEtag(reply, await servers.get(request.params.id)),
+    )
+
+    const change = {
+      tags,
+      summary: `Update ${one}`,
+      description: descriptions.update,
+      params,
+      headers: IfMatch,
+      body: update,
+      response: { 200: view },
+    }
+    app.route({
+      method: updateMethod,
+      url: `${path}/:id`,
+      schema: change,
+      handler: async (request, reply) => {
+        const revision = revisionOf(request.headers['if-match'])
+        const by = { request_id: request.id }
+        return withEtag(
+          reply,
+          await servers.change(request.params.id, revision, request.body as Static<U>, by),
+        )
+      },
+    })
+
+    const remove = {
+      tags,
+      summary: `Delete ${one}`,
+      description: descriptions.remove,
+      params,
+      response: { 204: Type.Null() },
+    }
+    app.delete(`${path}/:id`, { schema: remove }, async (request, reply) => {
+      await servers.remove(request.params.id, { request_id: request.id })
+      return reply.code(204).send(null)
+    })
+
+    const tools = {
+      tags,
+      summary: "List the server's tools",
+      description: descriptions.tools,
+      params,
+      response: { 200: tool.ToolList },
+    }
+    app.get(`${path}/:id/tools`, { schema: tools, config: { errors: ['server_not_running'] } }, (request) =>
+      servers.tools(request.params.id),
+    )
+
+    const call = {
+      tags,
+      summary: 'Call a tool',
+      description: descriptions.call,
+      params: tool.ToolKey,
+      body: tool.CallInput,
+      response: { 200: tool.CallResult },
+    }
+    const config = { errors: [...callErrors, 'call_failed', 'call_timeout'], passedOn: true }
+    app.post(
+      `${path}/:id/tools/:tool/call`,
+      { schema: call, bodyLimit: MAX_CALL_BYTES, config },
+      async (request, reply) => {
+        const { arguments: args = {}, timeout_s } = request.body
+        const options = { signal: abortOnDisconnect(reply) }
+        const by = { request_id: request.id }
+        const called = { tool: request.params.tool, args, by, options, timeout_s }
+        const { json } = await servers.call(request.params.id, called)
+        return reply.type('application/json; charset=utf-8').send(json as never) // bytes bypass serialization
+      },
+    )
+  }
+}
+
+/** Aborts when the caller disconnects before the response. */
+function abortOnDisconnect({ raw }: FastifyReply): AbortSignal {
+  const disconnected = new AbortController()
+  raw.once('close', () => {
+    if (!raw.writableEnded) disconnected.abort()
+  })
+  return disconnected.signal
+}
