@@ -1,4 +1,13 @@
-import { CannotEdit, type Format, type Json, type Path, type Step, stepName, type Trace } from './format.ts'
+import {
+  CannotEdit,
+  type Format,
+  type ItemStep,
+  type Json,
+  type Path,
+  type Step,
+  stepName,
+  type Trace,
+} from './format.ts'
 import { isMap, isSame, isSameAround, withoutEmpty, withValue } from './json-value.ts'
 import { placeOf, refusal } from './text.ts'
 
@@ -126,7 +135,7 @@ function assertItems(path: Path, value: Json): void {
   }
 }
 
-function isFitting(step: Exclude<Step, string>, next: Step | undefined, value: Json): boolean {
+function isFitting(step: ItemStep, next: Step | undefined, value: Json): boolean {
   if ('item' in step) return next === undefined
   if (next === undefined) return isMap(value) && (value[step.field] ?? step.is) === step.is
   return next !== step.field || value === step.is

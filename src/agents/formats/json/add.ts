@@ -25,7 +25,7 @@ type Entry = (indent: string | undefined) => string
 
 function addAfter(text: string, container: Container, last: Member, style: Style, entry: Entry): Splice[] {
   const from = last.comma === undefined ? last.node.end : last.comma + 1
-  const tail = tailAfter(text, from, 'long comments')
+  const tail = tailAfter(text, from, 'all')
   const ownComma = last.comma === undefined ? '' : ','
   const comma = insertion(from, last.comma === undefined ? ',' : '')
   const put = (at: number, added: string) => [comma, insertion(at, added)]

@@ -11,15 +11,15 @@ export interface Tail {
   readonly hasLineComment: boolean
 }
 
-/** The blanks and comments that follow on the same line. `takes` decides about comments over several lines. */
-export function tailAfter(text: string, from: number, takes: 'long comments' | 'one line'): Tail {
+/** The blanks and comments that follow on the same line. `comments` says whether those over several lines count. */
+export function tailAfter(text: string, from: number, comments: 'all' | 'on one line'): Tail {
   let end = from
   let at = from
   let hasLineComment = false
   for (;;) {
     if (text[at] === '\n') return { end, stop: at, nextLine: at + 1, hasLineComment }
     const commentEnd = endOfComment(text, at)
-    const isTaken = takes === 'long comments' || !text.slice(at, commentEnd ?? at).includes('\n')
+    const isTaken = comments === 'all' || !text.slice(at, commentEnd ?? at).includes('\n')
     if (commentEnd !== undefined && isTaken) {
       hasLineComment = text[at + 1] === '/'
       at = commentEnd

@@ -14,8 +14,8 @@ export function removalOf(text: string, { container, index }: Level): Splice[] {
   const previous = container.members[index - 1]
   const leads = previous !== undefined && hasCommaInFront(text, member)
   const comma = leads ? undefined : member.comma
-  const behind = tailAfter(text, member.node.end, 'one line')
-  const end = comma !== undefined && behind.stop === comma ? comma + 1 : member.node.end
+  const tail = tailAfter(text, member.node.end, 'on one line')
+  const end = comma !== undefined && tail.stop === comma ? comma + 1 : member.node.end
   const before = leads ? previous.node.end : (previous?.comma ?? container.start) + 1
   const gap = { start: before, close: container.end - 1, leads }
   const entry = entryCut(text, member.start, end, gap)
@@ -30,7 +30,7 @@ export function removalOf(text: string, { container, index }: Level): Splice[] {
 /** In comma-first style the comma at the start of a line belongs to the entry after it. */
 function hasCommaInFront(text: string, { start, node, comma }: Member): boolean {
   if (!/^[ \t\r]*,[ \t\r]*$/.test(lineBefore(text, start))) return false
-  return comma === undefined || tailAfter(text, node.end, 'one line').stop !== comma
+  return comma === undefined || tailAfter(text, node.end, 'on one line').stop !== comma
 }
 
 interface Gap {
@@ -42,7 +42,7 @@ interface Gap {
 }
 
 function entryCut(text: string, start: number, end: number, gap: Gap): Splice {
-  const tail = tailAfter(text, end, 'one line')
+  const tail = tailAfter(text, end, 'on one line')
   const beginsLine = gap.leads || isAllBlank(lineBefore(text, start))
   const line = lineStart(text, start)
   if (beginsLine && tail.nextLine !== undefined) return deletion(line, tail.nextLine)
