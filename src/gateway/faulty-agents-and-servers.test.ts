@@ -46,7 +46,7 @@ describe('case 47: invalid requests', () => {
     ['another name', { ...VALID, 'mcp-name': 'echo__pid' }],
     ['no name', without('mcp-name')],
     ['another name in Base64', { ...VALID, 'mcp-name': '=?base64?ZWNob19fcGlk?=' }],
-    ['a name in other letters', { ...VALID, 'mcp-name': 'ECHO__echo' }],
+    ['a name in another case', { ...VALID, 'mcp-name': 'ECHO__echo' }],
     ['another version', { ...VALID, 'mcp-protocol-version': '2025-11-25' }],
     ['no version', without('mcp-protocol-version')],
   ])('a modern call whose headers have %s is refused, and no server is called', async (_, headers) => {

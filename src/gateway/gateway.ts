@@ -25,7 +25,7 @@ interface Deps {
   /** The header that may carry the key instead of Authorization. */
   readonly headerName: string
   readonly now: () => number
-  /** Throws when a tool must not be called. Undefined when all may be. */
+  /** Throws when a tool must not be called. Undefined when all tools may be called. */
   readonly admit: ((serverId: string, tool: string) => void) | undefined
 }
 

@@ -16,7 +16,7 @@ import { type House, openHouse } from '../../test/support/house.ts'
 import { post } from '../../test/support/running.ts'
 
 /** A service with one connected HTTP server. */
-async function addServer(url: string, more: object = {}) {
+async function openWithServer(url: string, more: object = {}) {
   const house = await openHouse()
   const reply = await add(house, { name: 'far', url, ...more }, '/api/http-servers')
   expect(reply.statusCode, reply.body).toBe(201)
@@ -24,7 +24,7 @@ async function addServer(url: string, more: object = {}) {
   return house
 }
 
-/** As the SDK of the old revisions does it, with alice who answers. */
+/** Connects a client of the MCP SDK that answers sampling and elicitation requests. */
 async function agentAt(house: House, path = '/mcp/far') {
   const client = new Client(
     { name: 'test', version: '1' },
@@ -54,18 +54,18 @@ describe.each(['streamable', 'sse'] as const)('legacy HTTP servers over %s', (ov
   async function setUp() {
     const server = await openAsking({ over, capabilities })
     onTestFinished(() => void server.close())
-    const house = await addServer(server.url)
+    const house = await openWithServer(server.url)
     return { server, house, ...(await agentAt(house)) }
   }
 
   test(`sampling and elicitation requests of a legacy HTTP server reach the agent, over ${over}`, async () => {
     const { client } = await setUp()
     for (const apart of [false, true]) {
-      const ask = (kind: string) =>
+      const call = (kind: string) =>
         client.callTool({ name: 'ask', arguments: { kind, apart, text: 'tides' } }).then(textOf)
-      expect(await ask('sampling')).toContain('thought about')
-      expect(await ask('sampling')).toContain('tides')
-      expect(await ask('elicitation')).toContain('alice')
+      expect(await call('sampling')).toContain('thought about')
+      expect(await call('sampling')).toContain('tides')
+      expect(await call('elicitation')).toContain('alice')
     }
     const { contents } = await client.readResource({ uri: 'note://a' })
     expect(contents).toEqual([{ uri: 'note://a', text: 'accept' }])
@@ -79,8 +79,8 @@ describe.each(['streamable', 'sse'] as const)('legacy HTTP servers over %s', (ov
     expect(steps).toEqual(['step 1', 'step 2', 'step 3'])
     await client.setLoggingLevel('debug')
     await client.callTool({ name: 'say', arguments: { text: 'the tank is hot' } })
-    const said = { level: 'warning', logger: 'asking', data: 'the tank is hot' }
-    await expect.poll(() => notifications).toContainEqual(said)
+    const logMessage = { level: 'warning', logger: 'asking', data: 'the tank is hot' }
+    await expect.poll(() => notifications).toContainEqual(logMessage)
     const lines = async () =>
       (await house.inject('/api/logs?server_id=far&stream=mcp')).json<{ items: object[] }>().items
     await expect
@@ -94,7 +94,7 @@ test.each(['streamable', 'sse'] as const)(
   async (over) => {
     const server = await openAsking({ over })
     onTestFinished(() => void server.close())
-    const { client } = await agentAt(await addServer(server.url))
+    const { client } = await agentAt(await openWithServer(server.url))
     const steps: unknown[] = []
     const onprogress = ({ progress }: { progress: number }) => void steps.push(progress)
     const count = () => client.callTool({ name: 'count', arguments: { steps: 1 } }, undefined, { onprogress })
@@ -109,22 +109,22 @@ describe('modern HTTP servers', () => {
   async function conformance() {
     const pipe = await startPipe()
     onTestFinished(() => pipe.close())
-    return addServer(pipe.url)
+    return openWithServer(pipe.url)
   }
 
   test('input requests of a modern HTTP server reach a legacy agent as sampling and elicitation requests', async () => {
     const { client } = await agentAt(await conformance())
-    const ask = (name: string, args: object = {}) =>
+    const call = (name: string, args: object = {}) =>
       client.callTool({ name, arguments: { ...args } }).then(textOf)
-    expect(await ask('test_input_required_result_elicitation')).toBe('Hello, alice!')
-    expect(await ask('test_input_required_result_sampling')).toContain('capital of France')
-    expect(await ask('test_sampling', { prompt: 'tides' })).toContain('tides')
+    expect(await call('test_input_required_result_elicitation')).toBe('Hello, alice!')
+    expect(await call('test_input_required_result_sampling')).toContain('capital of France')
+    expect(await call('test_sampling', { prompt: 'tides' })).toContain('tides')
   })
 
   test('a call of a modern agent reaches a modern HTTP server with all required headers, and without the key', async () => {
     const server = await openDualEra({ legacy: 'reject' })
     onTestFinished(() => void server.close())
-    const house = await addServer(server.url, { headers: { 'X-Api-Key': 'k' } })
+    const house = await openWithServer(server.url, { headers: { 'X-Api-Key': 'k' } })
     const key = await newKey(house)
     const agent = await Agent.open(house, key, 'modern')
     const { answers } = await agent.call('far__echo', { text: 'a', region: 'eu-1' })

@@ -93,7 +93,7 @@ const ROWS: Readonly<Record<string, Cell>> = {
     return answered(relay, 'sample', 'sampling/createMessage', { maxTokens: 5 }, answer)
   },
 
-  /** Toolroom never declares roots to legacy servers, regardless of the agent's capabilities. */
+  /** Roots are passed on only between a modern agent and a modern server. Otherwise Toolroom answers, and it has no roots. */
   '`roots/list` during a call': async (relay) => {
     const { agent, server, call } = relay
     if (agent === 'modern' && server === 'modern')

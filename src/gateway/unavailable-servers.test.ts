@@ -20,7 +20,7 @@ async function crash(house: House) {
   return until(house, 'echo', ({ status }) => status === 'backoff', TIMEOUT_MS)
 }
 
-test('a call of an agent waits for the restart of a crashed server and does not cause an earlier one', async () => {
+test('a call of an agent waits for the restart of a crashed server and does not trigger it earlier', async () => {
   const { house, key } = await setUp()
   const crashed = await crash(house)
   const apiCall = await post(house, '/api/servers/echo/tools/echo/call', { arguments: { text: 'hi' } })
@@ -50,7 +50,7 @@ test('an agent that repeats a call right after the crash of the server gets a re
 test('a call that waits for a restart fails at once when the server is stopped', async () => {
   const { house, key } = await setUp()
   for (let n = 0; n < 2; n += 1) await crash(house)
-  const { next_retry_at } = await crash(house) // after 3.2 s at the earliest
+  const { next_retry_at } = await crash(house) // the restart delay is at least 3.2 s
   const agent = await Agent.open(house, key, 'modern')
   const started = await callsStarted(house)
   const call = agent.call('echo__echo', { text: 'x' })
@@ -66,7 +66,7 @@ test('a call that waits for a restart fails at once when the server is stopped',
 test('a call waits for a restart no longer than its timeout', async () => {
   const { house, key } = await setUp({ timeouts: { start_s: 10, stop_s: 1, request_s: 1 } })
   await crash(house)
-  await crash(house) // now the pause is 1.6 s at least
+  await crash(house) // the next restart delay is at least 1.6 s
   const agent = await Agent.open(house, key, 'legacy')
   const { answers, ms } = await agent.call('echo__echo', { text: 'x' })
   expect(answers[0]?.error).toMatchObject({ code: -32603, data: { code: 'start_timeout' } })

@@ -23,7 +23,7 @@ interface Deps {
   readonly aggregate: AggregateHandler
   readonly subscriptions: Subscriptions
   readonly forward: Forward
-  /** Throws when a tool must not be called. Undefined when all may be. */
+  /** Throws when a tool must not be called. Undefined when all tools may be called. */
   readonly admit: ((serverId: string, tool: string) => void) | undefined
 }
 

@@ -80,8 +80,8 @@ export type Keys = ReturnType<typeof createKeys>
 
 /** Cached, because agents send their key with every request. */
 function digestOf(key: string): string {
-  const known = digests.get(key)
-  if (known !== undefined) return known
+  const cached = digests.get(key)
+  if (cached !== undefined) return cached
   const digest = hash('sha256', key, 'hex')
   if (digests.size >= MAX_KEYS) digests.clear() // full of invalid keys
   if (key.length <= MAX_KEY_CHARS) digests.set(key, digest)

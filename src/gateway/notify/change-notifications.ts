@@ -32,7 +32,7 @@ const CHANGES: Readonly<Record<string, string>> = {
   resourcesListChanged: 'notifications/resources/list_changed',
 }
 
-/** Sends change notifications: to legacy agents on the stream of their session, to modern agents on a request of its own. */
+/** Sends change notifications: to legacy agents on their GET stream, to modern agents on `subscriptions/listen` requests. */
 export class ChangeNotifications {
   readonly #resources: ResourceSubscriptions
   readonly #onDropped: (access: Access, count: number) => void

@@ -8,7 +8,8 @@ import type { SubscribableServers, Subscriber } from './subscriber.ts'
 const LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency']
 /** How long a request waits until its server has the log level. After that it is sent anyway. */
 const SET_LEVEL_MS = 1000
-const UNKNOWN = LEVELS.indexOf('info')
+/** The level of messages with an unknown level. */
+const DEFAULT_LEVEL = LEVELS.indexOf('info')
 
 interface Deps extends SubscribableServers {
   readonly hasLogging: (serverId: string) => boolean
@@ -62,8 +63,8 @@ export class LogLevels {
   /** Sends a log message of a server to all subscribers whose level it reaches. */
   deliver(serverId: string, params: unknown): void {
     if (!isObject(params)) return
-    const known = LEVELS.indexOf(String(params.level))
-    const level = known === -1 ? UNKNOWN : known
+    const index = LEVELS.indexOf(String(params.level))
+    const level = index === -1 ? DEFAULT_LEVEL : index
     for (const [subscriber, minimum] of this.#sessions)
       if (level >= minimum && this.#sees(subscriber, serverId)) send(subscriber, serverId, params)
     for (const [subscriber, minimum] of this.#requests.get(serverId) ?? [])
@@ -104,7 +105,7 @@ export class LogLevels {
   }
 }
 
-/** Where all servers are offered together, the logger name begins with the server id. */
+/** At `/mcp`, the logger name starts with the server id. */
 function send(subscriber: Subscriber, serverId: string, params: Params): void {
   const { logger } = params
   const named = typeof logger === 'string' && logger !== '' ? `${serverId}/${logger}` : serverId

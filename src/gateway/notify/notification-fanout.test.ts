@@ -63,7 +63,7 @@ async function subscribed(house: House, notifications: object, path = '/mcp') {
       }
     }
   }
-  void read().catch(() => {}) // the end of the test
+  void read().catch(() => {}) // closed at the end of the test
   onTestFinished(() => void reply.body?.cancel().catch(() => {}))
   await expect.poll(() => messages.length).toBeGreaterThan(0)
   return messages

@@ -63,7 +63,7 @@ export class ResourceSubscriptions {
     return true
   }
 
-  /** Uses the location of the time of the subscription, which may differ from today's. */
+  /** Finds the subscription by the URI of the agent, because the location of that URI may have changed since. */
   unsubscribe(subscriber: Subscriber, uri: string): void {
     this.#leaveAll(subscriber, ({ agentUri }) => agentUri === uri)
   }
@@ -92,7 +92,7 @@ export class ResourceSubscriptions {
 
   serverStarted(serverId: string): void {
     for (const subscription of this.#servers.get(serverId)?.values() ?? [])
-      if (subscription.isConfirmed) void this.#request(serverId, subscription).catch(() => {}) // no longer offered
+      if (subscription.isConfirmed) void this.#request(serverId, subscription).catch(() => {}) // the resource may be gone
   }
 
   serverRemoved(serverId: string): void {
@@ -145,7 +145,7 @@ export class ResourceSubscriptions {
 
   #end(serverId: string, uri: string): void {
     const { isAwake, request } = this.#deps
-    if (isAwake(serverId)) void request(serverId, 'resources/unsubscribe', { uri }).catch(() => {}) // ignored anyway
+    if (isAwake(serverId)) void request(serverId, 'resources/unsubscribe', { uri }).catch(() => {}) // later updates are ignored
   }
 
   async #request(serverId: string, subscription: Subscription): Promise<void> {

@@ -22,7 +22,7 @@ interface PendingRequest {
   notify(method: string, params: object): void
 }
 
-/** A legacy agent, from `initialize` to its end. */
+/** The session of a legacy agent, from `initialize` to its end. */
 export interface Session extends Access {
   readonly id: string
   readonly version: string
