@@ -9,8 +9,8 @@ import type { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
 import { maskText } from '../kernel/secrets/secrets.ts'
 import { VERSION } from '../kernel/version.ts'
 import { within } from '../kernel/within.ts'
-import { testConnection } from '../mcp/transports/http/connection-test.ts'
 import { HttpMcpClient } from '../mcp/transports/http/http-mcp-client.ts'
+import { testConnection } from '../mcp/transports/http/test-connection.ts'
 import { StdioClient } from '../mcp/transports/stdio/stdio-client.ts'
 import type { Network } from '../net/connection-pool.ts'
 import { catalogueStore } from '../store/catalogues.store.ts'
@@ -71,7 +71,7 @@ export function openRuntime({ folder, facts, secrets, catalogues, log }: Deps): 
     },
     onLine: (server_id, stream, text, cut) => facts.publish('server_line', { server_id, stream, text, cut }),
     onResources: (server_id, resources) => facts.publish('server_resources', { server_id, resources }),
-    converse: (id, { timeouts }, streams) =>
+    connect: (id, { timeouts }, streams) =>
       new StdioClient({
         ...streams,
         version: VERSION,
@@ -111,7 +111,7 @@ async function runTrial(definition: TrialDefinition, { mark, reaper, clean }: Tr
     clean,
     graces: () => gracesWithin(2),
     onLine: () => {},
-    converse: (streams) =>
+    connect: (streams) =>
       new StdioClient({
         ...streams,
         version: VERSION,

@@ -34,7 +34,7 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
   },
   origin_not_allowed: {
     happened: 'A web page of another origin tried to use the service.',
-    todo: 'Use the pages of Toolroom itself, or a program that is not a browser. CORS is not supported, on purpose.',
+    todo: "Use Toolroom's own pages, or a client that is not a browser. CORS is deliberately not supported.",
   },
   cross_site: {
     happened: 'The browser reports that another web site made the request.',
@@ -85,7 +85,7 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
   },
   config_unsafe: {
     happened:
-      'Toolroom does not edit this file: it is a link to outside your home folder, belongs to another user, or has several hard links.',
+      'Toolroom does not edit this file: it is a symbolic link that points outside your home folder, belongs to another user, or has several hard links.',
     todo: 'Edit it by hand, or replace it with a regular file of your own.',
   },
   agent_not_installed: {
@@ -119,8 +119,8 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
     todo: 'Set `bin` in the request. The response lists the programs.',
   },
   node_too_old: {
-    happened: 'No version of the package supports the Node.js version that runs Toolroom.',
-    todo: 'Run Toolroom with a newer Node.js, or choose an older version of the package.',
+    happened: 'The version of the package does not support the Node.js version that runs Toolroom.',
+    todo: 'Run Toolroom with a Node.js version that the package supports, or choose another version of the package.',
   },
   nothing_to_roll_back: {
     happened: 'No earlier version of this package is kept.',
@@ -131,8 +131,8 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
     todo: 'Send the request again if you still need it.',
   },
   limit_reached: {
-    happened: 'The maximum number of tool servers is reached.',
-    todo: 'Delete a server that you no longer need.',
+    happened: 'The maximum number of tool servers or gateway keys is reached.',
+    todo: 'Delete one that you no longer need.',
   },
   revision_mismatch: {
     happened: 'The revision in If-Match is outdated: the server has changed since you read it.',

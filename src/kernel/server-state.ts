@@ -54,7 +54,7 @@ export interface Life<C> {
   /** Since the handshake; null unless it is running. */
   readonly uptimeMs: number | null
   /** Set while it is running. */
-  readonly conversation: C | undefined
+  readonly client: C | undefined
 }
 
 export type StartOutcome = { readonly ok: true } | { readonly ok: false; readonly error: LastError }

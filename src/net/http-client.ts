@@ -87,7 +87,7 @@ export class HttpClient {
       response.discard()
       url = next
     }
-    const hint = 'Write the address at which the redirects end into the URL'
+    const hint = 'Set the URL to the final address of the redirects'
     throw new RemoteFailure('too_many_redirects', `${url.host} redirects too often`, hint)
   }
 
@@ -104,7 +104,7 @@ export class HttpClient {
     const { url: own, crossOrigin } = this.#options
     if (!/^https?:$/.test(url.protocol) || (!crossOrigin && url.origin !== own.origin)) {
       const message = `Only http and https URLs of ${own.host || 'this server'} can be requested`
-      throw new RemoteFailure('redirect_refused', message, 'Write an http or https address into the URL')
+      throw new RemoteFailure('redirect_refused', message, 'Use an http or https URL')
     }
     if (isBlockedHost(url.hostname)) throw blocked(url.hostname)
     this.#permitted.add(url.origin)

@@ -31,10 +31,10 @@ export function networkFailure(error: unknown, url: URL, phase: Phase, proxy?: H
   }
   if (code === 'ECONNREFUSED') {
     const hint = 'Start the server, or correct the port in the URL'
-    return new RemoteFailure('connection_refused', `Nothing listens at ${address(url)}`, hint)
+    return new RemoteFailure('connection_refused', `Nothing is listening at ${address(url)}`, hint)
   }
   if (code === 'ETIMEDOUT') {
-    const hint = 'Check host and port of the URL; a firewall or a disconnected VPN often looks like this'
+    const hint = 'Check the host and port in the URL. A firewall or a disconnected VPN is a common cause'
     return new RemoteFailure('connect_timeout', `${address(url)} did not accept the connection in time`, hint)
   }
   if (/^E(HOST|NET)(UNREACH|DOWN)$/.test(code)) {
@@ -52,7 +52,7 @@ export function networkFailure(error: unknown, url: URL, phase: Phase, proxy?: H
   }
   if (['ECONNRESET', 'EPIPE', 'ECONNABORTED', 'ERR_STREAM_PREMATURE_CLOSE'].includes(code)) {
     const when = phase === 'body' ? 'in the middle of its response' : 'without a response'
-    const hint = 'Read the log of the server; behind a proxy, also check scheme and port of the URL'
+    const hint = "Check the server's log. If it is behind a proxy, also check the scheme and port in the URL"
     return new RemoteFailure('connection_reset', `${host} closed the connection ${when}`, hint)
   }
   const shown = /^[A-Z][A-Z0-9_]{2,60}$/.test(code) ? ` (${code})` : ''
@@ -84,8 +84,10 @@ export const PROXY_STATUSES: readonly number[] = [407, 502, 504]
 const named = ({ url, setBy }: HttpProxy) => `The proxy ${url.host} (set by ${setBy})`
 
 const RENEW = 'The operator of the server must renew it; also check the clock of this computer'
+const CLOCK =
+  'Check the clock of this computer. If it is right, the operator of the server must replace the certificate'
 const TRUST =
-  'If you trust it, start Toolroom with NODE_EXTRA_CA_CERTS set to the file of that certificate or its authority'
+  'If you trust it, start Toolroom with NODE_EXTRA_CA_CERTS set to the path of that certificate, or of its CA certificate'
 const UNKNOWN_AUTHORITY = [
   'The certificate of % was issued by an authority that this computer does not trust',
   TRUST,
@@ -94,8 +96,8 @@ const UNKNOWN_AUTHORITY = [
 /** By error code; `%` is replaced by the host. */
 const TLS_SENTENCES: Readonly<Record<string, readonly [message: string, hint: string]>> = {
   CERT_HAS_EXPIRED: ['The certificate of % has expired', RENEW],
-  CERT_NOT_YET_VALID: ['The certificate of % is not valid yet', RENEW],
-  CERT_REVOKED: ['The certificate of % was revoked', RENEW],
+  CERT_NOT_YET_VALID: ['The certificate of % is not valid yet', CLOCK],
+  CERT_REVOKED: ['The certificate of % was revoked', 'The operator of the server must replace it'],
   DEPTH_ZERO_SELF_SIGNED_CERT: ['The certificate of % is self-signed, so no authority vouches for it', TRUST],
   SELF_SIGNED_CERT_IN_CHAIN: UNKNOWN_AUTHORITY,
   UNABLE_TO_GET_ISSUER_CERT: UNKNOWN_AUTHORITY,
@@ -106,7 +108,7 @@ const TLS_SENTENCES: Readonly<Record<string, readonly [message: string, hint: st
   ],
   ERR_TLS_CERT_ALTNAME_INVALID: [
     'The certificate of % was issued for another host name',
-    'Write the host in the URL as the certificate names it, or check that this is the right server',
+    'Use the host name of the certificate in the URL, or check that this is the right server',
   ],
   ERR_SSL_WRONG_VERSION_NUMBER: [
     '% does not support TLS on this port',

@@ -156,7 +156,7 @@ describe('proxy failures', () => {
     const failure = await clientOf(url, envOf(`http://me:pa55word@127.0.0.1:${port}`)).failure()
     expect(failure).toMatchObject({
       code: 'proxy_failed',
-      message: `The proxy 127.0.0.1:${port} (set by ${variable(url)}) cannot be reached: Nothing listens at 127.0.0.1, port ${port}`,
+      message: `The proxy 127.0.0.1:${port} (set by ${variable(url)}) cannot be reached: Nothing is listening at 127.0.0.1, port ${port}`,
     })
     expect(`${failure.message} ${failure.hint}`).not.toContain('pa55word')
   })

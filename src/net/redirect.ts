@@ -21,7 +21,7 @@ export function sameOriginTarget(
   }
   if (to.origin !== from.origin) {
     const message = `${from.host} redirects to another origin (${originOf(to)}), which must not receive the headers of this server`
-    const hint = 'If you trust that address, write it into the URL'
+    const hint = 'If you trust that address, use it as the URL of the server'
     throw new RemoteFailure('redirect_refused', message, hint, { status })
   }
   if (status === 303 && method !== 'GET') {

@@ -46,7 +46,7 @@ export class StdioUpstream extends RegisteredUpstream<Server, Deps> implements U
       const timed = { ...options, timeoutMs: Math.max(1, deadline - times.sentAt) }
       return engine.using(server.id, (client) => client.call(tool, args, timed))
     }
-    if (life.conversation) return record(server, call, send)
+    if (life.client) return record(server, call, send)
     return record(server, call, async (times) => {
       const before = performance.now()
       await this.#started(timeoutMs, call)
@@ -69,7 +69,7 @@ export class StdioUpstream extends RegisteredUpstream<Server, Deps> implements U
     const life = this.deps.engine.life(this.id)
     const { status } = life.state
     const starts = status === 'idle' || status === 'starting' || (waits && RECOVERING.includes(status))
-    if (!life.conversation && status !== 'running' && !starts) throw notRunning(this.server, life)
+    if (!life.client && status !== 'running' && !starts) throw notRunning(this.server, life)
     return life
   }
 
@@ -78,7 +78,7 @@ export class StdioUpstream extends RegisteredUpstream<Server, Deps> implements U
     const { server } = this
     const { engine } = this.deps
     const life = this.#lifeFor(call)
-    if (life.conversation || (life.state.status === 'running' && !call.waits)) return
+    if (life.client || (life.state.status === 'running' && !call.waits)) return
     const outcome = await within(engine.wake(this.id), timeoutMs, call.options.signal)
     if (outcome === 'late') {
       throw new AppError('start_timeout', `'${server.name}' did not start within ${timeoutMs / 1000} s`)

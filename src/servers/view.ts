@@ -85,8 +85,8 @@ function healthOf(life: ServerLife, toolCount: number | null): Health {
   }
 }
 
-function problemOfRunning({ conversation, restartCount, uptimeMs }: ServerLife): Health | undefined {
-  const strayLines = conversation?.strayLines ?? 0
+function problemOfRunning({ client, restartCount, uptimeMs }: ServerLife): Health | undefined {
+  const strayLines = client?.strayLines ?? 0
   if (strayLines > 0) {
     const lines = strayLines === 1 ? 'a line' : `${strayLines} lines`
     const wrong = strayLines === 1 ? 'is not an MCP message' : 'are not MCP messages'

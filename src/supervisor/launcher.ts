@@ -21,7 +21,7 @@ export interface Streams {
   readonly onLogText: (text: string) => void
 }
 
-export interface Conversation {
+export interface McpConnection {
   /** Resolves after the handshake and the tool list. */
   ready(): Promise<void>
   /** Settles when the connection is closed. */
@@ -39,7 +39,7 @@ interface Options {
   /** Read when it is stopped, because the settings may have changed since the start. */
   readonly graces: () => Graces
   readonly reaper: Pick<Reaper, 'watch' | 'forget'>
-  readonly converse: (streams: Streams) => Conversation
+  readonly connect: (streams: Streams) => McpConnection
   readonly onLine: OnLine
   /** Masks secrets. */
   readonly clean: (text: string) => string
@@ -65,7 +65,7 @@ export async function launch(options: Options): Promise<Launched> {
     options.onLine('stdout', text, cut)
   }
   const onLogText = (text: string) => options.onLine('mcp', text, 0)
-  const conversation = options.converse({ input: child.input, output: child.output, onStrayLine, onLogText })
+  const client = options.connect({ input: child.input, output: child.output, onStrayLine, onLogText })
   const cleaned = ({ code, message, hint }: LastError): LastError => ({
     code,
     message: clean(message),
@@ -74,10 +74,10 @@ export async function launch(options: Options): Promise<Launched> {
   return {
     pid: child.pid,
     ended: child.ended,
-    lost: conversation.lost,
+    lost: client.lost,
     ready: () =>
-      conversation.ready().catch((cause: unknown) => {
-        const { error, retry } = conversation.explain(cause)
+      client.ready().catch((cause: unknown) => {
+        const { error, retry } = client.explain(cause)
         throw new StartFailure(cleaned(error), retry)
       }),
     get tail() {

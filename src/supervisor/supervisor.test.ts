@@ -34,7 +34,7 @@ function house() {
     slots: new StartSlots(4, 2000),
     reaper: { watch: () => {}, forget: () => {} },
     clean: (text) => text,
-    converse: (_, __, streams) => {
+    connect: (_, __, streams) => {
       spawning.now += 1
       spawning.most = Math.max(spawning.most, spawning.now)
       return new StdioClient({ ...streams, version: '0', startMs: 5000, onTools: (list) => lists.push(list) })
@@ -59,16 +59,16 @@ const options = { timeoutMs: 5000 }
 describe.runIf(process.platform === 'linux')('supervisor', () => {
   test('a server can be called while it is running, and a call after its stop fails as closed', async () => {
     const { supervisor, start, lists } = house()
-    expect(supervisor.life('echo1').conversation).toBeUndefined()
+    expect(supervisor.life('echo1').client).toBeUndefined()
     expect(await start('echo1')).toEqual({ ok: true })
     expect(lists[0]?.tools.map(({ name }) => name)).toContain('echo')
-    const { conversation } = supervisor.life('echo1')
-    expect(conversation?.handshake).toMatchObject({ protocol_version: '2025-11-25' })
-    expect(await conversation?.call('echo', { text: 'hello' }, options)).toMatchObject({
+    const { client } = supervisor.life('echo1')
+    expect(client?.handshake).toMatchObject({ protocol_version: '2025-11-25' })
+    expect(await client?.call('echo', { text: 'hello' }, options)).toMatchObject({
       value: { content: [{ text: expect.stringContaining('hello') }] },
     })
     await supervisor.stop('echo1')
-    expect(supervisor.life('echo1')).toMatchObject({ state: { status: 'stopped' }, conversation: undefined })
+    expect(supervisor.life('echo1')).toMatchObject({ state: { status: 'stopped' }, client: undefined })
     const late = supervisor.using('echo1', async () => expect.unreachable())
     await expect(late).rejects.toMatchObject({ name: 'CallFailure', reason: 'closed' })
   })
@@ -76,10 +76,10 @@ describe.runIf(process.platform === 'linux')('supervisor', () => {
   test('a call fails at once when its server is killed', async () => {
     const { supervisor, start } = house()
     await start('echo1')
-    const { conversation, state } = supervisor.life('echo1')
-    const call = expect(
-      conversation?.call('slow', { ms: 60_000 }, { timeoutMs: 60_000 }),
-    ).rejects.toMatchObject({ reason: 'closed' })
+    const { client, state } = supervisor.life('echo1')
+    const call = expect(client?.call('slow', { ms: 60_000 }, { timeoutMs: 60_000 })).rejects.toMatchObject({
+      reason: 'closed',
+    })
     await sleep(50)
     const startedAt = performance.now()
     if (state.status === 'running') process.kill(state.pid, 'SIGKILL')

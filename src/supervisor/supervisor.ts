@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Life, Plan, Resources, ServerState, StartOutcome } from '../kernel/server-state.ts'
 import { CallFailure } from '../protocol/call.ts'
-import { type Conversation, launch, type OnLine, type Streams } from './launcher.ts'
+import { launch, type McpConnection, type OnLine, type Streams } from './launcher.ts'
 import type { Reaper } from './process/reaper.ts'
 import { ResourceSampler } from './process/resources.ts'
 import { sweep } from './process/signals.ts'
@@ -10,8 +10,8 @@ import { type Graces, gracesWithin } from './process/stop-ladder.ts'
 import { Runner } from './runner.ts'
 import type { StartSlots } from './start-slots.ts'
 
-export interface Deps<C extends Conversation> {
-  readonly converse: (id: string, plan: Plan, streams: Streams) => C
+export interface Deps<C extends McpConnection> {
+  readonly connect: (id: string, plan: Plan, streams: Streams) => C
   /** `NAME=value`. The id of each server is appended. */
   readonly mark: string
   readonly reaper: Pick<Reaper, 'watch' | 'forget'>
@@ -25,7 +25,7 @@ export interface Deps<C extends Conversation> {
 interface Entry<C> {
   readonly runner: Runner
   plan: Plan
-  conversation: C | undefined
+  client: C | undefined
   resources: Resources | null
   /** Calls in progress. The server does not go to sleep during a call. */
   calls: number
@@ -37,7 +37,7 @@ const SAMPLE_EVERY_MS = 2000
 const CLOSE_WITHIN_S = 5
 
 /** Runs all registered servers, one runner each. */
-export class Supervisor<C extends Conversation> {
+export class Supervisor<C extends McpConnection> {
   readonly #deps: Deps<C>
   readonly #entries = new Map<string, Entry<C>>()
   readonly #sampler = new ResourceSampler(() => performance.now())
@@ -100,19 +100,19 @@ export class Supervisor<C extends Conversation> {
       lastError,
       uptimeMs,
       resources: running ? entry.resources : null,
-      conversation: entry.runner.isConnected ? entry.conversation : undefined,
+      client: entry.runner.isConnected ? entry.client : undefined,
     }
   }
 
   /** Uses the connection of a running server, which does not go to sleep meanwhile. Rejects with a CallFailure. */
-  async using<R>(id: string, use: (conversation: C) => Promise<R>): Promise<R> {
+  async using<R>(id: string, use: (client: C) => Promise<R>): Promise<R> {
     const entry = this.#entries.get(id)
-    if (entry?.conversation === undefined || entry.runner.state.status !== 'running')
+    if (entry?.client === undefined || entry.runner.state.status !== 'running')
       throw new CallFailure('closed', 'The server is not running')
     entry.calls += 1
     clearTimeout(entry.sleepTimer)
     try {
-      return await use(entry.conversation)
+      return await use(entry.client)
     } finally {
       entry.calls -= 1
       this.#setSleepTimer(entry)
@@ -160,9 +160,9 @@ export class Supervisor<C extends Conversation> {
           reaper,
           clean,
           onLine: (...line) => onLine(id, ...line),
-          converse: (streams) => {
-            entry.conversation = this.#deps.converse(id, entry.plan, streams)
-            return entry.conversation
+          connect: (streams) => {
+            entry.client = this.#deps.connect(id, entry.plan, streams)
+            return entry.client
           },
         })
       },
@@ -170,7 +170,7 @@ export class Supervisor<C extends Conversation> {
     const entry: Entry<C> = {
       runner,
       plan,
-      conversation: undefined,
+      client: undefined,
       resources: null,
       calls: 0,
       sleepTimer: undefined,
@@ -222,7 +222,7 @@ const NO_LIFE = {
   lastError: null,
   resources: null,
   uptimeMs: null,
-  conversation: undefined,
+  client: undefined,
 } as const
 
 const SHUTTING_DOWN = { code: 'shutting_down', message: 'Toolroom is shutting down', hint: null }

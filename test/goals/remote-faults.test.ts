@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, onTestFinished, test } from 'vitest'
-import { testConnection } from '../../src/mcp/transports/http/connection-test.ts'
+import { testConnection } from '../../src/mcp/transports/http/test-connection.ts'
 import { openFaults } from '../fixtures/http/faults.ts'
 import { pem } from '../fixtures/http/sites.ts'
 

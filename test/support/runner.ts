@@ -6,7 +6,7 @@ import type { JsonRpcPeer } from '../../src/mcp/client/json-rpc-peer.ts'
 import { listTools } from '../../src/mcp/client/tool-list.ts'
 import { stdioHandshake } from '../../src/mcp/transports/stdio/stdio-handshake.ts'
 import { StdioTransport } from '../../src/mcp/transports/stdio/stdio-transport.ts'
-import { type Conversation, launch, type Streams } from '../../src/supervisor/launcher.ts'
+import { launch, type McpConnection, type Streams } from '../../src/supervisor/launcher.ts'
 import { Runner } from '../../src/supervisor/runner.ts'
 import { StartSlots } from '../../src/supervisor/start-slots.ts'
 import { ownMark } from './marked.ts'
@@ -34,7 +34,7 @@ export function runnerOf(name: string, options: Options = {}) {
     forget: (group: number) => void watched.delete(group),
   }
   let peer: JsonRpcPeer | undefined
-  const converse = ({ input, output }: Streams): Conversation => {
+  const connect = ({ input, output }: Streams): McpConnection => {
     let lose = () => {}
     const lost = new Promise<void>((resolve) => {
       lose = resolve
@@ -82,7 +82,7 @@ export function runnerOf(name: string, options: Options = {}) {
         graces: () => ({ stdinMs: 200, termMs: 300 }),
         clean: (text) => text,
         reaper,
-        converse,
+        connect,
         onLine: (_, text) => lines.push(text),
       }),
   })

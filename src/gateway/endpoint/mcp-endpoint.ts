@@ -227,7 +227,8 @@ const requestId = (): string => {
 const RUN = `req_${randomBytes(6).toString('base64url')}`
 let requests = 0
 
-const notAllowed = (): RpcError => invalidRequest('This endpoint requires POST', 405)
+const notAllowed = (): RpcError =>
+  invalidRequest('Method not allowed. GET and DELETE require an Mcp-Session-Id header', 405)
 
 const isJson = (type: string): boolean => type === 'application/json' || /^application\/json\b/i.test(type)
 

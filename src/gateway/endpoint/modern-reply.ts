@@ -171,7 +171,9 @@ export class ModernReply {
     const requestState = this.#all.pendingInputs.add(this, this.#message)
     if (requestState === undefined) {
       this.#inputRequests?.shift()
-      inputRequest.reject(new RpcError(CODES.internal, 'Too many calls wait for input of this agent'))
+      inputRequest.reject(
+        new RpcError(CODES.internal, 'Too many calls are waiting for input from this agent'),
+      )
       this.#requireInput()
       return
     }

@@ -203,7 +203,7 @@ describe('requestState', () => {
       expect(error).toMatchObject({ code: -32602, message: expect.stringContaining('requestState') })
     expect(textJson(await request.response({ inputResponses, requestState }))).toEqual([accept('me')])
     const again = await request.response({ inputResponses, requestState })
-    expect(again.error).toMatchObject({ code: -32602, message: expect.stringContaining('used already') })
+    expect(again.error).toMatchObject({ code: -32602, message: expect.stringContaining('already been used') })
   })
 
   test('a requestState stays valid when the keys of the request have another order', () => {
@@ -223,7 +223,7 @@ describe('requestState', () => {
     )
     const again = message({ arguments: { b: [{ d: 3, c: 2 }], a: 1 }, requestState, name: 't' })
     expect(pendingInputs.take(again, access)).toBe(call)
-    expect(() => pendingInputs.take(again, access)).toThrow('used already')
+    expect(() => pendingInputs.take(again, access)).toThrow('already been used')
   })
 })
 
@@ -259,7 +259,7 @@ describe('calls that wait for input', () => {
     const second = request.send({ inputResponses: { 1: accept('me') }, requestState })
     await expect
       .poll(async () => (await request.response({ requestState })).error?.message)
-      .toContain('used already')
+      .toContain('already been used')
     second.disconnect()
     await expect.poll(cancelled).toBe('1')
   })

@@ -53,7 +53,7 @@ export class PendingInputs<T extends WaitingCall = WaitingCall> {
     if (state.expiresAt <= this.#now())
       throw refused('This requestState has expired. Send the call again without it')
     const pending = this.#pending.get(state.id)
-    if (!pending) throw refused('This requestState was used already, or its call has ended')
+    if (!pending) throw refused('This requestState has already been used, or its call has ended')
     clearTimeout(pending.timer)
     this.#pending.delete(state.id)
     return pending.call

@@ -6,7 +6,7 @@ import { META } from '../../protocol/meta.ts'
 import { type Era, LEGACY_SERVER_VERSIONS, LEGACY_VERSIONS, MODERN_VERSION } from '../../protocol/versions.ts'
 import type { Requester } from './json-rpc-peer.ts'
 import { modernRequester } from './modern-requester.ts'
-import { CLIENT_CAPABILITIES } from './server-requests.ts'
+import { CLIENT_CAPABILITIES } from './server-request-policy.ts'
 
 /** The server's description of itself. */
 export interface HandshakeResult {

@@ -9,7 +9,7 @@ import {
 } from '../../protocol/call.ts'
 import { CODES } from '../../protocol/codes.ts'
 import type { Requester } from './json-rpc-peer.ts'
-import { isForwarded, ownResponse } from './server-requests.ts'
+import { isForwarded, ownResponse } from './server-request-policy.ts'
 
 const MAX_ROUNDS = 10
 const INPUT_REQUIRED = 'input_required'

@@ -16,7 +16,7 @@ import {
   resultBytes,
 } from '../../protocol/json-rpc-message.ts'
 import { RequestDeadline } from './request-deadline.ts'
-import { isForwarded, ownResponse } from './server-requests.ts'
+import { isForwarded, ownResponse } from './server-request-policy.ts'
 
 /** A message to the server: a request has an id and a method, a notification no id, a response no method. */
 export interface Outgoing {

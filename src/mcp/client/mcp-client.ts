@@ -6,12 +6,12 @@ import { announcedChanges, ChangeSubscription } from './change-subscription.ts'
 import { discover, type HandshakeResult } from './handshake.ts'
 import { refuseUnknownState, requestComplete } from './input-required.ts'
 import type { Requester } from './json-rpc-peer.ts'
-import { LegacySubscriptions, TRANSLATED } from './legacy-subscriptions.ts'
 import { ListWatch } from './list-watch.ts'
 import { modernRequester } from './modern-requester.ts'
 import { routeNotification } from './notification-router.ts'
 import { PromptAndResourceLists } from './prompt-and-resource-lists.ts'
 import { listTools, NO_TOOLS, type ToolList } from './tool-list.ts'
+import { LegacyRequestTranslator, TRANSLATED } from './translate-legacy-requests.ts'
 
 export interface ClientEvents {
   /** The tool list, at first and whenever it has changed. */
@@ -32,7 +32,7 @@ export interface ClientEvents {
 interface Session extends Connected {
   readonly requester: Requester
   /** Only for a modern server. */
-  readonly subscriptions: LegacySubscriptions | undefined
+  readonly translator: LegacyRequestTranslator | undefined
 }
 
 interface Options extends ClientEvents {
@@ -87,8 +87,8 @@ export class McpClient {
     const { transport, handshake } = await this.#options.open(this.#transportEvents(), timeoutMs)
     const isModern = handshake.era === 'modern'
     const requester = isModern ? modernRequester(transport.peer, this.#options.version) : transport.peer
-    const subscriptions = isModern ? new LegacySubscriptions(requester) : undefined
-    this.#session = { transport, handshake, requester, subscriptions }
+    const translator = isModern ? new LegacyRequestTranslator(requester) : undefined
+    this.#session = { transport, handshake, requester, translator }
     if (handshake.capabilities.tools) await this.#tools.fetch(Math.max(1, deadline - performance.now()))
     else this.#onTools(NO_TOOLS)
     this.#watchChanges(this.#session)
@@ -145,10 +145,10 @@ export class McpClient {
 
   #relay(method: string, params: unknown, options: TimedCallOptions): Promise<CallResult> {
     if (!this.#session || this.#closing !== undefined) return Promise.reject(notOpen())
-    const { requester, subscriptions } = this.#session
-    if (!subscriptions) return requester.requestRaw(method, params, options)
-    if (TRANSLATED.includes(method)) return subscriptions.handle(method, params)
-    const sent = subscriptions.logLevel === undefined ? params : subscriptions.withLogLevel(params)
+    const { requester, translator } = this.#session
+    if (!translator) return requester.requestRaw(method, params, options)
+    if (TRANSLATED.includes(method)) return translator.handle(method, params)
+    const sent = translator.logLevel === undefined ? params : translator.withLogLevel(params)
     return requestComplete(requester, method, sent, options)
   }
 
@@ -205,7 +205,7 @@ export class McpClient {
     this.#tools.close()
     this.#promptsAndResources.close()
     this.#changes?.close()
-    this.#session?.subscriptions?.close()
+    this.#session?.translator?.close()
   }
 
   #onTools(list: ToolList): void {

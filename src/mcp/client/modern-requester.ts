@@ -4,7 +4,7 @@ import { metaOf } from '../../protocol/json-rpc-message.ts'
 import { META } from '../../protocol/meta.ts'
 import { MODERN_VERSION } from '../../protocol/versions.ts'
 import type { Requester } from './json-rpc-peer.ts'
-import { CLIENT_CAPABILITIES } from './server-requests.ts'
+import { CLIENT_CAPABILITIES } from './server-request-policy.ts'
 
 /** Adds the `_meta` that the modern era requires to every request. Keys that the caller has set stay. */
 export function modernRequester(peer: Requester, version: string): Requester {

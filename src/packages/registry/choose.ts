@@ -73,7 +73,7 @@ function runsOn({ engines }: Release, node: string): boolean {
 function needsAnotherNode(name: string, { version, engines }: Release, node: string): AppError {
   const message = `'${name}' ${version} needs Node ${engines}, but this is Node ${node}`
   return new AppError('node_too_old', message, {
-    hint: 'Start Toolroom with such a version of Node, or install another version of the package',
+    hint: 'Run Toolroom on a Node version in that range, or install another version of the package',
   })
 }
 

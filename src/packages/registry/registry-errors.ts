@@ -40,7 +40,7 @@ export const notJson = (host: string) =>
 
 export const notAPackage = (host: string, name: string) =>
   new AppError('registry_failed', `The response of the registry ${host} does not describe '${name}'`, {
-    hint: "Check the setting 'registry' of npm",
+    hint: "Check npm's 'registry' setting",
   })
 
 export const notAList = (host: string) =>
@@ -55,6 +55,6 @@ export function statusError(status: number, host: string): AppError {
       hint: "Sign in with 'npm login', or check the token in your .npmrc",
     })
   }
-  const hint = status >= 500 || status === 429 ? RETRY : "Check the setting 'registry' of npm"
+  const hint = status >= 500 || status === 429 ? RETRY : "Check npm's 'registry' setting"
   return new AppError('registry_failed', `The registry ${host} answered with status ${status}`, { hint })
 }

@@ -40,7 +40,8 @@ export const CAUSES: readonly Cause[] = [
   {
     code: 'docker_unavailable',
     when: [/permission denied while trying to connect to the docker/i],
-    hint: () => 'Give your user access to Docker, for example with the group docker, then log in again',
+    hint: () =>
+      'Give your user access to Docker, for example by adding it to the docker group, then log out and in again',
   },
   {
     code: 'docker_unavailable',

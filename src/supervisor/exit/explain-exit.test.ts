@@ -1477,7 +1477,7 @@ See 'docker run --help'.`,
     code: 'docker_unavailable',
     quote:
       'docker: permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock: dial unix /var/run/docker.sock: connect: permission denied.',
-    hint: 'Give your user access to Docker, for example with the group docker, then log in again',
+    hint: 'Give your user access to Docker, for example by adding it to the docker group, then log out and in again',
   },
   {
     title: 'a native module for a newer system',

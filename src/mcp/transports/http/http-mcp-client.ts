@@ -5,7 +5,7 @@ import { HttpClient, type Reached } from '../../../net/http-client.ts'
 import { CallFailure } from '../../../protocol/call.ts'
 import { type ClientEvents, McpClient } from '../../client/mcp-client.ts'
 import type { HttpTransportKind } from '../transport.ts'
-import { explainConnectFailure } from './explain-connect-failure.ts'
+import { explainHandshakeFailure } from './explain-handshake-failure.ts'
 import { type Known, negotiateTransport } from './negotiate-transport.ts'
 
 export interface HttpMcpClientOptions extends ClientEvents {
@@ -67,7 +67,7 @@ export class HttpMcpClient extends McpClient {
     } catch (error) {
       const step = this.handshake === undefined ? 'initialize' : 'tools/list'
       await this.close(Math.min(CLOSE_MS, Math.max(0, deadline - performance.now())))
-      throw explainConnectFailure(error, { host: this.#host, step, timeoutMs, secrets: this.#secrets })
+      throw explainHandshakeFailure(error, { host: this.#host, step, timeoutMs, secrets: this.#secrets })
     }
   }
 

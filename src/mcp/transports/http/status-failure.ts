@@ -33,7 +33,7 @@ export function statusFailure({ host, status, headers, quote }: Rejection, now =
     }
     case 404: {
       const hint = 'Correct the path in the URL: it is often /mcp or /sse'
-      return failure('not_found', 'has nothing at the path of this URL', hint)
+      return failure('not_found', 'has nothing at this path', hint)
     }
     case 429:
       return failure(

@@ -7,7 +7,7 @@ import { initialize } from '../../client/handshake.ts'
 import type { JsonRpcPeer } from '../../client/json-rpc-peer.ts'
 import { MessagePoster } from '../http/message-poster.ts'
 import { failureOf, isEventStream, notMcp, receiveEvents } from '../http/read-response.ts'
-import { sessionLost } from '../streamable-http/http-session.ts'
+import { sessionLost } from '../streamable-http/session-headers.ts'
 import type { HttpTransportOptions, Transport } from '../transport.ts'
 
 interface Options extends HttpTransportOptions {

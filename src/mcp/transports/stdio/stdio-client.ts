@@ -2,7 +2,7 @@ import type { Readable, Writable } from 'node:stream'
 import type { LastError } from '../../../kernel/server-state.ts'
 import { type ClientEvents, McpClient } from '../../client/mcp-client.ts'
 import type { TransportEvents } from '../transport.ts'
-import { explainStartFailure } from './explain-start-failure.ts'
+import { explainHandshakeFailure } from './explain-handshake-failure.ts'
 import { stdioHandshake } from './stdio-handshake.ts'
 import { StdioTransport } from './stdio-transport.ts'
 import { StrayOutput } from './stray-output.ts'
@@ -67,6 +67,10 @@ export class StdioClient extends McpClient {
   /** Why `ready` failed, and whether a retry may help. */
   explain(error: unknown): { error: LastError; retry: boolean } {
     const step = this.handshake === undefined ? 'initialize' : 'tools/list'
-    return explainStartFailure(error, { step, startMs: this.#startMs, firstStrayLine: this.firstStrayLine })
+    return explainHandshakeFailure(error, {
+      step,
+      startMs: this.#startMs,
+      firstStrayLine: this.firstStrayLine,
+    })
   }
 }

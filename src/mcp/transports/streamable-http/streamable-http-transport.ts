@@ -7,10 +7,10 @@ import type { ToolList } from '../../client/tool-list.ts'
 import { MessagePoster } from '../http/message-poster.ts'
 import { failureOf, isEventStream, receiveBody, responseLimit } from '../http/read-response.ts'
 import type { HttpTransportOptions, Transport } from '../transport.ts'
-import { HttpSession, mayBeLost, sessionLost } from './http-session.ts'
 import { type Mirrors, mirroredHeaders, mirrorsIn } from './modern-headers.ts'
 import { NotificationStream } from './notification-stream.ts'
 import { receiveResponseStream } from './response-stream.ts'
+import { mayBeLost, SessionHeaders, sessionLost } from './session-headers.ts'
 
 /** An error status, for the caller to judge. */
 interface Rejected {
@@ -33,7 +33,7 @@ export class StreamableHttpTransport implements Transport {
   readonly kind = 'streamable_http'
   readonly #options: HttpTransportOptions
   readonly #poster: MessagePoster
-  readonly #session = new HttpSession()
+  readonly #session = new SessionHeaders()
   #era: Era = 'legacy'
   #reinitializing: Promise<void> | undefined
   #notifications: NotificationStream | undefined

@@ -14,7 +14,7 @@ export const TRANSLATED = ['logging/setLevel', 'resources/subscribe', 'resources
  * Translates requests that only legacy servers support for a modern server: the log level is sent with each request, and
  * resource subscriptions become one `subscriptions/listen` request.
  */
-export class LegacySubscriptions {
+export class LegacyRequestTranslator {
   readonly #requester: Requester
   readonly #uris = new Set<string>()
   logLevel: string | undefined

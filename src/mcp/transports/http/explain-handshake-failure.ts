@@ -17,7 +17,7 @@ interface Attempt {
 const MAX_QUOTE_CHARS = 300
 
 /** Why there is no connection. Text of the server is quoted with secrets masked. */
-export function explainConnectFailure(
+export function explainHandshakeFailure(
   error: unknown,
   { host, step, timeoutMs, secrets }: Attempt,
 ): RemoteFailure {
@@ -26,7 +26,7 @@ export function explainConnectFailure(
   const quote = printableLine(maskText(secrets.redact(text)), MAX_QUOTE_CHARS) ?? 'no reason given'
   if (error instanceof NotMcpError) {
     const hint = 'Check that the URL is the endpoint of an MCP server, in a version that Toolroom supports'
-    return new RemoteFailure('not_mcp', `${host} did not answer with valid MCP: ${quote}`, hint)
+    return new RemoteFailure('not_mcp', `${host} cannot be used: ${quote}`, hint)
   }
   if (!(error instanceof CallFailure)) {
     const hint = 'Check that the URL is the endpoint of an MCP server'

@@ -18,7 +18,7 @@ const STDOUT_HINT =
   'Check that the command starts an MCP server that uses the stdio transport. Logs belong on stderr, not on stdout'
 
 /** Why a server did not become ready, and whether a retry may help. */
-export function explainStartFailure(error: unknown, start: Start): { error: LastError; retry: boolean } {
+export function explainHandshakeFailure(error: unknown, start: Start): { error: LastError; retry: boolean } {
   if (error instanceof NotMcpError) {
     return { error: { code: 'not_mcp', message: error.message, hint: error.hint }, retry: false }
   }

@@ -4,7 +4,7 @@ import { openDualEra } from '../../../../test/fixtures/http/dual-era.ts'
 import { openFaults } from '../../../../test/fixtures/http/faults.ts'
 import { openHttp, pem } from '../../../../test/fixtures/http/sites.ts'
 import { answerTo, bodyOf } from '../../../../test/fixtures/http/tiny.ts'
-import { testConnection } from './connection-test.ts'
+import { testConnection } from './test-connection.ts'
 
 const run = (url: string, own: Partial<Parameters<typeof testConnection>[0]> = {}) =>
   testConnection({ url, headers: {}, transport: 'auto', version: '0', timeoutMs: 5000, ...own })

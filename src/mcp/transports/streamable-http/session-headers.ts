@@ -2,7 +2,7 @@ import { RemoteFailure } from '../../../net/http-failure.ts'
 import type { HttpResponse } from '../../../net/http-response.ts'
 
 /** The session with a legacy server. Not every server uses sessions. */
-export class HttpSession {
+export class SessionHeaders {
   id: string | undefined
   protocol: string | undefined
 
