@@ -37,7 +37,7 @@ interface Deps extends RegistryDeps<Server> {
 const FORGET_AFTER_MS = 5000
 
 export function createServers(deps: Deps) {
-  const { engine, wishes, catalogues, secrets, upstreams, record } = deps
+  const { engine, wishes, catalogues, secrets, record } = deps
   const registry = createRegistry(deps, {
     kind: 'stdio',
     noun: 'STDIO server',
