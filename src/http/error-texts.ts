@@ -51,8 +51,8 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
   },
   package_not_found: {
     happened:
-      'No package with this name or id is installed, or the registry does not have the package or this version.',
-    todo: 'Check the spelling. The response names similar packages if the registry has any.',
+      'No package with this name or id is installed, a tool server needs a package that is not installed, or the registry does not have the package or this version.',
+    todo: 'Check the spelling. The response names similar packages if the registry has any. Install the package that a tool server needs.',
   },
   method_not_allowed: {
     happened: 'The path exists, but not with this method.',

@@ -142,4 +142,4 @@ async function medianOf(agent: Agent): Promise<number> {
 const textIn = ({ answers }: Reply) => textOf(answers[0])
 
 const busyIn = ({ answers }: Reply) =>
-  answers[0]?.error?.message.includes('It does not read its input') === true
+  answers[0]?.error?.message.includes('The server does not read its input') === true
