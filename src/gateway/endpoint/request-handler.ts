@@ -1,4 +1,5 @@
 import { isObject } from '../../kernel/is-object.ts'
+import type { Params } from '../../protocol/call.ts'
 import { CODES } from '../../protocol/codes.ts'
 import { metaOf } from '../../protocol/json-rpc-message.ts'
 import { META } from '../../protocol/meta.ts'
@@ -66,8 +67,8 @@ export function createRequestHandler(deps: Deps) {
     }
     const { server_id: serverId, tool } = resolved.found
     const { args } = resolved
-    const { progressToken, ...meta } =
-      params._meta === undefined ? NO_META : metaOf(withoutModernMeta(params))
+    const meta = params._meta === undefined ? undefined : metaOf(withoutModernMeta(params))
+    const progressToken = meta?.progressToken
     const modernParams = isModern
       ? { ...params, name: tool, ...(args !== given && { arguments: args }) }
       : undefined
@@ -84,7 +85,7 @@ export function createRequestHandler(deps: Deps) {
           ...context.options,
           onProgress: progressToken === undefined ? undefined : progressTo(context, progressToken),
           modernParams,
-          meta: Object.keys(meta).length > 0 ? meta : undefined,
+          meta: meta && withoutProgressToken(meta),
           rawArguments: args === params.arguments ? rawArgumentsIn(body) : undefined,
         },
       })
@@ -169,7 +170,11 @@ export type RequestHandler = ReturnType<typeof createRequestHandler>
 
 /** Occurs in the JSON of every content item that mentions a resource: `"resource"` and `"resource_link"`. */
 const RESOURCE = '"resource'
-const NO_META: Readonly<Record<string, unknown>> = {}
+
+/** Undefined when nothing is left. The token is replaced by one of ours. */
+function withoutProgressToken({ progressToken: _, ...meta }: Params): Params | undefined {
+  return Object.keys(meta).length > 0 ? meta : undefined
+}
 
 function toolCall(found: OfferedTool | undefined, args: unknown) {
   return found && { kind: 'call' as const, found, args }
