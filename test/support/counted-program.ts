@@ -17,16 +17,24 @@ export interface Count {
 /** The service is loaded as a function, see src/cli/compiled.ts: its offsets include the head of that function. */
 const WRAPPER = '(function (exports, require, module, __filename, __dirname) {'.length
 
+const MAX_SOCKETS = 64
+
 export type Program = Awaited<ReturnType<typeof counted>>
 
 /** A program whose function calls are counted. It prints its address when ready. */
-export async function counted(main: string, home: string) {
-  const child = spawn(process.execPath, ['--require', pathOf('test/support/count-calls.cjs'), main], {
+export const counted = (main: string, home: string) =>
+  measured(main, home, ['--require', pathOf('test/support/count-calls.cjs')])
+
+/** A program whose garbage collections are reported. */
+export const traced = (main: string, home: string) => measured(main, home, ['--trace-gc', '--trace-gc-nvp'])
+
+async function measured(main: string, home: string, flags: readonly string[]) {
+  const child = spawn(process.execPath, [...flags, main], {
     cwd: home,
     env: { PATH: process.env.PATH, HOME: home, PORT: '0', AUTH_TOKEN: TOKEN, HTTP_CHECK_INTERVAL_S: '0' },
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   })
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  const agent = new Agent({ keepAlive: true, maxSockets: MAX_SOCKETS })
   onTestFinished(async () => {
     agent.destroy()
     const ended = once(child, 'close')
@@ -34,9 +42,15 @@ export async function counted(main: string, home: string) {
     await ended
   })
   const address = await addressOf(child)
+  let promoted = 0
+  child.stdout?.on('data', (text: string) => {
+    for (const [, bytes] of text.matchAll(/\bpromoted=(\d+)/g)) promoted += Number(bytes)
+  })
   return {
     post: (path: string, headers: Readonly<Record<string, string>>, body?: object, status = 200) =>
       post(agent, `${address}${path}`, headers, body, status),
+    /** Bytes that survived two collections of the young generation since the start. */
+    promotedBytes: () => promoted,
     async counts(): Promise<Count[]> {
       const reply = once(child, 'message')
       child.send('counts')

@@ -12,9 +12,9 @@ export type Forward = (message: Incoming, serverId: string, context: RequestCont
 export function createForward(upstreams: Upstreams, { logsDuring }: Subscriptions): Forward {
   return async ({ method = '', params }, serverId, context) => {
     const options = {
-      ...context.options,
       onProgress: progressTo(context, metaOf(params).progressToken),
       modernParams: context.era === 'modern' ? params : undefined,
+      ...context.options,
     }
     const stopLogs = await logsDuring(serverId, params, context)
     try {

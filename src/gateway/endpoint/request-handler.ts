@@ -82,11 +82,11 @@ export function createRequestHandler(deps: Deps) {
         waits: true,
         admit: admit && (() => admit(serverId, tool)),
         options: {
-          ...context.options,
           onProgress: progressToken === undefined ? undefined : progressTo(context, progressToken),
           modernParams,
           meta: meta && withoutProgressToken(meta),
           rawArguments: args === params.arguments ? rawArgumentsIn(body) : undefined,
+          ...context.options,
         },
       })
       const mentions = context.serverId === undefined && result.json.includes(RESOURCE)
