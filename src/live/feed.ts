@@ -27,6 +27,8 @@ const COMPACT_FROM = 1024
 /** Topics that are never kept: their events are outdated within seconds, or too many. */
 const TRANSIENT: readonly Topic[] = ['metrics', 'log', 'server_resources']
 
+const NOT_KEPT = Number.NEGATIVE_INFINITY
+
 /** Numbers events, and keeps those of the last minute while a client is connected or may reconnect. */
 export class Feed {
   readonly #deps: Deps
@@ -36,7 +38,7 @@ export class Feed {
   #first = 0
   #bytes = 0
   /** Until then a disconnected client may reconnect without missing an event. */
-  #keptUntil = Number.NEGATIVE_INFINITY
+  #keptUntil = NOT_KEPT
   /** The number of the newest event that is no longer kept. */
   #expired: number
   #last: number
@@ -58,13 +60,14 @@ export class Feed {
 
   publish(topic: Topic, data: object, server_id: string | null = null): void {
     this.#last += 1
-    const { now, clock } = this.#deps
-    const at = clock()
     const isTransient = TRANSIENT.includes(topic)
-    if (!this.hasListeners && (isTransient || at >= this.#keptUntil)) {
-      if (!isTransient) this.#expireAll()
+    if (!this.hasListeners && (isTransient || this.#keptUntil === NOT_KEPT)) {
+      if (!isTransient) this.#expired = this.#last
       return
     }
+    const { now, clock } = this.#deps
+    const at = clock()
+    if (!this.hasListeners && at >= this.#keptUntil) return this.#expireAll()
     const text = JSON.stringify(data)
     const event = { event: this.#last, topic, ts: isoTime(now()), data: text, server_id, at }
     if (!isTransient) this.#keep(event)
@@ -108,7 +111,7 @@ export class Feed {
   /** No client is connected, and none may reconnect. */
   #expireAll(): void {
     this.#expired = this.#last
-    if (this.#recent.length === 0) return
+    this.#keptUntil = NOT_KEPT
     this.#recent = []
     this.#first = 0
     this.#bytes = 0

@@ -136,7 +136,9 @@ export class FrameReader {
     this.#frames = new Frames(maxBytes, onFrame)
     stream.on('data', (chunk: Buffer) => {
       this.#waiting.push(chunk)
-      this.#takeTurn()
+      const isOneLine = chunk.indexOf(LF) === chunk.length - 1
+      if (isOneLine && !this.#turn) this.#read(never)
+      else this.#takeTurn()
     })
     stream.on('end', () => this.#finish())
     stream.on('close', () => this.#finish()) // a destroyed stream emits no 'end'

@@ -107,6 +107,10 @@ export class JsonRpcPeer {
     return true
   }
 
+  get pendingRequests(): number {
+    return this.#pending.size
+  }
+
   isPending(id: number): boolean {
     return this.#pending.has(id)
   }

@@ -19,10 +19,11 @@ export class Outbox {
     return this.#text.length
   }
 
-  add(line: string): void {
+  /** `isOnly`: no other request is pending, so there is nothing to wait for. */
+  add(line: string, isOnly: boolean): void {
     this.#text += `${line}\n`
     this.#count += 1
-    if (this.#count >= MAX_LINES) this.flush()
+    if (isOnly || this.#count >= MAX_LINES) this.flush()
     else this.#due ??= setImmediate(() => this.flush())
   }
 

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { ownMark } from '../../../../test/support/marked.ts'
 import { failureOf, pair, patient } from '../../../../test/support/pair.ts'
@@ -31,6 +31,7 @@ test('requests to a server that does not read are refused beyond 16 MiB, and ear
   const params = { text: 'x'.repeat(MIB) }
   const outcomes: Promise<string>[] = []
   for (let n = 0; n < 30; n += 1) outcomes.push(failureOf(peer.request('a', params, { timeoutMs: 300 })))
+  await nextTurn() // lines are written in batches
   expect(child.input.writableLength).toBeGreaterThan(BACKLOG_MAX_BYTES)
   expect(child.input.writableLength).toBeLessThan(BACKLOG_MAX_BYTES + 2 * MIB)
   const failures = await Promise.all(outcomes)

@@ -28,7 +28,7 @@ export class StdioTransport implements Transport {
     const outbox = new Outbox(input)
     const peer = new JsonRpcPeer({
       sender: {
-        send: (text) => outbox.add(text),
+        send: (text) => outbox.add(text, peer.pendingRequests <= 1),
         sendParts: (head, middle, tail) => outbox.addParts(head, middle, tail),
         refusal: () => refusalOf(input, outbox.length),
       },
