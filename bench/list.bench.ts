@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { Agent, get } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,28 +11,11 @@ const CONNECTIONS = 20
 const TOKEN = '0123456789abcdef'.repeat(4)
 const ROOT = process.cwd()
 
-/** Returns the same list from memory, stringified for each request, and does nothing else. */
-const BARE = `import { createServer } from 'node:http'
-let items = []
-const server = createServer((request, response) => {
-  if (request.method === 'POST') {
-    let text = ''
-    request.on('data', (chunk) => (text += chunk)).on('end', () => { items = JSON.parse(text); response.end() })
-    return
-  }
-  response.writeHead(200, { 'content-type': 'application/json' })
-  response.end(JSON.stringify({ items, total: items.length, next_cursor: null }))
-}).listen(0, '127.0.0.1', () => console.log('ready at http://127.0.0.1:' + server.address().port))
-`
-
 /** GET of a list of 100 servers, with request checks, redaction and serialisation, compared with bare node:http; interleaved. */
 export async function run() {
   const home = mkdtempSync(join(tmpdir(), 'toolroom-bench-'))
-  mkdirSync(join(ROOT, 'node_modules/.cache/bench'), { recursive: true })
-  const file = join(ROOT, 'node_modules/.cache/bench/bare-list.mjs')
-  writeFileSync(file, BARE)
   const toolroom = await launch(join(ROOT, 'dist/main.js'), home)
-  const bare = await launch(file, home)
+  const bare = await launch(join(ROOT, 'bench/bare-list.mjs'), home)
   for (let n = 0; n < SERVERS; n += 1) {
     const body = {
       name: `server ${n}`,

@@ -1,3 +1,4 @@
+import { memo } from '../kernel/memo.ts'
 import type { Caller } from '../kernel/wire.ts'
 import type { AgentSummary, AgentView, EffectiveEntry, EntryView } from './agents.schema.ts'
 import type { Agent } from './catalogue/catalogue.schema.ts'
@@ -6,7 +7,7 @@ import type { Definition } from './catalogue/definition.ts'
 import { detect } from './catalogue/detect.ts'
 import { createEdit, type EditDeps } from './edit/edit.service.ts'
 import { createGatewayConnection, type GatewayKeys } from './edit/gateway-connection.ts'
-import { recordOf } from './edit/ownership.ts'
+import { type FileRecord, recordOf } from './edit/ownership.ts'
 import { createUndo } from './edit/undo.ts'
 import { releaseLeftLocks } from './files/agent-lock.ts'
 import { agentOf, type ConfigTarget, configTargets } from './files/config-target.ts'
@@ -135,14 +136,18 @@ export function createAgents(deps: Deps) {
     },
 
     /** The agents that have an entry made from this server. */
-    usedBy(serverId: string): string[] {
-      const users = ownership
-        .all()
-        .filter(({ entries: owned }) =>
-          Object.values(owned).some(({ server_id, parked }) => server_id === serverId && parked === null),
-        )
-      return [...new Set(users.map(({ agent_type }) => agent_type))].sort()
-    },
+    usedBy: (serverId: string): readonly string[] => agentsByServer(ownership.all()).get(serverId) ?? NONE,
   }
 }
 export type Agents = ReturnType<typeof createAgents>
+
+const NONE: readonly string[] = []
+
+const agentsByServer = memo((files: readonly FileRecord[]): ReadonlyMap<string, readonly string[]> => {
+  const found = new Map<string, Set<string>>()
+  for (const { agent_type, entries } of files)
+    for (const { server_id, parked } of Object.values(entries))
+      if (server_id !== null && parked === null)
+        found.set(server_id, (found.get(server_id) ?? new Set()).add(agent_type))
+  return new Map([...found].map(([id, agents]) => [id, [...agents].sort()]))
+})

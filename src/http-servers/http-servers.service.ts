@@ -8,6 +8,7 @@ import type { RecordCall } from '../upstreams/calls.ts'
 import { changedOffer, type Stats } from '../upstreams/server-fields.ts'
 import { createRegistry, type RegistryDeps } from '../upstreams/server-registry.ts'
 import { toolListOf } from '../upstreams/tool-view.ts'
+import { listText, ViewTexts } from '../upstreams/view-texts.ts'
 import {
   type ConnectionState,
   ConnectionWatch,
@@ -53,6 +54,12 @@ export function createHttpServers(deps: Deps) {
   }
 
   const connectionOf = (id: string): ConnectionState => watches.get(id)?.state ?? NEVER_CONNECTED
+  const texts = new ViewTexts<HttpServer>()
+  const shownOf = ({ id }: HttpServer) => [connectionOf(id), catalogues.of(id), deps.statsOf(id)] as const
+  const viewOf = (server: HttpServer, shown: ReturnType<typeof shownOf>) => ({
+    ...definitionOf(server),
+    ...liveOf(...shown),
+  })
 
   return {
     list: registry.list,
@@ -86,9 +93,15 @@ export function createHttpServers(deps: Deps) {
       throw new AppError('server_not_running', message, { hint })
     },
 
-    view(server: HttpServer): HttpServerView {
-      const live = liveOf(connectionOf(server.id), catalogues.of(server.id), deps.statsOf(server.id))
-      return { ...definitionOf(server), ...live }
+    view: (server: HttpServer): HttpServerView => viewOf(server, shownOf(server)),
+
+    /** All views as JSON. */
+    async listText(): Promise<string> {
+      const items = (await registry.list()).map((server) => {
+        const shown = shownOf(server)
+        return texts.textOf(server, shown, () => viewOf(server, shown))
+      })
+      return listText(items)
     },
 
     async add({ type: _, ...input }: HttpServerInput, by: Caller): Promise<HttpServer> {

@@ -5,6 +5,7 @@ import { covers } from '../../test/support/covers.ts'
 import { add } from '../../test/support/furnished.ts'
 import { AUTHORISED, openHouse } from '../../test/support/house.ts'
 import { definition, get, post, register, until } from '../../test/support/running.ts'
+import type { ServerView } from './servers.schema.ts'
 
 const patch = (house: Awaited<ReturnType<typeof openHouse>>, id: string, payload: object) =>
   house.inject({ method: 'PATCH', url: `/api/servers/${id}`, headers: AUTHORISED, payload })
@@ -415,4 +416,33 @@ describe('delete', () => {
     if (server.pid !== null) expect(() => process.kill(server.pid as number, 0)).toThrow()
     expect((await register(house, kind)).tool_count).toBeNull()
   })
+})
+
+test('a list shows each server as it is now, after every change', async () => {
+  covers('servers-list')
+  const house = await openHouse()
+  await register(house, 'echo')
+  await register(house, 'echo', [], { name: 'other' })
+  const shown = async () => {
+    const { items } = (await house.inject('/api/servers')).json<{ items: ServerView[] }>()
+    const withoutUptime = ({ uptime_s: _, ...view }: ServerView) => view
+    for (const item of items) {
+      const alone = await get(house, item.id)
+      expect(withoutUptime(item)).toEqual(withoutUptime(alone))
+      expect(item.uptime_s === null).toBe(alone.uptime_s === null)
+    }
+    return items[0] as ServerView
+  }
+  expect(await shown()).toMatchObject({ id: 'echo', status: 'stopped', uptime_s: null })
+  await post(house, '/api/servers/echo/start')
+  const { uptime_s, ...running } = await shown()
+  expect(running).toMatchObject({ status: 'running', tool_count: 4, stats: { calls: 0 } })
+  await post(house, '/api/servers/echo/tools/echo/call', { arguments: { text: 'a' } })
+  const called = await shown()
+  expect(called).toMatchObject({ status: 'running', stats: { calls: 1 } })
+  expect(called.uptime_s).toBeGreaterThan(uptime_s ?? 0)
+  await patch(house, 'echo', { description: 'changed' })
+  expect(await shown()).toMatchObject({ description: 'changed', stats: { calls: 1 } })
+  await post(house, '/api/servers/echo/stop')
+  expect(await shown()).toMatchObject({ status: 'stopped', desired_state: 'stopped', uptime_s: null })
 })

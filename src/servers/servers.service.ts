@@ -6,13 +6,14 @@ import type { Caller } from '../kernel/wire.ts'
 import type { RecordCall } from '../upstreams/calls.ts'
 import { changedOffer, OFFER_DEFAULTS, type Stats } from '../upstreams/server-fields.ts'
 import { createRegistry, type RegistryDeps } from '../upstreams/server-registry.ts'
+import { listText, ViewTexts } from '../upstreams/view-texts.ts'
 import type { Engine } from './engine.ts'
 import { createLifecycle } from './lifecycle.ts'
 import type { DesiredState } from './live.schema.ts'
 import { DEFAULT_SETTINGS, needsRestart, type ProgramOf, planOf, settingsOver } from './run-settings.ts'
 import type { Server, ServerInput, ServerPatch, ServerView } from './servers.schema.ts'
 import { StdioUpstream } from './stdio-upstream.ts'
-import { definitionOf, liveOf } from './view.ts'
+import { type Current, definitionOf, liveOf, shownIn, uptimeOf } from './view.ts'
 import type { WishStore } from './wishes.ts'
 
 /** What this room needs. `store/` and `supervisor/` provide it, `compose/service.ts` connects them. */
@@ -21,8 +22,8 @@ interface Deps extends RegistryDeps<Server> {
   readonly engine: Engine
   readonly record: RecordCall
   readonly linesDropped: (id: string) => number
-  /** The agents whose files have an entry for the server. */
-  readonly usedBy: (id: string) => string[]
+  /** The agents whose files have an entry for the server. The same array until one of these files has changed. */
+  readonly usedBy: (id: string) => readonly string[]
   readonly packages: {
     readonly programOf: ProgramOf
     /** The program of the package to run. Throws when there is no such program, or several and no name is given. */
@@ -74,6 +75,17 @@ export function createServers(deps: Deps) {
     setTimeout(() => secrets.delete(owner), FORGET_AFTER_MS).unref()
   }
 
+  const texts = new ViewTexts<Server>()
+  const currentOf = (server: Server): Current => ({
+    life: engine.life(server.id),
+    desired: desiredOf(server),
+    catalogue: catalogues.of(server.id),
+    stats: deps.statsOf(server.id),
+    linesDropped: deps.linesDropped(server.id),
+    usedBy: deps.usedBy(server.id),
+  })
+  const viewOf = (server: Server, current: Current) => ({ ...definitionOf(server), ...liveOf(current) })
+
   const ofPackage = async (name: string): Promise<Server[]> =>
     (await registry.list()).filter((server) => server.package === name)
 
@@ -90,12 +102,17 @@ export function createServers(deps: Deps) {
     startEager: lifecycle.startEager,
     tools: lifecycle.tools,
 
-    view(server: Server): ServerView {
-      const life = engine.life(server.id)
-      const [desired, catalogue] = [desiredOf(server), catalogues.of(server.id)]
-      const [stats, linesDropped] = [deps.statsOf(server.id), deps.linesDropped(server.id)]
-      const usedBy = deps.usedBy(server.id)
-      return { ...definitionOf(server), ...liveOf({ life, desired, catalogue, stats, linesDropped, usedBy }) }
+    view: (server: Server): ServerView => viewOf(server, currentOf(server)),
+
+    /** All views as JSON. The uptime is the last member, so that the rest can be reused. */
+    async listText(): Promise<string> {
+      const items = (await registry.list()).map((server) => {
+        const current = currentOf(server)
+        const withoutUptime = () => ({ ...viewOf(server, current), uptime_s: undefined })
+        const text = texts.textOf(server, shownIn(current), withoutUptime)
+        return `${text.slice(0, -1)},"uptime_s":${uptimeOf(current.life)}}`
+      })
+      return listText(items)
     },
 
     async add({ type: _, ...input }: ServerInput, by: Caller): Promise<Server> {

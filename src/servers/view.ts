@@ -19,18 +19,28 @@ export const definitionOf = memo((server: Server): Omit<ServerView, keyof Live> 
   return { id, type: 'stdio', name, command, package: from, ...shown, ...settings, ...times, revision }
 })
 
-interface Current {
+export interface Current {
   readonly life: ServerLife
   readonly desired: DesiredState
   readonly catalogue: Catalogue | undefined
   readonly stats: Stats
   readonly linesDropped: number
-  readonly usedBy: string[]
+  readonly usedBy: readonly string[]
 }
+
+/** The values that `liveOf` shows, except the uptime, which is different each time. */
+export function shownIn({ life, desired, catalogue, stats, linesDropped, usedBy }: Current): unknown[] {
+  const { state, restartCount, lastExit, lastError, resources, client } = life
+  const runtime = [state, restartCount, lastExit, lastError, resources, client?.strayLines, isRecent(life)]
+  return [...runtime, desired, catalogue, stats, linesDropped, usedBy]
+}
+
+export const uptimeOf = ({ uptimeMs }: ServerLife): number | null =>
+  uptimeMs === null ? null : Math.round(uptimeMs) / 1000
 
 /** The fields that show the current state of a server. */
 export function liveOf({ life, desired, catalogue, stats, linesDropped, usedBy }: Current): Live {
-  const { state, restartCount, lastExit, lastError, uptimeMs, resources } = life
+  const { state, restartCount, lastExit, lastError, resources } = life
   const tool_count = catalogue?.tools.length ?? null
   return {
     status: state.status,
@@ -38,7 +48,7 @@ export function liveOf({ life, desired, catalogue, stats, linesDropped, usedBy }
     health: healthOf(life, tool_count),
     pid: state.status === 'running' ? state.pid : null,
     started_at: state.status === 'running' ? isoTime(state.started_at) : null,
-    uptime_s: uptimeMs === null ? null : Math.round(uptimeMs) / 1000,
+    uptime_s: uptimeOf(life),
     restart_count: restartCount,
     next_retry_at: state.status === 'backoff' ? isoTime(state.next_retry_at) : null,
     last_exit: lastExit && {
@@ -55,7 +65,7 @@ export function liveOf({ life, desired, catalogue, stats, linesDropped, usedBy }
     resources: resources && { ...resources },
     stats,
     log_lines_dropped: linesDropped,
-    used_by_agents: usedBy,
+    used_by_agents: [...usedBy],
   }
 }
 
@@ -85,7 +95,10 @@ function healthOf(life: ServerLife, toolCount: number | null): Health {
   }
 }
 
-function problemOfRunning({ client, restartCount, uptimeMs }: ServerLife): Health | undefined {
+const isRecent = ({ uptimeMs }: ServerLife): boolean => (uptimeMs ?? 0) < RECENT_MS
+
+function problemOfRunning(life: ServerLife): Health | undefined {
+  const { client, restartCount } = life
   const strayLines = client?.strayLines ?? 0
   if (strayLines > 0) {
     const lines = strayLines === 1 ? 'a line' : `${strayLines} lines`
@@ -93,7 +106,7 @@ function problemOfRunning({ client, restartCount, uptimeMs }: ServerLife): Healt
     const summary = `Running, but it wrote ${lines} to stdout that ${wrong}`
     return { level: 'degraded', summary, action: 'Make it log to stderr. Its log has the lines' }
   }
-  if (restartCount > 0 && (uptimeMs ?? 0) < RECENT_MS) {
+  if (restartCount > 0 && isRecent(life)) {
     const times = restartCount === 1 ? 'once' : `${restartCount} times`
     const summary = `Running again after an unexpected exit; restarted ${times}`
     return { level: 'degraded', summary, action: 'Check last_exit and the log of the server' }

@@ -12,8 +12,12 @@ export async function openOwnership(database: ConfigurationDatabase, vault: Vaul
       throw await database.refuse(`the record of the agent file ${id} cannot be read`)
     }
   }
+  let all: readonly FileRecord[] | undefined
   return {
-    all: () => [...records.values()],
+    all: () => {
+      all ??= [...records.values()]
+      return all
+    },
     save: async (record, audit) => {
       const id = JSON.stringify([record.path, ...record.key_path])
       const isEmpty = record.trace === null && !record.made_file && Object.keys(record.entries).length === 0
@@ -25,7 +29,14 @@ export async function openOwnership(database: ConfigurationDatabase, vault: Vaul
           else await trx.replaceInto('agent_files').values({ id, body }).execute()
           return [undefined, audit]
         },
-        { frees: isEmpty, committed: () => (isEmpty ? records.delete(id) : records.set(id, record)) },
+        {
+          frees: isEmpty,
+          committed: () => {
+            all = undefined
+            if (isEmpty) records.delete(id)
+            else records.set(id, record)
+          },
+        },
       )
     },
   }

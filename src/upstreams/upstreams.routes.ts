@@ -4,7 +4,7 @@ import type { Static, TSchema } from 'typebox'
 import * as Type from 'typebox'
 import type { ErrorCode } from '../kernel/errors.ts'
 import * as tool from '../kernel/tool-fields.ts'
-import { type Caller, listOf, wholeList } from '../kernel/wire.ts'
+import { type Caller, listOf } from '../kernel/wire.ts'
 import type { CallResult } from '../protocol/call.ts'
 import { IfMatch, revisionOf, ServerKey } from './server-fields.ts'
 import type { ServerRecord } from './server-registry.ts'
@@ -22,7 +22,8 @@ interface Options<Server extends ServerRecord, Input extends TSchema, Update ext
   readonly descriptions: Readonly<Record<'add' | 'update' | 'remove' | 'tools' | 'call', string>>
   readonly callErrors: readonly ErrorCode[]
   readonly servers: {
-    list(): Promise<Server[]>
+    /** All views as JSON. */
+    listText(): Promise<string>
     get(key: string): Promise<Server>
     view(server: Server): unknown
     add(input: Static<Input>, by: Caller): Promise<Server>
@@ -38,6 +39,8 @@ interface Options<Server extends ServerRecord, Input extends TSchema, Update ext
   }
 }
 
+/** With this type, text and bytes are sent as they are. */
+const JSON_TYPE = 'application/json; charset=utf-8'
 const MAX_CALL_BYTES = 10 * 1_048_576
 
 /** The routes that both kinds of server have. */
@@ -50,7 +53,9 @@ export function upstreamRoutes<S extends ServerRecord, I extends TSchema, U exte
     reply.header('etag', `"${server.revision}"`).send(servers.view(server))
   return async (app) => {
     const list = { tags, summary: `List ${tags[0]}`, response: { 200: listOf(view) } }
-    app.get(path, { schema: list }, async () => wholeList((await servers.list()).map(servers.view)))
+    app.get(path, { schema: list }, async (_, reply) =>
+      reply.type(JSON_TYPE).send((await servers.listText()) as never),
+    )
 
     const add = {
       tags,
@@ -133,7 +138,7 @@ export function upstreamRoutes<S extends ServerRecord, I extends TSchema, U exte
         const by = { request_id: request.id }
         const called = { tool: request.params.tool, args, by, options, timeout_s }
         const { json } = await servers.call(request.params.id, called)
-        return reply.type('application/json; charset=utf-8').send(json as never) // bytes bypass serialization
+        return reply.type(JSON_TYPE).send(json as never)
       },
     )
   }

@@ -47,8 +47,10 @@ async function measured(main: string, home: string, flags: readonly string[]) {
     for (const [, bytes] of text.matchAll(/\bpromoted=(\d+)/g)) promoted += Number(bytes)
   })
   return {
+    pid: child.pid ?? 0,
+    get: (path: string) => send(agent, `${address}${path}`, 'GET', {}, undefined, 200),
     post: (path: string, headers: Readonly<Record<string, string>>, body?: object, status = 200) =>
-      post(agent, `${address}${path}`, headers, body, status),
+      send(agent, `${address}${path}`, 'POST', headers, body, status),
     /** Bytes that survived two collections of the young generation since the start. */
     promotedBytes: () => promoted,
     async counts(): Promise<Count[]> {
@@ -74,14 +76,15 @@ function addressOf(child: ChildProcess): Promise<string> {
   })
 }
 
-async function post(
+async function send(
   agent: Agent,
   url: string,
+  method: 'GET' | 'POST',
   headers: Readonly<Record<string, string>>,
   body: object | undefined,
   status: number,
 ) {
-  const asked = request(url, { method: 'POST', agent, headers }).end(body && JSON.stringify(body))
+  const asked = request(url, { method, agent, headers }).end(body && JSON.stringify(body))
   const [reply] = await once(asked, 'response')
   const text = (await reply.setEncoding('utf8').toArray()).join('')
   expect(reply.statusCode, text).toBe(status)
