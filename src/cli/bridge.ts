@@ -23,7 +23,7 @@ interface Deps {
   readonly write: (line: Buffer | string) => void
   /** Writes to stderr, which agents keep in their log. */
   readonly warn: (sentence: string) => void
-  /** The error message while Toolroom cannot be reached. */
+  /** The error message while no Toolroom is listening. */
   readonly unavailable: string
   /** How long a message waits for an unavailable Toolroom. */
   readonly timeoutMs: number
@@ -149,7 +149,7 @@ export class Bridge {
       }
     } catch (error) {
       if (abort.signal.aborted) return // cancelled
-      const sentence = error instanceof Unavailable ? this.#deps.unavailable : BROKEN
+      const sentence = error instanceof Unavailable ? this.#explain(error) : BROKEN
       this.#deps.write(errorLine(id, CODES.unavailable, sentence))
       this.#deps.warn(sentence)
     } finally {
@@ -199,20 +199,25 @@ export class Bridge {
 
   /** For notifications, and for responses to requests of a server. */
   async #forward(message: Message, until: number): Promise<void> {
-    const { link, warn, unavailable, timeoutMs } = this.#deps
+    const { link, warn, timeoutMs } = this.#deps
     try {
       const headers = headersOf(message, this.#legacy.current)
       const signal = AbortSignal.timeout(timeoutMs * 2)
       const response = await link.send({ method: 'POST', headers, body: message.bytes, signal, until })
-      response.resume()
-      const { statusCode: status = 0 } = response
+      response.discard()
+      const { status } = response
       if (status === 401) this.#keyRefused()
       const isInitialized = message.method === 'notifications/initialized' && message.modern === undefined
       if (isInitialized && status < 300) this.#legacy.onInitialized(message)
     } catch (error) {
       const lost = `${message.method ?? 'A response'} was not delivered: ${String(error)}`
-      warn(error instanceof Unavailable ? unavailable : lost)
+      warn(error instanceof Unavailable ? this.#explain(error) : lost)
     }
+  }
+
+  #explain({ cause }: Unavailable): string {
+    if (!cause || cause.code === 'connection_refused') return this.#deps.unavailable
+    return `Toolroom cannot be reached: ${cause.message}. ${cause.hint}`
   }
 
   #keyRefused(): void {

@@ -59,9 +59,9 @@ export class SessionStream {
       signal,
       until: Number.POSITIVE_INFINITY,
     })
-    const status = response.statusCode ?? 0
+    const { status } = response
     if (status !== 200 || !isEventStream(response)) {
-      response.resume()
+      response.discard()
       if (status === 401) onKeyRefused()
       if (status === 404) await onExpired()
       return status >= 500 || status === 429

@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { pipeline, type Readable } from 'node:stream'
-import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from 'node:zlib'
 import { RemoteFailure, tooLarge } from './http-failure.ts'
 import { networkFailure } from './network-failure.ts'
 
@@ -84,11 +83,13 @@ async function decoded(response: IncomingMessage, host: string): Promise<Readabl
   return decoder
 }
 
+/** zlib is loaded on demand, because agents wait for the start of `toolroom connect`, which rarely needs it. */
 async function decoderFor(encoding: string, response: IncomingMessage) {
-  if (encoding === 'gzip' || encoding === 'x-gzip') return createGunzip()
-  if (encoding === 'br') return createBrotliDecompress()
+  const zlib = await import('node:zlib')
+  if (encoding === 'gzip' || encoding === 'x-gzip') return zlib.createGunzip()
+  if (encoding === 'br') return zlib.createBrotliDecompress()
   if (encoding !== 'deflate') return undefined
-  return (await hasZlibHeader(response)) ? createInflate() : createInflateRaw()
+  return (await hasZlibHeader(response)) ? zlib.createInflate() : zlib.createInflateRaw()
 }
 
 /** `deflate` names two formats, and servers send both. The first byte tells them apart. */

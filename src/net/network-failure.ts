@@ -87,7 +87,7 @@ const RENEW = 'The operator of the server must renew it; also check the clock of
 const CLOCK =
   'Check the clock of this computer. If it is right, the operator of the server must replace the certificate'
 const TRUST =
-  'If you trust it, start Toolroom with NODE_EXTRA_CA_CERTS set to the path of that certificate, or of its CA certificate'
+  'If you trust it, set NODE_EXTRA_CA_CERTS to the path of that certificate or of its CA certificate, and restart'
 const UNKNOWN_AUTHORITY = [
   'The certificate of % was issued by an authority that this computer does not trust',
   TRUST,
