@@ -150,7 +150,7 @@ test('a Toolroom behind an untrusted certificate is reported with the reason, no
   send({ id: 1, method: 'tools/call' })
   await expect.poll(() => lines.length).toBe(1)
   expect(lines[0]?.error?.message).toMatch(
-    /^Toolroom cannot be reached: The certificate of elsewhere\.test:\d+ cannot be verified: .*NODE_EXTRA_CA_CERTS/,
+    /^Toolroom cannot be reached: The certificate for elsewhere\.test:\d+ cannot be verified: .*NODE_EXTRA_CA_CERTS/,
   )
 })
 

@@ -9,10 +9,10 @@ import type { HttpProxy, ProxyFor } from './proxy.ts'
 /** How connections are made. */
 export interface Network {
   readonly lookup: typeof systemLookup
-  /** Certificate authorities to trust instead of those of Node and NODE_EXTRA_CA_CERTS. */
+  /** Certificate authorities to trust instead of Node's own and those in NODE_EXTRA_CA_CERTS. */
   readonly ca: string | readonly string[] | undefined
   readonly proxyFor: ProxyFor
-  /** Link-local addresses may be contacted too: only the user of this computer chooses the URL. */
+  /** Link-local addresses may be contacted too: only this computer's user chooses the URL. */
   readonly linkLocal: boolean
 }
 
@@ -62,10 +62,10 @@ export class ConnectionPool {
 
   /**
    * Without a proxy, every address that a name resolves to is checked. With a proxy the proxy resolves the name, so only
-   * a literal host can be checked (by the client), and the proxy's own address is trusted as the setting is.
+   * a literal host can be checked (by the client), and the proxy's own address is trusted because the user set it.
    *
-   * The modules for DNS and TLS are loaded on demand: `toolroom connect`, for which agents wait, needs them only if
-   * Toolroom runs on another computer.
+   * The modules for DNS and TLS are loaded on demand: agents wait for `toolroom connect`, which
+   * needs them only if Toolroom runs on another computer.
    */
   async #agentFor(url: URL, proxy: HttpProxy | undefined): Promise<Pick<Route, 'agent' | 'send'>> {
     const { lookup, ca, linkLocal } = this.#network

@@ -44,7 +44,7 @@ interface Options {
   /** Configured headers are sent to the origin of this URL only. */
   readonly url: URL
   readonly headers?: Readonly<Record<string, string>>
-  /** The Authorization header for a URL of this origin. */
+  /** The Authorization header for a URL on this origin. */
   readonly authorizationFor?: (url: URL) => string | undefined
   readonly userAgent: string
   readonly network?: Partial<Network> | undefined
@@ -92,14 +92,14 @@ export class HttpClient {
       response.discard()
       url = next
     }
-    const hint = 'Set the URL to the final address of the redirects'
+    const hint = 'Set the URL to the address that the redirects lead to'
     throw new RemoteFailure('too_many_redirects', `${url.host} redirects too often`, hint)
   }
 
   /** Ends all requests and connections. Pending and later requests reject with `reason`. */
   close(reason = new Error('The HTTP client was closed')): void {
     this.#closed ??= reason
-    for (const sent of this.#live) sent.destroy() // includes requests that still wait for a socket
+    for (const sent of this.#live) sent.destroy() // includes requests that are still waiting for a socket
     this.#pool.close()
   }
 
@@ -108,7 +108,7 @@ export class HttpClient {
     if (this.#permitted.has(url.origin)) return
     const { url: own, crossOrigin, network } = this.#options
     if (!/^https?:$/.test(url.protocol) || (!crossOrigin && url.origin !== own.origin)) {
-      const message = `Only http and https URLs of ${own.host || 'this server'} can be requested`
+      const message = `Only http and https URLs on ${own.host || 'this server'} can be requested`
       throw new RemoteFailure('redirect_refused', message, 'Use an http or https URL')
     }
     if (!network?.linkLocal && isBlockedHost(url.hostname)) throw blocked(url.hostname)
@@ -211,9 +211,9 @@ export class HttpClient {
     }
     socket.setKeepAlive(true, TCP_KEEP_ALIVE_MS)
     if (socket.connecting) socket.once('connect', onConnected)
-    else onConnected() // the socket of a tunnel
+    else onConnected() // a tunnel's socket
     socket.once('secureConnect', () => {
-      if (url.protocol === 'https:') onReached?.('tls') // otherwise it is the TLS of the proxy
+      if (url.protocol === 'https:') onReached?.('tls') // otherwise it is the proxy's TLS
       enter('send')
     })
   }

@@ -75,15 +75,15 @@ async function decoded(response: IncomingMessage, host: string): Promise<Readabl
   const decoder = await decoderFor(encoding, response)
   if (!decoder) {
     response.destroy()
-    const message = `The response of ${host} has a Content-Encoding that was not offered`
-    const hint = 'Turn the compression of the server off, or set it to gzip, deflate or br'
+    const message = `The response from ${host} has a Content-Encoding that was not offered`
+    const hint = "Turn off the server's compression, or set it to gzip, deflate or br"
     throw new RemoteFailure('protocol_error', message, hint)
   }
   pipeline(response, decoder, () => {}) // errors reach the reader of the decoder
   return decoder
 }
 
-/** zlib is loaded on demand, because agents wait for the start of `toolroom connect`, which rarely needs it. */
+/** Loads zlib on demand: agents wait for `toolroom connect` to start, and it rarely needs zlib. */
 async function decoderFor(encoding: string, response: IncomingMessage) {
   const zlib = await import('node:zlib')
   if (encoding === 'gzip' || encoding === 'x-gzip') return zlib.createGunzip()
