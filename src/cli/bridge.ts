@@ -29,7 +29,7 @@ interface Deps {
   readonly timeoutMs: number
 }
 
-/** A request of the agent without a response. */
+/** An agent's request without a response. */
 interface Pending {
   readonly request: Request
   readonly abort: AbortController
@@ -38,7 +38,7 @@ interface Pending {
 }
 
 const KEY_REFUSED =
-  'Toolroom refuses the key in TOOLROOM_KEY: it was deleted or replaced. Connect this agent again with POST /api/agents/{agent_type}/connect, and restart it'
+  'Toolroom refused the key in TOOLROOM_KEY: it was deleted or replaced. Connect this agent again with POST /api/agents/{agent_type}/connect, and restart it'
 const BROKEN =
   'The connection to Toolroom was lost during the call. The call may or may not have been executed'
 const LISTEN = 'subscriptions/listen'
@@ -178,7 +178,7 @@ export class Bridge {
     })
   }
 
-  /** The agent has an acknowledgement already. Instead of a second one it gets a change notification. */
+  /** The agent already has an acknowledgement. Instead of a second one it gets a change notification. */
   #isRepeatedAck({ method, params }: Readonly<Record<string, unknown>>): boolean {
     if (method !== 'notifications/subscriptions/acknowledged' || !isObject(params)) return false
     const { notifications, _meta } = params
@@ -197,7 +197,7 @@ export class Bridge {
     }
   }
 
-  /** For notifications, and for responses to requests of a server. */
+  /** For notifications, and for responses to a server's requests. */
   async #forward(message: Message, until: number): Promise<void> {
     const { link, warn, timeoutMs } = this.#deps
     try {

@@ -8,7 +8,7 @@ import { SessionStream } from './session-stream.ts'
 
 interface Deps {
   readonly link: Link
-  /** Receives notifications and requests of servers. */
+  /** Receives servers' notifications and requests. */
   readonly onMessage: OnMessage
   /** Messages may have been missed: the agent should list its tools again. */
   readonly onChanged: () => void
@@ -18,7 +18,7 @@ interface Deps {
 const TIMEOUT_MS = 30_000
 const END_MS = 1000
 
-/** The session of a legacy agent. Keeps its handshake, to repeat it when Toolroom no longer has the session. */
+/** A legacy agent's session. Keeps its handshake, to repeat it when Toolroom no longer has the session. */
 export class LegacySession {
   readonly #deps: Deps
   #session: Session | undefined

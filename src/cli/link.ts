@@ -17,7 +17,7 @@ export interface Sending {
   readonly headers: Readonly<Record<string, string>>
   readonly body?: Buffer
   readonly signal: AbortSignal
-  /** How long to wait for an unavailable Toolroom, as a time of the monotonic clock. */
+  /** How long to wait for an unavailable Toolroom, as a time on the monotonic clock. */
   readonly until: number
   /** Called when the request is written, so that the next one keeps its order. */
   readonly onSent?: () => void

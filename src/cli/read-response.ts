@@ -11,7 +11,7 @@ const MAX_BYTES = MESSAGE_MAX_BYTES + 64 * 1024
 
 export const isEventStream = ({ contentType }: HttpResponse): boolean => contentType === 'text/event-stream'
 
-/** Calls back for each JSON-RPC message of a response, single or streamed. Returns any other body. */
+/** Calls back for each JSON-RPC message in a response, single or streamed. Returns any other body. */
 export async function readResponse(response: HttpResponse, onMessage: OnMessage): Promise<unknown> {
   if (isEventStream(response)) return void (await readStream(response, streamReader(onMessage)))
   const bytes = await response.read(MAX_BYTES)

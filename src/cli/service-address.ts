@@ -19,14 +19,14 @@ export function findAddress(folder: string): string | undefined {
   }
 }
 
-/** The base address from a flag or variable, which may include the path of the gateway. */
+/** The base address from a flag or variable, which may include the gateway's path. */
 export function parseAddress(url: string, from: string): string {
   const base = baseOf(url)
   if (base !== undefined) return base
   throw configError(`${from} must be an http or https URL such as http://127.0.0.1:8665`)
 }
 
-/** The service's proxy settings. The address comes from the user, so it may be link-local. */
+/** The same proxy variables as the service uses. The address comes from the user, so it may be link-local. */
 export const networkFrom = (env: NodeJS.ProcessEnv): Partial<Network> => ({
   proxyFor: proxyFromEnvironment(env),
   linkLocal: true,

@@ -56,7 +56,7 @@ export async function status(words: readonly string[], mainFile: string): Promis
 async function fetchReport(given: string | undefined, config: Config): Promise<Report> {
   const address = given ?? findAddress(config.folders.data)
   if (address === undefined) throw notRunning('Toolroom is not running')
-  // Sent only to the service of this data folder, or with PROTECT_READS: a URL may point to another program.
+  // Sent only to the service that uses this data folder, or with PROTECT_READS: a URL may point to another program.
   const token = given === undefined || config.protect_reads ? tokenOf(config) : undefined
   const network = networkFrom(config.platform.env)
   const client = new HttpClient({ url: new URL(address), userAgent: `toolroom/${VERSION}`, network })
