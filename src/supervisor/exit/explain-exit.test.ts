@@ -877,7 +877,7 @@ Traceback (most recent call last):
 OSError: libnope.so.1: cannot open shared object file: No such file or directory`,
     code: 'native_module',
     quote: 'OSError: libnope.so.1: cannot open shared object file: No such file or directory',
-    hint: 'Install the library libnope.so.1 on this computer, then start it again',
+    hint: 'Install the library libnope.so.1 on this computer, then start the server again',
   },
   {
     title: 'an exception group',
