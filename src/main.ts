@@ -22,7 +22,7 @@ async function main(argv: readonly string[]): Promise<void> {
   }
 }
 
-// The reader of our output may end; the service continues.
+// The program that reads the output may end; the service continues.
 process.stdout.on('error', () => {})
 process.stderr.on('error', () => {})
 

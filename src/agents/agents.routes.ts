@@ -51,7 +51,7 @@ export function agentRoutes(agents: Agents): FastifyPluginAsyncTypebox {
 
     const history = {
       tags,
-      summary: "List Toolroom's changes of an agent's files, newest first",
+      summary: "List Toolroom's changes to an agent's files, newest first",
       params,
       querystring: schema.AgentQuery,
       response: { 200: schema.History },
@@ -63,7 +63,7 @@ export function agentRoutes(agents: Agents): FastifyPluginAsyncTypebox {
 
     const scan = {
       tags,
-      summary: 'Count agents, entries and different servers on this computer',
+      summary: 'Count agents, entries and distinct servers on this computer',
       response: { 200: importSchema.Scan },
     }
     app.get('/agents/scan', { schema: scan }, () => agents.scan())

@@ -23,13 +23,13 @@ interface Deps {
   readonly write: (line: Buffer | string) => void
   /** Writes to stderr, which agents keep in their log. */
   readonly warn: (sentence: string) => void
-  /** The error message while Toolroom cannot be reached. */
+  /** The error message while no Toolroom is listening. */
   readonly unavailable: string
   /** How long a message waits for an unavailable Toolroom. */
   readonly timeoutMs: number
 }
 
-/** A request of the agent without a response. */
+/** An agent's request without a response. */
 interface Pending {
   readonly request: Request
   readonly abort: AbortController
@@ -38,7 +38,7 @@ interface Pending {
 }
 
 const KEY_REFUSED =
-  'Toolroom refuses the key in TOOLROOM_KEY: it was deleted or replaced. Connect this agent again with POST /api/agents/{agent_type}/connect, and restart it'
+  'Toolroom refused the key in TOOLROOM_KEY: it was deleted or replaced. Connect this agent again with POST /api/agents/{agent_type}/connect, and restart it'
 const BROKEN =
   'The connection to Toolroom was lost during the call. The call may or may not have been executed'
 const LISTEN = 'subscriptions/listen'
@@ -149,7 +149,7 @@ export class Bridge {
       }
     } catch (error) {
       if (abort.signal.aborted) return // cancelled
-      const sentence = error instanceof Unavailable ? this.#deps.unavailable : BROKEN
+      const sentence = error instanceof Unavailable ? this.#explain(error) : BROKEN
       this.#deps.write(errorLine(id, CODES.unavailable, sentence))
       this.#deps.warn(sentence)
     } finally {
@@ -178,7 +178,7 @@ export class Bridge {
     })
   }
 
-  /** The agent has an acknowledgement already. Instead of a second one it gets a change notification. */
+  /** The agent already has an acknowledgement. Instead of a second one it gets a change notification. */
   #isRepeatedAck({ method, params }: Readonly<Record<string, unknown>>): boolean {
     if (method !== 'notifications/subscriptions/acknowledged' || !isObject(params)) return false
     const { notifications, _meta } = params
@@ -197,22 +197,27 @@ export class Bridge {
     }
   }
 
-  /** For notifications, and for responses to requests of a server. */
+  /** For notifications, and for responses to a server's requests. */
   async #forward(message: Message, until: number): Promise<void> {
-    const { link, warn, unavailable, timeoutMs } = this.#deps
+    const { link, warn, timeoutMs } = this.#deps
     try {
       const headers = headersOf(message, this.#legacy.current)
       const signal = AbortSignal.timeout(timeoutMs * 2)
       const response = await link.send({ method: 'POST', headers, body: message.bytes, signal, until })
-      response.resume()
-      const { statusCode: status = 0 } = response
+      response.discard()
+      const { status } = response
       if (status === 401) this.#keyRefused()
       const isInitialized = message.method === 'notifications/initialized' && message.modern === undefined
       if (isInitialized && status < 300) this.#legacy.onInitialized(message)
     } catch (error) {
       const lost = `${message.method ?? 'A response'} was not delivered: ${String(error)}`
-      warn(error instanceof Unavailable ? unavailable : lost)
+      warn(error instanceof Unavailable ? this.#explain(error) : lost)
     }
+  }
+
+  #explain({ cause }: Unavailable): string {
+    if (!cause || cause.code === 'connection_refused') return this.#deps.unavailable
+    return `Toolroom cannot be reached: ${cause.message}. ${cause.hint}`
   }
 
   #keyRefused(): void {

@@ -10,7 +10,7 @@ const loaded = new Map<string, { exports: unknown }>()
 
 /**
  * Loads a bundle with V8's code cache, a file beside it: a start takes a third less time. The bundle's name contains a
- * hash of its content, so the cache always matches; V8 rejects the cache of another Node version. If the folder is not
+ * hash of its content, so the cache always matches; V8 rejects a cache from another Node version. If the folder is not
  * writable, nothing is cached. Chunks that the bundle requires are loaded the same way.
  */
 export function loadCompiled(file: string): unknown {

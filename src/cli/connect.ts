@@ -6,7 +6,7 @@ import { FrameReader, MESSAGE_MAX_BYTES } from '../protocol/frames.ts'
 import { Bridge } from './bridge.ts'
 import { Link } from './link.ts'
 import { CODES, errorLine } from './message.ts'
-import { findAddress, parseAddress } from './service-address.ts'
+import { findAddress, networkFrom, parseAddress } from './service-address.ts'
 
 const TIMEOUT_MS = 30_000
 const END_GRACE_MS = 2000
@@ -33,6 +33,7 @@ export async function connect(words: readonly string[]): Promise<void> {
   const bridge = new Bridge({
     link: new Link({
       key,
+      network: networkFrom(env),
       // Looked up for each request: a restart may change the address.
       find: () => {
         const base = fixed ?? findAddress(data)

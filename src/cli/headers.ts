@@ -1,7 +1,7 @@
 import { headerText } from '../protocol/header-text.ts'
 import type { Message } from './message.ts'
 
-/** The session of a legacy agent. */
+/** A legacy agent's session. */
 export interface Session {
   readonly id: string
   /** Empty if the response to `initialize` did not contain one. */
@@ -14,7 +14,7 @@ const NAMED: Readonly<Record<string, string>> = {
   'resources/read': 'uri',
 }
 
-/** The MCP headers of a message: from its own content if it is modern, from its session otherwise. */
+/** The MCP headers for a message: from its own content if it is modern, from its session otherwise. */
 export function headersOf(message: Message, session: Session | undefined): Record<string, string> {
   const { modern, method = '', params } = message
   const always = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }

@@ -1,5 +1,5 @@
-import type { IncomingMessage } from 'node:http'
 import { isObject } from '../kernel/is-object.ts'
+import type { HttpResponse } from '../net/http-response.ts'
 import { headersOf, type Session, sessionHeaders } from './headers.ts'
 import type { Link } from './link.ts'
 import type { Message } from './message.ts'
@@ -8,7 +8,7 @@ import { SessionStream } from './session-stream.ts'
 
 interface Deps {
   readonly link: Link
-  /** Receives notifications and requests of servers. */
+  /** Receives servers' notifications and requests. */
   readonly onMessage: OnMessage
   /** Messages may have been missed: the agent should list its tools again. */
   readonly onChanged: () => void
@@ -18,7 +18,7 @@ interface Deps {
 const TIMEOUT_MS = 30_000
 const END_MS = 1000
 
-/** The session of a legacy agent. Keeps its handshake, to repeat it when Toolroom no longer has the session. */
+/** A legacy agent's session. Keeps its handshake, to repeat it when Toolroom no longer has the session. */
 export class LegacySession {
   readonly #deps: Deps
   #session: Session | undefined
@@ -39,7 +39,7 @@ export class LegacySession {
   /** To be called with the response to the agent's `initialize`. */
   onInitializeResult(
     request: Message,
-    response: IncomingMessage,
+    response: HttpResponse,
     message: Readonly<Record<string, unknown>>,
   ): void {
     const before = this.#session
@@ -82,7 +82,7 @@ export class LegacySession {
     if (!isAdopted) return false
     if (this.#initialized) {
       const accepted = await this.#post(this.#initialized)
-      accepted.resume()
+      accepted.discard()
       this.#openStream()
     }
     this.#deps.onChanged()
@@ -91,7 +91,7 @@ export class LegacySession {
 
   #adopt(
     request: Message,
-    { headers }: IncomingMessage,
+    { headers }: HttpResponse,
     { result }: Readonly<Record<string, unknown>>,
   ): boolean {
     const id = headers['mcp-session-id']
@@ -102,7 +102,7 @@ export class LegacySession {
     return true
   }
 
-  #post(message: Message): Promise<IncomingMessage> {
+  #post(message: Message): Promise<HttpResponse> {
     return this.#deps.link.send({
       method: 'POST',
       headers: headersOf(message, this.#session),
@@ -126,7 +126,7 @@ export class LegacySession {
     const signal = AbortSignal.timeout(END_MS)
     const sending = { method: 'DELETE', headers: sessionHeaders(session), signal, until: 0 } as const
     await this.#deps.link.send(sending).then(
-      (response) => response.resume(),
+      (response) => response.discard(),
       () => {}, // without a gateway there is no session either
     )
   }

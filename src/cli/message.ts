@@ -1,6 +1,6 @@
 import { isObject } from '../kernel/is-object.ts'
 
-/** A line of the agent. Its bytes are forwarded unchanged; the other fields decide how. */
+/** A line from the agent. Its bytes are forwarded unchanged; the other fields decide how. */
 export interface Message {
   readonly bytes: Buffer
   /** Undefined for a notification. 0 is a valid id. */
@@ -41,7 +41,10 @@ export function readMessage(bytes: Buffer): Message {
   const message = parsed(bytes)
   if (message === undefined) throw new Unreadable(CODES.parse, 'The line is not JSON')
   if (!isObject(message))
-    throw new Unreadable(CODES.request, 'The line is not one JSON-RPC message; batches are not supported')
+    throw new Unreadable(
+      CODES.request,
+      'The line is not a single JSON-RPC message; batches are not supported',
+    )
   const { id, method, params } = message
   const given = isObject(params) ? params : {}
   const version = isObject(given._meta) ? given._meta[`${META}protocolVersion`] : undefined

@@ -1,5 +1,5 @@
-import type { IncomingMessage } from 'node:http'
 import { isObject } from '../kernel/is-object.ts'
+import type { HttpResponse } from '../net/http-response.ts'
 import { MESSAGE_MAX_BYTES } from '../protocol/frames.ts'
 import { SseReader } from '../protocol/sse-reader.ts'
 import { parsed } from './message.ts'
@@ -9,13 +9,12 @@ export type OnMessage = (message: Readonly<Record<string, unknown>>, bytes: Buff
 /** A server's message of 10 MiB, plus what the gateway adds around it. */
 const MAX_BYTES = MESSAGE_MAX_BYTES + 64 * 1024
 
-export const isEventStream = ({ headers }: IncomingMessage): boolean =>
-  /^text\/event-stream\b/i.test(headers['content-type'] ?? '')
+export const isEventStream = ({ contentType }: HttpResponse): boolean => contentType === 'text/event-stream'
 
-/** Calls back for each JSON-RPC message of a response, single or streamed. Returns any other body. */
-export async function readResponse(response: IncomingMessage, onMessage: OnMessage): Promise<unknown> {
+/** Calls back for each JSON-RPC message in a response, single or streamed. Returns any other body. */
+export async function readResponse(response: HttpResponse, onMessage: OnMessage): Promise<unknown> {
   if (isEventStream(response)) return void (await readStream(response, streamReader(onMessage)))
-  const bytes = await bodyOf(response)
+  const bytes = await response.read(MAX_BYTES)
   const value = parsed(bytes)
   if (!isObject(value) || value.jsonrpc !== '2.0') return value
   onMessage(value, bytes)
@@ -28,17 +27,6 @@ export const streamReader = (onMessage: OnMessage): SseReader =>
     if (isObject(value)) onMessage(value, data)
   }, MAX_BYTES)
 
-export async function readStream(response: IncomingMessage, reader: SseReader): Promise<void> {
-  for await (const chunk of response as AsyncIterable<Buffer>) reader.push(chunk)
-}
-
-async function bodyOf(response: IncomingMessage): Promise<Buffer> {
-  const parts: Buffer[] = []
-  let length = 0
-  for await (const part of response as AsyncIterable<Buffer>) {
-    length += part.length
-    if (length > MAX_BYTES) throw new Error('The response is too large')
-    parts.push(part)
-  }
-  return Buffer.concat(parts, length)
+export async function readStream(response: HttpResponse, reader: SseReader): Promise<void> {
+  for await (const chunk of response.chunks()) reader.push(chunk)
 }

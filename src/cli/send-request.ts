@@ -1,5 +1,6 @@
-import type { IncomingMessage } from 'node:http'
 import { isObject } from '../kernel/is-object.ts'
+import { RemoteFailure } from '../net/http-failure.ts'
+import type { HttpResponse } from '../net/http-response.ts'
 import { headersOf, type Session } from './headers.ts'
 import { type Link, Unavailable } from './link.ts'
 import { CODES, errorLine, oneLine, type Request } from './message.ts'
@@ -21,7 +22,7 @@ interface Attempt {
   readonly onSent: () => void
   readonly write: (line: Buffer | string) => void
   /** Called before the response is written. */
-  readonly onAnswer: (message: Readonly<Record<string, unknown>>, response: IncomingMessage) => void
+  readonly onAnswer: (message: Readonly<Record<string, unknown>>, response: HttpResponse) => void
   /** True for a message that the agent must not receive. A response that is dropped does not count as one. */
   readonly isDropped: (message: Readonly<Record<string, unknown>>) => boolean
 }
@@ -37,7 +38,7 @@ export async function sendRequest(link: Link, request: Request, attempt: Attempt
   try {
     const sending = { method: 'POST', headers, body: request.bytes, signal, until, onSent } as const
     const response = await link.send(sending)
-    status = response.statusCode ?? 0
+    status = response.status
     isStream = status < 300 && isEventStream(response)
     const isExpired = status === 404 && 'mcp-session-id' in headers
     const other = await readResponse(response, (message, bytes) => {
@@ -56,7 +57,10 @@ export async function sendRequest(link: Link, request: Request, attempt: Attempt
     body ??= other
   } catch (error) {
     if (signal.aborted || error instanceof Unavailable) throw error
-    return isAnswered ? 'answered' : 'broken'
+    if (isAnswered) return 'answered'
+    if (error instanceof RemoteFailure && error.status !== undefined)
+      return { status: error.status, body: { detail: `${error.message}. ${error.hint}` } }
+    return 'broken'
   }
   if (isAnswered) return 'answered'
   return isStream ? 'broken' : { status, body }

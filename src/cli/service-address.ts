@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { configError } from '../kernel/exit.ts'
+import type { Network } from '../net/connection-pool.ts'
+import { proxyFromEnvironment } from '../net/proxy.ts'
 
 /**
  * The address of the service that uses this data folder; undefined if none is running. A killed service leaves its
@@ -17,12 +19,18 @@ export function findAddress(folder: string): string | undefined {
   }
 }
 
-/** The base address from a flag or variable, which may include the path of the gateway. */
+/** The base address from a flag or variable, which may include the gateway's path. */
 export function parseAddress(url: string, from: string): string {
   const base = baseOf(url)
   if (base !== undefined) return base
   throw configError(`${from} must be an http or https URL such as http://127.0.0.1:8665`)
 }
+
+/** The same proxy variables as the service uses. The address comes from the user, so it may be link-local. */
+export const networkFrom = (env: NodeJS.ProcessEnv): Partial<Network> => ({
+  proxyFor: proxyFromEnvironment(env),
+  linkLocal: true,
+})
 
 function baseOf(text: string): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined

@@ -9,14 +9,14 @@ interface Deps {
   readonly onMessage: OnMessage
   /** The stream was interrupted, and messages may have been missed. */
   readonly onGap: () => void
-  /** The session has ended, as after a restart. Its successor has a stream of its own. Rejects to be retried. */
+  /** The session has ended, for example after a restart. Its successor opens a new stream. Rejects to be retried. */
   readonly onExpired: () => Promise<unknown>
   readonly onKeyRefused: () => void
 }
 
 const LONGEST_RETRY_MS = 60_000
 
-/** The GET stream of a legacy session, for messages that are not responses. It is reopened whenever it ends. */
+/** A legacy session's GET stream, for messages that are not responses. It is reopened whenever it ends. */
 export class SessionStream {
   readonly #deps: Deps
   readonly #end = new AbortController()
@@ -59,9 +59,9 @@ export class SessionStream {
       signal,
       until: Number.POSITIVE_INFINITY,
     })
-    const status = response.statusCode ?? 0
+    const { status } = response
     if (status !== 200 || !isEventStream(response)) {
-      response.resume()
+      response.discard()
       if (status === 401) onKeyRefused()
       if (status === 404) await onExpired()
       return status >= 500 || status === 429

@@ -74,7 +74,7 @@ function columnOf(texts: readonly string[]): string[] {
 const cut = (text: string, width: number | undefined): string =>
   width !== undefined && text.length > width ? `${text.slice(0, Math.max(1, width - 1))}…` : text
 
-/** Without control characters: text of a server must not move the cursor. */
+/** Without control characters: text from a server must not move the cursor. */
 const plain = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ').trim()
 
 function durationOf(seconds: number): string {

@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { stripVTControlCharacters } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
+import { openProxy } from '../../test/fixtures/http/proxy.ts'
 import { MAIN } from '../../test/support/bridge.ts'
 import { ownFolder } from '../../test/support/folder.ts'
 import { type House, openHouse, TOKEN } from '../../test/support/house.ts'
@@ -72,6 +73,23 @@ test('status exits 3 with one line, or one JSON document, if no service is runni
   expect(await status(env, '--url', 'http://127.0.0.1:9')).toMatchObject({
     code: 3,
     stderr: expect.stringContaining('does not respond at http://127.0.0.1:9'),
+  })
+})
+
+test('status reaches a Toolroom on another computer through HTTP_PROXY, and loopback without it', async () => {
+  const house = await openHouse({ env: { ALLOWED_HOSTS: 'plain.test' } })
+  const proxy = await openProxy()
+  onTestFinished(() => proxy.close())
+  const env = { HOME: ownFolder(), HTTP_PROXY: proxy.origin }
+  expect(await status(env, '--url', house.address)).toMatchObject({ code: 0, stderr: '' })
+  expect(proxy.requests).toEqual([])
+  const url = house.address.replace('127.0.0.1', 'plain.test')
+  expect(await status(env, '--url', url)).toMatchObject({ code: 0, stderr: '' })
+  expect(proxy.requests.map(({ line }) => line)).toContain(`GET ${url}/api/health`)
+  proxy.refuse(502)
+  expect(await status(env, '--url', url)).toMatchObject({
+    code: 3,
+    stderr: expect.stringContaining('did not forward the request to plain.test'),
   })
 })
 

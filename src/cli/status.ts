@@ -5,10 +5,14 @@ import { commandHelp, readCommand } from '../config/commands.ts'
 import { type Config, readConfig } from '../config/config.ts'
 import { readFlags } from '../config/flags.ts'
 import { EXIT } from '../kernel/exit.ts'
-import { findAddress, parseAddress } from './service-address.ts'
+import { VERSION } from '../kernel/version.ts'
+import { HttpClient } from '../net/http-client.ts'
+import { MEBIBYTE, RemoteFailure } from '../net/http-failure.ts'
+import { findAddress, networkFrom, parseAddress } from './service-address.ts'
 import { type Report, type ServerLine, statusLines } from './status-lines.ts'
 
 const TIMEOUT_MS = 5000
+const MAX_BYTES = 64 * MEBIBYTE
 
 class Failure extends Error {
   readonly code: 'not_running' | 'token_refused'
@@ -52,21 +56,28 @@ export async function status(words: readonly string[], mainFile: string): Promis
 async function fetchReport(given: string | undefined, config: Config): Promise<Report> {
   const address = given ?? findAddress(config.folders.data)
   if (address === undefined) throw notRunning('Toolroom is not running')
-  // Sent only to the service of this data folder, or with PROTECT_READS: a URL may point to another program.
+  // Sent only to the service that uses this data folder, or with PROTECT_READS: a URL may point to another program.
   const token = given === undefined || config.protect_reads ? tokenOf(config) : undefined
+  const network = networkFrom(config.platform.env)
+  const client = new HttpClient({ url: new URL(address), userAgent: `toolroom/${VERSION}`, network })
   const get = async <T>(path: string, headers: Record<string, string> = {}): Promise<T> => {
-    const signal = AbortSignal.timeout(TIMEOUT_MS)
-    const reply = await fetch(address + path, { headers, signal, redirect: 'error' }).catch(() => {
-      throw notRunning(`Toolroom does not respond at ${address}`)
-    })
+    const url = new URL(address + path)
+    const reply = await client
+      .request({ method: 'GET', url, headers, timeoutMs: TIMEOUT_MS })
+      .catch((error) => {
+        throw error instanceof RemoteFailure ? unreachable(address, error) : error
+      })
     if (reply.status === 401) {
+      reply.discard()
       const header = config.auth_token_header_name
       if (token !== undefined && headers[header] === undefined) return get(path, { [header]: token })
       throw tokenRefused(address)
     }
-    return (await reply.json().catch(() => {
+    try {
+      return JSON.parse((await reply.read(MAX_BYTES)).toString())
+    } catch {
       throw notToolroom(address)
-    })) as T
+    }
   }
   const list = async (path: string): Promise<ServerLine[]> => {
     const { items } = await get<{ items?: ServerLine[] }>(path)
@@ -80,6 +91,11 @@ async function fetchReport(given: string | undefined, config: Config): Promise<R
     ...health,
     servers: [...(await list('/api/servers')), ...(await list('/api/http-servers'))],
   }
+}
+
+function unreachable(address: string, { code, message, hint }: RemoteFailure): Failure {
+  if (code === 'connection_refused') return notRunning(`Toolroom does not respond at ${address}`)
+  return new Failure('not_running', `Toolroom cannot be reached at ${address}: ${message}`, hint)
 }
 
 const notToolroom = (address: string): Failure => notRunning(`The program at ${address} is not Toolroom`)

@@ -174,7 +174,7 @@ interface CatalogueDeps extends Pick<Deps, 'facts' | 'secrets' | 'log'> {
 /** The catalogues of all servers, and the approved definitions of their tools. */
 export async function openCatalogues({ database, table, facts, secrets, log, closer, hold }: CatalogueDeps) {
   const redact = (text: string) => secrets.redact(text)
-  const onError = (error: unknown) => log.warn({ error }, 'a change of tools could not be saved')
+  const onError = (error: unknown) => log.warn({ error }, 'a change to tools could not be saved')
   const changeLog = new ToolChangeLog({ log, audit: (entry) => database.audit(entry), onError })
   const store = pinStore(database, table)
   const pins = await ToolPins.open({ store, facts, changeLog, hold, redact, now: Date.now, onError })

@@ -123,7 +123,7 @@ async function open(
   const warnings = [...config.warnings, ...token.warnings, ...exposure(loopback, config.protect_reads)]
 
   // Facts, secrets and the log.
-  const facts = new FactBus((error) => log.error({ error }, 'a subscriber of a fact failed'))
+  const facts = new FactBus((error) => log.error({ error }, 'an event subscriber failed'))
   const secrets = new KnownSecrets()
   secrets.set('auth_token', [token.value])
   if (config.toolroom_secret_key) secrets.set('secret_key', [config.toolroom_secret_key])
@@ -164,7 +164,7 @@ async function open(
     http: HTTP_DEFAULTS,
   })
   const mirrored = mirrorAudit(database, facts, logStore, (entry) => pipeline.push(entry)).catch(
-    (error: unknown) => log.error({ error }, 'audit rows of an earlier run could not be copied to the log'),
+    (error: unknown) => log.error({ error }, 'audit rows from an earlier run could not be copied to the log'),
   )
   closer.add('the audit mirror', () => mirrored)
   const backups = setInterval(

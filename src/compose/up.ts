@@ -63,7 +63,7 @@ async function start(config: Config, { afterDamage }: Flags, mainFile: string): 
       )
     }
     if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND') {
-      throw configError(`HOST ${JSON.stringify(config.host)} is not an address of this computer`)
+      throw configError(`HOST ${JSON.stringify(config.host)} is not one of this computer's addresses`)
     }
     throw error
   }

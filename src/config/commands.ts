@@ -17,7 +17,7 @@ const URL_FLAG = {
   does: 'Address of the service. Default: read from the data folder.',
 } as const
 
-/** All commands except `up`. Separate from the settings, which `connect` must not load: agents wait for its start. */
+/** All commands except `up`. Separate from the settings: agents wait for `connect`, which must not load them. */
 const COMMANDS = {
   status: {
     does: 'Show whether the service is running, and the status of its servers.',
@@ -32,7 +32,7 @@ const COMMANDS = {
       'An MCP server on stdin and stdout that forwards every message to a running Toolroom. Agents start it from the',
       'entry that POST /api/agents/{agent_type}/connect writes. Ends when stdin is closed.',
       '',
-      'Environment: TOOLROOM_KEY is the gateway key of the agent. TOOLROOM_URL is the same as --url.',
+      "Environment: TOOLROOM_KEY is the agent's gateway key. TOOLROOM_URL is the same as --url.",
     ],
     flags: { server: { type: 'string', value: 'ID', does: 'Offer only this server.' }, url: URL_FLAG },
   },

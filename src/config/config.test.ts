@@ -76,7 +76,7 @@ test.each([
   [
     'AUTH_TOKEN_HEADER_NAME',
     'Host',
-    'AUTH_TOKEN_HEADER_NAME must be a header name that has no meaning in HTTP, not "Host"',
+    'AUTH_TOKEN_HEADER_NAME must be a header name with no predefined meaning in HTTP, not "Host"',
   ],
   ['AUTH_TOKEN_HEADER_NAME', 'X Token', 'AUTH_TOKEN_HEADER_NAME must be a header name'],
   ['ALLOWED_HOSTS', 'a b', 'ALLOWED_HOSTS must be host names'],

@@ -55,7 +55,7 @@ export function readConfig({ flags, platform, packageRoot }: Input): Config {
   return Object.freeze({ ...chosen, folders, platform, warnings })
 }
 
-/** Where settings come from. `from` names a setting of this source in an error. */
+/** Where settings come from. `from` names a setting from this source in an error. */
 interface Source {
   readonly values: ReadonlyMap<SettingName, unknown>
   readonly from: (name: SettingName) => string

@@ -19,10 +19,10 @@ export function prepareDataFolder(path: string): string[] {
   }
   if (process.platform === 'win32' || (mode & 0o077) === 0) return []
   chmodSync(path, 0o700)
-  return [`The data folder ${path} was accessible to other users. Its permissions are corrected`]
+  return [`The data folder ${path} was accessible to other users. Its permissions were corrected`]
 }
 
-/** Removes temporary files that a crash has left. Only for the instance that holds the lock of the folder. */
+/** Removes temporary files that a crash has left. Only for the instance that holds the folder's lock. */
 export function removeStaleTemps(path: string): void {
   for (const name of readdirSync(path)) if (STALE_TEMP.test(name)) rmSync(join(path, name), { force: true })
 }

@@ -8,7 +8,7 @@ const OTHERS = [
   ['--version, --help', ''],
 ] as const
 
-/** Generated from the schema of the settings. */
+/** Generated from the settings schema. */
 export const HELP = [
   'Usage: toolroom [command] [flags]',
   '',
@@ -18,7 +18,7 @@ export const HELP = [
   'See also toolroom <command> --help. Exit codes: 0 success, 1 port in use, 3 not running, 4 token refused,',
   '65 database damaged, 70 internal error, 75 data folder in use, 78 invalid flag or setting.',
   '',
-  'Flags of up. Each setting is also an environment variable and a key in config.json.',
+  'Flags for up. Each setting is also an environment variable and a key in config.json.',
   '',
   ...(Object.keys(Settings.properties) as SettingName[]).map((name) => {
     const schema = Settings.properties[name] as { description?: string; default?: unknown; secret?: boolean }

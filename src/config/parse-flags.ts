@@ -9,8 +9,8 @@ export type FlagTypes = Readonly<
 export type GivenFlags = ReadonlyMap<string, string>
 
 /**
- * Reads `--flag value`, `--flag=value`, `--switch`, `--switch false` and `--help`. The last of two equal flags wins.
- * Throws one sentence that names the first wrong word.
+ * Reads `--flag value`, `--flag=value`, `--switch`, `--switch false` and `--help`. If a flag is given twice, the last one
+ * wins. Throws one sentence that names the first wrong word.
  */
 export function parseFlags(
   argv: readonly string[],

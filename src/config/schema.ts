@@ -36,7 +36,7 @@ export const Settings = Type.Object(
     auth_token_header_name: Type.String({
       default: 'X-SVC-Token',
       pattern: `^(?!(?:${reservedAnyCase()})$)[A-Za-z0-9!#$%&'*+.^_\`|~-]{1,64}$`,
-      expected: 'a header name that has no meaning in HTTP',
+      expected: 'a header name with no predefined meaning in HTTP',
       description: 'The request header that carries the token.',
     }),
     protect_reads: Type.Boolean({
@@ -55,7 +55,7 @@ export const Settings = Type.Object(
         minLength: 1,
         maxLength: 4096,
         expected: 'the path of a folder',
-        description: 'The data folder: database, token, backups. Default: the data folder of your platform.',
+        description: "The data folder: database, token, backups. Default: your platform's data folder.",
       }),
     ),
     toolroom_secret_key: Type.Optional(
@@ -69,7 +69,7 @@ export const Settings = Type.Object(
     log_level: Type.Enum(LEVELS, {
       default: 'info',
       expected: `one of ${LEVELS.join(', ')}`,
-      description: 'Minimum level of the log lines of the service itself.',
+      description: "Minimum level for the service's own log lines.",
     }),
     log_max_mb: Type.Integer({
       default: 512,

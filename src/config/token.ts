@@ -5,14 +5,14 @@ import { writeDurably } from '../kernel/durable-file.ts'
 import { configError } from '../kernel/exit.ts'
 import type { Bind } from './host.ts'
 
-/** The value in `.env.example`. It is ignored, so a copy of that file without changes gets a generated token. */
+/** The value in `.env.example`. It is ignored, so an unchanged copy of that file gets a generated token. */
 const PLACEHOLDER = 'replace-me-with-64-random-hex-characters'
 
 export const isPlaceholder = (token: string): boolean => token === PLACEHOLDER
 
 export interface Token {
   readonly value: string
-  /** The file of the generated token; null if AUTH_TOKEN is set. */
+  /** The file that contains the generated token; null if AUTH_TOKEN is set. */
   readonly file: string | null
   readonly warnings: readonly string[]
 }
@@ -51,6 +51,6 @@ function generatedToken(file: string): Token {
     throw configError(`${file} does not contain a usable token; delete the file to get a new one`)
   const isOpen = process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0
   if (isOpen) chmodSync(file, 0o600)
-  const warning = 'The token file was readable by other users. Its permissions are corrected'
+  const warning = 'The token file was readable by other users. Its permissions were corrected'
   return { value, file, warnings: isOpen ? [warning] : [] }
 }

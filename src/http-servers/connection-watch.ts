@@ -14,7 +14,7 @@ export interface ConnectionWatchDeps {
   readonly random: () => number
 }
 
-/** The result of the last check of a connection. */
+/** The result of the last connection check. */
 export interface ConnectionState {
   readonly status: Status
   readonly latencyMs: number | null
@@ -108,7 +108,7 @@ export class ConnectionWatch {
     }
   }
 
-  /** The result of a test that a user started counts like a check. */
+  /** The result of a test that a user starts counts as a check. */
   tested({ error, latency_ms }: ConnectionReport, tookMs: number): void {
     if (this.#server.enabled) this.#record(error, latency_ms ?? tookMs)
   }

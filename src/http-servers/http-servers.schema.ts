@@ -15,7 +15,7 @@ import {
 import type { ServerRecord } from '../upstreams/server-registry.ts'
 import { Live } from './report.schema.ts'
 
-/** Headers of the connection. Setting them would break the request or allow request smuggling. */
+/** Connection headers. Setting them would break the request or allow request smuggling. */
 const CONNECTION_HEADERS = [
   'host',
   'content-length',
@@ -33,8 +33,8 @@ const HEADER_NAME = `^(?!(?:${CONNECTION_HEADERS.map(anyCase).join('|')})$)[A-Za
 const Url = Type.String({
   maxLength: 2048,
   pattern: '^[hH][tT][tT][pP][sS]?://[^/?#@\\s\\\\]+([/?#]\\S*)?$',
-  expected: 'an http or https URL without user name and spaces',
-  description: 'The MCP endpoint: http or https, without user name or password',
+  expected: 'an http or https URL without a user name or spaces',
+  description: 'The MCP endpoint: http or https, without a user name or password',
   examples: ['https://mcp.example.com/mcp'],
 })
 const Transport = Type.Enum(['auto', 'streamable_http', 'sse'], {

@@ -29,7 +29,7 @@ import { definitionOf, liveOf } from './view.ts'
 /** What this room needs. `store/` and `mcp/` provide it, `compose/service.ts` connects them. */
 interface Deps extends RegistryDeps<HttpServer>, ConnectionWatchDeps {
   readonly statsOf: (id: string) => Stats
-  /** The gateway's names of a server's tools, by their own names. */
+  /** The names that the gateway gives a server's tools, by the tools' own names. */
   readonly gatewayNames: (id: string) => ReadonlyMap<string, string>
   readonly record: RecordCall
 }
@@ -142,7 +142,7 @@ function headersFor(
   const next = given ?? (moved ? maskValues(current.headers) : current.headers)
   const kept = Object.entries(next).find(([, value]) => value === MASK)
   if (moved && kept) {
-    const message = 'is a secret of the old origin, which is not sent to the new one'
+    const message = 'is a secret for the old origin, which is not sent to the new one'
     throw invalidField(`/headers/${pointer(kept[0])}`, message, 'Send the headers in full, or {} for none')
   }
   return checkedHeaders(keepMaskedValues('headers', next, current.headers))

@@ -52,7 +52,7 @@ export class HttpUpstream extends RegisteredUpstream<HttpServer, Deps> implement
           return remote.call(tool, args, withTimeout(options, leftMs))
         })
       } catch (error) {
-        throw asAppError(`The call of '${tool}' on '${server.name}'`, error)
+        throw asAppError(`The call to '${tool}' on '${server.name}'`, error)
       }
     })
   }
@@ -64,7 +64,7 @@ export class HttpUpstream extends RegisteredUpstream<HttpServer, Deps> implement
         remote.relay(method, params, withTimeout(options, leftMs)),
       )
     } catch (error) {
-      throw asAppError(`${method} of '${name}'`, error)
+      throw asAppError(`${method} on '${name}'`, error)
     }
   }
 
@@ -94,7 +94,7 @@ export class HttpUpstream extends RegisteredUpstream<HttpServer, Deps> implement
   }
 }
 
-/** Failures of the HTTP connection. Those of the call itself are handled for both kinds of server alike. */
+/** Failures of the HTTP connection. Failures of the call itself are handled alike for both kinds of server. */
 function asAppError(what: string, error: unknown): unknown {
   if (error instanceof AppError || error instanceof CallFailure) return error
   if (!(error instanceof Error) || !('code' in error)) return error

@@ -20,7 +20,7 @@ const Status = Type.Enum([
 ])
 export type Status = Static<typeof Status>
 
-/** The result of a connection test. A server that does not answer is a result, not an error of the request. */
+/** The result of a connection test. A server that does not answer is a result, not a request error. */
 export const ConnectionReport = Type.Object({
   ok: Type.Boolean(),
   latency_ms: orNull(Type.Number()),
@@ -31,7 +31,7 @@ export const ConnectionReport = Type.Object({
       ms: Type.Number(),
       detail: Type.String({ description: 'One sentence' }),
     }),
-    { description: 'In order. A failed step is the last' },
+    { description: 'In order. A failed step is the last one' },
   ),
   transport: orNull(Type.Enum(['streamable_http', 'sse'])),
   ...describedFields,

@@ -23,7 +23,7 @@ export interface AppOptions extends AuthOptions {
   readonly log: Log
   readonly version: string
   readonly stream?: Stream
-  /** The routes of the rooms, below `/api`. */
+  /** The rooms' routes, below `/api`. */
   readonly routes: readonly FastifyPluginAsyncTypebox[]
 }
 

@@ -2,7 +2,7 @@ import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 const MAX_CONNECTIONS = 512
-/** Node refuses connections beyond this, in case none of the open ones is idle. */
+/** Node refuses connections beyond this limit if none of the open ones is idle. */
 const HARD_LIMIT = 1024
 
 /**

@@ -9,7 +9,7 @@ import { PAGE_HEADERS } from './security-headers.ts'
 const HTML = 'text/html; charset=utf-8'
 const SCRIPT = 'text/javascript; charset=utf-8'
 
-/** The files of Swagger UI that are served. All others in its package are not. */
+/** The Swagger UI files that are served. No other file in its package is. */
 const ASSETS: Readonly<Record<string, string>> = {
   'swagger-ui.css': 'text/css; charset=utf-8',
   'swagger-ui-bundle.js': SCRIPT,

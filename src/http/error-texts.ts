@@ -29,11 +29,11 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
     todo: 'Compare it with AUTH_TOKEN, or with the file `token` in the data folder. After ten wrong tokens within a minute, responses are delayed.',
   },
   host_not_allowed: {
-    happened: 'The Host header is not an address of this service. DNS rebinding attacks look like this.',
+    happened: "The Host header is not one of this service's addresses. DNS rebinding attacks look like this.",
     todo: 'Use the address that was printed at the start. If you use another name for Toolroom, add it to ALLOWED_HOSTS.',
   },
   origin_not_allowed: {
-    happened: 'A web page of another origin tried to use the service.',
+    happened: 'A web page from another origin tried to use the service.',
     todo: "Use Toolroom's own pages, or a client that is not a browser. CORS is deliberately not supported.",
   },
   cross_site: {
@@ -103,7 +103,7 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
     todo: '`GET …/tools` lists held tools with their changes and their `hash`.',
   },
   nothing_to_undo: {
-    happened: "There is no recorded change of this agent's file, or its backup no longer exists.",
+    happened: "There is no recorded change to this agent's file, or its backup no longer exists.",
     todo: '`GET /api/agents/{agent_type}/history` lists the changes that can be undone.',
   },
   package_in_use: {
@@ -156,7 +156,7 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
     todo: '`errors` lists each one. Input is never converted: `"1"` is not `1`.',
   },
   blocked_address: {
-    happened: 'The URL points to a link-local address or to the metadata service of a cloud provider.',
+    happened: "The URL points to a link-local address or to a cloud provider's metadata service.",
     todo: 'Use the regular address of the tool server.',
   },
   invalid_package_spec: {
@@ -169,7 +169,7 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
     todo: '`detail` says what it supports.',
   },
   config_locked: {
-    happened: 'The agent has held the lock of its file for five seconds.',
+    happened: 'The agent has held the lock on its file for five seconds.',
     todo: 'Try again in a moment, or close the agent.',
   },
   upgrade_required: {
@@ -216,12 +216,12 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
   },
   search_unavailable: {
     happened: 'The registry in your npm configuration does not support search.',
-    todo: 'Enter the exact name of the package.',
+    todo: 'Enter the exact package name.',
   },
   call_failed: {
     happened:
-      'The tool server ended during the call, closed its output, responded with a protocol error, or with more than 10 MiB.',
-    todo: '`detail` contains the cause. An error of the tool itself is not a failed call, but a result with `isError`.',
+      'The tool server ended during the call, closed its output, responded with a protocol error, or responded with more than 10 MiB.',
+    todo: '`detail` contains the cause. An error in the tool itself is not a failed call, but a result with `isError`.',
   },
   out_of_resources: {
     happened: 'The system has no open files, processes or memory left to start a process.',
@@ -233,7 +233,7 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
   },
   store_busy: {
     happened: 'Another program has locked the database.',
-    todo: 'Close programs that have opened `toolroom.db`, and try again after the seconds in Retry-After.',
+    todo: 'Close programs that have opened `toolroom.db`, and try again after the number of seconds in Retry-After.',
   },
   store_damaged: {
     happened: 'The database can no longer be read or written.',
@@ -253,7 +253,7 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
   },
   call_timeout: {
     happened: 'The tool server did not respond to the call in time. The call was cancelled.',
-    todo: 'Send a larger `timeout_s`, or raise `timeouts.request_s` of the server.',
+    todo: "Send a larger `timeout_s`, or raise the server's `timeouts.request_s`.",
   },
   disk_full: {
     happened: 'The disk that contains the data folder is full.',

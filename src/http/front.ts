@@ -12,7 +12,7 @@ interface Options {
   readonly gateway?: DirectRoute
 }
 
-/** After this time, requests in flight no longer delay the end of the service. */
+/** After this time, requests in flight no longer delay the service's shutdown. */
 const CLOSE_GRACE_MS = 4_000
 
 /**
@@ -55,14 +55,14 @@ export class Front {
     return `http://${host.includes(':') ? `[${host}]` : host}:${this.port}`
   }
 
-  /** Sets the handlers, and answers the requests that wait for them. */
+  /** Sets the handlers, and answers the requests that are waiting for them. */
   serve(handler: RequestListener, upgrade: Upgrade): void {
     this.#handler = handler
     this.#upgrade = upgrade
     for (const answer of this.#waiting.splice(0)) answer()
   }
 
-  /** Resolves when a request waits for the API, or after `ms`. */
+  /** Resolves when a request is waiting for the API, or after `ms`. */
   untilRequested(ms: number): Promise<void> {
     if (this.#waiting.length > 0) return Promise.resolve()
     return new Promise((resolve) => {

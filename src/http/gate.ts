@@ -14,10 +14,10 @@ export type Gate = (request: IncomingMessage) => AppError | undefined
 
 /**
  * Checks every request and upgrade before routing. A web page can make a browser send requests to loopback, and with DNS
- * rebinding even read the responses. It cannot choose the Host, Origin and Sec-Fetch-Site headers of the browser.
+ * rebinding even read the responses. It cannot choose the browser's Host, Origin and Sec-Fetch-Site headers.
  */
 export function createGate({ port, allowedHosts }: Options): Gate {
-  const known = new Map<string, ReadonlySet<string>>() // one entry per address of this computer
+  const known = new Map<string, ReadonlySet<string>>() // one entry for each of this computer's addresses
   const authoritiesAt = (localAddress = ''): ReadonlySet<string> => {
     const seen = known.get(localAddress)
     if (seen) return seen
@@ -57,7 +57,7 @@ function hostHeaders(rawHeaders: readonly string[]): number {
   return count
 }
 
-/** Loopback names with our port, the local address of the connection, and ALLOWED_HOSTS. */
+/** Loopback names with the service's port, the local address of the connection, and ALLOWED_HOSTS. */
 function allowedAuthorities(port: number, extra: readonly string[], localAddress: string): Set<string> {
   const own = localAddress.replace(/^::ffff:(?=\d+\.)/, '').replace(/%.*$/, '')
   const ownHost = own.includes(':') ? `[${own}]` : own
@@ -77,11 +77,11 @@ function allowedOrigin(origin: string, allowed: ReadonlySet<string>): boolean {
 
 function hostNotAllowed(host: string): AppError {
   const shown = JSON.stringify(host.slice(0, 100))
-  return new AppError('host_not_allowed', `The Host header ${shown} is not an address of this service`, {
-    hint: 'Add it to ALLOWED_HOSTS if it is a name of this computer',
+  return new AppError('host_not_allowed', `The Host header ${shown} is not one of this service's addresses`, {
+    hint: 'Add it to ALLOWED_HOSTS if it is a name for this computer',
   })
 }
 
 function originNotAllowed(): AppError {
-  return new AppError('origin_not_allowed', 'Web pages of another origin may not use this service')
+  return new AppError('origin_not_allowed', 'Web pages from another origin may not use this service')
 }

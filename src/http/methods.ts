@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 
-/** The methods of each path, so that a wrong one is answered with 405 and `Allow` instead of 404. */
+/** The methods that each path supports, so that a wrong one is answered with 405 and `Allow` instead of 404. */
 export class Methods {
   readonly #routes: { readonly segments: readonly string[]; readonly method: string }[] = []
 

@@ -18,7 +18,7 @@ export interface RouteErrors {
 
 const SCHEME = 'token'
 
-/** OpenAPI 3.1 from the schemas of the routes. Errors and the token are added here for all routes. */
+/** OpenAPI 3.1 from the routes' schemas. Errors and the token are added here for all routes. */
 export async function describeApi(app: FastifyInstance, options: OpenApiOptions): Promise<void> {
   const openapi: FastifyDynamicSwaggerOptions['openapi'] = {
     openapi: '3.1.0',
@@ -125,7 +125,7 @@ function problemSchema() {
     description: 'RFC 9457',
     required: ['type', 'title', 'status', 'detail', 'code', 'request_id'],
     properties: {
-      type: text('A page of this service that explains the error code'),
+      type: text('A page on this service that explains the error code'),
       title: text('The kind of error'),
       status: { type: 'integer' as const },
       detail: text('What happened in this case'),
@@ -153,7 +153,7 @@ function problemSchema() {
       stderr_tail: {
         type: 'array' as const,
         items: text('A line'),
-        description: 'The last lines of stderr of the tool server',
+        description: "The last lines of the tool server's stderr",
       },
     },
   }

@@ -1,6 +1,6 @@
 import { AppError, CATALOGUE, type ErrorCode, type FieldError } from '../kernel/errors.ts'
 
-/** RFC 9457. The body of every HTTP error of the service. */
+/** RFC 9457. The body of every HTTP error that the service sends. */
 export interface Problem {
   readonly type: string
   readonly title: string
@@ -31,7 +31,7 @@ export function problemOf(error: AppError, requestId: string): Problem {
   }
 }
 
-/** Translates errors of the framework. Undefined for an unexpected error. */
+/** Translates the framework's errors. Undefined for an unexpected error. */
 export function knownError(error: unknown, bodyLimit = MIB): AppError | undefined {
   if (error instanceof AppError) return error
   if (!(error instanceof Error)) return undefined

@@ -43,7 +43,7 @@ export function isPublic(method: string, route: string, url: string, protectRead
   return ALWAYS_OPEN.includes(name) || (!protectReads && OPEN_READS.includes(name))
 }
 
-/** It can name any folder of this computer. Parsed like the route does, because the name may be percent-encoded. */
+/** It can name any folder on this computer. Parsed as the route does it, because the name may be percent-encoded. */
 function hasProjectPath(url: string): boolean {
   const at = url.indexOf('?')
   return at !== -1 && new URLSearchParams(url.slice(at)).has('project_path')

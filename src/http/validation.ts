@@ -11,7 +11,7 @@ interface AjvError {
   readonly parentSchema?: { readonly expected?: string; readonly patternProperties?: unknown }
 }
 
-/** Translates the findings of the validator. Values are not repeated, because they may be secrets. */
+/** Translates the validator's findings. Values are not repeated, because they may be secrets. */
 export function validationError(error: FastifyError, body: unknown): AppError {
   if (error.validationContext === 'body' && body === undefined)
     return new AppError('invalid_json', 'The body is empty')

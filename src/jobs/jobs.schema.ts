@@ -18,7 +18,7 @@ export const JobView = Type.Object({
     Type.Object({ code: Type.String(), message: Type.String(), hint: orNull(Type.String()) }),
     Type.Null(),
   ]),
-  result: Type.Unknown({ description: 'The response of the original request, once the job is done' }),
+  result: Type.Unknown({ description: 'The response to the original request, once the job is done' }),
 })
 export type JobView = Static<typeof JobView>
 export const JobList = listOf(JobView)

@@ -29,7 +29,7 @@ export const Tool = Type.Object({
   input_schema: anything,
   output_schema: orNull(anything),
   annotations: orNull(anything),
-  enabled: Type.Boolean({ description: 'Set by `tools` of the server' }),
+  enabled: Type.Boolean({ description: "Set by the server's `tools`" }),
   gateway_name: orNull(
     Type.String({
       description:

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net'
 
-/** Link-local addresses and the metadata services of cloud providers. No tool server or registry runs there. */
+/** Link-local addresses and cloud providers' metadata services. No tool server or registry runs there. */
 const BLOCKED = new BlockList()
 BLOCKED.addSubnet('169.254.0.0', 16, 'ipv4')
 BLOCKED.addSubnet('fe80::', 10, 'ipv6')
@@ -27,7 +27,7 @@ export function isAddressIn(list: BlockList, host: string): boolean {
   )
 }
 
-/** In lower case, without the brackets of IPv6 and the final dot of a full name. */
+/** In lower case, without IPv6 brackets and the final dot of a full name. */
 export const bareHost = (host: string): string =>
   host
     .replace(/^\[(.*)\]$/, '$1')

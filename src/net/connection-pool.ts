@@ -1,23 +1,26 @@
-import { lookup as systemLookup } from 'node:dns'
-import { Agent as HttpAgent } from 'node:http'
-import { Agent as HttpsAgent } from 'node:https'
+import type { lookup as systemLookup } from 'node:dns'
+import { type ClientRequest, Agent as HttpAgent, request as requestHttp } from 'node:http'
+import type { RequestOptions } from 'node:https'
 import type { LookupFunction } from 'node:net'
 import { isBlockedHost } from './blocked-address.ts'
 import { BLOCKED } from './network-failure.ts'
 import type { HttpProxy, ProxyFor } from './proxy.ts'
-import { TunnelAgent } from './tunnel-agent.ts'
 
 /** How connections are made. */
 export interface Network {
   readonly lookup: typeof systemLookup
-  /** Certificate authorities to trust instead of those of Node and NODE_EXTRA_CA_CERTS. */
+  /** Certificate authorities to trust instead of Node's own and those in NODE_EXTRA_CA_CERTS. */
   readonly ca: string | readonly string[] | undefined
   readonly proxyFor: ProxyFor
+  /** Link-local addresses may be contacted too: only this computer's user chooses the URL. */
+  readonly linkLocal: boolean
 }
 
 export interface Route {
   readonly agent: HttpAgent
   readonly proxy: HttpProxy | undefined
+  /** `request` of node:http or node:https. */
+  readonly send: (options: RequestOptions) => ClientRequest
 }
 
 const MAX_SOCKETS = 256
@@ -36,13 +39,18 @@ export class ConnectionPool {
     this.#onResolved = onResolved
   }
 
-  routeTo(url: URL): Route {
-    const known = this.#routes.get(url.origin)
-    if (known) return known
+  /** Undefined until `open` has been called for the origin. */
+  routeTo(url: URL): Route | undefined {
+    return this.#routes.get(url.origin)
+  }
+
+  /** Does not connect yet. Throws a RemoteFailure when the proxy setting is invalid. */
+  async open(url: URL): Promise<Route> {
     const proxy = this.#network.proxyFor?.(url)
-    const route = { agent: this.#agentFor(url, proxy), proxy }
-    this.#routes.set(url.origin, route)
-    return route
+    const route = { proxy, ...(await this.#agentFor(url, proxy)) }
+    const known = this.#routes.get(url.origin) // opened by another request meanwhile
+    if (!known) this.#routes.set(url.origin, route)
+    return known ?? route
   }
 
   close(): void {
@@ -54,20 +62,30 @@ export class ConnectionPool {
 
   /**
    * Without a proxy, every address that a name resolves to is checked. With a proxy the proxy resolves the name, so only
-   * a literal host can be checked (by the client), and the proxy's own address is trusted as the setting is.
+   * a literal host can be checked (by the client), and the proxy's own address is trusted because the user set it.
+   *
+   * The modules for DNS and TLS are loaded on demand: agents wait for `toolroom connect`, which
+   * needs them only if Toolroom runs on another computer.
    */
-  #agentFor(url: URL, proxy: HttpProxy | undefined): HttpAgent {
-    const { lookup = systemLookup, ca } = this.#network
+  async #agentFor(url: URL, proxy: HttpProxy | undefined): Promise<Pick<Route, 'agent' | 'send'>> {
+    const { lookup, ca, linkLocal } = this.#network
     const options = {
       keepAlive: true,
       maxSockets: MAX_SOCKETS,
       maxFreeSockets: MAX_FREE_SOCKETS,
       timeout: IDLE_MS,
-      lookup: proxy ? (lookup as LookupFunction) : guarded(lookup, this.#onResolved),
+      lookup:
+        proxy || linkLocal
+          ? (lookup as LookupFunction | undefined)
+          : guarded(lookup ?? (await import('node:dns')).lookup, this.#onResolved),
     }
+    if (![url, proxy?.url].some((used) => used?.protocol === 'https:'))
+      return { agent: new HttpAgent(options), send: requestHttp }
+    const { Agent: HttpsAgent, request: send } = await import('node:https')
     const secure = { ...options, ...(ca !== undefined && { ca: [ca].flat() }) }
-    if (proxy && url.protocol === 'https:') return new TunnelAgent(url, proxy, secure)
-    return (proxy?.url ?? url).protocol === 'https:' ? new HttpsAgent(secure) : new HttpAgent(options)
+    if (!proxy || url.protocol === 'http:') return { agent: new HttpsAgent(secure), send }
+    const { TunnelAgent } = await import('./tunnel-agent.ts')
+    return { agent: new TunnelAgent(url, proxy, secure), send }
   }
 }
 

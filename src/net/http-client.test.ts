@@ -130,6 +130,20 @@ describe('requests', () => {
     }
   })
 
+  test('onConnected and onSent tell whether a failed request was sent', async () => {
+    const steps: string[] = []
+    const hooks = { onConnected: () => steps.push('connected'), onSent: () => steps.push('sent') }
+    const { origin, close } = await site((_, response) => void response.destroy())
+    expect(await clientOf(origin).failure(hooks)).toMatchObject({ code: 'connection_reset' })
+    expect(steps.splice(0)).toEqual(['connected', 'sent'])
+    await close()
+    expect(await clientOf(origin).failure(hooks)).toMatchObject({ code: 'connection_refused' })
+    const secure = await openHttps('good', (_, response) => void response.end())
+    onTestFinished(() => secure.close())
+    expect(await clientOf(secure.origin).failure(hooks)).toMatchObject({ code: 'tls_failed' })
+    expect(steps).toEqual([])
+  })
+
   test('a header that cannot be sent fails without being quoted', async () => {
     const { origin } = await site((_, response) => void response.end())
     const error = await clientOf(origin, { headers: { 'x-key': 'secret\nvalue' } }).failure()
@@ -238,6 +252,13 @@ describe('addresses', () => {
       code: 'blocked_address',
       message: expect.stringContaining(new URL(url).hostname),
     })
+  })
+
+  test('with linkLocal, a name that also has a link-local address is reached, as mDNS names do', async () => {
+    const { port } = await site((_, response) => void response.end('ok'))
+    const network = { lookup: leadsTo('127.0.0.1', '169.254.1.1'), linkLocal: true }
+    const { send } = clientOf(`http://studio.test:${port}/`, { network })
+    expect((await (await send()).read(MAX_BYTES)).toString()).toBe('ok')
   })
 
   test('a name that is not found, and a URL that is not http, fail with a clear code', async () => {

@@ -1,9 +1,9 @@
-import { type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http'
-import { type RequestOptions, request as requestHttps } from 'node:https'
+import type { ClientRequest, IncomingMessage } from 'node:http'
+import type { RequestOptions } from 'node:https'
 import type { Socket } from 'node:net'
 import { urlToHttpOptions } from 'node:url'
 import { isBlockedHost } from './blocked-address.ts'
-import { ConnectionPool, type Network } from './connection-pool.ts'
+import { ConnectionPool, type Network, type Route } from './connection-pool.ts'
 import { RemoteFailure, timeoutFailure } from './http-failure.ts'
 import { HttpResponse } from './http-response.ts'
 import {
@@ -31,6 +31,10 @@ export interface HttpRequest {
   readonly signal?: AbortSignal | undefined
   /** The request may be sent twice: it is repeated when a reused connection turns out to be closed. */
   readonly repeatable?: boolean
+  /** Called when the connection is open. Nothing is sent by a request that fails before that. */
+  readonly onConnected?: () => void
+  /** Called when the whole request is written. */
+  readonly onSent?: () => void
 }
 
 /** The last step that succeeded. There is no `dns` through a proxy, which resolves the name. */
@@ -40,7 +44,7 @@ interface Options {
   /** Configured headers are sent to the origin of this URL only. */
   readonly url: URL
   readonly headers?: Readonly<Record<string, string>>
-  /** The Authorization header for a URL of this origin. */
+  /** The Authorization header for a URL on this origin. */
   readonly authorizationFor?: (url: URL) => string | undefined
   readonly userAgent: string
   readonly network?: Partial<Network> | undefined
@@ -74,9 +78,10 @@ export class HttpClient {
     let { url } = request
     for (let hops = 0; hops <= MAX_REDIRECTS; hops += 1) {
       this.#permit(url)
-      const hop = { ...request, url }
-      const response = await this.#hop(hop, deadline).catch((error: unknown) => {
-        if (error instanceof StaleSocket) return this.#hop({ ...hop, repeatable: false }, deadline)
+      const hop = hops === 0 ? request : { ...request, url }
+      const route = this.#pool.routeTo(url) ?? (await this.#pool.open(url))
+      const response = await this.#hop(hop, route, deadline).catch((error: unknown) => {
+        if (error instanceof StaleSocket) return this.#hop({ ...hop, repeatable: false }, route, deadline)
         throw error
       })
       if (response.status < 300 || response.status > 399) return response
@@ -87,39 +92,39 @@ export class HttpClient {
       response.discard()
       url = next
     }
-    const hint = 'Set the URL to the final address of the redirects'
+    const hint = 'Set the URL to the address that the redirects lead to'
     throw new RemoteFailure('too_many_redirects', `${url.host} redirects too often`, hint)
   }
 
   /** Ends all requests and connections. Pending and later requests reject with `reason`. */
   close(reason = new Error('The HTTP client was closed')): void {
     this.#closed ??= reason
-    for (const sent of this.#live) sent.destroy() // includes requests that still wait for a socket
+    for (const sent of this.#live) sent.destroy() // includes requests that are still waiting for a socket
     this.#pool.close()
   }
 
   #permit(url: URL): void {
     if (this.#closed) throw this.#closed
     if (this.#permitted.has(url.origin)) return
-    const { url: own, crossOrigin } = this.#options
+    const { url: own, crossOrigin, network } = this.#options
     if (!/^https?:$/.test(url.protocol) || (!crossOrigin && url.origin !== own.origin)) {
-      const message = `Only http and https URLs of ${own.host || 'this server'} can be requested`
+      const message = `Only http and https URLs on ${own.host || 'this server'} can be requested`
       throw new RemoteFailure('redirect_refused', message, 'Use an http or https URL')
     }
-    if (isBlockedHost(url.hostname)) throw blocked(url.hostname)
+    if (!network?.linkLocal && isBlockedHost(url.hostname)) throw blocked(url.hostname)
     this.#permitted.add(url.origin)
   }
 
   /** One request and its response. The limits apply until the body has ended. */
-  #hop(request: HttpRequest, deadline: number | null): Promise<HttpResponse> {
+  #hop(request: HttpRequest, route: Route, deadline: number | null): Promise<HttpResponse> {
     const { url, signal, timeoutMs, firstByteMs = FIRST_BYTE_MS } = request
     return new Promise((resolve, reject) => {
-      if (signal?.aborted) return reject(signal.reason)
-      const { agent, proxy } = this.#pool.routeTo(url)
+      if (this.#closed || signal?.aborted) return reject(this.#closed ?? signal?.reason)
+      const { proxy } = route
       let phase: Phase = 'connect'
       let response: HttpResponse | undefined
       const explain = (error: unknown) => networkFailure(error, url, phase, proxy)
-      const sent = this.#send(request, agent, proxy)
+      const sent = this.#send(request, route)
       const fail = (error: unknown) => {
         limits.lift()
         reject(error)
@@ -140,12 +145,15 @@ export class HttpClient {
 
       const enter = (next: Phase) => {
         phase = next
-        if (next === 'send') connected()
+        if (next !== 'send') return
+        connected()
+        request.onConnected?.()
       }
       sent.on('socket', (socket) => {
         if (sent.reusedSocket) enter('send')
         else this.#follow(socket, url, enter)
       })
+      if (request.onSent) sent.on('finish', request.onSent)
       sent.on('error', (error) => {
         const stale = request.repeatable === true && sent.reusedSocket && phase === 'send' && isReset(error)
         fail(this.#closed ?? (stale ? new StaleSocket() : explain(error)))
@@ -167,7 +175,7 @@ export class HttpClient {
     })
   }
 
-  #send({ method, url, headers = {}, body }: HttpRequest, agent: RequestOptions['agent'], proxy?: HttpProxy) {
+  #send({ method, url, headers = {}, body }: HttpRequest, { agent, proxy, send }: Route): ClientRequest {
     const target: RequestOptions =
       proxy && url.protocol === 'http:' ? forwarded(url, proxy) : urlToHttpOptions(url)
     const all = {
@@ -177,7 +185,6 @@ export class HttpClient {
       ...target.headers,
     }
     try {
-      const send = target.protocol === 'https:' ? requestHttps : requestHttp
       const sent = send({ ...target, method, agent, headers: all })
       this.#live.add(sent)
       sent.once('close', () => this.#live.delete(sent))
@@ -204,9 +211,9 @@ export class HttpClient {
     }
     socket.setKeepAlive(true, TCP_KEEP_ALIVE_MS)
     if (socket.connecting) socket.once('connect', onConnected)
-    else onConnected() // the socket of a tunnel
+    else onConnected() // a tunnel's socket
     socket.once('secureConnect', () => {
-      if (url.protocol === 'https:') onReached?.('tls') // otherwise it is the TLS of the proxy
+      if (url.protocol === 'https:') onReached?.('tls') // otherwise it is the proxy's TLS
       enter('send')
     })
   }

@@ -61,7 +61,7 @@ export const MEBIBYTE = 1024 * 1024
 export const tooLarge = (host: string, what: string, maxBytes: number): RemoteFailure =>
   new RemoteFailure(
     'response_too_large',
-    `${what} of ${host} is larger than ${maxBytes / MEBIBYTE} MiB`,
+    `${what} from ${host} is larger than ${maxBytes / MEBIBYTE} MiB`,
     'Request less data at once: Toolroom does not accept a larger response',
   )
 

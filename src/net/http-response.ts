@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { pipeline, type Readable } from 'node:stream'
-import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from 'node:zlib'
 import { RemoteFailure, tooLarge } from './http-failure.ts'
 import { networkFailure } from './network-failure.ts'
 
@@ -76,19 +75,21 @@ async function decoded(response: IncomingMessage, host: string): Promise<Readabl
   const decoder = await decoderFor(encoding, response)
   if (!decoder) {
     response.destroy()
-    const message = `The response of ${host} has a Content-Encoding that was not offered`
-    const hint = 'Turn the compression of the server off, or set it to gzip, deflate or br'
+    const message = `The response from ${host} has a Content-Encoding that was not offered`
+    const hint = "Turn off the server's compression, or set it to gzip, deflate or br"
     throw new RemoteFailure('protocol_error', message, hint)
   }
   pipeline(response, decoder, () => {}) // errors reach the reader of the decoder
   return decoder
 }
 
+/** Loads zlib on demand: agents wait for `toolroom connect` to start, and it rarely needs zlib. */
 async function decoderFor(encoding: string, response: IncomingMessage) {
-  if (encoding === 'gzip' || encoding === 'x-gzip') return createGunzip()
-  if (encoding === 'br') return createBrotliDecompress()
+  const zlib = await import('node:zlib')
+  if (encoding === 'gzip' || encoding === 'x-gzip') return zlib.createGunzip()
+  if (encoding === 'br') return zlib.createBrotliDecompress()
   if (encoding !== 'deflate') return undefined
-  return (await hasZlibHeader(response)) ? createInflate() : createInflateRaw()
+  return (await hasZlibHeader(response)) ? zlib.createInflate() : zlib.createInflateRaw()
 }
 
 /** `deflate` names two formats, and servers send both. The first byte tells them apart. */

@@ -38,16 +38,16 @@ export function networkFailure(error: unknown, url: URL, phase: Phase, proxy?: H
     return new RemoteFailure('connect_timeout', `${address(url)} did not accept the connection in time`, hint)
   }
   if (/^E(HOST|NET)(UNREACH|DOWN)$/.test(code)) {
-    const hint = 'Check the address in the URL, and the network or VPN of this computer'
+    const hint = "Check the address in the URL, and this computer's network or VPN"
     return new RemoteFailure('connection_refused', `There is no network route to ${host}`, hint)
   }
   if (code.startsWith('HPE_') || code.startsWith('Z_') || code.startsWith('ERR_BROTLI')) {
-    const hint = 'Check scheme and port of the URL: the program that listens there may not be an HTTP server'
-    return new RemoteFailure('protocol_error', `The response of ${host} is not valid HTTP`, hint)
+    const hint = 'Check the scheme and port in the URL: the program listening there may not be an HTTP server'
+    return new RemoteFailure('protocol_error', `The response from ${host} is not valid HTTP`, hint)
   }
   if (phase === 'tls') {
     const hint =
-      'Check that the port of the URL is the https port; an old server may offer only old TLS versions'
+      'Check that the port in the URL is the https port. An old server may support only old TLS versions'
     return new RemoteFailure('tls_failed', `The TLS handshake with ${host} failed`, hint)
   }
   if (['ECONNRESET', 'EPIPE', 'ECONNABORTED', 'ERR_STREAM_PREMATURE_CLOSE'].includes(code)) {
@@ -56,16 +56,16 @@ export function networkFailure(error: unknown, url: URL, phase: Phase, proxy?: H
     return new RemoteFailure('connection_reset', `${host} closed the connection ${when}`, hint)
   }
   const shown = /^[A-Z][A-Z0-9_]{2,60}$/.test(code) ? ` (${code})` : ''
-  const hint = 'Check the URL and the headers of this server, then try again'
+  const hint = "Check this server's URL and headers, then try again"
   return new RemoteFailure('protocol_error', `The request to ${host} failed${shown}`, hint)
 }
 
 export function blocked(hostname: string): RemoteFailure {
   const message = `${hostname} is, or resolves to, a link-local address or a cloud metadata service, which Toolroom never contacts`
-  return new RemoteFailure('blocked_address', message, 'Use the public name or address of the server')
+  return new RemoteFailure('blocked_address', message, "Use the server's public name or address")
 }
 
-/** A proxy answered a request for `url` with a status of its own. */
+/** A proxy answered a request for `url` with its own status. */
 export function proxyRefusal(status: number, { host, hostname }: URL, proxy: HttpProxy): RemoteFailure {
   if (status === 407) {
     const [what, how] = proxy.authorization
@@ -78,37 +78,40 @@ export function proxyRefusal(status: number, { host, hostname }: URL, proxy: Htt
   return new RemoteFailure('proxy_failed', message, hint, { status })
 }
 
-/** The statuses with which a proxy answers instead of the server behind it. */
+/** The statuses that a proxy answers with instead of the server behind it. */
 export const PROXY_STATUSES: readonly number[] = [407, 502, 504]
 
 const named = ({ url, setBy }: HttpProxy) => `The proxy ${url.host} (set by ${setBy})`
 
-const RENEW = 'The operator of the server must renew it; also check the clock of this computer'
+const RENEW = "The server's operator must renew it; also check this computer's clock"
 const CLOCK =
-  'Check the clock of this computer. If it is right, the operator of the server must replace the certificate'
+  "Check this computer's clock. If it is right, the server's operator must replace the certificate"
 const TRUST =
-  'If you trust it, start Toolroom with NODE_EXTRA_CA_CERTS set to the path of that certificate, or of its CA certificate'
+  'If you trust it, set NODE_EXTRA_CA_CERTS to the path of that certificate or its CA certificate, and restart'
 const UNKNOWN_AUTHORITY = [
-  'The certificate of % was issued by an authority that this computer does not trust',
+  'The certificate for % was issued by an authority that this computer does not trust',
   TRUST,
 ] as const
 
 /** By error code; `%` is replaced by the host. */
 const TLS_SENTENCES: Readonly<Record<string, readonly [message: string, hint: string]>> = {
-  CERT_HAS_EXPIRED: ['The certificate of % has expired', RENEW],
-  CERT_NOT_YET_VALID: ['The certificate of % is not valid yet', CLOCK],
-  CERT_REVOKED: ['The certificate of % was revoked', 'The operator of the server must replace it'],
-  DEPTH_ZERO_SELF_SIGNED_CERT: ['The certificate of % is self-signed, so no authority vouches for it', TRUST],
+  CERT_HAS_EXPIRED: ['The certificate for % has expired', RENEW],
+  CERT_NOT_YET_VALID: ['The certificate for % is not valid yet', CLOCK],
+  CERT_REVOKED: ['The certificate for % was revoked', "The server's operator must replace it"],
+  DEPTH_ZERO_SELF_SIGNED_CERT: [
+    'The certificate for % is self-signed, so no authority vouches for it',
+    TRUST,
+  ],
   SELF_SIGNED_CERT_IN_CHAIN: UNKNOWN_AUTHORITY,
   UNABLE_TO_GET_ISSUER_CERT: UNKNOWN_AUTHORITY,
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNKNOWN_AUTHORITY,
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: [
-    'The certificate of % cannot be verified: its authority is unknown, or an intermediate certificate is missing',
+    'The certificate for % cannot be verified: its authority is unknown, or an intermediate certificate is missing',
     TRUST,
   ],
   ERR_TLS_CERT_ALTNAME_INVALID: [
-    'The certificate of % was issued for another host name',
-    'Use the host name of the certificate in the URL, or check that this is the right server',
+    'The certificate for % was issued for another host name',
+    'Use the host name from the certificate in the URL, or check that this is the right server',
   ],
   ERR_SSL_WRONG_VERSION_NUMBER: [
     '% does not support TLS on this port',

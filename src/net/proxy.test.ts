@@ -91,7 +91,7 @@ describe('requests through a proxy', () => {
     const { failure } = clientOf(`https://elsewhere.test:${site.port}/`, { HTTPS_PROXY: proxy.origin })
     expect(await failure()).toMatchObject({
       code: 'tls_failed',
-      message: `The certificate of elsewhere.test:${site.port} was issued for another host name`,
+      message: `The certificate for elsewhere.test:${site.port} was issued for another host name`,
     })
   })
 

@@ -54,7 +54,7 @@ export function proxyFrom({ http, https, noProxy }: ProxySettings): ProxyFor {
   }
 }
 
-/** A request to the proxy about `host`. The TLS server name is that of the proxy; Node would take it from the Host header. */
+/** A request to the proxy about `host`. The TLS server name is the proxy's; Node would take it from the Host header. */
 export function requestToProxy({ url, authorization }: HttpProxy, host: string): RequestOptions {
   return {
     ...urlToHttpOptions(url),
@@ -109,7 +109,7 @@ function parseProxy({ name, value = '' }: Setting): HttpProxy {
     const authorization = login === ':' ? undefined : `Basic ${Buffer.from(login).toString('base64')}`
     return { url, authorization, setBy: name }
   } catch {
-    // Without the value, which may hold a password.
+    // Without the value, which may contain a password.
     const hint = `Write ${name} as http://host:port, with an http or https proxy`
     throw new RemoteFailure('proxy_failed', `${name} is not the URL of an HTTP proxy`, hint)
   }

@@ -20,8 +20,8 @@ export function sameOriginTarget(
     throw new RemoteFailure('protocol_error', message, hint, { status })
   }
   if (to.origin !== from.origin) {
-    const message = `${from.host} redirects to another origin (${originOf(to)}), which must not receive the headers of this server`
-    const hint = 'If you trust that address, use it as the URL of the server'
+    const message = `${from.host} redirects to another origin (${originOf(to)}), which must not receive this server's headers`
+    const hint = "If you trust that address, use it as the server's URL"
     throw new RemoteFailure('redirect_refused', message, hint, { status })
   }
   if (status === 303 && method !== 'GET') {
@@ -48,7 +48,7 @@ function locationOf(location: string | undefined, from: URL): URL | undefined {
   return to
 }
 
-/** Without path and query, which may repeat a secret of the requested URL. */
+/** Without path and query, which may repeat a secret from the requested URL. */
 function originOf({ protocol, host }: URL): string {
   return /^https?:$/.test(protocol) ? `${protocol}//${host}` : protocol
 }

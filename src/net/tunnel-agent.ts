@@ -5,7 +5,7 @@ import { type HttpProxy, requestToProxy } from './proxy.ts'
 
 type Connect = HttpsAgent['createConnection']
 
-/** Connections to one https origin, each through a CONNECT tunnel of the proxy. */
+/** Connections to one https origin, each through a CONNECT tunnel that the proxy opens. */
 export class TunnelAgent extends HttpsAgent {
   readonly #target: URL
   readonly #proxy: HttpProxy

@@ -22,7 +22,7 @@ export async function inspect(
     throw wrong(chosen, `npm installed ${String(manifest.version ?? 'nothing')} instead`)
   const integrity = typeof locked.integrity === 'string' ? locked.integrity : null
   if (chosen.integrity !== null && integrity !== null && !shares(integrity, chosen.integrity))
-    throw wrong(chosen, 'the downloaded file does not match the digest of the registry')
+    throw wrong(chosen, "the downloaded file does not match the registry's digest")
   const bin = binsOf(manifest, chosen.name, own)
   return {
     version: chosen.version,

@@ -97,7 +97,7 @@ test('a package whose files are gone is missing too, and installing it again sta
   rmSync(path, { recursive: true })
   const error = {
     code: 'package_not_found',
-    message: "The program of the package 'notes' is missing on the disk",
+    message: "The program for the package 'notes' is missing from the disk",
     hint: 'Install the package again',
   }
   expect((await post(house, 'start')).json()).toMatchObject({

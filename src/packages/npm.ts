@@ -99,7 +99,7 @@ const OTHER: Cause = [
   /^/,
   'install_failed',
   "npm could not install '%'",
-  'The output of the job contains everything that npm wrote',
+  "The job's output contains everything that npm wrote",
 ]
 // biome-ignore format: a table
 const CAUSES: readonly Cause[] = [
@@ -107,10 +107,10 @@ const CAUSES: readonly Cause[] = [
   [/^E404$/, 'package_not_found', "The registry does not have '%' or one of its dependencies"],
   [/^(?:ETARGET|ENOVERSIONS)$/, 'package_not_found', "The registry does not have this version of '%'"],
   [/^(?:E401|E403|ENEEDAUTH|EOTP)$/, 'registry_refused', "The registry refused to deliver '%'", "Sign in to the registry that npm uses with 'npm login'"],
-  [/^(?:ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ENETUNREACH|EHOSTUNREACH|SELF_SIGNED_CERT_IN_CHAIN|CERT_.*|UNABLE_TO_.*)$/, 'registry_unreachable', "The registry could not be reached while installing '%'", 'Check the network, and the registry and proxy settings of npm'],
+  [/^(?:ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ENETUNREACH|EHOSTUNREACH|SELF_SIGNED_CERT_IN_CHAIN|CERT_.*|UNABLE_TO_.*)$/, 'registry_unreachable', "The registry could not be reached while installing '%'", "Check the network, and npm's registry and proxy settings"],
   [/^(?:ETIMEDOUT|ERR_SOCKET_TIMEOUT|FETCH_ERROR)$/, 'registry_timeout', "The registry did not respond while installing '%'"],
   [/^(?:EINTEGRITY|TAR_.*|Z_.*)$/, 'install_failed', "The download of '%' is damaged, so it was not installed", 'Try again; if it happens again, the file in the registry is damaged'],
-  [/^(?:EBADENGINE|ENOTSUP)$/, 'node_too_old', "'%' does not run on this Node"],
+  [/^(?:EBADENGINE|ENOTSUP)$/, 'node_too_old', "'%' does not run on this version of Node"],
   [/^EBADPLATFORM$/, 'install_failed', "'%' does not support this operating system"],
   [/^E5\d\d$/, 'registry_failed', "The registry failed while installing '%'"],
 ]

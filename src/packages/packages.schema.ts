@@ -44,7 +44,7 @@ export const AsyncQuery = Type.Object(
   closed,
 )
 export const RemoveQuery = Type.Object(
-  { force: Type.Optional(Type.Boolean({ description: 'Also when servers use the package' })) },
+  { force: Type.Optional(Type.Boolean({ description: 'Uninstall even if servers use the package' })) },
   closed,
 )
 export const UpdateInput = Type.Object({ version: Type.Optional(Version) }, closed)
@@ -123,7 +123,9 @@ export const SearchInput = Type.Object(
     from: Type.Optional(Type.Integer({ minimum: 0, maximum: 1000, default: 0 })),
     mcp_only: Type.Optional(Type.Boolean({ default: false })),
     source: Type.Optional(Type.Enum(['npm', 'mcp_registry'], { default: 'npm' })),
-    cursor: Type.Optional(Type.String({ maxLength: 500, description: 'Next page of the MCP registry' })),
+    cursor: Type.Optional(
+      Type.String({ maxLength: 500, description: 'The next page of results from the MCP Registry' }),
+    ),
   },
   { additionalProperties: false },
 )

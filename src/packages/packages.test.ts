@@ -311,7 +311,7 @@ describe('searching', () => {
     const none = await packages(house, 'POST', '/search', { query: 'good weather' })
     expect(none).toMatchObject({
       status: 502,
-      body: { code: 'search_unavailable', hint: expect.stringContaining('exact name') },
+      body: { code: 'search_unavailable', hint: expect.stringContaining('exact package name') },
     })
     const exact = await packages<SearchAnswer>(house, 'POST', '/search', { query: 'weather-mcp' })
     expect(exact.body).toMatchObject({ search_available: false, items: [{ name: 'weather-mcp' }] })

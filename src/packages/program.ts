@@ -36,7 +36,7 @@ export function installedProgram(
   const { command, args } = programAt(folders.current(record), name, record.current, known ?? '')
   return known !== undefined && existsSync(args[0] ?? command)
     ? { ok: true, command, args }
-    : missing(`The program of the package '${name}' is missing on the disk`, 'Install the package again')
+    : missing(`The program for the package '${name}' is missing from the disk`, 'Install the package again')
 }
 
 const missing = (message: string, hint: string): Program => ({

@@ -126,7 +126,7 @@ function trialFailed(
   const why = error instanceof Error ? error.message : String(error)
   return new AppError(
     'update_failed',
-    `'${name}' ${version} does not start with the settings of '${server}', so ${current.version} stays in use: ${why}`,
+    `'${name}' ${version} does not start with the settings from '${server}', so ${current.version} stays in use: ${why}`,
     { cause: error, ...(error instanceof AppError && error.hint ? { hint: error.hint } : {}) },
   )
 }

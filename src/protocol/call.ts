@@ -2,10 +2,10 @@ import type { CancelSignal } from '../kernel/cancel.ts'
 import { CODES } from './codes.ts'
 import type { RemoteError } from './json-rpc-message.ts'
 
-/** The `params` of a request, or any other JSON object of the protocol. */
+/** The `params` of a request, or any other JSON object in the protocol. */
 export type Params = Readonly<Record<string, unknown>>
 
-/** Answers a request that a server sends while it works on ours. Rejects with the error that the server gets instead. */
+/** Answers a request that a server sends during a call. Rejects with the error that the server gets instead. */
 export type OnServerRequest = (method: string, params: unknown) => Promise<unknown>
 
 /**
@@ -18,13 +18,13 @@ export interface CallOptions {
   readonly meta?: Params | undefined
   /** Called with the server's progress notifications. A progress token is sent only when this is set. */
   readonly onProgress?: ((params: Params) => void) | undefined
-  /** Answers sampling and elicitation requests of the server. */
+  /** Answers the server's sampling and elicitation requests. */
   readonly onServerRequest?: OnServerRequest | undefined
-  /** The client capabilities of the caller. Modern servers receive them with each request. */
+  /** The caller's client capabilities. Modern servers receive them with each request. */
   readonly capabilities?: object | undefined
   /** The `arguments` of a tool call as the caller wrote them, to be forwarded unparsed: valid JSON without line breaks. */
   readonly rawArguments?: Buffer | undefined
-  /** The params of a modern client's request, forwarded unchanged to a server of the modern era. */
+  /** The params of a modern client's request, forwarded unchanged to a modern server. */
   readonly modernParams?: Params | undefined
 }
 

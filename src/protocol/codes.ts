@@ -1,4 +1,4 @@
-/** JSON-RPC error codes: those of JSON-RPC, those that MCP adds, and our own outside of the reserved range. */
+/** JSON-RPC error codes: those of JSON-RPC, those that MCP adds, and Toolroom's own outside the reserved range. */
 export const CODES = {
   parse: -32_700,
   request: -32_600,
@@ -10,10 +10,10 @@ export const CODES = {
   headers: -32_020,
   missingCapability: -32_021,
   version: -32_022,
-  /** Ours: the request has no valid gateway key. */
+  /** Toolroom's own: the request has no valid gateway key. */
   noKey: -31_401,
-  /** Ours: too many streams of one agent. */
+  /** Toolroom's own: one agent has too many streams. */
   tooMany: -31_429,
-  /** Ours: the client cancelled the request. */
+  /** Toolroom's own: the client cancelled the request. */
   cancelled: -31_499,
 } as const

@@ -156,7 +156,7 @@ export class FrameReader {
     this.#read(() => performance.now() >= this.#turnEndsAt)
   }
 
-  /** Chunks that arrive during a read, or while the stream is paused, as at the end of a process, are read in order. */
+  /** Chunks that arrive during a read, or while the stream is paused (at the end of a process), are read in order. */
   #read(isDone: () => boolean): void {
     if (this.#reading) return
     this.#reading = true

@@ -14,7 +14,7 @@ export interface Message {
   readonly resultAt?: ByteRange
 }
 
-/** The error of a response. */
+/** The error in a response. */
 export interface RemoteError {
   readonly code: number
   readonly message: string

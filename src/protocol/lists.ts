@@ -1,7 +1,7 @@
 /** A tool, prompt, resource or resource template as its server describes it, unknown fields included. */
 export type Definition = Readonly<Record<string, unknown>>
 
-/** The lists of a server other than its tools. */
+/** A server's lists other than its tools. */
 export interface OtherLists {
   readonly prompts: readonly Definition[]
   readonly resources: readonly Definition[]

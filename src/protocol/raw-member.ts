@@ -23,7 +23,7 @@ export function rawMember(json: Buffer, name: string): ByteRange | undefined {
   return found
 }
 
-/** Whether the range holds exactly one value, judged by quotes and braces. */
+/** Whether the range contains exactly one value, judged by quotes and braces. */
 export function isOneValue(json: Buffer, { start, end }: ByteRange): boolean {
   return start < end && valueEnd(json, start) === end
 }

@@ -187,7 +187,7 @@ test('a running server that writes text to stdout is degraded, and its lines are
     health: {
       level: 'degraded',
       summary: expect.stringMatching(/^Running, but it wrote \d+ lines to stdout that are not MCP messages$/),
-      action: 'Make it log to stderr. Its log has the lines',
+      action: 'Make it log to stderr. The lines are in its log',
     },
   })
   const logs = (query: string) => house.inject(`/api/logs?server_id=noisy&${query}`)

@@ -33,7 +33,7 @@ export function createImporter(deps: Deps) {
     }
     const conflict = existing ?? (await other.find(name))
     if (conflict) {
-      const reason = 'A server with this name is registered with another definition'
+      const reason = 'A server with this name is already registered with a different definition'
       return { outcome: 'exists', id: conflict.id, reason }
     }
     return { outcome: 'created', id: input.dry_run ? null : (await target.add(name, definition, by)).id }
@@ -61,7 +61,7 @@ function snippetOf({ snippet, mcpServers, servers }: ImportInput): Snippet {
   const given = [snippet, mcpServers, servers].filter((part) => part !== undefined)
   if (given.length !== 1) {
     throw new AppError('invalid_input', 'Send exactly one of snippet, mcpServers and servers', {
-      errors: [{ path: '', message: 'must hold exactly one of snippet, mcpServers and servers' }],
+      errors: [{ path: '', message: 'must contain exactly one of snippet, mcpServers and servers' }],
     })
   }
   return snippet === undefined ? readSnippet({ mcpServers: mcpServers ?? servers }) : parseSnippet(snippet)

@@ -24,7 +24,7 @@ const RequestS = seconds(1, 3600, 'For one call')
 const StopS = seconds(
   1,
   60,
-  'Until it is killed: two sevenths after closing its input, the rest after SIGTERM',
+  'Until it is killed: two sevenths after its input is closed, the rest after SIGTERM',
 )
 
 const some = { additionalProperties: false, minProperties: 1 }

@@ -104,12 +104,12 @@ function problemOfRunning(life: ServerLife): Health | undefined {
     const lines = strayLines === 1 ? 'a line' : `${strayLines} lines`
     const wrong = strayLines === 1 ? 'is not an MCP message' : 'are not MCP messages'
     const summary = `Running, but it wrote ${lines} to stdout that ${wrong}`
-    return { level: 'degraded', summary, action: 'Make it log to stderr. Its log has the lines' }
+    return { level: 'degraded', summary, action: 'Make it log to stderr. The lines are in its log' }
   }
   if (restartCount > 0 && isRecent(life)) {
     const times = restartCount === 1 ? 'once' : `${restartCount} times`
     const summary = `Running again after an unexpected exit; restarted ${times}`
-    return { level: 'degraded', summary, action: 'Check last_exit and the log of the server' }
+    return { level: 'degraded', summary, action: "Check last_exit and the server's log" }
   }
   return undefined
 }

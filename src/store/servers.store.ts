@@ -144,7 +144,7 @@ function fromRow({ sealed_fields, ...plain }: Row, vault: Vault): ServerRecord {
   const sealed = Object.entries(JSON.parse(sealed_fields) as Record<string, string>)
   const opened = sealed.map(([field, text]) => [field, vault.open(`${plain.id}:${field}`, text)])
   const { [WITNESS]: witness, ...fields } = Object.fromEntries(opened)
-  if (witness !== rowDigest(plain)) throw new Error('the row was changed outside of Toolroom')
+  if (witness !== rowDigest(plain)) throw new Error('the row was changed outside Toolroom')
   const { id, name, created_at, updated_at, revision } = plain
   return { ...JSON.parse(plain.open_fields), ...fields, id, name, created_at, updated_at, revision }
 }

@@ -98,7 +98,7 @@ const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : 'internal_error'
 
 function callError(name: string, tool: string, reason: FailureReason, cause: Error): AppError {
-  const subject = `The call of '${tool}' on '${name}'`
+  const subject = `The call to '${tool}' on '${name}'`
   switch (reason) {
     case 'timeout':
       return new AppError('call_timeout', `${subject} was not answered in time`, {
@@ -107,7 +107,7 @@ function callError(name: string, tool: string, reason: FailureReason, cause: Err
       })
     case 'closed':
       return new AppError('call_failed', `${subject} failed: the server ended before it answered`, {
-        hint: 'Check last_exit of the server and its log',
+        hint: "Check the server's last_exit and log",
         cause,
       })
     case 'cancelled':

@@ -153,7 +153,7 @@ describe('failed starts', () => {
     const second = await launchReady({ home: first.home, env: { AUTH_TOKEN: '' } })
     expect(statSync(join(first.data, 'token')).mode & 0o777).toBe(0o600)
     expect(statSync(first.data).mode & 0o777).toBe(0o700)
-    expect(second.output.stderr.match(/Warning: .*Its permissions are corrected/g)).toHaveLength(2)
+    expect(second.output.stderr.match(/Warning: .*Its permissions were corrected/g)).toHaveLength(2)
   })
 
   test.runIf(process.getuid?.() === 0)('a data folder of another user is refused', async () => {

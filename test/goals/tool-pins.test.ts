@@ -248,7 +248,7 @@ describe(`${TOOLS} tools with changes in every field`, () => {
       expect(held.map(({ name }) => name).sort()).toEqual([...step.fields.keys()].sort())
       for (const { name, hash } of held.slice(0, 1)) {
         const { answers } = await watch.agent.call(`retold__${name}`)
-        expect(answers[0]?.error?.message).toContain('waits for approval')
+        expect(answers[0]?.error?.message).toContain('is waiting for approval')
         expect(answers[0]?.error?.data?.code).toBe('tool_held')
         expect(step.tools.filter((tool) => hashOf(tool) === hash)).toHaveLength(1)
       }

@@ -17,7 +17,7 @@ export function commandIn(agent: Agent, entry: JsonMap): Found {
   const words = Array.isArray(value) ? stringsOf(value) : stringsOf([value ?? null, ...argsIn(agent, entry)])
   const [command, ...args] = words ?? []
   if (!words || command === undefined || command === '') {
-    return { definition: null, problem: `${agent.name} cannot read the command of this entry` }
+    return { definition: null, problem: `${agent.name} cannot read this entry's command` }
   }
   const env = mapIn(used(agent, 'stdio', 'env', entry))
   const folder = used(agent, 'stdio', 'cwd', entry)
@@ -50,7 +50,7 @@ export function remoteIn(agent: Agent, type: Exclude<TransportName, 'stdio'>, en
   const address = used(agent, like, 'url', entry)
   const url = typeof address === 'string' ? address : stringAt(entry, ['url'])
   if (url === undefined) {
-    return { definition: null, problem: `${agent.name} cannot read the URL of this entry` }
+    return { definition: null, problem: `${agent.name} cannot read this entry's URL` }
   }
   const headers = mapIn(agent[like] ? used(agent, like, 'headers', entry) : entry.headers)
   const elsewhere = own && address === undefined ? readsFrom(agent, 'the URL', own.join('.')) : null
@@ -101,5 +101,5 @@ function readsFrom(agent: Agent, what: string, field: string): string {
 }
 
 function wrongMap(agent: Agent, what: string): string {
-  return `${agent.name} cannot read the ${what} of this entry: every value must be a string`
+  return `${agent.name} cannot read this entry's ${what}: every value must be a string`
 }

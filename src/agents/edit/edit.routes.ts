@@ -69,7 +69,7 @@ export function editRoutes(agents: Agents): FastifyPluginAsyncTypebox {
       tags,
       summary: 'Connect the agent to the gateway',
       description:
-        'Makes a key and writes one entry, `toolroom`, through which the agent reaches every server. An agent that accepts only local commands gets a command that starts a bridge. `dry_run` returns the diff only.',
+        'Creates a key and writes one entry, `toolroom`, through which the agent reaches every server. An agent that accepts only local commands gets a command that starts a bridge. `dry_run` returns the diff only.',
       params,
       body: schema.ConnectInput,
       response,
@@ -92,7 +92,7 @@ export function editRoutes(agents: Agents): FastifyPluginAsyncTypebox {
 
     const undo = {
       tags,
-      summary: "Undo the last change of the agent's file",
+      summary: "Undo the last change to the agent's file",
       description:
         'Restores the exact bytes. Each further undo goes back one more change. The current content is kept as a backup.',
       params,

@@ -128,7 +128,7 @@ function touch(path: string): void {
 }
 
 const locked = (path: string): AppError =>
-  new AppError('config_locked', `The agent holds the lock ${path}; nothing was changed`, {
+  new AppError('config_locked', `The agent is holding the lock ${path}; nothing was changed`, {
     hint: 'Try again in a moment, or close the agent',
     retryAfterS: 5,
   })

@@ -47,8 +47,7 @@ export function configTarget(
   if (target) return target
   if (project_path === undefined && agent.scopes.some((each) => each.scope === scope)) {
     const needsProject = placesOf(agent, platform, platform.home).some((place) => place.scope === scope)
-    if (needsProject)
-      throw invalidField('/project_path', `is required for the scope '${scope}' of ${agent.name}`)
+    if (needsProject) throw invalidField('/project_path', `is required for ${agent.name}'s scope '${scope}'`)
   }
   const scopes = targets.map(({ place }) => place.scope)
   throw new AppError('not_supported', `${agent.name} has no scope '${scope}' on this computer`, {
@@ -78,7 +77,7 @@ export function assertMayChange(
   if (nearestFolder(place.path) === folderOf(place.path)) return
   throw new AppError(
     'agent_not_installed',
-    `${agent.name} was not found on this computer, and the folder of ${place.path} does not exist`,
+    `${agent.name} was not found on this computer, and the folder for ${place.path} does not exist`,
     { hint: 'Install the agent first, or send "create": true' },
   )
 }

@@ -66,7 +66,7 @@ export const Scan = Type.Object({
   different_servers: Type.Integer({ minimum: 0 }),
   not_registered: Type.Integer({
     minimum: 0,
-    description: 'Different servers that are not registered yet',
+    description: 'Distinct servers that are not registered yet',
   }),
 })
 export type Scan = Static<typeof Scan>

@@ -61,7 +61,7 @@ export function nameTools<T>(
       const named = { name: gatewayName(id, alias ?? tool), server_id: id, tool, definition }
       const twin = seen.get(normalized(named.name))
       if (twin) {
-        const reason = `Its name is too similar to '${twin.tool}' of '${twin.server_id}'. Give one of them an alias`
+        const reason = `Its name is too similar to '${twin.tool}' on '${twin.server_id}'. Give one of them an alias`
         conflicts.push({ server_id: id, kind: 'tool', name: tool, reason })
         continue
       }

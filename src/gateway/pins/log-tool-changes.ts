@@ -74,8 +74,8 @@ export class ToolChangeLog {
     const [first = ''] = tools
     const message =
       tools.length === 1
-        ? `the definition of the tool '${first.slice(0, 100)}' of '${server_id}' has changed`
-        : `the definitions of ${tools.length} tools of '${server_id}' have changed`
+        ? `the definition of the tool '${first.slice(0, 100)}' on '${server_id}' has changed`
+        : `the definitions of ${tools.length} tools on '${server_id}' have changed`
     const detail = { tools: tools.slice(0, MAX_NAMES), tool_count: tools.length, times, diffs }
     log.warn({ server_id, ...(tools.length === 1 && { tool: first }), ...detail }, message)
     const entry = { action: 'tools_changed', subject: server_id, request_id: null, detail }

@@ -82,7 +82,7 @@ describe('changed tools', () => {
     })
     const [warned] = await lines(house, 'level=warn&search=definition')
     expect(warned).toMatchObject({
-      message: "the definition of the tool 'read' of 'retold' has changed",
+      message: "the definition of the tool 'read' on 'retold' has changed",
       server_id: 'retold',
       data: { tools: ['read'], diffs },
     })
@@ -240,7 +240,7 @@ describe('held tools', () => {
     for (const _ of ['asleep', 'awake']) {
       const { answers } = await later.call('retold__read')
       expect(answers[0]?.error).toMatchObject({
-        message: "The tool 'read' of 'retold' has changed and waits for approval",
+        message: "The tool 'read' on 'retold' has changed and is waiting for approval",
         data: { code: 'tool_held' },
       })
     }

@@ -101,7 +101,7 @@ export class ToolPins implements Pinning {
     if (!this.#deps.hold) return
     const definition = tools.find(({ name }) => name === tool)
     if (!definition || !this.isHeld(server_id, definition)) return
-    const message = `The tool '${tool.slice(0, 100)}' of '${server_id}' has changed and waits for approval`
+    const message = `The tool '${tool.slice(0, 100)}' on '${server_id}' has changed and is waiting for approval`
     throw new AppError('tool_held', message, { hint: 'Review the change in Toolroom and approve it there' })
   }
 
@@ -135,7 +135,7 @@ export class ToolPins implements Pinning {
     const definition = tools.find(({ name }) => name === tool)
     if (!definition) throw new AppError('not_found', `'${server_id}' has no tool '${tool.slice(0, 100)}'`)
     const current = hashOf(definition)
-    if (!this.isHeld(server_id, definition)) throw nothingToApprove(tool, 'does not wait for approval')
+    if (!this.isHeld(server_id, definition)) throw nothingToApprove(tool, 'is not waiting for approval')
     if (hash !== undefined && hash !== current) throw nothingToApprove(tool, 'has changed since this hash')
     const pin = pinOf(server_id, tool, definition, this.#deps.now())
     const audit = { action: 'tool_approved', subject: server_id, ...by, detail: { tool, hash: current } }
@@ -227,5 +227,5 @@ const pinOf = (server_id: string, tool: string, definition: Definition, now: num
 
 const nothingToApprove = (tool: string, why: string): AppError =>
   new AppError('nothing_to_approve', `The tool '${tool.slice(0, 100)}' ${why}`, {
-    hint: 'Get the tool list of the server: `state` shows which tools are held, `hash` their current definitions',
+    hint: "Get the server's tool list: `state` shows which tools are held, `hash` their current definitions",
   })

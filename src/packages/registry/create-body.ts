@@ -63,7 +63,7 @@ export function creationOf(server: Raw, registryName: string): Creation {
 function fromPackage(raw: Raw, name: string): Creation {
   const type = textOf(raw.registryType ?? raw.registry_type ?? raw.registry_name, 40) ?? 'unknown'
   if (type !== 'npm')
-    return unusable(`It is a package of the kind '${type}', but Toolroom installs npm packages only`)
+    return unusable(`It is a package of type '${type}', and Toolroom installs only npm packages`)
   const from = textOf(raw.registryBaseUrl ?? raw.registry_base_url)
   if (from !== null && !NPM_REGISTRY.test(from)) return unusable('Its package is not in the npm registry')
   const transport = textOf(objectOf(raw.transport).type, 40) ?? 'stdio'

@@ -126,7 +126,7 @@ describe('the MCP Registry', () => {
     [
       'a package of another kind',
       { packages: [{ registryType: 'pypi', identifier: 'weather' }] },
-      /kind 'pypi'/,
+      /type 'pypi'/,
     ],
     [
       'a package of another registry',

@@ -3,7 +3,7 @@ import { type RemoteCode, RemoteFailure } from '../../net/http-failure.ts'
 
 /** The errors of registry requests. They name the host only: a URL or a header may contain a login. */
 
-const CHECK = "Check the registry with 'npm ping', and the network or proxy of this computer"
+const CHECK = "Check the registry with 'npm ping', and this computer's network or proxy"
 const RETRY = 'Try again in a moment'
 
 export const registryTimeout = (host: string) =>
@@ -34,17 +34,17 @@ export function registryFailure(error: unknown, host: string, isReading: boolean
 }
 
 export const notJson = (host: string) =>
-  new AppError('registry_failed', `The response of the registry ${host} is not JSON`, {
+  new AppError('registry_failed', `The response from the registry ${host} is not JSON`, {
     hint: 'It may be the sign-in page of a network or a proxy: open the registry in a browser to see it',
   })
 
 export const notAPackage = (host: string, name: string) =>
-  new AppError('registry_failed', `The response of the registry ${host} does not describe '${name}'`, {
+  new AppError('registry_failed', `The response from the registry ${host} does not describe '${name}'`, {
     hint: "Check npm's 'registry' setting",
   })
 
 export const notAList = (host: string) =>
-  new AppError('registry_failed', `The response of ${host} is not a list of MCP servers`, {
+  new AppError('registry_failed', `The response from ${host} is not a list of MCP servers`, {
     hint: 'Check the address of the MCP Registry',
   })
 

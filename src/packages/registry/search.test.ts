@@ -126,7 +126,7 @@ describe('a registry without search', () => {
       const registry = await house([plain('notes', 'x')], {}, off)
       await expect(registry.search({ query }, open)).rejects.toMatchObject({
         code: 'search_unavailable',
-        hint: 'Type the exact name of the package',
+        hint: 'Enter the exact package name',
       })
     },
   )

@@ -101,6 +101,6 @@ function onlyExact(
   throw new AppError(
     'search_unavailable',
     `The registry has no search, and no package is called '${query.slice(0, 80)}'`,
-    { hint: suggestion ?? 'Type the exact name of the package' },
+    { hint: suggestion ?? 'Enter the exact package name' },
   )
 }

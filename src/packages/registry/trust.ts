@@ -59,8 +59,8 @@ export function trustFacts(facts: RegistryFacts, near: string | undefined, now: 
     package_age: age(facts, now),
     publisher: publisher(facts),
     provenance: facts.attested
-      ? good('The registry has an attestation of where it was built')
-      : unknown('The registry has no attestation of where it was built'),
+      ? good('The registry has a provenance attestation for it')
+      : unknown('The registry has no provenance attestation for it'),
     license: license(facts),
     repository: repository(facts),
     downloads: downloads(facts),
@@ -105,13 +105,13 @@ function publisher({ publisher: name, maintainers, attested }: RegistryFacts): J
 }
 
 function license({ license: name }: RegistryFacts): Judgement {
-  if (name === null) return unknown('The registry names no license')
+  if (name === null) return unknown('The registry lists no license')
   const detail = `License: ${oneLine(name)}`
   return /^(?:unlicensed|see license|none)/i.test(name.trim()) ? look(detail) : good(detail)
 }
 
 function repository({ repository: url }: RegistryFacts): Judgement {
-  if (url === null) return unknown('The registry names no source code repository')
+  if (url === null) return unknown('The registry lists no source code repository')
   const shown = /^[a-z][a-z0-9+.-]*:\/\//i.test(url) ? maskUrl(url) : url
   return good(`Source code: ${oneLine(shown)}`)
 }

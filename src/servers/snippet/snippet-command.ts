@@ -76,7 +76,7 @@ function readLaunch(words: readonly Word[]): Named[] {
   const target = args.find((arg) => !arg.startsWith('-')) ?? ''
   if (HELPERS.test(target) && !args.includes('run')) {
     const refuse =
-      'This command installs or inspects a server but does not start one; paste the configuration of the server'
+      "This command installs or inspects a server but does not start one; paste the server's configuration"
     return [{ name: undefined, value: undefined, refuse }]
   }
   return [{ name: undefined, value: { command, args, env: Object.fromEntries(pairs) } }]

@@ -98,7 +98,7 @@ export const CAUSES: readonly Cause[] = [
   {
     code: 'registry_refused',
     when: [/npm (?:error|ERR!) code (?:E401|E403|ENEEDAUTH|EOTP)\b/],
-    hint: () => 'Run npm login, or correct the token of the npm registry in .npmrc',
+    hint: () => 'Run npm login, or correct the npm registry token in .npmrc',
   },
   {
     code: 'registry_unreachable',
@@ -217,7 +217,7 @@ export const CAUSES: readonly Cause[] = [
       /bad credentials|authentication[ _](?:failed|error)|invalid_auth\b|invalid_grant|invalid_api_key/i,
       /password authentication failed|Access denied for user/,
     ],
-    hint: () => 'Check the key or token in env and args: its service refused it',
+    hint: () => 'Check the key or token in env and args: the service refused it',
   },
   {
     code: 'missing_setting',

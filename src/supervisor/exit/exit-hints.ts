@@ -31,7 +31,8 @@ export function pythonModuleHint({ 1: missing = 'it' }: Match, { args }: Started
 
 export function nativeHint({ input }: Match): string {
   const library = /(\S{1,200}): cannot open shared object file/.exec(input)?.[1]
-  if (library !== undefined) return `Install the library ${library} on this computer, then start it again`
+  if (library !== undefined)
+    return `Install the library ${library} on this computer, then start the server again`
   const folder = /(\/[^ ']{1,500}?)\/node_modules\//.exec(input)?.[1]
   if (folder?.includes('/_npx/')) {
     return `Delete ${folder} and allow install scripts to let npx build the package for this Node.js`

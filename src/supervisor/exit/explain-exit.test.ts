@@ -383,7 +383,7 @@ npm error A complete log of this run can be found in: /home/me/.npm/_logs/2026-1
     code: 'registry_refused',
     quote:
       'npm error code E401; npm error Unable to authenticate, your authentication token seems to be invalid.',
-    hint: 'Run npm login, or correct the token of the npm registry in .npmrc',
+    hint: 'Run npm login, or correct the npm registry token in .npmrc',
   },
   {
     title: 'an npm registry that forbids access',
@@ -395,7 +395,7 @@ npm error 403 In most cases, you or one of your dependencies are requesting a pa
 npm error A complete log of this run can be found in: /home/me/.npm/_logs/2026-11-15T05_26_11_963Z-debug-0.log`,
     code: 'registry_refused',
     quote: 'npm error code E403; npm error 403 403 Forbidden - GET https://registry.example/toolroom-x - no',
-    hint: 'Run npm login, or correct the token of the npm registry in .npmrc',
+    hint: 'Run npm login, or correct the npm registry token in .npmrc',
   },
   {
     title: 'a library as the argument of npx',
@@ -877,7 +877,7 @@ Traceback (most recent call last):
 OSError: libnope.so.1: cannot open shared object file: No such file or directory`,
     code: 'native_module',
     quote: 'OSError: libnope.so.1: cannot open shared object file: No such file or directory',
-    hint: 'Install the library libnope.so.1 on this computer, then start it again',
+    hint: 'Install the library libnope.so.1 on this computer, then start the server again',
   },
   {
     title: 'an exception group',
@@ -1230,7 +1230,7 @@ Error: Request failed with status code 401
 Node.js v20.20.2`,
     code: 'credentials_refused',
     quote: 'Error: Request failed with status code 401',
-    hint: 'Check the key or token in env and args: its service refused it',
+    hint: 'Check the key or token in env and args: the service refused it',
   },
   {
     title: 'a database that refuses connections',
@@ -1602,7 +1602,7 @@ api_key
     code: 'credentials_refused',
     quote:
       '[ERROR] Error communicating: 401 {"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}',
-    hint: 'Check the key or token in env and args: its service refused it',
+    hint: 'Check the key or token in env and args: the service refused it',
   },
   {
     title: 'a token that GitHub refuses',
@@ -1611,7 +1611,7 @@ HttpError: Bad credentials
     at /home/me/server/node_modules/@octokit/request/dist-node/index.js:86:21`,
     code: 'credentials_refused',
     quote: 'HttpError: Bad credentials',
-    hint: 'Check the key or token in env and args: its service refused it',
+    hint: 'Check the key or token in env and args: the service refused it',
   },
   {
     title: 'an exceeded limit for file watchers',

@@ -25,7 +25,7 @@ function reasonFor(text: string, dialect: Dialect): unknown {
   } catch (reason) {
     return reason
   }
-  return refusal(text, 0, 'Two parsers do not agree whether this file is valid JSON')
+  return refusal(text, 0, 'Two parsers disagree on whether this file is valid JSON')
 }
 
 /** The comments and trailing commas that the dialect allows, each to be replaced by a space. */

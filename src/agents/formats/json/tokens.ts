@@ -32,7 +32,7 @@ const ERRORS = [
   'a string is not closed',
   'a number is incomplete',
   '\\u is not followed by four hex digits',
-  'an unknown escape follows a backslash; double the backslashes of a path',
+  'an unknown escape follows a backslash; double the backslashes in a path',
   'a string contains a control character',
 ]
 

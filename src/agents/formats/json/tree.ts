@@ -89,7 +89,7 @@ function readName(tokens: Tokens): string {
 }
 
 function missing({ kind }: Tokens, otherwise: string): string {
-  if (kind === KIND.end) return 'the file ends too early, a closing bracket is missing'
+  if (kind === KIND.end) return 'the file ends too early: a closing bracket is missing'
   if (kind === KIND.unknown) return 'there is a word or sign that is not part of JSON'
   return CLOSES.includes(kind) ? `${otherwise}, or this bracket does not match the opening one` : otherwise
 }

@@ -34,7 +34,7 @@ const MAX_STEPS = 20
 function set(doc: ParsedToml, path: Path, value: Json): Proposal<ParsedToml> {
   const at = containerStart(doc, path)
   const refuse = (reason: string): CannotEdit => refusal(doc.text, at, reason)
-  if (path.length > MAX_STEPS) throw refuse('The path of the entry is too long')
+  if (path.length > MAX_STEPS) throw refuse("The entry's path is too long")
   assertWritable(path, value, refuse)
   const draft = draftOf(doc)
   return { text: put(draft, path, value), at, confirm: (edited) => traceOf(draft, path, edited) }

@@ -103,7 +103,7 @@ function messageOf({ code }: YAMLError): string {
   return MESSAGES[code] ?? 'Invalid YAML. Check quotes, brackets and indentation'
 }
 const MESSAGES: Partial<Record<YAMLError['code'], string>> = {
-  BAD_ALIAS: 'Invalid name of an alias or anchor',
+  BAD_ALIAS: 'Invalid alias or anchor name',
   BAD_DIRECTIVE: 'Unknown directive. Remove the line that begins with %',
   BAD_DQ_ESCAPE: 'Unknown escape in a double-quoted string. Write \\\\ for a backslash',
   BAD_INDENT: 'Wrong indentation. Align this line with its neighbours',
@@ -171,7 +171,7 @@ class Reader {
     this.#count += anchor.count
     this.#byAlias += anchor.count
     if (this.#byAlias > MAX_VALUES_BY_ALIAS) {
-      throw refusal(this.#text, offset, 'The aliases of this file expand to too many values')
+      throw refusal(this.#text, offset, 'The aliases in this file expand to too many values')
     }
     return anchor.value
   }

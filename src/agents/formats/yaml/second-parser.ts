@@ -31,7 +31,7 @@ export function readWithJsYaml(text: string): Json | undefined {
     throw refusal(text, 0, 'The top of this file must be a map')
   }
   if (countOf(json as Json, new Map()) > Math.min(MAX_VALUES, text.length + 100_000)) {
-    throw refusal(text, 0, 'The aliases of this file expand to too many values')
+    throw refusal(text, 0, 'The aliases in this file expand to too many values')
   }
   return json as Json
 }

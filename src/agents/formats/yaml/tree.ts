@@ -22,7 +22,7 @@ export function itemsOf(text: string, node: ParsedNode): Item[] {
   const token = node.srcToken as CST.BlockMap | CST.BlockSequence | CST.FlowCollection
   const tokens = (token.items as CST.CollectionItem[]).filter(isItem)
   if (tokens.length !== node.items.length) {
-    throw refusal(text, token.offset, 'An item of this map or list is incomplete')
+    throw refusal(text, token.offset, 'An item in this map or list is incomplete')
   }
   const isBlockList = token.type === 'block-seq'
   return tokens.map((item, index) => {

@@ -26,7 +26,7 @@ const MAX_CONFIRMED_LENGTH = 1024 * 1024
 function set(parsed: ParsedYaml, path: Path, value: Json): Proposal<ParsedYaml> {
   const { text } = parsed
   const levels = walk(parsed, path)
-  if (!isWritable(value)) throw refusal(text, 0, 'YAML cannot hold a string or number in this value')
+  if (!isWritable(value)) throw refusal(text, 0, 'YAML cannot represent a string or number in this value')
   const target = levels[path.length]
   if (target) {
     const step = path.at(-1)

@@ -40,7 +40,7 @@ export function explainHandshakeFailure(
     case 'closed':
     case 'cancelled':
     case 'busy': {
-      const hint = 'Try again. If it happens repeatedly, check the log of the server'
+      const hint = "Try again. If it happens repeatedly, check the server's log"
       return new RemoteFailure('connection_reset', `The connection to ${host} ended during ${step}`, hint)
     }
     case 'remote': {

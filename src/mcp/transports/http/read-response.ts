@@ -99,6 +99,6 @@ export function notMcp({ contentType, status, url }: HttpResponse): RemoteFailur
 }
 
 export function noResult(host: string): RemoteFailure {
-  const hint = 'Check the log of the server. A proxy in front of it must not buffer responses'
+  const hint = "Check the server's log. A proxy in front of it must not buffer responses"
   return new RemoteFailure('protocol_error', `${host} ended its response without a result`, hint)
 }

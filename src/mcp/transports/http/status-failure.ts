@@ -27,8 +27,7 @@ export function statusFailure({ host, status, headers, quote }: Rejection, now =
       return failure('auth_required', `requires authentication${kind}`, hint)
     }
     case 403: {
-      const hint =
-        'Check the permissions of the token, and whether the server accepts requests from this address'
+      const hint = "Check the token's permissions, and whether the server accepts requests from this address"
       return failure('forbidden', 'denied access', hint)
     }
     case 404: {

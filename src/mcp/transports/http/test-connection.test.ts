@@ -27,7 +27,7 @@ test('a healthy server passes every step, and each step has a detail', async () 
   expect(report.steps.map(({ name, ok, detail }) => [name, ok, detail])).toEqual([
     ['dns', true, 'localhost was resolved'],
     ['tcp', true, `localhost:${port} accepts connections`],
-    ['tls', true, `The certificate of localhost:${port} is valid`],
+    ['tls', true, `The certificate for localhost:${port} is valid`],
     ['http', true, `localhost:${port} answers over HTTP`],
     ['initialize', true, 'It supports MCP 2025-06-18 over Streamable HTTP'],
     ['tools_list', true, 'It offers 1 tool'],

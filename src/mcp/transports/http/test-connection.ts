@@ -162,7 +162,7 @@ function detailOf(
     case 'tcp':
       return proxy ? `The proxy ${proxy} accepts connections` : `${host} accepts connections`
     case 'tls':
-      return `The certificate of ${host} is valid`
+      return `The certificate for ${host} is valid`
     case 'http':
       return `${host} answers over HTTP`
     case 'initialize':

@@ -95,7 +95,7 @@ export class SseTransport implements Transport {
     })
     const error = await receiveEvents(response, reader).catch((cause: Error) => cause)
     if (error) return error
-    const hint = 'Check the log of the server. A proxy in front of it may close idle streams'
+    const hint = "Check the server's log. A proxy in front of it may close idle streams"
     return new RemoteFailure('connection_reset', `${response.url.host} closed its stream`, hint)
   }
 
@@ -142,7 +142,7 @@ function endpointIn(data: Buffer, url: URL): URL | RemoteFailure {
   }
   const endpoint = new URL(text, url)
   if (endpoint.origin === url.origin) return endpoint
-  const message = `${url.host} sent a message endpoint at another origin, which must not receive the headers of this server`
-  const hint = 'Correct the public address in the settings of the server'
+  const message = `${url.host} sent a message endpoint at another origin, which must not receive this server's headers`
+  const hint = "Correct the public address in the server's settings"
   return new RemoteFailure('redirect_refused', message, hint)
 }

@@ -39,7 +39,7 @@ export class StdioTransport implements Transport {
     })
     output.on('end', () => peer.close('The server closed its output'))
     output.on('error', () => peer.close('Reading from the server failed'))
-    output.on('close', () => peer.close('The output of the server was closed'))
+    output.on('close', () => peer.close("The server's output was closed"))
     input.on('error', () => {}) // sent requests may still be answered; new ones are refused
     this.peer = peer
   }

@@ -34,7 +34,7 @@ function scanHeader(cursor: Cursor): Header {
   const { names } = scanNames(cursor)
   const close = isArray ? ']]' : ']'
   if (!text.startsWith(close, cursor.at)) {
-    throw refusal(text, cursor.at, `Expected '${close}' after the name of a table`)
+    throw refusal(text, cursor.at, `Expected '${close}' after a table name`)
   }
   cursor.at += close.length
   return { names, isArray, start, end: cursor.at }
