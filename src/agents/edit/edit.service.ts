@@ -89,7 +89,7 @@ export function createEdit(deps: EditDeps) {
     const others = await planOtherFiles(deps, request, main.plan.otherFiles)
     const otherDiff = others.map(({ diff }) => diff).join('')
     const { added, updated, removed, entries } = main.plan
-    const { keys, removedKeys } = keysAfter(gateway, target, before, { text: main.text, entries }, newKey, by)
+    const { keys, removedKeys } = keysAfter(deps, target, { text: main.text, entries }, newKey, by)
     const record = {
       ...recordKey(target, place.path, place.keyPath),
       trace: main.trace,

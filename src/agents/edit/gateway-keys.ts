@@ -2,7 +2,7 @@ import type { AuditEntry } from '../../kernel/facts.ts'
 import type { Caller } from '../../kernel/wire.ts'
 import type { ConfigTarget } from '../files/config-target.ts'
 import type { GatewayAddress } from './gateway-entry.ts'
-import type { FileRecord, KeyRemoval, NewKey } from './ownership.ts'
+import { type FileRecord, type KeyRemoval, type NewKey, type OwnershipStore, recordOf } from './ownership.ts'
 
 /** What this room needs of the gateway. */
 export interface GatewayKeys extends GatewayAddress {
@@ -38,18 +38,16 @@ export const hasInvalidKey = ({ idOf }: Pick<GatewayKeys, 'idOf'>, text: string)
  * change takes out of the file are removed with it.
  */
 export function keysAfter(
-  gateway: GatewayKeys,
+  { gateway, ownership }: { readonly gateway: GatewayKeys; readonly ownership: Pick<OwnershipStore, 'all'> },
   target: ConfigTarget,
-  before: FileRecord | undefined,
   after: { readonly text: string; readonly entries: FileRecord['entries'] },
   newKey: (NewKey & { readonly key: string }) | null,
   by: Caller,
 ): { readonly keys: readonly string[]; readonly removedKeys: readonly KeyRemoval[] } {
   const text = after.text + JSON.stringify(Object.values(after.entries).map(({ parked }) => parked))
   const present = keysIn(gateway, text)
-  // Earlier versions found the keys of a file by their name.
-  const owned =
-    before?.keys ?? KINDS.flatMap((kind) => gateway.idsOf(target.agent.type, keyName(kind, target)))
+  const before = recordOf(ownership, target.place.path, target.place.keyPath)
+  const owned = before?.keys ?? keysByName(gateway, target, ownership.all())
   const removedKeys = owned
     .filter((id) => !present.has(id))
     .flatMap((id) => {
@@ -61,4 +59,12 @@ export function keysAfter(
     keys: [...owned.filter((id) => present.has(id)), ...(isWritten ? [newKey.record.id] : [])],
     removedKeys,
   }
+}
+
+/** Earlier versions found the keys of a file by their name. Those that a record names belong to its file. */
+function keysByName(gateway: GatewayKeys, target: ConfigTarget, records: readonly FileRecord[]): string[] {
+  const recorded = new Set(records.flatMap(({ keys = [] }) => keys))
+  return KINDS.flatMap((kind) => gateway.idsOf(target.agent.type, keyName(kind, target))).filter(
+    (id) => !recorded.has(id),
+  )
 }

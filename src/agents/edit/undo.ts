@@ -88,7 +88,7 @@ export function createUndo(deps: UndoDeps) {
     const before = recordOf(ownership, place.path, place.keyPath)
     const record = before && recordAfterUndo(before, main.entries)
     const after = { text: main.text, entries: record?.entries ?? {} }
-    const { keys, removedKeys } = keysAfter(gateway, target, before, after, null, by)
+    const { keys, removedKeys } = keysAfter(deps, target, after, null, by)
     return {
       main,
       otherDiff,
