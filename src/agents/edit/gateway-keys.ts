@@ -19,7 +19,8 @@ export interface GatewayKeys extends GatewayAddress {
 /** What a key is for: one entry for all servers, or entries of single servers. Entries of one kind share one key. */
 export type KeyKind = 'connect' | 'gateway'
 const KINDS = ['connect', 'gateway'] as const
-const KEY = /\btk_[\w-]+/g
+/** 32 random bytes in base64url. */
+const KEY = /\btk_[\w-]{43}(?![\w-])/g
 
 export const keyName = (kind: KeyKind, { place, project }: ConfigTarget): string =>
   project === undefined ? `${kind}: ${place.scope}` : `${kind}: ${place.scope} of ${project}`.slice(0, 100)
@@ -29,7 +30,7 @@ export function keysIn({ idOf }: Pick<GatewayKeys, 'idOf'>, text: string): Set<s
   return new Set([...text.matchAll(KEY)].flatMap(([key]) => idOf(key) ?? []))
 }
 
-/** The keys in a text that are not valid, or not any more. */
+/** Whether a text has a key that is not valid, or not any more. */
 export const hasInvalidKey = ({ idOf }: Pick<GatewayKeys, 'idOf'>, text: string): boolean =>
   [...text.matchAll(KEY)].some(([key]) => idOf(key) === undefined)
 

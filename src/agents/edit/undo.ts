@@ -30,7 +30,7 @@ import type { EditDeps } from './edit.service.ts'
 import { hasInvalidKey, keysAfter } from './gateway-keys.ts'
 import { type FileRecord, recordOf } from './ownership.ts'
 
-export interface UndoDeps extends EditDeps {
+interface UndoDeps extends EditDeps {
   readonly backups: Backups
 }
 
