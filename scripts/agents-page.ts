@@ -42,6 +42,13 @@ Toolroom reads and edits the files in which these agents keep their tool servers
   agent uses.
 - **Atomic.** A second parser verifies the result before it is written. The new file is written beside the old one and moved
   into place, with a backup in the data folder. Symbolic links and file modes stay.
+- **Never in the middle of a write.** Many programs truncate a file and then write it again. A file that is empty, cut short
+  or invalid and may be in that state is read again for up to 2 s. If it is still invalid, it is refused; if it is still empty
+  but had content before, too, unless it has not been modified for 10 s. Nothing is written then.
+- **All or nothing.** Changes of a file run one after another. Before the first file is written, Toolroom saves what it is
+  going to do; the entries it manages, the gateway key and the audit row are saved in one step afterwards. A change that a
+  crash or a full disk interrupts is completed or taken back at the next start. If another program has edited the file
+  since then, Toolroom manages the entries that are there and removes keys that are not.
 - **With the agent's lock**, if it has one.
 - **Disabled in the agent's way.** If an agent has no switch in a file, Toolroom removes the entry and keeps it until it is
   enabled again.

@@ -6,10 +6,12 @@ import { AGENTS } from './catalogue/catalogue.ts'
 import type { Definition } from './catalogue/definition.ts'
 import { detect } from './catalogue/detect.ts'
 import { createEdit, type EditDeps } from './edit/edit.service.ts'
-import { createGatewayConnection, type GatewayKeys } from './edit/gateway-connection.ts'
+import { FileChanges } from './edit/file-changes.ts'
+import { createGatewayConnection } from './edit/gateway-connection.ts'
 import { type FileRecord, recordOf } from './edit/ownership.ts'
 import { createUndo } from './edit/undo.ts'
 import { releaseLeftLocks } from './files/agent-lock.ts'
+import type { Backups } from './files/backups.ts'
 import { agentOf, type ConfigTarget, configTargets } from './files/config-target.ts'
 import { FileWatcher } from './files/file-watcher.ts'
 import { removeStaleTemps } from './files/stale-temps.ts'
@@ -19,8 +21,9 @@ import type { ImportInput, ImportReport, Scan } from './read/import.schema.ts'
 import { createImport } from './read/import-servers.ts'
 import { lineOf, readFileState } from './read/read-entries.ts'
 
-export interface Deps extends EditDeps {
-  readonly gateway: GatewayKeys
+export interface Deps extends Omit<EditDeps, 'changes'> {
+  readonly backups: Backups
+  readonly now: () => number
   readonly register: (name: string, definition: Definition, by: Caller) => Promise<{ readonly id: string }>
   readonly onTrouble: (sentence: string, error: unknown) => void
 }
@@ -28,14 +31,16 @@ export interface Deps extends EditDeps {
 /** Reads and changes the tool servers in agents' configuration files. */
 export function createAgents(deps: Deps) {
   const { platform, ownership } = deps
-  const edit = createEdit(deps)
-  const { undo, history } = createUndo(deps)
-  const connection = createGatewayConnection(edit, deps, deps.gateway)
+  const changes = new FileChanges({ ...deps, store: ownership, cleanUp })
+  const edit = createEdit({ ...deps, changes })
+  const { undo, history } = createUndo({ ...deps, changes })
+  const connection = createGatewayConnection(edit, deps.gateway)
   const importing = createImport(deps)
   const watcher = new FileWatcher({
     facts: deps.facts,
     targets: allTargets,
     recordOf: recordFor,
+    onContent: (path, content) => changes.observe(path, content),
     onTrouble: (folder, error) => deps.onTrouble(`cannot watch the folder ${folder}`, error),
   })
   const unsubscribe = deps.facts.on('agent_changed', ({ by, path }) => {
@@ -52,6 +57,13 @@ export function createAgents(deps: Deps) {
       return configTargets(agent, platform, project_path).filter(({ place }) => place.scope === scope)
     })
     return [...users, ...projects]
+  }
+
+  /** Removes what a crash left. It must not run beside a change, which has files and locks of the same names. */
+  function cleanUp(): void {
+    releaseLeftLocks(deps.lockLedger)
+    const unfinished = ownership.pending().flatMap(({ files }) => files.map(({ path }) => path))
+    removeStaleTemps([...allTargets().map(({ place }) => place.path), ...unfinished])
   }
 
   function recordFor({ place }: ConfigTarget): KnownFile['record'] {
@@ -78,16 +90,15 @@ export function createAgents(deps: Deps) {
   return {
     set: connection.set,
     addHttp: edit.addHttp,
-    remove: connection.remove,
+    remove: edit.remove,
     connect: connection.connect,
     disconnect: connection.disconnect,
     undo,
     history,
 
     /** Cleans up after a crash, then watches the files. */
-    open(): void {
-      releaseLeftLocks(deps.lockLedger)
-      removeStaleTemps(allTargets().map(({ place }) => place.path))
+    async open(): Promise<void> {
+      await changes.recover()
       watcher.open()
     },
 

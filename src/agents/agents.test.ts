@@ -19,7 +19,7 @@ import { agents, agentView, done, put, textOf } from '../../test/support/agents.
 import { covers } from '../../test/support/covers.ts'
 import { ownFolder } from '../../test/support/folder.ts'
 import { openHouse } from '../../test/support/house.ts'
-import type { EffectiveEntry, HistoryItem } from './agents.schema.ts'
+import type { AgentSummary, EffectiveEntry, HistoryItem } from './agents.schema.ts'
 import type { ImportReport, Scan } from './read/import.schema.ts'
 
 const CLAUDE = `{
@@ -376,6 +376,109 @@ describe('safety', () => {
   })
 })
 
+describe('changes at the same time', () => {
+  test('of 20 entries that are added at the same time, all are in the file and all are managed', {
+    timeout: 60_000,
+  }, async () => {
+    const { house, home } = await houseWith({ '.claude.json': CLAUDE })
+    const names = Array.from({ length: 20 }, (_, n) => `n${n}`)
+    const replies = await Promise.all(
+      names.map((name) => agents(house, 'PUT', '/claude-code/servers', { servers: { [name]: notes } })),
+    )
+    expect(replies.map(({ status }) => status)).toEqual(names.map(() => 200))
+    const { servers } = await agentView(house, 'claude-code')
+    const managed = servers.filter((entry) => entry.managed).map(({ name }) => name)
+    expect(managed.sort()).toEqual(names.sort())
+    expect((await done(house, 'DELETE', '/claude-code/servers')).removed.sort()).toEqual(names)
+    expect(textOf(home, '.claude.json')).toBe(CLAUDE)
+  })
+
+  test('changes through a symbolic link and of the file it leads to wait for each other', async () => {
+    const { house, home } = await houseWith({ '.claude.json': CLAUDE, '.cursor/other.txt': '' })
+    symlinkSync(join(home, '.claude.json'), join(home, '.cursor/mcp.json'))
+    const types = ['claude-code', 'cursor', 'claude-code', 'cursor', 'claude-code', 'cursor']
+    const replies = await Promise.all(
+      types.map((type, n) => agents(house, 'PUT', `/${type}/servers`, { servers: { [`n${n}`]: notes } })),
+    )
+    expect(replies.map(({ status }) => status)).toEqual(types.map(() => 200))
+    const { items } = (await house.inject('/api/agents')).json<{ items: AgentSummary[] }>()
+    const managed = items.filter(({ agent_type }) => types.includes(agent_type))
+    expect(managed.map(({ managed_count }) => managed_count)).toEqual([3, 3])
+  })
+
+  test("a change that cannot be made in the agent's file leaves its second file unchanged", async () => {
+    const { house, home } = await houseWith({
+      '.copilot/mcp-config.json': '{}\n',
+      '.copilot/settings.json': '{ "a": 1 }\n',
+    })
+    const off = { ...notes, enabled: false }
+    chmodSync(join(home, '.copilot/mcp-config.json'), 0o444)
+    const refused = await agents(house, 'PUT', '/github-copilot-cli/servers', { servers: { off } })
+    expect(refused).toMatchObject({ status: 409, body: { code: 'config_read_only' } })
+    expect(textOf(home, '.copilot/settings.json')).toBe('{ "a": 1 }\n')
+  })
+})
+
+describe('dry run', () => {
+  const off = { ...notes, enabled: false }
+  const http = { name: 'docs', url: 'https://docs.example/mcp', enabled: false }
+  /** The file in which each agent lists disabled servers: a second file, except for the last agent. */
+  const SECOND = {
+    'github-copilot-cli': '.copilot/settings.json',
+    'gemini-cli': '.gemini/mcp-server-enablement.json',
+    'rovo-dev': '.rovodev/config.yml',
+    'claude-code': '.claude.json',
+    codex: '.codex/config.toml',
+  }
+
+  test.each(Object.entries(SECOND))(
+    'no request for a dry run writes any file of %s, not even %s',
+    async (type, second) => {
+      const { house, home } = await houseWith()
+      mkdirSync(join(home, 'shop'))
+      const where = type === 'claude-code' ? { scope: 'project', project_path: join(home, 'shop') } : {}
+      const managed = { servers: { managed: off }, create: true, ...where }
+      await done(house, 'PUT', `/${type}/servers`, managed)
+      expect(textOf(home, second).length).toBeGreaterThan(0)
+      await done(house, 'POST', `/${type}/connect`, where)
+      await sleep(400) // until the service has looked for changes of its own
+      const before = snapshot(home)
+      const dry = { dry_run: true, ...where }
+      const requests = [
+        ['PUT', 'servers', { servers: { off }, ...dry }],
+        ['PUT', 'servers', { servers: { managed: { ...notes, enabled: true } }, ...dry }],
+        ['PUT', 'servers', { servers: { off }, mode: 'replace', ...dry }],
+        ['PUT', 'servers', { via: 'gateway', ...dry }],
+        ['DELETE', 'servers', dry],
+        ['POST', 'http-servers', { ...http, ...dry }],
+        ['POST', 'connect', dry],
+        ['POST', 'disconnect', dry],
+        ['POST', 'undo', dry],
+      ] as const
+      for (const [method, path, body] of requests) {
+        const report = await done(house, method, `/${type}/${path}`, body)
+        expect(report, path).toMatchObject({ dry_run: true, changed: true, backup_id: null })
+        expect(snapshot(home), `${method} ${path}`).toEqual(before)
+      }
+      const { removed } = await done(house, 'DELETE', `/${type}/servers`, where)
+      expect(removed.sort()).toEqual(['managed', 'toolroom'])
+    },
+  )
+
+  test.each(['github-copilot-cli', 'gemini-cli', 'rovo-dev', 'claude-code'] as const)(
+    'the dry run shows the difference of the second file of %s',
+    async (type) => {
+      const { house, home } = await houseWith()
+      mkdirSync(join(home, 'shop'))
+      const where = type === 'claude-code' ? { scope: 'project', project_path: join(home, 'shop') } : {}
+      const input = { servers: { off }, create: true, dry_run: true, ...where }
+      const { diff } = await done(house, 'PUT', `/${type}/servers`, input)
+      expect(diff).toContain(SECOND[type])
+      expect(filesBelow(home)).toEqual([])
+    },
+  )
+})
+
 describe('undo', () => {
   test('undo restores the exact bytes, a second undo goes back further, and the history shows both', async () => {
     const { house, home } = await houseWith({ '.claude.json': CLAUDE })
@@ -525,6 +628,16 @@ describe('import', () => {
     })
   })
 })
+
+/** Every file of agents with its bytes, inode and modification time, and every backup. */
+function snapshot(home: string): Record<string, unknown> {
+  const backups = readdirSync(join(home, 'data/backups'), { recursive: true }).map(String)
+  const files = filesBelow(home).map((path) => {
+    const { ino, mtimeMs, mode } = statSync(join(home, path))
+    return [path, { ino, mtimeMs, mode, text: textOf(home, path) }] as const
+  })
+  return { ...Object.fromEntries(files), backups: backups.filter((path) => path.startsWith('agents')).sort() }
+}
 
 /** The files of agents, without those of Toolroom. */
 function filesBelow(home: string): string[] {

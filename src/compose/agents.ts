@@ -47,8 +47,9 @@ export function openAgents({ mainFile = BUILT, ...parts }: Parts): Agents {
       // A service that listens on all interfaces is reached by agents at the loopback address.
       address: () => address().replace(/\/\/(?:0\.0\.0\.0|\[::\])(?=:)/, '//127.0.0.1'),
       program: { command: process.execPath, mainFile },
-      make: (agent_type, name, by) => keys.add({ agent_type, name }, by),
-      remove: keys.remove,
+      draft: (agent_type, name, by) => keys.draft({ agent_type, name }, by),
+      removalOf: keys.removalOf,
+      idOf: keys.idOf,
       idsOf: (agentType, name) =>
         keys
           .list()

@@ -34,12 +34,15 @@ interface Deps {
 /** The gateway, its keys, and the settings of what each agent sees. */
 export async function openGateway(deps: Deps) {
   const { database, facts, log, headerName, catalogues, pins, upstreams, servers, httpServers } = deps
+  const typeOf = (agentType: string) => findAgent(agentType)?.type ?? agentType
+  const keyStore = await openKeyStore(database, typeOf)
   const keys = createKeys({
-    store: await openKeyStore(database),
+    store: keyStore,
+    typeOf,
     now: Date.now,
     onError: (error) => log.warn({ error }, 'the last use of a key could not be saved'),
   })
-  const agentTools = await openAgentToolsStore(database)
+  const agentTools = await openAgentToolsStore(database, typeOf)
   const offered = () =>
     upstreams
       .all()
@@ -52,7 +55,7 @@ export async function openGateway(deps: Deps) {
     store: agentTools,
     toolLists,
     facts,
-    typeOf: (word) => (hasKey(word) ? word : findAgent(word)?.type),
+    typeOf: (word) => findAgent(word)?.type ?? (hasKey(word) ? word : undefined),
     hasServer: (id) => upstreams.get(id) !== undefined,
   })
   const refuseHeld = (id: string, tool: string) => pins.refuseHeld(id, tool, catalogues.of(id)?.tools ?? [])
@@ -70,6 +73,7 @@ export async function openGateway(deps: Deps) {
   logCalls(facts, log)
   return {
     keys,
+    keyStore,
     gateway,
     /** The gateway names of a server's tools, by their own names. */
     namesOf: (serverId: string) => toolLists.namesOf(serverId),

@@ -240,7 +240,7 @@ async function open(
   const agents = openAgents({
     ...base,
     platform: config.platform,
-    ownership: await openOwnership(database, vault),
+    ownership: await openOwnership(database, vault, gateway.keyStore),
     servers,
     httpServers,
     programOf: packages.programOf,
@@ -315,7 +315,9 @@ async function open(
   closer.add('the app', () => app.fastify.close())
   log.info({ address, version: VERSION }, 'service started')
   for (const warning of allWarnings) log.warn(warning)
-  const scan = setTimeout(() => agents.open(), AGENTS_AFTER_MS)
+  const openAgentFiles = () =>
+    void agents.open().catch((error: unknown) => log.error({ error }, "agents' files are not watched"))
+  const scan = setTimeout(openAgentFiles, AGENTS_AFTER_MS)
   closer.add('the scan of agents', () => clearTimeout(scan))
   closer.add('the service', () => log.info('service stopping'))
   return {

@@ -1,6 +1,15 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, lstatSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -44,6 +53,34 @@ const FILES = {
     always: ['# mine', '# keep', '# of a', '# the end', 'last: true'],
   },
 }
+
+const INITIALIZE = JSON.stringify({
+  jsonrpc: '2.0',
+  id: 0,
+  method: 'initialize',
+  params: { protocolVersion: '2025-06-18' },
+})
+
+/** Every step between the intent and the last transaction, in changes of one and of two files. */
+const CONNECT = ['POST', '/agents/cursor/connect', {}] as const
+const DISCONNECT = ['POST', '/agents/cursor/disconnect', {}] as const
+const DISABLED = { servers: { second: { command: 'second', enabled: false } } }
+const ADD = ['PUT', '/agents/github-copilot-cli/servers', DISABLED] as const
+const REMOVE = ['DELETE', '/agents/github-copilot-cli/servers', {}] as const
+const at = (call: string, path: string, when: 'before' | 'after') => JSON.stringify({ call, path, when })
+const KILL_POINTS: [string, readonly [string, string, object], string][] = [
+  ['of a connect before its backup', CONNECT, at('openSync', 'backups/agents/.*before', 'before')],
+  ['of a connect after its backup', CONNECT, at('renameSync', 'backups/agents/.*json$', 'after')],
+  ['of a connect before the file is replaced', CONNECT, at('renameSync', 'cursor/mcp.json$', 'before')],
+  ['of a connect after the file is replaced', CONNECT, at('renameSync', 'cursor/mcp.json$', 'after')],
+  ['of a disconnect before the file is replaced', DISCONNECT, at('renameSync', 'cursor/mcp.json$', 'before')],
+  ['of a disconnect after the file is replaced', DISCONNECT, at('renameSync', 'cursor/mcp.json$', 'after')],
+  ['of a change of two files after the first', ADD, at('renameSync', 'copilot/settings.json$', 'after')],
+  ['of a change of two files before the second', ADD, at('renameSync', 'copilot/mcp-config.json$', 'before')],
+  ['of a change of two files after the second', ADD, at('renameSync', 'copilot/mcp-config.json$', 'after')],
+  ['of a removal after the second file is removed', REMOVE, at('rmSync', 'copilot/settings.json$', 'after')],
+  ['of a removal after the file is replaced', REMOVE, at('renameSync', 'copilot/mcp-config.json$', 'after')],
+]
 
 describe.runIf(process.platform !== 'win32')("agents' files", () => {
   test(`${KILLS} kills during changes never leave an agent's file torn or without a comment or key`, {
@@ -90,15 +127,79 @@ describe.runIf(process.platform !== 'win32')("agents' files", () => {
     expect(seen.flatMap(({ faults }) => faults)).toEqual([])
     expect(seen.reduce((sum, { reads }) => sum + reads, 0)).toBeGreaterThan(KILLS * 20)
     expect(changes).toBeGreaterThan(KILLS * 4)
-    for (const [path, { text, agent }] of Object.entries(FILES)) {
-      // An entry that was written before the kill but not yet recorded is not managed.
-      await service.ask('DELETE', `/agents/${agent}/servers`, { names: ['s0', 's1', 's2'] })
+    for (const [path, { text }] of Object.entries(FILES)) {
       expect(without(textOf(home, path)), path).toBe(without(text))
       expect(readdirSync(dirname(join(home, path))).filter((name) => name.endsWith('.tmp'))).toEqual([])
     }
     expect(lstatSync(linked).isSymbolicLink()).toBe(true)
     expect(statSync(linked).mode & 0o777).toBe(0o640)
   })
+
+  test.each(KILL_POINTS.filter((_, n) => FULL || n % 2 === 1))(
+    'a kill %s leaves no entry that is not managed, no key outside of its file and no file half changed (R5)',
+    async (_, request, KILL_AT) => {
+      const home = ownFolder()
+      const [method, path, body] = request
+      const files = { '.cursor/mcp.json': '{\n  "mcpServers": {}\n}\n', '.copilot/mcp-config.json': '{}\n' }
+      for (const [file, text] of Object.entries(files)) put(home, file, text)
+      const off = { command: 'off', enabled: false }
+      const first = await openService({ home })
+      const ready = [
+        await first.ask('POST', '/agents/cursor/connect', {}),
+        await first.ask('PUT', '/agents/github-copilot-cli/servers', { servers: { first: off } }),
+      ]
+      expect(ready.map(({ status }) => status)).toEqual([200, 200])
+      first.child.kill('SIGTERM')
+      await first.ended
+      const texts = () =>
+        [...Object.keys(files), '.copilot/settings.json'].map((file) =>
+          existsSync(join(home, file)) ? textOf(home, file) : null,
+        )
+      const before = texts()
+
+      const env = { NODE_OPTIONS: `--require=${script('kill-at').replace(/mjs$/, 'cjs')}`, KILL_AT }
+      const killed = await openService({ home, env })
+      await expect(killed.ask(method, path, body)).rejects.toThrow('fetch failed')
+      expect((await killed.ended).signal).toBe('SIGKILL')
+
+      const service = await openService({ home })
+      const change = await service.ask('GET', '/agents/cursor') // an answer, so that the start is complete
+      expect(change.status).toBe(200)
+      const agree = async () => {
+        const keys: { id: string }[] = (await service.ask('GET', '/keys')).body.items
+        const inFile = textOf(home, '.cursor/mcp.json').match(/tk_[\w-]+/g) ?? []
+        expect(keys).toHaveLength(inFile.length)
+        for (const key of inFile) {
+          const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+          const reply = await fetch(`${service.address}/mcp`, { method: 'POST', headers, body: INITIALIZE })
+          expect(reply.status).toBe(200)
+        }
+        for (const type of ['cursor', 'github-copilot-cli']) {
+          const { servers, drift } = (await service.ask('GET', `/agents/${type}`)).body
+          expect(servers.filter(({ managed }: { managed: boolean }) => !managed)).toEqual([])
+          expect(drift).toEqual([])
+        }
+        const { servers } = (await service.ask('GET', '/agents/github-copilot-cli')).body
+        for (const { name, enabled } of servers) expect([name, enabled]).toEqual([name, false])
+      }
+      await expect.poll(agree, { timeout: 10_000 }).toBe(undefined)
+      // Completed or not made at all. A change that was not made is not in the history.
+      const history: { items: HistoryItem[] } = (
+        await service.ask('GET', `${path.replace(/\/[^/]+$/, '')}/history`)
+      ).body
+      expect(history.items.filter(({ current }) => current).length).toBeGreaterThan(0)
+      const isMade = JSON.stringify(texts()) !== JSON.stringify(before)
+      if (!isMade) expect(history.items.some(({ names }) => names.includes('second'))).toBe(false)
+
+      for (const type of ['cursor', 'github-copilot-cli'])
+        expect((await service.ask('DELETE', `/agents/${type}/servers`, {})).status).toBe(200)
+      expect(Object.keys(files).map((file) => textOf(home, file))).toEqual(Object.values(files))
+      expect(existsSync(join(home, '.copilot/settings.json'))).toBe(false)
+      expect((await service.ask('GET', '/keys')).body.items).toEqual([])
+      for (const folder of ['.cursor', '.copilot'])
+        expect(readdirSync(join(home, folder)).filter((name) => /tmp|lock/.test(name))).toEqual([])
+    },
+  )
 
   test(`${INTERLEAVINGS} concurrent edits of an agent's file by another program are kept, or kept as a backup and reported`, {
     timeout: FULL ? 3_600_000 : 300_000,

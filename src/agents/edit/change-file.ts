@@ -1,77 +1,28 @@
 import { AppError } from '../../kernel/errors.ts'
-import type { Caller } from '../../kernel/wire.ts'
 import { unifiedDiff } from '../diff/unified.ts'
 import { visibleText } from '../diff/visible-text.ts'
-import type { Backup, Backups } from '../files/backups.ts'
-import { type ConfigTarget, lockedFile } from '../files/config-target.ts'
+import type { ConfigTarget } from '../files/config-target.ts'
 import { type Content, revisionOf } from '../files/config-text.ts'
 import { applyOperations, formatOf, type Operation } from '../formats/config-format.ts'
 import { readEntries } from '../read/read-entries.ts'
 import type { CurrentConfig, Plan } from './change-plan.ts'
-import type { ChangeOptions } from './edit.schema.ts'
-import { FileEdit, type Kept, type NewContent } from './file-edit.ts'
-import { type FileRecord, type OwnershipStore, recordOf } from './ownership.ts'
+import type { FileRecord } from './ownership.ts'
 
-export interface FileDeps {
-  readonly backups: Backups
-  readonly ownership: OwnershipStore
-  readonly now: () => number
-  /** The folder where we record which agents' locks we hold. */
-  readonly lockLedger: string
-}
-
-export interface ChangeRequest {
-  readonly target: ConfigTarget
-  readonly options: ChangeOptions
-  readonly by: Caller
-  readonly action: 'set' | 'remove'
-  /** The same for all files that this request changes. */
-  readonly changeId: string
-  readonly plan: (current: CurrentConfig) => Plan
-}
-
-export interface ComputedChange extends NewContent {
+/** The change of the file that a request names. */
+export interface FileChange extends ReturnType<typeof applyToContent> {
   readonly plan: Plan
   readonly diff: string
-  readonly trace: string | null
-  readonly madeFile: boolean
-}
-export type FileChange = ComputedChange & Kept
-
-/** The change of the file that the request names. */
-export function mainFileEdit(deps: FileDeps, request: ChangeRequest): FileEdit<ComputedChange> {
-  const { place } = request.target
-  return new FileEdit(deps, {
-    file: lockedFile(deps.lockLedger, request.target),
-    record: () => recordOf(deps.ownership, place.path, place.keyPath),
-    compute: (content, record) => computeChange(request, content, record),
-    backupFacts: ({ plan }) =>
-      backupFacts(request, place.path, [...plan.added, ...plan.updated, ...plan.removed]),
-  })
 }
 
-export const backupFacts = (
-  { target, by, action, changeId }: ChangeRequest,
-  path: string,
-  names: readonly string[],
-): Omit<Backup, 'id' | 'ts' | 'before' | 'after'> => ({
-  agent_type: target.agent.type,
-  scope: target.place.scope,
-  path,
-  main: target.place.path,
-  change: changeId,
-  action,
-  names,
-  request_id: by.request_id,
-})
-
-function computeChange(
-  { target, options, plan: planFor }: ChangeRequest,
+export function computeChange(
+  target: ConfigTarget,
+  revision: string | undefined,
+  planFor: (current: CurrentConfig) => Plan,
   content: Content | undefined,
   record: FileRecord | undefined,
-): ComputedChange {
+): FileChange {
   const { place } = target
-  assertRevision(place.path, options.revision, content)
+  assertRevision(place.path, revision, content)
   const text = content?.text ?? ''
   const { root, entries } = readEntries(target, text)
   const plan = planFor({ root, entries, owned: record?.entries ?? {} })
@@ -106,6 +57,7 @@ export function applyToContent(
     text,
     trace: trace ?? null,
     madeFile: madeFile && !isRemoved,
+    /** Null removes the file; undefined leaves it unchanged. */
     next: isSame ? undefined : bytes,
     revision: isSame ? (content?.revision ?? null) : bytes && revisionOf(bytes),
   }

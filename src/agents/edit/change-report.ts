@@ -1,21 +1,30 @@
 import type { AuditEntry, FactBus } from '../../kernel/facts.ts'
 import type { Caller } from '../../kernel/wire.ts'
 import type { ConfigTarget } from '../files/config-target.ts'
-import type { FileChange } from './change-file.ts'
+import type { Plan } from './change-plan.ts'
 import type { ChangeOptions, ChangeReport } from './edit.schema.ts'
+import type { Kept } from './file-changes.ts'
 
-type Reported = Pick<FileChange, 'plan' | 'diff' | 'revision' | 'backup' | 'foreign'>
+interface Reported {
+  readonly plan: Plan
+  readonly diff: string
+  readonly revision: string | null
+}
 
 /** The response to a change. `otherDiff` is the diff of other files that were changed with it. */
 export function reportOf(
   { agent, place }: ConfigTarget,
   { dry_run = false }: ChangeOptions,
-  { plan, diff, revision, backup, foreign }: Reported,
+  { plan, diff, revision }: Reported,
   otherDiff: string,
+  kept: ReadonlyMap<string, Kept>,
 ): ChangeReport {
-  const lost = foreign
-    ? [`Another program wrote to the file at the same moment; its content is kept as backup ${foreign.id}`]
-    : []
+  const lost = [...kept].flatMap(([path, { foreign }]) => {
+    if (foreign === null) return []
+    const what = path === place.path ? 'the file' : path
+    const where = foreign ? `is kept as backup ${foreign.id}` : 'could not be kept'
+    return [`Another program wrote to ${what} at the same moment; its content ${where}`]
+  })
   return {
     agent_type: agent.type,
     scope: place.scope,
@@ -26,7 +35,7 @@ export function reportOf(
     updated: [...plan.updated],
     removed: [...plan.removed],
     diff: diff + otherDiff,
-    backup_id: backup?.id ?? null,
+    backup_id: kept.get(place.path)?.backup.id ?? null,
     revision,
     reload_hint: agent.reload,
     warnings: [...plan.warnings, ...lost],
@@ -36,7 +45,7 @@ export function reportOf(
 export function auditOf(
   action: AuditEntry['action'],
   { agent, place }: ConfigTarget,
-  { plan: { added, updated, removed }, diff }: Reported,
+  { plan: { added, updated, removed }, diff }: Pick<Reported, 'plan' | 'diff'>,
   otherDiff: string,
   { request_id }: Caller,
 ): AuditEntry {

@@ -4,54 +4,114 @@ import type { FactBus } from '../../kernel/facts.ts'
 import type { Caller } from '../../kernel/wire.ts'
 import type { Platform } from '../catalogue/config-places.ts'
 import type { RegisteredServer } from '../catalogue/definition.ts'
-import { agentOf, assertMayChange, type ConfigTarget, configTarget } from '../files/config-target.ts'
-import { type ChangeRequest, type FileDeps, mainFileEdit, recordKey } from './change-file.ts'
+import {
+  agentOf,
+  assertMayChange,
+  type ConfigTarget,
+  configTarget,
+  lockedFile,
+  pathsOf,
+} from '../files/config-target.ts'
+import { computeChange, recordKey } from './change-file.ts'
 import { type CurrentConfig, type Plan, planRemove, planSet } from './change-plan.ts'
 import { auditOf, publishChange, reportOf } from './change-report.ts'
 import { type DesiredEntry, desiredFromInput, desiredFromServer } from './desired-entry.ts'
 import type { AddHttpServer, ChangeOptions, ChangeReport, PutServers } from './edit.schema.ts'
-import { changeOtherFiles } from './other-files.ts'
+import type { ChangeRequest, FileChanges } from './file-changes.ts'
+import { type GatewayKeys, type KeyKind, keyName, keysAfter } from './gateway-keys.ts'
+import { planOtherFiles } from './other-files.ts'
+import { type OwnershipStore, recordOf } from './ownership.ts'
 
-export interface EditDeps extends FileDeps {
+export interface EditDeps {
   readonly platform: Platform
   readonly facts: FactBus
+  readonly changes: FileChanges
+  readonly ownership: OwnershipStore
+  readonly gateway: GatewayKeys
+  /** The folder where we record which agents' locks we hold. */
+  readonly lockLedger: string
   readonly registered: () => Promise<readonly RegisteredServer[]>
 }
 
+interface Put {
+  /** Removes all other managed entries. */
+  readonly replace: boolean
+  /** The entries lead to the gateway, with a new key. */
+  readonly keyKind?: KeyKind
+}
+
+type NewGatewayKey = ReturnType<GatewayKeys['draft']>
+
 /** Changes of agents' files. Each is written atomically and can be undone. */
 export function createEdit(deps: EditDeps) {
+  const { platform, facts, changes, ownership, gateway, lockLedger } = deps
+
   async function change(
     agent: string,
     options: ChangeOptions,
     by: Caller,
-    action: ChangeRequest['action'],
-    plan: (target: ConfigTarget, current: CurrentConfig) => Plan,
+    action: 'set' | 'remove',
+    planFor: (target: ConfigTarget, current: CurrentConfig, key: string) => Plan,
+    keyKind?: KeyKind,
   ): Promise<ChangeReport> {
-    const target = configTarget(agentOf(agent), deps.platform, options)
+    const target = configTarget(agentOf(agent), platform, options)
     assertMayChange(target, options.create)
     const request: ChangeRequest = {
       target,
-      options,
+      paths: pathsOf(target),
+      lock: lockedFile(lockLedger, target).lock,
       by,
       action,
       changeId: randomBytes(6).toString('hex'),
-      plan: (current) => plan(target, current),
+      dryRun: options.dry_run ?? false,
     }
-    const edit = mainFileEdit(deps, request)
-    const preview = edit.preview()
-    // Disabled servers are listed first: a listed name without an entry has no effect.
-    const otherDiff = await changeOtherFiles(deps, request, preview.plan.otherFiles)
-    if (options.dry_run) return reportOf(target, options, preview, otherDiff)
+    const newKey = keyKind ? gateway.draft(target.agent.type, keyName(keyKind, target), by) : null
+    const planOnce = (current: CurrentConfig) => planFor(target, current, newKey?.key ?? '')
+    const { planned, kept } = await changes.run(request, () => plan(request, options, planOnce, newKey))
+    if (kept.size > 0) publishChange(facts, target)
+    return reportOf(target, options, planned.main, planned.otherDiff, kept)
+  }
 
-    const written = await edit.write()
+  /** Everything that the request changes, by the current content of the files. */
+  async function plan(
+    request: ChangeRequest,
+    options: ChangeOptions,
+    planFor: (current: CurrentConfig) => Plan,
+    newKey: NewGatewayKey | null,
+  ) {
+    const { target, by } = request
     const { place } = target
-    const { trace, madeFile: made_file } = written
-    const record = { ...recordKey(target, place.path, place.keyPath), trace, made_file }
-    const isChanged = written.backup !== null || otherDiff !== ''
-    const audit = isChanged ? auditOf('agent_config_changed', target, written, otherDiff, by) : null
-    await deps.ownership.save({ ...record, entries: written.plan.entries }, audit)
-    if (isChanged) publishChange(deps.facts, target)
-    return reportOf(target, options, written, otherDiff)
+    const before = recordOf(ownership, place.path, place.keyPath)
+    const reading = await changes.read(lockedFile(lockLedger, target), place.format, before, (content) =>
+      computeChange(target, options.revision, planFor, content, before),
+    )
+    const main = reading.result
+    const others = await planOtherFiles(deps, request, main.plan.otherFiles)
+    const otherDiff = others.map(({ diff }) => diff).join('')
+    const { added, updated, removed, entries } = main.plan
+    const { keys, removedKeys } = keysAfter(deps, target, { text: main.text, entries }, newKey, by)
+    const record = {
+      ...recordKey(target, place.path, place.keyPath),
+      trace: main.trace,
+      made_file: main.madeFile,
+      entries,
+      keys,
+    }
+    // Disabled servers are listed first: a listed name without an entry has no effect.
+    const steps = [
+      ...others.map(({ step }) => step),
+      { ...reading, names: [...added, ...updated, ...removed] },
+    ]
+    const isChanged = steps.some(({ result }) => result.next !== undefined)
+    return {
+      main,
+      otherDiff,
+      steps,
+      records: [...others.map((other) => other.record), record],
+      newKey,
+      removedKeys,
+      audit: isChanged ? auditOf('agent_config_changed', target, main, otherDiff, by) : null,
+    }
   }
 
   async function find(key: string): Promise<RegisteredServer> {
@@ -61,17 +121,17 @@ export function createEdit(deps: EditDeps) {
     return found
   }
 
-  /** `desired` gets the current entries, because what to write may depend on them. */
+  /** `desired` gets the current entries, because what to write may depend on them, and the new key. */
   async function put(
     agent: string,
     options: ChangeOptions,
     by: Caller,
-    desired: (current: CurrentConfig) => readonly DesiredEntry[],
-    replace: boolean,
+    desired: (current: CurrentConfig, key: string) => readonly DesiredEntry[],
+    { replace, keyKind }: Put,
   ): Promise<ChangeReport> {
-    return change(agent, options, by, 'set', (target, current) =>
-      planSet(target, current, desired(current), replace),
-    )
+    const planFor = (target: ConfigTarget, current: CurrentConfig, key: string) =>
+      planSet(target, current, desired(current, key), replace)
+    return change(agent, options, by, 'set', planFor, keyKind)
   }
 
   return {
@@ -85,7 +145,7 @@ export function createEdit(deps: EditDeps) {
         throw invalidField('/servers', 'or server_ids must be given, but not both')
       const desired = Object.entries(servers ?? {}).map(([name, entry]) => desiredFromInput(name, entry))
       for (const id of server_ids ?? []) desired.push(desiredFromServer(await find(id)))
-      return put(agent, options, by, () => desired, mode === 'replace')
+      return put(agent, options, by, () => desired, { replace: mode === 'replace' })
     },
 
     async addHttp(agent: string, input: AddHttpServer, by: Caller): Promise<ChangeReport> {
@@ -110,7 +170,7 @@ export function createEdit(deps: EditDeps) {
           throw invalidField('/server_id', 'must be an HTTP server')
         desired = { ...desiredFromServer(server), name: name ?? server.id, enabled }
       }
-      return put(agent, options, by, () => [desired], false)
+      return put(agent, options, by, () => [desired], { replace: false })
     },
 
     async remove(

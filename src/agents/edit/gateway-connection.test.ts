@@ -1,9 +1,12 @@
+import { mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { agents, done, put, textOf } from '../../../test/support/agents.ts'
 import { MAIN, openBridge } from '../../../test/support/bridge.ts'
 import { ownFolder } from '../../../test/support/folder.ts'
 import { AUTHORISED, type House, openHouse } from '../../../test/support/house.ts'
 import { register } from '../../../test/support/running.ts'
+import { openSqlite } from '../../store/sqlite/sqlite.ts'
 
 const keys = async (house: House) =>
   (await house.inject({ url: '/api/keys', headers: AUTHORISED })).json().items
@@ -144,6 +147,106 @@ describe('gateway entries', () => {
     for (const [body, status] of refused)
       expect(await agents(house, 'PUT', '/cursor/servers', body)).toMatchObject({ status })
     expect(await keys(house)).toMatchObject([{ agent_type: 'claude-desktop' }])
+  })
+})
+
+/** The keys in the file, and how the gateway answers to each. */
+async function keysInFile(house: House, text: string) {
+  const found = [...new Set(text.match(/tk_[\w-]+/g))]
+  const body = JSON.stringify({
+    jsonrpc: '2.0',
+    id: 0,
+    method: 'initialize',
+    params: { protocolVersion: '2025-06-18' },
+  })
+  const answers = found.map(async (key) => {
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+    return (await fetch(`${house.address}/mcp`, { method: 'POST', headers, body })).status
+  })
+  return Promise.all(answers)
+}
+
+describe('a file and its key', () => {
+  async function cursor() {
+    const home = ownFolder()
+    put(home, '.cursor/mcp.json', CURSOR)
+    const house = await openHouse({ home })
+    await register(house, 'echo')
+    return { home, house, text: () => textOf(home, '.cursor/mcp.json') }
+  }
+
+  test('parallel connects leave one key, and it is the one in the file', async () => {
+    const { house, text } = await cursor()
+    const replies = await Promise.all([1, 2, 3].map(() => agents(house, 'POST', '/cursor/connect')))
+    expect(replies.map(({ status }) => status)).toEqual([200, 200, 200])
+    expect(await keysInFile(house, text())).toEqual([200])
+    expect(await keys(house)).toHaveLength(1)
+  })
+
+  test('connects, disconnects and gateway entries at the same time leave exactly the keys that are in the file', async () => {
+    const { house, text } = await cursor()
+    const requests = ['connect', 'disconnect', 'connect', 'servers', 'disconnect', 'servers', 'connect'].map(
+      (verb) =>
+        verb === 'servers'
+          ? agents(house, 'PUT', '/cursor/servers', { via: 'gateway', server_ids: ['echo'] })
+          : agents(house, 'POST', `/cursor/${verb}`),
+    )
+    expect((await Promise.all(requests)).map(({ status }) => status)).toEqual(requests.map(() => 200))
+    const answers = await keysInFile(house, text())
+    expect(answers).toEqual([200, 200])
+    expect(await keys(house)).toHaveLength(2)
+    await done(house, 'DELETE', '/cursor/servers')
+    expect([text(), await keys(house)]).toEqual([CURSOR, []])
+  })
+
+  test('disconnecting succeeds when the entry or the key is already gone', async () => {
+    const { home, house, text } = await cursor()
+    await done(house, 'POST', '/cursor/connect')
+    const [{ id }] = await keys(house)
+    await house.inject({ method: 'DELETE', url: `/api/keys/${id}`, headers: AUTHORISED })
+    expect(await done(house, 'POST', '/cursor/disconnect')).toMatchObject({ removed: ['toolroom'] })
+    await done(house, 'POST', '/cursor/connect')
+    put(home, '.cursor/mcp.json', CURSOR)
+    await done(house, 'POST', '/cursor/disconnect')
+    expect([text(), await keys(house)]).toEqual([CURSOR, []])
+    expect(await done(house, 'POST', '/cursor/disconnect')).toMatchObject({ changed: false })
+  })
+
+  test('undoing a connect removes its key, and an undo that brings back an old key says so', async () => {
+    const { house, text } = await cursor()
+    await done(house, 'POST', '/cursor/connect')
+    await done(house, 'POST', '/cursor/connect')
+    const report = await done(house, 'POST', '/cursor/undo', {})
+    expect(report.warnings).toEqual([expect.stringContaining('no longer valid')])
+    expect([await keysInFile(house, text()), await keys(house)]).toEqual([[401], []])
+    expect((await done(house, 'POST', '/cursor/undo', {})).warnings).toEqual([])
+    expect(text()).toBe(CURSOR)
+  })
+
+  test('two projects with long paths keep a key each', async () => {
+    const { home, house } = await cursor()
+    const projects = ['one', 'two'].map((name) => join(home, 'a'.repeat(100), name))
+    for (const project_path of projects) {
+      mkdirSync(project_path, { recursive: true })
+      await done(house, 'POST', '/cursor/connect', { scope: 'project', project_path })
+    }
+    const texts = projects.map((project) => readFileSync(join(project, '.cursor/mcp.json'), 'utf8'))
+    for (const text of texts) expect(await keysInFile(house, text)).toEqual([200])
+  })
+
+  test('a key that an earlier version made is replaced and removed with its entry', async () => {
+    const { home, house, text } = await cursor()
+    await done(house, 'POST', '/cursor/connect')
+    await house.close()
+    // Earlier versions recorded no keys: the record is forgotten, the key and the entry stay.
+    const database = openSqlite(join(house.data, 'toolroom.db'))
+    database.exec('DELETE FROM agent_files')
+    database.close()
+    const again = await openHouse({ home })
+    await done(again, 'POST', '/cursor/connect')
+    expect([await keysInFile(again, text()), (await keys(again)).length]).toEqual([[200], 1])
+    await done(again, 'POST', '/cursor/disconnect')
+    expect(await keys(again)).toEqual([])
   })
 })
 

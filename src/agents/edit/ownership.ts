@@ -23,13 +23,71 @@ export interface FileRecord {
   /** Toolroom created the file. It is removed again with the last of our entries. */
   readonly made_file: boolean
   readonly entries: Readonly<Record<string, OwnedEntry>>
+  /** The ids of the gateway keys in these entries. Missing in records of earlier versions. */
+  readonly keys?: readonly string[]
 }
 
-/** What this room needs of the store. */
+/** A gateway key that is saved together with the change that writes it into a file. */
+export interface NewKey {
+  readonly record: {
+    readonly id: string
+    readonly name: string
+    readonly agent_type: string
+    readonly digest: string
+    readonly created_at: number
+    readonly last_used_at: number | null
+  }
+  readonly added: AuditEntry
+  /** For a change that is not made after all. */
+  readonly removed: AuditEntry
+}
+
+export interface KeyRemoval {
+  readonly id: string
+  readonly audit: AuditEntry
+}
+
+/** What a change leads to besides the content of files. It is saved in one transaction. */
+export interface Outcome {
+  /** The id of the change. */
+  readonly id: string
+  /** Each replaces the record with the same path and key path. A record without content is deleted. */
+  readonly records: readonly FileRecord[]
+  /** A key that is gone already is no error. */
+  readonly removedKeys: readonly KeyRemoval[]
+  readonly audit: AuditEntry | null
+}
+
+/** What a change is going to do. It is saved before the first file is written, and settled after a crash. */
+export interface Intent extends Outcome {
+  readonly agent_type: string
+  readonly scope: string
+  readonly project_path: string | null
+  /** The file that the request named. */
+  readonly main: string
+  /** In the order in which they are written, with the revisions of their content; null if there is no file. */
+  readonly files: readonly {
+    readonly path: string
+    readonly root: string
+    readonly before: string | null
+    readonly after: string | null
+  }[]
+  readonly newKey: NewKey | null
+}
+
+/** What this room needs of the store. Each method is one transaction. `frees` allows it on a full disk. */
 export interface OwnershipStore {
   all(): readonly FileRecord[]
-  /** Replaces the record with the same path and key path. A record without entries and trace is deleted. */
-  save(record: FileRecord, audit: AuditEntry | null): Promise<void>
+  /** Changes that were begun and neither committed nor cancelled. */
+  pending(): readonly Intent[]
+  /** Saves the intent and its new key, which is valid from now on. */
+  begin(intent: Intent, frees: boolean): Promise<void>
+  /** Saves the outcome and deletes the intent, if there is one. */
+  commit(outcome: Outcome, frees: boolean): Promise<void>
+  /** Deletes the intent and its new key. */
+  cancel(intent: Intent): Promise<void>
+  /** Frees the space that is reserved for changes that free space. */
+  makeRoom(): void
 }
 
 export function recordOf(

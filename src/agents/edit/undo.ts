@@ -5,7 +5,7 @@ import type { Caller } from '../../kernel/wire.ts'
 import type { HistoryItem } from '../agents.schema.ts'
 import { unifiedDiff } from '../diff/unified.ts'
 import { visibleText } from '../diff/visible-text.ts'
-import type { Backup } from '../files/backups.ts'
+import type { Backup, Backups } from '../files/backups.ts'
 import { type ConfigFile, readConfig } from '../files/config-file.ts'
 import {
   agentOf,
@@ -15,6 +15,8 @@ import {
   configTargets,
   fileOf,
   lockedFile,
+  lockOf,
+  pathsOf,
   rootOf,
 } from '../files/config-target.ts'
 import { type Content, contentOf } from '../files/config-text.ts'
@@ -25,28 +27,16 @@ import type { Plan } from './change-plan.ts'
 import { auditOf, publishChange, reportOf } from './change-report.ts'
 import type { ChangeReport, UndoInput } from './edit.schema.ts'
 import type { EditDeps } from './edit.service.ts'
-import { FileEdit } from './file-edit.ts'
+import { hasInvalidKey, keysAfter } from './gateway-keys.ts'
 import { type FileRecord, recordOf } from './ownership.ts'
 
-/** Restores the exact bytes from before a change, in every file that the change touched. */
-export function createUndo(deps: EditDeps) {
-  const { backups, ownership, platform } = deps
+interface UndoDeps extends EditDeps {
+  readonly backups: Backups
+}
 
-  function undoEdit(target: ConfigTarget, input: UndoInput, backup: Backup, change: string, by: Caller) {
-    const { agent_type, scope, path, main, names } = backup
-    const { request_id } = by
-    // The agent's own lock protects its main file.
-    const file =
-      path === target.place.path
-        ? lockedFile(deps.lockLedger, target)
-        : { path, root: rootOf(target), lock: null }
-    return new FileEdit(deps, {
-      file,
-      record: () => undefined,
-      compute: (content) => computeUndo(target, input, backup, content),
-      backupFacts: () => ({ agent_type, scope, path, main, names, change, action: 'undo', request_id }),
-    })
-  }
+/** Restores the exact bytes from before a change, in every file that the change touched. */
+export function createUndo(deps: UndoDeps) {
+  const { backups, ownership, platform, changes, gateway, lockLedger } = deps
 
   function computeUndo(target: ConfigTarget, input: UndoInput, backup: Backup, content: Content | undefined) {
     const { path } = backup
@@ -67,15 +57,47 @@ export function createUndo(deps: EditDeps) {
       revision: next?.revision ?? null,
       next: isSame ? undefined : bytes,
       entries: after,
+      text: next?.text ?? '',
     }
   }
 
   /** The result if only other files of the agent are restored. */
   function unchanged(target: ConfigTarget) {
     const content = readConfig(fileOf(target))
-    const kept = { backup: null, foreign: null }
     const entries = entriesIn(target, content)
-    return { plan: differenceOf([], []), diff: '', revision: content?.revision ?? null, entries, ...kept }
+    const revision = content?.revision ?? null
+    return { plan: differenceOf([], []), diff: '', revision, entries, text: content?.text ?? '' }
+  }
+
+  /** All or nothing: a file that was changed since then must not leave the others half undone. */
+  async function planUndo(target: ConfigTarget, input: UndoInput, by: Caller) {
+    const { agent, place } = target
+    const all = backups.of(agent.type).filter(({ main }) => main === place.path)
+    const toRestore = backupsToRestore(all, input.backup_id, place.path)
+    const steps = []
+    for (const backup of toRestore.sort(mainLast(place.path))) {
+      const { path, names } = backup
+      const file = { path, root: rootOf(target), lock: lockOf(target, path, lockLedger) }
+      const reading = await changes.read(file, place.format, undefined, (content) =>
+        computeUndo(target, input, backup, content),
+      )
+      steps.push({ ...reading, names })
+    }
+    const main = steps.find(({ file }) => file.path === place.path)?.result ?? unchanged(target)
+    const otherDiff = steps.map(({ file, result }) => (file.path === place.path ? '' : result.diff)).join('')
+    const before = recordOf(ownership, place.path, place.keyPath)
+    const record = before && recordAfterUndo(before, main.entries)
+    const after = { text: main.text, entries: record?.entries ?? {} }
+    const { keys, removedKeys } = keysAfter(deps, target, after, null, by)
+    return {
+      main,
+      otherDiff,
+      steps,
+      records: record ? [{ ...record, keys }] : [],
+      newKey: null,
+      removedKeys,
+      audit: auditOf('agent_config_undone', target, main, otherDiff, by),
+    }
   }
 
   return {
@@ -83,29 +105,21 @@ export function createUndo(deps: EditDeps) {
       const target = configTarget(agentOf(key), platform, input)
       const { agent, place } = target
       assertMayChange(target, true)
-      const all = backups.of(agent.type).filter(({ main }) => main === place.path)
-      const change = randomBytes(6).toString('hex')
-      const edits = backupsToRestore(all, input.backup_id, place.path).map((backup) => ({
-        path: backup.path,
-        edit: undoEdit(target, input, backup, change, by),
-      }))
-      // All or nothing: a file that was changed since then must not leave the others half undone.
-      const previews = edits.map(({ path, edit }) => ({ path, edit, preview: edit.preview() }))
-      let otherDiff = ''
-      let main: (typeof previews)[number]['preview'] | undefined
-      for (const { path, edit, preview } of previews) {
-        const result = input.dry_run ? preview : await edit.write()
-        if (path === place.path) main = result
-        else otherDiff += result.diff
+      const own = backups.of(agent.type).filter(({ main }) => main === place.path)
+      const request = {
+        target,
+        paths: [...pathsOf(target), ...own.map(({ path }) => path)],
+        lock: lockedFile(lockLedger, target).lock,
+        by,
+        action: 'undo' as const,
+        changeId: randomBytes(6).toString('hex'),
+        dryRun: input.dry_run ?? false,
       }
-      const result = main ?? unchanged(target)
-      if (!input.dry_run) {
-        const record = recordOf(ownership, place.path, place.keyPath)
-        const audit = auditOf('agent_config_undone', target, result, otherDiff, by)
-        if (record) await ownership.save(recordAfterUndo(record, result.entries), audit)
-        publishChange(deps.facts, target)
-      }
-      return reportOf(target, input, result, otherDiff)
+      const { planned, kept } = await changes.run(request, () => planUndo(target, input, by))
+      if (!input.dry_run) publishChange(deps.facts, target)
+      const report = reportOf(target, input, planned.main, planned.otherDiff, kept)
+      if (!hasInvalidKey(gateway, planned.main.text)) return report
+      return { ...report, warnings: [...report.warnings, INVALID_KEY] }
     },
 
     history(key: string, scope: string | undefined, project: string | undefined): HistoryItem[] {
@@ -133,6 +147,11 @@ export function createUndo(deps: EditDeps) {
     },
   }
 }
+
+const INVALID_KEY = 'The file has a gateway key that is no longer valid. Connect the agent again'
+
+/** The agent's own file decides whether an undo that was interrupted is completed. */
+const mainLast = (main: string) => (a: Backup, b: Backup) => Number(a.path === main) - Number(b.path === main)
 
 /**
  * The backups of all files that one request changed. Undoing twice goes back two requests: an undo cancels itself and

@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import {
+  closeSync,
   existsSync,
   mkdirSync,
+  openSync,
   readFileSync,
   renameSync,
   rmdirSync,
@@ -10,6 +12,7 @@ import {
   unlinkSync,
   utimesSync,
   writeFileSync,
+  writeSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -33,7 +36,7 @@ const TIMEOUT_MS = 5_000
 export async function withLock<T>(lock: LockFacts | null, work: () => Promise<T>): Promise<T> {
   if (!lock || !existsSync(dirname(lock.path))) return work()
   await take(lock)
-  const note = record(lock)
+  const note = recordOrRelease(lock)
   const timer = setInterval(() => touch(lock.path), STALE_MS / 4).unref()
   try {
     return await work()
@@ -58,11 +61,18 @@ export function releaseLeftLocks(ledger: string): void {
   }
 }
 
-function record(lock: LockFacts): string {
-  mkdirSync(lock.ledger, { recursive: true, mode: 0o700 })
+/** A lock that cannot be recorded, on a full disk for example, is released again. */
+function recordOrRelease(lock: LockFacts): string {
   const note = join(lock.ledger, `${randomBytes(6).toString('hex')}.json`)
-  writeFileSync(note, JSON.stringify({ ...lock, inode: statSync(lock.path).ino }), { mode: 0o600 })
-  return note
+  try {
+    mkdirSync(lock.ledger, { recursive: true, mode: 0o700 })
+    writeFileSync(note, JSON.stringify({ ...lock, inode: statSync(lock.path).ino }), { mode: 0o600 })
+    return note
+  } catch (error) {
+    release(lock)
+    rmSync(note, { force: true })
+    throw error
+  }
 }
 
 async function take(lock: LockFacts): Promise<void> {
@@ -77,7 +87,7 @@ async function take(lock: LockFacts): Promise<void> {
 function tryToTake({ path, kind }: LockFacts): boolean {
   try {
     if (kind === 'directory') mkdirSync(path)
-    else if (kind === 'file') writeFileSync(path, String(process.pid), { flag: 'wx', mode: 0o600 })
+    else if (kind === 'file') takeFile(path)
     else takePopulated(path)
     return true
   } catch (error) {
@@ -86,6 +96,19 @@ function tryToTake({ path, kind }: LockFacts): boolean {
   }
 }
 const TAKEN = new Set(['EEXIST', 'ENOTEMPTY', 'EISDIR', 'ENOTDIR', 'EPERM'])
+
+/** A full disk lets the file be created but not written. */
+function takeFile(path: string): void {
+  const file = openSync(path, 'wx', 0o600)
+  try {
+    writeSync(file, String(process.pid))
+  } catch (error) {
+    rmSync(path, { force: true })
+    throw error
+  } finally {
+    closeSync(file)
+  }
+}
 
 /** Filled aside and moved into place, so that the folder never exists without its owner's file. */
 function takePopulated(path: string): void {

@@ -46,8 +46,13 @@ export class Backups {
     const backup: Backup = { id, ...facts, before: content === null ? null : digest }
     const folder = this.#folderOf(facts.agent_type, facts.path)
     mkdirSync(folder, { recursive: true, mode: 0o700 })
-    if (content !== null) writeDurably(join(folder, `${id}.before`), content, 0o600)
-    writeDurably(join(folder, `${id}.json`), JSON.stringify(backup), 0o600)
+    try {
+      if (content !== null) writeDurably(join(folder, `${id}.before`), content, 0o600)
+      writeDurably(join(folder, `${id}.json`), JSON.stringify(backup), 0o600)
+    } catch (error) {
+      remove(folder, id)
+      throw error
+    }
     for (const old of idsIn(folder).sort().slice(0, -KEPT)) remove(folder, old)
     return backup
   }

@@ -17,10 +17,9 @@ import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { syncFolder, writeBeside } from '../../kernel/durable-file.ts'
 import { AppError } from '../../kernel/errors.ts'
-import { Turns } from '../../kernel/turns.ts'
-import { type LockFacts, withLock } from './agent-lock.ts'
+import type { LockFacts } from './agent-lock.ts'
 import { type Content, contentOf } from './config-text.ts'
-import { assertWritable, type RealFile, realFileOf } from './file-safety.ts'
+import { type RealFile, realFileOf } from './file-safety.ts'
 
 export interface ConfigFile {
   readonly path: string
@@ -34,78 +33,68 @@ export function readConfig({ path, root }: Pick<ConfigFile, 'path' | 'root'>): C
   return contentIn(path, realFileOf(path, root))
 }
 
-const contentIn = (path: string, { path: real, stats }: RealFile): Content | undefined =>
+export const contentIn = (path: string, { path: real, stats }: RealFile): Content | undefined =>
   stats && contentOf(path, readFileSync(real))
 
-export interface Edit<T> {
-  /** Null removes the file; undefined leaves it unchanged. */
-  readonly next: Buffer | null | undefined
-  readonly result: T
-  /** Called before the write to back up the old content. Returns a function that discards the backup. */
-  readonly backUp?: () => () => void
-  /** Called with content that another program wrote during the replacement. */
-  readonly onForeign?: (content: Buffer) => void
-}
-
-const MAX_TRIES = 3
 /** Longer than another program needs between opening a file and having written it. */
 const LATE_WRITE_MS = 30
-const turns = new Turns()
+/** How long a write that began before the replacement may take. */
+const LATE_WRITE_TIMEOUT_MS = 2_000
 
 /**
- * Reads the file, calls `edit`, and replaces the file atomically. If another program changes the file before the last
- * check, nothing is overwritten and `edit` is called again with the new content. Changes of one file run one after
- * another, and the agent's own lock is held if it has one.
+ * Replaces the file atomically; null removes it. Returns undefined, and changes nothing, if the file has changed since
+ * it was read. `foreign` is content that another program wrote during the replacement.
  */
-export function changeConfig<T>(file: ConfigFile, edit: (now: Content | undefined) => Edit<T>): Promise<T> {
-  return turns.take(file.path, () =>
-    withLock(file.lock, async () => {
-      for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
-        const real = realFileOf(file.path, file.root)
-        const now = contentIn(file.path, real)
-        const { next, result, backUp, onForeign } = edit(now)
-        if (next === undefined || (next === null && !now)) return result
-        assertWritable(real)
-        const discardBackup = backUp?.()
-        const done = await replace(real, now, next, onForeign).catch((error: unknown) => {
-          discardBackup?.()
-          throw asAppError(file.path, error)
-        })
-        if (done) return result
-        discardBackup?.()
-      }
-      throw new AppError('config_changed', `${file.path} is being changed by another program`, {
-        hint: 'Nothing was changed. Try again in a moment',
-      })
-    }),
-  )
-}
-
-/** False if the file has changed since it was read. */
-async function replace(
+export async function replaceFile(
   real: RealFile,
   seen: Content | undefined,
   next: Buffer | null,
-  onForeign: ((content: Buffer) => void) | undefined,
-): Promise<boolean> {
-  if (!real.stats || !seen) return next !== null && create(real.path, next)
-  const temp = next === null ? undefined : writeBeside(real.path, next, 0o600)
-  if (temp !== undefined) copyPermissions(temp, real.stats)
-  const old = openSync(real.path, 'r')
+): Promise<{ readonly foreign: Buffer | undefined } | undefined> {
+  if (!real.stats || !seen)
+    return next !== null && create(real.path, next) ? { foreign: undefined } : undefined
+  const old = openExisting(real.path)
+  if (old === undefined) return undefined
+  let temp: string | undefined
   try {
-    if (!isUnchanged(old, real, seen)) return false
+    if (next !== null) {
+      temp = writeBeside(real.path, next, 0o600)
+      copyPermissions(temp, real.stats)
+    }
+    if (!isUnchanged(old, real, seen)) return undefined
     if (temp === undefined) rmSync(real.path)
     else await rename(temp, real.path)
     syncFolder(dirname(real.path))
-    // A program that had the old file open may have written to it after the check.
-    await sleep(LATE_WRITE_MS)
-    const left = readAll(old)
-    if (!left.equals(seen.bytes)) onForeign?.(left)
-    return true
+    return { foreign: await lateWrite(old, seen) }
   } finally {
     closeSync(old)
     if (temp !== undefined) rmSync(temp, { force: true })
   }
+}
+
+function openExisting(path: string): number | undefined {
+  try {
+    return openSync(path, 'r')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+/**
+ * What a program that had the old file open wrote to it after the last check; undefined if nothing. A program that
+ * has truncated the file gets the time to write it.
+ */
+async function lateWrite(old: number, seen: Content): Promise<Buffer | undefined> {
+  await sleep(LATE_WRITE_MS)
+  let last = readAll(old)
+  if (last.equals(seen.bytes)) return undefined
+  for (const end = performance.now() + LATE_WRITE_TIMEOUT_MS; performance.now() < end; ) {
+    await sleep(LATE_WRITE_MS)
+    const now = readAll(old)
+    if (now.length > 0 && now.equals(last)) return now
+    last = now
+  }
+  return last
 }
 
 /** False if the file exists by now. A hard link, unlike a rename, never replaces an existing file. */
@@ -130,8 +119,9 @@ function create(path: string, content: Buffer): boolean {
 
 /** The last check before the rename: the path still leads to the same file with the same bytes. */
 function isUnchanged(file: number, { path, stats }: RealFile, seen: Content): boolean {
-  const isSame = ({ ino, dev }: Stats) => ino === stats?.ino && dev === stats.dev
-  return isSame(fstatSync(file)) && readAll(file).equals(seen.bytes) && isSame(statSync(path))
+  const isSame = (now: Stats | undefined) => now?.ino === stats?.ino && now?.dev === stats?.dev
+  const isSameContent = isSame(fstatSync(file)) && readAll(file).equals(seen.bytes)
+  return isSameContent && isSame(statSync(path, { throwIfNoEntry: false }))
 }
 
 function readAll(file: number): Buffer {
@@ -173,13 +163,18 @@ async function rename(from: string, to: string): Promise<void> {
   }
 }
 
-function asAppError(path: string, error: unknown): unknown {
+/** Maps errors of the file system to error codes; returns other errors unchanged. */
+export function asAppError(path: string, error: unknown): unknown {
   switch ((error as NodeJS.ErrnoException).code) {
     case 'ENOSPC':
     case 'EDQUOT':
-      return new AppError('disk_full', `The disk that holds ${path} is full; nothing was changed`, {
-        cause: error,
-      })
+      return new AppError(
+        'disk_full',
+        `The disk that holds ${path} or the data folder is full; nothing was changed`,
+        {
+          cause: error,
+        },
+      )
     case 'EROFS':
     case 'EACCES':
     case 'EPERM':

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { AppError, invalidField } from '../../kernel/errors.ts'
 import type { Agent } from '../catalogue/catalogue.schema.ts'
 import { AGENTS, findAgent } from '../catalogue/catalogue.ts'
-import { type ConfigPlace, type Platform, placesOf } from '../catalogue/config-places.ts'
+import { type ConfigPlace, fileAt, type Platform, placesOf } from '../catalogue/config-places.ts'
 import { detect } from '../catalogue/detect.ts'
 import type { LockFacts } from './agent-lock.ts'
 import type { ConfigFile } from './config-file.ts'
@@ -93,14 +93,27 @@ export const fileOf = (target: ConfigTarget): Pick<ConfigFile, 'path' | 'root'> 
 
 /** The file with the agent's own lock, which is held during a write. */
 export function lockedFile(lockLedger: string, target: ConfigTarget): ConfigFile {
-  return { ...fileOf(target), lock: lockOf(target, lockLedger) }
+  return { ...fileOf(target), lock: lockOf(target, target.place.path, lockLedger) }
 }
 
-function lockOf({ agent, place }: ConfigTarget, ledger: string): LockFacts | null {
+/** The lock that the agent itself takes for this file, which may be that of another scope. */
+export function lockOf(
+  { agent, platform, project }: ConfigTarget,
+  path: string,
+  ledger: string,
+): LockFacts | null {
   const { lock } = agent
-  if (!lock?.scopes.includes(place.scope)) return null
-  const path = lock.path.replace('<config>', place.path).replace('<folder>', folderOf(place.path))
-  return { path, kind: lock.kind, ledger }
+  const places = placesOf(agent, platform, project).filter((place) => place.path === path)
+  if (!lock || !places.some(({ scope }) => lock.scopes.includes(scope))) return null
+  const lockPath = lock.path.replace('<config>', path).replace('<folder>', folderOf(path))
+  return { path: lockPath, kind: lock.kind, ledger }
+}
+
+/** The files that a change of this file may write: the file, and the one in which the agent lists disabled servers. */
+export function pathsOf({ agent, place, platform, project }: ConfigTarget): string[] {
+  const { disabled } = agent
+  const other = 'paths' in disabled ? fileAt(disabled, platform, project)?.path : undefined
+  return other === undefined ? [place.path] : [place.path, other]
 }
 
 /** Accepts both separators, because tests resolve Windows paths on other systems. */

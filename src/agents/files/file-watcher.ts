@@ -4,6 +4,7 @@ import { driftOf, type KnownFile } from '../read/agent-view.ts'
 import { readFileState } from '../read/read-entries.ts'
 import { readConfig } from './config-file.ts'
 import { type ConfigTarget, fileOf } from './config-target.ts'
+import type { Content } from './config-text.ts'
 import { nearestFolder } from './file-safety.ts'
 
 interface Deps {
@@ -11,6 +12,8 @@ interface Deps {
   /** The files to watch now. */
   readonly targets: () => readonly ConfigTarget[]
   readonly recordOf: (target: ConfigTarget) => KnownFile['record']
+  /** Called with each content that is read. */
+  readonly onContent: (path: string, content: Content) => void
   readonly onTrouble: (folder: string, error: unknown) => void
 }
 
@@ -36,13 +39,14 @@ export class FileWatcher {
 
   /** Changes are detected relative to the content at this moment. */
   open(): void {
-    for (const target of this.#deps.targets()) this.#revisions.set(keyOf(target), revisionOf(target))
+    if (this.#closed) return
+    for (const target of this.#deps.targets()) this.#revisions.set(keyOf(target), this.#revisionOf(target))
     this.#watch()
   }
 
   /** Records a change that Toolroom made itself, so that it is not published as another program's. */
   expect(target: ConfigTarget): void {
-    this.#revisions.set(keyOf(target), revisionOf(target))
+    this.#revisions.set(keyOf(target), this.#revisionOf(target))
     this.#watch()
   }
 
@@ -92,7 +96,7 @@ export class FileWatcher {
     this.#changedFolders.clear()
     for (const target of this.#deps.targets()) {
       if (!folders.has(nearestFolder(target.place.path))) continue
-      const revision = revisionOf(target)
+      const revision = this.#revisionOf(target)
       const before = this.#revisions.get(keyOf(target))
       this.#revisions.set(keyOf(target), revision)
       if (before !== revision && before !== undefined) this.#publish(target)
@@ -110,15 +114,17 @@ export class FileWatcher {
       drift: drift.map(({ name, verdict }) => ({ name, verdict })),
     })
   }
+
+  /** Of the bytes alone. Most changes in a folder concern other files, so parsing each time would be wasted. */
+  #revisionOf(target: ConfigTarget): string {
+    try {
+      const content = readConfig(fileOf(target))
+      if (content) this.#deps.onContent(target.place.path, content)
+      return content?.revision ?? 'none'
+    } catch (error) {
+      return error instanceof Error ? error.message : 'unreadable'
+    }
+  }
 }
 
 const keyOf = ({ agent, place }: ConfigTarget): string => `${agent.type}\0${place.scope}\0${place.path}`
-
-/** Of the bytes alone. Most changes in a folder concern other files, so parsing each time would be wasted. */
-function revisionOf(target: ConfigTarget): string {
-  try {
-    return readConfig(fileOf(target))?.revision ?? 'none'
-  } catch (error) {
-    return error instanceof Error ? error.message : 'unreadable'
-  }
-}

@@ -12,8 +12,18 @@ export interface KeyStore {
   remove(id: string, audit: AuditEntry): Promise<void>
 }
 
+/** A key that is not saved yet, with the audit rows of its life. */
+interface KeyDraft {
+  readonly key: string
+  readonly record: KeyRecord
+  readonly added: AuditEntry
+  readonly removed: AuditEntry
+}
+
 interface Deps {
   readonly store: KeyStore
+  /** Resolves an alias of an agent, so that its keys have the settings of the agent. */
+  readonly typeOf: (agentType: string) => string
   readonly now: () => number
   readonly onError: (error: unknown) => void
 }
@@ -23,7 +33,7 @@ const MAX_KEYS = 200
 const SAVE_USE_MS = 60_000
 
 /** Gateway keys. A key gives access to the gateway and nothing else, until it is deleted. */
-export function createKeys({ store, now, onError }: Deps) {
+export function createKeys({ store, typeOf, now, onError }: Deps) {
   const usedAt = new Map<string, number>()
 
   const view = ({ id, name, agent_type, created_at, last_used_at }: KeyRecord): KeyView => {
@@ -45,28 +55,48 @@ export function createKeys({ store, now, onError }: Deps) {
     void store.save({ ...record, last_used_at }, null).catch(onError)
   }
 
+  function draft({ agent_type: given, name = given }: KeyInput, by: Caller): KeyDraft {
+    if (store.all().length >= MAX_KEYS)
+      throw new AppError('limit_reached', `Too many gateway keys (max ${MAX_KEYS})`, {
+        hint: 'Delete a key that is no longer used',
+      })
+    const key = `tk_${randomBytes(32).toString('base64url')}`
+    const id = `key_${randomBytes(6).toString('hex')}`
+    const agent_type = typeOf(given)
+    const record = { id, name, agent_type, digest: digestOf(key), created_at: now(), last_used_at: null }
+    return {
+      key,
+      record,
+      added: auditOf('key_added', record, by),
+      removed: auditOf('key_removed', record, by),
+    }
+  }
+
   return {
+    draft,
     list: (): KeyView[] => store.all().map(view),
 
-    async add({ agent_type, name = agent_type }: KeyInput, by: Caller): Promise<NewKey> {
-      if (store.all().length >= MAX_KEYS)
-        throw new AppError('limit_reached', `Too many gateway keys (max ${MAX_KEYS})`, {
-          hint: 'Delete a key that is no longer used',
-        })
-      const key = `tk_${randomBytes(32).toString('base64url')}`
-      const id = `key_${randomBytes(6).toString('hex')}`
-      const record = { id, name, agent_type, digest: digestOf(key), created_at: now(), last_used_at: null }
-      await store.save(record, { action: 'key_added', subject: id, ...by, detail: { name, agent_type } })
+    async add(input: KeyInput, by: Caller): Promise<NewKey> {
+      const { key, record, added } = draft(input, by)
+      await store.save(record, added)
       return { ...view(record), key }
     },
 
     async remove(id: string, by: Caller): Promise<void> {
       const record = store.all().find((each) => each.id === id)
       if (!record) throw new AppError('not_found', `No gateway key has the id '${id.slice(0, 100)}'`)
-      const { name, agent_type } = record
-      await store.remove(id, { action: 'key_removed', subject: id, ...by, detail: { name, agent_type } })
+      await store.remove(id, auditOf('key_removed', record, by))
       usedAt.delete(id)
     },
+
+    /** The audit row for removing a key; undefined if there is no such key. */
+    removalOf(id: string, by: Caller): AuditEntry | undefined {
+      const record = store.all().find((each) => each.id === id)
+      return record && auditOf('key_removed', record, by)
+    },
+
+    /** Unlike `find`, this does not count as a use of the key. */
+    idOf: (key: string): string | undefined => store.find(digestOf(key))?.id,
 
     /** The record of a key. Compares digests, so that the response time reveals nothing about the key. */
     find(key: string): KeyRecord | undefined {
@@ -77,6 +107,13 @@ export function createKeys({ store, now, onError }: Deps) {
   }
 }
 export type Keys = ReturnType<typeof createKeys>
+
+const auditOf = (action: string, { id, name, agent_type }: KeyRecord, by: Caller): AuditEntry => ({
+  action,
+  subject: id,
+  ...by,
+  detail: { name, agent_type },
+})
 
 /** Cached, because agents send their key with every request. */
 function digestOf(key: string): string {

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -5,6 +6,7 @@ import { ownFolder } from '../../../test/support/folder.ts'
 import { Agent, textOf } from '../../../test/support/gateway.ts'
 import { AUTHORISED, type House, openHouse } from '../../../test/support/house.ts'
 import { post, register } from '../../../test/support/running.ts'
+import { openSqlite } from '../../store/sqlite/sqlite.ts'
 import type { NewKey } from '../keys/keys.schema.ts'
 import type { AgentToolsView } from './visibility.schema.ts'
 
@@ -91,6 +93,46 @@ describe('visible tools', () => {
     await expect(agent(house, key, '/mcp/noisy')).rejects.toThrow('Server not found')
     await selected(house, { servers: ['noisy'] })
     await expect(echo.names()).rejects.toThrow('Server not found')
+  })
+
+  test("a key that is made for an alias of an agent has the agent's type and its selection", async () => {
+    const { house } = await setUp()
+    const made = (await post(house, '/api/keys', { agent_type: 'windsurf' })).json<NewKey>()
+    expect(made).toMatchObject({ agent_type: 'devin-desktop', name: 'windsurf' })
+    const reply = await select(house, { servers: ['echo'], tools: { echo: ['pid'] } }, 'devin-desktop')
+    expect(reply.statusCode, reply.body).toBe(200)
+    const windsurf = await agent(house, made.key)
+    expect(await windsurf.names()).toEqual(['echo__pid'])
+    expect((await select(house, { tools: { echo: ['echo'] } }, 'windsurf')).json()).toMatchObject({
+      agent_type: 'devin-desktop',
+    })
+    expect(await windsurf.names()).toEqual(['echo__echo'])
+    await expect(windsurf.call('echo__pid')).rejects.toMatchObject(UNKNOWN)
+  })
+
+  test('keys and selections that an earlier version saved with an alias apply to the agent and show nothing that either hides', async () => {
+    const home = ownFolder()
+    const { house } = await setUp({ home, running: false })
+    const { key } = (await post(house, '/api/keys', { agent_type: 'devin-desktop' })).json<NewKey>()
+    await select(house, { servers: ['echo'] }, 'devin-desktop')
+    await house.close()
+    const hidden = { tool_mode: 'full', servers: null, tools: { echo: ['pid', 'echo'] } }
+    const database = openSqlite(join(house.data, 'toolroom.db'))
+    database.exec("UPDATE keys SET agent_type = 'windsurf' WHERE agent_type = 'devin-desktop'")
+    database.prepare("INSERT INTO agent_tools VALUES ('windsurf', ?)").run(JSON.stringify(hidden))
+    database.close()
+    const again = await openHouse({ home })
+    for (const kind of ['echo', 'noisy'])
+      expect((await post(again, `/api/servers/${kind}/start`)).statusCode).toBe(200)
+    const windsurf = await agent(again, key)
+    expect((await windsurf.names()).sort()).toEqual(['echo__echo', 'echo__pid'])
+    // A new selection replaces both.
+    await select(again, { tools: {}, servers: ['noisy'] }, 'windsurf')
+    await again.close()
+    expect((await read(await openHouse({ home }), 'devin-desktop')).json()).toMatchObject({
+      servers: ['noisy'],
+      tools: {},
+    })
   })
 
   test('a selection survives a restart, and omitted fields keep their value', async () => {

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Kysely, sql, type Transaction } from 'kysely'
 import { AppError } from '../../kernel/errors.ts'
 import { StartError } from '../../kernel/exit.ts'
-import type { AuditEntry, FactBus } from '../../kernel/facts.ts'
+import type { AuditEntry, FactBus, Facts } from '../../kernel/facts.ts'
 import { setAside } from '../sqlite/data-file.ts'
 import { kyselyDialect } from '../sqlite/kysely.ts'
 import { type Sqlite, sqliteErrorKind } from '../sqlite/sqlite.ts'
@@ -30,7 +30,7 @@ interface Options {
   readonly onTrouble?: (message: string, error: unknown) => void
 }
 
-type Work<T> = (trx: Trx) => Promise<[result: T, audit: AuditEntry | null]>
+type Work<T> = (trx: Trx) => Promise<[result: T, audit: AuditEntry | readonly AuditEntry[] | null]>
 
 interface ChangeOptions<T> {
   /** The change frees space, so it is allowed on a full disk. */
@@ -93,7 +93,7 @@ export class ConfigurationDatabase {
     return refuseDamaged(setAside(this.#path), this.#backups.newest(), why)
   }
 
-  /** Runs a change and writes its audit row in the same transaction. */
+  /** Runs a change and writes its audit rows in the same transaction. */
   async change<T>(work: Work<T>, options: ChangeOptions<T> = {}): Promise<T> {
     if (!options.frees && !this.reserve.ensure()) throw diskFull()
     try {
@@ -152,9 +152,12 @@ export class ConfigurationDatabase {
     const committed = await this.db.connection().execute(async (connection) => {
       await this.#begin(connection)
       try {
-        const [result, entry] = await work(connection)
-        const audited = entry && { ...entry, ts: Date.now(), audit_id: 0 }
-        if (audited) audited.audit_id = await insertAudit(connection, entry, audited.ts)
+        const [result, entries] = await work(connection)
+        const audited: Facts['audited'][] = []
+        for (const entry of [entries ?? []].flat()) {
+          const ts = Date.now()
+          audited.push({ ...entry, ts, audit_id: await insertAudit(connection, entry, ts) })
+        }
         await sql`commit`.execute(connection)
         onCommit?.(result)
         return { result, audited }
@@ -163,9 +166,9 @@ export class ConfigurationDatabase {
         throw error
       }
     })
-    if (committed.audited) this.#facts.publish('audited', committed.audited)
+    for (const row of committed.audited) this.#facts.publish('audited', row)
     // After the first backup with a change, a missing database is detected as a loss.
-    if (committed.audited) await this.#backUpIfPossible(() => !this.#backups.holdChanges())
+    if (committed.audited.length > 0) await this.#backUpIfPossible(() => !this.#backups.holdChanges())
     return committed.result
   }
 

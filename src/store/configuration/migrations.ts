@@ -88,4 +88,11 @@ export const MIGRATIONS: readonly ((db: Kysely<never>) => Promise<void>)[] = [
       .addPrimaryKeyConstraint('tool_pins_key', ['server_id', 'tool'])
       .execute()
   },
+  async (db) => {
+    await db.schema
+      .createTable('agent_changes')
+      .addColumn('id', 'text', (column) => column.primaryKey())
+      .addColumn('body', 'text', (column) => column.notNull())
+      .execute()
+  },
 ]

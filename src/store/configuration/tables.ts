@@ -33,6 +33,12 @@ export interface Tables {
     /** Ciphertext: it includes the full definition of disabled entries. */
     body: string
   }
+  /** Changes of agents' files that have begun. A row that a crash leaves is settled at the next start. */
+  agent_changes: {
+    id: string
+    /** Ciphertext: it includes the full definition of disabled entries. */
+    body: string
+  }
   /** Installed packages. Their files are in the data folder. */
   packages: {
     name: string

@@ -1,0 +1,128 @@
+import { AppError } from '../../kernel/errors.ts'
+import type { Platform } from '../catalogue/config-places.ts'
+import type { Backups } from '../files/backups.ts'
+import { type ConfigFile, readConfig, replaceFile } from '../files/config-file.ts'
+import { agentOf, configTarget } from '../files/config-target.ts'
+import { type Content, revisionOf } from '../files/config-text.ts'
+import { realFileOf } from '../files/file-safety.ts'
+import { readSettled } from '../files/settled-read.ts'
+import { hashOf } from '../formats/json-value.ts'
+import { readEntries } from '../read/read-entries.ts'
+import { type GatewayKeys, keysIn } from './gateway-keys.ts'
+import { type FileRecord, type Intent, type OwnedEntry, type OwnershipStore, recordOf } from './ownership.ts'
+
+export interface SettleDeps {
+  readonly store: OwnershipStore
+  readonly backups: Backups
+  readonly platform: Platform
+  readonly gateway: Pick<GatewayKeys, 'idOf'>
+}
+
+const EMPTY = revisionOf(new Uint8Array())
+
+/**
+ * Completes or takes back a change that was interrupted, by what the files hold now: it is taken back if the file that
+ * is written last was not written. Throws, and changes nothing, if a file cannot be read at the moment.
+ */
+export async function settle(deps: SettleDeps, intent: Intent): Promise<void> {
+  const contents = new Map<string, Content | undefined>()
+  for (const file of intent.files) {
+    const expected = { knownBytes: file.before === EMPTY ? 0 : 1, isValidWhenCut: false }
+    const { content } = await readSettled(file, expected, () => undefined)
+    contents.set(file.path, content)
+  }
+  const last = intent.files.at(-1)
+  const revision = last && (contents.get(last.path)?.revision ?? null)
+  if (!last || revision === last.before) return rollBack(deps, intent)
+  const main = intent.files.find(({ path }) => path === intent.main)
+  const text = contents.get(intent.main)?.text ?? ''
+  const isAsIntended = !main || (contents.get(intent.main)?.revision ?? null) === main.after
+  await deps.store.commit(isAsIntended ? intent : withForeignEdit(deps, intent, text), true)
+}
+
+/** Restores the files that were written, and deletes the intent and its backups. */
+export async function rollBack({ store, backups }: SettleDeps, intent: Intent): Promise<void> {
+  const own = backups.of(intent.agent_type).filter(({ change }) => change === intent.id)
+  for (const file of intent.files) {
+    const backup = own.find(({ path, action }) => path === file.path && action !== 'foreign_edit')
+    const bytes = backup && backups.content(backup)
+    if (bytes === undefined || revisionNow(file) !== file.after) continue
+    await replaceFile(realFileOf(file.path, file.root), readConfig(file), bytes)
+  }
+  for (const backup of own) if (backup.action !== 'foreign_edit') backups.discard(backup)
+  await store.cancel(intent)
+}
+
+/** The revision of the current content; null without a file, undefined if it cannot be read. */
+export function revisionNow(file: Pick<ConfigFile, 'path' | 'root'>): string | null | undefined {
+  try {
+    return readConfig(file)?.revision ?? null
+  } catch {
+    return undefined
+  }
+}
+
+/** Another program has changed the file since we wrote it, or instead of us: each entry and key decides for itself. */
+function withForeignEdit({ store, platform, gateway }: SettleDeps, intent: Intent, text: string): Intent {
+  const hashes = new Map(entriesIn(platform, intent, text).map(({ name, value }) => [name, hashOf(value)]))
+  const parked = intent.records.flatMap(({ entries }) => Object.values(entries).map((each) => each.parked))
+  const keys = keysIn(gateway, text + JSON.stringify(parked))
+  const records = intent.records.map((record) => {
+    if (record.path !== intent.main) return record
+    const before = recordOf(store, record.path, record.key_path)
+    return mergedRecord(before, record, hashes, keys)
+  })
+  const { newKey } = intent
+  const candidates = [
+    ...intent.removedKeys,
+    ...(newKey ? [{ id: newKey.record.id, audit: newKey.removed }] : []),
+  ]
+  const kept = new Set(records.flatMap((record) => record.keys ?? []))
+  return { ...intent, records, removedKeys: candidates.filter(({ id }) => !kept.has(id)) }
+}
+
+function entriesIn(platform: Platform, { agent_type, scope, project_path }: Intent, text: string) {
+  let target: ReturnType<typeof configTarget>
+  try {
+    target = configTarget(agentOf(agent_type), platform, {
+      scope,
+      ...(project_path !== null && { project_path }),
+    })
+  } catch (error) {
+    if (error instanceof AppError) return [] // the project is gone, and its file with it
+    throw error
+  }
+  return readEntries(target, text).entries
+}
+
+/** `hashes` are those of the entries in the file, `keys` the valid keys in it. */
+export function mergedRecord(
+  before: FileRecord | undefined,
+  intended: FileRecord,
+  hashes: ReadonlyMap<string, string>,
+  keys: ReadonlySet<string>,
+): FileRecord {
+  const names = new Set([...Object.keys(before?.entries ?? {}), ...Object.keys(intended.entries)])
+  const entries = [...names].flatMap((name): [string, OwnedEntry][] => {
+    const old = ownEntry(before, name)
+    const wanted = ownEntry(intended, name)
+    const hash = hashes.get(name)
+    const isMade = wanted?.parked === null ? hash === wanted.hash || (hash !== undefined && !old) : !hash
+    if (wanted && isMade) return [[name, wanted]]
+    // A removal that was made leaves no entry. Anything else is as before, and shown as drift if it was changed.
+    return old && (wanted || old.parked !== null || hash !== undefined) ? [[name, old]] : []
+  })
+  const isMade = entries.some(([name, entry]) => entry === ownEntry(intended, name))
+  const { trace, made_file } = isMade || !before ? intended : before
+  const all = new Set([...(before?.keys ?? []), ...(intended.keys ?? [])])
+  return {
+    ...intended,
+    trace: entries.length > 0 ? trace : null,
+    made_file: entries.length > 0 && made_file,
+    entries: Object.fromEntries(entries),
+    keys: [...all].filter((id) => keys.has(id)),
+  }
+}
+
+const ownEntry = (record: FileRecord | undefined, name: string): OwnedEntry | undefined =>
+  record && Object.hasOwn(record.entries, name) ? record.entries[name] : undefined

@@ -1,0 +1,82 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { createEdit } from '../../src/agents/edit/edit.service.ts'
+import { FileChanges } from '../../src/agents/edit/file-changes.ts'
+import { createUndo } from '../../src/agents/edit/undo.ts'
+import { type Backup, Backups } from '../../src/agents/files/backups.ts'
+import { createKeys } from '../../src/gateway/keys/keys.service.ts'
+import { FactBus } from '../../src/kernel/facts.ts'
+import { Vault } from '../../src/kernel/secrets/vault.ts'
+import type { Caller } from '../../src/kernel/wire.ts'
+import { openOwnership } from '../../src/store/agents.store.ts'
+import { ConfigurationDatabase } from '../../src/store/configuration/configuration.ts'
+import { openKeyStore } from '../../src/store/keys.store.ts'
+import { ownFolder } from './folder.ts'
+
+/** Backups that count what is restored, and let a test act between the backup and the write. */
+export class ObservedBackups extends Backups {
+  restored = 0
+  onKeep = (): void => {}
+
+  override keep(...args: Parameters<Backups['keep']>): Backup {
+    const backup = super.keep(...args)
+    this.onKeep()
+    return backup
+  }
+
+  override content(backup: Backup): Buffer | null | undefined {
+    this.restored += 1
+    return super.content(backup)
+  }
+}
+
+/** The editing of agents' files below a home directory, with its own store and without the rest of the service. */
+export async function openEdit(home: string) {
+  const folder = ownFolder()
+  const facts = new FactBus((error) => {
+    throw error
+  })
+  const database = await ConfigurationDatabase.open({ folder, facts })
+  onTestFinished(() => database.close())
+  const keyStore = await openKeyStore(database, (type) => type)
+  const keys = createKeys({ store: keyStore, typeOf: (type) => type, now: Date.now, onError: () => {} })
+  const ownership = await openOwnership(database, new Vault(Buffer.alloc(32, 1)), keyStore)
+  const backups = new ObservedBackups(folder)
+  const platform = {
+    os: 'linux' as const,
+    home,
+    env: {},
+    exists: existsSync,
+    list: (of: string) => readdirSync(of),
+  }
+  let addresses = 0
+  const gateway = {
+    address: () => {
+      addresses += 1
+      return 'http://127.0.0.1:1'
+    },
+    program: { command: 'node', mainFile: 'main.js' },
+    draft: (agent_type: string, name: string, by: Caller) => keys.draft({ agent_type, name }, by),
+    removalOf: keys.removalOf,
+    idOf: keys.idOf,
+    idsOf: () => [],
+  }
+  const deps = {
+    platform,
+    facts,
+    backups,
+    ownership,
+    gateway,
+    now: Date.now,
+    lockLedger: join(folder, 'agent-locks'),
+    registered: async () => [],
+  }
+  const onTrouble = (_: string, error: unknown) => {
+    throw error
+  }
+  const changes = new FileChanges({ ...deps, store: ownership, cleanUp: () => {}, onTrouble })
+  const edit = createEdit({ ...deps, changes })
+  const { undo } = createUndo({ ...deps, changes })
+  return { backups, ownership, keys, gateway, edit, undo, addresses: () => addresses }
+}
