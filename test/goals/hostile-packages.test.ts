@@ -277,23 +277,22 @@ describe('hostile packages', () => {
   )
 
   test.each(NPMS)(
-    'R25, npm %s: an alias of a package in the registry, ranges, tags and peers are installed as before',
+    'R25, npm %s: aliases of packages in the registry, ranges, tags and peers are installed, and scripts run if they are allowed',
     async (npm) => {
-      const { house, registry, outside } = await houseWithNpm(npm, [
+      const { house, home, outside } = await houseWithNpm(npm, [
         toolPackage('real', '1.0.0'),
         toolPackage('real', '1.2.0', { manifest: { peerDependencies: { peer: '>=1 <3 || 4.x' } } }),
         toolPackage('peer', '2.0.0', { manifest: { optionalDependencies: { 'not-there': '1.0.0' } } }),
         toolPackage('@acme/tagged', '3.0.0-rc.1', { tags: ['next'] }),
-        toolPackage('bundled', '1.0.0'),
         toolPackage('plain', '1.0.0', {
           manifest: { dependencies: { other: 'npm:real@^1.1.0', '@acme/tagged': 'next', real: '1.0.0' } },
-          // package.json and the registry may differ. npm resolves what the registry shows.
-          shown: {},
         }),
+        // package.json and the registry can differ. npm resolves what the registry shows.
         toolPackage('confused', '1.0.0', {
           manifest: { dependencies: { dep: 'git+file:///nowhere' } },
           shown: { dependencies: undefined },
         }),
+        toolPackage('scripted', '1.0.0', { postinstall: true }),
       ])
       for (const name of ['plain', 'confused'])
         expect(await packages(house, 'POST', '/install-npm', { name })).toMatchObject({ status: 201 })
@@ -302,11 +301,57 @@ describe('hostile packages', () => {
       expect(Object.keys(lock.packages).sort()).toEqual(
         ['', '@acme/tagged', 'other', 'peer', 'plain', 'real'].map((name) => name && `node_modules/${name}`),
       )
+      expect(existsSync(join(home, 'canary'))).toBe(false)
+      const allowed = { name: 'scripted', allow_scripts: true }
+      expect(await packages(house, 'POST', '/install-npm', allowed)).toMatchObject({ status: 201 })
+      expect(existsSync(join(home, 'canary'))).toBe(true)
       expect(outside.connections).toEqual([])
-      expect(registry.requests.length).toBeGreaterThan(5)
     },
     60_000,
   )
+
+  test.each([
+    ['10.8.2', 502],
+    ['11.19.1', 201],
+  ] as const)(
+    'R25, npm %s: a package with a harmless bundle or lock file gets %i, because only a newer npm checks them',
+    async (npm, expected) => {
+      const { house, registry, outside } = await houseWithNpm(npm, [toolPackage('inner', '1.0.0')])
+      const manifest = { dependencies: { inner: '1.0.0' } }
+      const resolved = `${registry.url}/inner/-/inner-1.0.0.tgz`
+      registry.publish(
+        toolPackage('bundling', '1.0.0', {
+          manifest: { ...manifest, bundleDependencies: ['inner'] },
+          files: { 'node_modules/inner/package.json': JSON.stringify({ name: 'inner', version: '1.0.0' }) },
+        }),
+      )
+      const packagesOfLock = { '': manifest, 'node_modules/inner': { version: '1.0.0', resolved } }
+      const shrinkwrap = { name: 'wrapping', version: '1.0.0', lockfileVersion: 3, packages: packagesOfLock }
+      registry.publish(
+        toolPackage('wrapping', '1.0.0', {
+          manifest,
+          files: { 'npm-shrinkwrap.json': JSON.stringify(shrinkwrap) },
+        }),
+      )
+      for (const name of ['bundling', 'wrapping']) {
+        const { status, body } = await packages<{ hint?: string }>(house, 'POST', '/install-npm', { name })
+        expect(status, JSON.stringify(body)).toBe(expected)
+        if (status !== 201) expect(body.hint).toContain('npm install --global npm@11')
+      }
+      expect(outside.connections).toEqual([])
+    },
+    60_000,
+  )
+
+  test('npm 10.8.2: a registry may deliver its files from another host, as long as it says so itself', async () => {
+    const all = [
+      toolPackage('inner', '1.0.0'),
+      toolPackage('outer', '1.0.0', { manifest: { dependencies: { inner: '^1.0.0' } } }),
+    ]
+    const { house } = await houseWithNpm('10.8.2', all, { fileHost: 'localhost' })
+    const { status, body } = await packages(house, 'POST', '/install-npm', { name: 'outer' })
+    expect(status, JSON.stringify(body)).toBe(201)
+  }, 60_000)
 
   test.runIf(process.platform === 'linux')(
     'a service that is killed while npm runs leaves no process and no incomplete package',

@@ -62,7 +62,7 @@ export async function openOutside(home: string) {
   return {
     connections: seen,
     ran: () => readdirSync(traces),
-    env: { npm_config_https_proxy: url, npm_config_proxy: url, npm_config_noproxy: '127.0.0.1' },
+    env: { npm_config_https_proxy: url, npm_config_proxy: url, npm_config_noproxy: '127.0.0.1,localhost' },
     specs: {
       'a git repository': `git+file://${repository}`,
       'a commit of a code host': `github:acme/dep#${'0123456789'.repeat(4)}`,

@@ -18,8 +18,12 @@ export async function houseWithRegistry(...given: Parameters<typeof openRegistry
 }
 
 /** The same with this version of npm, and with everything outside of the registry that a dependency can name. */
-export async function houseWithNpm(version: (typeof NPMS)[number], all: readonly TestPackage[] = []) {
-  const registry = await openRegistry(all)
+export async function houseWithNpm(
+  version: (typeof NPMS)[number],
+  all: readonly TestPackage[] = [],
+  options?: Parameters<typeof openRegistry>[2],
+) {
+  const registry = await openRegistry(all, {}, options)
   onTestFinished(() => registry.close())
   const home = ownFolder()
   const outside = await openOutside(home)
