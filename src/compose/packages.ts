@@ -6,7 +6,7 @@ import type { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
 import { maskText } from '../kernel/secrets/secrets.ts'
 import { slugOf } from '../kernel/wire.ts'
 import { PackageFolders } from '../packages/folders.ts'
-import { type Npm, npmEnvironment, npmVersion } from '../packages/npm.ts'
+import { type Npm, npmEnvironment, npmVersions } from '../packages/npm.ts'
 import type { PackageStore } from '../packages/package-store.ts'
 import { createPackages, type Packages } from '../packages/packages.service.ts'
 import { type NpmSettings, npmSettings } from '../packages/registry/npm-settings.ts'
@@ -54,7 +54,7 @@ export function openPackages(parts: Parts): { packages: Packages; jobs: Jobs } {
     folders: new PackageFolders(folder),
     registry: new Registry({ settings, now: Date.now }),
     npm,
-    npmVersion: cached(() => npmVersion(npm)),
+    npmVersions: cached(() => npmVersions(npm)),
     jobs,
     now: Date.now,
     node: process.versions.node,

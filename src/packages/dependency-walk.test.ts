@@ -100,10 +100,19 @@ describe.each(NPMS)('as npm %s does it', (version) => {
 
   test('R25: the version that npm picks is always among those that are checked', () => {
     const pick = part('npm-pick-manifest')
+    const chooser = { npm: version, node: '20.19.0', hasDateLimit: false }
     const manifest = fc.record(
       {
         deprecated: fc.constantFrom('no longer', '', false),
-        engines: fc.constantFrom({ node: '>=18' }, { node: '>=99' }, { npm: '>=99' }, {}),
+        engines: fc.constantFrom(
+          { node: '>=18' },
+          { node: '>=99' },
+          { npm: '>=99' },
+          {},
+          ['node >= 99'],
+          { node: '' },
+          '>=99',
+        ),
       },
       { requiredKeys: [] },
     )
@@ -139,7 +148,8 @@ describe.each(NPMS)('as npm %s does it', (version) => {
         }
         const choose = () => {
           try {
-            return pick(raw, spec, { defaultTag, nodeVersion: 'v20.19.0', npmVersion: version }).version
+            return pick(raw, spec, { defaultTag, nodeVersion: `v${chooser.node}`, npmVersion: version })
+              .version
           } catch {
             return undefined // npm finds none, and installs nothing
           }
@@ -147,7 +157,7 @@ describe.each(NPMS)('as npm %s does it', (version) => {
         const chosen: unknown = choose()
         if (typeof chosen !== 'string' || given.restricted.includes(chosen)) return
         picked += 1
-        expect(candidates(readManifests(raw), spec, false).map((one) => one.version)).toContain(chosen)
+        expect(candidates(readManifests(raw), spec, chooser).map((one) => one.version)).toContain(chosen)
       }),
       RUNS,
     )
@@ -164,7 +174,7 @@ describe('walking', () => {
     }
     const found = walkDependencies(
       { name: 'root', wanted: '1.0.0' },
-      { manifestsOf, hasDateLimit, npm: '10.8.2' },
+      { manifestsOf, hasDateLimit, npm: '10.8.2', node: '20.19.0' },
     )
     return found.then(
       () => asked.sort(),

@@ -1,14 +1,10 @@
 import { AppError } from '../kernel/errors.ts'
 import { registryDependency } from './dependency-spec.ts'
-import { candidates, type Manifests } from './registry/manifests.ts'
+import { type Chooser, candidates, type Manifests } from './registry/manifests.ts'
 
-export interface Walk {
+export interface Walk extends Chooser {
   /** Undefined when the registry does not have the package. */
   readonly manifestsOf: (name: string) => Promise<Manifests | undefined>
-  /** npm considers only versions up to a date. */
-  readonly hasDateLimit: boolean
-  /** The version of npm, for errors. */
-  readonly npm: string
 }
 
 interface Step {
@@ -26,28 +22,35 @@ const MAX_SEEN = 20_000
 export async function walkDependencies(root: Step, walk: Walk): Promise<void> {
   const seen = new Set<string>()
   const isNew = (key: string) => seen.size < seen.add(key).size
-  for (let wave: Step[] = [root]; wave.length > 0; ) {
-    const next: Step[] = []
-    for (let at = 0; at < wave.length; at += AT_ONCE) {
-      const found = await Promise.all(wave.slice(at, at + AT_ONCE).map((step) => versionsFor(step, walk)))
-      for (const { owner, needs, hasOwnTree } of found.flat()) {
-        if (!isNew(owner)) continue
-        if (hasOwnTree) throw hiddenTree(root, owner, walk)
-        for (const [name, spec] of needs) {
-          const dependency = registryDependency(name, spec)
-          if (!dependency) throw outside(root, owner, name)
-          if (isNew(`${dependency.name} ${dependency.wanted}`)) next.push(dependency)
-        }
+  const waiting = [root]
+  const running = new Set<Promise<void>>()
+
+  async function visit(step: Step): Promise<void> {
+    for (const { owner, needs, hasOwnTree } of await versionsFor(step, walk)) {
+      if (!isNew(owner)) continue
+      if (hasOwnTree) throw hiddenTree(root, owner, walk)
+      for (const [name, spec] of needs) {
+        const dependency = registryDependency(name, spec)
+        if (!dependency) throw outside(root, owner, name)
+        if (isNew(`${dependency.name} ${dependency.wanted}`)) waiting.push(dependency)
       }
-      if (seen.size > MAX_SEEN) throw tooMany(root)
     }
-    wave = next
+    if (seen.size > MAX_SEEN) throw tooMany(root)
+  }
+
+  for (let step = waiting.pop(); step !== undefined || running.size > 0; step = waiting.pop()) {
+    if (step) {
+      const visited = visit(step).finally(() => running.delete(visited))
+      visited.catch(() => {}) // the first failure ends the walk
+      running.add(visited)
+    }
+    if (waiting.length === 0 || running.size >= AT_ONCE) await Promise.race(running)
   }
 }
 
-async function versionsFor({ name, wanted }: Step, { manifestsOf, hasDateLimit }: Walk) {
-  const manifests = await manifestsOf(name)
-  const found = manifests ? candidates(manifests, wanted, hasDateLimit) : []
+async function versionsFor({ name, wanted }: Step, walk: Walk) {
+  const manifests = await walk.manifestsOf(name)
+  const found = manifests ? candidates(manifests, wanted, walk) : []
   return found.map(({ version, needs, hasOwnTree }) => ({ owner: `'${name}' ${version}`, needs, hasOwnTree }))
 }
 

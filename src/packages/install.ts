@@ -8,19 +8,18 @@ import { walkDependencies } from './dependency-walk.ts'
 import { type PackageFolders, type Placed, removeFolder } from './folders.ts'
 import { inspect, packageFolder } from './inspect.ts'
 import { checkLock, type IsRegistryUrl } from './lock-check.ts'
-import { checksSources, type Npm, npmInstall, npmInstallWithScripts } from './npm.ts'
+import { checksSources, type Npm, type NpmVersions, npmInstall, npmInstallWithScripts } from './npm.ts'
 import type { InstalledVersion, PackageRecord, PackageStore } from './package-store.ts'
-import type { Manifests } from './registry/manifests.ts'
-import { type Chosen, choose, type Registry } from './registry/registry.ts'
+import { type Chosen, choose, type ManifestReader, type Registry } from './registry/registry.ts'
 import { idOf, type Spec } from './spec.ts'
 
 export interface InstallDeps {
   readonly store: PackageStore
   readonly folders: PackageFolders
-  readonly registry: Pick<Registry, 'packument' | 'manifests' | 'contains' | 'hasDateLimit'>
+  readonly registry: Pick<Registry, 'packument' | 'manifestReader' | 'contains' | 'hasDateLimit'>
   readonly npm: Npm
   /** Throws when npm is too old. */
-  readonly npmVersion: () => Promise<string>
+  readonly npmVersions: () => Promise<NpmVersions>
   readonly now: () => number
   readonly minAgeDays: number
   /** The version of Node that will run the package. */
@@ -50,22 +49,21 @@ export async function fetchPackage(
     existsSync(packageFolder(deps.folders.of({ id: idOf(spec.name) }, current.version), spec.name))
   if (isComplete && current.version === chosen.version && current.scripts_ran === allowScripts)
     return { chosen, installed: { ...current, requested: spec.requested }, staging: null }
-  const npm = await deps.npmVersion()
-  const sources = registrySources(deps.registry, signal)
-  if (!checksSources(npm)) {
-    const hasDateLimit = await deps.registry.hasDateLimit()
-    const { name, version } = chosen
-    await walkDependencies({ name, wanted: version }, { manifestsOf: sources.manifestsOf, hasDateLimit, npm })
-  }
+  const versions = await deps.npmVersions()
   const staging = deps.folders.newStaging()
+  const reader = deps.registry.manifestReader({ credentials: true, signal })
   try {
+    if (!checksSources(versions)) {
+      const walk = { ...reader, ...versions, hasDateLimit: await deps.registry.hasDateLimit() }
+      await walkDependencies({ name: chosen.name, wanted: chosen.version }, walk)
+    }
     phase('installing')
     mkdirSync(staging, { recursive: true, mode: 0o700 })
     const manifest = { private: true, dependencies: { [chosen.name]: chosen.version } }
     writeFileSync(join(staging, 'package.json'), `${JSON.stringify(manifest)}\n`, { mode: 0o600 })
-    const what = { name: chosen.name, folder: staging, npmVersion: npm }
+    const what = { name: chosen.name, folder: staging, versions }
     await npmInstall(deps.npm, what, { signal, onLine: line })
-    await checkLock(staging, chosen.name, sources.isRegistryUrl)
+    await checkLock(staging, chosen.name, registryUrls(deps.registry, reader))
     if (allowScripts) await npmInstallWithScripts(deps.npm, what, { signal, onLine: line })
     phase('checking')
     const installed = await inspect(staging, chosen, { scriptsRan: allowScripts, now: deps.now() })
@@ -74,21 +72,16 @@ export async function fetchPackage(
   } catch (error) {
     await removeFolder(staging)
     throw explained(chosen.name, error)
+  } finally {
+    reader.close()
   }
 }
 
-/** What the registry lists, looked up once per install. */
-function registrySources(registry: InstallDeps['registry'], signal: AbortSignal) {
-  const known = new Map<string, Promise<Manifests | undefined>>()
-  const manifestsOf = (name: string) => {
-    const found = known.get(name) ?? registry.manifests(name, { credentials: true, signal })
-    known.set(name, found)
-    return found
-  }
-  const isRegistryUrl: IsRegistryUrl = async (name, version, url) =>
+/** A URL below that of the registry, or one that the registry itself names. */
+const registryUrls =
+  (registry: InstallDeps['registry'], { manifestsOf }: ManifestReader): IsRegistryUrl =>
+  async (name, version, url) =>
     (await registry.contains(name, url)) || (await manifestsOf(name))?.versions.get(version)?.tarball === url
-  return { manifestsOf, isRegistryUrl }
-}
 
 /**
  * Makes the fetched version the one in use and finishes the work that depends on it. The version before it is kept, older

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { checksSources, explainNpm, type Npm, npmEnvironment, npmInstall, npmVersion } from './npm.ts'
+import { checksSources, explainNpm, type Npm, npmEnvironment, npmInstall, npmVersions } from './npm.ts'
 
 test.each([
   ['E404', '404 Not Found - GET x - Not found', 'package_not_found'],
@@ -76,7 +76,7 @@ test('A5: an npm that could not write every file, and reports success, has faile
     'npm warn tar TAR_ENTRY_ERROR ENOSPC: no space left on device, write',
     'added 3 packages',
   )
-  const what = { name: 'weather', folder: '/data/staging', npmVersion: '10.8.2' }
+  const what = { name: 'weather', folder: '/data/staging', versions: { npm: '10.8.2', node: '20.20.2' } }
   const how = { signal: new AbortController().signal, onLine: () => {} }
   await expect(npmInstall(npm, what, how)).rejects.toMatchObject({ code: 'disk_full' })
 })
@@ -86,16 +86,18 @@ test.each([
   ['11.15.0', false],
   ['11.16.0', true],
   ['12.0.1', true],
-])('R25: npm %s refuses dependencies from outside of the registry itself: %s', async (version, expected) => {
-  const read = await npmVersion(printing(0, 'npm warn config unknown', version))
-  expect([read, checksSources(read)]).toEqual([version, expected])
+])('R25: npm %s refuses dependencies from outside of the registry itself: %s', async (npm, expected) => {
+  const json = JSON.stringify({ 'my-project': '1.0.0', npm, node: '20.20.2' }, null, 2).split('\n')
+  const read = await npmVersions(printing(0, 'npm warn config unknown', ...json))
+  expect([read, checksSources(read)]).toEqual([{ npm, node: '20.20.2' }, expected])
 })
 
 test.each([
-  ['9.9.4', 'npm 9.9.4 is too old'],
-  ['', 'npm --version printed no version'],
-  ['now with 11.16.0', 'npm --version printed no version'],
-])("R25: no package is installed with an npm whose version is '%s'", async (version, message) => {
+  ['{"npm": "9.9.4", "node": "20.20.2"}', 'npm 9.9.4 is too old'],
+  ['{"npm": "12", "node": "20.20.2"}', "'npm version' printed no version"],
+  ['{"npm": "12.0.0"}', "'npm version' printed no version"],
+  ['', "'npm version' printed no version"],
+])("R25: no package is installed with an npm that says '%s' about its version", async (json, message) => {
   const error = { code: 'install_failed', message: expect.stringContaining(message) }
-  await expect(npmVersion(printing(0, version))).rejects.toMatchObject(error)
+  await expect(npmVersions(printing(0, json))).rejects.toMatchObject(error)
 })

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { gte, valid } from 'semver'
 import { AppError, type ErrorCode } from '../kernel/errors.ts'
+import { objectOf } from './raw-json.ts'
 
 export interface NpmRun {
   readonly args: readonly string[]
@@ -22,27 +23,42 @@ const CHECKS_SOURCES = '11.16.0'
 /** Comes with Node 20. */
 const OLDEST = '10.0.0'
 
+export interface NpmVersions {
+  readonly npm: string
+  /** Of the Node that runs npm. It may be another one than ours. */
+  readonly node: string
+}
+
 /** Reads the version of the user's npm. Throws for one that is too old. */
-export async function npmVersion(npm: Npm): Promise<string> {
+export async function npmVersions(run: Npm): Promise<NpmVersions> {
   const lines: string[] = []
   const onLine = (stream: 'stdout' | 'stderr', text: string) => void (stream === 'stdout' && lines.push(text))
-  await npm({ args: ['--version'], timeoutMs: VERSION_MS, onLine })
-  const version = valid(lines.join('').trim())
-  if (version !== null && gte(version, OLDEST)) return version
-  const found = version === null ? 'npm --version printed no version' : `npm ${version} is too old`
+  await run({ args: ['version', '--json', '--workspaces=false'], timeoutMs: VERSION_MS, onLine })
+  const { npm, node } = objectOf(parsed(lines.join('\n')))
+  const isKnown = typeof npm === 'string' && valid(npm) === npm && typeof node === 'string'
+  if (isKnown && gte(npm, OLDEST)) return { npm, node }
+  const found = isKnown ? `npm ${npm} is too old` : "'npm version' printed no version"
   throw new AppError('install_failed', `Packages cannot be installed: ${found}`, {
     hint: 'Install a newer npm: npm install --global npm@11',
   })
 }
 
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json)
+  } catch {
+    return undefined // the error names the command
+  }
+}
+
 /** True when npm itself refuses dependencies from outside of the registry. */
-export const checksSources = (version: string): boolean => gte(version, CHECKS_SOURCES)
+export const checksSources = ({ npm }: NpmVersions): boolean => gte(npm, CHECKS_SOURCES)
 
 /**
  * The strictest options of npm: no scripts, no source but the registry, no prompts. `git` is a path below a file, where
  * nothing can exist.
  */
-function options({ folder, npmVersion }: What, allowScripts: boolean): string[] {
+function options({ folder, versions }: What, allowScripts: boolean): string[] {
   const sources = ['git', 'remote', 'file', 'directory'].map((source) => `--allow-${source}=none`)
   return [
     `--ignore-scripts=${!allowScripts}`,
@@ -60,7 +76,7 @@ function options({ folder, npmVersion }: What, allowScripts: boolean): string[] 
     '--fund=false',
     '--progress=false',
     '--update-notifier=false',
-    ...(checksSources(npmVersion) ? sources : []),
+    ...(checksSources(versions) ? sources : []),
     '--fetch-retries=1',
     '--fetch-timeout=60000',
     '--loglevel=http',
@@ -80,7 +96,7 @@ const NOT_FOR_NPM =
 interface What {
   readonly name: string
   readonly folder: string
-  readonly npmVersion: string
+  readonly versions: NpmVersions
 }
 interface How {
   readonly signal: AbortSignal

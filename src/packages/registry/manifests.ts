@@ -18,7 +18,16 @@ export interface Manifest {
   /** What npm compares before it compares versions. */
   readonly deprecated: boolean
   readonly restricted: boolean
-  readonly engines: string
+  readonly engines: unknown
+}
+
+/** What npm's choice depends on besides the versions. */
+export interface Chooser {
+  readonly npm: string
+  /** The version of Node that runs npm. */
+  readonly node: string
+  /** npm considers only versions up to a date. */
+  readonly hasDateLimit: boolean
 }
 
 export function readManifests(raw: Raw): Manifests {
@@ -35,40 +44,45 @@ export function readManifests(raw: Raw): Manifests {
 }
 
 /**
- * The versions that npm may choose for a version, a range or a tag. Without a date limit npm prefers the version of a tag,
- * then versions that are not restricted, not deprecated and for this Node, then the highest. So of all versions that are
- * equal in these respects only the highest counts. With a date limit every version that fits counts.
+ * The versions that npm may choose for a version, a range or a tag. It prefers the version of its default tag, which is a
+ * setting, so all tags count. Otherwise it takes the highest of those that are not restricted, not deprecated and for its
+ * Node, and gives these up one by one. With a date limit every version that fits counts.
  */
 export function candidates(
   { tags, versions }: Manifests,
   wanted: string,
-  hasDateLimit: boolean,
+  chooser: Chooser,
 ): readonly Manifest[] {
   const range = validRange(wanted, LOOSE)
   const of = (version: string | undefined) => versions.get(version ?? '') ?? []
-  if (range === null) return hasDateLimit ? [...versions.values()] : [of(tags.get(wanted))].flat()
+  if (range === null) return chooser.hasDateLimit ? [...versions.values()] : [of(tags.get(wanted))].flat()
   const fits = (version: string) => satisfies(version, range, LOOSE)
   const tagged = [...new Set(tags.values())].filter((version) => range === '*' || fits(version)).flatMap(of)
   const fitting = [...versions.values()].filter(({ version }) => fits(version))
-  if (hasDateLimit) return [...tagged, ...fitting]
-  const best = new Map<string, Manifest>()
-  for (const one of fitting) {
-    const kind = JSON.stringify([one.deprecated, one.restricted, one.engines])
-    const other = best.get(kind)
-    if (!other || compare(one.version, other.version, LOOSE) > 0) best.set(kind, one)
-  }
-  const found = [...tagged, ...best.values()]
-  const isSettled = [...best.values()].some(isPreferred)
-  return isSettled ? found.filter((one) => !one.deprecated && !one.restricted) : found
+  if (chooser.hasDateLimit) return [...tagged, ...fitting]
+  const best = fitting.reduce<Manifest | undefined>(
+    (one, other) => (one === undefined || isBetter(other, one, chooser) ? other : one),
+    undefined,
+  )
+  return [...tagged.filter((one) => rankOf(one, chooser) === 0), ...(best ? [best] : [])]
 }
 
 const LOOSE = { loose: true }
 
-/** Preferred on every Node. npm takes no deprecated version while there is one of these. */
-const isPreferred = ({ deprecated, restricted, engines }: Manifest) =>
-  !deprecated && !restricted && engines === NO_ENGINES
+function isBetter(one: Manifest, other: Manifest, chooser: Chooser): boolean {
+  const difference = rankOf(one, chooser) - rankOf(other, chooser)
+  return difference < 0 || (difference === 0 && compare(one.version, other.version, LOOSE) > 0)
+}
 
-const NO_ENGINES = '{}'
+/** 0 is best. A deprecated version is preferred to one for another Node, and any to a restricted one. */
+function rankOf({ deprecated, restricted, engines }: Manifest, { npm, node }: Chooser): number {
+  const { node: forNode, npm: forNpm } = objectOf(engines)
+  const isForThese = runsOn(node, forNode) && runsOn(npm, forNpm)
+  return (restricted ? 4 : 0) + (isForThese ? 0 : 2) + (deprecated ? 1 : 0)
+}
+
+const runsOn = (version: string, range: unknown): boolean =>
+  !range || (typeof range === 'string' && satisfies(version, range, { includePrerelease: true }))
 
 function readManifest(version: string, raw: Raw, restricted: boolean): Manifest {
   const { tarball } = objectOf(raw.dist)
@@ -79,7 +93,7 @@ function readManifest(version: string, raw: Raw, restricted: boolean): Manifest 
     tarball: typeof tarball === 'string' ? tarball : null,
     deprecated: Boolean(raw.deprecated),
     restricted,
-    engines: JSON.stringify(raw.engines ?? {}),
+    engines: raw.engines,
   }
 }
 

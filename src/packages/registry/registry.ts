@@ -1,6 +1,7 @@
 import { AppError } from '../../kernel/errors.ts'
+import type { HttpClient } from '../../net/http-client.ts'
 import { objectOf } from '../raw-json.ts'
-import { type Deadline, deadlineIn, getJson, type JsonResponse } from './get-json.ts'
+import { clientFor, type Deadline, deadlineIn, getJson, type JsonResponse } from './get-json.ts'
 import { type FoundPackage, foundIn } from './hit.ts'
 import { type Manifests, readManifests } from './manifests.ts'
 import { similarNames } from './near-names.ts'
@@ -39,6 +40,13 @@ interface Context {
   readonly authorizationFor: (url: string) => string | undefined
   readonly deadline: Deadline
   readonly network: NpmSettings['network']
+  readonly client?: HttpClient
+}
+
+export interface ManifestReader {
+  /** What npm reads about a package when it resolves dependencies. Undefined when the registry does not have it. */
+  readonly manifestsOf: (name: string) => Promise<Manifests | undefined>
+  readonly close: () => void
 }
 
 /** The npm registries that npm is configured for. Every method rejects with an AppError, or with the signal's reason. */
@@ -57,13 +65,30 @@ export class Registry {
     return packumentOf(name, form, await this.#context(options))
   }
 
-  /** What npm reads about a package when it resolves dependencies. Undefined when the registry does not have it. */
-  async manifests(name: string, options: LookupOptions): Promise<Manifests | undefined> {
-    const context = await this.#context(options)
-    const { status, json, host } = await documentOf(name, 'full', context)
-    if (status === 404) return undefined
-    if (status !== 200) throw statusError(status, host)
-    return readManifests(objectOf(json))
+  /** For lookups of many packages, each made once, over the same connections. Close it. */
+  manifestReader(options: LookupOptions): ManifestReader {
+    const known = new Map<string, Promise<Manifests | undefined>>()
+    const clients = new Map<string, HttpClient>()
+    const read = async (name: string) => {
+      const context = await this.#context(options)
+      const url = new URL(context.settings.registryFor(name))
+      const client = clients.get(url.origin) ?? clientFor(url, context)
+      clients.set(url.origin, client)
+      const { status, json, host } = await documentOf(name, 'full', { ...context, client })
+      if (status === 404) return undefined
+      if (status !== 200) throw statusError(status, host)
+      return readManifests(objectOf(json))
+    }
+    return {
+      manifestsOf(name) {
+        const found = known.get(name) ?? read(name)
+        known.set(name, found)
+        return found
+      },
+      close() {
+        for (const client of clients.values()) client.close()
+      },
+    }
   }
 
   /** True when the URL is below that of the registry of this package. */
