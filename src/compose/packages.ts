@@ -6,7 +6,7 @@ import type { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
 import { maskText } from '../kernel/secrets/secrets.ts'
 import { slugOf } from '../kernel/wire.ts'
 import { PackageFolders } from '../packages/folders.ts'
-import { type Npm, npmEnvironment } from '../packages/npm.ts'
+import { type Npm, npmEnvironment, npmVersions } from '../packages/npm.ts'
 import type { PackageStore } from '../packages/package-store.ts'
 import { createPackages, type Packages } from '../packages/packages.service.ts'
 import { type NpmSettings, npmSettings } from '../packages/registry/npm-settings.ts'
@@ -54,6 +54,7 @@ export function openPackages(parts: Parts): { packages: Packages; jobs: Jobs } {
     folders: new PackageFolders(folder),
     registry: new Registry({ settings, now: Date.now }),
     npm,
+    npmVersions: cached(() => npmVersions(npm)),
     jobs,
     now: Date.now,
     node: process.versions.node,
@@ -112,7 +113,7 @@ function textOf(path: unknown): string {
   }
 }
 
-/** `npm config` takes a quarter of a second, and a search is often repeated. */
+/** A run of npm takes a quarter of a second, and a search is often repeated. */
 function cached<T>(read: () => Promise<T>): () => Promise<T> {
   let last: { readonly value: Promise<T>; readonly at: number } | undefined
   return () => {

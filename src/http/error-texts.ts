@@ -195,7 +195,8 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
     todo: '`last_error` contains the cause and what to do. `stderr_tail` contains its last output.',
   },
   install_failed: {
-    happened: "npm could not install the package. `detail` contains npm's error.",
+    happened:
+      'npm could not install the package, or the package or one of its dependencies is not from the registry. `detail` contains the reason.',
     todo: "The job contains npm's output. Nothing is left of the failed installation.",
   },
   update_failed: {

@@ -154,7 +154,7 @@ describe('requests', () => {
   test('close rejects pending and later requests with its reason, and leaves no connection open', async () => {
     const { urls, open } = await faults()
     const { client, failure } = clientOf(urls.half_open)
-    const waiting = Array.from({ length: 300 }, () => failure())
+    const waiting = Array.from({ length: 300 }, () => failure({ timeoutMs: 60_000, firstByteMs: 60_000 }))
     await sleep(100)
     const reason = new Error('enough')
     client.close(reason)
@@ -246,7 +246,13 @@ describe('addresses', () => {
     ['http://metadata.google.internal/', leadsTo('127.0.0.1')],
     ['http://harmless.test/', leadsTo('169.254.169.254')],
     ['http://harmless.test/', leadsTo('127.0.0.1', '100.100.100.200')],
-  ])('%s is blocked', async (url, lookup) => {
+    ['http://instance-data./', leadsTo('127.0.0.1')],
+    ['http://harmless.test/', leadsTo('168.63.129.16')],
+    ['http://harmless.test/', leadsTo('127.0.0.1', '2002:a9fe:a9fe::1')],
+    ['http://harmless.test/', leadsTo('64:ff9b::a9fe:a9fe')],
+    ['http://harmless.test/', leadsTo('64:ff9b:1::a9fe:a9fe')],
+    ['http://harmless.test/', leadsTo('fe80::1%eth0')],
+  ])('%s is blocked (row %#)', async (url, lookup) => {
     const error = await clientOf(url, { network: { lookup } }).failure()
     expect(error).toMatchObject({
       code: 'blocked_address',

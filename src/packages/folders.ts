@@ -1,9 +1,27 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readlinkSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { syncFolder } from '../kernel/durable-file.ts'
 import type { PackageRecord } from './package-store.ts'
+
+/** A version in its place that is not in use yet. */
+export interface Placed {
+  readonly use: () => void
+  /** Deletes what was in its place before. */
+  readonly keep: () => Promise<void>
+  /** Moves it back to its staging folder, and puts the version before it in use again. */
+  readonly undo: (before?: PackageRecord) => void
+}
 
 /**
  * The folders of packages, one for each version, moved into place when complete. Only what the store records is
@@ -20,11 +38,9 @@ export class PackageFolders {
     return join(this.#root, id, version)
   }
 
-  /** A new folder for a package that is not complete yet. */
-  staging(): string {
-    const folder = join(this.#root, STAGING, randomBytes(6).toString('hex'))
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
-    return folder
+  /** The path of a new folder for a package that is not complete yet. */
+  newStaging(): string {
+    return join(this.#root, STAGING, randomBytes(6).toString('hex'))
   }
 
   /** A link to the version in use. The path does not change with the version: agents' files contain it. */
@@ -32,28 +48,70 @@ export class PackageFolders {
     return join(this.#root, id, CURRENT)
   }
 
-  /** Moves a staging folder to the place of this version. */
-  async moveIntoPlace(staging: string, record: Pick<PackageRecord, 'id'>, version: string): Promise<void> {
+  /**
+   * Moves a staging folder to the place of this version; null when it is there already. Everything that needs space on the
+   * disk happens here. Until `keep`, `undo` restores what was there before. Throws without a trace.
+   */
+  place(staging: string | null, record: Pick<PackageRecord, 'id'>, version: string): Placed {
     const folder = this.of(record, version)
-    mkdirSync(dirname(folder), { recursive: true, mode: 0o700 })
-    const before = existsSync(folder) ? this.#setAside(folder) : undefined
-    renameSync(staging, folder)
-    syncFolder(dirname(folder))
-    if (before !== undefined) await removeFolder(before)
+    const link = this.current(record)
+    const nextLink = `${link}.${randomBytes(4).toString('hex')}`
+    let aside: string | undefined
+    let isMoved = false
+    let isUsed = false
+    const undo = (before?: PackageRecord) => {
+      rmSync(isUsed && !before ? link : nextLink, { force: true })
+      if (isMoved && staging !== null) renameSync(folder, staging)
+      if (aside !== undefined) renameSync(aside, folder)
+      if (isUsed && before) this.use(before, before.current.version)
+      removeIfEmpty(dirname(folder))
+    }
+    try {
+      mkdirSync(dirname(folder), { recursive: true, mode: 0o700 })
+      symlinkSync(folder, nextLink, 'junction')
+      if (staging !== null) {
+        if (existsSync(folder)) {
+          const path = this.newStaging()
+          renameSync(folder, path)
+          aside = path
+        }
+        renameSync(staging, folder)
+        isMoved = true
+      }
+      syncFolder(dirname(folder))
+    } catch (error) {
+      undo()
+      throw error
+    }
+    return {
+      use: () => {
+        renameSync(nextLink, link)
+        isUsed = true
+      },
+      keep: async () => {
+        if (aside !== undefined) await removeFolder(aside)
+      },
+      undo,
+    }
   }
 
   /** Makes this version the one in use. */
   use(record: Pick<PackageRecord, 'id'>, version: string): void {
-    const link = this.current(record)
-    const next = `${link}.${randomBytes(4).toString('hex')}`
-    symlinkSync(this.of(record, version), next, 'junction')
-    renameSync(next, link)
+    const { use } = this.place(null, record, version)
+    use()
   }
 
-  /** Moves the folder away at once; deleting it may take longer. */
+  /** Moves the folder away at once, if there is space for that; deleting it may take longer. */
   async remove(record: Pick<PackageRecord, 'id'>, version?: string): Promise<void> {
     const folder = version === undefined ? join(this.#root, record.id) : this.of(record, version)
-    if (existsSync(folder)) await removeFolder(this.#setAside(folder))
+    const aside = this.newStaging()
+    try {
+      mkdirSync(dirname(aside), { recursive: true, mode: 0o700 })
+      renameSync(folder, aside)
+    } catch {
+      return removeFolder(folder) // a full disk, or nothing there
+    }
+    await removeFolder(aside)
   }
 
   /** Deletes what an interrupted install left, and folders that the store does not record. */
@@ -65,16 +123,11 @@ export class PackageFolders {
         continue
       }
       const kept = [record.current.version, record.previous?.version, CURRENT]
-      this.use(record, record.current.version)
+      if (linkOf(this.current(record)) !== this.of(record, record.current.version))
+        this.use(record, record.current.version)
       for (const version of namesIn(join(this.#root, id)))
         if (!kept.includes(version)) rmSync(join(this.#root, id, version), { recursive: true, force: true })
     }
-  }
-
-  #setAside(folder: string): string {
-    const aside = join(this.staging(), 'gone')
-    renameSync(folder, aside)
-    return dirname(aside)
   }
 }
 
@@ -83,6 +136,23 @@ const CURRENT = 'current'
 
 export const removeFolder = (folder: string): Promise<void> =>
   rm(folder, { recursive: true, force: true, maxRetries: 3 })
+
+/** Undefined when there is no link. */
+function linkOf(path: string): string | undefined {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return undefined // a new installation, or one that was interrupted
+  }
+}
+
+function removeIfEmpty(folder: string): void {
+  try {
+    rmdirSync(folder)
+  } catch {
+    // it contains other versions
+  }
+}
 
 function namesIn(folder: string): string[] {
   try {

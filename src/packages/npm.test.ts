@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { explainNpm, npmEnvironment } from './npm.ts'
+import { checksSources, explainNpm, type Npm, npmEnvironment, npmInstall, npmVersions } from './npm.ts'
 
 test.each([
   ['E404', '404 Not Found - GET x - Not found', 'package_not_found'],
@@ -17,6 +17,7 @@ test.each([
   ['EBADPLATFORM', 'Unsupported platform', 'install_failed'],
   ['ENOSPC', 'no space left on device', 'disk_full'],
   ['E503', '503 Service Unavailable', 'registry_failed'],
+  ['EALLOWGIT', 'Fetching packages of type "git" have been disabled', 'install_failed'],
   ['ERESOLVE', 'unable to resolve dependency tree', 'install_failed'],
 ])('the npm error %s is explained', (code, words, expected) => {
   for (const start of ['npm error', 'npm ERR!']) {
@@ -60,4 +61,43 @@ test('the environment of npm has no variables of Toolroom or of an outer npm', (
     'NODE_EXTRA_CA_CERTS',
     'npm_config_registry',
   ])
+})
+
+const printing =
+  (code: number, ...lines: string[]): Npm =>
+  async ({ onLine }) => {
+    for (const line of lines) onLine?.(line.startsWith('npm ') ? 'stderr' : 'stdout', line)
+    return { code, cut: null }
+  }
+
+test('A5: an npm that could not write every file, and reports success, has failed because of the full disk', async () => {
+  const npm = printing(
+    0,
+    'npm warn tar TAR_ENTRY_ERROR ENOSPC: no space left on device, write',
+    'added 3 packages',
+  )
+  const what = { name: 'weather', folder: '/data/staging', versions: { npm: '10.8.2', node: '20.20.2' } }
+  const how = { signal: new AbortController().signal, onLine: () => {} }
+  await expect(npmInstall(npm, what, how)).rejects.toMatchObject({ code: 'disk_full' })
+})
+
+test.each([
+  ['10.8.2', false],
+  ['11.15.0', false],
+  ['11.16.0', true],
+  ['12.0.1', true],
+])('R25: npm %s refuses dependencies from outside of the registry itself: %s', async (npm, expected) => {
+  const json = JSON.stringify({ 'my-project': '1.0.0', npm, node: '20.20.2' }, null, 2).split('\n')
+  const read = await npmVersions(printing(0, 'npm warn config unknown', ...json))
+  expect([read, checksSources(read)]).toEqual([{ npm, node: '20.20.2' }, expected])
+})
+
+test.each([
+  ['{"npm": "9.9.4", "node": "20.20.2"}', 'npm 9.9.4 is too old'],
+  ['{"npm": "12", "node": "20.20.2"}', "'npm version' printed no version"],
+  ['{"npm": "12.0.0"}', "'npm version' printed no version"],
+  ['', "'npm version' printed no version"],
+])("R25: no package is installed with an npm that says '%s' about its version", async (json, message) => {
+  const error = { code: 'install_failed', message: expect.stringContaining(message) }
+  await expect(npmVersions(printing(0, json))).rejects.toMatchObject(error)
 })

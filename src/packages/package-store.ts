@@ -38,5 +38,7 @@ export interface PackageRecord {
 export interface PackageStore {
   all(): readonly PackageRecord[]
   save(record: PackageRecord, audit: AuditEntry | null): Promise<void>
+  /** Saves an earlier record again, also on a full disk. */
+  restore(record: PackageRecord, audit: AuditEntry): Promise<void>
   remove(name: string, audit: AuditEntry): Promise<void>
 }

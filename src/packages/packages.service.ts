@@ -9,7 +9,7 @@ import type { Caller } from '../kernel/wire.ts'
 import type { Network } from '../net/connection-pool.ts'
 import { removeFolder } from './folders.ts'
 import { packageFolder } from './inspect.ts'
-import { activate, fetchPackage } from './install.ts'
+import { activate, fetchPackage, undoneEntry } from './install.ts'
 import type { PackageRecord } from './package-store.ts'
 import type {
   Installed,
@@ -26,7 +26,7 @@ import { parseSpec, type Spec } from './spec.ts'
 import { type UpdateDeps, updatePackage } from './update.ts'
 
 export interface Deps extends UpdateDeps {
-  readonly registry: Pick<Registry, 'packument' | 'search'>
+  readonly registry: UpdateDeps['registry'] & Pick<Registry, 'search'>
   readonly jobs: Pick<Jobs, 'run'>
   readonly mcpRegistry: string
   /** npm's proxy and certificate authorities, for the MCP Registry. */
@@ -108,11 +108,22 @@ export function createPackages(deps: Deps) {
     }
     handle.phase('finishing')
     const detail = { name, version, integrity: fetched.installed.integrity, allow_scripts }
-    const audit = { action: 'package_installed', subject: name, ...by, detail }
-    const record = await activate(deps, fetched, fetched.staging === null ? null : audit)
-    if (fetched.staging !== null) await deps.restartServers(name)
-    const server = input.create_server ? await createServer(record, input, handle, by) : null
-    return { ...(await view(record)), warnings: [...fetched.chosen.warnings], server }
+    const installed = { action: 'package_installed', subject: name, ...by, detail }
+    let hasRestarted = false
+    const finish = async (record: PackageRecord) => {
+      if (fetched.staging !== null) {
+        hasRestarted = true
+        await deps.restartServers(name)
+      }
+      return input.create_server ? createServer(record, input, handle, by) : null
+    }
+    const audit = fetched.staging === null ? null : installed
+    const undone = undoneEntry(name, by, { name, version })
+    const server = await activate(deps, fetched, { audit, undone, finish }).catch(async (error: unknown) => {
+      if (hasRestarted) await deps.restartServers(name) // with the version before, or none
+      throw error
+    })
+    return { ...(await view(find(name))), warnings: [...fetched.chosen.warnings], server }
   }
 
   async function update(name: string, spec: Spec, handle: JobHandle, by: Caller): Promise<Updated> {
@@ -127,8 +138,14 @@ export function createPackages(deps: Deps) {
       throw new AppError('nothing_to_roll_back', `No earlier version of '${record.name}' is kept`)
     const back = { ...record, current: previous, previous: current }
     const detail = { name: record.name, from: current.version, to: previous.version }
-    await store.save(back, { action: 'package_rolled_back', subject: record.id, ...by, detail })
-    folders.use(back, previous.version)
+    const placed = folders.place(null, back, previous.version)
+    try {
+      await store.save(back, { action: 'package_rolled_back', subject: record.id, ...by, detail })
+    } catch (error) {
+      placed.undo()
+      throw error
+    }
+    placed.use()
     await deps.restartServers(record.name)
     return view(back)
   }

@@ -2,7 +2,7 @@ import { AppError } from '../kernel/errors.ts'
 import type { JobHandle } from '../kernel/jobs.ts'
 import type { Caller } from '../kernel/wire.ts'
 import { removeFolder } from './folders.ts'
-import { activate, type Fetched, fetchPackage, type InstallDeps } from './install.ts'
+import { activate, type Fetched, fetchPackage, type InstallDeps, undoneEntry } from './install.ts'
 import type { PackageRecord } from './package-store.ts'
 import { chooseBin, programAt } from './program.ts'
 import type { Spec } from './spec.ts'
@@ -55,8 +55,11 @@ export async function updatePackage(
 ) {
   const fetched = await fetchPackage(deps, spec, record.current.scripts_ran, handle)
   const from = record.current.version
-  if (fetched.staging === null)
-    return { record: await activate(deps, fetched, null), fetched, from, tools: UNCHANGED, tried: [] }
+  const undone = undoneEntry(record.id, by, { name: record.name, version: fetched.installed.version })
+  if (fetched.staging === null) {
+    const same = await activate(deps, fetched, { audit: null, undone, finish: async (saved) => saved })
+    return { record: same, fetched, from, tools: UNCHANGED, tried: [] }
+  }
   try {
     handle.phase('trying')
     const { tools, tried } = await tryOut(deps, record, fetched)
@@ -64,7 +67,7 @@ export async function updatePackage(
     handle.phase('switching')
     const detail = { name: record.name, from, to: fetched.installed.version, tools }
     const audit = { action: 'package_updated', subject: record.id, ...by, detail }
-    const updated = await activate(deps, fetched, audit)
+    const updated = await activate(deps, fetched, { audit, undone, finish: async (saved) => saved })
     await deps.restartServers(record.name)
     return { record: updated, fetched, from, tools, tried }
   } catch (error) {

@@ -1,3 +1,4 @@
+import type { AuditEntry } from '../kernel/facts.ts'
 import type { PackageRecord, PackageStore } from '../packages/package-store.ts'
 import type { ConfigurationDatabase } from './configuration/configuration.ts'
 import { digestOf } from './digest.ts'
@@ -9,18 +10,20 @@ export async function openPackageStore(database: ConfigurationDatabase): Promise
     if (digestOf(body) !== digest) throw await database.refuse(`the package '${name}' cannot be read`)
     records.set(name, JSON.parse(body))
   }
+  const save = (record: PackageRecord, audit: AuditEntry | null, frees: boolean) =>
+    database.change(
+      async (trx) => {
+        const body = JSON.stringify(record)
+        const row = { name: record.name, body, digest: digestOf(body) }
+        await trx.replaceInto('packages').values(row).execute()
+        return [undefined, audit]
+      },
+      { frees, committed: () => records.set(record.name, record) },
+    )
   return {
     all: () => [...records.values()],
-    save: (record, audit) =>
-      database.change(
-        async (trx) => {
-          const body = JSON.stringify(record)
-          const row = { name: record.name, body, digest: digestOf(body) }
-          await trx.replaceInto('packages').values(row).execute()
-          return [undefined, audit]
-        },
-        { committed: () => records.set(record.name, record) },
-      ),
+    save: (record, audit) => save(record, audit, false),
+    restore: (record, audit) => save(record, audit, true),
     remove: (name, audit) =>
       database.change(
         async (trx) => {

@@ -1,11 +1,19 @@
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { processesMarked } from '../../src/supervisor/process/process-table.ts'
 import { ownFolder } from '../support/folder.ts'
 import { AUTHORISED } from '../support/house.ts'
-import { houseWithRegistry, installed, npmEnv, packageFolders, packages } from '../support/packages.ts'
+import { NPMS, pathWithNpm } from '../support/npm-versions.ts'
+import {
+  houseWithNpm,
+  houseWithRegistry,
+  installed,
+  npmEnv,
+  packageFolders,
+  packages,
+} from '../support/packages.ts'
 import { openRegistry, toolPackage } from '../support/registry/registry.ts'
 import { openService } from '../support/service-process.ts'
 
@@ -111,6 +119,15 @@ const HOSTILE = [
   ],
 ]
 
+/** Everything outside of the data folder and of npm's own cache. */
+const filesIn = (home: string): string[] =>
+  readdirSync(home, { recursive: true, encoding: 'utf8' })
+    .filter((path) => !/^(?:data|config|npm-cache|traces)(?:\/|$)/.test(path))
+    .sort()
+
+// The first run on a machine downloads both.
+beforeAll(() => void NPMS.map(pathWithNpm), 300_000)
+
 describe('hostile packages', () => {
   test(`${HOSTILE.length} hostile package names get 422, and neither a job nor a registry request is made`, async () => {
     const { house, registry } = await houseWithRegistry([toolPackage('a')])
@@ -131,39 +148,209 @@ describe('hostile packages', () => {
     expect(packageFolders(house.data)).toEqual([])
   })
 
-  test('no install script of a package or its dependencies runs, and no file is written outside of the data folder', async () => {
-    const count = FULL ? 40 : 6
-    const scripts = ['preinstall', 'install', 'postinstall', 'prepare', 'prepublish', 'dependencies']
-    const hostile = Array.from({ length: count }, (_, n) =>
-      toolPackage(`evil-${n}`, '1.0.0', {
-        postinstall: true,
-        manifest: {
-          scripts: { [scripts[n % scripts.length] ?? 'install']: 'node canary.mjs' },
-          bin: {
-            [`evil-${n}`]: 'server.mjs',
-            '../../../escaped': 'server.mjs',
-            up: '../../../../../../../etc/passwd',
+  test.each(NPMS)(
+    'R25, npm %s: no install script of a package or its dependencies runs, and no file is written outside of the data folder',
+    async (npm) => {
+      const count = FULL ? 40 : 6
+      const scripts = ['preinstall', 'install', 'postinstall', 'prepare', 'prepublish', 'dependencies']
+      const hostile = Array.from({ length: count }, (_, n) =>
+        toolPackage(`evil-${n}`, '1.0.0', {
+          postinstall: true,
+          manifest: {
+            scripts: { [scripts[n % scripts.length] ?? 'install']: 'node canary.mjs' },
+            bin: {
+              [`evil-${n}`]: 'server.mjs',
+              '../../../escaped': 'server.mjs',
+              up: '../../../../../../../etc/passwd',
+            },
           },
-        },
-      }),
-    )
-    const outer = toolPackage('outer', '1.0.0', {
-      manifest: { dependencies: Object.fromEntries(hostile.map(({ name }) => [name, '1.0.0'])) },
-    })
-    const { house, home } = await houseWithRegistry([...hostile, outer])
-    const before = readdirSync(home).sort()
-    for (const name of ['outer', 'evil-0', 'evil-1']) {
-      const { status, body } = await packages(house, 'POST', '/install-npm', {
-        name,
-        create_server: name === 'outer',
+        }),
+      )
+      const outer = toolPackage('outer', '1.0.0', {
+        manifest: { dependencies: Object.fromEntries(hostile.map(({ name }) => [name, '1.0.0'])) },
       })
-      expect(status, JSON.stringify(body)).toBe(201)
-    }
-    expect(existsSync(join(home, 'canary'))).toBe(false)
-    const after = readdirSync(home).filter((name) => name !== 'npm-cache')
-    expect(after.sort()).toEqual(before.filter((name) => name !== 'npm-cache'))
-    for (const { bin } of await installed(house))
-      for (const file of Object.values(bin)) expect(file).not.toContain('..')
+      const { house, home, outside } = await houseWithNpm(npm, [...hostile, outer])
+      const before = filesIn(home)
+      for (const name of ['outer', 'evil-0', 'evil-1']) {
+        const { status, body } = await packages(house, 'POST', '/install-npm', {
+          name,
+          create_server: name === 'outer',
+        })
+        expect(status, JSON.stringify(body)).toBe(201)
+      }
+      expect(existsSync(join(home, 'canary'))).toBe(false)
+      expect(outside.connections).toEqual([])
+      expect(filesIn(home)).toEqual(before)
+      for (const { bin } of await installed(house))
+        for (const file of Object.values(bin)) expect(file).not.toContain('..')
+    },
+    60_000,
+  )
+
+  test.each(NPMS)(
+    'R25, npm %s: a dependency from outside of the registry is neither fetched nor run, however deep it is',
+    async (npm) => {
+      const { house, home, registry, outside } = await houseWithNpm(npm)
+      const places = ['dependencies', 'optionalDependencies', 'peerDependencies'] as const
+      const hostile = Object.entries(outside.specs).flatMap(([what, spec], n) =>
+        places.flatMap((place, at) => {
+          if (!FULL && at !== n % places.length) return []
+          const name = `hostile-${n}-${at}`
+          registry.publish(toolPackage(`${name}-inner`, '1.0.0', { manifest: { [place]: { dep: spec } } }))
+          registry.publish(
+            toolPackage(name, '1.0.0', { manifest: { dependencies: { [`${name}-inner`]: '^1.0.0' } } }),
+          )
+          return [{ name, what, place }]
+        }),
+      )
+      const before = filesIn(home)
+      const kept: string[] = []
+      for (const { name, what, place } of hostile) {
+        const told = `${what} in ${place}`
+        const { status, body } = await packages<{ code?: string }>(house, 'POST', '/install-npm', { name })
+        expect(outside.ran(), told).toEqual([])
+        expect(outside.connections, told).toEqual([])
+        expect(filesIn(home), told).toEqual(before)
+        // npm 11 leaves out an optional dependency that it may not fetch.
+        if (status === 201 && place === 'optionalDependencies') kept.push(name)
+        else expect({ status, code: body.code }, told).toEqual({ status: 502, code: 'install_failed' })
+      }
+      expect((await installed(house)).map(({ name }) => name).sort()).toEqual(kept.sort())
+      expect(packageFolders(house.data)).toEqual(kept.sort())
+      if (npm.startsWith('10')) expect(kept).toEqual([])
+    },
+    FULL ? 300_000 : 120_000,
+  )
+
+  test.each(NPMS)(
+    'R25, npm %s: what a package carries in a lock file or a bundle of its own leads npm nowhere else',
+    async (npm) => {
+      const { house, home, registry, outside } = await houseWithNpm(npm)
+      const locks = {
+        url: { version: '1.0.0', resolved: outside.specs['a URL'] },
+        repository: { version: '1.0.0', resolved: `${outside.specs['a git repository']}#${'01'.repeat(20)}` },
+        folder: { resolved: `../../../../../../../..${outside.folder}`, link: true },
+        file: { version: '1.0.0', resolved: outside.specs['a file'] },
+      }
+      const hostile = Object.entries(locks).map(([name, entry]) =>
+        toolPackage(`wrapped-${name}`, '1.0.0', {
+          manifest: { dependencies: { dep: '1.0.0' } },
+          files: {
+            'npm-shrinkwrap.json': JSON.stringify({
+              name: `wrapped-${name}`,
+              version: '1.0.0',
+              lockfileVersion: 3,
+              packages: { '': { dependencies: { dep: '1.0.0' } }, 'node_modules/dep': entry },
+            }),
+          },
+        }),
+      )
+      // A bundled package that names a repository for a name that the registry has, too.
+      const inner = {
+        name: 'inner',
+        version: '1.0.0',
+        dependencies: { dep: outside.specs['a git repository'] },
+      }
+      hostile.push(
+        toolPackage('bundling', '1.0.0', {
+          manifest: { dependencies: { inner: '1.0.0', later: '1.0.0' }, bundleDependencies: ['inner'] },
+          files: { 'node_modules/inner/package.json': JSON.stringify(inner) },
+        }),
+      )
+      const harmless = [
+        toolPackage('dep', '1.0.0'),
+        toolPackage('later', '1.0.0', { manifest: { dependencies: { dep: '1.0.0' } } }),
+        toolPackage('inner', '1.0.0'),
+      ]
+      for (const one of [...hostile, ...harmless]) registry.publish(one)
+      const before = filesIn(home)
+      for (const { name } of hostile) {
+        const { status, body } = await packages<{ code?: string }>(house, 'POST', '/install-npm', { name })
+        expect(outside.ran(), name).toEqual([])
+        expect(outside.connections, name).toEqual([])
+        expect(filesIn(home), name).toEqual(before)
+        expect({ status, code: body.code }, name).toEqual({ status: 502, code: 'install_failed' })
+      }
+      expect(packageFolders(house.data)).toEqual([])
+    },
+    120_000,
+  )
+
+  test.each(NPMS)(
+    'R25, npm %s: aliases of packages in the registry, ranges, tags and peers are installed, and scripts run if they are allowed',
+    async (npm) => {
+      const { house, home, outside } = await houseWithNpm(npm, [
+        toolPackage('real', '1.0.0'),
+        toolPackage('real', '1.2.0', { manifest: { peerDependencies: { peer: '>=1 <3 || 4.x' } } }),
+        toolPackage('peer', '2.0.0', { manifest: { optionalDependencies: { 'not-there': '1.0.0' } } }),
+        toolPackage('@acme/tagged', '3.0.0-rc.1', { tags: ['next'] }),
+        toolPackage('plain', '1.0.0', {
+          manifest: { dependencies: { other: 'npm:real@^1.1.0', '@acme/tagged': 'next', real: '1.0.0' } },
+        }),
+        // package.json and the registry can differ. npm resolves what the registry shows.
+        toolPackage('confused', '1.0.0', {
+          manifest: { dependencies: { dep: 'git+file:///nowhere' } },
+          shown: { dependencies: undefined },
+        }),
+        toolPackage('scripted', '1.0.0', { postinstall: true }),
+      ])
+      for (const name of ['plain', 'confused'])
+        expect(await packages(house, 'POST', '/install-npm', { name })).toMatchObject({ status: 201 })
+      const [plain] = (await installed(house)).filter(({ name }) => name === 'plain')
+      const lock = JSON.parse(readFileSync(join(plain?.path ?? '', 'package-lock.json'), 'utf8'))
+      expect(Object.keys(lock.packages).sort()).toEqual(
+        ['', '@acme/tagged', 'other', 'peer', 'plain', 'real'].map((name) => name && `node_modules/${name}`),
+      )
+      expect(existsSync(join(home, 'canary'))).toBe(false)
+      const allowed = { name: 'scripted', allow_scripts: true }
+      expect(await packages(house, 'POST', '/install-npm', allowed)).toMatchObject({ status: 201 })
+      expect(existsSync(join(home, 'canary'))).toBe(true)
+      expect(outside.connections).toEqual([])
+    },
+    60_000,
+  )
+
+  test.each([
+    ['10.8.2', 502],
+    ['11.19.1', 201],
+  ] as const)(
+    'R25, npm %s: a package with a harmless bundle or lock file gets %i, because only a newer npm checks them',
+    async (npm, expected) => {
+      const { house, registry, outside } = await houseWithNpm(npm, [toolPackage('inner', '1.0.0')])
+      const manifest = { dependencies: { inner: '1.0.0' } }
+      const resolved = `${registry.url}/inner/-/inner-1.0.0.tgz`
+      registry.publish(
+        toolPackage('bundling', '1.0.0', {
+          manifest: { ...manifest, bundleDependencies: ['inner'] },
+          files: { 'node_modules/inner/package.json': JSON.stringify({ name: 'inner', version: '1.0.0' }) },
+        }),
+      )
+      const packagesOfLock = { '': manifest, 'node_modules/inner': { version: '1.0.0', resolved } }
+      const shrinkwrap = { name: 'wrapping', version: '1.0.0', lockfileVersion: 3, packages: packagesOfLock }
+      registry.publish(
+        toolPackage('wrapping', '1.0.0', {
+          manifest,
+          files: { 'npm-shrinkwrap.json': JSON.stringify(shrinkwrap) },
+        }),
+      )
+      for (const name of ['bundling', 'wrapping']) {
+        const { status, body } = await packages<{ hint?: string }>(house, 'POST', '/install-npm', { name })
+        expect(status, JSON.stringify(body)).toBe(expected)
+        if (status !== 201) expect(body.hint).toContain('npm install --global npm@11')
+      }
+      expect(outside.connections).toEqual([])
+    },
+    60_000,
+  )
+
+  test('npm 10.8.2: a registry may deliver its files from another host, as long as it says so itself', async () => {
+    const all = [
+      toolPackage('inner', '1.0.0'),
+      toolPackage('outer', '1.0.0', { manifest: { dependencies: { inner: '^1.0.0' } } }),
+    ]
+    const { house } = await houseWithNpm('10.8.2', all, { fileHost: 'localhost' })
+    const { status, body } = await packages(house, 'POST', '/install-npm', { name: 'outer' })
+    expect(status, JSON.stringify(body)).toBe(201)
   }, 60_000)
 
   test.runIf(process.platform === 'linux')(

@@ -4,7 +4,9 @@ import { expect, onTestFinished } from 'vitest'
 import type { Installed, PackageView } from '../../src/packages/packages.schema.ts'
 import { ownFolder } from './folder.ts'
 import { AUTHORISED, type House, openHouse } from './house.ts'
-import { openRegistry } from './registry/registry.ts'
+import { type NPMS, pathWithNpm } from './npm-versions.ts'
+import { openOutside } from './outside.ts'
+import { openRegistry, type TestPackage } from './registry/registry.ts'
 
 /** A service whose npm uses only a registry on loopback, with its own cache and settings. */
 export async function houseWithRegistry(...given: Parameters<typeof openRegistry>) {
@@ -13,6 +15,21 @@ export async function houseWithRegistry(...given: Parameters<typeof openRegistry
   const home = ownFolder()
   const house = await openHouse({ home, env: npmEnv(home, registry.url) })
   return { registry, house, home }
+}
+
+/** The same with this version of npm, and with everything outside of the registry that a dependency can name. */
+export async function houseWithNpm(
+  version: (typeof NPMS)[number],
+  all: readonly TestPackage[] = [],
+  options?: Parameters<typeof openRegistry>[2],
+) {
+  const registry = await openRegistry(all, {}, options)
+  onTestFinished(() => registry.close())
+  const home = ownFolder()
+  const outside = await openOutside(home)
+  const env = { ...npmEnv(home, registry.url), ...outside.env, PATH: pathWithNpm(version) }
+  const house = await openHouse({ home, env })
+  return { registry, house, home, outside }
 }
 
 export const npmEnv = (home: string, registry: string) => ({

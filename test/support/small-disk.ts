@@ -1,49 +1,49 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 
-/** Whether this user may mount a small disk. A container may forbid it. */
+/** True when this user may mount file systems: root on Linux, but not in every container. */
 export const mayMount = process.platform === 'linux' && process.getuid?.() === 0 && canMount()
 
 function canMount(): boolean {
   const folder = mkdtempSync(join(tmpdir(), 'toolroom-mount-probe-'))
   try {
-    mount(folder, 1)
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', folder], { stdio: 'ignore' })
     execFileSync('umount', [folder], { stdio: 'ignore' })
     return true
   } catch {
-    return false
+    return false // a container without permission to mount
   } finally {
-    rmdirSync(folder)
+    rmSync(folder, { recursive: true, force: true })
   }
 }
 
-function mount(folder: string, megabytes: number): void {
-  const options = `size=${megabytes}m,mode=0700`
-  execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder], { stdio: 'ignore' })
-}
-
-/** Mounts a small disk at this folder until the end of the test. */
+/** A file system of its own at this folder, of this size. It is unmounted after the test. */
 export function smallDisk(folder: string, megabytes: number) {
   mkdirSync(folder, { recursive: true })
-  mount(folder, megabytes)
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m,mode=0700`, 'tmpfs', folder])
   onTestFinished(() => void execFileSync('umount', ['-l', folder]))
-  const fillers = join(folder, 'filler')
-  return {
-    /** Leaves less than 4 KiB. */
-    fill: () => {
-      mkdirSync(fillers, { recursive: true })
-      for (let size = 1 << 20; size >= 4096; size /= 2) {
-        try {
-          for (let n = 0; ; n += 1)
-            writeFileSync(join(fillers, `${size}-${n}-${Date.now()}`), Buffer.alloc(size))
-        } catch {
-          // full at this size: the rest is filled with smaller files
-        }
-      }
-    },
-    free: () => rmSync(fillers, { recursive: true, force: true }),
+  const fillers = () => readdirSync(folder).filter((name) => name.startsWith('filler-'))
+  let count = 0
+  const freeBytes = () => {
+    const { bavail, bsize } = statfsSync(folder)
+    return bavail * bsize
   }
+  /** Leaves this many bytes free, or less. */
+  const fill = (left = 0) => {
+    for (let bytes = freeBytes(); bytes > left; bytes = freeBytes()) {
+      count += 1
+      try {
+        writeFileSync(join(folder, `filler-${count}`), Buffer.alloc(Math.min(bytes - left, 1 << 20)))
+      } catch {
+        return // written in part: nothing is left
+      }
+    }
+  }
+  const free = () => {
+    for (const name of fillers()) rmSync(join(folder, name))
+  }
+  return { fill, free }
 }

@@ -10,6 +10,8 @@ export interface JsonRequest {
   readonly authorizationFor: (url: string) => string | undefined
   readonly deadline: Deadline
   readonly network?: Partial<Network> | undefined
+  /** Keeps connections open for further requests. Without it, the connection is closed. */
+  readonly client?: HttpClient | undefined
 }
 
 /** Ends one question to a registry, which may take several requests. */
@@ -35,15 +37,9 @@ export function deadlineIn(ms: number, signal?: AbortSignal): Deadline {
 
 /** GET a JSON document. Rejects with an AppError, or with the reason of the caller's signal. */
 export async function getJson(url: URL, request: JsonRequest): Promise<JsonResponse> {
-  const { accept, authorizationFor, deadline, network } = request
+  const { accept, deadline } = request
   const { signal, timeout } = deadline
-  const client = new HttpClient({
-    url,
-    authorizationFor: ({ href }) => authorizationFor(href),
-    userAgent: `toolroom/${VERSION}`,
-    crossOrigin: true,
-    network,
-  })
+  const client = request.client ?? clientFor(url, request)
   let isReading = false
   try {
     const limits = { timeoutMs: null, firstByteMs: null, signal }
@@ -56,9 +52,22 @@ export async function getJson(url: URL, request: JsonRequest): Promise<JsonRespo
     if (timeout.aborted) throw registryTimeout(url.host)
     throw signal.aborted ? signal.reason : registryFailure(error, url.host, isReading)
   } finally {
-    client.close()
+    if (!request.client) client.close()
   }
 }
+
+/** A client for the registry at this URL. */
+export const clientFor = (
+  url: URL,
+  { authorizationFor, network }: Pick<JsonRequest, 'authorizationFor' | 'network'>,
+): HttpClient =>
+  new HttpClient({
+    url,
+    authorizationFor: ({ href }) => authorizationFor(href),
+    userAgent: `toolroom/${VERSION}`,
+    crossOrigin: true,
+    network,
+  })
 
 function parsed(body: Buffer, status: number, host: string): unknown {
   try {

@@ -11,6 +11,8 @@ export interface NpmSettings {
   /** The Authorization header for a URL. A login is used only below the host and path that it was saved for. */
   authorizationFor(url: string): string | undefined
   readonly network: Pick<Network, 'ca' | 'proxyFor'>
+  /** npm takes only versions that were published before a date. */
+  readonly hasDateLimit: boolean
 }
 
 type Env = Readonly<Record<string, string | undefined>>
@@ -42,6 +44,7 @@ export function npmSettings(
   }
   const settings: NpmSettings = {
     network: npmNetwork((key) => own(config, key) ?? files.get(key), cafile, env),
+    hasDateLimit: ['before', 'min-release-age'].some((key) => (own(config, key) ?? null) !== null),
     get registry() {
       const registry = registryOf('registry')
       if (registry === undefined)

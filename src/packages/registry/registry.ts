@@ -1,6 +1,9 @@
 import { AppError } from '../../kernel/errors.ts'
-import { type Deadline, deadlineIn, getJson, type JsonResponse } from './get-json.ts'
+import type { HttpClient } from '../../net/http-client.ts'
+import { objectOf } from '../raw-json.ts'
+import { clientFor, type Deadline, deadlineIn, getJson, type JsonResponse } from './get-json.ts'
 import { type FoundPackage, foundIn } from './hit.ts'
+import { type Manifests, readManifests } from './manifests.ts'
 import { similarNames } from './near-names.ts'
 import type { NpmSettings } from './npm-settings.ts'
 import { type Packument, readPackument } from './packument.ts'
@@ -37,6 +40,13 @@ interface Context {
   readonly authorizationFor: (url: string) => string | undefined
   readonly deadline: Deadline
   readonly network: NpmSettings['network']
+  readonly client?: HttpClient
+}
+
+export interface ManifestReader {
+  /** What npm reads about a package when it resolves dependencies. Undefined when the registry does not have it. */
+  readonly manifestsOf: (name: string) => Promise<Manifests | undefined>
+  readonly close: () => void
 }
 
 /** The npm registries that npm is configured for. Every method rejects with an AppError, or with the signal's reason. */
@@ -53,6 +63,47 @@ export class Registry {
     { form = 'full', ...options }: LookupOptions & { readonly form?: Packument['form'] },
   ): Promise<Packument> {
     return packumentOf(name, form, await this.#context(options))
+  }
+
+  /** For lookups of many packages, each made once, over the same connections. Close it. */
+  manifestReader(options: LookupOptions): ManifestReader {
+    const known = new Map<string, Promise<Manifests | undefined>>()
+    const clients = new Map<string, HttpClient>()
+    const read = async (name: string) => {
+      const context = await this.#context(options)
+      const url = new URL(context.settings.registryFor(name))
+      const client = clients.get(url.origin) ?? clientFor(url, context)
+      clients.set(url.origin, client)
+      const { status, json, host } = await documentOf(name, 'full', { ...context, client })
+      if (status === 404) return undefined
+      if (status !== 200) throw statusError(status, host)
+      return readManifests(objectOf(json))
+    }
+    return {
+      manifestsOf(name) {
+        const found = known.get(name) ?? read(name)
+        known.set(name, found)
+        return found
+      },
+      close() {
+        for (const client of clients.values()) client.close()
+      },
+    }
+  }
+
+  /** True when the URL is below that of the registry of this package. */
+  async contains(name: string, url: string): Promise<boolean> {
+    const { registryFor } = await this.#deps.settings()
+    const [{ origin, pathname }, own] = [
+      new URL(registryFor(name)),
+      URL.canParse(url) ? new URL(url) : undefined,
+    ]
+    return own !== undefined && own.origin === origin && own.pathname.startsWith(pathname)
+  }
+
+  /** npm considers only versions that were published before a date. */
+  async hasDateLimit(): Promise<boolean> {
+    return (await this.#deps.settings()).hasDateLimit
   }
 
   async search(input: SearchInput, options: LookupOptions): Promise<SearchResult> {
@@ -73,19 +124,30 @@ export class Registry {
 }
 
 async function packumentOf(name: string, form: Packument['form'], context: Context): Promise<Packument> {
-  const registry = context.settings.registryFor(name)
-  const accept = form === 'full' ? 'application/json' : `${ABBREVIATED}, application/json; q=0.8`
-  const url = new URL(name.replace('/', '%2f'), registry)
-  const response = await getJson(url, { accept, ...context }).catch((error: unknown) => {
-    if (form === 'full' && isTooLarge(error)) return undefined
-    throw error
-  })
-  if (!response) return packumentOf(name, 'abbreviated', context) // with thousands of versions only this form fits
-  if (response.status === 404) throw await notFound(name, registry, response, context)
+  const { form: sent, ...response } = await documentOf(name, form, context)
+  if (response.status === 404)
+    throw await notFound(name, context.settings.registryFor(name), response, context)
   if (response.status !== 200) throw statusError(response.status, response.host)
-  const packument = readPackument(response.json, name, form)
+  const packument = readPackument(response.json, name, sent)
   if (!packument) throw notAPackage(response.host, name)
   return packument
+}
+
+/** The registry's document about a package, with the form in which it was requested last. */
+async function documentOf(
+  name: string,
+  form: Packument['form'],
+  context: Context,
+): Promise<JsonResponse & { readonly form: Packument['form'] }> {
+  const accept = form === 'full' ? 'application/json' : `${ABBREVIATED}, application/json; q=0.8`
+  const url = new URL(name.replace('/', '%2f'), context.settings.registryFor(name))
+  try {
+    return { ...(await getJson(url, { accept, ...context })), form }
+  } catch (error) {
+    // With thousands of versions only the other form fits.
+    if (form === 'full' && isTooLarge(error)) return documentOf(name, 'abbreviated', context)
+    throw error
+  }
 }
 
 const isTooLarge = (error: unknown) => error instanceof AppError && error.members?.too_large === true

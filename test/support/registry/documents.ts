@@ -8,6 +8,8 @@ export interface TestPackage {
   readonly version: string
   /** package.json, without name and version. */
   readonly manifest?: Readonly<Record<string, unknown>>
+  /** What the registry shows instead of the fields of package.json. A publisher can make the two differ. */
+  readonly shown?: Readonly<Record<string, unknown>>
   readonly files?: Readonly<Record<string, string>>
   readonly publishedAt?: string
   readonly deprecated?: string
@@ -65,14 +67,17 @@ function tagsOf(versions: readonly TestPackage[]): Record<string, string> {
   return { latest: stable?.version ?? '', ...Object.fromEntries(named) }
 }
 
-const SHORT_FORM = ['bin', 'dependencies', 'optionalDependencies', 'peerDependencies', 'engines', 'os', 'cpu']
+const SHORT_FORM = [
+  ...['bin', 'dependencies', 'optionalDependencies', 'peerDependencies', 'peerDependenciesMeta'],
+  ...['bundleDependencies', 'engines', 'os', 'cpu'],
+]
 
 function versionDocument(one: TestPackage, url: string, form: 'full' | 'abbreviated') {
   const body = packed(one)
   const hash = (name: string) => createHash(name).update(body)
   const scripts = Object.keys((one.manifest?.scripts ?? {}) as object)
   const hasInstallScript = scripts.some((name) => /^(?:pre|post)?install$/.test(name))
-  const fields = Object.entries(one.manifest ?? {})
+  const fields = Object.entries({ ...one.manifest, ...one.shown })
   return {
     name: one.name,
     version: one.version,
@@ -82,6 +87,7 @@ function versionDocument(one: TestPackage, url: string, form: 'full' | 'abbrevia
       _npmUser: { name: one.publisher ?? 'toolsmith', email: 'toolsmith@tools.example' },
     }),
     ...(form === 'abbreviated' && hasInstallScript && { hasInstallScript }),
+    ...(one.files?.['npm-shrinkwrap.json'] !== undefined && { _hasShrinkwrap: true }),
     dist: {
       tarball: `${url}/${one.name}/-/${fileOf(one)}`,
       shasum: hash('sha1').digest('hex'),

@@ -22,6 +22,8 @@ interface Options {
   readonly search?: 'on' | 'off' | 'no_version'
   /** Requests without `Bearer <token>` get 401. */
   readonly token?: string
+  /** Packuments name this host for the files, as registries do that deliver them from elsewhere. */
+  readonly fileHost?: string
 }
 
 export interface SeenRequest {
@@ -34,7 +36,7 @@ export interface SeenRequest {
 export async function openRegistry(
   packages: readonly TestPackage[],
   faults: Readonly<Record<string, Fault>> = {},
-  { search = 'on', token }: Options = {},
+  { search = 'on', token, fileHost }: Options = {},
 ) {
   const all = new Map<string, TestPackage[]>()
   const wrong = new Map(Object.entries(faults))
@@ -67,7 +69,7 @@ export async function openRegistry(
     fault: Fault | undefined,
   ) {
     const short = request.headers.accept?.startsWith('application/vnd.npm.install-v1+json') ?? false
-    const document = JSON.stringify(packumentOf(versions, url, short ? 'abbreviated' : 'full'))
+    const document = JSON.stringify(packumentOf(versions, filesAt, short ? 'abbreviated' : 'full'))
     if (fault === 'not_json') {
       return response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Sign in</h1>')
     }
@@ -112,6 +114,7 @@ export async function openRegistry(
 
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const filesAt = fileHost === undefined ? url : url.replace('127.0.0.1', fileHost)
   return {
     url,
     requests,

@@ -11,6 +11,8 @@ interface Options {
   readonly crash?: boolean
   /** Further fields of package.json, such as keywords, engines, dependencies. */
   readonly manifest?: Readonly<Record<string, unknown>>
+  /** Further files, such as npm-shrinkwrap.json. */
+  readonly files?: Readonly<Record<string, string>>
 }
 
 type Facts = Omit<TestPackage, 'name' | 'version' | 'manifest' | 'files'>
@@ -19,7 +21,7 @@ type Facts = Omit<TestPackage, 'name' | 'version' | 'manifest' | 'files'>
 export function toolPackage(
   name: string,
   version = '1.0.0',
-  { tools = ['echo'], bin = 'one', postinstall, crash, manifest, ...facts }: Options & Facts = {},
+  { tools = ['echo'], bin = 'one', postinstall, crash, manifest, files, ...facts }: Options & Facts = {},
 ): TestPackage {
   const short = name.replace(/^@[^/]+\//, '')
   const bins = {
@@ -43,6 +45,7 @@ export function toolPackage(
       'server.mjs': crash ? CRASH : serverSource(name, version, tools),
       ...(bin === 'two' && { 'other.mjs': serverSource(name, version, tools) }),
       ...(postinstall && { 'canary.mjs': CANARY }),
+      ...files,
     },
     ...facts,
   }

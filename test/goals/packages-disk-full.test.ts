@@ -1,0 +1,159 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync, readdirSync, readlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { FactBus } from '../../src/kernel/facts.ts'
+import type { ServerView } from '../../src/servers/servers.schema.ts'
+import { ownFolder } from '../support/folder.ts'
+import { AUTHORISED, type House, openHouse } from '../support/house.ts'
+import { install, installed, npmEnv, packages } from '../support/packages.ts'
+import { openRegistry, toolPackage } from '../support/registry/registry.ts'
+import { mayMount, smallDisk } from '../support/small-disk.ts'
+
+const BIG = { 'big.txt': randomBytes(400_000).toString('base64') }
+
+/** A service on a small disk whose space reserve is used up, so that the next change fails when the disk is full. */
+async function houseOnSmallDisk() {
+  const registry = await openRegistry([
+    toolPackage('tools', '1.0.0', { files: BIG }),
+    toolPackage('tools', '2.0.0', { files: BIG, tags: ['next'] }),
+    toolPackage('other', '1.0.0'),
+  ])
+  onTestFinished(() => registry.close())
+  const home = ownFolder()
+  const disk = smallDisk(join(home, 'data'), 32)
+  const house = await openHouse({ home, env: { ...npmEnv(home, registry.url), LOG_MAX_MB: '8' } })
+  onTestFinished(() => house.close()) // before the unmount
+  return { house, disk, useUpReserve: () => useUpReserve(house, disk) }
+}
+
+async function useUpReserve(house: House, disk: ReturnType<typeof smallDisk>): Promise<void> {
+  const add = async (n: number) =>
+    house.inject({
+      method: 'POST',
+      url: '/api/servers',
+      headers: AUTHORISED,
+      body: { name: `filler ${n}`, command: 'x', args: ['y'.repeat(20_000)] },
+    })
+  for (let n = 0; ; n += 1) {
+    disk.fill()
+    if ((await add(n)).statusCode === 507) return
+    expect(n).toBeLessThan(1000)
+  }
+}
+
+/** Calls `action` as soon as a job enters this phase, before anything else happens. */
+function atPhase(wanted: string, action: () => void): void {
+  const original = FactBus.prototype.publish
+  const spy = vi.spyOn(FactBus.prototype, 'publish').mockImplementation(function (this: FactBus, kind, fact) {
+    if (
+      kind === 'package_progress' &&
+      'phase' in fact &&
+      fact.phase === wanted &&
+      !('line' in fact && fact.line)
+    )
+      action()
+    original.call(this, kind, fact)
+  })
+  onTestFinished(() => spy.mockRestore())
+}
+
+/** Everything that a package leaves on the disk. */
+function leftOf(house: House): string[] {
+  const root = join(house.data, 'packages')
+  if (!existsSync(root)) return []
+  return readdirSync(root, { withFileTypes: true })
+    .flatMap(({ name }) => readdirSync(join(root, name)).map((inner) => `${name}/${inner}`))
+    .sort()
+}
+
+const servers = async (house: House) =>
+  (await house.inject('/api/servers'))
+    .json<{ items: ServerView[] }>()
+    .items.filter(({ name }) => !name.startsWith('filler'))
+
+describe.runIf(mayMount)('packages on a full disk', () => {
+  test.each([
+    ['resolving', 0],
+    ['installing', 100_000],
+    ['installing', 450_000],
+    ['checking', 0],
+    ['finishing', 0],
+    ['creating a server', 0],
+  ])(
+    'A5: an install whose disk is full from the phase %s on, with %i bytes left, gets 507 and leaves no folder, no package and no server',
+    async (phase, left) => {
+      const { house, disk, useUpReserve } = await houseOnSmallDisk()
+      await useUpReserve()
+      disk.free()
+      let isFull = false
+      atPhase(phase, () => {
+        if (!isFull) disk.fill(left)
+        isFull = true
+      })
+      const args = Array.from({ length: 40 }, () => 'y'.repeat(20_000))
+      const refused = await packages<{ code: string }>(house, 'POST', '/install-npm', {
+        name: 'tools',
+        create_server: true,
+        args,
+      })
+      expect(isFull).toBe(true)
+      expect(refused).toMatchObject({ status: 507, body: { code: 'disk_full' } })
+      expect(leftOf(house)).toEqual([])
+      expect(await installed(house)).toEqual([])
+      expect(await servers(house)).toEqual([])
+      disk.free()
+      expect(await install(house, { name: 'tools', create_server: true })).toMatchObject({
+        status: 'installed',
+        server: { status: 'running' },
+      })
+    },
+    60_000,
+  )
+
+  test.each(['installing', 'switching', 'finishing'])(
+    'A5: a change of version whose disk is full from the phase %s on gets 507, and the version before stays in use',
+    async (phase) => {
+      const { house, disk, useUpReserve } = await houseOnSmallDisk()
+      await install(house, { name: 'tools', version: '1.0.0', create_server: true })
+      const before = leftOf(house)
+      await useUpReserve()
+      disk.free()
+      let isFull = false
+      atPhase(phase, () => {
+        if (!isFull) disk.fill()
+        isFull = true
+      })
+      const isInstall = phase === 'finishing'
+      const refused = isInstall
+        ? await packages<{ code: string }>(house, 'POST', '/install-npm', { name: 'tools', version: '2.0.0' })
+        : await packages<{ code: string }>(house, 'POST', '/tools/update', { version: '2.0.0' })
+      expect(isFull).toBe(true)
+      expect(refused).toMatchObject({ status: 507, body: { code: 'disk_full' } })
+      expect(leftOf(house)).toEqual(before)
+      expect(readlinkSync(join(house.data, 'packages/tools/current'))).toMatch(/1\.0\.0$/)
+      expect(await installed(house)).toMatchObject([
+        { version: '1.0.0', status: 'installed', previous_version: null },
+      ])
+      expect(await servers(house)).toMatchObject([{ status: 'running' }])
+      disk.free()
+      const updated = await packages(house, 'POST', '/tools/update', { version: '2.0.0' })
+      expect(updated).toMatchObject({ status: 200, body: { version: '2.0.0', previous_version: '1.0.0' } })
+    },
+    60_000,
+  )
+
+  test('A5: a package is uninstalled on a full disk, and a rollback that cannot be stored changes nothing', async () => {
+    const { house, useUpReserve } = await houseOnSmallDisk()
+    await install(house, { name: 'tools', version: '1.0.0' })
+    await install(house, { name: 'tools', version: '2.0.0' })
+    const before = leftOf(house)
+    await useUpReserve()
+    expect(await packages(house, 'POST', '/tools/rollback')).toMatchObject({ status: 507 })
+    expect(leftOf(house)).toEqual(before)
+    expect(await installed(house)).toMatchObject([{ version: '2.0.0', previous_version: '1.0.0' }])
+    expect(await packages(house, 'DELETE', '/tools')).toMatchObject({ status: 204 })
+    expect(leftOf(house)).toEqual([])
+    expect(await installed(house)).toEqual([])
+  }, 60_000)
+})
