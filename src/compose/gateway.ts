@@ -4,8 +4,9 @@ import { createGateway } from '../gateway/gateway.ts'
 import { keyRoutes } from '../gateway/keys/keys.routes.ts'
 import { createKeys } from '../gateway/keys/keys.service.ts'
 import { logCalls } from '../gateway/log-calls.ts'
-import { approveToolRoutes } from '../gateway/pins/approve-tool.routes.ts'
-import type { ToolPins } from '../gateway/pins/tool-pins.ts'
+import { approvalOf } from '../gateway/pins/approval.ts'
+import { pinRoutes } from '../gateway/pins/pins.routes.ts'
+import type { Pins } from '../gateway/pins/pins.ts'
 import { visibilityRoutes } from '../gateway/visibility/visibility.routes.ts'
 import { createVisibility } from '../gateway/visibility/visibility.service.ts'
 import type { HttpServers } from '../http-servers/http-servers.service.ts'
@@ -25,7 +26,7 @@ interface Deps {
   readonly log: Log
   readonly headerName: string
   readonly catalogues: Catalogues
-  readonly pins: ToolPins
+  readonly pins: Pins
   readonly upstreams: Upstreams
   readonly servers: Pick<Servers, 'get' | 'tools'>
   readonly httpServers: Pick<HttpServers, 'get' | 'tools'>
@@ -45,8 +46,9 @@ export async function openGateway(deps: Deps) {
       .all()
       .filter(({ status }) => status !== 'disabled')
       .map(({ id, catalogue, settings }) => ({ id, tools: catalogue?.tools ?? [], settings }))
-  const isHeld: ToolPins['isHeld'] = (id, definition) => pins.isHeld(id, definition)
-  const toolLists = new AgentToolLists(offered, agentTools.of, isHeld)
+  const toolLists = new AgentToolLists(offered, agentTools.of, (id, definition) =>
+    pins.isHeld(id, 'tool', definition),
+  )
   const hasKey = (agentType: string) => keys.list().some(({ agent_type }) => agent_type === agentType)
   const visibility = createVisibility({
     store: agentTools,
@@ -55,7 +57,6 @@ export async function openGateway(deps: Deps) {
     typeOf: (word) => (hasKey(word) ? word : findAgent(word)?.type),
     hasServer: (id) => upstreams.get(id) !== undefined,
   })
-  const refuseHeld = (id: string, tool: string) => pins.refuseHeld(id, tool, catalogues.of(id)?.tools ?? [])
   const gateway = createGateway({
     version: VERSION,
     upstreams,
@@ -65,7 +66,7 @@ export async function openGateway(deps: Deps) {
     log,
     headerName,
     now: Date.now,
-    admit: pins.hold ? refuseHeld : undefined,
+    approval: approvalOf(pins, catalogues),
   })
   logCalls(facts, log)
   return {
@@ -78,7 +79,7 @@ export async function openGateway(deps: Deps) {
     routes: [
       keyRoutes(keys),
       visibilityRoutes(visibility),
-      approveToolRoutes(pins, catalogues, [
+      pinRoutes(pins, catalogues, [
         { path: '/servers', tag: 'STDIO servers', servers },
         { path: '/http-servers', tag: 'HTTP servers', servers: httpServers },
       ]),
