@@ -25,6 +25,8 @@ interface Deps {
   readonly facts: FactBus
   readonly log: Log
   readonly headerName: string
+  /** Counts a wrong key. Returns how long its response has to wait. */
+  readonly wrongKeyDelayMs: (address: string | undefined) => number
   readonly catalogues: Catalogues
   readonly pins: Pins
   readonly upstreams: Upstreams
@@ -65,6 +67,7 @@ export async function openGateway(deps: Deps) {
     facts,
     log,
     headerName,
+    wrongKeyDelayMs: deps.wrongKeyDelayMs,
     now: Date.now,
     approval: approvalOf(pins, catalogues),
   })

@@ -25,6 +25,8 @@ interface Deps {
   readonly log: Log
   /** The header that may carry the key instead of Authorization. */
   readonly headerName: string
+  /** Counts a wrong key. Returns how long its response has to wait. */
+  readonly wrongKeyDelayMs: (address: string | undefined) => number
   readonly now: () => number
   /** Undefined when nothing is held. */
   readonly approval: Approval | undefined
@@ -39,7 +41,7 @@ export interface Gateway {
 
 /** The parts of the gateway, connected. */
 export function createGateway({ facts, log, now, keys, headerName, ...deps }: Deps): Gateway {
-  const { upstreams, toolLists, approval } = deps
+  const { upstreams, toolLists, approval, wrongKeyDelayMs } = deps
   const onDropped = ({ agentType: agent_type }: Partial<Session>, messages: number) =>
     log.warn({ agent_type, messages }, 'notifications dropped: the agent reads too slowly')
   const catalogues = new AgentPromptsAndResources(
@@ -68,7 +70,7 @@ export function createGateway({ facts, log, now, keys, headerName, ...deps }: De
   const onError = (error: unknown) => log.error({ error }, 'gateway request failed')
   return {
     takes: isMcpPath,
-    listener: createMcpEndpoint({ ...parts, handler, keys, headerName, onError }),
+    listener: createMcpEndpoint({ ...parts, handler, keys, headerName, wrongKeyDelayMs, onError }),
     close(): void {
       stopFanout()
       changeNotifications.close()

@@ -326,7 +326,7 @@ test('with HOLD_CHANGED_TOOLS an agent sees no change of a prompt or of the inst
     _meta: { 'example.com/owner': 'team-a' },
   })
   type Prompt = ReturnType<typeof promptOf>
-  const EDITS: readonly ((prompt: Prompt, mark: string) => object)[] = [
+  const EDITS: readonly ((prompt: Prompt, mark: string) => Readonly<Record<string, unknown>>)[] = [
     (prompt, mark) => ({ ...prompt, name: mark }),
     (prompt, mark) => ({ ...prompt, title: mark }),
     (prompt, mark) => ({ ...prompt, description: mark }),
