@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buildApp } from '../src/http/app.ts'
+import { Guesses } from '../src/http/auth.ts'
 import { Front } from '../src/http/front.ts'
 import { createLog } from '../src/kernel/log.ts'
 import { metricsRoutes } from '../src/metrics/metrics.routes.ts'
@@ -130,7 +131,7 @@ async function posting(metrics: Metrics, events: readonly Event[]): Promise<numb
     token: 'token',
     headerName: 'X-SVC-Token',
     protectReads: false,
-    onGuessing: () => {},
+    guesses: new Guesses(() => {}),
     routes: [metricsRoutes(metrics)],
   } as Parameters<typeof buildApp>[0])
   const bodies: string[] = []

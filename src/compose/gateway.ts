@@ -4,8 +4,9 @@ import { createGateway } from '../gateway/gateway.ts'
 import { keyRoutes } from '../gateway/keys/keys.routes.ts'
 import { createKeys } from '../gateway/keys/keys.service.ts'
 import { logCalls } from '../gateway/log-calls.ts'
-import { approveToolRoutes } from '../gateway/pins/approve-tool.routes.ts'
-import type { ToolPins } from '../gateway/pins/tool-pins.ts'
+import { approvalOf } from '../gateway/pins/approval.ts'
+import { pinRoutes } from '../gateway/pins/pins.routes.ts'
+import type { Pins } from '../gateway/pins/pins.ts'
 import { visibilityRoutes } from '../gateway/visibility/visibility.routes.ts'
 import { createVisibility } from '../gateway/visibility/visibility.service.ts'
 import type { HttpServers } from '../http-servers/http-servers.service.ts'
@@ -24,8 +25,10 @@ interface Deps {
   readonly facts: FactBus
   readonly log: Log
   readonly headerName: string
+  /** Counts a wrong key. Returns how long its response has to wait. */
+  readonly wrongKeyDelayMs: (address: string | undefined) => number
   readonly catalogues: Catalogues
-  readonly pins: ToolPins
+  readonly pins: Pins
   readonly upstreams: Upstreams
   readonly servers: Pick<Servers, 'get' | 'tools'>
   readonly httpServers: Pick<HttpServers, 'get' | 'tools'>
@@ -48,8 +51,9 @@ export async function openGateway(deps: Deps) {
       .all()
       .filter(({ status }) => status !== 'disabled')
       .map(({ id, catalogue, settings }) => ({ id, tools: catalogue?.tools ?? [], settings }))
-  const isHeld: ToolPins['isHeld'] = (id, definition) => pins.isHeld(id, definition)
-  const toolLists = new AgentToolLists(offered, agentTools.of, isHeld)
+  const toolLists = new AgentToolLists(offered, agentTools.of, (id, definition) =>
+    pins.isHeld(id, 'tool', definition),
+  )
   const hasKey = (agentType: string) => keys.list().some(({ agent_type }) => agent_type === agentType)
   const visibility = createVisibility({
     store: agentTools,
@@ -58,7 +62,6 @@ export async function openGateway(deps: Deps) {
     typeOf: (word) => findAgent(word)?.type ?? (hasKey(word) ? word : undefined),
     hasServer: (id) => upstreams.get(id) !== undefined,
   })
-  const refuseHeld = (id: string, tool: string) => pins.refuseHeld(id, tool, catalogues.of(id)?.tools ?? [])
   const gateway = createGateway({
     version: VERSION,
     upstreams,
@@ -67,8 +70,9 @@ export async function openGateway(deps: Deps) {
     facts,
     log,
     headerName,
+    wrongKeyDelayMs: deps.wrongKeyDelayMs,
     now: Date.now,
-    admit: pins.hold ? refuseHeld : undefined,
+    approval: approvalOf(pins, catalogues),
   })
   logCalls(facts, log)
   return {
@@ -82,7 +86,7 @@ export async function openGateway(deps: Deps) {
     routes: [
       keyRoutes(keys),
       visibilityRoutes(visibility),
-      approveToolRoutes(pins, catalogues, [
+      pinRoutes(pins, catalogues, [
         { path: '/servers', tag: 'STDIO servers', servers },
         { path: '/http-servers', tag: 'HTTP servers', servers: httpServers },
       ]),

@@ -1,5 +1,5 @@
-import { ToolChangeLog } from '../gateway/pins/log-tool-changes.ts'
-import { ToolPins } from '../gateway/pins/tool-pins.ts'
+import { ChangeLog } from '../gateway/pins/log-changes.ts'
+import { Pins } from '../gateway/pins/pins.ts'
 import type { Remotes } from '../http-servers/remote.ts'
 import type { Closer } from '../kernel/closer.ts'
 import { AppError } from '../kernel/errors.ts'
@@ -167,17 +167,17 @@ interface CatalogueDeps extends Pick<Deps, 'facts' | 'secrets' | 'log'> {
   readonly database: ConfigurationDatabase
   readonly table: ServerTable
   readonly closer: Closer
-  /** Whether a changed tool is hidden from agents until it is approved. */
+  /** Whether a new or changed definition is hidden from agents until it is approved. */
   readonly hold: boolean
 }
 
-/** The catalogues of all servers, and the approved definitions of their tools. */
+/** The catalogues of all servers, and the approved definitions in them. */
 export async function openCatalogues({ database, table, facts, secrets, log, closer, hold }: CatalogueDeps) {
   const redact = (text: string) => secrets.redact(text)
   const onError = (error: unknown) => log.warn({ error }, 'a change to tools could not be saved')
-  const changeLog = new ToolChangeLog({ log, audit: (entry) => database.audit(entry), onError })
+  const changeLog = new ChangeLog({ log, audit: (entry) => database.audit(entry), onError })
   const store = pinStore(database, table)
-  const pins = await ToolPins.open({ store, facts, changeLog, hold, redact, now: Date.now, onError })
+  const pins = await Pins.open({ store, facts, changeLog, hold, redact, now: Date.now, onError })
   closer.add('the tool pins', () => pins.close())
   const catalogues = await Catalogues.open({
     store: catalogueStore(database, table),

@@ -9,7 +9,7 @@ import { assertMayBind, tokenFor } from '../config/token.ts'
 import { healthRoutes } from '../health/health.routes.ts'
 import { createHealth } from '../health/health.service.ts'
 import type { App } from '../http/app.ts'
-import { hasToken } from '../http/auth.ts'
+import { Guesses, hasToken } from '../http/auth.ts'
 import { Front } from '../http/front.ts'
 import { httpServerRoutes } from '../http-servers/http-servers.routes.ts'
 import { DEFAULTS as HTTP_DEFAULTS, type HttpServer } from '../http-servers/http-servers.schema.ts'
@@ -227,9 +227,13 @@ async function open(
   })
   closer.add('the HTTP servers', () => httpServers.close())
   const headerName = config.auth_token_header_name
+  const guesses = new Guesses(
+    (address) => void auditGuessing(database, address).catch((error) => log.error({ error }, 'audit failed')),
+  )
   const gateway = await openGateway({
     ...base,
     headerName,
+    wrongKeyDelayMs: (address) => guesses.delayMs(address),
     catalogues,
     pins,
     upstreams,
@@ -295,8 +299,7 @@ async function open(
     token: token.value,
     headerName,
     protectReads: config.protect_reads,
-    onGuessing: (address) =>
-      void auditGuessing(database, address).catch((error) => log.error({ error }, 'audit failed')),
+    guesses,
     routes: [
       healthRoutes(health),
       serverRoutes(servers, importer),
@@ -332,6 +335,9 @@ async function open(
 }
 
 async function auditGuessing(database: ConfigurationDatabase, address: string): Promise<void> {
-  const detail = { address, note: 'more than 10 wrong tokens within a minute; answers are delayed' }
+  const detail = {
+    address,
+    note: 'more than 10 wrong tokens or gateway keys within a minute; answers are delayed',
+  }
   await database.audit({ action: 'token_guessing', subject: address, request_id: null, detail })
 }

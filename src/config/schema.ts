@@ -95,7 +95,7 @@ export const Settings = Type.Object(
     hold_changed_tools: Type.Boolean({
       default: false,
       expected: 'true or false',
-      description: 'Hide a tool whose definition has changed from agents until you approve it.',
+      description: 'Hide new and changed tools, prompts and instructions from agents until you approve them.',
     }),
     min_release_age_days: Type.Integer({
       default: 0,

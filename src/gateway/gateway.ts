@@ -13,6 +13,7 @@ import type { Keys } from './keys/keys.service.ts'
 import { ChangeNotifications } from './notify/change-notifications.ts'
 import { createSubscriptions } from './notify/log-and-resource-subscriptions.ts'
 import { startFanout } from './notify/notification-fanout.ts'
+import type { Approval } from './pins/approval.ts'
 import { type Session, Sessions } from './sessions/sessions.ts'
 
 interface Deps {
@@ -24,9 +25,11 @@ interface Deps {
   readonly log: Log
   /** The header that may carry the key instead of Authorization. */
   readonly headerName: string
+  /** Counts a wrong key. Returns how long its response has to wait. */
+  readonly wrongKeyDelayMs: (address: string | undefined) => number
   readonly now: () => number
-  /** Throws when a tool must not be called. Undefined when all tools may be called. */
-  readonly admit: ((serverId: string, tool: string) => void) | undefined
+  /** Undefined when nothing is held. */
+  readonly approval: Approval | undefined
 }
 
 export interface Gateway {
@@ -38,27 +41,36 @@ export interface Gateway {
 
 /** The parts of the gateway, connected. */
 export function createGateway({ facts, log, now, keys, headerName, ...deps }: Deps): Gateway {
-  const { upstreams, toolLists } = deps
+  const { upstreams, toolLists, approval, wrongKeyDelayMs } = deps
   const onDropped = ({ agentType: agent_type }: Partial<Session>, messages: number) =>
     log.warn({ agent_type, messages }, 'notifications dropped: the agent reads too slowly')
   const catalogues = new AgentPromptsAndResources(
     upstreams,
     (agentType) => toolLists.of(undefined, agentType)?.servers ?? [],
+    approval?.isHeldPrompt,
   )
   const subscriptions = createSubscriptions({ upstreams, catalogues })
   const forward = createForward(upstreams, subscriptions)
-  const aggregate = createAggregateHandler({ upstreams, catalogues, forward })
+  const aggregate = createAggregateHandler({ upstreams, catalogues, forward, approval })
   const handler = createRequestHandler({ ...deps, aggregate, subscriptions, forward })
   const sessions = new Sessions(now, onDropped)
   const changeNotifications = new ChangeNotifications(subscriptions.resources, onDropped)
   const modernReplies = new ModernReplies(now, (messages) => onDropped({}, messages))
   const parts = { subscriptions, sessions, changeNotifications, modernReplies }
   const { hasServer } = handler
-  const stopFanout = startFanout({ ...parts, facts, log, toolLists, catalogues, hasServer })
+  const stopFanout = startFanout({
+    ...parts,
+    facts,
+    log,
+    toolLists,
+    catalogues,
+    hasServer,
+    holds: approval !== undefined,
+  })
   const onError = (error: unknown) => log.error({ error }, 'gateway request failed')
   return {
     takes: isMcpPath,
-    listener: createMcpEndpoint({ ...parts, handler, keys, headerName, onError }),
+    listener: createMcpEndpoint({ ...parts, handler, keys, headerName, wrongKeyDelayMs, onError }),
     close(): void {
       stopFanout()
       changeNotifications.close()

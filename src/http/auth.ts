@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { FastifyRequest, onRequestAsyncHookHandler } from 'fastify'
+import type { onRequestAsyncHookHandler } from 'fastify'
 import { AppError } from '../kernel/errors.ts'
 import { isPublic } from './public-routes.ts'
 
@@ -13,28 +13,32 @@ export interface AuthOptions {
   readonly token: string
   readonly headerName: string
   readonly protectReads: boolean
-  /** Called once a minute per address that keeps sending wrong tokens. */
-  readonly onGuessing: (address: string) => void
+  readonly guesses: Guesses
 }
 
-/** Requires the token on every route that is not public, before the body is read. */
+/**
+ * Requires the token on every route that is not public, before the body is read. A wrong token counts as a guess on public
+ * routes, too, because some of them show more with the right one.
+ */
 export function createAuth({
   token,
   headerName,
   protectReads,
-  onGuessing,
+  guesses,
 }: AuthOptions): onRequestAsyncHookHandler {
   const isValid = tokenMatcher(token)
-  const guesses = new Guesses(onGuessing)
   return async (request) => {
-    if (isPublic(request.method, request.routeOptions.url ?? '', request.url, protectReads)) return
     const given = request.headers[headerName.toLowerCase()]
+    const isWrong = given !== undefined && !isValid(given)
+    if (isWrong) {
+      const delayMs = guesses.delayMs(request.socket.remoteAddress)
+      if (delayMs > 0) await sleep(delayMs)
+    }
+    if (isPublic(request.method, request.routeOptions.url ?? '', request.url, protectReads)) return
     if (given === undefined) {
       throw new AppError('missing_token', `Missing authentication token in '${headerName}' header`)
     }
-    if (isValid(given)) return
-    if (guesses.tooMany(addressOf(request))) await sleep(DELAY_MS)
-    throw new AppError('invalid_token', 'Invalid authentication token')
+    if (isWrong) throw new AppError('invalid_token', 'Invalid authentication token')
   }
 }
 
@@ -51,18 +55,22 @@ export function tokenMatcher(token: string): (given: unknown) => boolean {
 }
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
-const addressOf = (request: FastifyRequest): string => request.socket.remoteAddress ?? 'unknown'
 
-/** Counts wrong tokens per address. Slows down guessing without locking out an address. */
-class Guesses {
+/**
+ * Counts wrong tokens and gateway keys per address, at every door together. Slows down guessing without locking out an
+ * address: a right one is never delayed.
+ */
+export class Guesses {
   readonly #byAddress = new Map<string, { count: number; since: number }>()
   readonly #onGuessing: (address: string) => void
 
+  /** `onGuessing`: called once a minute for an address that keeps sending wrong ones. */
   constructor(onGuessing: (address: string) => void) {
     this.#onGuessing = onGuessing
   }
 
-  tooMany(address: string): boolean {
+  /** Counts a wrong token or key. Returns how long its response has to wait. */
+  delayMs(address = 'unknown'): number {
     const now = performance.now()
     const seen = this.#byAddress.get(address)
     const current = seen && now - seen.since < WINDOW_MS ? seen : { count: 0, since: now }
@@ -72,6 +80,6 @@ class Guesses {
     if (this.#byAddress.size > MAX_ADDRESSES)
       this.#byAddress.delete(this.#byAddress.keys().next().value ?? '')
     if (current.count === MAX_GUESSES + 1) this.#onGuessing(address)
-    return current.count > MAX_GUESSES
+    return current.count > MAX_GUESSES ? DELAY_MS : 0
   }
 }

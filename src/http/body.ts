@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { AppError, type FieldError, pointer } from '../kernel/errors.ts'
+import { isDeeperThan, MAX_REQUEST_DEPTH } from '../kernel/json-depth.ts'
 import { unsupportedMediaType } from './problem.ts'
 
-const MAX_DEPTH = 64
 const MAX_ERRORS = 20
 /** Names that can modify a prototype when a value is copied carelessly. */
 const UNSAFE_KEYS = new Set(['__proto__', 'constructor', 'prototype'])
@@ -62,8 +62,8 @@ function readJson(request: FastifyRequest, body: Buffer): unknown {
     if (needed) throw new AppError('invalid_json', 'The body is empty')
     return undefined // many clients send a Content-Type without a body
   }
-  if (depthOf(body) > MAX_DEPTH)
-    throw new AppError('invalid_json', `The body is nested deeper than ${MAX_DEPTH} levels`)
+  if (isDeeperThan(body, MAX_REQUEST_DEPTH))
+    throw new AppError('invalid_json', `The body is nested deeper than ${MAX_REQUEST_DEPTH} levels`)
   const value = parse(body)
   if (isPassedOn(request)) return value
   const errors: FieldError[] = []
@@ -88,23 +88,6 @@ function parse(body: Buffer): unknown {
     const where = place === undefined ? '' : ` at character ${Number(place) + 1}`
     throw new AppError('invalid_json', `The body is not valid JSON${where}`, { cause })
   }
-}
-
-/** Counted in the bytes, before any recursive code sees the value. */
-function depthOf(body: Buffer): number {
-  let depth = 0
-  let deepest = 0
-  let inString = false
-  for (let index = 0; index < body.length; index += 1) {
-    const byte = body[index]
-    if (inString) {
-      if (byte === 0x5c) index += 1
-      else if (byte === 0x22) inString = false
-    } else if (byte === 0x22) inString = true
-    else if (byte === 0x5b || byte === 0x7b) deepest = Math.max(deepest, ++depth)
-    else if (byte === 0x5d || byte === 0x7d) depth -= 1
-  }
-  return deepest
 }
 
 function findUnsafe(value: unknown, path: string, errors: FieldError[]): void {

@@ -1,36 +1,74 @@
 import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-const MAX_CONNECTIONS = 512
-/** Node refuses connections beyond this limit if none of the open ones is idle. */
+const LIMITS = {
+  connections: 512,
+  /** A client that reads nothing for this long, although something was sent, is disconnected. */
+  unreadMs: 30_000,
+  /** What all clients together may leave unread. Above it, those that have not read for the longest time are disconnected. */
+  unreadBytes: 64 * 1024 * 1024,
+}
+/** Node refuses connections beyond this limit if all open ones are being served. */
 const HARD_LIMIT = 1024
+const CHECK_EVERY_MS = 1000
 
 /**
- * Beyond the maximum, closes the connection that has been idle or sending its request for the longest time. Clients
- * that only hold connections open cannot lock out others.
+ * Beyond the maximum, closes the connection that has been idle or sending its request for the longest time, or else one
+ * whose client does not read. Clients that only hold connections open can neither lock out others nor fill the memory.
  */
-export function limitConnections(server: Server): void {
+export function limitConnections(server: Server, limits: typeof LIMITS = LIMITS): void {
+  const open = new Set<Socket>()
   const idle = new Set<Socket>() // in the order in which they became idle
-  const known = new WeakSet<Socket>()
-  let open = 0
+  const unread = new Set<Socket>() // in the order in which it was noticed
+  let timer: NodeJS.Timeout | undefined
+
+  /** Node extends the timeout of a socket whenever the client has read something. */
+  const check = () => {
+    let bytes = 0
+    for (const socket of open) {
+      bytes += socket.writableLength
+      if (socket.writableLength > 0) {
+        unread.add(socket)
+        if (socket.timeout !== limits.unreadMs) socket.setTimeout(limits.unreadMs)
+      } else if (unread.delete(socket) && socket.timeout === limits.unreadMs) socket.setTimeout(0)
+    }
+    for (const socket of unread) {
+      if (bytes <= limits.unreadBytes) break
+      bytes -= socket.writableLength
+      socket.destroy()
+    }
+  }
+
+  const makeRoom = () => {
+    const [longest] = idle
+    if (longest) longest.destroy()
+    else {
+      check()
+      const [slowest] = unread
+      slowest?.destroy()
+    }
+  }
+
   /** One function for all responses, because it is called thousands of times per second. */
   function onResponseClose(this: ServerResponse): void {
     const { socket } = this.req
     if (!socket.destroyed) idle.add(socket)
   }
+
   server.maxConnections = HARD_LIMIT
   server.on('connection', (socket: Socket) => {
-    if (known.has(socket)) return // reinserted after an upgrade offer that was ignored
-    known.add(socket)
-    open += 1
+    if (open.has(socket)) return // reinserted after an upgrade offer that was ignored
+    if (open.size >= limits.connections) makeRoom()
+    open.add(socket)
     idle.add(socket)
+    timer ??= setInterval(check, CHECK_EVERY_MS).unref()
+    socket.on('timeout', () => socket.destroy())
     socket.once('close', () => {
-      open -= 1
-      idle.delete(socket)
+      for (const sockets of [open, idle, unread]) sockets.delete(socket)
+      if (open.size > 0) return
+      clearInterval(timer)
+      timer = undefined
     })
-    if (open <= MAX_CONNECTIONS) return
-    const [longest] = idle
-    longest?.destroy()
   })
   server.prependListener('upgrade', (_, socket) => idle.delete(socket as Socket)) // it is being served
   server.prependListener('request', ({ socket }, response: ServerResponse) => {

@@ -94,13 +94,18 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
   },
   tool_held: {
     happened:
-      'The definition of the tool has changed. With HOLD_CHANGED_TOOLS, agents cannot use it until you approve it.',
-    todo: '`GET …/tools` shows the changes. `POST …/tools/{tool}/approve` makes the tool available again.',
+      'The tool is new, or its definition has changed. With HOLD_CHANGED_TOOLS, agents cannot use it until you approve it.',
+    todo: '`GET …/tools` shows the changes. `POST …/tools/{tool}/approve` makes the tool available.',
+  },
+  prompt_held: {
+    happened:
+      'The prompt is new, or its definition has changed. With HOLD_CHANGED_TOOLS, agents cannot use it until you approve it.',
+    todo: '`GET …/prompts` shows the changes. `POST …/prompts/{prompt}/approve` makes the prompt available.',
   },
   nothing_to_approve: {
     happened:
-      'The tool is not waiting for approval, or it has changed again since the `hash` in the request.',
-    todo: '`GET …/tools` lists held tools with their changes and their `hash`.',
+      'The tool, the prompt or the instructions are not waiting for approval, or have changed again since the `hash` in the request.',
+    todo: '`GET …/tools`, `GET …/prompts` and `GET …/instructions` show what is held, with its changes and its `hash`.',
   },
   nothing_to_undo: {
     happened: "There is no recorded change to this agent's file, or its backup no longer exists.",

@@ -1,10 +1,9 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
-import type { AppError } from '../kernel/errors.ts'
 import { createGate } from './gate.ts'
-import { createListener, type DirectRoute, writeProblem } from './listener.ts'
-import type { Upgrade } from './websocket.ts'
+import { createListener, type DirectRoute, refuse } from './listener.ts'
+import type { Refusal, Upgrade } from './websocket.ts'
 
 interface Options {
   readonly allowedHosts: readonly string[]
@@ -91,11 +90,10 @@ export class Front {
     else this.#wait(() => this.#handler?.(request, response))
   }
 
-  #onUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): AppError | undefined {
+  #onUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Refusal | undefined {
     if (this.#upgrade) return this.#upgrade(request, socket, head)
     this.#wait(() => {
-      const refusal = this.#upgrade?.(request, socket, head)
-      if (refusal) writeProblem(socket, refusal)
+      refuse(socket, this.#upgrade?.(request, socket, head))
     })
     return undefined
   }

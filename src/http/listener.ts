@@ -12,7 +12,7 @@ import type { Gate } from './gate.ts'
 import { knownError, PROBLEM_TYPE, problemOf } from './problem.ts'
 import { newRequestId } from './request-id.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
-import type { Upgrade } from './websocket.ts'
+import type { Refusal, Upgrade } from './websocket.ts'
 
 /** Limits per connection. Node checks all connections every 5 s and closes slow ones. */
 const LIMITS = {
@@ -57,10 +57,15 @@ export function createListener(
       return
     }
     socket.on('error', () => socket.destroy())
-    const refusal = gate(request) ?? upgrade(request, socket, head)
-    if (refusal) writeProblem(socket, refusal)
+    refuse(socket, gate(request) ?? upgrade(request, socket, head))
   })
   return server
+}
+
+/** Writes the refusal of an upgrade, at once unless it has to wait. */
+export function refuse(socket: Duplex, refusal: Refusal | undefined): void {
+  if (refusal instanceof Promise) void refusal.then((error) => writeProblem(socket, error))
+  else if (refusal !== undefined) writeProblem(socket, refusal)
 }
 
 /** A request that Node could not parse. */
@@ -95,7 +100,7 @@ function withoutOffer(connection: string): string {
 }
 
 /** Writes to the socket, for requests without a response object. */
-export function writeProblem(socket: Duplex, error: AppError): void {
+function writeProblem(socket: Duplex, error: AppError): void {
   const { status, headers, body } = problemResponse(error)
   const lines = Object.entries({ ...headers, connection: 'close' }).map(
     ([name, value]) => `${name}: ${value}\r\n`,

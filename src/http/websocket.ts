@@ -1,8 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { AppError } from '../kernel/errors.ts'
-import { tokenMatcher } from './auth.ts'
+import { type Guesses, tokenMatcher } from './auth.ts'
 
 /** The part of a WebSocket that a room uses. */
 interface TextSocket {
@@ -25,10 +26,14 @@ export interface UpgradeOptions {
   readonly stream: Stream
   readonly token: string
   readonly protectReads: boolean
+  readonly guesses: Guesses
 }
 
+/** The reason to refuse a connection. A promise when the response has to wait. */
+export type Refusal = AppError | Promise<AppError>
+
 /** Accepts the connection, or returns the reason to refuse it. The gate has already checked it. */
-export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => AppError | undefined
+export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => Refusal | undefined
 
 const MAX_MESSAGE_BYTES = 4096
 const PING_EVERY_MS = 15_000
@@ -39,7 +44,7 @@ const BYTES_PER_FRAME = 512
 const CLOSE_TIMEOUT_MS = 2000
 const SUBPROTOCOL = /^toolroom\.(.+)$/
 
-export function createUpgrade({ stream, token, protectReads }: UpgradeOptions): Upgrade {
+export function createUpgrade({ stream, token, protectReads, guesses }: UpgradeOptions): Upgrade {
   const server = new WebSocketServer({
     noServer: true,
     clientTracking: false,
@@ -61,7 +66,11 @@ export function createUpgrade({ stream, token, protectReads }: UpgradeOptions): 
           'missing_token',
           "Missing authentication token in the subprotocol 'toolroom.<token>'",
         )
-      if (!isValid(given)) return new AppError('invalid_token', 'Invalid authentication token')
+      if (!isValid(given)) {
+        const error = new AppError('invalid_token', 'Invalid authentication token')
+        const delayMs = guesses.delayMs(request.socket.remoteAddress)
+        return delayMs > 0 ? sleep(delayMs, error) : error
+      }
     }
     if (!stream.hasRoom())
       return new AppError('too_many_clients', `Too many WebSocket connections (max ${stream.maxClients})`, {

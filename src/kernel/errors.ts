@@ -24,6 +24,7 @@ export const CATALOGUE = {
   config_unsafe: { status: 409, title: 'File is not safe to edit' },
   agent_not_installed: { status: 409, title: 'Agent not installed' },
   tool_held: { status: 409, title: 'Tool is waiting for approval' },
+  prompt_held: { status: 409, title: 'Prompt is waiting for approval' },
   nothing_to_approve: { status: 409, title: 'Nothing to approve' },
   nothing_to_undo: { status: 409, title: 'Nothing to undo' },
   package_in_use: { status: 409, title: 'Package is in use' },

@@ -6,9 +6,9 @@ import { orNull, Timestamp } from './wire.ts'
 
 const anything = Type.Object({}, { additionalProperties: true })
 
-/** What has changed in one field of one tool. */
+/** What has changed in one field of one tool, of one prompt, or of the instructions. */
 const ToolDiff = Type.Object({
-  tool: Type.String({ examples: ['create_issue'] }),
+  tool: Type.String({ description: 'The name of the tool or prompt', examples: ['create_issue'] }),
   field: Type.String({ description: 'JSON pointer', examples: ['/description'] }),
   words: Type.Array(Type.Object({ op: Type.Enum(['same', 'added', 'removed']), text: Type.String() }), {
     description: 'Invisible characters are written as `\\u{200B}`. An ellipsis marks text that is left out',
@@ -16,9 +16,12 @@ const ToolDiff = Type.Object({
 })
 export type ToolDiff = Static<typeof ToolDiff>
 
-const HeldChange = Type.Object({
+export const HeldChange = Type.Object({
   since: Timestamp,
-  diffs: Type.Array(ToolDiff, { description: 'From the approved definition to the current one' }),
+  diffs: Type.Array(ToolDiff, {
+    description:
+      'From the approved definition to the current one. Without an approved one, everything is added',
+  }),
 })
 export type HeldChange = Static<typeof HeldChange>
 
@@ -40,7 +43,7 @@ export const Tool = Type.Object({
   tokens: Type.Integer({ description: 'Estimated tokens in an agent’s context: characters / 4' }),
   hash: Type.String({ description: 'SHA-256 of the definition. It changes whenever the tool changes' }),
   state: Type.Enum(['ok', 'held'], {
-    description: '`held`: the tool has changed, and agents do not see it until it is approved',
+    description: '`held`: the tool is new or has changed, and agents do not see it until it is approved',
   }),
   change: orNull(HeldChange),
 })

@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { leaveBehind } from '../../test/support/orphan.ts'
 import { buildApp } from '../http/app.ts'
+import { Guesses } from '../http/auth.ts'
 import { Front } from '../http/front.ts'
 import type { AuditEntry } from '../kernel/facts.ts'
 import { createLog } from '../kernel/log.ts'
@@ -40,7 +41,7 @@ async function open(deps: Partial<Deps> = {}) {
     token: TOKEN,
     headerName: 'X-SVC-Token',
     protectReads: false,
-    onGuessing: () => {},
+    guesses: new Guesses(() => {}),
     routes: [processRoutes(processes)],
   })
   onTestFinished(() => fastify.close())

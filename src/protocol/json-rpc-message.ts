@@ -1,4 +1,5 @@
 import { isObject } from '../kernel/is-object.ts'
+import { isDeeperThan, MAX_MESSAGE_DEPTH } from '../kernel/json-depth.ts'
 import { CODES } from './codes.ts'
 import { type ByteRange, isOneValue, rawMember, trimmed } from './raw-member.ts'
 
@@ -21,8 +22,9 @@ export interface RemoteError {
   readonly data?: unknown
 }
 
-/** Undefined for any text that is not a JSON-RPC message, such as a banner or debug output. */
+/** Undefined for any text that is not a JSON-RPC message, such as a banner or debug output, and for one that is too deep. */
 export function readMessage(line: Buffer): Message | undefined {
+  if (line.length > 2 * MAX_MESSAGE_DEPTH && isDeeperThan(line, MAX_MESSAGE_DEPTH)) return undefined
   return commonResponse(line) ?? anyMessage(line)
 }
 

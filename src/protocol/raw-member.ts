@@ -1,3 +1,5 @@
+import { closingQuote } from '../kernel/json-depth.ts'
+
 export interface ByteRange {
   readonly start: number
   readonly end: number
@@ -36,7 +38,6 @@ export function trimmed(json: Buffer, { start, end }: ByteRange): ByteRange {
 }
 
 const QUOTE = 0x22
-const BACKSLASH = 0x5c
 const COMMA = 0x2c
 const [OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET] = [0x7b, 0x7d, 0x5b, 0x5d]
 
@@ -65,17 +66,8 @@ function nestedEnd(json: Buffer, start: number): number {
   return at
 }
 
-/** Jumps from quote to quote, because most results are one long string. */
 function stringEnd(json: Buffer, start: number): number {
-  let quote = json.indexOf(QUOTE, start + 1)
-  while (quote >= 0 && isEscaped(json, quote)) quote = json.indexOf(QUOTE, quote + 1)
-  return quote < 0 ? json.length : quote + 1
-}
-
-function isEscaped(json: Buffer, at: number): boolean {
-  let before = at - 1
-  while (json[before] === BACKSLASH) before -= 1
-  return (at - before) % 2 === 0
+  return Math.min(closingQuote(json, start + 1) + 1, json.length)
 }
 
 function afterSpace(json: Buffer, start: number): number {

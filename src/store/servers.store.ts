@@ -77,7 +77,7 @@ export class ServerTable {
           async (trx) => {
             if (!this.#byId(kind, id)) return [false, null]
             await trx.deleteFrom('tool_servers').where('id', '=', id).execute()
-            for (const table of ['wishes', 'catalogues', 'tool_pins'] as const)
+            for (const table of ['wishes', 'catalogues', 'pins'] as const)
               await trx.deleteFrom(table).where('server_id', '=', id).execute()
             return [true, audit]
           },

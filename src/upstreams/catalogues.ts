@@ -35,12 +35,19 @@ export interface CatalogueStore {
   save(catalogues: ReadonlyMap<string, Catalogue>): Promise<void>
 }
 
-/** The approved definitions of tools. */
+/** What a server says about itself to agents, and what is compared with an approved definition. */
+export type PinKind = 'tool' | 'prompt' | 'instructions'
+
+/** The approved definitions. */
 export interface Pinning {
-  /** Records new tools. Returns the tools that differ from their approved definition, with the differences. */
-  check(server_id: string, tools: readonly Definition[]): { changed: string[]; diffs: ToolDiff[] }
-  /** Tools that wait for approval, by name. */
-  heldIn(server_id: string, tools: readonly Definition[]): ReadonlyMap<string, HeldChange>
+  /** Records a list. Returns what differs from its approved definition, with the differences. */
+  check(
+    server_id: string,
+    kind: PinKind,
+    items: readonly Definition[],
+  ): { changed: string[]; diffs: ToolDiff[] }
+  /** Definitions that wait for approval, by name. */
+  heldIn(server_id: string, kind: PinKind, items: readonly Definition[]): ReadonlyMap<string, HeldChange>
   forget(server_id: string): void
 }
 
@@ -72,9 +79,13 @@ export class Catalogues {
 
   static async open(deps: Deps): Promise<Catalogues> {
     const known = [...(await deps.store.all())]
-    for (const [id, { tools }] of known) deps.pins.check(id, tools)
     // Catalogues of older versions have no other lists.
-    return new Catalogues(deps, new Map(known.map(([id, each]) => [id, { ...NO_OTHER_LISTS, ...each }])))
+    const complete = known.map(([id, each]): [string, Catalogue] => [id, { ...NO_OTHER_LISTS, ...each }])
+    for (const [id, each] of complete) {
+      deps.pins.check(id, 'tool', each.tools)
+      checkOthers(deps.pins, id, each)
+    }
+    return new Catalogues(deps, new Map(complete))
   }
 
   of(id: string): Catalogue | undefined {
@@ -89,7 +100,7 @@ export class Catalogues {
 
   /** Tools that are hidden from agents until their change is approved. */
   held(id: string): ReadonlyMap<string, HeldChange> {
-    return this.#deps.pins.heldIn(id, this.#byServer.get(id)?.tools ?? [])
+    return this.#deps.pins.heldIn(id, 'tool', this.#byServer.get(id)?.tools ?? [])
   }
 
   /** Stores the handshake and the tool list of a server. */
@@ -99,7 +110,8 @@ export class Catalogues {
     const others = before ? othersAfter(before, bounded) : NO_OTHER_LISTS
     const catalogue = { ...bounded, ...others, fetched_at: this.#deps.now() }
     // Before anything is published, so that no agent sees a tool that was not compared with its approved definition.
-    const pinned = this.#deps.pins.check(id, catalogue.tools)
+    const pinned = this.#deps.pins.check(id, 'tool', catalogue.tools)
+    checkOthers(this.#deps.pins, id, catalogue)
     if (!this.#keep(id, before, catalogue) && pinned.changed.length === 0) return
     const difference = differenceOf(before?.tools ?? [], catalogue.tools)
     const changed = [...new Set([...difference.changed, ...pinned.changed])]
@@ -117,6 +129,7 @@ export class Catalogues {
     const { [kind]: _, tools, ...rest } = before
     const taken = [tools, rest].reduce((sum, part) => sum + JSON.stringify(part).length, 0)
     const kept = this.#fitting(id, items, MAX_CHARACTERS - taken)
+    if (kind === 'prompts') this.#deps.pins.check(id, 'prompt', kept)
     this.#keep(id, before, { ...before, [kind]: kept, fetched_at: this.#deps.now() })
   }
 
@@ -184,6 +197,19 @@ export class Catalogues {
       return fallback
     }
   }
+}
+
+/** The instructions of a server, as a list of at most one definition. */
+export const instructionsIn = memo(({ instructions }: Catalogue): readonly Definition[] =>
+  instructions === null ? [] : [{ name: INSTRUCTIONS, instructions }],
+)
+export const INSTRUCTIONS = 'instructions'
+
+/** The list of prompts arrives later than the handshake. It counts as empty when the server declares none. */
+function checkOthers(pins: Pinning, id: string, catalogue: Catalogue): void {
+  pins.check(id, 'instructions', instructionsIn(catalogue))
+  const { prompts, capabilities } = catalogue
+  if (prompts.length > 0 || !capabilities.prompts) pins.check(id, 'prompt', prompts)
 }
 
 /** The lists stay as they were until they are fetched again, unless they are no longer declared or too large. */

@@ -1,9 +1,13 @@
+import { readdirSync } from 'node:fs'
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { ask, portOf } from '../support/answers.ts'
 import { type House, openHouse, TOKEN } from '../support/house.ts'
+import { memoryOf } from '../support/measuring.ts'
 import { parseAnswer } from '../support/raw-http.ts'
+import { definition } from '../support/running.ts'
+import { openService } from '../support/service-process.ts'
 
 const FULL = process.env.TOOLROOM_GOALS === 'full'
 const SLOW_HEADERS = FULL ? 500 : 100
@@ -59,6 +63,40 @@ test(`${SLOW_HEADERS} slow headers, ${SLOW_BODIES} slow bodies and ${IDLE} idle 
     return { ms, refused }
   }
 })
+
+const NEVER_READING = 1120
+const MAX_MORE_MB = 400
+
+/**
+ * Only in the full run: the operating system buffers 4 MB for each of 512 connections. src/http/connections.test.ts does the
+ * same over sockets with small buffers.
+ */
+test.runIf(FULL && process.platform === 'linux')(
+  `${NEVER_READING} connections whose clients start a download and never read lock out no other client, are closed, and take less than ${MAX_MORE_MB} MB`,
+  { timeout: 600_000 },
+  async () => {
+    const service = await openService()
+    await service.add(definition('flood', ['--rate=5000', '--seconds=4', '--size=1000']))
+    await service.start('flood')
+    await sleep(6000) // 20,000 lines of 1 KB
+    const before = memoryOf(service).nowMb
+    const files = () => readdirSync(`/proc/${service.child.pid}/fd`).length
+    const filesBefore = files()
+    const { hostname: host, port } = new URL(service.address)
+    for (let n = 0; n < NEVER_READING; n += 1) {
+      const socket = connect({ host, port: Number(port) }).pause()
+      onTestFinished(() => void socket.destroy())
+      socket.on('error', () => {}) // the service closes the connection
+      socket.write(`GET /api/logs/download HTTP/1.1\r\nHost: ${host}:${port}\r\n\r\n`)
+      if (n % 20 === 0) expect((await service.ask('GET', '/health')).status).toBe(200)
+    }
+    await expect.poll(files, { timeout: 300_000, interval: 1000 }).toBeLessThan(filesBefore + 20)
+    expect((await service.ask('GET', '/health')).status).toBe(200)
+    const more = memoryOf(service).peakMb - before
+    console.log(`${NEVER_READING} clients that never read: ${more} MB`)
+    expect(more).toBeLessThan(MAX_MORE_MB)
+  },
+)
 
 interface End {
   /** Age of the connection when the service closed it. */

@@ -5,7 +5,7 @@ import { WebSocket } from 'ws'
 import type { Facts } from '../../src/kernel/facts.ts'
 import type { Tool } from '../../src/kernel/tool-fields.ts'
 import { Agent, newKey } from '../support/gateway.ts'
-import { openHouse } from '../support/house.ts'
+import { AUTHORISED, openHouse } from '../support/house.ts'
 import { retold } from '../support/retold.ts'
 import { post } from '../support/running.ts'
 
@@ -226,7 +226,7 @@ describe(`${TOOLS} tools with changes in every field`, () => {
     console.log(`${changes} changes were announced before any of ${watch.lists()} lists showed them`)
   })
 
-  test('with HOLD_CHANGED_TOOLS an agent sees no change before it is approved', {
+  test('with HOLD_CHANGED_TOOLS an agent sees no change and no new name before it is approved', {
     timeout: PATIENCE_MS,
   }, async () => {
     const approved = new Set<string>()
@@ -239,13 +239,15 @@ describe(`${TOOLS} tools with changes in every field`, () => {
     let before: readonly Definition[] = first
     let approvals = 0
     for (const step of steps.slice(0, FULL ? 3 * TOOLS : 3)) {
-      const open = step.tools.filter(({ name }) => !step.fields.has(name))
-      approve(open) // a tool with a new name is a new tool
+      const known = new Set(before.map(({ name }) => name))
+      const isHeld = ({ name }: Definition) => step.fields.has(name) || !known.has(name)
+      const open = step.tools.filter((tool) => !isHeld(tool))
       await take(step, before, server, watch)
       await sees(watch, open)
       const { items } = (await watch.house.inject('/api/servers/retold/tools')).json<{ items: Tool[] }>()
       const held = items.filter(({ state }) => state === 'held')
-      expect(held.map(({ name }) => name).sort()).toEqual([...step.fields.keys()].sort())
+      const expected = step.tools.filter(isHeld).map(({ name }) => name)
+      expect(held.map(({ name }) => name).sort()).toEqual(expected.sort())
       for (const { name, hash } of held.slice(0, 1)) {
         const { answers } = await watch.agent.call(`retold__${name}`)
         expect(answers[0]?.error?.message).toContain('is waiting for approval')
@@ -265,6 +267,101 @@ describe(`${TOOLS} tools with changes in every field`, () => {
     expect(watch.tooEarly).toEqual([])
     console.log(`${approvals} changes were held until they were approved, in ${watch.lists()} lists`)
   })
+})
+
+describe('12,000 invented names do not make Toolroom forget an approved definition', () => {
+  test.each([
+    ['with HOLD_CHANGED_TOOLS the change is held', 'true'],
+    ['without it the change is reported', 'false'],
+  ])('%s', { timeout: PATIENCE_MS }, async (_, hold) => {
+    const house = await openHouse({ env: { HOLD_CHANGED_TOOLS: hold } })
+    const tool = definitionOf(0)
+    const server = retold([tool])
+    await server.add(house)
+    await post(house, '/api/servers/retold/start')
+    const tools = async () =>
+      (await house.inject('/api/servers/retold/tools')).json<{ items: Tool[] }>().items
+    for (let round = 0; round < 3; round += 1) {
+      const names = Array.from({ length: 4000 }, (_, n) => `invented_${round}_${n}`)
+      const offered = names.map((name) => ({ name, inputSchema: {} }))
+      await server.offer(house, offered)
+      await expect.poll(async () => (await tools()).at(-1)?.name, { timeout: 60_000 }).toBe(names.at(-1))
+      const states = new Set((await tools()).slice(1).map(({ state }) => state))
+      expect(states).toEqual(new Set([hold === 'true' ? 'held' : 'ok']))
+    }
+    await server.offer(house, [{ ...tool, title: 'Another title' }])
+    const words = [
+      { op: 'removed', text: 'Tool' },
+      { op: 'added', text: 'Another' },
+    ]
+    const url = '/api/logs?source=audit&search=changed'
+    await expect
+      .poll(async () => (await house.inject({ url, headers: AUTHORISED })).body, { timeout: 60_000 })
+      .toContain(JSON.stringify(words).slice(1, -1))
+    if (hold === 'true') expect((await tools()).at(-1)).toMatchObject({ name: 'tool_0', state: 'held' })
+  })
+})
+
+test('with HOLD_CHANGED_TOOLS an agent sees no change of a prompt or of the instructions before it is approved', {
+  timeout: PATIENCE_MS,
+}, async () => {
+  const house = await openHouse({ env: { HOLD_CHANGED_TOOLS: 'true' } })
+  const key = await newKey(house)
+  /** Everything that an agent reads before it does anything, at both endpoints. */
+  const seen = async () => {
+    const texts: string[] = []
+    for (const path of ['/mcp', '/mcp/retold']) {
+      const agent = await Agent.open(house, key, 'modern', path)
+      for (const method of ['server/discover', 'prompts/list'])
+        texts.push(JSON.stringify((await agent.ask(method)).answers))
+    }
+    return texts.join()
+  }
+  const promptOf = (n: number) => ({
+    name: `prompt_${n}`,
+    title: `Prompt ${n}`,
+    description: 'Reviews a change',
+    arguments: [{ name: 'path', description: 'Which file', required: true }],
+    icons: [{ src: 'https://icons.example/read.png' }],
+    _meta: { 'example.com/owner': 'team-a' },
+  })
+  type Prompt = ReturnType<typeof promptOf>
+  const EDITS: readonly ((prompt: Prompt, mark: string) => Readonly<Record<string, unknown>>)[] = [
+    (prompt, mark) => ({ ...prompt, name: mark }),
+    (prompt, mark) => ({ ...prompt, title: mark }),
+    (prompt, mark) => ({ ...prompt, description: mark }),
+    (prompt, mark) => ({ ...prompt, arguments: [{ ...prompt.arguments[0], description: mark }] }),
+    (prompt, mark) => ({ ...prompt, arguments: [...prompt.arguments, { name: mark }] }),
+    (prompt, mark) => ({ ...prompt, icons: [{ src: mark }] }),
+    (prompt, mark) => ({ ...prompt, _meta: { 'example.com/owner': mark } }),
+    (prompt, mark) => ({ ...prompt, 'x-unknown': mark }),
+  ]
+  const prompts = EDITS.map((_, n) => promptOf(n))
+  const server = retold({ prompts, instructions: 'Be kind' })
+  await server.add(house)
+  await post(house, '/api/servers/retold/start')
+  await expect.poll(seen, { timeout: 5000 }).toContain('prompt_7')
+  expect(await seen()).toContain('Be kind')
+  const marks = EDITS.map((_, n) => `mark-${n}`)
+  const edited = EDITS.map((edit, n) => edit(promptOf(n), marks[n] ?? ''))
+  server.write({ prompts: edited, instructions: 'mark-instructions' })
+  await post(house, '/api/servers/retold/restart')
+  const listed = async () =>
+    (await house.inject({ url: '/api/servers/retold/prompts', headers: AUTHORISED })).json<{
+      items: { name: string; hash: string; state: string }[]
+    }>().items
+  await expect
+    .poll(async () => (await listed()).map(({ state }) => state), { timeout: 5000 })
+    .toEqual(EDITS.map(() => 'held'))
+  expect(await seen()).not.toContain('mark-')
+  for (const { name, hash } of await listed()) {
+    const reply = await post(house, `/api/servers/retold/prompts/${name}/approve`, { hash })
+    expect(reply.statusCode, reply.body).toBe(200)
+  }
+  expect(await seen()).not.toContain('mark-instructions')
+  await post(house, '/api/servers/retold/instructions/approve')
+  const after = await seen()
+  for (const mark of [...marks, 'mark-instructions']) expect(after).toContain(mark)
 })
 
 type Watch = Awaited<ReturnType<typeof watched>>

@@ -1,5 +1,6 @@
 import { onTestFinished } from 'vitest'
 import { buildApp } from '../../src/http/app.ts'
+import { Guesses } from '../../src/http/auth.ts'
 import { Front } from '../../src/http/front.ts'
 import { createLog } from '../../src/kernel/log.ts'
 import { metricsRoutes } from '../../src/metrics/metrics.routes.ts'
@@ -36,7 +37,7 @@ export async function openMetrics() {
     token: TOKEN,
     headerName: 'X-SVC-Token',
     protectReads: false,
-    onGuessing: () => {},
+    guesses: new Guesses(() => {}),
     routes: [metricsRoutes(metrics)],
   } as Parameters<typeof buildApp>[0])
   onTestFinished(() => fastify.close())

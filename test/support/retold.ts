@@ -6,18 +6,27 @@ import { post, register } from './running.ts'
 
 type Definition = Readonly<Record<string, unknown>>
 
-/** A server named `retold` whose tools a test can change. */
-export function retold(first: readonly Definition[]) {
+/** The tools alone, or everything that the server offers. A server without `prompts` does not declare any. */
+type Offer =
+  | readonly Definition[]
+  | {
+      readonly tools?: readonly Definition[]
+      readonly prompts?: readonly Definition[]
+      readonly instructions?: string
+    }
+
+/** A server named `retold` whose tools, prompts and instructions a test can change. */
+export function retold(first: Offer) {
   const file = join(ownFolder(), 'tools.json')
-  const write = (tools: readonly Definition[]) => writeFileSync(file, JSON.stringify(tools))
+  const write = (offer: Offer) => writeFileSync(file, JSON.stringify(offer))
   write(first)
   return {
-    /** Changes the tools without a notification. */
+    /** Changes the offer without a notification. */
     write,
     add: (house: House, more: object = {}) => register(house, 'retold', [`--file=${file}`], more),
-    /** Changes the tools and lets the server send `tools/list_changed`. */
-    async offer(house: House, tools: readonly Definition[]): Promise<void> {
-      write(tools)
+    /** Changes the offer and lets the server notify of changed tools and prompts. Instructions need a restart. */
+    async offer(house: House, offer: Offer): Promise<void> {
+      write(offer)
       await post(house, '/api/servers/retold/tools/tell/call', {})
     },
   }

@@ -1,6 +1,7 @@
 import type { Upstreams } from '../../upstreams/upstreams.ts'
 import { MentionedResources } from './mentioned-resources.ts'
 import {
+  type IsHeldPrompt,
   type MergedCatalogue,
   mergeCatalogues,
   type ResourceLocation,
@@ -14,13 +15,19 @@ export class AgentPromptsAndResources {
   readonly #upstreams: Upstreams
   /** The servers that an agent may use. Without an agent, all servers that the gateway offers. */
   readonly visibleServers: (agentType?: string) => readonly string[]
+  readonly #isHeldPrompt: IsHeldPrompt | undefined
   readonly #byServers = new Map<string, MergedCatalogue>()
   /** Resources that results have mentioned. */
   readonly owners = new MentionedResources()
 
-  constructor(upstreams: Upstreams, visibleServers: (agentType?: string) => readonly string[]) {
+  constructor(
+    upstreams: Upstreams,
+    visibleServers: (agentType?: string) => readonly string[],
+    isHeldPrompt?: IsHeldPrompt,
+  ) {
     this.#upstreams = upstreams
     this.visibleServers = visibleServers
+    this.#isHeldPrompt = isHeldPrompt
   }
 
   /** Without an agent, the catalogue of all servers that the gateway offers. */
@@ -33,7 +40,7 @@ export class AgentPromptsAndResources {
       const catalogue = this.#upstreams.get(id)?.catalogue
       return catalogue ? [{ ...catalogue, id }] : []
     })
-    const merged = mergeCatalogues(catalogues)
+    const merged = mergeCatalogues(catalogues, this.#isHeldPrompt)
     if (this.#byServers.size >= MAX_CATALOGUES) this.#byServers.clear()
     this.#byServers.set(key, merged)
     return merged

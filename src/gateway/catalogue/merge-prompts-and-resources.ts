@@ -27,6 +27,7 @@ export interface ListResult {
 export interface MergedCatalogue {
   /** List results, by method. */
   readonly lists: Readonly<Record<string, ListResult>>
+  /** Finds held prompts, too, so that the error can explain the approval. */
   readonly prompt: (name: string) => { readonly serverId: string; readonly name: string } | undefined
   /** Finds listed resources, resources with our URI, and resources that match a template. */
   readonly resource: (uri: string) => ResourceLocation | undefined
@@ -38,8 +39,14 @@ export interface MergedCatalogue {
 /** How long agents may cache a list of all servers. Subscribers are notified of changes earlier. */
 export const LIST_TTL_MS = 60_000
 
+/** Whether a prompt waits for approval. */
+export type IsHeldPrompt = (serverId: string, definition: Definition) => boolean
+
 /** Merges lists in the order of the server ids, so that the result is always the same. */
-export function mergeCatalogues(servers: readonly ServerLists[]): MergedCatalogue {
+export function mergeCatalogues(
+  servers: readonly ServerLists[],
+  isHeldPrompt: IsHeldPrompt = () => false,
+): MergedCatalogue {
   const sorted = servers.toSorted((a, b) => (a.id < b.id ? -1 : 1))
   const prompts = nameTools(sorted.map(({ id, prompts: all }) => ({ id, tools: all.map(named) })))
   const resources = placeResources(sorted)
@@ -50,7 +57,9 @@ export function mergeCatalogues(servers: readonly ServerLists[]): MergedCatalogu
     lists: {
       'prompts/list': listResult(
         'prompts',
-        prompts.tools.map(({ name, definition }) => ({ ...definition, name })),
+        prompts.tools
+          .filter(({ server_id, definition }) => !isHeldPrompt(server_id, definition))
+          .map(({ name, definition }) => ({ ...definition, name })),
       ),
       'resources/list': listResult('resources', resources.listed),
       'resources/templates/list': listResult('resourceTemplates', templates.listed),

@@ -5,9 +5,10 @@ import type { Era } from '../../protocol/versions.ts'
 import type { Upstreams } from '../../upstreams/upstreams.ts'
 import type { AgentPromptsAndResources } from '../catalogue/agent-prompts-and-resources.ts'
 import { wrap } from '../catalogue/wrapped-uri.ts'
+import type { Approval } from '../pins/approval.ts'
 import type { AgentScope } from '../sessions/sessions.ts'
 import type { Forward } from './forward.ts'
-import { type Incoming, RpcError, resourceNotFound } from './json-rpc.ts'
+import { asRpcError, type Incoming, RpcError, resourceNotFound } from './json-rpc.ts'
 import { completed } from './modern-messages.ts'
 import type { RequestContext } from './request-context.ts'
 
@@ -15,13 +16,16 @@ interface Deps {
   readonly upstreams: Upstreams
   readonly catalogues: AgentPromptsAndResources
   readonly forward: Forward
+  readonly approval: Approval | undefined
 }
 
 const EMPTY = Buffer.from('{}')
 
 /** Prompts, resources and completions of all servers together, as `/mcp` offers them. */
-export function createAggregateHandler({ upstreams, catalogues, forward }: Deps) {
+export function createAggregateHandler({ upstreams, catalogues, forward, approval }: Deps) {
   const catalogueOf = (serverId: string) => upstreams.get(serverId)?.catalogue
+  const instructionsOf = (serverId: string) =>
+    approval?.holdsInstructions(serverId) ? undefined : (catalogueOf(serverId)?.instructions ?? undefined)
 
   async function request(
     message: Incoming,
@@ -39,14 +43,19 @@ export function createAggregateHandler({ upstreams, catalogues, forward }: Deps)
     return renamed === result.value ? result : { value: renamed, json: Buffer.from(JSON.stringify(renamed)) }
   }
 
-  function promptNamed(name: string, agentType: string) {
+  function promptNamed(name: string, { agentType, era }: RequestContext) {
     const found = catalogues.of(agentType).prompt(name)
     if (!found) throw new RpcError(CODES.params, `Unknown prompt: ${name.slice(0, 100)}`)
+    try {
+      approval?.admitPrompt(found.serverId, found.name)
+    } catch (error) {
+      throw asRpcError(error, era)
+    }
     return found
   }
 
   function getPrompt(message: Incoming, context: RequestContext): Promise<Buffer> {
-    const { serverId, name } = promptNamed(String(message.params.name), context.agentType)
+    const { serverId, name } = promptNamed(String(message.params.name), context)
     return request({ ...message, params: { ...message.params, name } }, serverId, context)
   }
 
@@ -72,7 +81,7 @@ export function createAggregateHandler({ upstreams, catalogues, forward }: Deps)
     const send = (own: object, serverId: string) =>
       request({ ...message, params: { ...params, ref: { ...ref, ...own } } }, serverId, context)
     if (ref.type === 'ref/prompt') {
-      const { serverId, name } = promptNamed(String(ref.name), context.agentType)
+      const { serverId, name } = promptNamed(String(ref.name), context)
       return send({ name }, serverId)
     }
     const uri = String(ref.uri)
@@ -128,9 +137,9 @@ export function createAggregateHandler({ upstreams, catalogues, forward }: Deps)
     },
 
     instructions({ serverId, agentType }: AgentScope): string | undefined {
-      if (serverId !== undefined) return catalogueOf(serverId)?.instructions ?? undefined
+      if (serverId !== undefined) return instructionsOf(serverId)
       const ids = catalogues.visibleServers(agentType)
-      return mergeInstructions(ids.map((id) => [id, catalogueOf(id)?.instructions?.trim()]))
+      return mergeInstructions(ids.map((id) => [id, instructionsOf(id)?.trim()]))
     },
   }
 }

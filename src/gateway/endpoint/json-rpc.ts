@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import { AppError } from '../../kernel/errors.ts'
 import { isObject } from '../../kernel/is-object.ts'
+import { isDeeperThan, MAX_REQUEST_DEPTH } from '../../kernel/json-depth.ts'
 import { CallFailure, type Params } from '../../protocol/call.ts'
 import { CODES } from '../../protocol/codes.ts'
 import { rawMember } from '../../protocol/raw-member.ts'
@@ -75,8 +76,12 @@ const STATUS: Readonly<Record<number, number>> = {
   [CODES.version]: 400,
 }
 
-/** Throws when the body is not a single message. Batches exist in one legacy revision only, and clients do not send them. */
+/** Throws when the body is nested too deeply, or is not a single message. Batches exist in one legacy revision only, and clients do not send them. */
 export function readIncoming(body: Buffer): Incoming {
+  if (isDeeperThan(body, MAX_REQUEST_DEPTH))
+    throw new RpcError(CODES.parse, `The body is nested deeper than ${MAX_REQUEST_DEPTH} levels`, {
+      status: 400,
+    })
   let message: unknown
   try {
     message = JSON.parse(body.toString('utf8'))

@@ -35,6 +35,8 @@ interface Deps {
   readonly keys: Pick<Keys, 'find'>
   /** The header that may carry the key instead of Authorization. */
   readonly headerName: string
+  /** Counts a wrong key. Returns how long its response has to wait. */
+  readonly wrongKeyDelayMs: (address: string | undefined) => number
   readonly onError: (error: unknown) => void
 }
 
@@ -55,17 +57,29 @@ export function createMcpEndpoint(deps: Deps): RequestListener {
   const { handler, sessions, changeNotifications, modernReplies, keys } = deps
   const headerName = deps.headerName.toLowerCase()
 
-  function keyOf({ headers }: IncomingMessage): KeyRecord {
+  function keyOf({ headers }: IncomingMessage): KeyRecord | undefined {
     const bearer = /^Bearer\s+(\S+)\s*$/i.exec(headers.authorization ?? '')?.[1]
     const given = bearer ?? headers[headerName]
-    const key = typeof given === 'string' ? keys.find(given) : undefined
-    if (key) return key
+    return typeof given === 'string' ? keys.find(given) : undefined
+  }
+
+  /** A request that carries a wrong key, in whatever form, counts as a guess. */
+  function refuseKey({ headers, socket }: IncomingMessage, response: ServerResponse): void {
     const message = 'The gateway needs a gateway key. Send it as Authorization: Bearer <key>'
-    throw new RpcError(CODES.noKey, message, { status: 401 })
+    const error = new RpcError(CODES.noKey, message, { status: 401 })
+    const isGuess = headers.authorization !== undefined || headers[headerName] !== undefined
+    const delayMs = isGuess ? deps.wrongKeyDelayMs(socket.remoteAddress) : 0
+    if (delayMs > 0) setTimeout(() => fail(response, error, null), delayMs)
+    else fail(response, error, null)
   }
 
   function route(request: IncomingMessage, response: ServerResponse): void {
-    const { id: keyId, agent_type: agentType } = keyOf(request)
+    const key = keyOf(request)
+    if (!key) {
+      refuseKey(request, response)
+      return
+    }
+    const { id: keyId, agent_type: agentType } = key
     const access = { keyId, agentType, serverId: serverIdIn(request.url ?? '') }
     const exchange = { request, response, access }
     if (!handler.hasServer(access)) throw invalidRequest('Server not found', 404)

@@ -6,10 +6,11 @@ import { META } from '../../protocol/meta.ts'
 import { type Era, LEGACY_VERSIONS, MODERN_VERSION } from '../../protocol/versions.ts'
 import type { Upstreams } from '../../upstreams/upstreams.ts'
 import type { AgentToolList, AgentToolLists, OfferedTool } from '../catalogue/agent-tool-lists.ts'
-import { LIST_TTL_MS } from '../catalogue/merge-prompts-and-resources.ts'
+import { LIST_TTL_MS, listResult } from '../catalogue/merge-prompts-and-resources.ts'
 import { resolveInSearchMode } from '../catalogue/search-mode-call.ts'
 import type { Subscriptions } from '../notify/log-and-resource-subscriptions.ts'
 import { subscriberOf } from '../notify/subscriber.ts'
+import type { Approval } from '../pins/approval.ts'
 import type { AgentScope } from '../sessions/sessions.ts'
 import type { AggregateHandler } from './aggregate-handler.ts'
 import type { Forward } from './forward.ts'
@@ -24,8 +25,8 @@ interface Deps {
   readonly aggregate: AggregateHandler
   readonly subscriptions: Subscriptions
   readonly forward: Forward
-  /** Throws when a tool must not be called. Undefined when all tools may be called. */
-  readonly admit: ((serverId: string, tool: string) => void) | undefined
+  /** Undefined when nothing is held. */
+  readonly approval: Approval | undefined
 }
 
 /** Forwarded to the one server of `/mcp/{server_id}`. */
@@ -42,7 +43,7 @@ const SERVER_TTL_MS = 3_600_000
 
 /** Handles every request of an agent, in both eras. Results are bytes, ready to send. */
 export function createRequestHandler(deps: Deps) {
-  const { version, upstreams, toolLists, aggregate, subscriptions, forward, admit } = deps
+  const { version, upstreams, toolLists, aggregate, subscriptions, forward, approval } = deps
   const serverInfo = { name: 'toolroom', title: 'Toolroom', version }
 
   const toolListFor = ({ serverId, agentType }: AgentScope): AgentToolList => {
@@ -80,7 +81,7 @@ export function createRequestHandler(deps: Deps) {
         args,
         by: { request_id: context.requestId, agent_type: context.agentType },
         waits: true,
-        admit: admit && (() => admit(serverId, tool)),
+        admit: approval && (() => approval.admitTool(serverId, tool)),
         options: {
           onProgress: progressToken === undefined ? undefined : progressTo(context, progressToken),
           modernParams,
@@ -112,7 +113,34 @@ export function createRequestHandler(deps: Deps) {
     }
   }
 
+  /** From the catalogue, which was compared with the approved definitions. */
+  async function listPrompts(serverId: string, { params }: Incoming, { era }: RequestContext) {
+    if (params.cursor !== undefined) throw new RpcError(CODES.params, 'Unknown cursor')
+    await upstreams.wake([serverId])
+    const prompts = upstreams.get(serverId)?.catalogue?.prompts ?? []
+    return listResult(
+      'prompts',
+      prompts.filter((prompt) => !approval?.isHeldPrompt(serverId, prompt)),
+    )[era]
+  }
+
+  /** Throws when a request is about a prompt that is not listed or waits for approval. */
+  function admitPrompt(serverId: string, { method, params }: Incoming, era: Era): void {
+    const ref = isObject(params.ref) && params.ref.type === 'ref/prompt' ? params.ref : undefined
+    const name = method === 'prompts/get' ? params.name : ref?.name
+    if (!approval || (method !== 'prompts/get' && !ref)) return
+    const isListed = upstreams.get(serverId)?.catalogue?.prompts.some((prompt) => prompt.name === name)
+    if (!isListed) throw new RpcError(CODES.params, `Unknown prompt: ${String(name).slice(0, 100)}`)
+    try {
+      approval.admitPrompt(serverId, String(name))
+    } catch (error) {
+      throw asRpcError(error, era)
+    }
+  }
+
   async function forwardTo(serverId: string, message: Incoming, context: RequestContext): Promise<Buffer> {
+    if (approval && message.method === 'prompts/list') return listPrompts(serverId, message, context)
+    admitPrompt(serverId, message, context.era)
     const result = await forward(message, serverId, context)
     return context.era === 'modern' ? completed(result, message.method ?? '') : result.json
   }

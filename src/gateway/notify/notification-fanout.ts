@@ -19,6 +19,8 @@ interface Deps {
   readonly sessions: Sessions
   readonly changeNotifications: ChangeNotifications
   readonly modernReplies: ModernReplies
+  /** Whether prompts are held, so that also agents of a single server get them from its catalogue. */
+  readonly holds: boolean
   /** Whether an agent may still use the server of its session or stream. */
   readonly hasServer: (scope: AgentScope) => boolean
 }
@@ -28,7 +30,8 @@ const DEBOUNCE_MS = 100
 /** A server that resets with every request gets its subscriptions again at most this often. */
 const RESUBSCRIBE_MS = 2000
 const MAX_CONFLICTS = 100
-const LISTS_CHANGED = ['notifications/prompts/list_changed', 'notifications/resources/list_changed']
+const PROMPTS_CHANGED = 'notifications/prompts/list_changed'
+const LISTS_CHANGED = [PROMPTS_CHANGED, 'notifications/resources/list_changed']
 const MESSAGE = 'notifications/message'
 
 /** Turns facts about servers into notifications to agents. Returns the function that stops it. */
@@ -103,7 +106,11 @@ export function startFanout(deps: Deps): () => void {
     ...(['tools_changed', 'server_added', 'server_updated', 'server_removed'] as const).map((kind) =>
       facts.on(kind, toolsChanged),
     ),
-    facts.on('lists_changed', listsMayHaveChanged),
+    facts.on('lists_changed', ({ server_id, kinds }) => {
+      listsMayHaveChanged()
+      if (deps.holds && kinds.includes('prompts'))
+        changeNotifications.changed(sessions.all, PROMPTS_CHANGED, ({ serverId }) => serverId === server_id)
+    }),
     facts.on('server_removed', ({ server_id }) => {
       subscriptions.serverRemoved(server_id)
       rateLimit.forget(server_id)

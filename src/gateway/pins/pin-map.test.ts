@@ -3,32 +3,37 @@ import { type Pin, PinnedDefinitions } from './pin-map.ts'
 
 const pin = (n: number, definition = '{}'): Pin => ({
   server_id: 'a',
-  tool: `tool_${n}`,
+  kind: 'tool',
+  name: `tool_${n}`,
   hash: String(n),
   definition,
   approved_at: n,
   seen_hash: null,
   seen_at: null,
 })
+const many = (count: number, definition?: string) =>
+  Array.from({ length: count }, (_, n) => pin(n, definition))
 
-test('a server keeps its newest 10,000 pins, and those of its current tools', () => {
-  const pins = new PinnedDefinitions(Array.from({ length: 12_000 }, (_, n) => pin(n)))
-  const removed = pins.removeExcess('a', [{ name: 'tool_0' }])
-  expect(removed).toHaveLength(2000)
-  expect(pins.get({ server_id: 'a', tool: 'tool_0' })).toBeDefined()
-  expect(pins.get({ server_id: 'a', tool: 'tool_1' })).toBeUndefined()
-  expect(pins.get({ server_id: 'a', tool: 'tool_2000' })).toBeUndefined()
-  expect(pins.get({ server_id: 'a', tool: 'tool_2001' })).toBeDefined()
-  expect(pins.removeExcess('a', [{ name: 'tool_0' }])).toEqual([])
+test('10,000 pins of a list have room, none is removed for another one, and a pin may still be replaced', () => {
+  const pins = new PinnedDefinitions(many(9_999))
+  expect(pins.hasRoom(pin(9_999))).toBe(true)
+  pins.put(pin(9_999))
+  expect([pins.hasRoom(pin(10_000)), pins.hasRoom(pin(5))]).toEqual([false, true])
+  expect(pins.hasRoom({ ...pin(10_000), kind: 'prompt' })).toBe(true)
+  expect(pins.hasRoom({ ...pin(10_000), server_id: 'b' })).toBe(true)
+  for (const each of many(10_000)) expect(pins.get(each)).toEqual(each)
+  pins.remove(pin(5))
+  expect([pins.get(pin(5)), pins.hasRoom(pin(10_000))]).toEqual([undefined, true])
 })
 
-test('a server keeps at most 16 MiB of pinned definitions', () => {
-  const large = 'x'.repeat(1024 * 1024)
-  const pins = new PinnedDefinitions(Array.from({ length: 20 }, (_, n) => pin(n, large)))
-  expect(pins.removeExcess('a', [{ name: 'tool_19' }]).map(({ tool }) => tool)).toEqual([
-    'tool_0',
-    'tool_1',
-    'tool_2',
-    'tool_3',
-  ])
+test('16 MiB of pinned definitions of a list have room', () => {
+  const mebibyte = 'x'.repeat(1024 * 1024)
+  const pins = new PinnedDefinitions(many(16, mebibyte))
+  expect([
+    pins.hasRoom(pin(16)),
+    pins.hasRoom(pin(3, mebibyte)),
+    pins.hasRoom(pin(3, `${mebibyte}x`)),
+  ]).toEqual([false, true, false])
+  pins.put(pin(3, 'short'))
+  expect(pins.hasRoom(pin(16))).toBe(true)
 })

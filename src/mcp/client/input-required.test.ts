@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { startPipe } from '../../../test/conformance/pipe.mjs'
@@ -102,12 +103,20 @@ describe.each([
     })
   })
 
-  test('a call that waits for input ends at its deadline and when it is cancelled', async () => {
+  test('the timeout of a call is suspended while the caller answers, as for a legacy server', async () => {
+    const server = await connect()
+    const timeoutMs = 3000
+    const onServerRequest = () => sleep(2 * timeoutMs, { action: 'accept', content: { name: 'late' } })
+    const options = { capabilities: CAN, onServerRequest, timeoutMs }
+    const result = await server.call('test_input_required_result_elicitation', {}, options)
+    expect(textOf(result)).toBe('Hello, late!')
+  })
+
+  test('a call that waits for input ends when it is cancelled', async () => {
     const server = await connect()
     const tool = 'test_input_required_result_elicitation'
     const never = new Promise(() => {})
     const options = { ...patient, capabilities: CAN, onServerRequest: () => never }
-    expect(await failureOf(server.call(tool, {}, { ...options, timeoutMs: 300 }))).toBe('timeout')
     const cancel = new AbortController()
     const onServerRequest = () => {
       cancel.abort()
@@ -156,6 +165,17 @@ describe.each([
     await server.call('test_tool_with_progress', {}, { ...patient, onProgress })
     expect(received).toEqual([0, 50, 100])
   })
+})
+
+test('a call whose input is never answered ends after the limit for all its answers', async () => {
+  const value = {
+    resultType: 'input_required',
+    inputRequests: { a: { method: 'elicitation/create', params: {} } },
+  }
+  const requestRaw = async () => ({ value, json: Buffer.from(JSON.stringify(value)) })
+  const requester = { requestRaw, request: () => expect.unreachable() }
+  const options = { timeoutMs: 60_000, onServerRequest: () => new Promise(() => {}) }
+  expect(await failureOf(requestComplete(requester, 'tools/call', {}, options, 300))).toBe('timeout')
 })
 
 test('a call that always requires more input fails after ten rounds', async () => {

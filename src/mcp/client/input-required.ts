@@ -12,19 +12,24 @@ import type { Requester } from './json-rpc-peer.ts'
 import { isForwarded, ownResponse } from './server-request-policy.ts'
 
 const MAX_ROUNDS = 10
+/** What all answers to one call may take together. An agent has a shorter limit for each of them. */
+const MAX_INPUT_MS = 3_600_000
 const INPUT_REQUIRED = 'input_required'
 
 /**
  * A complete result of a modern server for a legacy caller. A modern server does not send requests while it works: it
- * answers `input_required` with its requests, and expects our request again together with the responses.
+ * answers `input_required` with its requests, and expects our request again together with the responses. As for a legacy
+ * server, the time that the caller takes for an answer does not count: then the server is not the slow side.
  */
 export async function requestComplete(
   requester: Requester,
   method: string,
   params: unknown,
   options: TimedCallOptions,
+  maxInputMs = MAX_INPUT_MS,
 ): Promise<CallResult> {
-  const deadline = performance.now() + (options.timeoutMs ?? Number.POSITIVE_INFINITY)
+  let deadline = performance.now() + (options.timeoutMs ?? Number.POSITIVE_INFINITY)
+  const inputEndsAt = performance.now() + maxInputMs
   let next = params
   for (let round = 0; round <= MAX_ROUNDS; round += 1) {
     const timeoutMs = Math.max(1, deadline - performance.now())
@@ -33,9 +38,11 @@ export async function requestComplete(
     if (!result.json.includes(INPUT_REQUIRED)) return result
     if (!isObject(result.value) || result.value.resultType !== INPUT_REQUIRED) return result
     const { inputRequests, requestState } = result.value
+    const requiredAt = performance.now()
     const inputResponses = isObject(inputRequests)
-      ? await respondTo(inputRequests, method, options, deadline)
+      ? await respondTo(inputRequests, method, options, inputEndsAt)
       : undefined
+    deadline += performance.now() - requiredAt
     next = {
       ...(isObject(params) ? params : {}),
       ...(inputResponses && { inputResponses }),
@@ -50,13 +57,13 @@ async function respondTo(
   inputRequests: Record<string, unknown>,
   method: string,
   { onServerRequest, signal }: TimedCallOptions,
-  deadline: number,
+  endsAt: number,
 ): Promise<Record<string, unknown>> {
   const responses: [string, unknown][] = []
   for (const [key, request] of Object.entries(inputRequests)) {
     const { method: required, params } = isObject(request) ? request : {}
     const response = respond(String(required).slice(0, 100), params, method, onServerRequest)
-    const given = await within(response, Math.max(1, deadline - performance.now()), signal)
+    const given = await within(response, Math.max(1, endsAt - performance.now()), signal)
     if (signal?.aborted) throw new CallFailure('cancelled', `${method} was cancelled`)
     if (given === 'late') throw new CallFailure('timeout', `${required} was not answered in time`)
     responses.push([key, given])

@@ -1,5 +1,6 @@
 import { InFlight } from '../../kernel/in-flight.ts'
 import { isObject } from '../../kernel/is-object.ts'
+import { isDeeperThan, MAX_MESSAGE_DEPTH } from '../../kernel/json-depth.ts'
 import {
   CallFailure,
   type CallResult,
@@ -97,9 +98,12 @@ export class JsonRpcPeer {
    * response stream carried the message.
    */
   receive(frame: Frame, requestId?: number): boolean {
-    if (frame.cut > 0) return this.#failTooLarge(frame.bytes)
+    if (frame.cut > 0) return this.#failResponse(frame.bytes, `is larger than ${LIMIT}`)
     const message = readMessage(frame.bytes)
-    if (!message) return false
+    if (!message) {
+      const isTooDeep = isDeeperThan(frame.bytes, MAX_MESSAGE_DEPTH)
+      return isTooDeep && this.#failResponse(frame.bytes, `is nested deeper than ${MAX_MESSAGE_DEPTH} levels`)
+    }
     const { id, method } = message
     if (typeof method !== 'string') this.#settle(message, frame)
     else if (id === undefined) this.#dispatch(method, message.params)
@@ -256,11 +260,11 @@ export class JsonRpcPeer {
     return this.#pending.values().findLast(({ options }) => options.onServerRequest !== undefined)
   }
 
-  /** The beginning of a response that is too large usually has its id, so that only this request fails. */
-  #failTooLarge(bytes: Buffer): boolean {
+  /** The beginning of a response that cannot be read usually has its id, so that only this request fails. */
+  #failResponse(bytes: Buffer, why: string): boolean {
     const id = RESPONSE_HEAD.exec(bytes.toString('latin1', 0, 256))?.[1]
     const pending = id === undefined ? undefined : this.#pending.get(Number(id))
-    pending?.fail(new CallFailure('too_large', `The response to ${pending.method} is larger than ${LIMIT}`))
+    pending?.fail(new CallFailure('too_large', `The response to ${pending.method} ${why}`))
     return pending !== undefined
   }
 }

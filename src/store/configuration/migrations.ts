@@ -95,4 +95,25 @@ export const MIGRATIONS: readonly ((db: Kysely<never>) => Promise<void>)[] = [
       .addColumn('body', 'text', (column) => column.notNull())
       .execute()
   },
+  async (db) => {
+    await db.schema
+      .createTable('pins')
+      .addColumn('server_id', 'text', (column) => column.notNull())
+      .addColumn('kind', 'text', (column) => column.notNull())
+      .addColumn('name', 'text', (column) => column.notNull())
+      .addColumn('hash', 'text', (column) => column.notNull())
+      .addColumn('definition', 'text', (column) => column.notNull())
+      .addColumn('approved_at', 'bigint', (column) => column.notNull())
+      .addColumn('seen_hash', 'text')
+      .addColumn('seen_at', 'bigint')
+      .addPrimaryKeyConstraint('pins_key', ['server_id', 'kind', 'name'])
+      .execute()
+    const fields = sql`hash, definition, approved_at, seen_hash, seen_at`
+    await sql`insert into pins select server_id, 'tool', tool, ${fields} from tool_pins`.execute(db)
+    // A server with pins has listed its tools before, so that a tool without a pin is new.
+    await sql`insert into pins select distinct server_id, 'list', '"tool"', '', '', 0, null, null from tool_pins`.execute(
+      db,
+    )
+    await db.schema.dropTable('tool_pins').execute()
+  },
 ]

@@ -61,11 +61,14 @@ export interface Tables {
     /** JSON. */
     body: string
   }
-  /** Approved tool definitions. */
-  tool_pins: {
+  /** Approved definitions of tools and prompts, and approved instructions. */
+  pins: {
     server_id: string
+    /** `list`: the list with this name has been seen once. */
+    kind: 'tool' | 'prompt' | 'instructions' | 'list'
     /** JSON: a name can contain characters that SQLite does not store in a text column. */
-    tool: string
+    name: string
+    /** Empty when nothing was approved yet. */
     hash: string
     /** JSON. */
     definition: string

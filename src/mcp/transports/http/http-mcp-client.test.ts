@@ -30,7 +30,7 @@ describe('reference server', () => {
     'the reference server over %s is detected, listed and called',
     async (mode, path, transport) => {
       const { origin } = await startEverything(mode)
-      const { connection, names } = await connectedTo(origin + path)
+      const { connection, names, lists } = await connectedTo(origin + path)
       expect(connection.transport).toBe(transport)
       expect(connection.handshake).toMatchObject({
         era: 'legacy',
@@ -42,7 +42,10 @@ describe('reference server', () => {
       expect(JSON.parse(result.json.toString())).toEqual(result.value)
       const refused = await connection.call('no-such-tool', {}, patient).catch((error: unknown) => error)
       expect(JSON.stringify(refused)).toMatch(/isError|remote/)
+      const listed = lists.length
       await connection.refresh(5000)
+      expect(lists).toHaveLength(listed + 1)
+      expect(lists.at(-1)).toEqual(lists.at(-2))
       await connection.close()
       expect(await failureOf(connection.call('echo', {}, patient))).toBe('closed')
     },

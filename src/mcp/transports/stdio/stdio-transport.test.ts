@@ -14,8 +14,8 @@ describe('request', () => {
     expect(await Promise.all([a, b])).toEqual([odd, 'second'])
   })
 
-  test('duplicate, late and unrequested responses are ignored', async () => {
-    const { peer, say } = pair()
+  test('duplicate, late and unrequested responses are ignored, and are not logged as stray output', async () => {
+    const { peer, say, noise } = pair()
     const pending = peer.request('a', {}, patient)
     const answer = { jsonrpc: '2.0', id: 1, result: 1 }
     await say({ ...answer, id: '1', result: 'nearly' }, { ...answer, id: null }, { ...answer, id: 77 })
@@ -25,6 +25,7 @@ describe('request', () => {
     const next = peer.request('next', {}, patient)
     await say({ ...answer, id: 2, result: 'late' }, { ...answer, id: 3, result: 'next' })
     expect(await next).toBe('next')
+    expect(noise).toEqual([])
   })
 
   test('a request fails with the error of the server', async () => {

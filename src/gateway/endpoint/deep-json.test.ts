@@ -1,0 +1,110 @@
+import { describe, expect, test } from 'vitest'
+import { Agent, callsStarted, type Era, META, newKey, textOf } from '../../../test/support/gateway.ts'
+import { type House, openHouse } from '../../../test/support/house.ts'
+import { post, register } from '../../../test/support/running.ts'
+
+const ERAS: readonly Era[] = ['legacy', 'modern']
+const MIB = 1024 * 1024
+const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
+
+async function setUp(kind: string, args: readonly string[] = []) {
+  const house = await openHouse()
+  await register(house, kind, args)
+  await post(house, `/api/servers/${kind}/start`)
+  return { house, key: await newKey(house) }
+}
+
+/** Sends the text of the arguments as it is. */
+async function call(house: House, agent: Agent, tool: string, args: string) {
+  const meta = agent.era === 'modern' ? `,"_meta":${JSON.stringify(META)}` : ''
+  const modern = { 'mcp-method': 'tools/call', 'mcp-name': tool }
+  const reply = await fetch(`${house.address}/mcp`, {
+    method: 'POST',
+    headers: {
+      ...agent.headers,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      ...(agent.era === 'modern' && modern),
+    },
+    body: `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"${tool}","arguments":${args}${meta}}}`,
+  })
+  return { status: reply.status, body: (await reply.json()) as Record<string, unknown> }
+}
+
+describe.each(ERAS)('JSON of a %s agent', (era) => {
+  test('a request of 64 levels reaches the server, and one of 65 levels is refused with 400 before any server is called (case 20)', async () => {
+    const { house, key } = await setUp('mirror')
+    const agent = await Agent.open(house, key, era)
+    const started = await callsStarted(house)
+    // The message, its params and the arguments are three levels.
+    const accepted = await call(house, agent, 'mirror__mirror', `{"text":"[[[\\"[[","deep":${nested(61)}}`)
+    expect(accepted).toMatchObject({ status: 200, body: { id: 7, result: {} } })
+    const refused = await call(house, agent, 'mirror__mirror', `{"deep":${nested(62)}}`)
+    expect(refused).toMatchObject({
+      status: 400,
+      body: { id: null, error: { code: -32_700, message: 'The body is nested deeper than 64 levels' } },
+    })
+    await expect.poll(started).toBe(1)
+  })
+
+  test('10 MiB of brackets cost less CPU time than 10 MiB of zeros, and the next call is answered', async () => {
+    const { house, key } = await setUp('echo')
+    const agent = await Agent.open(house, key, era)
+    const cpuOf = async (args: string) => {
+      const before = process.cpuUsage()
+      const { status, body } = await call(house, agent, 'echo__unknown', args)
+      const { user, system } = process.cpuUsage(before)
+      return { cpu: user + system, status, body }
+    }
+    const levels = (10 * MIB - 1000) / 2
+    const zeros = await cpuOf(`{"flat":[${'0,'.repeat(levels - 1)}0]}`)
+    expect(zeros.body).toMatchObject({ error: { code: -32_602 } })
+    const brackets = await cpuOf(`{"deep":${nested(levels)}}`)
+    expect(brackets.status).toBe(400)
+    expect(brackets.cpu).toBeLessThan(zeros.cpu)
+    expect(textOf((await agent.call('echo__echo', { text: 'here' })).answers[0])).toBe('here')
+  })
+})
+
+describe('JSON of a server', () => {
+  const MESSAGES = ['notification', 'progress', 'request', 'request_id', 'stray']
+
+  test.each(ERAS)(
+    'a message of 100,000 levels to a %s agent is dropped, and its call is answered',
+    async (era) => {
+      const { house, key } = await setUp('deep')
+      const agent = await Agent.open(house, key, era)
+      for (const name of MESSAGES) {
+        const params = { name: `deep__${name}`, arguments: {}, _meta: { progressToken: 'p' } }
+        const { answers } = await agent.ask('tools/call', params)
+        expect(textOf(answers[0]), name).toBe('done')
+      }
+    },
+  )
+
+  test.each(ERAS)(
+    'a response of 100,000 levels fails only the call of the %s agent that it belongs to',
+    async (era) => {
+      const { house, key } = await setUp('deep')
+      const agent = await Agent.open(house, key, era)
+      for (const name of ['result', 'error']) {
+        const { answers } = await agent.call(`deep__${name}`)
+        expect(answers[0]?.error?.message, name).toContain('is nested deeper than 1000 levels')
+      }
+      expect(textOf((await agent.call('deep__stray')).answers[0])).toBe('done')
+    },
+  )
+
+  test.each(ERAS)('messages and responses of 900 levels reach a %s agent', async (era) => {
+    const { house, key } = await setUp('deep', ['--levels=900'])
+    const agent = await Agent.open(house, key, era)
+    const { answers } = await agent.call('deep__result')
+    expect(JSON.stringify(answers[0]?.result)).toContain(nested(900))
+    expect((await agent.call('deep__error')).answers[0]?.error).toMatchObject({
+      code: -32_000,
+      message: 'no',
+    })
+    for (const name of MESSAGES)
+      expect(textOf((await agent.call(`deep__${name}`)).answers[0]), name).toBe('done')
+  })
+})

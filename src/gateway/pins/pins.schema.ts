@@ -1,0 +1,43 @@
+import * as Type from 'typebox'
+import { HeldChange, ToolList } from '../../kernel/tool-fields.ts'
+import { orNull } from '../../kernel/wire.ts'
+
+const Hash = Type.String({
+  pattern: '^[0-9a-f]{64}$',
+  expected: 'the hash of a definition, 64 hexadecimal digits',
+  description:
+    'The hash of the definition that you have reviewed. If it has changed since, it is not approved',
+})
+const Approval = Type.Object({ hash: Type.Optional(Hash) }, { additionalProperties: false, examples: [{}] })
+export const ApproveInput = Type.Union([Approval, Type.Null()], { examples: [{}] })
+
+export const PromptKey = Type.Object({
+  id: Type.String({ description: 'The id, or the exact name', examples: ['github'] }),
+  prompt: Type.String({ examples: ['review'] }),
+})
+
+const State = Type.Enum(['ok', 'held'], {
+  description: '`held`: new or changed, and agents do not see it until it is approved',
+})
+
+export const Prompt = Type.Object({
+  name: Type.String({ examples: ['review'] }),
+  title: orNull(Type.String()),
+  description: orNull(Type.String()),
+  arguments: Type.Array(Type.Unknown(), { description: 'As the server sent them' }),
+  hash: Type.String({ description: 'SHA-256 of the definition. It changes whenever the prompt changes' }),
+  state: State,
+  change: orNull(HeldChange),
+})
+export type Prompt = Type.Static<typeof Prompt>
+
+const { total, next_cursor, source, fetched_at } = ToolList.properties
+export const PromptList = Type.Object({ items: Type.Array(Prompt), total, next_cursor, source, fetched_at })
+
+export const Instructions = Type.Object({
+  instructions: orNull(Type.String({ description: 'The current text, also while it is held' })),
+  hash: orNull(Type.String({ description: 'SHA-256 of the text, null without one' })),
+  state: State,
+  change: orNull(HeldChange),
+})
+export type Instructions = Type.Static<typeof Instructions>
