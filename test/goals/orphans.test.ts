@@ -1,7 +1,12 @@
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describe, expect, test } from 'vitest'
-import { isStillThere, processesMarked } from '../../src/supervisor/process/process-table.ts'
+import { afterEach, describe, expect, test } from 'vitest'
+import {
+  commandLine,
+  isStillThere,
+  listProcesses,
+  processesMarked,
+} from '../../src/supervisor/process/process-table.ts'
 import { leftAfter, untilMarked } from '../support/marked.ts'
 import { definition } from '../support/running.ts'
 import { openService, reaperOf } from '../support/service-process.ts'
@@ -10,15 +15,23 @@ const FULL = process.env.TOOLROOM_GOALS === 'full'
 const KILLS = FULL ? 1000 : 30
 const STOPS = FULL ? 500 : 3
 
-/** Well-behaved; ignoring signals and the end of its input; with children in its group; with children in other sessions. */
+/** Identifies the children that have no mark: they are `sleep` with this argument. */
+const UNMARKED_S = `300.${process.pid}`
+const UNMARKED = 3
+
+/**
+ * Well-behaved; ignoring signals and the end of its input; with children in its group; with children in other sessions;
+ * with children in other sessions and without an environment.
+ */
 const KINDS = [
   definition('echo'),
   definition('deaf', ['--live=300']),
   definition('forker', ['--live=300', '--hold']),
   definition('setsid', ['--live=300']),
   definition('deaf', ['--live=300', '--children=3'], { name: 'shell', command: 'sh' }),
+  definition('escapes', [`--live=${UNMARKED_S}`, `--children=${UNMARKED}`]),
 ].map((server) => ({ ...server, start_mode: 'eager' }))
-const PROCESSES = 1 + 1 + 4 + 4 + 5
+const PROCESSES = 1 + 1 + 4 + 4 + 5 + 1
 
 /** `sh -c` that stays as the parent. */
 function throughShell(server: (typeof KINDS)[number]) {
@@ -27,8 +40,19 @@ function throughShell(server: (typeof KINDS)[number]) {
 }
 const SERVERS = KINDS.map((server) => (server.command === 'sh' ? throughShell(server) : server))
 
-describe.runIf(process.platform === 'linux')('no process is left behind', () => {
-  test(`${KILLS} times kill -9 of the service leave no process 2 s later`, {
+/** All processes that cannot be found by the mark. They are ended after the test. */
+const unmarked = () => listProcesses().filter(({ pid }) => commandLine(pid)[1] === UNMARKED_S)
+const endUnmarked = () => {
+  for (const { pid } of unmarked()) process.kill(pid, 'SIGKILL')
+}
+
+const untilUnmarked = (count: number) =>
+  expect.poll(() => unmarked().length, { timeout: 30_000, interval: 10 }).toBe(count)
+
+describe.runIf(process.platform === 'linux')('R3: no process is left behind', () => {
+  afterEach(endUnmarked)
+
+  test(`${KILLS} times kill -9 of the service leave no process 2 s later, not even one with its own session and an empty environment`, {
     timeout: 3_600_000,
   }, async () => {
     const first = await openService()
@@ -37,12 +61,15 @@ describe.runIf(process.platform === 'linux')('no process is left behind', () => 
     expect(await first.ended).toMatchObject({ code: 0 })
     let slowest = 0
     for (let cycle = 0; cycle < KILLS; cycle += 1) {
-      const { child, mark } = await openService({ home: first.home })
-      expect(await untilMarked(mark, PROCESSES, 10_000), `cycle ${cycle}`).toBe(PROCESSES)
+      const { child, mark, until } = await openService({ home: first.home })
+      await until((servers) => servers.every(({ status }) => status === 'running'), 60_000)
+      expect(await untilMarked(mark, PROCESSES, 60_000), `cycle ${cycle}`).toBe(PROCESSES)
+      await untilUnmarked(UNMARKED)
       const reaper = reaperOf(mark)
       const killedAt = performance.now()
       child.kill('SIGKILL')
       expect(await leftAfter(mark, 2000), `cycle ${cycle}`).toBe(0)
+      await expect.poll(() => unmarked().length, { timeout: killedAt + 2000 - performance.now() }).toBe(0)
       slowest = Math.max(slowest, performance.now() - killedAt)
       while (reaper && isStillThere(reaper) && performance.now() - killedAt < 3000) await sleep(50)
       expect(reaper && isStillThere(reaper), 'the reaper itself').toBe(false)
@@ -62,7 +89,51 @@ describe.runIf(process.platform === 'linux')('no process is left behind', () => 
     expect(processesMarked(first.mark).length).toBeGreaterThan(0)
     const second = await openService({ home: first.home })
     expect(processesMarked(second.mark)).toEqual([])
-    expect((await second.list()).map(({ status }) => status)).toEqual(Array(5).fill('stopped'))
+    expect((await second.list()).map(({ status }) => status)).toEqual(Array(SERVERS.length).fill('stopped'))
+  })
+
+  test('kill -9 during a start ends a process without an environment: the reaper has its group before the handshake', async () => {
+    const { child, add, ask, mark } = await openService()
+    const script = `env -i sleep ${UNMARKED_S} & exec env -i sleep ${UNMARKED_S}`
+    await add({ name: 'mute', command: 'sh', args: ['-c', script], timeouts: { start_s: 300 } })
+    const started = ask('POST', '/servers/mute/start?wait_s=0')
+    await untilUnmarked(2)
+    expect((await started).body.status).toBe('starting')
+    expect(processesMarked(mark)).toEqual([])
+    child.kill('SIGKILL')
+    await expect.poll(() => unmarked().length, { timeout: 2000 }).toBe(0)
+  })
+
+  test('a stop ends children with their own session and an empty environment, also after their server was killed', async () => {
+    const { add, start, ask, until } = await openService()
+    const never = { restart: { policy: 'never' } }
+    await add(definition('escapes', [`--live=${UNMARKED_S}`, `--children=${UNMARKED}`], never))
+    await start('escapes')
+    await untilUnmarked(UNMARKED)
+    expect((await ask('POST', '/servers/escapes/stop')).status).toBe(200)
+    expect(unmarked()).toEqual([])
+    const { pid } = await start('escapes')
+    await until(([server]) => server?.resources?.processes === 1 + UNMARKED, 60_000)
+    process.kill(pid ?? 0, 'SIGKILL')
+    await untilUnmarked(0)
+  })
+
+  test('a service that is started again at once keeps its servers: the old reaper ends only those of its own run', async () => {
+    const first = await openService()
+    const names = ['s0', 's1', 's2', 's3']
+    for (const name of names) await first.add(definition('echo', [], { name, start_mode: 'eager' }))
+    await Promise.all(names.map((name) => first.start(name)))
+    const reaper = reaperOf(first.mark)
+    if (!reaper) return expect.unreachable()
+    process.kill(reaper.pid, 'SIGSTOP')
+    first.child.kill('SIGKILL')
+    await first.ended
+    const second = await openService({ home: first.home })
+    const before = await second.until((servers) => servers.every(({ pid }) => pid !== null), 60_000)
+    process.kill(reaper.pid, 'SIGCONT')
+    await expect.poll(() => isStillThere(reaper), { timeout: 60_000 }).toBe(false)
+    await sleep(200)
+    expect((await second.list()).map(({ pid }) => pid)).toEqual(before.map(({ pid }) => pid))
   })
 
   test('a killed reaper is restarted with the list of all servers', async () => {
