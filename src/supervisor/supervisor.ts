@@ -82,12 +82,12 @@ export class Supervisor<C extends McpConnection> {
 
   /**
    * For a call: starts a server that is asleep, and waits for one that is starting or will be retried. Does not start a
-   * server that was stopped.
+   * server that was stopped. Fails at once if the next attempt begins after `withinMs`.
    */
-  wake(id: string): Promise<StartOutcome> {
+  wake(id: string, withinMs?: number): Promise<StartOutcome> {
     const runner = this.#entries.get(id)?.runner
     if (!runner) return Promise.resolve({ ok: false, error: REMOVED })
-    return runner.isAsleep ? this.start(id) : runner.join()
+    return runner.isAsleep ? this.start(id) : runner.join(withinMs)
   }
 
   restart(id: string): Promise<StartOutcome> {

@@ -22,6 +22,7 @@ interface Options {
   readonly rules?: RestartRules
   readonly startMs?: number
   readonly slots?: StartSlots
+  readonly now?: () => number
 }
 
 /** A runner with a real process, and all its status events. */
@@ -69,7 +70,7 @@ export function runnerOf(name: string, options: Options = {}) {
     rules: () => options.rules ?? { policy: 'on_failure', max_delay_s: 300 },
     slots: options.slots ?? new StartSlots(4, 2000),
     onState: (state) => states.push(state),
-    now: Date.now,
+    now: options.now ?? Date.now,
     random: () => 0.5,
     launch: () =>
       launch({
