@@ -1,6 +1,8 @@
 import { once } from 'node:events'
+import { mkdirSync, readdirSync, readFileSync, rmdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import {
   commandLine,
   isStillThere,
@@ -16,7 +18,7 @@ const KILLS = FULL ? 1000 : 30
 const STOPS = FULL ? 500 : 3
 
 /** Identifies the children that have no mark: they are `sleep` with this argument. */
-const UNMARKED_S = `300.${process.pid}`
+const UNMARKED_S = `300.${process.pid}1`
 const UNMARKED = 3
 
 /**
@@ -44,6 +46,33 @@ const SERVERS = KINDS.map((server) => (server.command === 'sh' ? throughShell(se
 const unmarked = () => listProcesses().filter(({ pid }) => commandLine(pid)[1] === UNMARKED_S)
 const endUnmarked = () => {
   for (const { pid } of unmarked()) process.kill(pid, 'SIGKILL')
+}
+
+/** A new cgroup in which a service may create others; undefined where this user may not create one. */
+function ownCgroup(): string | undefined {
+  const mounts = readFileSync('/proc/self/mountinfo', 'utf8')
+  const mount = /^\S+ \S+ \S+ \/ (\S+) .* - cgroup2 /m.exec(mounts)?.[1]
+  const own = /^0::(\/.*)$/m.exec(readFileSync('/proc/self/cgroup', 'utf8'))?.[1]
+  if (mount === undefined || own === undefined) return undefined
+  const folder = join(mount, own, `toolroom-goal-${process.pid}`)
+  try {
+    mkdirSync(folder)
+    afterAll(() => removed(folder))
+    return folder
+  } catch {
+    return undefined
+  }
+}
+
+/** A cgroup can be removed when the last process in it has ended. */
+async function removed(cgroup: string): Promise<void> {
+  for (const end = performance.now() + 10_000; ; await sleep(50)) {
+    try {
+      return rmdirSync(cgroup)
+    } catch (error) {
+      if (performance.now() > end) throw error
+    }
+  }
 }
 
 const untilUnmarked = (count: number) =>
@@ -135,6 +164,46 @@ describe.runIf(process.platform === 'linux')('R3: no process is left behind', ()
     await sleep(200)
     expect((await second.list()).map(({ pid }) => pid)).toEqual(before.map(({ pid }) => pid))
   })
+
+  const cgroup = ownCgroup()
+  const inside = () => readdirSync(cgroup ?? '').filter((name) => name.startsWith('toolroom-'))
+
+  /** A service in the cgroup, with a child that has no parent, no mark and a session of its own. */
+  async function openWithEscaped() {
+    const service = await openService({ cgroup })
+    await service.add(definition('escapes', [`--live=${UNMARKED_S}`, '--children=0']))
+    const { pid } = await service.start('escapes')
+    const members = () =>
+      inside().map((name) => readFileSync(`${cgroup}/${name}/cgroup.procs`, 'utf8').trim())
+    await expect.poll(members, { timeout: 30_000 }).toEqual([String(pid)])
+    expect((await service.ask('POST', '/servers/escapes/tools/escape/call', {})).status).toBe(200)
+    await untilUnmarked(1)
+    return service
+  }
+
+  test.runIf(cgroup)(
+    'in a cgroup of its own, kill -9 of the service ends even a process that no reading can find',
+    async () => {
+      const { child, ended } = await openWithEscaped()
+      child.kill('SIGKILL')
+      await ended
+      await expect.poll(() => unmarked().length, { timeout: 2000 }).toBe(0)
+      await expect.poll(inside, { timeout: 10_000 }).toEqual([])
+    },
+  )
+
+  test.runIf(cgroup)(
+    'in a cgroup of its own, the next start ends such a process when the reaper was killed, too',
+    async () => {
+      const { child, ended, mark, home } = await openWithEscaped()
+      process.kill(reaperOf(mark)?.pid ?? 0, 'SIGKILL')
+      child.kill('SIGKILL')
+      await ended
+      expect(unmarked()).toHaveLength(1)
+      await openService({ home, cgroup })
+      await expect.poll(() => unmarked().length, { timeout: 2000 }).toBe(0)
+    },
+  )
 
   test('a killed reaper is restarted with the list of all servers', async () => {
     const { child, mark, add, start } = await openService()
