@@ -38,7 +38,7 @@ interface Options {
   readonly mark: string
   /** Read when it is stopped, because the settings may have changed since the start. */
   readonly graces: () => Graces
-  readonly processes: Pick<OwnProcesses, 'watch' | 'find' | 'end'>
+  readonly processes: Pick<OwnProcesses, 'watch' | 'find' | 'findSoon' | 'end'>
   readonly connect: (streams: Streams) => McpConnection
   readonly onLine: OnLine
   /** Masks secrets. */
@@ -82,7 +82,7 @@ export async function launch(options: Options): Promise<Launched> {
         const { error, retry } = client.explain(cause)
         throw new StartFailure(cleaned(error), retry)
       }
-      processes.find() // most servers have started their children by now
+      processes.findSoon() // most servers have started their children by now
     },
     get tail() {
       return stderr.last(20).map(clean)

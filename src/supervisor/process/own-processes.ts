@@ -11,8 +11,8 @@ interface Family {
   readonly processes: Map<number, KnownProcess>
 }
 
-/** The first reading follows a start soon. The pauses then double up to the longest. */
-const FIRST_READING_MS = 250
+/** After a start and after a handshake. Many at the same time share a reading. The pauses then double up to the longest. */
+const SOON_MS = 100
 const LONGEST_PAUSE_MS = 2000
 const MAX_ANCESTORS = 64
 
@@ -33,7 +33,7 @@ export class OwnProcesses {
   #newestPid: string | undefined
   #timer: NodeJS.Timeout | undefined
   #dueAt = 0
-  #pauseMs = FIRST_READING_MS
+  #pauseMs = SOON_MS
 
   constructor(reaper: ReaperLink) {
     this.#reaper = reaper
@@ -48,7 +48,11 @@ export class OwnProcesses {
     if (startedAt === undefined) return // no process table on this system
     family.processes.set(leader, { pid: leader, startedAt })
     this.#familyOf.set(leader, family)
-    this.#pauseMs = FIRST_READING_MS
+    this.findSoon()
+  }
+
+  findSoon(): void {
+    this.#pauseMs = SOON_MS
     this.#schedule()
   }
 
