@@ -1,22 +1,13 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { runningInstance } from '../config/running-instance.ts'
 import { configError } from '../kernel/exit.ts'
 import type { Network } from '../net/connection-pool.ts'
 import { proxyFromEnvironment } from '../net/proxy.ts'
 
-/**
- * The address of the service that uses this data folder; undefined if none is running. A killed service leaves its
- * `instance.json` behind. The process is checked, because another program may use the port now and must not get the key.
- */
+/** The address of the service that uses this data folder; undefined if none is running. */
 export function findAddress(folder: string): string | undefined {
-  try {
-    const { pid, address } = JSON.parse(readFileSync(join(folder, 'instance.json'), 'utf8'))
-    process.kill(pid, 0)
-    // A service that listens on all addresses is reached over loopback.
-    return baseOf(address.replace(/\/\/(?:0\.0\.0\.0|\[::\])(?=:)/, '//127.0.0.1'))
-  } catch {
-    return undefined // no such file, or no such process
-  }
+  const address = runningInstance(folder)?.address
+  // A service that listens on all addresses is reached over loopback.
+  return address && baseOf(address.replace(/\/\/(?:0\.0\.0\.0|\[::\])(?=:)/, '//127.0.0.1'))
 }
 
 /** The base address from a flag or variable, which may include the gateway's path. */

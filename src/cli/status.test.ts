@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 import { openProxy } from '../../test/fixtures/http/proxy.ts'
@@ -107,6 +109,27 @@ test('status detects another program at the address and does not send it the tok
   expect(answer).toMatchObject({ code: 3, stderr: expect.stringContaining('is not Toolroom') })
   expect(tokens).toEqual([undefined])
 })
+
+test.runIf(process.platform === 'linux')(
+  'status sends nothing to the address that a killed service left behind, although its pid and its port are in use again',
+  async () => {
+    const requests: unknown[] = []
+    const server = createServer((request, response) => {
+      requests.push(request.url)
+      response.writeHead(401).end()
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    onTestFinished(() => void server.close())
+    const folder = ownFolder()
+    const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    writeFileSync(join(folder, 'lock.db'), '')
+    writeFileSync(join(folder, 'instance.json'), JSON.stringify({ pid: process.pid, address }))
+    const answer = await status({ HOME: folder, TOOLROOM_HOME: folder, AUTH_TOKEN: TOKEN })
+    expect(answer).toMatchObject({ code: 3, stderr: expect.stringContaining('Toolroom is not running') })
+    expect(requests).toEqual([])
+  },
+)
 
 test.each([
   [['--help'], 0, /^Usage: toolroom status \[--json\]/],

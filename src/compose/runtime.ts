@@ -18,7 +18,9 @@ import type { ConfigurationDatabase } from '../store/configuration/configuration
 import { pinStore } from '../store/pins.store.ts'
 import type { ServerTable } from '../store/servers.store.ts'
 import { launch } from '../supervisor/launcher.ts'
-import { markOf } from '../supervisor/process/mark.ts'
+import { cgroupFor } from '../supervisor/process/cgroup.ts'
+import { marksOf } from '../supervisor/process/mark.ts'
+import { OwnProcesses } from '../supervisor/process/own-processes.ts'
 import { Reaper } from '../supervisor/process/reaper.ts'
 import { type Command, type Finished, runCommand } from '../supervisor/process/run-command.ts'
 import { sweep } from '../supervisor/process/signals.ts'
@@ -55,13 +57,14 @@ export interface Runtime {
 /** Runs STDIO servers: processes with MCP clients. First ends the processes that a killed service left behind. */
 export function openRuntime({ folder, facts, secrets, catalogues, log }: Deps): Runtime {
   const clean = (text: string) => maskText(secrets.redact(text))
-  const mark = markOf(folder)
-  const leftovers = sweep(mark)
+  const { ofFolder, ofRun: mark } = marksOf(folder)
+  const leftovers = sweep(ofFolder)
   if (leftovers > 0) log.warn({ processes: leftovers }, 'ended processes that an earlier run had left')
-  const reaper = new Reaper({ mark, onTrouble: (message) => log.error(message) })
+  const reaper = new Reaper({ mark, cgroup: cgroupFor(mark), onTrouble: (message) => log.error(message) })
+  const processes = new OwnProcesses(reaper)
   const supervisor = new Supervisor<StdioClient>({
     mark,
-    reaper,
+    processes,
     slots: new StartSlots(SLOTS, SLOT_MS),
     clean,
     onState: (server_id, state, cause) => {
@@ -71,6 +74,7 @@ export function openRuntime({ folder, facts, secrets, catalogues, log }: Deps): 
     },
     onLine: (server_id, stream, text, cut) => facts.publish('server_line', { server_id, stream, text, cut }),
     onResources: (server_id, resources) => facts.publish('server_resources', { server_id, resources }),
+    isWatched: () => facts.hasListeners('server_resources'),
     connect: (id, { timeouts }, streams) =>
       new StdioClient({
         ...streams,
@@ -85,8 +89,8 @@ export function openRuntime({ folder, facts, secrets, catalogues, log }: Deps): 
   return {
     supervisor,
     mark,
-    run: (command) => runCommand(command, { mark, reaper }),
-    trial: (definition) => runTrial(definition, { mark, reaper, clean }),
+    run: (command) => runCommand(command, { mark, processes }),
+    trial: (definition) => runTrial(definition, { mark, processes, clean }),
     close: async () => {
       await supervisor.close()
       await reaper.close()
@@ -95,19 +99,19 @@ export function openRuntime({ folder, facts, secrets, catalogues, log }: Deps): 
 }
 
 type TrialDefinition = Parameters<typeof launch>[0]['definition']
-type TrialDeps = Pick<Parameters<typeof launch>[0], 'mark' | 'reaper' | 'clean'>
+type TrialDeps = Pick<Parameters<typeof launch>[0], 'mark' | 'processes' | 'clean'>
 
 const TRIAL_MS = 30_000
 const EXIT_MS = 500
 let trials = 0
 
-async function runTrial(definition: TrialDefinition, { mark, reaper, clean }: TrialDeps) {
+async function runTrial(definition: TrialDefinition, { mark, processes, clean }: TrialDeps) {
   trials += 1
   let tools: readonly { readonly name?: unknown }[] = []
   const launched = await launch({
     definition,
     mark: `${mark}/trial-${trials}/`,
-    reaper,
+    processes,
     clean,
     graces: () => gracesWithin(2),
     onLine: () => {},

@@ -4,6 +4,7 @@ import { editRoutes } from '../agents/edit/edit.routes.ts'
 import type { Config } from '../config/config.ts'
 import { prepareDataFolder, removeStaleTemps } from '../config/data-folder.ts'
 import { bindOf, exposure } from '../config/host.ts'
+import { runningInstance } from '../config/running-instance.ts'
 import { SecretKey } from '../config/secret-key.ts'
 import { assertMayBind, tokenFor } from '../config/token.ts'
 import { healthRoutes } from '../health/health.routes.ts'
@@ -116,7 +117,7 @@ async function open(
   const uptimeMs = () => performance.now() - startedAt
   const folder = config.folders.data
   const repairs = prepareDataFolder(folder)
-  const lock = lockDataFolder(folder)
+  const lock = lockDataFolder(folder, runningInstance)
   closer.add('the instance lock', () => lock.release())
   removeStaleTemps(folder)
   const token = tokenFor(folder, config.auth_token)

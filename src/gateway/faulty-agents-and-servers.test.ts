@@ -2,7 +2,6 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { openTcp } from '../../test/fixtures/http/sites.ts'
 import { Agent, callsStarted, type Era, META, newKey, textOf, toolsIn } from '../../test/support/gateway.ts'
 import { openHouse } from '../../test/support/house.ts'
-import { percentile } from '../../test/support/measuring.ts'
 import { get, post, register } from '../../test/support/running.ts'
 
 const ERAS: readonly Era[] = ['legacy', 'modern']
@@ -127,14 +126,18 @@ describe('case 48: faulty servers', () => {
     ['is killed', ['--signal=SIGKILL']],
     ['exits with code 0', ['--code=0']],
     ['crashes in the middle of its response', ['--half']],
-  ])('when a server %s during a call, the call fails within a second', async (_, args) => {
+  ])('when a server %s during a call, the call fails at once and not at its timeout', async (_, args) => {
     const { house, key } = await setUp('dies-mid-call', args)
     for (const era of ERAS) {
       const agent = await Agent.open(house, key, era)
       await post(house, '/api/servers/dies-mid-call/start')
-      const { answers, ms } = await agent.call('dies-mid-call__die')
+      // It dies after 50 ms. A call of that length to another server shows how busy this computer is at the moment.
+      const [{ answers, ms }, control] = await Promise.all([
+        agent.call('dies-mid-call__die'),
+        agent.call('echo__slow', { ms: 50 }),
+      ])
       expect(answers).toMatchObject([{ error: { code: -32_603, data: { code: 'call_failed' } } }])
-      expect(ms).toBeLessThan(50 + 1000)
+      expect(ms).toBeLessThan(20 * control.ms)
       expect(textOf((await agent.call('echo__echo', { text: 'alive' })).answers[0])).toBe('alive')
     }
   })
@@ -164,29 +167,24 @@ describe('case 48: faulty servers', () => {
     expect((await get(house, 'liar')).status).toBe('running')
   })
 
-  test('a server that floods notifications is limited, and calls to other servers stay fast', async () => {
+  test('a server that floods notifications is limited, and calls to other servers are answered meanwhile', async () => {
     const COUNT = 20_000
     const { house, key } = await setUp('chatter')
     const listener = await Agent.open(house, key, 'legacy', '/mcp/chatter')
     const agent = await Agent.open(house, key, 'modern')
-    const medianMs = async (until: () => boolean) => {
-      const times: number[] = []
-      while (!until()) {
-        const { answers, ms } = await agent.call('echo__echo', { text: `call ${times.length}` })
-        expect(textOf(answers[0])).toBe(`call ${times.length}`)
-        times.push(ms)
+    const callsUntil = async (isOver: () => boolean): Promise<number> => {
+      for (let calls = 0; ; calls += 1) {
+        if (isOver()) return calls
+        const { answers } = await agent.call('echo__echo', { text: `call ${calls}` })
+        expect(textOf(answers[0])).toBe(`call ${calls}`)
       }
-      return { median: percentile(times, 50), calls: times.length }
     }
-    let calls = 0
-    await medianMs(() => ++calls > 100)
-    const before = await medianMs(() => ++calls > 200)
     const startedAt = performance.now()
     let isDone = false
     const chatter = agent.call('chatter__chatter', { count: COUNT }).finally(() => {
       isDone = true
     })
-    const during = await medianMs(() => isDone)
+    const answered = await callsUntil(() => isDone)
     const seconds = (performance.now() - startedAt) / 1000
     expect(textOf((await chatter).answers[0])).toBe(String(COUNT))
     const received = () => listener.received.filter(({ method }) => method === 'notifications/message').length
@@ -196,11 +194,11 @@ describe('case 48: faulty servers', () => {
     }
     // Dropped notifications are counted and logged once a second.
     const total = async () => (await dropped()).reduce((sum, each) => sum + each, received())
-    await expect.poll(total, { timeout: 5000 }).toBe(COUNT)
+    await expect.poll(total, { timeout: 60_000 }).toBe(COUNT)
     expect(received()).toBeGreaterThan(0)
     expect(received()).toBeLessThanOrEqual(1000 * (seconds + 1) + 1)
     expect((await dropped()).length).toBeLessThanOrEqual(seconds + 3)
-    expect(during.median).toBeLessThan(Math.max(20 * before.median, 50))
+    expect(answered).toBeGreaterThan(20)
     expect(textOf((await listener.call('echo', { text: 'again' })).answers[0])).toBe('again')
   })
 })

@@ -63,14 +63,24 @@ test('a call that waits for a restart fails at once when the server is stopped',
   expect((await get(house, 'echo')).status).toBe('stopped')
 })
 
-test('a call waits for a restart no longer than its timeout', async () => {
+test('a call fails at once if the next start of the server is after its timeout, and says when it is', async () => {
   const { house, key } = await setUp({ timeouts: { start_s: 10, stop_s: 1, request_s: 1 } })
-  await crash(house)
-  await crash(house) // the next restart delay is at least 1.6 s
   const agent = await Agent.open(house, key, 'legacy')
-  const { answers, ms } = await agent.call('echo__echo', { text: 'x' })
-  expect(answers[0]?.error).toMatchObject({ code: -32603, data: { code: 'start_timeout' } })
-  expect(ms).toBeGreaterThan(950)
+  for (let n = 0; n < 3; n += 1) await crash(house) // the restart delay is at least 3.2 s
+  const { answers } = await agent.call('echo__echo', { text: 'x' })
+  const message = expect.stringMatching(
+    /^'echo': The next start is in [1-5] s, after the timeout of this request\. .*SIGKILL/,
+  )
+  expect(answers[0]?.error).toMatchObject({ code: -32603, message, data: { code: 'start_timeout' } })
+  expect((await get(house, 'echo')).status).toBe('backoff')
+}, 60_000)
+
+test('a call waits for a start no longer than its timeout', async () => {
+  const house = await openHouse()
+  const timeouts = { start_s: 60, stop_s: 1, request_s: 1 }
+  await register(house, 'slow-handshake', ['--ms=600000'], { start_mode: 'on_demand', timeouts })
+  const call = await post(house, '/api/servers/slow-handshake/tools/echo/call', { arguments: { text: 'x' } })
+  expect(call.json()).toMatchObject({ code: 'start_timeout', detail: expect.stringContaining('within 1 s') })
 })
 
 test('a call to a server that is just going to sleep wakes it again', async () => {

@@ -1,4 +1,5 @@
 import type { FactBus } from '../kernel/facts.ts'
+import { systemTimeOf } from '../kernel/time.ts'
 import type { Catalogues } from '../upstreams/catalogues.ts'
 import type { HttpServer } from './http-servers.schema.ts'
 import { type ConnectionFailure, failureOf, type Remote, type Remotes } from './remote.ts'
@@ -59,6 +60,8 @@ export class ConnectionWatch {
   #remote: Promise<Remote> | undefined
   #opened: Remote | undefined
   #timer: NodeJS.Timeout | undefined
+  /** When the next check begins, on the monotonic clock. */
+  #dueAt = 0
   #failures = 0
   #wasConnected = false
   #closed = false
@@ -71,6 +74,9 @@ export class ConnectionWatch {
   }
 
   get state(): ConnectionState {
+    const { nextCheckAt } = this.#state
+    const due = nextCheckAt && systemTimeOf(this.#dueAt, nextCheckAt, this.#deps.now())
+    if (due !== nextCheckAt) this.#state = { ...this.#state, nextCheckAt: due }
     return this.#server.enabled ? this.#state : { ...this.#state, status: 'disabled', nextCheckAt: null }
   }
 
@@ -199,6 +205,7 @@ export class ConnectionWatch {
     clearTimeout(this.#timer)
     if (ms === undefined || this.#closed || !this.#server.enabled || this.#deps.intervalMs === 0) return
     this.#state = { ...this.#state, nextCheckAt: this.#deps.now() + Math.round(ms) }
+    this.#dueAt = performance.now() + ms
     this.#timer = setTimeout(() => void this.#check(), ms).unref()
   }
 }

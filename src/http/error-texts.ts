@@ -250,7 +250,8 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
     todo: 'Try again after it has been restarted.',
   },
   start_timeout: {
-    happened: 'The tool server did not complete the MCP handshake within `timeouts.start_s`.',
+    happened:
+      'The tool server did not complete the MCP handshake within `timeouts.start_s`, or its next start is after the timeout of the call.',
     todo: 'Check `stderr_tail` for what it is waiting for. Raise `timeouts.start_s` if it only needs more time.',
   },
   registry_timeout: {

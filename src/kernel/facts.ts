@@ -126,6 +126,11 @@ export class FactBus {
     return () => listeners.delete(listener as Listener<never>)
   }
 
+  /** For facts that are costly to find out. */
+  hasListeners(kind: keyof Facts): boolean {
+    return (this.#listeners.get(kind)?.size ?? 0) > 0
+  }
+
   publish<K extends keyof Facts>(kind: K, fact: Facts[K]): void {
     for (const listener of this.#listeners.get(kind) ?? []) {
       try {

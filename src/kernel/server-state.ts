@@ -57,6 +57,9 @@ export interface Life<C> {
   readonly client: C | undefined
 }
 
+/** The code of a start that is not awaited, because it begins after the deadline of the request. */
+export const RETRY_LATER = 'retry_later'
+
 export type StartOutcome = { readonly ok: true } | { readonly ok: false; readonly error: LastError }
 
 /** The program of a server, or why there is none to start. */

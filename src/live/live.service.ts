@@ -28,6 +28,12 @@ export function createLive({ facts, version, summary, servers, now, clock = () =
   const subscriptions = publishFacts(facts, feed)
   let ticks = 0
   let timer: NodeJS.Timeout | undefined
+  /** Subscribed only while a client is connected: without a listener, resources are read less often. */
+  let stopResources: (() => void) | undefined
+  const followResources = () =>
+    facts.on('server_resources', ({ server_id, resources }) =>
+      feed.publish('server_resources', { server_id, ...resources }, server_id),
+    )
 
   const tick = () => {
     ticks += 1
@@ -45,16 +51,20 @@ export function createLive({ facts, version, summary, servers, now, clock = () =
       const client = new LiveClient(socket, { feed, version, interval_ms: INTERVAL_MS, snapshot, now, clock })
       clients.add(client)
       timer ??= setInterval(tick, INTERVAL_MS)
+      stopResources ??= followResources()
       socket.onClose(() => {
         clients.delete(client)
         if (clients.size > 0) return
         clearInterval(timer)
         timer = undefined
+        stopResources?.()
+        stopResources = undefined
       })
     },
 
     close(): void {
       clearInterval(timer)
+      stopResources?.()
       for (const stop of subscriptions) stop()
       for (const client of clients) client.close(CLOSE.goingAway, 'Toolroom is shutting down')
     },
@@ -79,9 +89,6 @@ function publishFacts(facts: FactBus, feed: Feed): (() => void)[] {
     ...SERVER_FACTS.map((kind) => facts.on(kind, (fact) => feed.publish(kind, fact, fact.server_id))),
     facts.on('package_progress', (fact) => feed.publish('package_progress', fact)),
     facts.on('agent_changed', (fact) => feed.publish('agent_changed', fact)),
-    facts.on('server_resources', ({ server_id, resources }) => {
-      if (feed.hasListeners) feed.publish('server_resources', { server_id, ...resources }, server_id)
-    }),
     facts.on('server_status', ({ server_id, state, cause }) =>
       feed.publish('server_status', { server_id, ...stateOf(state), cause }, server_id),
     ),

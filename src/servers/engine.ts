@@ -6,8 +6,11 @@ export interface Engine {
   /** Adds a server, or replaces its plan. A running process keeps its plan until the next start. */
   register(id: string, plan: Plan): void
   start(id: string): Promise<StartOutcome>
-  /** Starts a sleeping server for a call, or waits for one that is starting. Never starts a server that a person stopped. */
-  wake(id: string): Promise<StartOutcome>
+  /**
+   * Starts a sleeping server for a call, or waits for one that is starting. Never starts a server that a person stopped.
+   * Fails at once with `RETRY_LATER` if the next attempt begins after `withinMs`.
+   */
+  wake(id: string, withinMs?: number): Promise<StartOutcome>
   restart(id: string): Promise<StartOutcome>
   /** Resolves when all its processes have ended. */
   stop(id: string): Promise<void>

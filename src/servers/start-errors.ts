@@ -1,12 +1,12 @@
 import { AppError, type ErrorCode } from '../kernel/errors.ts'
-import type { LastError, ServerState } from '../kernel/server-state.ts'
+import { type LastError, RETRY_LATER, type ServerState } from '../kernel/server-state.ts'
 import type { ServerLife } from './engine.ts'
 import type { Server } from './servers.schema.ts'
 
 type Named = Pick<Server, 'name' | 'package'>
 
 /** The error of a request that waited for a start which failed. */
-export function startError(server: Named, error: LastError, { lastExit }: ServerLife): AppError {
+export function startError(server: Named, error: LastError, { lastExit, lastError }: ServerLife): AppError {
   const { name } = server
   const { code, message, hint } = error
   if (code === 'shutting_down') return new AppError('shutting_down', message)
@@ -14,9 +14,13 @@ export function startError(server: Named, error: LastError, { lastExit }: Server
   if (code === 'stopped') {
     return new AppError('server_not_running', `'${name}' was stopped while it started`)
   }
-  const members = { last_error: error, stderr_tail: lastExit?.stderr_tail ?? [] }
+  const members = {
+    last_error: code === RETRY_LATER ? lastError : error,
+    stderr_tail: lastExit?.stderr_tail ?? [],
+  }
   const details = { members, ...(hint !== null && { hint }) }
-  if (code === 'start_timeout') return new AppError('start_timeout', `'${name}': ${message}`, details)
+  if (code === 'start_timeout' || code === RETRY_LATER)
+    return new AppError('start_timeout', `'${name}': ${message}`, details)
   if (code === 'out_of_resources') {
     return new AppError('out_of_resources', `'${name}': ${message}`, { ...details, retryAfterS: 5 })
   }

@@ -79,7 +79,7 @@ export class StdioUpstream extends RegisteredUpstream<Server, Deps> implements U
     const { engine } = this.deps
     const life = this.#lifeFor(call)
     if (life.client || (life.state.status === 'running' && !call.waits)) return
-    const outcome = await within(engine.wake(this.id), timeoutMs, call.options.signal)
+    const outcome = await within(engine.wake(this.id, timeoutMs), timeoutMs, call.options.signal)
     if (outcome === 'late') {
       throw new AppError('start_timeout', `'${server.name}' did not start within ${timeoutMs / 1000} s`)
     }

@@ -1,8 +1,13 @@
-import { closeSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { closeSync, existsSync, openSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeDurably } from '../kernel/durable-file.ts'
 import { StartError } from '../kernel/exit.ts'
 import { openSqlite, sqliteErrorKind } from './sqlite/sqlite.ts'
+
+interface Owner {
+  readonly pid: number
+  readonly address: string
+}
 
 interface InstanceLock {
   /** Writes the address of this instance to `instance.json`. Only the lock decides who owns the folder. */
@@ -14,16 +19,19 @@ interface InstanceLock {
  * Allows one instance per data folder with an exclusive transaction on `lock.db`. The operating system releases the
  * lock when the process ends, so it cannot become stale.
  */
-export function lockDataFolder(folder: string): InstanceLock {
+export function lockDataFolder(folder: string, ownerOf: (folder: string) => Owner | undefined): InstanceLock {
   const path = join(folder, 'lock.db')
-  closeSync(openSync(path, 'a', 0o600))
+  // Only a new file: closing any descriptor of a file releases all locks that this process has on it.
+  if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600))
   const database = openSqlite(path)
   try {
     database.exec('PRAGMA busy_timeout = 200; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE')
   } catch (cause) {
     database.close()
     if (sqliteErrorKind(cause) !== 'busy') throw cause
-    throw new StartError('folder_in_use', `The data folder ${folder} is in use by ${ownerOf(folder)}`, cause)
+    const owner = ownerOf(folder) // undefined until it has called `announce`
+    const who = owner ? `the Toolroom at ${owner.address} (process ${owner.pid})` : 'another Toolroom'
+    throw new StartError('folder_in_use', `The data folder ${folder} is in use by ${who}`, cause)
   }
   return {
     announce: (address) => {
@@ -34,14 +42,5 @@ export function lockDataFolder(folder: string): InstanceLock {
       rmSync(join(folder, 'instance.json'), { force: true })
       database.close()
     },
-  }
-}
-
-function ownerOf(folder: string): string {
-  try {
-    const { pid, address } = JSON.parse(readFileSync(join(folder, 'instance.json'), 'utf8'))
-    return `the Toolroom at ${address} (process ${pid})`
-  } catch {
-    return 'another Toolroom' // which has not called `announce` yet
   }
 }

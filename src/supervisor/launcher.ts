@@ -6,7 +6,7 @@ import type { LastError } from '../kernel/server-state.ts'
 import { FrameReader, LOG_LINE_MAX_BYTES } from '../protocol/frames.ts'
 import { explainExit } from './exit/explain-exit.ts'
 import { Tail } from './exit/tail.ts'
-import type { Reaper } from './process/reaper.ts'
+import type { OwnProcesses } from './process/own-processes.ts'
 import { type Definition, StartFailure, startChild } from './process/start-child.ts'
 import { type Graces, stopLadder } from './process/stop-ladder.ts'
 import type { Launched } from './runner.ts'
@@ -38,7 +38,7 @@ interface Options {
   readonly mark: string
   /** Read when it is stopped, because the settings may have changed since the start. */
   readonly graces: () => Graces
-  readonly reaper: Pick<Reaper, 'watch' | 'forget'>
+  readonly processes: Pick<OwnProcesses, 'watch' | 'find' | 'findSoon' | 'end'>
   readonly connect: (streams: Streams) => McpConnection
   readonly onLine: OnLine
   /** Masks secrets. */
@@ -50,9 +50,9 @@ const LAST_OUTPUT_MS = 200
 
 /** Starts the process of a tool server. Rejects with a StartFailure. */
 export async function launch(options: Options): Promise<Launched> {
-  const { definition, reaper, clean } = options
+  const { definition, processes, clean } = options
   const child = await startChild(definition, options.mark)
-  reaper.watch(child.group.leader)
+  processes.watch(child.group)
   const [stderr, noise] = [new Tail(), new Tail()]
   new FrameReader(child.errors, LOG_LINE_MAX_BYTES, ({ bytes, cut }) => {
     const text = bytes.toString('utf8')
@@ -75,11 +75,15 @@ export async function launch(options: Options): Promise<Launched> {
     pid: child.pid,
     ended: child.ended,
     lost: client.lost,
-    ready: () =>
-      client.ready().catch((cause: unknown) => {
+    ready: async () => {
+      try {
+        await client.ready()
+      } catch (cause) {
         const { error, retry } = client.explain(cause)
         throw new StartFailure(cleaned(error), retry)
-      }),
+      }
+      processes.findSoon() // most servers have started their children by now
+    },
     get tail() {
       return stderr.last(20).map(clean)
     },
@@ -88,8 +92,9 @@ export async function launch(options: Options): Promise<Launched> {
       return cleaned(explainExit({ ...exit, ...output, wasRunning, args: definition.args }))
     },
     stop: async (onStep) => {
+      processes.find() // before its children lose their parent
       await stopLadder(child, options.graces(), onStep)
-      reaper.forget(child.group.leader)
+      processes.end(child.group)
       const read = Promise.allSettled([finished(child.errors), finished(child.output)])
       await Promise.race([read, sleep(LAST_OUTPUT_MS, undefined, { ref: false })])
     },

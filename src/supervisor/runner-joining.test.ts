@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { runnerOf } from '../../test/support/runner.ts'
 
@@ -43,6 +43,48 @@ describe.runIf(process.platform === 'linux')('join', () => {
     await expect.poll(() => runner.isConnected, { interval: 1 }).toBe(false)
     expect(await runner.join()).toEqual({ ok: true })
     expect(statuses()).toEqual(['starting', 'running', 'backoff', 'starting', 'running'])
+  })
+
+  test('joining a server in backoff fails at once if the next start is after the deadline, and says when it is', async () => {
+    const { runner, statuses } = runnerOf('echo')
+    await startAndKill(runner)
+    const error = {
+      code: 'retry_later',
+      message: expect.stringMatching(/^The next start is in 1 s, after .*SIGKILL/),
+    }
+    expect(await Promise.race([runner.join(1), setImmediate('pending')])).toMatchObject({ ok: false, error })
+    expect(statuses().at(-1)).toBe('backoff')
+    expect(await runner.join(60_000)).toEqual({ ok: true })
+  })
+
+  test('a request that joined before the backoff fails when the backoff begins if the next start is after the deadline', async () => {
+    const { runner, peer, statuses } = runnerOf('echo')
+    await runner.start()
+    const lost = peer()?.request(
+      'tools/call',
+      { name: 'slow', arguments: { ms: 60_000 } },
+      { timeoutMs: 60_000 },
+    )
+    process.kill(runner.state.status === 'running' ? runner.state.pid : 0, 'SIGKILL')
+    await lost?.catch(() => {})
+    await expect.poll(() => runner.isConnected, { interval: 1 }).toBe(false)
+    const [early, patient] = [runner.join(700), runner.join(60_000)]
+    expect(await early).toMatchObject({ ok: false, error: { code: 'retry_later' } })
+    expect(statuses()).toEqual(['starting', 'running', 'backoff'])
+    expect(await patient).toEqual({ ok: true })
+  })
+
+  test('the time of the next start follows a change of the system time', async () => {
+    let changedMs = 0
+    const { runner } = runnerOf('echo', { now: () => Date.now() + changedMs })
+    await startAndKill(runner)
+    const due = () => (runner.state.status === 'backoff' ? runner.state.next_retry_at : Number.NaN)
+    const before = due()
+    expect(due()).toBe(before)
+    for (const jumpMs of [-2 * 3_600_000, 365 * 86_400_000]) {
+      changedMs = jumpMs
+      expect(Math.abs(due() - jumpMs - before)).toBeLessThan(1000)
+    }
   })
 
   test('joining a restart that fails returns its error', async () => {

@@ -7,6 +7,8 @@ import type {
   StartOutcome,
   StopStep,
 } from '../kernel/server-state.ts'
+import { systemTimeOf } from '../kernel/time.ts'
+import { Joiners } from './joiners.ts'
 import type { Exit } from './process/child.ts'
 import { StartFailure } from './process/start-child.ts'
 import { type ProcessEnd, restartAfter } from './restart-policy.ts'
@@ -62,7 +64,7 @@ export class Runner {
   readonly #deps: RunnerDeps
   readonly #starting: Waiter[] = []
   /** Waiting for the next start without hastening it. */
-  readonly #joining: Waiter[] = []
+  readonly #joining = new Joiners()
   readonly #stopping: (() => void)[] = []
   readonly #startsAt: number[] = []
   #state: ServerState = { status: 'stopped' }
@@ -73,6 +75,8 @@ export class Runner {
   /** Aborted by a start during the wait for the next attempt. */
   #pause = new AbortController()
   #runningSince = 0
+  /** When the next attempt begins, on the monotonic clock. */
+  #retryAt = 0
   /** Set from the handshake until the process has ended or closed its output, which is before the status changes. */
   #running: Launched | undefined
   restartCount = 0
@@ -85,6 +89,10 @@ export class Runner {
   }
 
   get state(): ServerState {
+    const state = this.#state
+    if (state.status !== 'backoff') return state
+    const next_retry_at = systemTimeOf(this.#retryAt, state.next_retry_at, this.#deps.now())
+    if (next_retry_at !== state.next_retry_at) this.#state = { ...state, next_retry_at }
     return this.#state
   }
 
@@ -117,11 +125,14 @@ export class Runner {
     return this.#goal === 'sleep'
   }
 
-  /** The outcome of the current or next attempt. Does not start one. */
-  join(): Promise<StartOutcome> {
+  /** The outcome of the current or next attempt. Does not start one. Fails at once if the next one begins too late. */
+  join(withinMs = Number.POSITIVE_INFINITY): Promise<StartOutcome> {
     if (this.isConnected) return Promise.resolve({ ok: true })
-    if (this.#isLooping && this.#goal === 'run') return new Promise((resolve) => this.#joining.push(resolve))
-    return Promise.resolve({ ok: false, error: this.lastError ?? STOPPED_WHILE_STARTING })
+    if (!this.#isLooping || this.#goal !== 'run')
+      return Promise.resolve({ ok: false, error: this.lastError ?? STOPPED_WHILE_STARTING })
+    const outcome = this.#joining.add(withinMs)
+    if (this.#state.status === 'backoff') this.#joining.answerEarly(this.#retryAt, this.#state.error)
+    return outcome
   }
 
   /** Resolves when the process and its children have ended. */
@@ -195,6 +206,7 @@ export class Runner {
     if (this.#goal === 'run') {
       if (ending.kind === 'failed') this.#become({ status: 'failed', error }, error.message)
       else if (restart?.kind === 'retry') {
+        this.#retryAt = performance.now() + restart.delayMs
         const next_retry_at = this.#deps.now() + restart.delayMs
         this.#become({ status: 'backoff', attempt: restart.attempt, next_retry_at, error }, error.message)
       } else this.#become({ status: 'stopped' }, error.message)
@@ -202,8 +214,10 @@ export class Runner {
     const next = restart?.kind === 'retry' ? restart : undefined
     const wasRunning = ending.kind === 'ended' && ending.ranMs > 0
     // A failed start answers those who joined it. After the end of a running server, they wait for the next start.
-    if (next && wasRunning) answer(this.#starting, { ok: false, error })
-    else this.#answer({ ok: false, error })
+    if (next && wasRunning) {
+      answer(this.#starting, { ok: false, error })
+      this.#joining.answerEarly(this.#retryAt, error)
+    } else this.#answer({ ok: false, error })
     return next
   }
 
@@ -286,7 +300,7 @@ export class Runner {
 
   #answer(outcome: StartOutcome): void {
     answer(this.#starting, outcome)
-    answer(this.#joining, outcome)
+    this.#joining.answer(outcome)
   }
 
   #become(state: ServerState, cause: string): void {

@@ -44,3 +44,17 @@ test('an aborted request does not take a slot', async () => {
   expect(await next).toBeTypeOf('function')
   expect(await slots.acquire(AbortSignal.abort())).toBeUndefined()
 })
+
+test('each turn of the event loop gives one slot, so that requests are answered between two starts', async () => {
+  const slots = new StartSlots(4, 10_000)
+  let turn = 0
+  const counting = { isOver: false }
+  const count = () => {
+    turn += 1
+    if (!counting.isOver) setImmediate(count)
+  }
+  count()
+  const turns = await Promise.all(Array.from({ length: 4 }, () => slots.acquire(never()).then(() => turn)))
+  counting.isOver = true
+  expect(new Set(turns).size).toBe(4)
+})

@@ -1,14 +1,18 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+
 /** Releases a slot. A second call has no effect. */
 export type Release = () => void
 
 /**
  * Limits the number of servers that start at once, in the order of their requests. A slot is released at the handshake,
- * or after `heldMs`, so that a server that hangs does not block the others.
+ * or after `heldMs`, so that a server that hangs does not block the others. Each turn of the event loop starts at most
+ * one: starting a process blocks, and requests are answered in between.
  */
 export class StartSlots {
   readonly #heldMs: number
   readonly #waiting: ((release: Release) => void)[] = []
   #free: number
+  #lastTurn: Promise<void> = Promise.resolve()
 
   constructor(slots: number, heldMs: number) {
     this.#free = slots
@@ -16,7 +20,18 @@ export class StartSlots {
   }
 
   /** Undefined if the signal was aborted before a slot was free. */
-  acquire(signal: AbortSignal): Promise<Release | undefined> {
+  async acquire(signal: AbortSignal): Promise<Release | undefined> {
+    const release = await this.#acquire(signal)
+    if (release) await this.#turn()
+    return release
+  }
+
+  async #turn(): Promise<void> {
+    this.#lastTurn = this.#lastTurn.then(() => nextTurn())
+    await this.#lastTurn
+  }
+
+  #acquire(signal: AbortSignal): Promise<Release | undefined> {
     if (signal.aborted) return Promise.resolve(undefined)
     if (this.#free > 0) return Promise.resolve(this.#take())
     return new Promise((resolve) => {

@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { leftAfter, ownMark } from '../../test/support/marked.ts'
+import { leftAfter, NO_REAPER, ownMark } from '../../test/support/marked.ts'
 import type { Plan } from '../kernel/server-state.ts'
 import type { ToolList } from '../mcp/client/tool-list.ts'
 import { StdioClient } from '../mcp/transports/stdio/stdio-client.ts'
+import { OwnProcesses } from './process/own-processes.ts'
 import { processesMarked } from './process/process-table.ts'
 import { StartSlots } from './start-slots.ts'
 import { Supervisor } from './supervisor.ts'
@@ -32,7 +33,7 @@ function house() {
   const supervisor = new Supervisor<StdioClient>({
     mark,
     slots: new StartSlots(4, 2000),
-    reaper: { watch: () => {}, forget: () => {} },
+    processes: new OwnProcesses(NO_REAPER),
     clean: (text) => text,
     connect: (_, __, streams) => {
       spawning.now += 1
@@ -45,6 +46,7 @@ function house() {
     },
     onLine: (_, __, text) => lines.push(text),
     onResources: () => {},
+    isWatched: () => false,
   })
   onTestFinished(() => supervisor.close())
   const start = (id: string, more: Partial<Plan> = {}) => {

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Life, Plan, Resources, ServerState, StartOutcome } from '../kernel/server-state.ts'
 import { CallFailure } from '../protocol/call.ts'
 import { launch, type McpConnection, type OnLine, type Streams } from './launcher.ts'
-import type { Reaper } from './process/reaper.ts'
-import { ResourceSampler } from './process/resources.ts'
+import type { OwnProcesses } from './process/own-processes.ts'
+import { ResourceSampler, SAMPLE_EVERY_MS, type Sampled } from './process/resources.ts'
 import { sweep } from './process/signals.ts'
 import { StartFailure } from './process/start-child.ts'
 import { type Graces, gracesWithin } from './process/stop-ladder.ts'
@@ -14,12 +14,14 @@ export interface Deps<C extends McpConnection> {
   readonly connect: (id: string, plan: Plan, streams: Streams) => C
   /** `NAME=value`. The id of each server is appended. */
   readonly mark: string
-  readonly reaper: Pick<Reaper, 'watch' | 'forget'>
+  readonly processes: OwnProcesses
   readonly slots: StartSlots
   readonly clean: (text: string) => string
   readonly onState: (id: string, state: ServerState, cause: string) => void
   readonly onLine: (id: string, ...line: Parameters<OnLine>) => void
   readonly onResources: (id: string, resources: Resources) => void
+  /** Whether a client follows the resources, which are then read for every server each time. */
+  readonly isWatched: () => boolean
 }
 
 interface Entry<C> {
@@ -29,10 +31,11 @@ interface Entry<C> {
   resources: Resources | null
   /** Calls in progress. The server does not go to sleep during a call. */
   calls: number
+  /** All calls so far. */
+  used: number
   sleepTimer: NodeJS.Timeout | undefined
 }
 
-const SAMPLE_EVERY_MS = 2000
 /** At the end of the service this limits every server's own `stop_s`. */
 const CLOSE_WITHIN_S = 5
 
@@ -40,12 +43,16 @@ const CLOSE_WITHIN_S = 5
 export class Supervisor<C extends McpConnection> {
   readonly #deps: Deps<C>
   readonly #entries = new Map<string, Entry<C>>()
-  readonly #sampler = new ResourceSampler(() => performance.now())
+  readonly #sampler: ResourceSampler
   #sampling: NodeJS.Timeout | undefined
   #closed = false
 
   constructor(deps: Deps<C>) {
     this.#deps = deps
+    this.#sampler = new ResourceSampler(
+      (leader) => deps.processes.of(leader),
+      () => performance.now(),
+    )
   }
 
   /** Adds a server, or changes its plan. A running server uses the new plan from its next start on. */
@@ -75,12 +82,12 @@ export class Supervisor<C extends McpConnection> {
 
   /**
    * For a call: starts a server that is asleep, and waits for one that is starting or will be retried. Does not start a
-   * server that was stopped.
+   * server that was stopped. Fails at once if the next attempt begins after `withinMs`.
    */
-  wake(id: string): Promise<StartOutcome> {
+  wake(id: string, withinMs?: number): Promise<StartOutcome> {
     const runner = this.#entries.get(id)?.runner
     if (!runner) return Promise.resolve({ ok: false, error: REMOVED })
-    return runner.isAsleep ? this.start(id) : runner.join()
+    return runner.isAsleep ? this.start(id) : runner.join(withinMs)
   }
 
   restart(id: string): Promise<StartOutcome> {
@@ -110,6 +117,7 @@ export class Supervisor<C extends McpConnection> {
     if (entry?.client === undefined || entry.runner.state.status !== 'running')
       throw new CallFailure('closed', 'The server is not running')
     entry.calls += 1
+    entry.used += 1
     clearTimeout(entry.sleepTimer)
     try {
       return await use(entry.client)
@@ -142,7 +150,7 @@ export class Supervisor<C extends McpConnection> {
   }
 
   #newEntry(id: string, plan: Plan): Entry<C> {
-    const { slots, reaper, clean, onLine } = this.#deps
+    const { slots, processes, clean, onLine } = this.#deps
     const runner = new Runner({
       rules: () => entry.plan.restart,
       slots,
@@ -157,7 +165,7 @@ export class Supervisor<C extends McpConnection> {
           definition: { command: found.command, args: found.args, env, cwd },
           mark: `${this.#deps.mark}/${id}/`, // with a final slash, or the mark of `a` would be a prefix of that of `ab`
           graces: () => this.#gracesOf(entry),
-          reaper,
+          processes,
           clean,
           onLine: (...line) => onLine(id, ...line),
           connect: (streams) => {
@@ -173,6 +181,7 @@ export class Supervisor<C extends McpConnection> {
       client: undefined,
       resources: null,
       calls: 0,
+      used: 0,
       sleepTimer: undefined,
     }
     return entry
@@ -199,15 +208,15 @@ export class Supervisor<C extends McpConnection> {
 
   #startSampling(): NodeJS.Timeout {
     const sample = () => {
-      const leaders = new Map<string, number>()
-      for (const [id, { runner }] of this.#entries)
-        if (runner.state.status === 'running') leaders.set(id, runner.state.pid)
-      for (const [id, resources] of this.#sampler.sample(leaders)) {
+      const running: Sampled[] = []
+      for (const [id, { runner, used }] of this.#entries)
+        if (runner.state.status === 'running') running.push({ id, leader: runner.state.pid, calls: used })
+      for (const [id, resources] of this.#sampler.sample(running, this.#deps.isWatched())) {
         const entry = this.#entries.get(id)
         if (entry) entry.resources = resources
         this.#deps.onResources(id, resources)
       }
-      if (leaders.size > 0) return
+      if (running.length > 0) return
       clearInterval(this.#sampling)
       this.#sampling = undefined
     }

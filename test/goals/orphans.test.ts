@@ -1,7 +1,14 @@
 import { once } from 'node:events'
+import { mkdirSync, readdirSync, readFileSync, rmdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describe, expect, test } from 'vitest'
-import { isStillThere, processesMarked } from '../../src/supervisor/process/process-table.ts'
+import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import {
+  commandLine,
+  isStillThere,
+  listProcesses,
+  processesMarked,
+} from '../../src/supervisor/process/process-table.ts'
 import { leftAfter, untilMarked } from '../support/marked.ts'
 import { definition } from '../support/running.ts'
 import { openService, reaperOf } from '../support/service-process.ts'
@@ -10,15 +17,23 @@ const FULL = process.env.TOOLROOM_GOALS === 'full'
 const KILLS = FULL ? 1000 : 30
 const STOPS = FULL ? 500 : 3
 
-/** Well-behaved; ignoring signals and the end of its input; with children in its group; with children in other sessions. */
+/** Identifies the children that have no mark: they are `sleep` with this argument. */
+const UNMARKED_S = `300.${process.pid}1`
+const UNMARKED = 3
+
+/**
+ * Well-behaved; ignoring signals and the end of its input; with children in its group; with children in other sessions;
+ * with children in other sessions and without an environment.
+ */
 const KINDS = [
   definition('echo'),
   definition('deaf', ['--live=300']),
   definition('forker', ['--live=300', '--hold']),
   definition('setsid', ['--live=300']),
   definition('deaf', ['--live=300', '--children=3'], { name: 'shell', command: 'sh' }),
+  definition('escapes', [`--live=${UNMARKED_S}`, `--children=${UNMARKED}`]),
 ].map((server) => ({ ...server, start_mode: 'eager' }))
-const PROCESSES = 1 + 1 + 4 + 4 + 5
+const PROCESSES = 1 + 1 + 4 + 4 + 5 + 1
 
 /** `sh -c` that stays as the parent. */
 function throughShell(server: (typeof KINDS)[number]) {
@@ -27,8 +42,46 @@ function throughShell(server: (typeof KINDS)[number]) {
 }
 const SERVERS = KINDS.map((server) => (server.command === 'sh' ? throughShell(server) : server))
 
-describe.runIf(process.platform === 'linux')('no process is left behind', () => {
-  test(`${KILLS} times kill -9 of the service leave no process 2 s later`, {
+/** All processes that cannot be found by the mark. They are ended after the test. */
+const unmarked = () => listProcesses().filter(({ pid }) => commandLine(pid)[1] === UNMARKED_S)
+const endUnmarked = () => {
+  for (const { pid } of unmarked()) process.kill(pid, 'SIGKILL')
+}
+
+/** A new cgroup in which a service may create others; undefined where this user may not create one. */
+function ownCgroup(): string | undefined {
+  const mounts = readFileSync('/proc/self/mountinfo', 'utf8')
+  const mount = /^\S+ \S+ \S+ \/ (\S+) .* - cgroup2 /m.exec(mounts)?.[1]
+  const own = /^0::(\/.*)$/m.exec(readFileSync('/proc/self/cgroup', 'utf8'))?.[1]
+  if (mount === undefined || own === undefined) return undefined
+  const folder = join(mount, own, `toolroom-goal-${process.pid}`)
+  try {
+    mkdirSync(folder)
+    afterAll(() => removed(folder))
+    return folder
+  } catch {
+    return undefined
+  }
+}
+
+/** A cgroup can be removed when the last process in it has ended. */
+async function removed(cgroup: string): Promise<void> {
+  for (const end = performance.now() + 10_000; ; await sleep(50)) {
+    try {
+      return rmdirSync(cgroup)
+    } catch (error) {
+      if (performance.now() > end) throw error
+    }
+  }
+}
+
+const untilUnmarked = (count: number) =>
+  expect.poll(() => unmarked().length, { timeout: 30_000, interval: 10 }).toBe(count)
+
+describe.runIf(process.platform === 'linux')('R3: no process is left behind', () => {
+  afterEach(endUnmarked)
+
+  test(`${KILLS} times kill -9 of the service leave no process 2 s later, not even one with its own session and an empty environment`, {
     timeout: 3_600_000,
   }, async () => {
     const first = await openService()
@@ -37,12 +90,19 @@ describe.runIf(process.platform === 'linux')('no process is left behind', () => 
     expect(await first.ended).toMatchObject({ code: 0 })
     let slowest = 0
     for (let cycle = 0; cycle < KILLS; cycle += 1) {
-      const { child, mark } = await openService({ home: first.home })
-      expect(await untilMarked(mark, PROCESSES, 10_000), `cycle ${cycle}`).toBe(PROCESSES)
+      const { child, mark, until, list } = await openService({ home: first.home })
+      await until((servers) => servers.every(({ status }) => status === 'running'), 60_000)
+      expect(await untilMarked(mark, PROCESSES, 60_000), `cycle ${cycle}`).toBe(PROCESSES)
+      await untilUnmarked(UNMARKED)
+      // The processes are recorded 0.1 s after the handshake. A second request is answered after all timers that were due.
+      await sleep(150)
+      await list()
+      await list()
       const reaper = reaperOf(mark)
       const killedAt = performance.now()
       child.kill('SIGKILL')
       expect(await leftAfter(mark, 2000), `cycle ${cycle}`).toBe(0)
+      await expect.poll(() => unmarked().length, { timeout: killedAt + 2000 - performance.now() }).toBe(0)
       slowest = Math.max(slowest, performance.now() - killedAt)
       while (reaper && isStillThere(reaper) && performance.now() - killedAt < 3000) await sleep(50)
       expect(reaper && isStillThere(reaper), 'the reaper itself').toBe(false)
@@ -62,8 +122,92 @@ describe.runIf(process.platform === 'linux')('no process is left behind', () => 
     expect(processesMarked(first.mark).length).toBeGreaterThan(0)
     const second = await openService({ home: first.home })
     expect(processesMarked(second.mark)).toEqual([])
-    expect((await second.list()).map(({ status }) => status)).toEqual(Array(5).fill('stopped'))
+    expect((await second.list()).map(({ status }) => status)).toEqual(Array(SERVERS.length).fill('stopped'))
   })
+
+  test('kill -9 during a start ends a process without an environment: the reaper has its group before the handshake', async () => {
+    const { child, add, ask, mark } = await openService()
+    const script = `env -i sleep ${UNMARKED_S} & exec env -i sleep ${UNMARKED_S}`
+    await add({ name: 'mute', command: 'sh', args: ['-c', script], timeouts: { start_s: 300 } })
+    const started = ask('POST', '/servers/mute/start?wait_s=0')
+    await untilUnmarked(2)
+    expect((await started).body.status).toBe('starting')
+    expect(processesMarked(mark)).toEqual([])
+    child.kill('SIGKILL')
+    await expect.poll(() => unmarked().length, { timeout: 2000 }).toBe(0)
+  })
+
+  test('a stop ends children with their own session and an empty environment, also after their server was killed', async () => {
+    const { add, start, ask, until } = await openService()
+    const never = { restart: { policy: 'never' } }
+    await add(definition('escapes', [`--live=${UNMARKED_S}`, `--children=${UNMARKED}`], never))
+    await start('escapes')
+    await untilUnmarked(UNMARKED)
+    expect((await ask('POST', '/servers/escapes/stop')).status).toBe(200)
+    expect(unmarked()).toEqual([])
+    const { pid } = await start('escapes')
+    await until(([server]) => server?.resources?.processes === 1 + UNMARKED, 60_000)
+    process.kill(pid ?? 0, 'SIGKILL')
+    await untilUnmarked(0)
+  })
+
+  test('a service that is started again at once keeps its servers: the old reaper ends only those of its own run', async () => {
+    const first = await openService()
+    const names = ['s0', 's1', 's2', 's3']
+    for (const name of names) await first.add(definition('echo', [], { name, start_mode: 'eager' }))
+    await Promise.all(names.map((name) => first.start(name)))
+    const reaper = reaperOf(first.mark)
+    if (!reaper) return expect.unreachable()
+    process.kill(reaper.pid, 'SIGSTOP')
+    first.child.kill('SIGKILL')
+    await first.ended
+    const second = await openService({ home: first.home })
+    const before = await second.until((servers) => servers.every(({ pid }) => pid !== null), 60_000)
+    process.kill(reaper.pid, 'SIGCONT')
+    await expect.poll(() => isStillThere(reaper), { timeout: 60_000 }).toBe(false)
+    await sleep(200)
+    expect((await second.list()).map(({ pid }) => pid)).toEqual(before.map(({ pid }) => pid))
+  })
+
+  const cgroup = ownCgroup()
+  const inside = () => readdirSync(cgroup ?? '').filter((name) => name.startsWith('toolroom-'))
+
+  /** A service in the cgroup, with a child that has no parent, no mark and a session of its own. */
+  async function openWithEscaped() {
+    const service = await openService({ cgroup })
+    await service.add(definition('escapes', [`--live=${UNMARKED_S}`, '--children=0']))
+    const { pid } = await service.start('escapes')
+    const members = () =>
+      inside().map((name) => readFileSync(`${cgroup}/${name}/cgroup.procs`, 'utf8').trim())
+    await expect.poll(members, { timeout: 30_000 }).toEqual([String(pid)])
+    expect((await service.ask('POST', '/servers/escapes/tools/escape/call', {})).status).toBe(200)
+    await untilUnmarked(1)
+    return service
+  }
+
+  test.runIf(cgroup)(
+    'in a cgroup of its own, kill -9 of the service ends even a process that no reading can find',
+    async () => {
+      const { child, ended } = await openWithEscaped()
+      child.kill('SIGKILL')
+      await ended
+      await expect.poll(() => unmarked().length, { timeout: 2000 }).toBe(0)
+      await expect.poll(inside, { timeout: 10_000 }).toEqual([])
+    },
+  )
+
+  test.runIf(cgroup)(
+    'in a cgroup of its own, the next start ends such a process when the reaper was killed, too',
+    async () => {
+      const { child, ended, mark, home } = await openWithEscaped()
+      process.kill(reaperOf(mark)?.pid ?? 0, 'SIGKILL')
+      child.kill('SIGKILL')
+      await ended
+      expect(unmarked()).toHaveLength(1)
+      await openService({ home, cgroup })
+      await expect.poll(() => unmarked().length, { timeout: 2000 }).toBe(0)
+    },
+  )
 
   test('a killed reaper is restarted with the list of all servers', async () => {
     const { child, mark, add, start } = await openService()

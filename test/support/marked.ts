@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
+import type { ReaperLink } from '../../src/supervisor/process/own-processes.ts'
 import { processesMarked } from '../../src/supervisor/process/process-table.ts'
 import { sweep } from '../../src/supervisor/process/signals.ts'
 
@@ -9,6 +10,14 @@ export function ownMark(): string {
   const mark = `TOOLROOM_CHILD=test-${randomUUID()}`
   onTestFinished(() => void sweep(mark))
   return mark
+}
+
+/** For tests whose processes are ended by their mark. */
+export const NO_REAPER: ReaperLink = {
+  watch: () => {},
+  forget: () => {},
+  watchProcess: () => {},
+  forgetProcess: () => {},
 }
 
 /** The number of processes with the mark, once it is zero or the time is over. */

@@ -14,13 +14,19 @@ interface Options {
   readonly argv?: readonly string[]
   /** Limit of open files; by default that of the tests. */
   readonly files?: number
+  /** The folder of a cgroup that it runs in. */
+  readonly cgroup?: string | undefined
 }
 
 /** The built service as a separate process, with an empty home directory. Ended at the latest with the test. */
-export function launch({ home = ownFolder(), env = {}, argv = [], files }: Options = {}) {
+export function launch({ home = ownFolder(), env = {}, argv = [], files, cgroup }: Options = {}) {
   const program = [process.execPath, MAIN, ...argv]
-  const limited = ['/bin/sh', '-c', `ulimit -n ${files}; exec "$0" "$@"`, ...program]
-  const [command = '', ...args] = files === undefined ? program : limited
+  const before = [
+    ...(files === undefined ? [] : [`ulimit -n ${files}`]),
+    ...(cgroup === undefined ? [] : [`echo $$ >'${cgroup}/cgroup.procs'`]),
+  ]
+  const prepared = ['/bin/sh', '-c', `${before.join('; ')}; exec "$0" "$@"`, ...program]
+  const [command = '', ...args] = before.length === 0 ? program : prepared
   const child = spawn(command, args, {
     cwd: home,
     env: { PATH: process.env.PATH, HOME: home, PORT: '0', HTTP_CHECK_INTERVAL_S: '0', ...env },

@@ -7,9 +7,10 @@ import { listTools } from '../../src/mcp/client/tool-list.ts'
 import { stdioHandshake } from '../../src/mcp/transports/stdio/stdio-handshake.ts'
 import { StdioTransport } from '../../src/mcp/transports/stdio/stdio-transport.ts'
 import { launch, type McpConnection, type Streams } from '../../src/supervisor/launcher.ts'
+import { OwnProcesses } from '../../src/supervisor/process/own-processes.ts'
 import { Runner } from '../../src/supervisor/runner.ts'
 import { StartSlots } from '../../src/supervisor/start-slots.ts'
-import { ownMark } from './marked.ts'
+import { NO_REAPER, ownMark } from './marked.ts'
 
 const fixture = (name: string) => fileURLToPath(new URL(`../fixtures/servers/${name}.mjs`, import.meta.url))
 
@@ -21,6 +22,7 @@ interface Options {
   readonly rules?: RestartRules
   readonly startMs?: number
   readonly slots?: StartSlots
+  readonly now?: () => number
 }
 
 /** A runner with a real process, and all its status events. */
@@ -29,10 +31,11 @@ export function runnerOf(name: string, options: Options = {}) {
   const states: ServerState[] = []
   const lines: string[] = []
   const watched = new Set<number>()
-  const reaper = {
-    watch: (group: number) => void watched.add(group),
-    forget: (group: number) => void watched.delete(group),
-  }
+  const processes = new OwnProcesses({
+    ...NO_REAPER,
+    watch: ({ leader }) => void watched.add(leader),
+    forget: ({ leader }) => void watched.delete(leader),
+  })
   let peer: JsonRpcPeer | undefined
   const connect = ({ input, output }: Streams): McpConnection => {
     let lose = () => {}
@@ -67,7 +70,7 @@ export function runnerOf(name: string, options: Options = {}) {
     rules: () => options.rules ?? { policy: 'on_failure', max_delay_s: 300 },
     slots: options.slots ?? new StartSlots(4, 2000),
     onState: (state) => states.push(state),
-    now: Date.now,
+    now: options.now ?? Date.now,
     random: () => 0.5,
     launch: () =>
       launch({
@@ -81,7 +84,7 @@ export function runnerOf(name: string, options: Options = {}) {
         mark,
         graces: () => ({ stdinMs: 200, termMs: 300 }),
         clean: (text) => text,
-        reaper,
+        processes,
         connect,
         onLine: (_, text) => lines.push(text),
       }),

@@ -48,5 +48,5 @@ export async function openService(options: Parameters<typeof launchReady>[0] = {
 export const reaperOf = (mark: string): ProcessFacts | undefined =>
   listProcesses().find(({ pid, zombie }) => {
     const line = commandLine(pid)
-    return !zombie && line.includes('toolroom-reaper') && line.includes(mark)
+    return !zombie && line.includes('toolroom-reaper') && line.some((word) => word.startsWith(mark))
   })

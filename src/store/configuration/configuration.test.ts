@@ -11,8 +11,10 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { ownFolder } from '../../../test/support/folder.ts'
+import { runningInstance } from '../../config/running-instance.ts'
 import { FactBus, type Facts } from '../../kernel/facts.ts'
 import { Vault } from '../../kernel/secrets/vault.ts'
 import { lockDataFolder } from '../instance-lock.ts'
@@ -110,18 +112,31 @@ describe('change', () => {
     expect(await database.db.selectFrom('tool_servers').selectAll().execute()).toEqual([])
   })
 
-  test('a change waits for the lock of another program without blocking, then fails with store_busy', async () => {
+  /** A write lock that another program holds. */
+  function lockedByOther(folder: string) {
+    const other = openSqlite(join(folder, 'toolroom.db'))
+    onTestFinished(() => other.close())
+    other.exec('BEGIN IMMEDIATE')
+    return other
+  }
+
+  test('a change waits for the lock of another program, and timers fire meanwhile', async () => {
     const folder = ownFolder()
-    const database = await openIn(folder, { busyMs: 200 })
-    const foreign = openSqlite(join(folder, 'toolroom.db'))
-    onTestFinished(() => foreign.close())
-    foreign.exec('BEGIN IMMEDIATE')
-    let ticks = 0
-    const timer = setInterval(() => (ticks += 1), 20)
-    onTestFinished(() => clearInterval(timer))
+    const database = await openIn(folder, { busyMs: 600_000 })
+    const other = lockedByOther(folder)
+    const change = addServer(database).then(() => 'stored')
+    for (let tick = 0; tick < 5; tick += 1)
+      expect(await Promise.race([change, sleep(20, 'pending')])).toBe('pending')
+    other.exec('ROLLBACK')
+    expect(await change).toBe('stored')
+  })
+
+  test('a change fails with store_busy when another program keeps its lock, and succeeds after that', async () => {
+    const folder = ownFolder()
+    const database = await openIn(folder, { busyMs: 50 })
+    const other = lockedByOther(folder)
     await expect(addServer(database)).rejects.toMatchObject({ code: 'store_busy', retryAfterS: 2 })
-    expect(ticks).toBeGreaterThan(4)
-    foreign.exec('ROLLBACK')
+    other.exec('ROLLBACK')
     await addServer(database)
   })
 })
@@ -267,16 +282,40 @@ describe('secret key', () => {
 
 test('a data folder allows one instance until its lock is released', () => {
   const folder = ownFolder()
-  const first = lockDataFolder(folder)
+  const lockFolder = () => lockDataFolder(folder, runningInstance)
+  const first = lockFolder()
+  expect(lockFolder).toThrow('in use by another Toolroom')
   first.announce('http://127.0.0.1:1')
-  expect(() => lockDataFolder(folder)).toThrow(
-    /in use by the Toolroom at http:\/\/127.0.0.1:1 \(process \d+\)/,
-  )
+  expect(lockFolder).toThrow(/in use by the Toolroom at http:\/\/127.0.0.1:1 \(process \d+\)/)
+  expect(runningInstance(folder)).toEqual({ pid: process.pid, address: 'http://127.0.0.1:1' })
   first.release()
-  lockDataFolder(folder).release()
+  lockFolder().release()
   expect(statSync(join(folder, 'lock.db')).mode & 0o777).toBe(0o600)
   chmodSync(folder, 0o700)
 })
+
+test.runIf(process.platform === 'linux')(
+  'instance.json is trusted only while its process holds the lock of the folder, and not because its pid is in use',
+  () => {
+    const folder = ownFolder()
+    const file = join(folder, 'instance.json')
+    const first = lockDataFolder(folder, runningInstance)
+    first.announce('http://127.0.0.1:1')
+    const left = readFileSync(file, 'utf8')
+    first.release()
+    writeFileSync(file, left) // as a killed service leaves it; its pid is in use, by this process
+    expect(runningInstance(folder)).toBeUndefined()
+    const second = lockDataFolder(folder, runningInstance)
+    onTestFinished(() => second.release())
+    writeFileSync(file, JSON.stringify({ pid: process.ppid, address: 'http://127.0.0.1:2' }))
+    expect(runningInstance(folder), 'another process than the one with the lock').toBeUndefined()
+    expect(() => lockDataFolder(folder, runningInstance)).toThrow('in use by another Toolroom')
+    for (const text of ['', '{', '[]', '{"pid":"1"}', `{"pid":${process.pid}}`]) {
+      writeFileSync(file, text)
+      expect(runningInstance(folder), text).toBeUndefined()
+    }
+  },
+)
 
 test('every changed state is backed up, and the last seven backups are kept', async () => {
   const folder = ownFolder()

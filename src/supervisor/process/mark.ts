@@ -6,17 +6,32 @@ import { writeDurably } from '../../kernel/durable-file.ts'
 /** Processes with this variable were started by a Toolroom. */
 const MARK_NAME = 'TOOLROOM_CHILD'
 
+export interface Marks {
+  /** Of all processes that were ever started from this data folder: a start finds what a crash has left. */
+  readonly ofFolder: string
+  /**
+   * Of the processes of this run, which begins with that of the folder. The reaper of a killed run may still be at work
+   * when the next run starts servers, and must not end those.
+   */
+  readonly ofRun: string
+}
+
 /**
- * The environment variable of all processes that are started from this data folder. It is generated once: a start finds
- * what a crash has left, and two installations never end each other's processes.
+ * The environment variables that mark processes, as `NAME=value`. The value is generated once for each data folder, so
+ * that two installations never end each other's processes.
  */
-export function markOf(folder: string): string {
+export function marksOf(folder: string): Marks {
+  const ofFolder = `${MARK_NAME}=${valueIn(folder)}`
+  return { ofFolder, ofRun: `${ofFolder}/${randomBytes(4).toString('hex')}` }
+}
+
+function valueIn(folder: string): string {
   const file = join(folder, 'child-mark')
   const known = readOr(file)
-  if (known !== undefined && /^[0-9a-f]{32}$/.test(known)) return `${MARK_NAME}=${known}`
+  if (known !== undefined && /^[0-9a-f]{32}$/.test(known)) return known
   const made = randomBytes(16).toString('hex')
   writeDurably(file, `${made}\n`, 0o600)
-  return `${MARK_NAME}=${made}`
+  return made
 }
 
 function readOr(file: string): string | undefined {

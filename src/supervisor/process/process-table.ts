@@ -10,6 +10,8 @@ export interface ProcessFacts {
   readonly name: string
   readonly parent: number
   readonly group: number
+  /** The process that made the session. Children inherit it, unless they make one of their own. */
+  readonly session: number
   /** Clock ticks since boot. Identifies a process together with the pid, which is reused. */
   readonly startedAt: number
   /** Ended, but not yet reaped by its parent. */
@@ -33,6 +35,11 @@ export function listPids(): number[] {
   }
 }
 
+/** Changes with every new process on this computer. Undefined on systems without /proc. */
+export function newestPid(): string | undefined {
+  return readOr('/proc/loadavg')?.trim().split(' ').at(-1)
+}
+
 export function readProcess(pid: number): ProcessFacts | undefined {
   const stat = readBytes(`/proc/${pid}/stat`)
   if (stat === undefined) return undefined
@@ -46,6 +53,7 @@ export function readProcess(pid: number): ProcessFacts | undefined {
     name: stat.toString('utf8', stat.indexOf('(') + 1, end),
     parent: field(0),
     group: field(1),
+    session: field(2),
     startedAt: field(18),
     zombie: state === ZOMBIE || state === DEAD,
     ticks: field(10) + field(11),

@@ -1,46 +1,29 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-
-/**
- * Runs when the service is killed: ends the process groups it has started, then all processes with the mark. It reads
- * `+group` and `-group` from the service; the end of its input means that the service has ended. The mark is an argument
- * and not a variable, or the script would end itself.
- *
- * Plain sh, because it exists everywhere and uses little memory. In dash `kill -KILL -- -7` is an error,
- * `kill -KILL "-7"` is not.
- */
-const SCRIPT = `
-trap '' INT TERM HUP
-groups=' '
-while read -r line; do
-  case $line in
-    bye) exit 0 ;;
-    +*) groups="$groups\${line#+} " ;;
-    -*) gone=\${line#-}; rest=; for g in $groups; do [ "$g" = "$gone" ] || rest="$rest$g "; done; groups=" $rest" ;;
-  esac
-done
-sleep 0.2
-for g in $groups; do kill -KILL "-$g" 2>/dev/null; done
-for round in 1 2 3 4 5; do
-  found=$(grep -alF "$1" /proc/[0-9]*/environ 2>/dev/null)
-  [ -n "$found" ] || [ $round -lt 3 ] || exit 0
-  for file in $found; do pid=\${file#/proc/}; kill -KILL "\${pid%/environ}" 2>/dev/null; done
-  sleep 0.1
-done
-`
+import { REAPER_SCRIPT } from './reaper-script.ts'
+import type { Group } from './signals.ts'
 
 const RESTART_MS = 500
 
 interface Options {
   /** `NAME=value`, as in the environment of the started processes. */
   readonly mark: string
+  /** A cgroup that the reaper creates for the groups; undefined where that is not possible. */
+  readonly cgroup?: string | undefined
   readonly onTrouble: (message: string) => void
+}
+
+/** A process outside of its group, by its pid and start time. */
+export interface KnownProcess {
+  readonly pid: number
+  readonly startedAt: number
 }
 
 /** A small process in its own session that outlives the service and ends what it leaves. Started with the first server. */
 export class Reaper {
   readonly #options: Options
-  readonly #groups = new Set<number>()
+  /** What the reaper knows, as lines without their sign. */
+  readonly #known = new Set<string>()
   #process: ChildProcess | undefined
   #restart: NodeJS.Timeout | undefined
   #closed = false
@@ -50,16 +33,22 @@ export class Reaper {
   }
 
   /** To be called before anything of the new process is read. */
-  watch(group: number): void {
-    this.#groups.add(group)
-    if (this.#process || this.#restart) this.#send(`+${group}`)
-    else this.#start()
+  watch(group: Group): void {
+    this.#add(lineOf(group))
+    if (!this.#process && !this.#restart) this.#start()
   }
 
   /** To be called when the group is empty: its number may be reused. */
-  forget(group: number): void {
-    this.#groups.delete(group)
-    this.#send(`-${group}`)
+  forget(group: Group): void {
+    this.#remove(lineOf(group))
+  }
+
+  watchProcess(process: KnownProcess): void {
+    this.#add(processLine(process))
+  }
+
+  forgetProcess(process: KnownProcess): void {
+    this.#remove(processLine(process))
   }
 
   async close(): Promise<void> {
@@ -73,9 +62,19 @@ export class Reaper {
     await ended
   }
 
+  #add(line: string): void {
+    this.#known.add(line)
+    this.#send(`+${line}`)
+  }
+
+  #remove(line: string): void {
+    if (this.#known.delete(line)) this.#send(`-${line}`)
+  }
+
   #start(): void {
+    const { mark, cgroup = '' } = this.#options
     // Detached: a Ctrl-C in the terminal reaches every process of the service's own group.
-    const reaper = spawn('/bin/sh', ['-c', SCRIPT, 'toolroom-reaper', this.#options.mark], {
+    const reaper = spawn('/bin/sh', ['-c', REAPER_SCRIPT, 'toolroom-reaper', mark, cgroup], {
       detached: true,
       stdio: ['pipe', 'ignore', 'ignore'],
       env: { PATH: '/usr/bin:/bin' },
@@ -86,7 +85,7 @@ export class Reaper {
     reaper.on('error', (error) => this.#startAgain(error.message))
     reaper.on('exit', () => this.#startAgain('it has ended'))
     reaper.unref()
-    for (const group of this.#groups) this.#send(`+${group}`)
+    for (const line of this.#known) this.#send(`+${line}`)
   }
 
   /** Without the reaper, a killed service would leave processes behind. */
@@ -105,3 +104,6 @@ export class Reaper {
     if (input?.writable) input.write(`${line}\n`)
   }
 }
+
+const lineOf = ({ leader, startedAt = 0 }: Group): string => `g ${leader}:${startedAt}`
+const processLine = ({ pid, startedAt }: KnownProcess): string => `p ${pid}:${startedAt}`

@@ -196,6 +196,7 @@ function wellKnown(home: string, env: Place['env']): string[] {
 /** nvm works only inside shells. Its default is a file with a version, a part of one, or another alias. */
 function nvmDefault(nvm: string): string | undefined {
   try {
+    if (kindOf(nvm) === 'missing') return undefined
     let wanted = 'default'
     for (let hops = 0; hops < 5; hops++) {
       const alias = path.join(nvm, 'alias', wanted)
@@ -224,7 +225,8 @@ type Kind = 'file' | 'folder' | 'other' | 'missing' | 'unreachable'
 
 function kindOf(file: string): Kind {
   try {
-    const stat = statSync(file)
+    const stat = statSync(file, { throwIfNoEntry: false }) // an error for each missing folder would cost most of a start
+    if (!stat) return 'missing'
     return stat.isFile() ? 'file' : stat.isDirectory() ? 'folder' : 'other'
   } catch (error) {
     // Also an invalid name: too long, or with a NUL character.

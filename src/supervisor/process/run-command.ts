@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FrameReader, LOG_LINE_MAX_BYTES } from '../../protocol/frames.ts'
 import type { Exit } from './child.ts'
-import type { Reaper } from './reaper.ts'
+import type { OwnProcesses } from './own-processes.ts'
 import { startChild } from './start-child.ts'
 import { stopLadder } from './stop-ladder.ts'
 
@@ -18,7 +18,7 @@ export interface Command {
 
 interface Deps {
   readonly mark: string
-  readonly reaper: Pick<Reaper, 'watch' | 'forget'>
+  readonly processes: Pick<OwnProcesses, 'watch' | 'find' | 'end'>
 }
 
 export interface Finished extends Exit {
@@ -30,13 +30,13 @@ const GRACES = { stdinMs: 0, termMs: 2000 }
 let started = 0
 
 /** Runs a program such as npm, with its children, to its end. Rejects with a StartFailure. */
-export async function runCommand(command: Command, { mark, reaper }: Deps): Promise<Finished> {
+export async function runCommand(command: Command, { mark, processes }: Deps): Promise<Finished> {
   const { signal, onLine } = command
   started += 1
   const { args, env, cwd = null } = command
   const definition = { command: command.command, args, env, cwd }
   const child = await startChild(definition, `${mark}/command-${started}/`)
-  reaper.watch(child.group.leader)
+  processes.watch(child.group)
   child.closeInput()
   for (const stream of ['stdout', 'stderr'] as const) {
     const source = stream === 'stdout' ? child.output : child.errors
@@ -44,9 +44,10 @@ export async function runCommand(command: Command, { mark, reaper }: Deps): Prom
     new FrameReader(source, LOG_LINE_MAX_BYTES, ({ bytes }) => onLine?.(stream, bytes.toString('utf8')))
   }
   const cut = await endOrCut(child.ended, command.timeoutMs, signal)
+  processes.find() // before its children lose their parent
   if (cut !== null) await stopLadder(child, GRACES)
   const exit = await child.ended
-  reaper.forget(child.group.leader)
+  processes.end(child.group)
   await sleep(LAST_OUTPUT_MS)
   return { ...exit, cut }
 }

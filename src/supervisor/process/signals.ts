@@ -15,14 +15,19 @@ export function groupOf(leader: number): Group {
  * Signals all processes of the group. The number of a group is not reused while the group has members, even if its leader
  * has ended. A leader with another start time is another process, which means that the group is empty.
  */
-export function signalGroup({ leader, startedAt }: Group, signal: NodeJS.Signals): void {
-  const now = readProcess(leader)
-  if (now && startedAt !== undefined && now.startedAt !== startedAt) return
+export function signalGroup(group: Group, signal: NodeJS.Signals): void {
+  if (!isSameLeader(group)) return
   try {
-    process.kill(-leader, signal)
+    process.kill(-group.leader, signal)
   } catch (error) {
     if (errnoOf(error) !== 'ESRCH') throw error // ESRCH: the group is empty
   }
+}
+
+/** False if the pid of the leader belongs to another process now. */
+export function isSameLeader({ leader, startedAt }: Group): boolean {
+  const now = readProcess(leader)
+  return !now || startedAt === undefined || now.startedAt === startedAt
 }
 
 export const errnoOf = (error: unknown): unknown =>
@@ -36,17 +41,18 @@ export function sweep(mark: string): number {
     const found = processesMarked(mark).filter(({ pid }) => pid !== process.pid)
     if (found.length === 0) break
     for (const facts of found) {
-      endOne(facts)
+      killProcess(facts)
       ended.add(facts.pid)
     }
   }
   return ended.size
 }
 
-function endOne(facts: ProcessFacts): void {
-  if (!isStillThere(facts)) return
+/** Only if it still is the same process. */
+export function killProcess(known: Pick<ProcessFacts, 'pid' | 'startedAt'>): void {
+  if (!isStillThere(known)) return
   try {
-    process.kill(facts.pid, 'SIGKILL')
+    process.kill(known.pid, 'SIGKILL')
   } catch {
     // it has ended in the meantime
   }

@@ -1,0 +1,143 @@
+import { isStillThere, listPids, newestPid, type ProcessFacts, readProcess } from './process-table.ts'
+import type { KnownProcess, Reaper } from './reaper.ts'
+import { type Group, isSameLeader, killProcess } from './signals.ts'
+
+/** Where new processes are reported, so that they are ended even if the service is killed. */
+export type ReaperLink = Pick<Reaper, 'watch' | 'forget' | 'watchProcess' | 'forgetProcess'>
+
+/** A process that Toolroom has started, with its descendants. */
+interface Family {
+  readonly group: Group
+  readonly processes: Map<number, KnownProcess>
+}
+
+/** After a start and after a handshake. Many at the same time share a reading. The pauses then double up to the longest. */
+const SOON_MS = 100
+const LONGEST_PAUSE_MS = 2000
+const MAX_ANCESTORS = 64
+
+/**
+ * The processes that Toolroom has started and all their descendants, as of the last reading of the process table. A
+ * process belongs to a group by its session or its ancestors. Once found, it is known by its pid and start time for its
+ * whole life, whatever session, parent and environment it gets. A process that has left its session and lost its parent
+ * before a reading is not found.
+ */
+export class OwnProcesses {
+  readonly #reaper: ReaperLink
+  /** By the pid of the leader. */
+  readonly #families = new Map<number, Family>()
+  /** By the pid of each process. */
+  readonly #familyOf = new Map<number, Family>()
+  /** Processes that are not descendants of Toolroom: most. They are not read again. */
+  #others: ReadonlySet<number> = new Set()
+  #newestPid: string | undefined
+  #timer: NodeJS.Timeout | undefined
+  #dueAt = 0
+  #pauseMs = SOON_MS
+
+  constructor(reaper: ReaperLink) {
+    this.#reaper = reaper
+  }
+
+  /** To be called as soon as the process exists. */
+  watch(group: Group): void {
+    const { leader, startedAt } = group
+    this.#reaper.watch(group)
+    const family: Family = { group, processes: new Map() }
+    this.#families.set(leader, family)
+    if (startedAt === undefined) return // no process table on this system
+    family.processes.set(leader, { pid: leader, startedAt })
+    this.#familyOf.set(leader, family)
+    this.findSoon()
+  }
+
+  findSoon(): void {
+    this.#pauseMs = SOON_MS
+    this.#schedule()
+  }
+
+  /** The leader and all known descendants. */
+  of(leader: number): Iterable<KnownProcess> {
+    return this.#families.get(leader)?.processes.values() ?? []
+  }
+
+  /** Kills what is left of a group, with the processes that left it, and forgets it. */
+  end(group: Group): void {
+    const family = this.#families.get(group.leader)
+    if (!family) return
+    // A process may fork before it is killed, so this repeats until no more are found.
+    for (let round = 0, known = -1; round < 10 && known !== family.processes.size; round += 1) {
+      this.find()
+      known = family.processes.size
+      for (const each of family.processes.values()) killProcess(each)
+    }
+    for (const each of family.processes.values()) this.#forget(each, family)
+    this.#families.delete(group.leader)
+    this.#reaper.forget(group)
+  }
+
+  /** Reads the processes that are new since the last reading. */
+  find(): void {
+    const newest = newestPid()
+    if (newest === undefined || newest === this.#newestPid) return
+    this.#newestPid = newest
+    const pids = listPids()
+    const fresh = new Map<number, ProcessFacts>()
+    for (const pid of pids) {
+      const facts = this.#others.has(pid) || this.#familyOf.has(pid) ? undefined : readProcess(pid)
+      if (facts) fresh.set(pid, facts)
+    }
+    const unassigned = new Set<number>()
+    for (const facts of fresh.values()) {
+      const family = this.#find(facts, fresh)
+      if (family === 'none yet') unassigned.add(facts.pid)
+      else if (family) this.#add(facts, family)
+    }
+    const present = new Set(pids)
+    for (const [pid, family] of this.#familyOf) {
+      const gone = present.has(pid) ? undefined : family.processes.get(pid)
+      if (gone) this.#forget(gone, family)
+    }
+    this.#others = new Set(pids.filter((pid) => !this.#familyOf.has(pid) && !unassigned.has(pid)))
+  }
+
+  /** `none yet`: a child of Toolroom that is not watched yet, or a descendant of one. */
+  #find(facts: ProcessFacts, fresh: ReadonlyMap<number, ProcessFacts>): Family | 'none yet' | undefined {
+    let at: ProcessFacts | undefined = facts
+    for (let steps = 0; at && steps < MAX_ANCESTORS; steps += 1) {
+      const own = this.#families.get(at.session)
+      if (own && isSameLeader(own.group)) return own
+      const parents = this.#familyOf.get(at.parent)
+      const parent = parents?.processes.get(at.parent)
+      if (parent && isStillThere(parent)) return parents
+      if (at.parent === process.pid) return 'none yet'
+      at = fresh.get(at.parent)
+    }
+    return undefined
+  }
+
+  #add({ pid, startedAt }: ProcessFacts, family: Family): void {
+    family.processes.set(pid, { pid, startedAt })
+    this.#familyOf.set(pid, family)
+    this.#reaper.watchProcess({ pid, startedAt })
+  }
+
+  #forget(known: KnownProcess, family: Family): void {
+    family.processes.delete(known.pid)
+    this.#familyOf.delete(known.pid)
+    this.#reaper.forgetProcess(known)
+  }
+
+  #schedule(): void {
+    const dueAt = performance.now() + this.#pauseMs
+    if (this.#timer && this.#dueAt <= dueAt) return
+    clearTimeout(this.#timer)
+    this.#dueAt = dueAt
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined
+      this.find()
+      this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS)
+      if (this.#families.size > 0) this.#schedule()
+    }, this.#pauseMs).unref()
+  }
+}
