@@ -27,7 +27,8 @@ export function createAuth({
   const isValid = tokenMatcher(token)
   const guesses = new Guesses(onGuessing)
   return async (request) => {
-    if (isPublic(request.method, request.routeOptions.url ?? '', request.url, protectReads)) return
+    const { method, routeOptions, query } = request
+    if (isPublic(method, routeOptions.url ?? '', query as object, protectReads)) return
     const given = request.headers[headerName.toLowerCase()]
     if (given === undefined) {
       throw new AppError('missing_token', `Missing authentication token in '${headerName}' header`)

@@ -5,9 +5,6 @@ import {
   fstatSync,
   linkSync,
   mkdirSync,
-  openSync,
-  readFileSync,
-  readSync,
   renameSync,
   rmSync,
   type Stats,
@@ -17,10 +14,11 @@ import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { syncFolder, writeBeside } from '../../kernel/durable-file.ts'
 import { AppError } from '../../kernel/errors.ts'
+import { openForeign, readOpen, UnsafeFile } from '../../kernel/foreign-file.ts'
 import { Turns } from '../../kernel/turns.ts'
 import { type LockFacts, withLock } from './agent-lock.ts'
-import { type Content, contentOf } from './config-text.ts'
-import { assertWritable, type RealFile, realFileOf } from './file-safety.ts'
+import { type Content, contentOf, MAX_BYTES } from './config-text.ts'
+import { assertWritable, bytesOf, type RealFile, realFileOf, unsafe } from './file-safety.ts'
 
 export interface ConfigFile {
   readonly path: string
@@ -35,7 +33,7 @@ export function readConfig({ path, root }: Pick<ConfigFile, 'path' | 'root'>): C
 }
 
 const contentIn = (path: string, { path: real, stats }: RealFile): Content | undefined =>
-  stats && contentOf(path, readFileSync(real))
+  stats && contentOf(path, bytesOf(path, real))
 
 export interface Edit<T> {
   /** Null removes the file; undefined leaves it unchanged. */
@@ -91,7 +89,7 @@ async function replace(
   if (!real.stats || !seen) return next !== null && create(real.path, next)
   const temp = next === null ? undefined : writeBeside(real.path, next, 0o600)
   if (temp !== undefined) copyPermissions(temp, real.stats)
-  const old = openSync(real.path, 'r')
+  const old = openForeign(real.path, 'refuse')
   try {
     if (!isUnchanged(old, real, seen)) return false
     if (temp === undefined) rmSync(real.path)
@@ -134,16 +132,8 @@ function isUnchanged(file: number, { path, stats }: RealFile, seen: Content): bo
   return isSame(fstatSync(file)) && readAll(file).equals(seen.bytes) && isSame(statSync(path))
 }
 
-function readAll(file: number): Buffer {
-  const bytes = Buffer.alloc(fstatSync(file).size)
-  let length = 0
-  while (length < bytes.length) {
-    const more = readSync(file, bytes, length, bytes.length - length, length)
-    if (more === 0) break
-    length += more
-  }
-  return bytes.subarray(0, length)
-}
+/** One byte more than is ever accepted, so that a file that grew is not equal to what was read. */
+const readAll = (file: number): Buffer => readOpen(file, MAX_BYTES + 1)
 
 function copyPermissions(temp: string, { mode, uid, gid }: Stats): void {
   chmodSync(temp, mode & 0o7777)
@@ -174,7 +164,10 @@ async function rename(from: string, to: string): Promise<void> {
 }
 
 function asAppError(path: string, error: unknown): unknown {
+  if (error instanceof UnsafeFile) return unsafe(path, 'is not a regular file')
   switch ((error as NodeJS.ErrnoException).code) {
+    case 'ELOOP':
+      return unsafe(path, 'is being replaced by a link')
     case 'ENOSPC':
     case 'EDQUOT':
       return new AppError('disk_full', `The disk that holds ${path} is full; nothing was changed`, {

@@ -1,15 +1,7 @@
-import {
-  accessSync,
-  closeSync,
-  constants,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readSync,
-  statSync,
-} from 'node:fs'
+import { accessSync, constants, readdirSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import path from 'node:path'
+import { readForeignHead } from '../../kernel/foreign-file.ts'
 import { maskArgs } from '../../kernel/secrets/secrets.ts'
 
 export interface Place {
@@ -193,6 +185,8 @@ function wellKnown(home: string, env: Place['env']): string[] {
   ]
 }
 
+const MAX_ALIAS_BYTES = 256
+
 /** nvm works only inside shells. Its default is a file with a version, a part of one, or another alias. */
 function nvmDefault(nvm: string): string | undefined {
   try {
@@ -200,7 +194,7 @@ function nvmDefault(nvm: string): string | undefined {
     for (let hops = 0; hops < 5; hops++) {
       const alias = path.join(nvm, 'alias', wanted)
       if (wanted.includes('..') || kindOf(alias) !== 'file') break
-      wanted = readFileSync(alias, 'utf8').trim()
+      wanted = readForeignHead(alias, MAX_ALIAS_BYTES).toString('utf8').trim()
     }
     const version = ['node', 'stable'].includes(wanted) ? 'v' : `v${wanted.replace(/^v/, '')}`
     const newest = readdirSync(path.join(nvm, 'versions/node'))
@@ -246,13 +240,7 @@ function mayExecute(file: string): boolean {
 /** As much as the kernel reads. */
 function beginningOf(file: string): string {
   try {
-    const fd = openSync(file, 'r')
-    try {
-      const bytes = Buffer.alloc(256)
-      return bytes.toString('latin1', 0, readSync(fd, bytes, 0, bytes.length, 0))
-    } finally {
-      closeSync(fd)
-    }
+    return readForeignHead(file, 256).toString('latin1')
   } catch {
     return '' // executable but not readable, so not a script
   }
