@@ -3,7 +3,7 @@ import type { FactBus } from '../kernel/facts.ts'
 import { readForeign } from '../kernel/foreign-file.ts'
 import { Jobs } from '../kernel/jobs.ts'
 import type { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
-import { maskText } from '../kernel/secrets/secrets.ts'
+import { redactText } from '../kernel/secrets/redact-text.ts'
 import { slugOf } from '../kernel/wire.ts'
 import { PackageFolders } from '../packages/folders.ts'
 import { type Npm, npmEnvironment } from '../packages/npm.ts'
@@ -36,7 +36,7 @@ const START_WAIT_S = 30
 /** The packages, connected to npm, the registries and the servers. */
 export function openPackages(parts: Parts): { packages: Packages; jobs: Jobs } {
   const { folder, facts, secrets, store, engine, servers } = parts
-  const clean = (text: string) => maskText(secrets.redact(text))
+  const clean = (text: string) => redactText(text, secrets)
   const jobs = new Jobs({
     now: Date.now,
     atOnce: AT_ONCE,

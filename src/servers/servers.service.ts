@@ -1,6 +1,6 @@
 import { invalidField } from '../kernel/errors.ts'
 import { secretsIn } from '../kernel/secrets/secrets.ts'
-import { keepMaskedArgs, keepMaskedValues } from '../kernel/secrets/write-back.ts'
+import { keepMaskedArgs, keepMaskedCommand, keepMaskedValues } from '../kernel/secrets/write-back.ts'
 import { Turns } from '../kernel/turns.ts'
 import type { Caller } from '../kernel/wire.ts'
 import type { RecordCall } from '../upstreams/calls.ts'
@@ -12,7 +12,7 @@ import type { DesiredState } from './live.schema.ts'
 import { DEFAULT_SETTINGS, needsRestart, type ProgramOf, planOf, settingsOver } from './run-settings.ts'
 import type { Server, ServerInput, ServerPatch, ServerView } from './servers.schema.ts'
 import { StdioUpstream } from './stdio-upstream.ts'
-import { definitionOf, liveOf } from './view.ts'
+import { definitionOf, liveOf, publicDefinitionOf } from './view.ts'
 import type { WishStore } from './wishes.ts'
 
 /** What this room needs. `store/` and `supervisor/` provide it, `compose/service.ts` connects them. */
@@ -90,12 +90,14 @@ export function createServers(deps: Deps) {
     startEager: lifecycle.startEager,
     tools: lifecycle.tools,
 
-    view(server: Server): ServerView {
+    /** `isOwner`: the caller has the token. */
+    view(server: Server, isOwner: boolean): ServerView {
       const life = engine.life(server.id)
       const [desired, catalogue] = [desiredOf(server), catalogues.of(server.id)]
       const [stats, linesDropped] = [deps.statsOf(server.id), deps.linesDropped(server.id)]
       const usedBy = deps.usedBy(server.id)
-      return { ...definitionOf(server), ...liveOf({ life, desired, catalogue, stats, linesDropped, usedBy }) }
+      const definition = isOwner ? definitionOf(server) : publicDefinitionOf(server)
+      return { ...definition, ...liveOf({ life, desired, catalogue, stats, linesDropped, usedBy }) }
     },
 
     async add({ type: _, ...input }: ServerInput, by: Caller): Promise<Server> {
@@ -103,7 +105,8 @@ export function createServers(deps: Deps) {
       const kept = { env: keepMaskedValues('env', env, {}), args: keepMaskedArgs(args, []) }
       const settings = { ...settingsOver(DEFAULT_SETTINGS, input), ...changedOffer(OFFER_DEFAULTS, input) }
       const { name, package: from = null } = input
-      const command = from === null ? input.command : deps.packages.binOf(from, input.command)
+      const given = input.command && keepMaskedCommand(input.command, undefined)
+      const command = from === null ? given : deps.packages.binOf(from, given)
       if (command === undefined) throw invalidField('/command', 'is required unless package is set')
       const fields = { name, command, package: from, ...kept, cwd, description, tags, ...settings }
       const server = await registry.add(fields, by)
@@ -165,6 +168,7 @@ function edited(current: Server, patch: ServerPatch): Partial<Server> {
     ...fields,
     ...settingsOver(current, patch),
     ...changedOffer(current, patch),
+    ...(patch.command && { command: keepMaskedCommand(patch.command, current.command) }),
     ...(patch.env && { env: keepMaskedValues('env', patch.env, current.env) }),
     ...(patch.args && { args: keepMaskedArgs(patch.args, current.args) }),
   }

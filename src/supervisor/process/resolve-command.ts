@@ -2,7 +2,7 @@ import { accessSync, constants, readdirSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import path from 'node:path'
 import { readForeignHead } from '../../kernel/foreign-file.ts'
-import { maskArgs } from '../../kernel/secrets/secrets.ts'
+import { publicCommand } from '../../kernel/secrets/public-view.ts'
 
 export interface Place {
   readonly cwd: string
@@ -253,9 +253,9 @@ const homeOf = (env: Place['env']): string => env.HOME || env.USERPROFILE || hom
 const expandHome = (file: string, home: string): string =>
   file === '~' || file.startsWith('~/') ? home + file.slice(1) : file
 
-/** Masked and shortened for a message: users put whole command lines with tokens into `command`. */
+/** Masked and shortened for a message, which can be read without a token. */
 function shown(text: string): string {
-  const masked = maskArgs(text.split(' ')).join(' ')
+  const masked = publicCommand(text)
   return masked.length > 200 ? `${masked.slice(0, 200)}…` : masked
 }
 
