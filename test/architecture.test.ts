@@ -68,6 +68,34 @@ const HOMES: readonly Home[] = [
   { library: /^@modelcontextprotocol\//, home: /^(mcp|gateway)\//, say: 'mcp/ and gateway/' },
 ]
 
+/**
+ * The files of src/ that read files themselves, each with what it reads. Everything that Toolroom did not write itself
+ * (agents' and projects' files, packages, .env, .npmrc, scripts) is read with `kernel/foreign-file.ts`, which neither
+ * waits for a FIFO nor reads more than its limit.
+ */
+const READERS: Readonly<Record<string, string>> = {
+  'kernel/foreign-file.ts': 'every foreign file',
+  'kernel/durable-file.ts': 'opens what it creates, and folders',
+  'agents/files/backups.ts': 'our backups',
+  'agents/files/agent-lock.ts': 'our notes about locks',
+  'config/config.ts': 'the file named by --env-file, which may be a pipe',
+  'config/secret-key.ts': 'our key',
+  'config/token.ts': 'our token',
+  'config/port-owner.ts': '/proc',
+  'http/docs.ts': 'our assets',
+  'store/instance-lock.ts': 'our instance.json',
+  'store/configuration/open-file.ts': 'our database and its backups',
+  'store/sqlite/data-file.ts': 'our databases',
+  'supervisor/process/mark.ts': 'our mark',
+  'supervisor/process/process-table.ts': '/proc',
+  'supervisor/orphans/orphans.ts': '/proc, /etc/passwd',
+  'cli/compiled.ts': 'our program',
+  'cli/status.ts': 'our token',
+  'cli/service-address.ts': 'our instance.json',
+}
+const READS =
+  /\b(?:readFile(?:Sync)?|readv?Sync|open(?:Sync|AsBlob)?|createReadStream|copyFile(?:Sync)?|cp(?:Sync)?)\b/g
+
 const LONGEST_FILE = 350
 const MEDIAN_FILE = 100
 const MOST_FILES = 22
@@ -110,6 +138,18 @@ describe('architecture', () => {
 
   test('relative imports name an existing source file, with its extension', () => {
     expect(eachImport(invalidPath)).toEqual([])
+  })
+
+  test('a file that another program may replace is opened only by kernel/foreign-file.ts, so that a FIFO cannot freeze the service (safety rule D3)', () => {
+    const found = [...sources].flatMap(([file, text]) => readsIn(text).map((call) => ({ file, call })))
+    const direct = found.filter(({ file }) => !(file in READERS))
+    expect(
+      direct.map(
+        ({ file, call }) => `src/${file} uses ${call}: read foreign files with kernel/foreign-file.ts`,
+      ),
+    ).toEqual([])
+    const used = new Set(found.map(({ file }) => file))
+    expect(Object.keys(READERS).filter((file) => !used.has(file))).toEqual([])
   })
 
   test('there are no import cycles', () => {
@@ -226,6 +266,16 @@ function importsOf(source: string): Import[] {
     )
     .map(({ specifier, typeOnly }) => ({ specifier, typeOnly }))
   return [...statements, ...calls]
+}
+
+/** The functions of node:fs that a file imports in order to open or read files. */
+function readsIn(source: string): string[] {
+  const imports = withoutComments(source).matchAll(
+    /import\s+([^'"]*?)\s+from\s+['"](?:node:)?fs(?:\/promises)?['"]/g,
+  )
+  return [...imports].flatMap(([, names = '']) =>
+    names.includes('{') ? (names.match(READS) ?? []) : [`all of node:fs (${names})`],
+  )
 }
 
 /** Matches `import … from 'x'`, `export … from 'x'` and `import 'x'`, over several lines, up to the first quote. */

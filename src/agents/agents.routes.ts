@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { wholeList } from '../kernel/wire.ts'
+import type { IsOwner } from '../upstreams/upstreams.routes.ts'
 import * as schema from './agents.schema.ts'
 import type { Agents } from './agents.service.ts'
 import * as importSchema from './read/import.schema.ts'
@@ -8,7 +9,7 @@ const tags = ['Agents']
 const params = schema.AgentKey
 
 /** Reading, and what concerns all agents at once. */
-export function agentRoutes(agents: Agents): FastifyPluginAsyncTypebox {
+export function agentRoutes(agents: Agents, isOwner: IsOwner): FastifyPluginAsyncTypebox {
   return async (app) => {
     const list = { tags, summary: 'List agents', response: { 200: schema.AgentList } }
     app.get('/agents', { schema: list }, async () => wholeList(agents.list()))
@@ -22,7 +23,7 @@ export function agentRoutes(agents: Agents): FastifyPluginAsyncTypebox {
     }
     app.get('/agents/:agent_type', { schema: get }, (request) => {
       const { scope, project_path } = request.query
-      return agents.get(request.params.agent_type, scope, project_path)
+      return agents.get(request.params.agent_type, isOwner(request.headers), scope, project_path)
     })
 
     const http = {
@@ -35,7 +36,8 @@ export function agentRoutes(agents: Agents): FastifyPluginAsyncTypebox {
     }
     app.get('/agents/:agent_type/http-servers', { schema: http }, async (request) => {
       const { scope, project_path } = request.query
-      return wholeList(await agents.httpEntries(request.params.agent_type, scope, project_path))
+      const owner = isOwner(request.headers)
+      return wholeList(await agents.httpEntries(request.params.agent_type, owner, scope, project_path))
     })
 
     const effective = {

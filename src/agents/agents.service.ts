@@ -19,7 +19,7 @@ import { entryViews, type KnownFile, summaryOf } from './read/agent-view.ts'
 import { effectiveEntries } from './read/effective-entries.ts'
 import type { ImportInput, ImportReport, Scan } from './read/import.schema.ts'
 import { createImport } from './read/import-servers.ts'
-import { lineOf, readFileState } from './read/read-entries.ts'
+import { linesOf, readFileState } from './read/read-entries.ts'
 
 export interface Deps extends Omit<EditDeps, 'changes'> {
   readonly backups: Backups
@@ -75,9 +75,9 @@ export function createAgents(deps: Deps) {
       .filter(({ place }) => scope === undefined || place.scope === scope)
       .map((target) => ({ state: readFileState(target), record: recordFor(target) }))
 
-  async function entries(agent: Agent, files: readonly KnownFile[]): Promise<EntryView[]> {
+  async function entries(agent: Agent, files: readonly KnownFile[], isOwner: boolean): Promise<EntryView[]> {
     const registered = await deps.registered()
-    return files.flatMap((file) => entryViews(file, { agent, registered, lineOf }))
+    return files.flatMap((file) => entryViews(file, { agent, registered, isOwner, linesOf }))
   }
 
   const statesOf = (keys: readonly string[] | undefined, project?: string) =>
@@ -111,7 +111,8 @@ export function createAgents(deps: Deps) {
       return AGENTS.map((agent) => summaryOf(agent, detect(agent, platform), filesOf(agent)))
     },
 
-    async get(key: string, scope?: string, project?: string): Promise<AgentView> {
+    /** `isOwner`: the caller has the token. */
+    async get(key: string, isOwner: boolean, scope?: string, project?: string): Promise<AgentView> {
       const agent = agentOf(key)
       const files = filesOf(agent, project, scope)
       const main = files.find(({ state }) => state.place.scope === (scope ?? 'user')) ?? files[0]
@@ -120,22 +121,22 @@ export function createAgents(deps: Deps) {
         homepage: agent.homepage,
         aliases: [...agent.aliases],
         transports: (['stdio', 'http', 'sse'] as const).filter((transport) => agent[transport] !== null),
-        servers: await entries(agent, files),
+        servers: await entries(agent, files, isOwner),
         revision: main?.state.content?.revision ?? null,
         notes: [...agent.notes],
       }
     },
 
-    async httpEntries(key: string, scope?: string, project?: string): Promise<EntryView[]> {
+    async httpEntries(key: string, isOwner: boolean, scope?: string, project?: string): Promise<EntryView[]> {
       const agent = agentOf(key)
-      const all = await entries(agent, filesOf(agent, project, scope))
+      const all = await entries(agent, filesOf(agent, project, scope), isOwner)
       return all.filter(({ type }) => type === 'http' || type === 'sse')
     },
 
     async effective(key: string, project?: string): Promise<EffectiveEntry[]> {
       const agent = agentOf(key)
       const registered = await deps.registered()
-      return effectiveEntries(agent, filesOf(agent, project), { agent, registered, lineOf })
+      return effectiveEntries(agent, filesOf(agent, project), { agent, registered, isOwner: true, linesOf })
     },
 
     async scan(): Promise<Scan> {

@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs'
 import { AppError } from '../kernel/errors.ts'
 import type { FactBus } from '../kernel/facts.ts'
+import { readForeign } from '../kernel/foreign-file.ts'
 import { Jobs } from '../kernel/jobs.ts'
 import type { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
-import { maskText } from '../kernel/secrets/secrets.ts'
+import { redactText } from '../kernel/secrets/redact-text.ts'
 import { slugOf } from '../kernel/wire.ts'
 import { PackageFolders } from '../packages/folders.ts'
 import { type Npm, npmEnvironment, npmVersions } from '../packages/npm.ts'
@@ -29,12 +29,14 @@ interface Parts {
 
 const AT_ONCE = 2
 const SETTINGS_MS = 30_000
+/** Of an .npmrc, or of a file with certificates. */
+const MAX_NPMRC_BYTES = 4 * 1024 * 1024
 const START_WAIT_S = 30
 
 /** The packages, connected to npm, the registries and the servers. */
 export function openPackages(parts: Parts): { packages: Packages; jobs: Jobs } {
   const { folder, facts, secrets, store, engine, servers } = parts
-  const clean = (text: string) => maskText(secrets.redact(text))
+  const clean = (text: string) => redactText(text, secrets)
   const jobs = new Jobs({
     now: Date.now,
     atOnce: AT_ONCE,
@@ -107,7 +109,7 @@ async function readSettings(npm: Npm, env: Parts['env']): Promise<NpmSettings> {
 
 function textOf(path: unknown): string {
   try {
-    return typeof path === 'string' ? readFileSync(path, 'utf8') : ''
+    return typeof path === 'string' ? readForeign(path, MAX_NPMRC_BYTES).bytes.toString('utf8') : ''
   } catch {
     return '' // the file is optional
   }

@@ -6,7 +6,7 @@ import { AppError } from '../kernel/errors.ts'
 import type { FactBus } from '../kernel/facts.ts'
 import type { Log } from '../kernel/log.ts'
 import type { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
-import { maskText } from '../kernel/secrets/secrets.ts'
+import { redactText } from '../kernel/secrets/redact-text.ts'
 import { VERSION } from '../kernel/version.ts'
 import { within } from '../kernel/within.ts'
 import { HttpMcpClient } from '../mcp/transports/http/http-mcp-client.ts'
@@ -56,7 +56,7 @@ export interface Runtime {
 
 /** Runs STDIO servers: processes with MCP clients. First ends the processes that a killed service left behind. */
 export function openRuntime({ folder, facts, secrets, catalogues, log }: Deps): Runtime {
-  const clean = (text: string) => maskText(secrets.redact(text))
+  const clean = (text: string) => redactText(text, secrets)
   const { ofFolder, ofRun: mark } = marksOf(folder)
   const leftovers = sweep(ofFolder)
   if (leftovers > 0) log.warn({ processes: leftovers }, 'ended processes that an earlier run had left')

@@ -292,6 +292,7 @@ async function open(
     await front.untilRequested(AGENTS_FIRST_MS)
   }
   const { buildApp } = await import('../http/app.ts')
+  const isOwner = hasToken(token.value, headerName)
   const app = await buildApp({
     front,
     log,
@@ -303,15 +304,15 @@ async function open(
     guesses,
     routes: [
       healthRoutes(health),
-      serverRoutes(servers, importer),
-      httpServerRoutes(httpServers),
+      serverRoutes(servers, importer, isOwner),
+      httpServerRoutes(httpServers, isOwner),
       logRoutes(logs),
       processRoutes(processes),
       liveRoutes(),
       metricsRoutes(metrics),
-      agentRoutes(agents),
+      agentRoutes(agents, isOwner),
       editRoutes(agents),
-      packageRoutes(packages, hasToken(token.value, headerName)),
+      packageRoutes(packages, isOwner),
       jobRoutes(jobs),
       ...gateway.routes,
     ],

@@ -4,6 +4,7 @@ import { parseEnv } from 'node:util'
 import type { TSchema } from 'typebox'
 import * as Value from 'typebox/value'
 import { configError } from '../kernel/exit.ts'
+import { readForeign } from '../kernel/foreign-file.ts'
 import { isObject } from '../kernel/is-object.ts'
 import type { Flags } from './flags.ts'
 import { type Folders, foldersOf, type Platform } from './paths.ts'
@@ -121,7 +122,8 @@ function parseText(schema: TSchema & { type?: string }, text: string): unknown {
 function readEnvFile(path: string, required: boolean): Record<string, string | undefined> {
   if (!required && !existsSync(path)) return {}
   try {
-    return parseEnv(readFileSync(path, 'utf8'))
+    // A file that the user names may be a pipe: --env-file <(command).
+    return parseEnv(required ? readFileSync(path, 'utf8') : settingsText(path))
   } catch (cause) {
     throw configError(`Cannot read the environment file ${path}: ${reason(cause)}`, cause)
   }
@@ -131,7 +133,7 @@ function readConfigFile(path: string): Map<SettingName, unknown> {
   if (!existsSync(path)) return new Map()
   let content: unknown
   try {
-    content = JSON.parse(readFileSync(path, 'utf8'))
+    content = JSON.parse(settingsText(path))
   } catch (cause) {
     throw configError(`Cannot read ${path}: ${reason(cause)}`, cause)
   }
@@ -145,5 +147,8 @@ function readConfigFile(path: string): Map<SettingName, unknown> {
   }
   return known
 }
+
+const MAX_SETTINGS_BYTES = 1024 * 1024
+const settingsText = (path: string): string => readForeign(path, MAX_SETTINGS_BYTES).bytes.toString('utf8')
 
 const reason = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))

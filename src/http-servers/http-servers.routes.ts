@@ -1,13 +1,13 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { ServerKey } from '../upstreams/server-fields.ts'
-import { upstreamRoutes } from '../upstreams/upstreams.routes.ts'
+import { type IsOwner, upstreamRoutes } from '../upstreams/upstreams.routes.ts'
 import { HttpServerInput, HttpServerUpdate, HttpServerView } from './http-servers.schema.ts'
 import type { HttpServers } from './http-servers.service.ts'
 import { ConnectionReport } from './report.schema.ts'
 
 const tags = ['HTTP servers']
 
-export function httpServerRoutes(servers: HttpServers): FastifyPluginAsyncTypebox {
+export function httpServerRoutes(servers: HttpServers, isOwner: IsOwner): FastifyPluginAsyncTypebox {
   return async (app) => {
     await app.register(
       upstreamRoutes({
@@ -27,6 +27,7 @@ export function httpServerRoutes(servers: HttpServers): FastifyPluginAsyncTypebo
           call: 'Connects to the server first if there is no connection.',
         },
         callErrors: ['server_not_running'],
+        isOwner,
         servers,
       }),
     )

@@ -34,7 +34,8 @@ export function createAuth({
       const delayMs = guesses.delayMs(request.socket.remoteAddress)
       if (delayMs > 0) await sleep(delayMs)
     }
-    if (isPublic(request.method, request.routeOptions.url ?? '', request.url, protectReads)) return
+    const { method, routeOptions, query } = request
+    if (isPublic(method, routeOptions.url ?? '', query as object, protectReads)) return
     if (given === undefined) {
       throw new AppError('missing_token', `Missing authentication token in '${headerName}' header`)
     }

@@ -27,6 +27,7 @@ export function createGate({ port, allowedHosts }: Options): Gate {
   }
   return (request) => {
     const { headers, rawHeaders, url = '' } = request
+    if (url.includes('#')) return targetWithFragment()
     if (url.length > MAX_URL_BYTES)
       return new AppError('url_too_long', `The URL is longer than ${MAX_URL_BYTES} bytes`)
     if (!url.startsWith('/'))
@@ -73,6 +74,16 @@ function allowedAuthorities(port: number, extra: readonly string[], localAddress
 function allowedOrigin(origin: string, allowed: ReadonlySet<string>): boolean {
   const match = /^https?:\/\/([^/?#@\s]+)$/i.exec(origin)
   return match?.[1] !== undefined && allowed.has(match[1].toLowerCase())
+}
+
+/**
+ * Browsers and HTTP libraries never send a fragment. Parsers disagree about it: one ends the path there, another the
+ * query, so a request would be judged by one reading and answered by the other.
+ */
+function targetWithFragment(): AppError {
+  return new AppError('bad_request', "The request target contains '#'", {
+    hint: "Remove the fragment, or write '#' as %23",
+  })
 }
 
 function hostNotAllowed(host: string): AppError {

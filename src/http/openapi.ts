@@ -47,7 +47,7 @@ export async function describeApi(app: FastifyInstance, options: OpenApiOptions)
     transform: ({ schema, url, route }) => {
       if (schema?.hide) return { schema, url }
       const method = [route.method].flat()[0] ?? 'GET'
-      const open = isPublic(method, url, '', options.protectReads)
+      const open = isPublic(method, url, {}, options.protectReads)
       const security = open ? [] : [{ [SCHEME]: [] }]
       const own = (route.config as RouteErrors | undefined)?.errors ?? []
       const errors = errorResponses(method, schema ?? {}, open, own)

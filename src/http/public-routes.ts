@@ -36,15 +36,12 @@ const OPEN_READS = [
   'GET /api/logs/download',
 ]
 
-/** All other routes require the token, and so does every request with a `project_path`. */
-export function isPublic(method: string, route: string, url: string, protectReads: boolean): boolean {
-  if (hasProjectPath(url)) return false
+/**
+ * All other routes require the token, and so does every request with a `project_path`, which can name any folder of this
+ * computer. `query` is what the route itself reads: a second parser could read the URL differently.
+ */
+export function isPublic(method: string, route: string, query: object, protectReads: boolean): boolean {
+  if (Object.hasOwn(query, 'project_path')) return false
   const name = `${method === 'HEAD' ? 'GET' : method} ${route}`
   return ALWAYS_OPEN.includes(name) || (!protectReads && OPEN_READS.includes(name))
-}
-
-/** It can name any folder on this computer. Parsed as the route does it, because the name may be percent-encoded. */
-function hasProjectPath(url: string): boolean {
-  const at = url.indexOf('?')
-  return at !== -1 && new URLSearchParams(url.slice(at)).has('project_path')
 }

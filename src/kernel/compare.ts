@@ -29,7 +29,7 @@ function compareMiddle(before: readonly string[], after: readonly string[], most
   const added = after.map((text): Change => ({ kind: 'added', text }))
   if (before.length === 0 || after.length === 0) return [...removed, ...added]
   if (before.length > most || after.length > most) return [...removed, ...added]
-  const common = commonTable(before, after)
+  const common = commonTable(...numbered(before, after))
   const changes: Change[] = []
   let [i, j] = [0, 0]
   while (i < before.length && j < after.length) {
@@ -44,8 +44,19 @@ function compareMiddle(before: readonly string[], after: readonly string[], most
   return [...changes, ...removed.slice(i), ...added.slice(j)]
 }
 
+/** Equal pieces have equal numbers: each pair is compared, and long pieces with a common beginning compare slowly. */
+function numbered(before: readonly string[], after: readonly string[]): [number[], number[]] {
+  const numbers = new Map<string, number>()
+  const numberOf = (piece: string): number => {
+    const known = numbers.get(piece) ?? numbers.size
+    numbers.set(piece, known)
+    return known
+  }
+  return [before.map(numberOf), after.map(numberOf)]
+}
+
 /** The length of the longest common subsequence from each pair of positions to the ends. */
-function commonTable(before: readonly string[], after: readonly string[]): Uint16Array[] {
+function commonTable(before: readonly number[], after: readonly number[]): Uint16Array[] {
   const table = Array.from({ length: before.length + 1 }, () => new Uint16Array(after.length + 1))
   for (let i = before.length - 1; i >= 0; i -= 1) {
     const [row, next] = [table[i], table[i + 1]]

@@ -130,7 +130,7 @@ describe('download', () => {
     const [ndjson, text, csv] = [await get(''), await get('&format=text'), await get('&format=csv')]
     expect(JSON.parse(ndjson.body)).toMatchObject({
       level: 'warn',
-      message: '=cmd, "quoted"\nand \u001b[31mcoloured',
+      message: '=cmd, "quoted"\nand coloured',
     })
     expect(text.body).toMatch(/^\S+Z WARN +service .*=cmd/)
     expect(text.body).not.toContain('\u001b')

@@ -52,7 +52,7 @@ export class LogPipeline {
     const line = redactEntry(entry, this.#deps.secrets, repeat)
     this.#add(line)
     const data = line.data && JSON.parse(line.data)
-    this.#deps.facts.publish('log', { ...entry, message: line.message, data })
+    this.#deps.facts.publish('log', { ...entry, tool: line.tool ?? null, message: line.message, data })
     if (this.#pending.length >= BATCH.lines || this.#pendingBytes >= this.#batchBytes) this.#startWriting()
     else this.#timer ??= setTimeout(() => this.#startWriting(), FLUSH_MS)
     return true

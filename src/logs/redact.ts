@@ -1,14 +1,14 @@
 import type { LogEntry } from '../kernel/log.ts'
 import type { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
-import { maskText } from '../kernel/secrets/secrets.ts'
+import { redactText } from '../kernel/secrets/redact-text.ts'
 import type { StoredEntry } from './log-store.ts'
 
 const MAX_BYTES = 64 * 1024
 const MAX_DATA_BYTES = 64 * 1024
 
-/** Masks known secrets, then text that looks like a secret, and cuts the line to size. */
+/** Removes terminal sequences, masks known secrets, then text that looks like a secret, and cuts the line to size. */
 export function redactEntry(entry: LogEntry, secrets: KnownSecrets, repeat = 1): StoredEntry {
-  const clean = (text: string) => maskText(secrets.redact(text))
+  const clean = (text: string) => redactText(text, secrets)
   const { text, truncated } = cut(clean(entry.message), entry.cut ?? 0)
   // Every field by name: object spread takes three times the memory, and thousands of lines may wait.
   return {

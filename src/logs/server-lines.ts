@@ -1,5 +1,6 @@
 import type { Facts } from '../kernel/facts.ts'
 import type { LogEntry } from '../kernel/log.ts'
+import { plainText } from '../kernel/plain-text.ts'
 import { type GateRules, type Line, LineGate, SERVER_GATE } from './line-gate.ts'
 import { levelOf } from './line-level.ts'
 
@@ -86,6 +87,7 @@ export class ServerLines {
 }
 
 function entryOf(server_id: string, { ts, stream, text, cut }: Line): LogEntry {
-  const entry = { ts, level: levelOf(text), source: 'server', stream, server_id, message: text } as const
+  const message = plainText(text)
+  const entry = { ts, level: levelOf(message), source: 'server', stream, server_id, message } as const
   return cut > 0 ? { ...entry, cut } : entry
 }

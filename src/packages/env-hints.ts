@@ -1,5 +1,6 @@
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { readForeign } from '../kernel/foreign-file.ts'
 import type { EnvHint } from './package-store.ts'
 import { objectsIn, readJson } from './raw-json.ts'
 
@@ -33,11 +34,19 @@ function fromManifest(folder: string): EnvHint[] {
   })
 }
 
+/** Empty when it is no regular file of a usual size. */
+function textOf(path: string): string {
+  try {
+    return readForeign(path, README_MAX_BYTES).bytes.toString('utf8')
+  } catch {
+    return ''
+  }
+}
+
 /** The names inside `"env": { … }` of configuration examples. */
 function fromReadme(folder: string): EnvHint[] {
   const path = ['README.md', 'readme.md', 'Readme.md'].map((name) => join(folder, name)).find(existsSync)
-  if (path === undefined || statSync(path).size > README_MAX_BYTES) return []
-  const text = readFileSync(path, 'utf8')
+  const text = path === undefined ? '' : textOf(path)
   const names = new Set<string>()
   for (const [, inside = ''] of text.matchAll(/"env"\s*:\s*\{([^}]{0,2000})\}/g))
     for (const [, name = ''] of inside.matchAll(/"([A-Z][A-Z0-9_]{2,63})"\s*:/g)) names.add(name)

@@ -1,7 +1,8 @@
-import { closeSync, existsSync, openSync, readSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { lstat, readdir } from 'node:fs/promises'
 import { join, normalize, sep } from 'node:path'
 import { AppError } from '../kernel/errors.ts'
+import { readForeignHead } from '../kernel/foreign-file.ts'
 import { envHints } from './env-hints.ts'
 import type { InstalledVersion } from './package-store.ts'
 import { objectOf, type Raw, readJson } from './raw-json.ts'
@@ -68,13 +69,7 @@ function binsOf(manifest: Raw, name: string, folder: string): Record<string, str
 /** Judged by the file extension, or by the interpreter in the first line. */
 function isForNode(file: string): boolean {
   if (/\.(?:js|mjs|cjs)$/.test(file)) return true
-  const head = Buffer.alloc(100)
-  const handle = openSync(file, 'r')
-  try {
-    readSync(handle, head, 0, head.length, 0)
-  } finally {
-    closeSync(handle)
-  }
+  const head = readForeignHead(file, 100)
   return /^#!.*\bnode\b/.test(head.toString('latin1').split('\n', 1)[0] ?? '')
 }
 

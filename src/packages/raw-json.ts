@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readForeign } from '../kernel/foreign-file.ts'
 import { isObject } from '../kernel/is-object.ts'
 
 /** An object of foreign JSON. No member can be relied on. */
@@ -6,10 +6,13 @@ export type Raw = Readonly<Record<string, unknown>>
 
 export const objectOf = (value: unknown): Raw => (isObject(value) ? value : {})
 
-/** `{}` when the file is missing or does not contain an object. */
+/** A lock file of a package with thousands of dependencies has a few megabytes. */
+const MAX_JSON_BYTES = 32 * 1024 * 1024
+
+/** `{}` when the file is missing, larger than 32 MiB, or does not contain an object. */
 export function readJson(path: string): Raw {
   try {
-    return objectOf(JSON.parse(readFileSync(path, 'utf8')))
+    return objectOf(JSON.parse(readForeign(path, MAX_JSON_BYTES).bytes.toString('utf8')))
   } catch {
     return {}
   }

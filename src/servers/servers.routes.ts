@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { ErrorCode } from '../kernel/errors.ts'
 import { ServerKey } from '../upstreams/server-fields.ts'
-import { upstreamRoutes } from '../upstreams/upstreams.routes.ts'
+import { type IsOwner, upstreamRoutes } from '../upstreams/upstreams.routes.ts'
 import { ImportInput, ImportReport } from './import.schema.ts'
 import type { Importer } from './import.service.ts'
 import { StartQuery } from './run-settings.ts'
@@ -18,7 +18,11 @@ const startErrors: ErrorCode[] = [
   'start_timeout',
 ]
 
-export function serverRoutes(servers: Servers, importer: Importer): FastifyPluginAsyncTypebox {
+export function serverRoutes(
+  servers: Servers,
+  importer: Importer,
+  isOwner: IsOwner,
+): FastifyPluginAsyncTypebox {
   return async (app) => {
     await app.register(
       upstreamRoutes({
@@ -38,6 +42,7 @@ export function serverRoutes(servers: Servers, importer: Importer): FastifyPlugi
           call: 'Wakes a sleeping server.',
         },
         callErrors: startErrors,
+        isOwner,
         servers,
       }),
     )
@@ -57,7 +62,7 @@ export function serverRoutes(servers: Servers, importer: Importer): FastifyPlugi
         const { wait_s = DEFAULT_WAIT_S } = request.query
         const by = { request_id: request.id }
         const { server, running } = await servers[action](request.params.id, wait_s, by)
-        return reply.code(running ? 200 : 202).send(servers.view(server))
+        return reply.code(running ? 200 : 202).send(servers.view(server, true))
       })
     }
 
@@ -70,7 +75,7 @@ export function serverRoutes(servers: Servers, importer: Importer): FastifyPlugi
       response: { 200: ServerView },
     }
     app.post('/servers/:id/stop', { schema: stop }, async (request) =>
-      servers.view(await servers.stop(request.params.id, { request_id: request.id })),
+      servers.view(await servers.stop(request.params.id, { request_id: request.id }), true),
     )
 
     const importing = {

@@ -1,6 +1,6 @@
 import { invalidField } from '../kernel/errors.ts'
 import { secretsIn } from '../kernel/secrets/secrets.ts'
-import { keepMaskedArgs, keepMaskedValues } from '../kernel/secrets/write-back.ts'
+import { keepMaskedArgs, keepMaskedCommand, keepMaskedValues } from '../kernel/secrets/write-back.ts'
 import { Turns } from '../kernel/turns.ts'
 import type { Caller } from '../kernel/wire.ts'
 import type { RecordCall } from '../upstreams/calls.ts'
@@ -13,7 +13,7 @@ import type { DesiredState } from './live.schema.ts'
 import { DEFAULT_SETTINGS, needsRestart, type ProgramOf, planOf, settingsOver } from './run-settings.ts'
 import type { Server, ServerInput, ServerPatch, ServerView } from './servers.schema.ts'
 import { StdioUpstream } from './stdio-upstream.ts'
-import { type Current, definitionOf, liveOf, shownIn, uptimeOf } from './view.ts'
+import { type Current, definitionOf, liveOf, publicDefinitionOf, shownIn, uptimeOf } from './view.ts'
 import type { WishStore } from './wishes.ts'
 
 /** What this room needs. `store/` and `supervisor/` provide it, `compose/service.ts` connects them. */
@@ -75,7 +75,7 @@ export function createServers(deps: Deps) {
     setTimeout(() => secrets.delete(owner), FORGET_AFTER_MS).unref()
   }
 
-  const texts = new ViewTexts<Server>()
+  const texts = { owner: new ViewTexts<Server>(), public: new ViewTexts<Server>() }
   const currentOf = (server: Server): Current => ({
     life: engine.life(server.id),
     desired: desiredOf(server),
@@ -84,7 +84,10 @@ export function createServers(deps: Deps) {
     linesDropped: deps.linesDropped(server.id),
     usedBy: deps.usedBy(server.id),
   })
-  const viewOf = (server: Server, current: Current) => ({ ...definitionOf(server), ...liveOf(current) })
+  const viewOf = (server: Server, current: Current, isOwner: boolean) => ({
+    ...(isOwner ? definitionOf(server) : publicDefinitionOf(server)),
+    ...liveOf(current),
+  })
 
   const ofPackage = async (name: string): Promise<Server[]> =>
     (await registry.list()).filter((server) => server.package === name)
@@ -102,14 +105,15 @@ export function createServers(deps: Deps) {
     startEager: lifecycle.startEager,
     tools: lifecycle.tools,
 
-    view: (server: Server): ServerView => viewOf(server, currentOf(server)),
+    /** `isOwner`: the caller has the token. */
+    view: (server: Server, isOwner: boolean): ServerView => viewOf(server, currentOf(server), isOwner),
 
     /** All views as JSON. The uptime is the last member, so that the rest can be reused. */
-    async listText(): Promise<string> {
+    async listText(isOwner: boolean): Promise<string> {
       const items = (await registry.list()).map((server) => {
         const current = currentOf(server)
-        const withoutUptime = () => ({ ...viewOf(server, current), uptime_s: undefined })
-        const text = texts.textOf(server, shownIn(current), withoutUptime)
+        const withoutUptime = () => ({ ...viewOf(server, current, isOwner), uptime_s: undefined })
+        const text = texts[isOwner ? 'owner' : 'public'].textOf(server, shownIn(current), withoutUptime)
         return `${text.slice(0, -1)},"uptime_s":${uptimeOf(current.life)}}`
       })
       return listText(items)
@@ -120,7 +124,8 @@ export function createServers(deps: Deps) {
       const kept = { env: keepMaskedValues('env', env, {}), args: keepMaskedArgs(args, []) }
       const settings = { ...settingsOver(DEFAULT_SETTINGS, input), ...changedOffer(OFFER_DEFAULTS, input) }
       const { name, package: from = null } = input
-      const command = from === null ? input.command : deps.packages.binOf(from, input.command)
+      const given = input.command && keepMaskedCommand(input.command, undefined)
+      const command = from === null ? given : deps.packages.binOf(from, given)
       if (command === undefined) throw invalidField('/command', 'is required unless package is set')
       const fields = { name, command, package: from, ...kept, cwd, description, tags, ...settings }
       const server = await registry.add(fields, by)
@@ -182,6 +187,7 @@ function edited(current: Server, patch: ServerPatch): Partial<Server> {
     ...fields,
     ...settingsOver(current, patch),
     ...changedOffer(current, patch),
+    ...(patch.command && { command: keepMaskedCommand(patch.command, current.command) }),
     ...(patch.env && { env: keepMaskedValues('env', patch.env, current.env) }),
     ...(patch.args && { args: keepMaskedArgs(patch.args, current.args) }),
   }

@@ -1,5 +1,6 @@
 import { memo } from '../kernel/memo.ts'
-import { maskArgs, maskValues } from '../kernel/secrets/secrets.ts'
+import { publicArgs, publicCommand } from '../kernel/secrets/public-view.ts'
+import { maskArgs, maskCommand, maskValues } from '../kernel/secrets/secrets.ts'
 import { isoTime } from '../kernel/time.ts'
 import type { Catalogue } from '../upstreams/catalogues.ts'
 import type { Health, Stats } from '../upstreams/server-fields.ts'
@@ -8,15 +9,22 @@ import type { ServerLife } from './engine.ts'
 import type { DesiredState, Live } from './live.schema.ts'
 import type { Server, ServerView } from './servers.schema.ts'
 
-/** The stored fields of a server, with secrets masked. */
+/** The stored fields of a server, with secrets masked, as a caller with the token sees them. */
 export const definitionOf = memo((server: Server): Omit<ServerView, keyof Live> => {
-  const { id, name, command, package: from, args, env, cwd, description, tags, revision } = server
+  const { id, name, package: from, args, env, cwd, description, tags, revision } = server
   const { start_mode, idle_timeout_s, restart, timeouts, tools, expose } = server
   const times = { created_at: isoTime(server.created_at), updated_at: isoTime(server.updated_at) }
   const shown = { args: maskArgs(args), env: maskValues(env), cwd, description, tags: [...tags] }
+  const command = maskCommand(server.command)
   const auto_start = start_mode === 'eager'
   const settings = { start_mode, auto_start, idle_timeout_s, restart, timeouts, tools, expose }
   return { id, type: 'stdio', name, command, package: from, ...shown, ...settings, ...times, revision }
+})
+
+/** The same for a caller without the token, who sees less of the command. */
+export const publicDefinitionOf = memo((server: Server): Omit<ServerView, keyof Live> => {
+  const { command, args } = server
+  return { ...definitionOf(server), command: publicCommand(command), args: publicArgs(command, args) }
 })
 
 export interface Current {

@@ -1,5 +1,6 @@
 import type { FactBus, Facts } from '../kernel/facts.ts'
 import type { LogEntry } from '../kernel/log.ts'
+import { publicDetail } from '../kernel/secrets/public-view.ts'
 import type { LogStore } from '../logs/log-store.ts'
 import type { ConfigurationDatabase } from './configuration/configuration.ts'
 
@@ -44,7 +45,7 @@ function detailOf(text: string): Record<string, unknown> {
 function lineOf({ audit_id, ts, action, subject, request_id, detail }: Facts['audited']): LogEntry {
   const message = `${action.replaceAll('_', ' ')}: ${subject}`
   const server = ABOUT_SERVERS.test(action) ? { server_id: subject } : {}
-  const data = { audit_id, action, subject, ...detail }
+  const data = { audit_id, action, subject, ...publicDetail(detail) } // the log can be read without a token
   return { ts, level: 'info', source: 'audit', message, request_id, ...server, data }
 }
 const ABOUT_SERVERS = /^(?:server_|tools_changed$|tool_approved$)/

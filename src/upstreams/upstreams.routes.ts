@@ -10,6 +10,9 @@ import { IfMatch, revisionOf, ServerKey } from './server-fields.ts'
 import type { ServerRecord } from './server-registry.ts'
 import type { ToolCall } from './upstream.ts'
 
+/** By the headers of a request. */
+export type IsOwner = (headers: Readonly<Record<string, unknown>>) => boolean
+
 interface Options<Server extends ServerRecord, Input extends TSchema, Update extends TSchema> {
   readonly path: '/servers' | '/http-servers'
   readonly tags: string[]
@@ -21,11 +24,13 @@ interface Options<Server extends ServerRecord, Input extends TSchema, Update ext
   readonly view: TSchema
   readonly descriptions: Readonly<Record<'add' | 'update' | 'remove' | 'tools' | 'call', string>>
   readonly callErrors: readonly ErrorCode[]
+  /** Whether the caller has the token, and so sees more of a definition. */
+  readonly isOwner: IsOwner
   readonly servers: {
     /** All views as JSON. */
-    listText(): Promise<string>
+    listText(isOwner: boolean): Promise<string>
     get(key: string): Promise<Server>
-    view(server: Server): unknown
+    view(server: Server, isOwner: boolean): unknown
     add(input: Static<Input>, by: Caller): Promise<Server>
     change(
       key: string,
@@ -47,14 +52,15 @@ const MAX_CALL_BYTES = 10 * 1_048_576
 export function upstreamRoutes<S extends ServerRecord, I extends TSchema, U extends TSchema>(
   options: Options<S, I, U>,
 ): FastifyPluginAsyncTypebox {
-  const { path, tags, one, input, update, updateMethod, view, descriptions, callErrors, servers } = options
+  const { path, tags, one, input, update, updateMethod, view, descriptions, callErrors, isOwner, servers } =
+    options
   const params = ServerKey
-  const withEtag = (reply: FastifyReply, server: S) =>
-    reply.header('etag', `"${server.revision}"`).send(servers.view(server))
+  const withEtag = (reply: FastifyReply, server: S, owner: boolean) =>
+    reply.header('etag', `"${server.revision}"`).send(servers.view(server, owner))
   return async (app) => {
     const list = { tags, summary: `List ${tags[0]}`, response: { 200: listOf(view) } }
-    app.get(path, { schema: list }, async (_, reply) =>
-      reply.type(JSON_TYPE).send((await servers.listText()) as never),
+    app.get(path, { schema: list }, async (request, reply) =>
+      reply.type(JSON_TYPE).send((await servers.listText(isOwner(request.headers))) as never),
     )
 
     const add = {
@@ -66,12 +72,12 @@ export function upstreamRoutes<S extends ServerRecord, I extends TSchema, U exte
     }
     app.post(path, { schema: add }, async (request, reply) => {
       const server = await servers.add(request.body as Static<I>, { request_id: request.id })
-      return reply.code(201).header('location', `/api${path}/${server.id}`).send(servers.view(server))
+      return reply.code(201).header('location', `/api${path}/${server.id}`).send(servers.view(server, true))
     })
 
     const get = { tags, summary: `Get ${one}`, params, response: { 200: view } }
     app.get(`${path}/:id`, { schema: get }, async (request, reply) =>
-      withEtag(reply, await servers.get(request.params.id)),
+      withEtag(reply, await servers.get(request.params.id), isOwner(request.headers)),
     )
 
     const change = {
@@ -93,6 +99,7 @@ export function upstreamRoutes<S extends ServerRecord, I extends TSchema, U exte
         return withEtag(
           reply,
           await servers.change(request.params.id, revision, request.body as Static<U>, by),
+          true,
         )
       },
     })

@@ -99,7 +99,7 @@ const settle: Command = {
 
 async function agrees(id: string, model: Model, { servers, mark }: Real): Promise<void> {
   const { desired, killed } = model.servers.get(id) ?? { desired: 'stopped', killed: false }
-  const look = async () => servers.view(await servers.get(id))
+  const look = async () => servers.view(await servers.get(id), true)
   // The response to a change does not wait for the restart.
   const restless = ['starting', 'stopping']
   for (let n = 0; n < 200 && restless.includes((await look()).status); n += 1) await sleep(25)

@@ -1,7 +1,10 @@
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import { WebSocket } from 'ws'
 import { openSqlite } from '../../src/store/sqlite/sqlite.ts'
 import { ask, JSON_TYPE } from '../support/answers.ts'
 import { Canaries } from '../support/canaries.ts'
@@ -151,6 +154,88 @@ test('no secret is in any response, log line, audit row or file', async () => {
   expect(later.leaks(canaries)).toEqual([])
   expect(canaries.inFiles(home)).toEqual([])
   expect([...house.warnings, ...again.warnings].flatMap((text) => canaries.in('a warning', text))).toEqual([])
+})
+
+test('without the token, no read shows a word of a command that may be a secret (safety goal R24)', async () => {
+  const canaries = new Canaries()
+  const home = ownFolder()
+  const word = (where: string) => canaries.word(where)
+  const entry = (where: string) => ({
+    command: 'npx',
+    args: [
+      '-y',
+      '@example/server',
+      word(`${where}: a word`),
+      '--name',
+      `of ${word(`${where}: a value`)}`,
+      `a=${word(`${where}: an assignment`)}`,
+    ],
+  })
+  writeFileSync(
+    join(home, '.claude.json'),
+    JSON.stringify({
+      mcpServers: { theirs: entry("an agent's file"), spaced: { command: `run ${word('a command')}` } },
+    }),
+  )
+  const house = await openHouse({ home, env: { LOG_LEVEL: 'trace' } })
+  const { send, answers, leaks } = listener(house)
+  const messages: string[] = []
+  const socket = new WebSocket(`${house.address.replace('http', 'ws')}/api/ws/metrics`)
+  onTestFinished(() => socket.terminate())
+  socket.on('message', (data) => messages.push(String(data)))
+  await once(socket, 'open')
+  socket.send(JSON.stringify({ type: 'subscribe', topics: ['log'] }))
+
+  const added = (await send('POST', '/api/servers', { name: 'One', ...entry('added') })).json()
+  expect(added.args[2]).toMatch(/^a1/) // with the token it is shown
+  expect((await send('PATCH', '/api/servers/one', entry('changed'))).statusCode).toBe(200)
+  expect(
+    (await send('POST', '/api/servers', { name: 'Two', command: `run ${word('a command of ours')}` }))
+      .statusCode,
+  ).toBe(201)
+  await send('POST', '/api/servers/two/start') // it fails, and the error names the command
+  answers.length = 0 // what was sent with the token
+
+  const anonymous = (url: string) => send('GET', url, undefined, {})
+  for (const { method, url } of house.app.methods.list().filter((route) => route.method === 'GET')) {
+    const path = url.replace(':agent_type', 'claude-code').replace(/:\w+/, 'one')
+    expect(method, url).toBe('GET')
+    await anonymous(path)
+  }
+  for (const url of [
+    '/api/servers/two',
+    '/api/servers/two/tools',
+    '/api/logs?limit=1000',
+    '/api/logs/download?format=csv',
+  ])
+    await anonymous(url)
+  const shown = (await anonymous('/api/servers/one')).json()
+  expect([shown.command, ...shown.args]).toEqual([
+    'npx',
+    '-y',
+    '@example/server',
+    '***',
+    '--name',
+    '***',
+    '***',
+  ])
+  const agent = (await anonymous('/api/agents/claude-code')).json()
+  expect(agent.servers[0].args).toEqual(['-y', '@example/server', '***', '--name', '***', '***'])
+  expect(agent.servers[1].command).toBe('run ***')
+  await sleep(300)
+  expect(leaks(canaries)).toEqual([])
+  expect(messages.flatMap((text) => canaries.in('a message of the WebSocket', text))).toEqual([])
+
+  // What was read without the token can be written back with it.
+  const before = (await send('GET', '/api/servers/one')).json()
+  expect(
+    (await send('PATCH', '/api/servers/one', { args: shown.args, command: shown.command })).json().args,
+  ).toEqual(before.args)
+  expect((await send('PATCH', '/api/servers/one', { args: shown.args.slice(1) })).statusCode).toBe(422)
+  const two = (await anonymous('/api/servers/two')).json()
+  expect(two.command).toBe('run ***')
+  const kept = (await send('PATCH', '/api/servers/two', { command: two.command, description: 'x' })).json()
+  expect(kept.command).toMatch(/^run a1/)
 })
 
 test('a log line that contains a stored secret is stored without it', async () => {

@@ -24,6 +24,13 @@ export class Canaries {
     return secret
   }
 
+  /** A short secret without the look of a key. */
+  word(where: string): string {
+    const secret = `a1${randomBytes(6).toString('hex')}`
+    this.keep(where, secret)
+    return secret
+  }
+
   /** Adds a given secret, such as the token. It is searched as a whole. */
   keep(where: string, secret: string): void {
     this.#traces.set(where, [secret, inBase64(secret)])

@@ -20,9 +20,27 @@ export function secretServer(canaries: Canaries, name: string, when: string) {
       `DB_PASSWORD=${make('an argument like an assignment')}`,
       `https://api.example/mcp?k=${make('the query of a URL argument')}`,
       `postgres://me:${make('the password of a URL argument')}@db.example/x`,
+      ...flagged(canaries, when),
+      '-c',
+      `export TOKEN=${make('an exported variable')} && run --pass ${make('a flag inside a shell command')}`,
+      `{"user":"me","credentials":{"apiKey":"${make('JSON in one argument')}"}}`,
+      `Server=db;Password=${make('a connection string')};Port=1`,
     ],
     env: { GITHUB_TOKEN: make('env'), SETTING: make('env of a harmless name') },
   }
+}
+
+const SECRET_FLAGS = ['--pat', '--pass', '--pwd', '--jwt', '--session', '--cookie', '--cred', '--sig', '-p']
+
+/** Flags that mean a secret, each with a value that does not look like one. */
+function flagged(canaries: Canaries, when: string): string[] {
+  const value = (where: string) => canaries.word(`${when}: the argument ${where}`)
+  return [
+    ...SECRET_FLAGS.flatMap((flag) => [flag, value(`after ${flag}`)]),
+    '-u',
+    `me:${value('after -u')}`,
+    `--dsn=${value('--dsn=')}`,
+  ]
 }
 
 /** The same for an HTTP server. */

@@ -1,5 +1,11 @@
 import { AppError, invalidField, pointer } from '../../kernel/errors.ts'
-import { keepMaskedArgs, keepMaskedUrl, keepMaskedValues, originOf } from '../../kernel/secrets/write-back.ts'
+import {
+  keepMaskedArgs,
+  keepMaskedCommand,
+  keepMaskedUrl,
+  keepMaskedValues,
+  originOf,
+} from '../../kernel/secrets/write-back.ts'
 import type { Definition, RegisteredServer } from '../catalogue/definition.ts'
 import type { EntryInput } from './edit.schema.ts'
 
@@ -58,6 +64,7 @@ function stdio(given: Stdio, current: Definition | null): Definition {
   const before = current?.type === 'stdio' ? current : undefined
   return {
     ...given,
+    command: keepMaskedCommand(given.command, before?.command),
     args: keepMaskedArgs(given.args, before?.args ?? []),
     env: keepMaskedValues('env', given.env, before?.env ?? {}),
   }

@@ -5,9 +5,6 @@ import {
   fstatSync,
   linkSync,
   mkdirSync,
-  openSync,
-  readFileSync,
-  readSync,
   renameSync,
   rmSync,
   type Stats,
@@ -17,9 +14,10 @@ import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { syncFolder, writeBeside } from '../../kernel/durable-file.ts'
 import { AppError } from '../../kernel/errors.ts'
+import { openForeign, readOpen, UnsafeFile } from '../../kernel/foreign-file.ts'
 import type { LockFacts } from './agent-lock.ts'
-import { type Content, contentOf } from './config-text.ts'
-import { type RealFile, realFileOf } from './file-safety.ts'
+import { type Content, contentOf, MAX_BYTES } from './config-text.ts'
+import { bytesOf, type RealFile, realFileOf, unsafe } from './file-safety.ts'
 
 export interface ConfigFile {
   readonly path: string
@@ -34,7 +32,7 @@ export function readConfig({ path, root }: Pick<ConfigFile, 'path' | 'root'>): C
 }
 
 export const contentIn = (path: string, { path: real, stats }: RealFile): Content | undefined =>
-  stats && contentOf(path, readFileSync(real))
+  stats && contentOf(path, bytesOf(path, real))
 
 /** Longer than another program needs between opening a file and having written it. */
 const LATE_WRITE_MS = 30
@@ -73,7 +71,7 @@ export async function replaceFile(
 
 function openExisting(path: string): number | undefined {
   try {
-    return openSync(path, 'r')
+    return openForeign(path, 'refuse')
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw error
@@ -124,16 +122,8 @@ function isUnchanged(file: number, { path, stats }: RealFile, seen: Content): bo
   return isSameContent && isSame(statSync(path, { throwIfNoEntry: false }))
 }
 
-function readAll(file: number): Buffer {
-  const bytes = Buffer.alloc(fstatSync(file).size)
-  let length = 0
-  while (length < bytes.length) {
-    const more = readSync(file, bytes, length, bytes.length - length, length)
-    if (more === 0) break
-    length += more
-  }
-  return bytes.subarray(0, length)
-}
+/** One byte more than is ever accepted, so that a file that grew is not equal to what was read. */
+const readAll = (file: number): Buffer => readOpen(file, MAX_BYTES + 1)
 
 function copyPermissions(temp: string, { mode, uid, gid }: Stats): void {
   chmodSync(temp, mode & 0o7777)
@@ -165,7 +155,10 @@ async function rename(from: string, to: string): Promise<void> {
 
 /** Maps errors of the file system to error codes; returns other errors unchanged. */
 export function asAppError(path: string, error: unknown): unknown {
+  if (error instanceof UnsafeFile) return unsafe(path, 'is not a regular file')
   switch ((error as NodeJS.ErrnoException).code) {
+    case 'ELOOP':
+      return unsafe(path, 'is being replaced by a link')
     case 'ENOSPC':
     case 'EDQUOT':
       return new AppError(

@@ -20,11 +20,10 @@ export function contentOf(path: string, bytes: Buffer): Content {
   return { bytes, text: decode(path, bytes), revision: revisionOf(bytes) }
 }
 
-export const tooLarge = (path: string): AppError =>
-  new AppError(
-    'config_too_large',
-    `${path} is larger than ${MAX_BYTES / 1024 / 1024} MiB; it is neither read nor edited`,
-  )
+export const tooLarge = (path: string, maxBytes = MAX_BYTES): AppError => {
+  const limit = maxBytes < 1024 * 1024 ? `${maxBytes / 1024} KiB` : `${maxBytes / 1024 / 1024} MiB`
+  return new AppError('config_too_large', `${path} is larger than ${limit}; it is neither read nor edited`)
+}
 
 function decode(path: string, bytes: Buffer): string {
   try {

@@ -1,6 +1,7 @@
 import { accessSync, constants, lstatSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { dirname, isAbsolute, relative } from 'node:path'
 import { AppError } from '../../kernel/errors.ts'
+import { readForeign, UnsafeFile } from '../../kernel/foreign-file.ts'
 import { MAX_BYTES, tooLarge } from './config-text.ts'
 
 /** A file after all symbolic links are resolved. */
@@ -22,10 +23,23 @@ export function realFileOf(path: string, root: string): RealFile {
   }
   assertWithin(path, real, root)
   const stats = statSync(real)
-  if (!stats.isFile()) throw unsafe(path, 'is not a regular file')
+  if (!stats.isFile()) throw unsafe(path, NOT_REGULAR)
   if (stats.size > MAX_BYTES) throw tooLarge(path)
   return { path: real, stats }
 }
+
+/** The content. `real` has no links; `path` is for messages. What the path leads to may have changed since the check. */
+export function bytesOf(path: string, real: string): Buffer {
+  try {
+    return readForeign(real, MAX_BYTES, 'refuse').bytes
+  } catch (error) {
+    if (error instanceof UnsafeFile)
+      throw error.reason === 'too_large' ? tooLarge(path) : unsafe(path, NOT_REGULAR)
+    if ((error as NodeJS.ErrnoException).code === 'ELOOP') throw unsafe(path, 'is being replaced by a link')
+    throw error
+  }
+}
+const NOT_REGULAR = 'is not a regular file'
 
 export function assertWritable({ path, stats }: RealFile): void {
   if (stats) {
@@ -94,7 +108,7 @@ function isWritable(path: string): boolean {
   }
 }
 
-const unsafe = (path: string, why: string): AppError =>
+export const unsafe = (path: string, why: string): AppError =>
   new AppError('config_unsafe', `${path} ${why}`, { hint: 'Nothing was changed. Edit the file by hand' })
 
 const readOnly = (path: string, why: string): AppError =>

@@ -1,5 +1,5 @@
 import type { Dialect, FileFormat } from '../catalogue/catalogue.schema.ts'
-import { unparsable } from '../files/config-text.ts'
+import { tooLarge, unparsable } from '../files/config-text.ts'
 import { CannotEdit, type Format, type Json, type Path, type Trace } from './format.ts'
 import { jsonFormat } from './json/json-format.ts'
 import { valueAt } from './json-value.ts'
@@ -20,6 +20,7 @@ export function formatOf(format: FileFormat, dialect: Dialect): Format {
 
 /** The parsed file; undefined if it is empty. Errors name the file. */
 export function readText(format: Format, file: string, text: string): Json | undefined {
+  assertSize(format, file, text)
   return withFileName(file, () => format.read(text))
 }
 
@@ -31,7 +32,8 @@ export function applyOperations(
   operations: readonly Operation[],
   trace: Trace | undefined,
 ): { text: string; trace: Trace | undefined } {
-  return withFileName(file, () => {
+  assertSize(format, file, text)
+  const edited = withFileName(file, () => {
     let now = { text, trace }
     for (const { path, value } of operations) {
       if (value !== undefined) {
@@ -42,6 +44,13 @@ export function applyOperations(
     }
     return now
   })
+  assertSize(format, file, edited.text) // it could not be read any more
+  return edited
+}
+
+/** By the format: YAML takes much longer than JSON. */
+function assertSize({ maxBytes }: Format, file: string, text: string): void {
+  if (text.length > maxBytes || Buffer.byteLength(text) > maxBytes) throw tooLarge(file, maxBytes)
 }
 
 function withFileName<T>(file: string, work: () => T): T {

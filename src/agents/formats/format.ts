@@ -56,12 +56,16 @@ export interface Edited {
  * through a value of another kind.
  */
 export interface Format {
+  /** A larger file is neither read nor edited: parsing it would delay everything else too long. */
+  readonly maxBytes: number
   /** The whole file; undefined if it is empty or has only comments. */
   read(text: string): Json | undefined
   /** The same, read by a second parser that shares no code with the first. */
   readAgain(text: string): Json | undefined
   /** Where the value begins, with its name; undefined if it does not exist. */
   find(text: string, path: Path): Place | undefined
+  /** The same for many paths: the text is parsed once, and the function returns the line. */
+  lines(text: string): (path: Path) => number | undefined
   /** Replaces the value, or adds it after its neighbours. Missing maps and lists on the path are created. */
   set(text: string, path: Path, value: Json): Edited
   /** Removes the value if it exists. With the trace of the first `set`, containers that it created go too once empty. */

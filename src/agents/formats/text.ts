@@ -31,6 +31,24 @@ export function placeOf(text: string, offset: number): Place {
   return { line, column }
 }
 
+/** The offset at which each line begins. */
+export function lineStarts(text: string): number[] {
+  const starts = [0]
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) starts.push(at + 1)
+  return starts
+}
+
+/** The line of an offset, from 1. */
+export function lineAt(starts: readonly number[], offset: number): number {
+  let [low, high] = [0, starts.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((starts[middle] ?? 0) <= offset) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
 /** Messages name keys and places but never values, because those may be secrets. */
 export function refusal(text: string, offset: number, message: string): CannotEdit {
   return new CannotEdit(message, placeOf(text, offset))

@@ -10,6 +10,7 @@ function formatThatWrites(text: string, { readAgain = JSON.parse, confirm = true
   const proposal = { text, at: OLD.indexOf('"b"'), trace: 'trace' }
   const edit = () => (confirm ? { ...proposal, confirm: () => 'trace' } : proposal)
   return verifiedFormat({
+    maxBytes: 1024,
     acceptsBom: false,
     parse: (parsed) => ({ text: parsed, json: parse(parsed) }),
     readAgain,

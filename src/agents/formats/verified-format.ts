@@ -9,7 +9,7 @@ import {
   type Trace,
 } from './format.ts'
 import { isMap, isSame, isSameAround, withoutEmpty, withValue } from './json-value.ts'
-import { placeOf, refusal } from './text.ts'
+import { lineAt, lineStarts, placeOf, refusal } from './text.ts'
 
 /** A text with the positions that edits need. */
 export interface Parsed {
@@ -30,6 +30,7 @@ export interface Proposal<P extends Parsed> {
 
 /** The parsers and edits of one format. All texts are without a byte order mark. */
 export interface Editor<P extends Parsed> {
+  readonly maxBytes: number
   readonly acceptsBom: boolean
   readonly parse: (text: string) => P
   /** Reads the text with a second parser, which shares no code with `parse`. */
@@ -85,6 +86,7 @@ export function verifiedFormat<P extends Parsed>(editor: Editor<P>): Format {
   }
 
   return {
+    maxBytes: editor.maxBytes,
     read: (text) => editor.parse(split(text).body).json,
     readAgain: (text) => editor.readAgain(split(text).body),
     find(text, path) {
@@ -92,6 +94,16 @@ export function verifiedFormat<P extends Parsed>(editor: Editor<P>): Format {
       const { body } = split(text)
       const start = editor.find(editor.parse(body), path)
       return start === undefined ? undefined : placeOf(body, start)
+    },
+    lines(text) {
+      const { body } = split(text)
+      const parsed = editor.parse(body)
+      const starts = lineStarts(body)
+      return (path) => {
+        assertPath(path)
+        const start = editor.find(parsed, path)
+        return start === undefined ? undefined : lineAt(starts, start)
+      }
     },
     set(text, path, value) {
       assertPath(path)

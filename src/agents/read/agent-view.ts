@@ -1,4 +1,5 @@
-import { maskArgs, maskUrl, maskValues } from '../../kernel/secrets/secrets.ts'
+import { publicArgs, publicCommand } from '../../kernel/secrets/public-view.ts'
+import { maskArgs, maskCommand, maskUrl, maskValues } from '../../kernel/secrets/secrets.ts'
 import type { AgentSummary, Drift, EntryView } from '../agents.schema.ts'
 import type { Agent } from '../catalogue/catalogue.schema.ts'
 import type { Definition, RegisteredServer } from '../catalogue/definition.ts'
@@ -71,15 +72,18 @@ export function driftOf({ state, record }: KnownFile): Drift {
 export interface EntryFacts {
   readonly agent: Agent
   readonly registered: readonly RegisteredServer[]
-  readonly lineOf: (state: FileState, entry: Entry) => number | null
+  /** The caller has the token, and so sees more of a command. */
+  readonly isOwner: boolean
+  readonly linesOf: (state: FileState) => (entry: Entry) => number | null
 }
 
 /** The entries of the file, then the parked ones. */
 export function entryViews(
   { state, record }: KnownFile,
-  { agent, registered, lineOf }: EntryFacts,
+  { agent, registered, isOwner, linesOf }: EntryFacts,
 ): EntryView[] {
   const scope = state.place.scope
+  const lineOf = linesOf(state)
   const link = (name: string, definition: Definition | null) => {
     const owned = ownedEntry(record, name)
     const known = registered.find(({ id }) => id === owned?.server_id) ?? registeredAs(definition, registered)
@@ -89,11 +93,11 @@ export function entryViews(
     const { name, definition, enabled, problem } = entry
     return {
       name,
-      ...masked(definition),
+      ...masked(definition, isOwner),
       enabled,
       parked: false,
       ...link(name, definition),
-      line: lineOf(state, entry),
+      line: lineOf(entry),
       problem,
     }
   })
@@ -103,7 +107,7 @@ export function entryViews(
     return [
       {
         name,
-        ...masked(definition),
+        ...masked(definition, isOwner),
         enabled: false,
         parked: true,
         ...link(name, definition),
@@ -117,6 +121,7 @@ export function entryViews(
 
 function masked(
   definition: Definition | null,
+  isOwner: boolean,
 ): Pick<EntryView, 'type' | 'command' | 'args' | 'env' | 'cwd' | 'url' | 'headers'> {
   if (!definition) return { type: null }
   if (definition.type !== 'stdio') {
@@ -124,6 +129,8 @@ function masked(
     return { type, url: maskUrl(url), headers: maskValues(headers) }
   }
   const { type, command, args, env, cwd } = definition
-  const [program = '', ...rest] = maskArgs([command, ...args])
-  return { type, command: program, args: rest, env: maskValues(env), cwd }
+  const shown = isOwner
+    ? { command: maskCommand(command), args: maskArgs(args) }
+    : { command: publicCommand(command), args: publicArgs(command, args) }
+  return { type, ...shown, env: maskValues(env), cwd }
 }

@@ -59,6 +59,9 @@ function problemOf(error: unknown): Pick<FileState, 'parseError' | 'problem'> {
   return { parseError: { line, column, message: error.message }, problem: null }
 }
 
+/** More than any user has. What is done for each entry stays small. */
+const MAX_ENTRIES = 1000
+
 /** The parsed file and the entries in it. */
 export function readEntries(
   target: ConfigTarget,
@@ -67,8 +70,17 @@ export function readEntries(
   const { agent, place } = target
   const root = readText(formatOf(place.format, place.dialect), place.path, text)
   const isListedOff = disabledList(target, root)
-  const entries = containersIn(agent, place, root).flatMap((at) =>
-    membersOf(valueAt(root, at), place).flatMap(([name, value]): Entry[] => {
+  const containers = containersIn(agent, place, root).map((at) => ({
+    at,
+    members: membersOf(valueAt(root, at), place),
+  }))
+  if (containers.reduce((sum, { members }) => sum + members.length, 0) > MAX_ENTRIES)
+    throw new AppError(
+      'config_too_large',
+      `${place.path} has more than ${MAX_ENTRIES} servers; it is neither read nor edited`,
+    )
+  const entries = containers.flatMap(({ at, members }) =>
+    members.flatMap(([name, value]): Entry[] => {
       const { definition, enabled, problem } = readEntry(agent, name, value)
       // Not a tool server.
       if (definition === null && (problem === null || at.length < place.keyPath.length)) return []
@@ -80,10 +92,14 @@ export function readEntries(
   return { root, entries }
 }
 
-/** The line where an entry begins. Not part of `readEntries`, because it parses the whole file again. */
-export function lineOf({ place, content }: FileState, { path }: Entry): number | null {
-  if (!content) return null
-  return formatOf(place.format, place.dialect).find(content.text, path)?.line ?? null
+/**
+ * The lines where the entries of a file begin. Not part of `readEntries`, because it parses the file again: once for
+ * all entries.
+ */
+export function linesOf({ place, content, entries }: FileState): (entry: Entry) => number | null {
+  if (!content || entries.length === 0) return () => null
+  const lines = formatOf(place.format, place.dialect).lines(content.text)
+  return ({ path }) => lines(path) ?? null
 }
 
 /** The key paths under which this file holds entries. */

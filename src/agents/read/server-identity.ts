@@ -1,4 +1,5 @@
 import { AppError } from '../../kernel/errors.ts'
+import { memo } from '../../kernel/memo.ts'
 import type { Definition, RegisteredServer } from '../catalogue/definition.ts'
 
 /** Two definitions with the same identity are the same server, whatever its name, environment or headers. */
@@ -20,9 +21,13 @@ export function registeredAs(
   definition: Definition | null,
   registered: readonly RegisteredServer[],
 ): { readonly id: string; readonly definition: Definition } | undefined {
-  if (!definition) return undefined
-  const identity = identityOf(definition)
-  for (const { id, definition: own } of registered)
-    if (!(own instanceof AppError) && identityOf(own) === identity) return { id, definition: own }
-  return undefined
+  return definition ? byIdentity(registered).get(identityOf(definition)) : undefined
 }
+
+/** The same list is searched for every entry of a file. The first server of an identity counts. */
+const byIdentity = memo((registered: readonly RegisteredServer[]) => {
+  const known = new Map<string, { readonly id: string; readonly definition: Definition }>()
+  for (const { id, definition } of registered.toReversed())
+    if (!(definition instanceof AppError)) known.set(identityOf(definition), { id, definition })
+  return known
+})

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { KnownSecrets } from './known-secrets.ts'
+import { publicArgs, publicCommand, publicDetail } from './public-view.ts'
 import { maskArgs, maskText, maskUrl, secretsIn } from './secrets.ts'
-import { keepMaskedArgs, keepMaskedUrl, keepMaskedValues } from './write-back.ts'
+import { keepMaskedArgs, keepMaskedCommand, keepMaskedUrl, keepMaskedValues } from './write-back.ts'
 
 const key = 'ghp_0123456789abcdefghijABCDEFGHIJ'
 
@@ -34,6 +35,37 @@ test.each([
   [['postgres://me:pw@db.example/x'], ['postgres://***@db.example/x']],
   [['https://a.example/mcp?mode=x&k=y'], ['https://a.example/mcp?mode=***&k=***']],
   [['0123456789abcdef0123456789abcdef'], ['***']],
+  [
+    ['--pat', 'hunter2', '--pass', 'b', '-p', 'c', '--dsn=postgres://h/db'],
+    ['--pat', '***', '--pass', '***', '-p', '***', '--dsn=***'],
+  ],
+  [
+    ['-u', 'me:pw', '--user', 'me:pw', '-u', 'me', '-u', '1000:1000'],
+    ['-u', '***', '--user', '***', '-u', 'me', '-u', '1000:1000'],
+  ],
+  [
+    ['-phunter2', '-port', '--path', '/x', '--author', 'me', '--bypass', 'x'],
+    ['-p***', '-port', '--path', '/x', '--author', 'me', '--bypass', 'x'],
+  ],
+  [
+    ['--jwt', 'a', '--session', 'b', '--cookie', 'c', '--cred', 'd', '--sig', 'e', '--pwd', 'f'],
+    ['--jwt', '***', '--session', '***', '--cookie', '***', '--cred', '***', '--sig', '***', '--pwd', '***'],
+  ],
+  [
+    ['-c', 'export TOKEN=abc && FOO=1 run --pass hunter2 -p x -u a:b'],
+    ['-c', 'export TOKEN=*** && FOO=1 run --pass *** -p *** -u ***'],
+  ],
+  [
+    ['-c', 'export A=\'x y\'; db --password="a\\"b" --port 1'],
+    ['-c', 'export A=\'***\'; db --password="***" --port 1'],
+  ],
+  [
+    ['{"user":"me","apiKey":"abc","n":{"pat":"x y","l":1}}'],
+    ['{"user":"me","apiKey":"***","n":{"pat":"***","l":1}}'],
+  ],
+  [['{"tokens":["a","b"],"x":1}'], ['{"tokens":[***],"x":1}']],
+  [['Server=db;User Id=sa;Password=p@ss!;Port=1'], ['Server=db;User Id=sa;Password=***;Port=1']],
+  [['say {\\"token\\":\\"abc def\\"} now'], ['say {\\"token\\":\\"***\\"} now']],
   [
     ['-y', '@modelcontextprotocol/server-filesystem', '/home/me/notes'],
     ['-y', '@modelcontextprotocol/server-filesystem', '/home/me/notes'],
@@ -88,8 +120,73 @@ test.each([
   ['{"api_key":"abc123"}', '{"api_key":"***"}'],
   ['commit 0123456789abcdef0123456789abcdef01234567', 'commit 0123456789abcdef0123456789abcdef01234567'],
   ['amqp://guest:guest@queue:5672', 'amqp://***@queue:5672'],
+  ['GET https://a.example/x?k=abc#part failed', 'GET https://a.example/x?k=***#part failed'],
+  ['run --pass hunter2 --verbose', 'run --pass *** --verbose'],
+  ['sh -c "export DB=postgres && go"', 'sh -c "export DB=*** && go"'],
+  ['unexpected token: end of input, tokens=1523', 'unexpected token: end of input, tokens=1523'],
+  ['author: Bob, monkey path=/x', 'author: Bob, monkey path=/x'],
+  ['the option --token is missing', 'the option --token is missing'],
+  ['session=Ab12Cd34; pat: gh-12345', 'session=***; pat: ***'],
 ])('the text %j is logged as %j', (text, shown) => {
   expect(maskText(text)).toBe(shown)
+})
+
+test.each<[string, string[], string[]]>([
+  ['npx', ['-y', 'some-package', 'run', 'hunter2'], ['-y', 'some-package', '***', '***']],
+  [
+    'npx',
+    ['-y', '@scope/name@1.2.3', '/home/me/x', './y', 'C:\\\\z', '~/n'],
+    ['-y', '@scope/name@1.2.3', '/home/me/x', './y', 'C:\\\\z', '~/n'],
+  ],
+  ['node', ['some-package', 'name@1.2.3', 'p@55word'], ['***', 'name@1.2.3', '***']],
+  [
+    'x',
+    ['--port', '8080', '-1.5', 'true', 'false', 'yes'],
+    ['--port', '8080', '-1.5', 'true', 'false', '***'],
+  ],
+  ['x', ['--token', '8080', '-p', '/x', '--pat', 'true'], ['--token', '***', '-p', '***', '--pat', '***']],
+  [
+    'x',
+    ['https://a.example/mcp', 'https://a.example/?q=1', 'https://a:b@c.example/', 'https://a.example/#x'],
+    ['https://a.example/mcp', '***', '***', '***'],
+  ],
+  [
+    'x',
+    ['https://a.example/s/aB3dE5fG7hI9jK1lM3nO5/mcp', '/x/0b7e8a52-1c2d-4e3f-8a9b-0c1d2e3f4a5b'],
+    ['***', '***'],
+  ],
+  [
+    'x',
+    ['--flag=value', '-phunter2', '-pabc', '-Habc1', 'A=b', 'free text', '', '--'],
+    ['***', '***', '***', '***', '***', '***', '***', '--'],
+  ],
+  ['sh', ['-c', 'export TOKEN=abc'], ['-c', '***']],
+  ['x', ['{"a":1}', 'user:pw', 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY'], ['***', '***', '***']],
+])('without the token, the arguments of %s %j are shown as %j (safety goal R24)', (command, args, shown) => {
+  expect(publicArgs(command, args)).toEqual(shown)
+})
+
+test('without the token, a command and the details of an audit row show only what is certainly no secret (safety goal R24)', () => {
+  expect(publicCommand('npx')).toBe('npx')
+  expect(publicCommand('/usr/bin/node')).toBe('/usr/bin/node')
+  expect(publicCommand('npm exec foo-mcp --token abc word')).toBe('npm exec foo-mcp --token *** ***')
+  expect(publicCommand('TOKEN=abc run')).toBe('*** ***')
+  const args = { before: ['a b', '/x'], after: ['--pass', 'x'] }
+  const detail = {
+    command: 'npx',
+    args: ['-y', 'pkg', 'word'],
+    id: 'x',
+    changed: { args, command: { before: 'a b', after: 'c' } },
+  }
+  expect(publicDetail(detail)).toEqual({
+    command: 'npx',
+    args: ['-y', 'pkg', '***'],
+    id: 'x',
+    changed: {
+      args: { before: ['***', '/x'], after: ['--pass', '***'] },
+      command: { before: 'a ***', after: 'c' },
+    },
+  })
 })
 
 describe('known secrets', () => {
@@ -150,6 +247,17 @@ describe('writing *** back', () => {
       'where no value is stored',
     )
     expect(() => keepMaskedArgs(['***', '--token'], ['--token', 'abc'])).toThrow('where no value is stored')
+  })
+
+  test('*** keeps an argument or a command as it is shown without the token, and is refused elsewhere', () => {
+    const stored = ['-y', 'run this', '--name', 'word']
+    expect(keepMaskedArgs(['-y', '***', '--name', '***'], stored)).toEqual(stored)
+    expect(() => keepMaskedArgs(['***', 'run this', '--name', 'word'], stored)).toThrow('no value is stored')
+    expect(() => keepMaskedArgs(['-y', '***', '--name'], stored)).toThrow('no value is stored')
+    expect(keepMaskedCommand('run --token=***', 'run --token=abc')).toBe('run --token=abc')
+    expect(keepMaskedCommand('run ***', 'run --token=abc')).toBe('run --token=abc')
+    expect(() => keepMaskedCommand('***', 'run')).toThrow('no value is stored')
+    expect(() => keepMaskedCommand('run ***', undefined)).toThrow('no value is stored')
   })
 
   test('*** keeps a whole URL, or single query values of the same origin', () => {

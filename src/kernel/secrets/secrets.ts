@@ -1,3 +1,5 @@
+import { isCertainlySecret, isSecretAfter, isSecretName } from './secret-names.ts'
+
 /** Recognises and masks secrets in everything that leaves the service or is logged. */
 
 export const MASK = '***'
@@ -6,14 +8,14 @@ export const MASK = '***'
 type Found = (secret: string) => string
 const hide: Found = () => MASK
 
-const SECRET_WORD = /token|key|secret|passwd|password|passphrase|credential|auth/i
-const FLAG = /^--?[\w.-]{1,256}$/
-/** The name in `--token=abc`, `API_KEY=abc`, `X-Api-Key: abc`. */
-const NAME_BEFORE = /^[\w.-]{1,256}(?=\s{0,8}[=:])/
-const GAP_BEFORE_VALUE = /^\s{0,8}[=:]\s{0,8}(?:(?:Bearer|Basic)\s{1,8})?/i
+/**
+ * In a `command` every value with a secret name is masked. In the `log`, words and numbers that may be prose stay:
+ * `unexpected token: end`, `tokens=1523`.
+ */
+type Kind = 'log' | 'command'
+
 const BEARER = /\b(Bearer|Basic)(\s+)([A-Za-z0-9._~+/=-]{4,})/gi
 const URL_IN_TEXT = /\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s"'<>]+/gi
-const ANOTHER_FLAG = /^--[a-z-]+$/
 
 /** Keys with a prefix that their issuer added to make them recognisable. */
 const KEY_SHAPES = new RegExp(
@@ -49,33 +51,53 @@ export function maskArgs(args: readonly string[], found: Found = hide): string[]
   return args.map((arg, index) => maskArg(arg, args[index - 1], found))
 }
 
+/** A program. Users put whole command lines with tokens there. */
+export const maskCommand = (command: string): string => maskArg(command, undefined, hide)
+
 function maskArg(arg: string, before: string | undefined, found: Found): string {
-  const isValue = before !== undefined && FLAG.test(before) && SECRET_WORD.test(before)
-  if (isValue && !ANOTHER_FLAG.test(arg)) return found(arg)
+  if (before !== undefined && isSecretAfter(before, arg))
+    return before === '-p' && PACKAGE.test(arg) ? MASK : found(arg)
+  const attached = ATTACHED.exec(arg)
+  if (attached) return `-p${found(attached[1] ?? '')}`
   const named = secretAssignment(arg)
   if (named) return `${named.name}${found(named.value)}`
-  const urls = arg.replace(URL_IN_TEXT, (url) => maskUrl(url, found))
-  return maskShapes(urls, found).replace(RANDOM_WORD, found)
+  return maskText(arg, found, 'command').replace(RANDOM_WORD, found)
 }
+/** `npx -p package`. It is masked like a password, but it may appear in log lines. */
+const PACKAGE = /^(?:@[a-z0-9-]+\/)?[a-z][a-z-]*(?:@[\w.-]+)?$/
+/** `mysql -phunter2`. A flag such as `-port` has only small letters. */
+const ATTACHED = /^-p(?![a-z-]*$)(.+)$/s
+
+/** The name in `--token=abc`, `API_KEY=abc`, `X-Api-Key: abc`. */
+const NAME_BEFORE = /^[\w.-]{1,256}(?=\s{0,8}[=:])/
+const GAP_BEFORE_VALUE = /^\s{0,8}[=:]\s{0,8}(?:(?:Bearer|Basic)\s{1,8})?/i
 
 /** Splits `--token=abc` into `--token=` and `abc`. Undefined if the name does not suggest a secret. */
 function secretAssignment(arg: string): { name: string; value: string } | undefined {
   const name = NAME_BEFORE.exec(arg)?.[0]
-  if (name === undefined || !SECRET_WORD.test(name)) return undefined
+  if (name === undefined) return undefined
   const gap = GAP_BEFORE_VALUE.exec(arg.slice(name.length))?.[0] ?? ''
   const value = arg.slice(name.length + gap.length)
+  if (!isSecretName(name) && !isSecretAfter(name, value)) return undefined
   return value === '' || value.startsWith('//') ? undefined : { name: name + gap, value }
 }
 
 /** A URL with user info, query values, fragment, and keys in the path masked. */
 export function maskUrl(url: string, found: Found = hide): string {
+  return maskUrlParts(url, found, 'command')
+}
+
+function maskUrlParts(url: string, found: Found, kind: Kind): string {
   const parts = /^([^:]+:\/\/)(?:([^/?#]*)@)?([^/?#]*)([^?#]*)(\?[^#]*)?(#.*)?$/s.exec(url)
   if (!parts) return found(url)
   const [, scheme, user, host, path = '', query = '', fragment = ''] = parts
   const values = query.replace(/=([^&]+)/g, (_, value: string) => `=${found(decoded(value))}`)
   const bare = query && !query.includes('=') && query.length > 1 ? `?${found(query.slice(1))}` : values
-  const shown = maskShapes(path, found).replace(RANDOM_WORD, found)
-  return `${scheme}${user ? `${found(user)}@` : ''}${host}${shown}${bare}${fragment.length > 1 ? `#${found(fragment.slice(1))}` : fragment}`
+  const shapes = maskShapes(path, found)
+  const shown = kind === 'log' ? shapes : shapes.replace(RANDOM_WORD, found)
+  // A log line often names a section of a page.
+  const end = fragment.length > 1 && kind !== 'log' ? `#${found(fragment.slice(1))}` : fragment
+  return `${scheme}${user ? `${found(user)}@` : ''}${host}${shown}${bare}${end}`
 }
 
 function decoded(value: string): string {
@@ -86,26 +108,106 @@ function decoded(value: string): string {
   }
 }
 
-/** Free text, such as a log line: masks only what is certainly a secret. */
-export function maskText(text: string): string {
-  return maskShapes(text, hide)
-    .replace(SECRET_IN_TEXT, (_, name: string, quote: string) => `${name}${quote}${MASK}${quote}`)
-    .replace(USER_IN_URL, `$1${MASK}@`)
+/** Text with its secrets masked: an argument, a command line, a log line. */
+export function maskText(text: string, found: Found = hide, kind: Kind = 'log'): string {
+  const withoutShapes = maskShapes(text, found)
+  const withoutUrls = withoutShapes.includes('://')
+    ? withoutShapes.replace(URL_IN_TEXT, (url) => maskUrlParts(url, found, kind))
+    : withoutShapes
+  return maskAfterFlags(maskNamed(withoutUrls, found, kind), found, kind)
 }
-const SECRET_IN_TEXT =
-  /((?:password|passwd|secret|api[_-]?key|access[_-]?token|auth[_-]?token|private[_-]?key)["']?\s*[=:]\s*)(["']?)(?!\*\*\*)[^\s"',;&}]{3,}\2/gi
-const USER_IN_URL = /\b([a-z][a-z0-9+.-]{1,20}:\/\/)[^\s/@:]*:[^\s/@]+@/gi
 
 function maskShapes(text: string, found: Found): string {
   const bearers = text.replace(
     BEARER,
-    (_, kind: string, gap: string, token: string) => kind + gap + found(token),
+    (_, type: string, gap: string, token: string) => type + gap + found(token),
   )
   return bearers.replace(KEY_SHAPES, found)
 }
 
+/** `token=…`, `"token": "…"`, `export X=…`. A name begins after a character that cannot be part of one. */
+const NAMED =
+  /(?<![\w.-])-{0,2}([A-Za-z_][\w.-]{0,255})\\{0,4}["']?\s{0,8}(?:=(?!=)|:(?!:|\/\/))\s{0,8}(?:(?:Bearer|Basic)\s{1,8})?/gi
+const EXPORT = /(?:^|[\s;&|("'`])export\s{1,8}$/
+
+function maskNamed(text: string, found: Found, kind: Kind): string {
+  return replaceValues(text, NAMED, (before, name, value) => {
+    const isSecret = isSecretName(name)
+    if (!isSecret) return EXPORT.test(before) ? MASK : undefined
+    return kind === 'log' && !isCertainlySecret(name) && isProse(value) ? undefined : found(value)
+  })
+}
+
+/** `--token …` inside a text. */
+const FLAGGED = /(?<![\w.-])(-{1,2}[A-Za-z][\w.-]{0,255})\s{1,8}(?=[^\s-])/g
+
+function maskAfterFlags(text: string, found: Found, kind: Kind): string {
+  if (!text.includes('-')) return text
+  return replaceValues(text, FLAGGED, (_, flag, value) => {
+    if (kind === 'log' && (flag === '-p' || isProse(value))) return undefined
+    return isSecretAfter(flag, value) ? found(value) : undefined
+  })
+}
+
+/** A word or a number of a sentence rather than a secret. */
+const isProse = (value: string): boolean => /^(?:[a-z]{1,12}|[\d.,]{1,12}|.{1,2})[.,;:!?)]?$/.test(value)
+
+/**
+ * Replaces the value after each match of `pattern` whose first group is a name. In linear time: a search goes on after
+ * the value, and a value that is not closed is the rest of the text.
+ */
+function replaceValues(
+  text: string,
+  pattern: RegExp,
+  replacement: (before: string, name: string, value: string) => string | undefined,
+): string {
+  let out = ''
+  let done = 0
+  pattern.lastIndex = 0
+  for (let match = pattern.exec(text); match; match = pattern.exec(text)) {
+    const { start, end } = valueAt(text, match.index + match[0].length)
+    const value = text.slice(start, end)
+    if (value === '' || value === MASK) continue
+    const shown = replacement(text.slice(Math.max(0, match.index - 20), match.index), match[1] ?? '', value)
+    if (shown === undefined) continue
+    out += text.slice(done, start) + shown
+    done = end
+    pattern.lastIndex = end
+  }
+  return done === 0 ? text : out + text.slice(done)
+}
+
+const END_OF_WORD = /[\s"',;&})\]]/g
+const OPENING = /\\{0,4}["'`]/y
+
+/** A value in quotes or brackets, without them, or a word. */
+function valueAt(text: string, at: number): { start: number; end: number } {
+  OPENING.lastIndex = at
+  const quote = OPENING.exec(text)?.[0]
+  if (quote !== undefined) return { start: at + quote.length, end: closing(text, quote, at + quote.length) }
+  if (text[at] === '{') return { start: at, end: at } // its members have names of their own
+  if (text[at] === '[') {
+    const close = text.indexOf(']', at)
+    return { start: at + 1, end: close === -1 ? text.length : close }
+  }
+  END_OF_WORD.lastIndex = at
+  return { start: at, end: END_OF_WORD.exec(text)?.index ?? text.length }
+}
+
+/** In `"a\"b"` the second quote is part of the value; in `\"a\"`, a string inside a string, it is the end. */
+function closing(text: string, quote: string, from: number): number {
+  const sign = quote.slice(-1)
+  for (let at = text.indexOf(sign, from); at !== -1; at = text.indexOf(sign, at + 1)) {
+    let escapes = 0
+    while (at - escapes > from && text[at - escapes - 1] === '\\') escapes += 1
+    if (escapes < quote.length || sign !== '"') return at - Math.min(escapes, quote.length - 1)
+  }
+  return text.length
+}
+
 /** The fields of a definition that may contain a secret. */
 export interface Carrier {
+  readonly command?: string
   readonly env?: Readonly<Record<string, string>>
   readonly headers?: Readonly<Record<string, string>>
   readonly args?: readonly string[]
@@ -125,6 +227,7 @@ export function secretsIn(carrier: Carrier): string[] {
   for (const value of Object.values(carrier.headers ?? {})) {
     secrets.push(value, value.replace(/^(?:Bearer|Basic|Token)\s+/i, ''))
   }
+  if (carrier.command !== undefined) maskArgs([carrier.command], collect)
   if (carrier.args) maskArgs(carrier.args, collect)
   if (carrier.url !== undefined) maskUrl(carrier.url, collect)
   return secrets
@@ -132,6 +235,6 @@ export function secretsIn(carrier: Carrier): string[] {
 
 /** `NODE_ENV=production` is not a secret, and masking the word would make log lines unreadable. */
 function isPlainSetting(name: string, value: string): boolean {
-  if (SECRET_WORD.test(name)) return false
+  if (isSecretName(name)) return false
   return /^(?:[a-z]{1,12}|[\d.:]{1,15}|(?:\/|~\/|\.{1,2}\/)[\w./ -]*)$/.test(value)
 }

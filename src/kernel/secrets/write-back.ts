@@ -1,5 +1,6 @@
 import { AppError, type FieldError, pointer } from '../errors.ts'
-import { MASK, maskArgs, maskUrl } from './secrets.ts'
+import { publicArgs, publicCommand } from './public-view.ts'
+import { MASK, maskArgs, maskCommand, maskUrl } from './secrets.ts'
 
 /**
  * Responses show secrets as `***`; sending `***` back keeps the stored value. Each function takes the new and the stored
@@ -23,14 +24,15 @@ export function keepMaskedValues(
   return Object.fromEntries(kept)
 }
 
-/** args: matched by position, and only if the number of arguments is the same. */
+/** args: matched by position, and only if the number of arguments is the same. Both views are recognised. */
 export function keepMaskedArgs(incoming: readonly string[], stored: readonly string[]): string[] {
-  const shown = maskArgs(stored)
+  const views = [maskArgs(stored), publicArgs('', stored)]
   const errors: FieldError[] = []
   const kept = incoming.map((arg, index) => {
     if (!arg.includes(MASK)) return arg
     const before = stored[index]
-    if (before !== undefined && arg === shown[index] && incoming.length === stored.length) return before
+    const isShown = views.some((shown) => arg === shown[index])
+    if (before !== undefined && isShown && incoming.length === stored.length) return before
     errors.push({
       path: `/args/${index}`,
       message: `contains ${MASK}, which keeps a stored argument only at the same position and with the same number of arguments`,
@@ -39,6 +41,14 @@ export function keepMaskedArgs(incoming: readonly string[], stored: readonly str
   })
   refuse('args', errors)
   return kept
+}
+
+/** command: as either view shows it. */
+export function keepMaskedCommand(incoming: string, stored: string | undefined): string {
+  if (!incoming.includes(MASK)) return incoming
+  if (stored !== undefined && [maskCommand(stored), publicCommand(stored)].includes(incoming)) return stored
+  refuse('command', [{ path: '/command', message: `contains ${MASK}, ${nothingStored}` }])
+  return incoming
 }
 
 /** url: the whole URL, or single query values of the same origin. */

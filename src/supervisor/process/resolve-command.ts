@@ -1,16 +1,8 @@
-import {
-  accessSync,
-  closeSync,
-  constants,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readSync,
-  statSync,
-} from 'node:fs'
+import { accessSync, constants, readdirSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import path from 'node:path'
-import { maskArgs } from '../../kernel/secrets/secrets.ts'
+import { readForeignHead } from '../../kernel/foreign-file.ts'
+import { publicCommand } from '../../kernel/secrets/public-view.ts'
 
 export interface Place {
   readonly cwd: string
@@ -193,6 +185,8 @@ function wellKnown(home: string, env: Place['env']): string[] {
   ]
 }
 
+const MAX_ALIAS_BYTES = 256
+
 /** nvm works only inside shells. Its default is a file with a version, a part of one, or another alias. */
 function nvmDefault(nvm: string): string | undefined {
   try {
@@ -201,7 +195,7 @@ function nvmDefault(nvm: string): string | undefined {
     for (let hops = 0; hops < 5; hops++) {
       const alias = path.join(nvm, 'alias', wanted)
       if (wanted.includes('..') || kindOf(alias) !== 'file') break
-      wanted = readFileSync(alias, 'utf8').trim()
+      wanted = readForeignHead(alias, MAX_ALIAS_BYTES).toString('utf8').trim()
     }
     const version = ['node', 'stable'].includes(wanted) ? 'v' : `v${wanted.replace(/^v/, '')}`
     const newest = readdirSync(path.join(nvm, 'versions/node'))
@@ -248,13 +242,7 @@ function mayExecute(file: string): boolean {
 /** As much as the kernel reads. */
 function beginningOf(file: string): string {
   try {
-    const fd = openSync(file, 'r')
-    try {
-      const bytes = Buffer.alloc(256)
-      return bytes.toString('latin1', 0, readSync(fd, bytes, 0, bytes.length, 0))
-    } finally {
-      closeSync(fd)
-    }
+    return readForeignHead(file, 256).toString('latin1')
   } catch {
     return '' // executable but not readable, so not a script
   }
@@ -267,9 +255,9 @@ const homeOf = (env: Place['env']): string => env.HOME || env.USERPROFILE || hom
 const expandHome = (file: string, home: string): string =>
   file === '~' || file.startsWith('~/') ? home + file.slice(1) : file
 
-/** Masked and shortened for a message: users put whole command lines with tokens into `command`. */
+/** Masked and shortened for a message, which can be read without a token. */
 function shown(text: string): string {
-  const masked = maskArgs(text.split(' ')).join(' ')
+  const masked = publicCommand(text)
   return masked.length > 200 ? `${masked.slice(0, 200)}…` : masked
 }
 

@@ -15,6 +15,8 @@ interface ParsedToml extends Parsed, TomlDoc {}
 
 /** TOML 1.0, as Codex, Grok and Mistral Vibe use it. Parsed by our own scanner and verified with `smol-toml`. */
 export const tomlFormat: Format = verifiedFormat<ParsedToml>({
+  // About 0.2 s of CPU time per MiB, and four times as much for an edit. Real files have a few KiB.
+  maxBytes: 1024 * 1024,
   acceptsBom: true,
   parse(text) {
     const doc = scanToml(text)

@@ -5,19 +5,23 @@ import {
   isMap,
   isScalar,
   isSeq,
+  Lexer,
   type Pair,
   type ParsedNode,
   Parser,
   Schema,
   type YAMLError,
 } from 'yaml'
-import type { Json } from '../format.ts'
+import { CannotEdit, type Json } from '../format.ts'
 import { setMember } from '../json-value.ts'
 import { refusal } from '../text.ts'
 import type { Parsed } from '../verified-format.ts'
 
 /** Below the limit of the second parser, which is 100. */
 const MAX_DEPTH = 90
+/** Each level opens one token of the parser, a name with an anchor or a tag one more. */
+const MAX_OPEN_TOKENS = 2 * MAX_DEPTH + 10
+const TOO_DEEP = 'The file is nested too deeply'
 /** A file of 1 KB can expand to a billion values. Values outside of aliases are not counted. */
 const MAX_VALUES_BY_ALIAS = 100_000
 
@@ -58,14 +62,26 @@ export function parse(text: string): ParsedYaml {
 
 function compose(text: string) {
   try {
-    const tokens = [...new Parser().parse(text)]
+    const tokens = tokensOf(text)
     return { tokens, documents: [...new Composer(OPTIONS).compose(tokens, true, text.length)] }
   } catch (cause) {
-    // The recursion of the parser exhausts the stack on a deeply nested file.
+    if (cause instanceof CannotEdit) throw cause
     const error = refusal(text, 0, 'The file cannot be parsed as YAML')
     error.cause = cause
     throw error
   }
+}
+
+/** Stops at the first value that is nested too deeply: what follows would exhaust the stack. */
+function tokensOf(text: string): CST.Token[] {
+  const parser = new Parser()
+  const tokens: CST.Token[] = []
+  for (const lexeme of new Lexer().lex(text)) {
+    for (const token of parser.next(lexeme)) tokens.push(token)
+    if (parser.stack.length > MAX_OPEN_TOKENS) throw refusal(text, parser.offset, TOO_DEEP)
+  }
+  for (const token of parser.end()) tokens.push(token)
+  return tokens
 }
 
 /** A missing value, as in `name:`. */
@@ -109,7 +125,7 @@ const MESSAGES: Partial<Record<YAMLError['code'], string>> = {
   BAD_INDENT: 'Wrong indentation. Align this line with its neighbours',
   KEY_OVER_1024_CHARS: 'The name is longer than 1024 characters',
   MISSING_CHAR: 'A quote, bracket, comma or colon is missing',
-  RESOURCE_EXHAUSTION: 'The file is nested too deeply',
+  RESOURCE_EXHAUSTION: TOO_DEEP,
   TAB_AS_INDENT: 'A tab is used for indentation. Use spaces',
   TAG_RESOLVE_FAILED: 'The tag is unknown or does not match its value. Remove it',
 }
@@ -127,7 +143,7 @@ class Reader {
 
   read(node: ParsedNode | null, depth: number): Json {
     if (node === null) return null
-    if (depth > MAX_DEPTH) throw refusal(this.#text, node.range[0], 'The file is nested too deeply')
+    if (depth > MAX_DEPTH) throw refusal(this.#text, node.range[0], TOO_DEEP)
     if (isAlias(node)) return this.#alias(node.source, node.range[0])
     const before = this.#count
     this.#count += 1

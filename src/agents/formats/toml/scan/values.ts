@@ -44,7 +44,7 @@ export function scanPair(cursor: Cursor, home: Block | InlineTable, depth: numbe
   if (text[cursor.at] !== '=') throw refusal(text, cursor.at, "Expected '=' after a name")
   cursor.at += 1
   skipBlanks(cursor)
-  const value = scanValue(cursor, depth)
+  const value = scanValue(cursor, depth + names.length - 1) // each name is a level
   return { type: 'pair', names, start, nameEnd, value, home }
 }
 

@@ -1,0 +1,114 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { maskLine } from './mask-line.ts'
+
+const MEGABYTE = 1024 * 1024
+const visible = new Map([
+  ['npx', 'npx'],
+  ['--token=abc', '--token=***'],
+])
+
+test.each([
+  ['"command": "npx", "args": ["--token=abc", "x"],', '"command": "npx", "args": ["--token=***", "***"],'],
+  ["command = 'npx' # why", "command = 'npx' # ***"],
+  ['[mcp_servers.x] # note', '[mcp_servers.x]'],
+  ['  - npx', '  - npx'],
+  ['a: some words here', 'a: ***'],
+  ['a: "not closed, b: 1', 'a: "***"'],
+  ["a: 'it''s', b: true", "a: '***', b: true"],
+  ['"a\\"b": "c\\"d", "e": 1.5 // x', '"a\\"b": "***", "e": 1.5 // ***'],
+  ['{"a": /* x */ null}', '{"a": // *** null}'],
+  ['url: https://x', 'url: ***// ***'],
+  ['   ', '   '],
+  ['', ''],
+])('the line %j is shown as %j', (line, shown) => {
+  expect(maskLine(line, visible)).toBe(shown)
+})
+
+const piece = fc.oneof(
+  fc.constantFrom(
+    '"',
+    "'",
+    '\\',
+    '\\"',
+    '\\\\"',
+    "''",
+    '""',
+    '/*',
+    '*/',
+    '//',
+    '/',
+    '#',
+    '[',
+    ']',
+    '{',
+    '}',
+    ',',
+  ),
+  fc.constantFrom(
+    ':',
+    '=',
+    ': ',
+    '= ',
+    ' ',
+    '\t',
+    'a',
+    '1',
+    '-',
+    '~',
+    '***',
+    '*** ',
+    'true ',
+    '\u2028',
+    '\u00e9',
+  ),
+  fc.string({ minLength: 1, maxLength: 6 }),
+)
+
+/** The least of three runs: the first one compiles, and a collection of garbage may fall into another. */
+function cpuMs(work: () => unknown): number {
+  const runs = [1, 2, 3].map(() => {
+    const before = process.cpuUsage()
+    work()
+    const { user, system } = process.cpuUsage(before)
+    return (user + system) / 1000
+  })
+  return Math.min(...runs)
+}
+
+/** A third of a million parts, each looked up and joined again: what masking costs at least on this machine now. */
+const least = (line: string) =>
+  line
+    .match(/[\s\S]{1,3}/g)
+    ?.map((part) => visible.get(part) ?? part)
+    .join('')
+
+test('a line of 1 MB is masked in linear time, as fast as its parts can be looked up (safety goal R9)', () => {
+  fc.assert(
+    fc.property(fc.array(piece, { minLength: 1, maxLength: 4 }), piece, (pieces, start) => {
+      const unit = pieces.join('')
+      const line = start + unit.repeat(Math.ceil(MEGABYTE / unit.length)).slice(0, MEGABYTE)
+      const [half, whole] = [
+        cpuMs(() => maskLine(line.slice(0, MEGABYTE / 2), visible)),
+        cpuMs(() => maskLine(line, visible)),
+      ]
+      // 200 ms on a free core, where the control takes about 40 ms.
+      expect(whole).toBeLessThan(Math.max(200, 5 * cpuMs(() => least(line))))
+      if (whole > 40) expect(whole / half).toBeLessThan(3.5)
+    }),
+    { numRuns: 12, endOnFailure: true },
+  )
+}, 300_000)
+
+test('no word that is not known to be harmless is in a masked line, wherever it stands (safety goal R24)', () => {
+  const line = fc.array(fc.oneof(piece, fc.constant('Zq8xSECRET')), { maxLength: 12 })
+  fc.assert(
+    fc.property(line, (pieces) => {
+      const text = `value "Zq8xSECRET" ${pieces.join(' ')}`
+      const isKey = /Zq8xSECRET[^\s]*["']?\s*[:=]/.test(text) || /^\s*\[/.test(text)
+      fc.pre(!isKey)
+      expect(maskLine(text, visible)).not.toContain('Zq8xSECRET')
+    }),
+    { numRuns: 300 },
+  )
+})

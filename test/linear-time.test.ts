@@ -1,0 +1,326 @@
+import { expect, test } from 'vitest'
+import { AGENTS } from '../src/agents/catalogue/catalogue.ts'
+import { readEntry } from '../src/agents/catalogue/read-entry.ts'
+import { maskLine } from '../src/agents/diff/mask-line.ts'
+import { unifiedDiff } from '../src/agents/diff/unified.ts'
+import { contentOf } from '../src/agents/files/config-text.ts'
+import type { Format } from '../src/agents/formats/format.ts'
+import { jsonFormat } from '../src/agents/formats/json/json-format.ts'
+import { tomlFormat } from '../src/agents/formats/toml/toml-format.ts'
+import { yamlFormat } from '../src/agents/formats/yaml/yaml-format.ts'
+import { parseTemplate } from '../src/gateway/catalogue/uri-template.ts'
+import { wordDiff } from '../src/gateway/pins/word-diff.ts'
+import { compare } from '../src/kernel/compare.ts'
+import { createLog } from '../src/kernel/log.ts'
+import { KnownSecrets } from '../src/kernel/secrets/known-secrets.ts'
+import { maskArgs, maskText, maskUrl, secretsIn } from '../src/kernel/secrets/secrets.ts'
+import { keepMaskedArgs, keepMaskedUrl } from '../src/kernel/secrets/write-back.ts'
+import { slugOf } from '../src/kernel/wire.ts'
+import { levelOf } from '../src/logs/line-level.ts'
+import { redactEntry } from '../src/logs/redact.ts'
+import { challengeIn } from '../src/mcp/transports/http/auth-challenge.ts'
+import { printableLine } from '../src/mcp/transports/printable-line.ts'
+import { explainNpm } from '../src/packages/npm.ts'
+import { npmSettings } from '../src/packages/registry/npm-settings.ts'
+import { personOf } from '../src/packages/registry/packument.ts'
+import { ranked } from '../src/packages/registry/ranking.ts'
+import { isPackageName } from '../src/packages/spec.ts'
+import { Frames } from '../src/protocol/frames.ts'
+import { headerText } from '../src/protocol/header-text.ts'
+import { readMessage } from '../src/protocol/json-rpc-message.ts'
+import { SseReader } from '../src/protocol/sse-reader.ts'
+import { parseSnippet } from '../src/servers/snippet/snippet.ts'
+import { commandWords } from '../src/servers/snippet/snippet-shell.ts'
+import { FORMATTERS } from '../src/store/logs/read/format.ts'
+import { explainExit } from '../src/supervisor/exit/explain-exit.ts'
+import { looksLikeMcp } from '../src/supervisor/orphans/looks-like-mcp.ts'
+
+/** Texts that make backtracking, repeated searches and repeated copies slow: each is repeated up to the length. */
+const PIECES = [
+  'a',
+  ' ',
+  '\t',
+  '\n',
+  '"',
+  "'",
+  '\\',
+  '\\"',
+  "\\'",
+  "''",
+  '""',
+  '/*',
+  '//',
+  '*/',
+  '/',
+  '#',
+  '-',
+  '--',
+  '- ',
+  '.',
+  ',',
+  ':',
+  ': ',
+  '=',
+  '= ',
+  '[',
+  ']',
+  '{',
+  '}',
+  '[[',
+  '{"',
+  '{"a":',
+  '["',
+  '? ',
+  '&a ',
+  '*a ',
+  '!a ',
+  '| ',
+  '<',
+  '>',
+  'a:',
+  'a: ',
+  'a=',
+  'a = ',
+  'a.',
+  'a,',
+  'a b',
+  'a-',
+  'a_',
+  'aA',
+  '1',
+  '1a',
+  '1.',
+  '1_',
+  'a\n',
+  'a\r',
+  '\r\n',
+  '\u2028',
+  'key',
+  'key=',
+  'key: ',
+  '"key":',
+  '--key ',
+  '--key=',
+  '-p ',
+  '-p',
+  '-u a:',
+  'token=',
+  'password="',
+  "password='",
+  'export A=',
+  'Bearer ',
+  'eyJ',
+  'eyJaaaaaaaa-',
+  'sk-',
+  'ghp_',
+  '://',
+  'a://',
+  'a://@',
+  'a://a:a',
+  '?a=',
+  '&a=',
+  '%20',
+  '${',
+  '${a',
+  '***',
+  '*** ',
+  '\u001b[',
+  '\u001b]',
+  '\u001b[1;',
+  '\u009b1',
+  '`',
+  '```',
+  '```\n',
+  '~~~',
+  '>',
+  'npx ',
+  'npx -y a ',
+  'A=1 ',
+  'Error: ',
+  ' at ',
+  'data:',
+  'data: a\n',
+  'id',
+  '\u00e9',
+  '\ud83d\ude00',
+  '\u200b',
+  '\ud800',
+  'x = 1\n',
+  'a: 1\n',
+  '"a":1,',
+  '-----BEGIN CERTIFICATE-----',
+]
+/** Different beginnings and ends: a pattern may fail only at the end. */
+const FRAMES: readonly (readonly [string, string])[] = [
+  ['', ''],
+  ['"', ''],
+  ['{"a":"', '"}'],
+  ['a = "', '"'],
+  ['a: ', '\n'],
+  ['', '!'],
+  ['x', '\u2028x'],
+]
+
+type Read = (text: string) => unknown
+const ignoring =
+  (read: Read): Read =>
+  (text) => {
+    try {
+      return read(text)
+    } catch (error) {
+      if (error instanceof RangeError) throw error // the stack is exhausted
+      return undefined
+    }
+  }
+const formatReads = (name: string, format: Format): [string, Read][] => [
+  [`${name}: read`, (text) => format.read(text)],
+  [`${name}: the second parser`, (text) => format.readAgain(text)],
+  [`${name}: lines of entries`, (text) => format.lines(text)(['a'])],
+  [`${name}: set`, (text) => format.set(text, ['a', 'b'], { c: 1 })],
+]
+const known = new KnownSecrets()
+known.set('x', ['aaaaaaaaaaaaaaaaaaaab', 'key=key=key=key!', '          .'])
+const silent = createLog(() => {}, 'trace')
+const agent = AGENTS[0]
+const line = {
+  id: 1,
+  ts: 0,
+  level: 'info',
+  source: 'server',
+  stream: null,
+  server_id: null,
+  agent_type: null,
+  tool: null,
+  request_id: null,
+  data: null,
+  repeat: 1,
+  truncated: false,
+}
+
+/** Every function that reads text of a server, an agent's file, a package, a registry, a remote or a pasted snippet. */
+const READERS: readonly (readonly [string, Read])[] = [
+  ['diff: mask a line', (text) => maskLine(text, new Map())],
+  ['diff: unified', (text) => unifiedDiff('x', text, `${text}b`, new Map())],
+  ['compare lines', (text) => compare(text.split('a'), [...text.split('a'), 'b'])],
+  ['bytes of a file', (text) => contentOf('x', Buffer.from(text))],
+  [
+    'bytes of a file that is not UTF-8',
+    (text) => contentOf('x', Buffer.concat([Buffer.from(text), Buffer.from([0xff])])),
+  ],
+  ...formatReads('JSON', jsonFormat({ comments: true, trailingCommas: true, bom: true })),
+  ...formatReads('TOML', tomlFormat),
+  ...formatReads('YAML', yamlFormat),
+  [
+    'an entry',
+    (text) =>
+      agent &&
+      readEntry(agent, text, { command: text, args: [text, text], env: { [text]: text }, url: text }),
+  ],
+  ['mask arguments', (text) => maskArgs([text, text])],
+  ['mask an argument after a flag', (text) => maskArgs(['--a', text, `--${text}`, text])],
+  ['mask text', (text) => maskText(text)],
+  ['mask a URL', (text) => [maskUrl(text), maskUrl(`https://a.example/${text}`), maskUrl(`https://${text}`)]],
+  [
+    'secrets of a definition',
+    (text) =>
+      secretsIn({ args: [text], env: { A: text }, headers: { A: text }, url: `https://a.example/?${text}` }),
+  ],
+  [
+    'write back',
+    (text) => [ignoring(() => keepMaskedArgs([text, '***'], [text, text]))(text), keepMaskedUrl(text, text)],
+  ],
+  ['known secrets', (text) => known.redact(text)],
+  ['slug', (text) => slugOf(text)],
+  ['an error in the log', (text) => silent.error({ error: new Error(text) }, text)],
+  [
+    'a log line',
+    (text) =>
+      redactEntry(
+        { ts: 0, level: 'info', source: 'server', message: text, data: { text, [text]: text }, tool: text },
+        known,
+      ),
+  ],
+  ['the level of a line', (text) => levelOf(text)],
+  [
+    'a line of a download',
+    (text) => Object.values(FORMATTERS).map((format) => format.line({ ...line, message: text } as never)),
+  ],
+  ['a challenge of a remote', (text) => challengeIn(`Bearer ${text}`)],
+  ['a quoted message', (text) => printableLine(text, 500)],
+  ['npm output', (text) => explainNpm('x', [text, `npm error code ${text}`])],
+  ['.npmrc', (text) => npmSettings('{"registry":"https://a.example/"}', [text], {}, text)],
+  ['a person of a package', (text) => personOf(text)],
+  [
+    'ranking of packages',
+    (text) => ranked([{ name: text, description: text, keywords: [text] }] as never, text),
+  ],
+  ['a package name', (text) => isPackageName(text)],
+  ['frames', (text) => new Frames(64 * 1024, () => {}).push(Buffer.from(text))],
+  [
+    'frames, byte by byte',
+    (text) => {
+      const frames = new Frames(64 * 1024, () => {})
+      for (const byte of Buffer.from(text)) frames.push(Buffer.from([byte]))
+    },
+  ],
+  ['an SSE stream', (text) => new SseReader(() => {}, 1024 * 1024).push(Buffer.from(text))],
+  ['a header', (text) => headerText(text)],
+  ['a JSON-RPC message', (text) => readMessage(Buffer.from(text))],
+  ['a snippet', (text) => parseSnippet(text)],
+  ['a command', (text) => commandWords(text)],
+  [
+    'output of a process that ended',
+    (text) =>
+      explainExit({
+        code: 1,
+        signal: null,
+        stderr: Array(40).fill(text),
+        noise: [text],
+        wasRunning: false,
+        args: [text],
+      }),
+  ],
+  ['a command line of a process', (text) => looksLikeMcp([text, '-c', text])],
+  ['a URI template', (text) => parseTemplate(text)],
+  ['a URI', (text) => parseTemplate('a{+x}{?y}{&z}b')?.matches(`a${text}b`)],
+  ['a tool description', (text) => wordDiff(text, `b${text}`)],
+]
+
+const SIZE = 16 * 1024
+/** CPU time that is too short to judge. Quadratic code that takes less at 64 KiB takes under 3 s at 1 MiB. */
+const NOTHING_MS = 12
+/** Twice the length takes twice the time; quadratic code takes four times. */
+const MOST = 3
+
+function cpuMs(read: Read, text: string): number {
+  const before = process.cpuUsage()
+  read(text)
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / 1000
+}
+
+const fill = (piece: string, [start, end]: readonly [string, string], length: number): string =>
+  start + piece.repeat(length / piece.length) + end
+
+/** Undefined if the time is linear. Suspicions are confirmed: a collection of garbage may fall into one measurement. */
+function finding(read: Read, piece: string, frame: readonly [string, string]): string | undefined {
+  const [once, twice] = [SIZE, 2 * SIZE].map((length) => fill(piece, frame, length)) as [string, string]
+  if (cpuMs(read, twice) <= NOTHING_MS) return undefined
+  const least = (text: string) => Math.min(...[1, 2, 3, 4].map(() => cpuMs(read, text)))
+  const [first, second] = [least(once), least(twice)]
+  if (second <= NOTHING_MS || second / first < MOST) return undefined
+  return `${JSON.stringify(piece)} in ${JSON.stringify(frame)}: ${first.toFixed(1)} ms, twice the length ${second.toFixed(1)} ms`
+}
+
+test.each(READERS)('%s: adversarial text is read in linear time (safety goal R9)', (_, read) => {
+  const safe = ignoring(read)
+  const found: string[] = []
+  for (const piece of PIECES) {
+    for (const frame of FRAMES) {
+      const slow = finding(safe, piece, frame)
+      if (slow !== undefined) found.push(slow)
+      if (found.length === 3) break // each takes long
+    }
+  }
+  expect(found).toEqual([])
+})
