@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { agentRoutes } from '../agents/agents.routes.ts'
 import { editRoutes } from '../agents/edit/edit.routes.ts'
 import type { Config } from '../config/config.ts'
-import { prepareDataFolder, removeStaleTemps } from '../config/data-folder.ts'
+import { prepareDataFolder, removeOwnTemps } from '../config/data-folder.ts'
 import { bindOf, exposure } from '../config/host.ts'
 import { SecretKey } from '../config/secret-key.ts'
 import { assertMayBind, tokenFor } from '../config/token.ts'
@@ -118,7 +118,7 @@ async function open(
   const repairs = prepareDataFolder(folder)
   const lock = lockDataFolder(folder)
   closer.add('the instance lock', () => lock.release())
-  removeStaleTemps(folder)
+  removeOwnTemps(folder)
   const token = tokenFor(folder, config.auth_token)
   const warnings = [...config.warnings, ...token.warnings, ...exposure(loopback, config.protect_reads)]
 

@@ -1,13 +1,22 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync } from 'node:fs'
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs'
 import { rm } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
-import { syncFolder } from '../kernel/durable-file.ts'
+import { basename, dirname, join } from 'node:path'
+import { isMarked, markFolder, syncFolder } from '../kernel/durable-file.ts'
 import type { PackageRecord } from './package-store.ts'
 
 /**
  * The folders of packages, one for each version, moved into place when complete. Only what the store records is
- * installed; other folders are leftovers.
+ * installed; other folders with our marker are leftovers.
  */
 export class PackageFolders {
   readonly #root: string
@@ -20,10 +29,10 @@ export class PackageFolders {
     return join(this.#root, id, version)
   }
 
-  /** A new folder for a package that is not complete yet. */
+  /** A new folder for a package that is not complete yet. Its marker stays with it when it is moved. */
   staging(): string {
-    const folder = join(this.#root, STAGING, randomBytes(6).toString('hex'))
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    const folder = this.#newFolder()
+    markFolder(folder)
     return folder
   }
 
@@ -48,6 +57,7 @@ export class PackageFolders {
     const next = `${link}.${randomBytes(4).toString('hex')}`
     symlinkSync(this.of(record, version), next, 'junction')
     renameSync(next, link)
+    syncFolder(dirname(link))
   }
 
   /** Moves the folder away at once; deleting it may take longer. */
@@ -56,33 +66,53 @@ export class PackageFolders {
     if (existsSync(folder)) await removeFolder(this.#setAside(folder))
   }
 
-  /** Deletes what an interrupted install left, and folders that the store does not record. */
+  /** Deletes what an interrupted install left and what the store does not record, if it has our marker. */
   cleanUp(known: readonly PackageRecord[]): void {
     for (const id of namesIn(this.#root)) {
+      const folder = join(this.#root, id)
       const record = known.find((each) => each.id === id)
-      if (!record) {
-        rmSync(join(this.#root, id), { recursive: true, force: true })
-        continue
-      }
-      const kept = [record.current.version, record.previous?.version, CURRENT]
-      this.use(record, record.current.version)
-      for (const version of namesIn(join(this.#root, id)))
-        if (!kept.includes(version)) rmSync(join(this.#root, id, version), { recursive: true, force: true })
+      const kept = record ? [record.current.version, record.previous?.version, CURRENT] : []
+      if (record) this.use(record, record.current.version)
+      for (const name of namesIn(folder)) if (!kept.includes(name)) removeOurs(join(folder, name), name)
+      if (!record) removeIfEmpty(folder)
     }
   }
 
   #setAside(folder: string): string {
-    const aside = join(this.staging(), 'gone')
+    const aside = join(this.#newFolder(), 'gone')
     renameSync(folder, aside)
     return dirname(aside)
+  }
+
+  #newFolder(): string {
+    const folder = join(this.#root, STAGING, randomBytes(6).toString('hex'))
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    return folder
   }
 }
 
 const STAGING = '.staging'
 const CURRENT = 'current'
+/** The link, and its next one before it is renamed. */
+const LINK = /^current(?:\.[0-9a-f]{8})?$/
 
 export const removeFolder = (folder: string): Promise<void> =>
   rm(folder, { recursive: true, force: true, maxRetries: 3 })
+
+/** A version with our marker, a staging folder, or a link to the version in use. Everything else stays. */
+function removeOurs(path: string, name: string): void {
+  const isLink = LINK.test(name) && lstatSync(path).isSymbolicLink()
+  const isStaging = basename(dirname(path)) === STAGING && /^[0-9a-f]{12}$/.test(name)
+  if (isLink || isStaging || isMarked(path)) rmSync(path, { recursive: true, force: true })
+}
+
+function removeIfEmpty(folder: string): void {
+  try {
+    rmdirSync(folder)
+  } catch {
+    // it is a file, or contains files that are not ours
+  }
+}
 
 function namesIn(folder: string): string[] {
   try {
