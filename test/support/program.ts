@@ -14,11 +14,13 @@ interface Options {
   readonly argv?: readonly string[]
   /** Limit of open files; by default that of the tests. */
   readonly files?: number
+  /** A program that runs the service, with its arguments. */
+  readonly under?: readonly string[]
 }
 
 /** The built service as a separate process, with an empty home directory. Ended at the latest with the test. */
-export function launch({ home = ownFolder(), env = {}, argv = [], files }: Options = {}) {
-  const program = [process.execPath, MAIN, ...argv]
+export function launch({ home = ownFolder(), env = {}, argv = [], files, under = [] }: Options = {}) {
+  const program = [...under, process.execPath, MAIN, ...argv]
   const limited = ['/bin/sh', '-c', `ulimit -n ${files}; exec "$0" "$@"`, ...program]
   const [command = '', ...args] = files === undefined ? program : limited
   const child = spawn(command, args, {

@@ -4,7 +4,6 @@ import {
   closeSync,
   fstatSync,
   linkSync,
-  mkdirSync,
   openSync,
   readFileSync,
   readSync,
@@ -15,7 +14,7 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { syncFolder, writeBeside } from '../../kernel/durable-file.ts'
+import { makeFolder, syncFolder, writeBeside } from '../../kernel/durable-file.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { Turns } from '../../kernel/turns.ts'
 import { type LockFacts, withLock } from './agent-lock.ts'
@@ -110,7 +109,7 @@ async function replace(
 
 /** False if the file exists by now. A hard link, unlike a rename, never replaces an existing file. */
 function create(path: string, content: Buffer): boolean {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  makeFolder(dirname(path))
   const temp = writeBeside(path, content, 0o600)
   try {
     linkSync(temp, path)
