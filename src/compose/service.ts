@@ -1,8 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { agentRoutes } from '../agents/agents.routes.ts'
 import { editRoutes } from '../agents/edit/edit.routes.ts'
 import type { Config } from '../config/config.ts'
-import { prepareDataFolder, removeStaleTemps } from '../config/data-folder.ts'
+import { prepareDataFolder, removeOwnTemps } from '../config/data-folder.ts'
 import { bindOf, exposure } from '../config/host.ts'
 import { runningInstance } from '../config/running-instance.ts'
 import { SecretKey } from '../config/secret-key.ts'
@@ -20,15 +19,12 @@ import { jobRoutes } from '../jobs/jobs.routes.ts'
 import { Closer } from '../kernel/closer.ts'
 import { AppError } from '../kernel/errors.ts'
 import { FactBus } from '../kernel/facts.ts'
-import { createLog, type Log } from '../kernel/log.ts'
+import type { Log } from '../kernel/log.ts'
 import { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
 import { VERSION } from '../kernel/version.ts'
 import { liveRoutes } from '../live/live.routes.ts'
-import type { LogStore, StoredEntry } from '../logs/log-store.ts'
 import { logRoutes } from '../logs/logs.routes.ts'
 import { createLogs } from '../logs/logs.service.ts'
-import { LogPipeline } from '../logs/pipeline.ts'
-import { ServerLines } from '../logs/server-lines.ts'
 import { metricsRoutes } from '../metrics/metrics.routes.ts'
 import { proxyFromEnvironment } from '../net/proxy.ts'
 import { packageRoutes } from '../packages/packages.routes.ts'
@@ -41,7 +37,6 @@ import { serverRoutes } from '../servers/servers.routes.ts'
 import type { Server } from '../servers/servers.schema.ts'
 import { createServers, type Servers } from '../servers/servers.service.ts'
 import { openOwnership } from '../store/agents.store.ts'
-import { mirrorAudit } from '../store/audit-mirror.ts'
 import { ConfigurationDatabase } from '../store/configuration/configuration.ts'
 import { lockDataFolder } from '../store/instance-lock.ts'
 import { openVault } from '../store/open-vault.ts'
@@ -55,12 +50,12 @@ import { MAX_SERVERS, OFFER_DEFAULTS } from '../upstreams/server-fields.ts'
 import { Upstreams } from '../upstreams/upstreams.ts'
 import { openAgents } from './agents.ts'
 import { openGateway } from './gateway.ts'
+import { type OpenLogs, openLogging } from './logging.ts'
 import { openObservability } from './observability.ts'
 import { openPackages } from './packages.ts'
 import { openCatalogues, openRemotes, openRuntime } from './runtime.ts'
 
 const BACKUP_EVERY_MS = 24 * 3_600_000
-const FLUSH_MS = 4_000
 /** Building the app blocks for a moment, so agents that already wait for the gateway are served first. */
 const AGENTS_FIRST_MS = 150
 /** Reading the files of all agents blocks for a moment, so it follows after the first requests. */
@@ -70,17 +65,11 @@ export interface ServiceOptions {
   readonly afterDamage?: 'restore' | 'start_empty' | undefined
   /** Writes a warning to the terminal: one that cannot be logged, or that must not be overlooked. */
   readonly warn: (sentence: string) => void
-  readonly openLogs: (options: OpenLogs) => Promise<LogStore>
+  readonly openLogs: OpenLogs
   /** Called when the port is open. The gateway answers at once, the API a moment later. */
   readonly onOpen?: (at: Pick<Service, 'address' | 'tokenFile' | 'warnings'>) => void
   /** The program that agents start as their bridge. */
   readonly mainFile?: string | undefined
-}
-
-export interface OpenLogs {
-  readonly folder: string
-  readonly maxBytes: number
-  readonly onTrouble: (sentence: string) => void
 }
 
 export interface Service {
@@ -119,7 +108,7 @@ async function open(
   const repairs = prepareDataFolder(folder)
   const lock = lockDataFolder(folder, runningInstance)
   closer.add('the instance lock', () => lock.release())
-  removeStaleTemps(folder)
+  removeOwnTemps(folder)
   const token = tokenFor(folder, config.auth_token)
   const warnings = [...config.warnings, ...token.warnings, ...exposure(loopback, config.protect_reads)]
 
@@ -128,28 +117,20 @@ async function open(
   const secrets = new KnownSecrets()
   secrets.set('auth_token', [token.value])
   if (config.toolroom_secret_key) secrets.set('secret_key', [config.toolroom_secret_key])
-  // Deferred, because problems that are found while the store opens cannot be logged yet.
-  const onTrouble = (sentence: string) => void setImmediate(() => log.error(sentence))
-  const logStore = await options.openLogs({ folder, maxBytes: config.log_max_mb * 1_048_576, onTrouble })
-  closer.add('the log store', () => logStore.close())
-  const onLost = (lines: readonly StoredEntry[], error: unknown) => {
-    const why = error instanceof Error ? error.message : String(error)
-    options.warn(`${lines.length} log lines could not be stored: ${why}`)
-    for (const { source, server_id, repeat } of lines)
-      if (source === 'server' && server_id) serverLines.lost(server_id, repeat)
-  }
-  const pipeline = new LogPipeline({ store: logStore, secrets, facts, now: Date.now, onLost })
-  const serverLines = new ServerLines({
-    push: (entry, repeat) => pipeline.push(entry, repeat),
-    now: Date.now,
+  const {
+    log,
+    store: logStore,
+    pipeline,
+    serverLines,
+    mirrorAudit,
+  } = await openLogging({
+    folder,
+    config,
+    facts,
+    secrets,
+    closer,
+    options,
   })
-  facts.on('server_line', (line) => serverLines.add(line))
-  facts.on('server_removed', ({ server_id }) => serverLines.forget(server_id))
-  closer.add('the log pipeline', () => {
-    serverLines.flush()
-    return Promise.race([pipeline.flush(), sleep(FLUSH_MS, undefined, { ref: false })])
-  })
-  const log = createLog((entry) => pipeline.push(entry), config.log_level)
 
   // The configuration store.
   const database = await ConfigurationDatabase.open({
@@ -164,10 +145,7 @@ async function open(
     stdio: { ...DEFAULT_SETTINGS, ...OFFER_DEFAULTS, package: null },
     http: HTTP_DEFAULTS,
   })
-  const mirrored = mirrorAudit(database, facts, logStore, (entry) => pipeline.push(entry)).catch(
-    (error: unknown) => log.error({ error }, 'audit rows from an earlier run could not be copied to the log'),
-  )
-  closer.add('the audit mirror', () => mirrored)
+  mirrorAudit(database, (id) => table.idOf(id) === id)
   const backups = setInterval(
     () => void database.backUp().catch((error) => log.error({ error }, 'backup failed')),
     BACKUP_EVERY_MS,

@@ -8,6 +8,7 @@ import { portTaken } from '../config/port-owner.ts'
 import { configError, StartError } from '../kernel/exit.ts'
 import { VERSION } from '../kernel/version.ts'
 import { LogThread } from '../store/logs/thread/log-thread.ts'
+import type { OpenLogs } from './logging.ts'
 import { openService, type Service } from './service.ts'
 
 const print = (line: string) => process.stdout.write(`${line}\n`)
@@ -39,15 +40,12 @@ function printReady({
 }
 
 async function start(config: Config, { afterDamage }: Flags, mainFile: string): Promise<Service> {
-  const openLogs = async ({
-    folder,
-    maxBytes,
-    onTrouble,
-  }: Parameters<Parameters<typeof openService>[1]['openLogs']>[0]) =>
+  const openLogs: OpenLogs = async ({ folder, maxBytes, onTrouble, onDamaged, onDiscarded }) =>
     new LogThread({
       path: `${folder}/logs.db`,
       maxBytes,
-      onDamaged: onTrouble,
+      onDamaged,
+      onDiscarded,
       onError: (error: Error) => onTrouble(error.message),
       workerUrl: new URL('./log-worker.js', pathToFileURL(mainFile)),
     })

@@ -1,12 +1,37 @@
-import { chmodSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readSync,
+  statSync,
+} from 'node:fs'
 import { join } from 'node:path'
-import { STALE_TEMP } from '../kernel/durable-file.ts'
+import {
+  isMarked,
+  isTempOf,
+  MARKER,
+  makeFolder,
+  markFolder,
+  removeStaleTemps,
+} from '../kernel/durable-file.ts'
 import { configError } from '../kernel/exit.ts'
 
-/** Creates the folder with access for its owner only. Returns a warning for each permission it had to correct. */
+/** Files that a user puts into a new data folder, and what a new file system contains. */
+const NO_CONTENT = ['.env', 'config.json', 'lost+found']
+/** Files of ours that are written to a temporary file first. */
+const WRITTEN = [MARKER, 'token', 'child-mark', 'instance.json', 'reserve', 'toolroom.db']
+
+/**
+ * Creates the folder, or adopts it, with access for its owner only. A folder with content is adopted only if Toolroom
+ * made it; otherwise nothing in it is touched, not even its mode. Returns a warning for each permission it had to correct.
+ */
 export function prepareDataFolder(path: string): string[] {
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 })
+    makeFolder(path)
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause)
     throw configError(`Cannot create the data folder ${path}: ${why}`, cause)
@@ -17,12 +42,72 @@ export function prepareDataFolder(path: string): string[] {
       `The data folder ${path} belongs to another user; set TOOLROOM_HOME to a folder of your own`,
     )
   }
-  if (process.platform === 'win32' || (mode & 0o077) === 0) return []
-  chmodSync(path, 0o700)
-  return [`The data folder ${path} was accessible to other users. Its permissions were corrected`]
+  const marked = isMarked(path)
+  if (!marked && !isEmpty(path) && !isInstallation(path)) {
+    throw configError(
+      `The folder ${path} is not empty and was not made by Toolroom; nothing in it was changed. Set TOOLROOM_HOME to a new or empty folder`,
+    )
+  }
+  const isOpen = process.platform !== 'win32' && (mode & 0o077) !== 0
+  if (isOpen) chmodSync(path, 0o700)
+  if (!marked) mark(path)
+  return isOpen
+    ? [`The data folder ${path} was accessible to other users. Its permissions were corrected`]
+    : []
 }
 
 /** Removes temporary files that a crash has left. Only for the instance that holds the folder's lock. */
-export function removeStaleTemps(path: string): void {
-  for (const name of readdirSync(path)) if (STALE_TEMP.test(name)) rmSync(join(path, name), { force: true })
+export function removeOwnTemps(path: string): void {
+  removeStaleTemps(WRITTEN.map((name) => join(path, name)))
+}
+
+function isEmpty(path: string): boolean {
+  return readdirSync(path).every((name) => NO_CONTENT.includes(name) || isTempOf(MARKER, name))
+}
+
+/** An installation that is older than the marker: its database, or a copy of it, has our tables. */
+function isInstallation(path: string): boolean {
+  const backups = join(path, 'backups')
+  const copies = existsSync(backups)
+    ? readdirSync(backups).filter((name) => /^toolroom-.+\.db$/.test(name))
+    : []
+  const databases = readdirSync(path).filter((name) => /^toolroom\.db(?:-wal|\.damaged-[^/]+)?$/.test(name))
+  return [...databases, ...copies.map((name) => join('backups', name))].some((name) =>
+    hasOurTables(join(path, name)),
+  )
+}
+
+/** Reads the bytes rather than opening the database: SQLite would write beside a file that is not ours. */
+function hasOurTables(file: string): boolean {
+  const handle = openSync(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)) // never waits for a pipe
+  try {
+    if (!fstatSync(handle).isFile()) return false
+    const buffer = Buffer.alloc(CHUNK_BYTES + TABLE.length)
+    for (let at = 0; at < MAX_BYTES; at += CHUNK_BYTES) {
+      const read = readSync(handle, buffer, 0, buffer.length, at)
+      if (buffer.subarray(0, read).includes(TABLE)) return true
+      if (read < buffer.length) return false
+    }
+    return false
+  } finally {
+    closeSync(handle)
+  }
+}
+
+/** How the table of servers begins in the schema that SQLite stores. It is part of the first migration. */
+const TABLE = Buffer.from('CREATE TABLE "tool_servers" ("id" text primary key')
+const CHUNK_BYTES = 1_048_576
+const MAX_BYTES = 256 * CHUNK_BYTES
+
+/** An installation on a full disk starts without the marker. The next start writes it. */
+function mark(path: string): void {
+  try {
+    markFolder(path)
+  } catch (cause) {
+    const isFull = ['ENOSPC', 'EDQUOT'].includes((cause as NodeJS.ErrnoException).code ?? '')
+    if (!isFull || isEmpty(path)) {
+      const why = cause instanceof Error ? cause.message : String(cause)
+      throw configError(`Cannot write to the data folder ${path}: ${why}`, cause)
+    }
+  }
 }

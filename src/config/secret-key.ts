@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { chmodSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { writeDurably } from '../kernel/durable-file.ts'
+import { makeFolder, writeDurably } from '../kernel/durable-file.ts'
 import { configError } from '../kernel/exit.ts'
 
 /** The key that encrypts stored secrets: from the environment, or from a file outside the data folder. */
@@ -30,7 +30,7 @@ export class SecretKey {
   /** Must only be called while nothing is encrypted yet. */
   create(): Buffer {
     const key = randomBytes(32)
-    mkdirSync(dirname(this.file), { recursive: true, mode: 0o700 })
+    makeFolder(dirname(this.file))
     writeDurably(this.file, `${key.toString('hex')}\n`, 0o600)
     return key
   }

@@ -1,9 +1,60 @@
 import { randomBytes } from 'node:crypto'
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
 
-/** The ending of temporary files. A start removes those that a crash has left. */
-export const STALE_TEMP = /\.[0-9a-f]{12}\.tmp$/
+/** Removes temporary files that a crash during a write of these files has left. Only names that we write match. */
+export function removeStaleTemps(paths: readonly string[]): void {
+  for (const folder of new Set(paths.map((path) => dirname(path)))) {
+    const names = paths.filter((path) => dirname(path) === folder).map((path) => basename(path))
+    for (const name of namesIn(folder))
+      if (names.some((each) => isTempOf(each, name))) rmSync(join(folder, name), { force: true })
+  }
+}
+
+export const isTempOf = (name: string, temp: string): boolean =>
+  temp.startsWith(`.${name}.`) && /^[0-9a-f]{12}\.tmp$/.test(temp.slice(name.length + 2))
+
+/** The file that marks a folder as ours, and how it begins. Without it, nothing in a folder is deleted. */
+export const MARKER = '.toolroom'
+const MARKED = 'Made by Toolroom'
+
+export function isMarked(folder: string): boolean {
+  try {
+    return readFileSync(join(folder, MARKER), 'utf8').startsWith(MARKED)
+  } catch {
+    return false
+  }
+}
+
+export function markFolder(folder: string): void {
+  writeDurably(join(folder, MARKER), `${MARKED}, which may delete what is in this folder.\n`, 0o600)
+}
+
+/** Creates a folder with access for its owner only. It survives a power cut, with the folders above it. */
+export function makeFolder(path: string): void {
+  const made = mkdirSync(path, { recursive: true, mode: 0o700 })
+  if (made === undefined) return
+  const top = dirname(made)
+  for (let folder = resolve(path); folder !== top; folder = dirname(folder)) syncFolder(dirname(folder))
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return [] // the folder does not exist, or may not be read
+  }
+}
 
 /** Writes atomically, even if the power fails: temporary file, fsync, rename, fsync of the folder. */
 export function writeDurably(path: string, content: string | Uint8Array, mode: number): void {
@@ -38,8 +89,14 @@ export function writeBeside(path: string, content: string | Uint8Array, mode: nu
 
 /** A rename is durable only after its folder is synced. Windows cannot open folders and does not need this. */
 export function syncFolder(folder: string): void {
-  if (process.platform === 'win32') return
-  const handle = openSync(folder, 'r')
+  if (process.platform !== 'win32') sync(folder)
+}
+
+/** For a file that another program or a library has written. */
+export const syncFile = (path: string): void => sync(path)
+
+function sync(path: string): void {
+  const handle = openSync(path, process.platform === 'win32' ? 'r+' : 'r')
   try {
     fsyncSync(handle)
   } finally {

@@ -79,6 +79,11 @@ export class LineGate {
     this.#unreported += lines
   }
 
+  /** Counts lines that were stored and then lost, without a notice: it would displace another line. */
+  lose(lines: number): void {
+    this.#dropped += lines
+  }
+
   /** The first line of a run was written at once; the rest becomes one line with a repeat count. */
   #endRun(): void {
     const run = this.#last

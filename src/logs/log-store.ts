@@ -47,6 +47,19 @@ export interface DownloadRequest {
   readonly format: Format
 }
 
+export interface AuditIds {
+  /** Rows up to this one were deleted with the oldest lines, because the log reached its limit. */
+  readonly trimmed_to: number
+  readonly stored: readonly number[]
+}
+
+/** Lines that were deleted to make room for new ones, because the disk is nearly full. */
+export interface Discarded {
+  /** The server that wrote them; null for all other lines. */
+  readonly server_id: string | null
+  readonly lines: number
+}
+
 /**
  * Storage for log lines. A page includes every line whose `append` was resolved before the call; other calls are
  * carried out in the order in which they are made.
@@ -61,9 +74,9 @@ export interface LogStore {
   download(request: DownloadRequest): AsyncIterable<Uint8Array>
   /** Deletes matching lines except audit lines, and returns how many were deleted. */
   clear(filter: ResolvedFilter): Promise<number>
-  /** The highest `audit_id` ever appended. Rows above it are missing in the log after a crash. */
-  lastAuditId(): Promise<number>
-  /** Throws when the store cannot be read. */
+  /** Which audit rows are in the log. */
+  auditIds(): Promise<AuditIds>
+  /** Throws when the store cannot be read, and while it loses lines because the disk is nearly full. */
   check(): Promise<void>
   close(): Promise<void>
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { covers } from '../../test/support/covers.ts'
@@ -180,7 +180,8 @@ test('clearing returns the number of deleted lines, keeps audit lines, and never
 
 test('a damaged log is set aside, and the service starts with an empty log that reports it', async () => {
   const home = ownFolder()
-  mkdirSync(join(home, 'data'), { mode: 0o700 })
+  await (await openHouse({ home })).close()
+  for (const end of ['-wal', '-shm']) rmSync(join(home, `data/logs.db${end}`), { force: true })
   writeFileSync(join(home, 'data/logs.db'), 'noise '.repeat(5000))
   const house = await openHouse({ home })
   await new Promise((resolve) => setTimeout(resolve, 20))

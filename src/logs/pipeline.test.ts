@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { AppError } from '../kernel/errors.ts'
 import { FactBus } from '../kernel/facts.ts'
 import type { LogEntry } from '../kernel/log.ts'
 import { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
@@ -50,7 +51,7 @@ test('a flush ends even if the store fails, and audit lines are stored by a late
   pipeline.push(entry('plain'))
   pipeline.push(entry('audited', { source: 'audit' }))
   await pipeline.flush()
-  expect(lost).toEqual([2])
+  expect(lost).toEqual([1])
   broken = false
   await pipeline.flush()
   expect(stored).toEqual(['audited', 'the log store fails'])
@@ -100,6 +101,21 @@ test('long lines that wait for a slow store are limited by size, not by number',
   )
   expect(taken.indexOf(false)).toBeLessThan(160)
   expect(pipeline.push(entry('audited', { source: 'audit' }))).toBe(true)
+})
+
+test('on a full disk a batch is stored in smaller parts, and only what does not fit is lost', async () => {
+  const stored: string[] = []
+  const tried: number[] = []
+  const { pipeline, lost } = pipelineInto(async (entries) => {
+    tried.push(entries.length)
+    if (entries.length > 100 || stored.length >= 300) throw new AppError('disk_full', 'full')
+    stored.push(...entries.map(({ message }) => message))
+  })
+  for (let n = 0; n < 400; n += 1) pipeline.push(entry(`line ${n}`))
+  await pipeline.flush()
+  expect(stored).toEqual(Array.from({ length: 300 }, (_, n) => `line ${n}`))
+  expect(lost).toEqual([100])
+  expect(tried).toEqual([400, 100, 100, 100, 100, 25, 7])
 })
 
 test('a notice about dropped server lines is stored even if the store fails at first', async () => {

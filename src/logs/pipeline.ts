@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { AppError } from '../kernel/errors.ts'
 import type { FactBus } from '../kernel/facts.ts'
 import type { LogEntry } from '../kernel/log.ts'
 import type { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
@@ -12,13 +13,15 @@ const BATCH = { lines: 1000, bytes: 256 * 1024 }
 const MAX_PENDING = { lines: 20_000, bytes: 4 * 1024 * 1024 }
 /** More pending lines than this count as a flood. */
 const FLOOD_LINES = 1000
+/** A batch of this size is not split further on a full disk. */
+const SMALL_BATCH = 16
 
 interface Deps {
   readonly store: Pick<LogStore, 'append' | 'maxBatchBytes'>
   readonly secrets: KnownSecrets
   readonly facts: FactBus
   readonly now: () => number
-  /** Called with the lines that could not be stored. */
+  /** Called with the lines that could not be stored and are not tried again. */
   readonly onLost: (lines: readonly StoredEntry[], error: unknown) => void
 }
 
@@ -28,6 +31,8 @@ export class LogPipeline {
   readonly #batchBytes: number
   #pending: StoredEntry[] = []
   #pendingBytes = 0
+  /** Lines that the store refused, for the next write. */
+  #retry: StoredEntry[] = []
   #dropped = 0
   #timer: NodeJS.Timeout | undefined
   /** Counters of lines since the start: added, passed to the store, stored or failed, and requested by a flush. */
@@ -75,6 +80,7 @@ export class LogPipeline {
   #startWriting(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
+    for (const line of this.#retry.splice(0).reverse()) this.#add(line, 'first')
     if (this.#dropped > 0) this.#add(this.#dropNotice())
     this.#requested = this.#added
     if (!this.#writing) void this.#write()
@@ -90,37 +96,49 @@ export class LogPipeline {
    */
   async #write(): Promise<void> {
     this.#writing = true
-    const retry: StoredEntry[] = []
     let previous = Promise.resolve()
     while (this.#settled < this.#requested) {
       const batch = this.#sent < this.#requested ? this.#nextBatch() : []
-      const stored = this.#store(batch, retry)
+      const stored = this.#store(batch)
       await previous
       previous = stored
     }
     this.#writing = false
-    this.#pending.unshift(...retry)
-    this.#added += retry.length
-    for (const line of retry) this.#pendingBytes += bytesOf(line)
   }
 
-  async #store(batch: readonly StoredEntry[], retry: StoredEntry[]): Promise<void> {
+  async #store(batch: readonly StoredEntry[]): Promise<void> {
     if (batch.length === 0) return
     this.#sent += batch.length
-    try {
-      await this.#deps.store.append(batch)
-    } catch (error) {
-      retry.push(...batch.filter((line) => line.source === 'audit' || isNotice(line)))
-      const lost = batch.filter((line) => !isNotice(line))
-      if (lost.length > 0) this.#deps.onLost(lost, error) // a failing log must not stop the service
-    }
+    const { failed, error } = await this.#append(batch)
+    this.#retry.push(...failed.filter(isRetried))
+    const lost = failed.filter((line) => !isRetried(line))
+    if (lost.length > 0) this.#deps.onLost(lost, error) // a failing log must not stop the service
     this.#settled += batch.length
     while ((this.#flushes[0]?.requested ?? Infinity) <= this.#settled) this.#flushes.shift()?.resolve()
   }
 
-  #add(line: StoredEntry): void {
+  /** On a full disk a large transaction may fail where a small one fits. Returns the lines that were not stored. */
+  async #append(
+    batch: readonly StoredEntry[],
+  ): Promise<{ readonly failed: readonly StoredEntry[]; readonly error?: unknown }> {
+    let size = batch.length
+    for (let at = 0; at < batch.length; ) {
+      try {
+        await this.#deps.store.append(batch.slice(at, at + size))
+        at += size
+      } catch (error) {
+        const isFull = error instanceof AppError && error.code === 'disk_full'
+        if (!isFull || size <= SMALL_BATCH) return { failed: batch.slice(at), error }
+        size = Math.ceil(size / 4)
+      }
+    }
+    return { failed: [] }
+  }
+
+  #add(line: StoredEntry, place: 'first' | 'last' = 'last'): void {
     this.#added += 1
-    this.#pending.push(line)
+    if (place === 'first') this.#pending.unshift(line)
+    else this.#pending.push(line)
     this.#pendingBytes += bytesOf(line)
   }
 
@@ -152,8 +170,9 @@ export class LogPipeline {
   }
 }
 
-/** A line that reports dropped lines of a server. It is retried, because nothing else reports them. */
-const isNotice = ({ source, stream }: StoredEntry): boolean => source === 'server' && stream === null
+/** An audit line, or a line that reports dropped lines of a server, because nothing else reports them. */
+const isRetried = ({ source, stream }: StoredEntry): boolean =>
+  source === 'audit' || (source === 'server' && stream === null)
 
 /** Same estimate as in the store (`batches.ts`), so that a batch is one transaction. */
 const bytesOf = ({ message, data }: StoredEntry): number => message.length + (data?.length ?? 0) + 100

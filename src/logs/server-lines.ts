@@ -56,6 +56,11 @@ export class ServerLines {
     this.#flushSoon(gate)
   }
 
+  /** Counts stored lines that were deleted because the disk is nearly full. */
+  discarded(server_id: string, lines: number): void {
+    this.#gateOf(server_id).lose(lines)
+  }
+
   forget(server_id: string): void {
     const gate = this.#gates.get(server_id)
     gate?.flush()

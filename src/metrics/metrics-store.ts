@@ -39,13 +39,19 @@ export interface Trim {
 
 /** Storage for metrics. Every call is synchronous. */
 export interface MetricsStore {
-  load(): { readonly series: SeriesRow[]; readonly next_id: number; readonly checks: Check[] }
+  load(): {
+    readonly series: SeriesRow[]
+    readonly next_id: number
+    readonly checks: Check[]
+    /** The start of the newest block; undefined without any. */
+    readonly newest?: number | undefined
+  }
   /** Blocks that start at `from` or later and before `to`, oldest first. */
   read(level: Level, from: number, to: number): Iterable<Block>
   one(level: Level, start: number, chunk: number): Uint8Array | undefined
   /** Uses one transaction. `recreated`: the file was damaged and replaced by an empty one; nothing was saved. */
   save(change: Change): 'saved' | 'recreated'
-  /** Deletes the oldest rows first, at most the share of all: a clock that jumps must not empty the store. */
+  /** Deletes the oldest rows first, at most the share of all, but at least one period. */
   trim(trim: Trim): void
   /** Deletes the checks of a removed server. */
   forgetChecks(server_id: string): void

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import {
   existsSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   readlinkSync,
@@ -10,8 +11,8 @@ import {
   symlinkSync,
 } from 'node:fs'
 import { rm } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
-import { syncFolder } from '../kernel/durable-file.ts'
+import { basename, dirname, join } from 'node:path'
+import { isMarked, syncFolder } from '../kernel/durable-file.ts'
 import type { PackageRecord } from './package-store.ts'
 
 /** A version in its place that is not in use yet. */
@@ -25,7 +26,7 @@ export interface Placed {
 
 /**
  * The folders of packages, one for each version, moved into place when complete. Only what the store records is
- * installed; other folders are leftovers.
+ * installed; other folders with our marker are leftovers.
  */
 export class PackageFolders {
   readonly #root: string
@@ -38,7 +39,7 @@ export class PackageFolders {
     return join(this.#root, id, version)
   }
 
-  /** The path of a new folder for a package that is not complete yet. */
+  /** The path of a new folder for a package that is not complete yet. Its marker stays with it when it is moved. */
   newStaging(): string {
     return join(this.#root, STAGING, randomBytes(6).toString('hex'))
   }
@@ -87,6 +88,7 @@ export class PackageFolders {
       use: () => {
         renameSync(nextLink, link)
         isUsed = true
+        syncFolder(dirname(link))
       },
       keep: async () => {
         if (aside !== undefined) await removeFolder(aside)
@@ -114,25 +116,24 @@ export class PackageFolders {
     await removeFolder(aside)
   }
 
-  /** Deletes what an interrupted install left, and folders that the store does not record. */
+  /** Deletes what an interrupted install left and what the store does not record, if it has our marker. */
   cleanUp(known: readonly PackageRecord[]): void {
     for (const id of namesIn(this.#root)) {
+      const folder = join(this.#root, id)
       const record = known.find((each) => each.id === id)
-      if (!record) {
-        rmSync(join(this.#root, id), { recursive: true, force: true })
-        continue
-      }
-      const kept = [record.current.version, record.previous?.version, CURRENT]
-      if (linkOf(this.current(record)) !== this.of(record, record.current.version))
+      const kept = record ? [record.current.version, record.previous?.version, CURRENT] : []
+      if (record && linkOf(this.current(record)) !== this.of(record, record.current.version))
         this.use(record, record.current.version)
-      for (const version of namesIn(join(this.#root, id)))
-        if (!kept.includes(version)) rmSync(join(this.#root, id, version), { recursive: true, force: true })
+      for (const name of namesIn(folder)) if (!kept.includes(name)) removeOurs(join(folder, name), name)
+      if (!record) removeIfEmpty(folder)
     }
   }
 }
 
 const STAGING = '.staging'
 const CURRENT = 'current'
+/** The link, and its next one before it is renamed. */
+const LINK = /^current(?:\.[0-9a-f]{8})?$/
 
 export const removeFolder = (folder: string): Promise<void> =>
   rm(folder, { recursive: true, force: true, maxRetries: 3 })
@@ -146,11 +147,18 @@ function linkOf(path: string): string | undefined {
   }
 }
 
+/** A version with our marker, a staging folder, or a link to the version in use. Everything else stays. */
+function removeOurs(path: string, name: string): void {
+  const isLink = LINK.test(name) && lstatSync(path).isSymbolicLink()
+  const isStaging = basename(dirname(path)) === STAGING && /^[0-9a-f]{12}$/.test(name)
+  if (isLink || isStaging || isMarked(path)) rmSync(path, { recursive: true, force: true })
+}
+
 function removeIfEmpty(folder: string): void {
   try {
     rmdirSync(folder)
   } catch {
-    // it contains other versions
+    // it is a file, or contains other versions or files that are not ours
   }
 }
 

@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { markFolder } from '../kernel/durable-file.ts'
 import { AppError } from '../kernel/errors.ts'
 import type { AuditEntry } from '../kernel/facts.ts'
 import type { JobHandle } from '../kernel/jobs.ts'
@@ -59,6 +60,7 @@ export async function fetchPackage(
     }
     phase('installing')
     mkdirSync(staging, { recursive: true, mode: 0o700 })
+    markFolder(staging)
     const manifest = { private: true, dependencies: { [chosen.name]: chosen.version } }
     writeFileSync(join(staging, 'package.json'), `${JSON.stringify(manifest)}\n`, { mode: 0o600 })
     const what = { name: chosen.name, folder: staging, versions }

@@ -1,3 +1,4 @@
+import { AppError } from '../kernel/errors.ts'
 import type { AuditEntry } from '../kernel/facts.ts'
 import type { StartOutcome } from '../kernel/server-state.ts'
 import type { ToolList } from '../kernel/tool-fields.ts'
@@ -27,13 +28,16 @@ interface Deps {
 export function createLifecycle(deps: Deps) {
   const { engine, wishes, catalogues, turns, list, get, desiredOf } = deps
 
-  /** The desired state is stored first: otherwise the next start of Toolroom would undo this one. */
+  /**
+   * The desired state is stored first: otherwise the next start of Toolroom would undo this one. On a disk where not even
+   * that fits, the server starts all the same, as it does for a call.
+   */
   async function begin(key: string, how: 'start' | 'restart', by: Caller) {
     const { id } = await get(key)
     return turns.take(id, async () => {
       const server = await get(id)
       if (wishes.desired(id) !== 'running' || how === 'restart')
-        await wishes.setDesired(id, 'running', audit(`server_${how}ed`, server, by))
+        await wishes.setDesired(id, 'running', audit(`server_${how}ed`, server, by)).catch(ignoreFullDisk)
       return { server, outcome: engine[how](id) } // in an object, or the turn would wait for the promise
     })
   }
@@ -92,6 +96,10 @@ export function createLifecycle(deps: Deps) {
       })
     },
   }
+}
+
+function ignoreFullDisk(error: unknown): void {
+  if (!(error instanceof AppError) || error.code !== 'disk_full') throw error
 }
 
 function audit(action: string, { id, name }: Server, by: Caller): AuditEntry {

@@ -4,32 +4,71 @@ import { publicDetail } from '../kernel/secrets/public-view.ts'
 import type { LogStore } from '../logs/log-store.ts'
 import type { ConfigurationDatabase } from './configuration/configuration.ts'
 
+interface Deps {
+  readonly database: ConfigurationDatabase
+  readonly facts: FactBus
+  readonly logs: Pick<LogStore, 'auditIds'>
+  readonly write: (entry: LogEntry) => void
+  /** Stores every line written so far. */
+  readonly flush: () => Promise<void>
+}
+
 /**
- * Copies audit rows into the log. A row is committed with its change in the configuration database; rows that a crash
- * kept out of the log are copied at the next start. Rows audited during that copy are written after it.
+ * Copies audit rows into the log. A row is committed with its change in the configuration database. Rows that the log
+ * has lost are copied by `copyMissing`: at the start, and when the log was replaced.
  */
-export async function mirrorAudit(
-  database: ConfigurationDatabase,
-  facts: FactBus,
-  logs: Pick<LogStore, 'lastAuditId'>,
-  write: (entry: LogEntry) => void,
-): Promise<void> {
-  let waiting: Facts['audited'][] | undefined = []
-  facts.on('audited', (fact) => {
-    if (waiting) waiting.push(fact)
-    else write(lineOf(fact))
-  })
-  let last = Number.NEGATIVE_INFINITY
-  try {
-    last = await logs.lastAuditId()
-    const rows = database.db.selectFrom('audit').selectAll().where('id', '>', last).orderBy('id')
-    for (const { id, detail, ...row } of await rows.execute()) {
-      write(lineOf({ ...row, audit_id: id, detail: detailOf(detail) }))
-      last = id
+export class AuditMirror {
+  readonly #deps: Deps
+  #waiting: Facts['audited'][] | undefined
+  #copying: Promise<void> = Promise.resolve()
+
+  constructor(deps: Deps) {
+    this.#deps = deps
+    deps.facts.on('audited', (fact) => {
+      if (this.#waiting) this.#waiting.push(fact)
+      else deps.write(lineOf(fact))
+    })
+  }
+
+  copyMissing(): Promise<void> {
+    this.#copying = this.#copying.catch(() => {}).then(() => this.#copy())
+    return this.#copying
+  }
+
+  /** Rows audited meanwhile are written after the copy, unless it included them. */
+  async #copy(): Promise<void> {
+    const { logs, write, flush } = this.#deps
+    await flush()
+    const waiting: Facts['audited'][] = []
+    this.#waiting = waiting
+    const done = new Set<number>()
+    try {
+      const { trimmed_to, stored } = await logs.auditIds()
+      for (const id of stored) done.add(id)
+      for (const fact of await this.#rowsAbove(trimmed_to, done)) {
+        write(lineOf(fact))
+        done.add(fact.audit_id)
+      }
+    } finally {
+      this.#waiting = undefined
+      for (const fact of waiting) if (!done.has(fact.audit_id)) write(lineOf(fact))
     }
-  } finally {
-    for (const fact of waiting) if (fact.audit_id > last) write(lineOf(fact))
-    waiting = undefined
+  }
+
+  async #rowsAbove(id: number, stored: ReadonlySet<number>): Promise<Facts['audited'][]> {
+    const { db } = this.#deps.database
+    const ids = await db.selectFrom('audit').select('id').where('id', '>', id).orderBy('id').execute()
+    const facts: Facts['audited'][] = []
+    for (const missing of ids.filter((row) => !stored.has(row.id))) {
+      const row = await db
+        .selectFrom('audit')
+        .selectAll()
+        .where('id', '=', missing.id)
+        .executeTakeFirstOrThrow()
+      const { id: audit_id, detail, ...rest } = row
+      facts.push({ ...rest, audit_id, detail: detailOf(detail) })
+    }
+    return facts
   }
 }
 

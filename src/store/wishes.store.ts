@@ -21,7 +21,7 @@ export async function openWishes(database: ConfigurationDatabase): Promise<WishS
           return [undefined, audit]
         },
         {
-          frees: state === 'stopped', // stopping must work on a full disk
+          frees: true, // a few bytes: start and stop must work on a full disk
           committed: () => (state === undefined ? wishes.delete(id) : wishes.set(id, state)),
         },
       ),

@@ -1,10 +1,12 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { ownFolder } from '../support/folder.ts'
 import { AUTHORISED as headers, openHouse } from '../support/house.ts'
-import { get, post, register } from '../support/running.ts'
+import { definition, get, post, register } from '../support/running.ts'
+import { openService } from '../support/service-process.ts'
 
 const mayMount = process.platform === 'linux' && process.getuid?.() === 0 && canMount()
 
@@ -22,14 +24,41 @@ function canMount(): boolean {
   }
 }
 
+/** A file system of this size. */
+function smallDisk(folder: string, mb: number): string {
+  mkdirSync(folder, { recursive: true })
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${mb}m,mode=0700`, 'tmpfs', folder])
+  onTestFinished(() => void execFileSync('umount', ['-l', folder]))
+  return folder
+}
+
+/** Fills a file system except for some bytes, and empties it again. */
+function fillers(folder: string) {
+  const filler = join(folder, 'filler')
+  let count = 0
+  const fill = (spare = 0) => {
+    for (let size = 1 << 20; size >= 4096; size = Math.floor(size / 2)) {
+      try {
+        for (; freeBytes(folder) - size >= spare; count += 1)
+          writeFileSync(`${filler}-${count}`, Buffer.alloc(size))
+      } catch {
+        // full at this size: fill the rest with smaller ones
+      }
+    }
+  }
+  return { fill, free: () => void execFileSync('sh', ['-c', `rm -f ${filler}-*`]) }
+}
+
+function freeBytes(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder)
+  return bavail * bsize
+}
+
 test.runIf(mayMount)(
   'on a full disk writes get 507, reads and deletes work, and writes succeed again when there is space',
   async () => {
     const home = ownFolder()
-    const small = join(home, 'data')
-    mkdirSync(small)
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=24m,mode=0700', 'tmpfs', small])
-    onTestFinished(() => void execFileSync('umount', ['-l', small]))
+    const small = smallDisk(join(home, 'data'), 24)
     const house = await openHouse({ home, env: { LOG_MAX_MB: '8' } })
     onTestFinished(() => house.close()) // before the unmount
     const add = (name: string) =>
@@ -44,16 +73,7 @@ test.runIf(mayMount)(
     await register(house, 'echo')
     expect((await act('start')).statusCode).toBe(200)
 
-    const filler = join(small, 'filler')
-    const fill = () => {
-      for (let size = 1 << 20; size >= 4096; size = Math.floor(size / 2)) {
-        try {
-          for (let n = 0; ; n += 1) writeFileSync(`${filler}-${size}-${n}`, Buffer.alloc(size))
-        } catch {
-          // full at this size: fill the rest with smaller ones
-        }
-      }
-    }
+    const { fill, free } = fillers(small)
     fill()
     const answers: number[] = []
     for (let n = 0; n < 30; n += 1) answers.push((await add(`more-${n}`)).statusCode)
@@ -63,19 +83,118 @@ test.runIf(mayMount)(
     expect((await house.inject('/api/servers')).statusCode).toBe(200)
     expect((await house.inject('/api/logs?limit=1')).statusCode).toBe(200)
     expect((await house.inject('/api/health')).json()).toMatchObject({ status: 'degraded' })
-    // A running server can be stopped but not started: a start that cannot be stored must not happen.
+    // A server can be stopped and started, as it is started for a call.
     expect((await act('stop')).json()).toMatchObject({ status: 'stopped' })
-    expect((await act('start')).json()).toMatchObject({ code: 'disk_full', status: 507 })
-    expect(await get(house, 'echo')).toMatchObject({ status: 'stopped', desired_state: 'stopped' })
+    expect((await act('start')).json()).toMatchObject({ status: 'running' })
+    expect(await get(house, 'echo')).toMatchObject({ status: 'running', desired_state: 'running' })
     expect((await house.inject({ method: 'DELETE', url: '/api/servers/first', headers })).statusCode).toBe(
       204,
     )
     expect((await house.inject({ method: 'DELETE', url: '/api/logs', headers })).statusCode).toBe(200)
 
-    execFileSync('sh', ['-c', `rm -f ${filler}-*`])
+    fill() // the space of the reserve, too
+    expect((await act('restart')).json()).toMatchObject({ status: 'running' })
+
+    free()
     expect((await add('healed')).statusCode).toBe(201)
     expect((await act('start')).json()).toMatchObject({ status: 'running' })
     expect((await house.inject('/api/health')).json()).toMatchObject({ status: 'ok' })
   },
   60_000,
 )
+
+test.runIf(mayMount)(
+  'with 20 MiB free, every one of 20 audit rows and 100 lines can be read, nothing is dropped, and the health is ok',
+  async () => {
+    const home = ownFolder()
+    smallDisk(join(home, 'data'), 26)
+    const house = await openHouse({ home })
+    onTestFinished(() => house.close())
+    for (let n = 0; n < 20; n += 1) {
+      const body = { name: `s${n}`, command: 'x' }
+      expect((await house.inject({ method: 'POST', url: '/api/servers', headers, body })).statusCode).toBe(
+        201,
+      )
+      for (let line = 0; line < 5; line += 1) house.log.info(`small disk ${n} ${line}`)
+      await house.inject('/api/logs?limit=1') // a batch of its own
+    }
+    expect(freeBytes(join(home, 'data'))).toBeLessThan(21 * 1_048_576)
+    const total = async (query: string) => (await house.inject(`/api/logs?${query}`)).json().total
+    expect(await total('source=audit')).toBe(20)
+    expect(await total('search=small%20disk')).toBe(100)
+    expect((await house.inject('/api/health')).json()).toMatchObject({ status: 'ok' })
+  },
+)
+
+test.runIf(mayMount)(
+  'of 15,000 lines written on a full disk each can be read or is counted as dropped, the audit rows stay, and the health says it',
+  async () => {
+    const home = ownFolder()
+    const small = smallDisk(join(home, '.local/share/toolroom'), 24)
+    const service = await openService({ home })
+    onTestFinished(async () => {
+      service.child.kill('SIGTERM')
+      await service.ended // before the unmount
+    })
+    const flood = (name: string, seconds: number) =>
+      service.add(definition('flood', ['--rate=2500', `--seconds=${seconds}`, '--size=200'], { name }))
+    await flood('before', 2)
+    await flood('full', 4)
+    await service.start('before')
+    await sent(service, 'before')
+    const audited = await total(service, 'source=audit')
+    const { fill, free } = fillers(small)
+    fill()
+    await service.start('full')
+    await sent(service, 'full')
+
+    const accounted = async () => (await counts(service)).reduce((sum, lines) => sum + lines)
+    await expect.poll(accounted, { timeout: 60_000, interval: 500 }).toBe(SENT) // lines may still be on their way
+    const [readable, dropped] = await counts(service)
+    console.log(`${SENT} lines on a full disk: ${readable} can be read, ${dropped} were dropped`)
+    expect(readable + dropped).toBe(SENT)
+    expect(readable).toBeGreaterThan(1000)
+    expect(dropped).toBeGreaterThan(0)
+    expect(await total(service, 'source=audit')).toBeGreaterThanOrEqual(audited)
+    const { body: health } = await service.ask('GET', '/health')
+    expect(health.status).toBe('degraded')
+    expect(health.checks).toContainEqual({
+      name: 'logs',
+      ok: false,
+      detail: expect.stringMatching(/^The disk is nearly full, and \d+ log lines were lost$/),
+    })
+    expect(service.output.stderr).toMatch(/Warning: \d+ log lines were lost: the disk is nearly full/)
+
+    free()
+    expect((await service.ask('POST', '/servers', { name: 'healed', command: 'x' })).status).toBe(201)
+    expect((await service.ask('GET', '/health')).body).toMatchObject({ status: 'ok' })
+    const rows = (await service.ask('GET', '/logs?source=audit&order=asc')).body.items
+    const ids = rows.map(({ data }: { data: { audit_id: number } }) => data.audit_id)
+    expect(ids).toEqual(Array.from({ length: ids.length }, (_, n) => n + 1))
+  },
+  120_000,
+)
+
+type Service = Awaited<ReturnType<typeof openService>>
+const SENT = 15_000
+
+async function total(service: Service, query: string): Promise<number> {
+  const { body } = await service.ask('GET', `/logs?limit=1&${query}`)
+  return body.total ?? expect.unreachable('more than 10,000')
+}
+
+/** Lines of both servers that can be read, and that are counted as dropped. */
+async function counts(service: Service): Promise<[readable: number, dropped: number]> {
+  const lines = (id: string) => total(service, `server_id=${id}&source=server&stream=stderr`)
+  const readable = (await lines('before')) + (await lines('full'))
+  return [readable, (await service.list()).reduce((sum, { log_lines_dropped }) => sum + log_lines_dropped, 0)]
+}
+
+async function sent(service: Service, id: string): Promise<void> {
+  for (;;) {
+    const { body } = await service.ask('POST', `/servers/${id}/tools/sent/call`, { arguments: {} })
+    const [done, all] = String(body.content?.[0].text).split(' of ')
+    if (done === all) return
+    await sleep(100)
+  }
+}

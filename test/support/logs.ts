@@ -1,15 +1,15 @@
 import { join } from 'node:path'
-import type { OpenLogs } from '../../src/compose/service.ts'
-import type { LogStore } from '../../src/logs/log-store.ts'
+import type { OpenLogs } from '../../src/compose/logging.ts'
 import { SqliteLogStore } from '../../src/store/logs/sqlite-log-store.ts'
 
 /** The real log store in the test's own thread, because tests have no built worker. */
-export async function openLogsHere({ folder, maxBytes, onTrouble }: OpenLogs): Promise<LogStore> {
+export const openLogsHere: OpenLogs = async ({ folder, maxBytes, onTrouble, onDamaged, onDiscarded }) => {
   const path = join(folder, 'logs.db')
   return new SqliteLogStore({
     path,
     maxBytes,
-    onDamaged: onTrouble,
+    onDamaged,
+    onDiscarded,
     onError: (error) => onTrouble(error.message),
   })
 }

@@ -1,11 +1,13 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { markFolder } from '../../src/kernel/durable-file.ts'
 import { LogDatabase } from '../../src/store/logs/database.ts'
 
 /** A data folder with a large log, as after long use. */
 export function longLife(home: string, lines: number): void {
   const data = join(home, '.local/share/toolroom')
   mkdirSync(data, { recursive: true, mode: 0o700 })
+  markFolder(data)
   const log = new LogDatabase({
     path: join(data, 'logs.db'),
     maxBytes: 1024 * 1_048_576,

@@ -8,13 +8,20 @@ interface Options {
   readonly folder?: string
   readonly retentionDays?: number
   readonly now?: () => number
+  /** A clock that never jumps; by default `now`, so that a test can let days pass. */
+  readonly steady?: () => number
 }
 
 /** A Sunday morning, in the middle of a minute and of an hour. */
 export const NOON = Date.parse('2026-11-15T09:30:30.400Z')
 
 /** A recorder with a real file, closed after the test. */
-export function openRecorder({ folder = ownFolder(), retentionDays = 30, now = () => NOON }: Options = {}) {
+export function openRecorder({
+  folder = ownFolder(),
+  retentionDays = 30,
+  now = () => NOON,
+  steady = now,
+}: Options = {}) {
   const troubles: string[] = []
   const store = new MetricsDatabase({
     path: join(folder, 'metrics.db'),
@@ -22,7 +29,7 @@ export function openRecorder({ folder = ownFolder(), retentionDays = 30, now = (
   })
   onTestFinished(() => store.close())
   const onTrouble = (message: string, error: unknown) => troubles.push(`${message}: ${String(error)}`)
-  const recorder = new Recorder({ store, retentionDays, now, onTrouble })
+  const recorder = new Recorder({ store, retentionDays, now, steady, onTrouble })
   return { folder, store, recorder, troubles }
 }
 
@@ -43,12 +50,18 @@ export const event = (fields: Partial<Event> = {}): Event => ({
   ...fields,
 })
 
-/** A clock that a test can move. */
+/** A clock that a test can move: time passes for both clocks, a jump moves only the one on the wall. */
 export function ownClock(start = NOON) {
   let time = start
+  let steady = 0
   return {
     now: () => time,
+    steady: () => steady,
     pass: (ms: number) => {
+      time += ms
+      steady += ms
+    },
+    jump: (ms: number) => {
       time += ms
     },
   }

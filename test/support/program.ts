@@ -16,11 +16,13 @@ interface Options {
   readonly files?: number
   /** The folder of a cgroup that it runs in. */
   readonly cgroup?: string | undefined
+  /** A program that runs the service, with its arguments. */
+  readonly under?: readonly string[]
 }
 
 /** The built service as a separate process, with an empty home directory. Ended at the latest with the test. */
-export function launch({ home = ownFolder(), env = {}, argv = [], files, cgroup }: Options = {}) {
-  const program = [process.execPath, MAIN, ...argv]
+export function launch({ home = ownFolder(), env = {}, argv = [], files, cgroup, under = [] }: Options = {}) {
+  const program = [...under, process.execPath, MAIN, ...argv]
   const before = [
     ...(files === undefined ? [] : [`ulimit -n ${files}`]),
     ...(cgroup === undefined ? [] : [`echo $$ >'${cgroup}/cgroup.procs'`]),

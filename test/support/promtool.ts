@@ -8,15 +8,16 @@ const INSTALL_DEADLINE_MS = 5 * 60_000
 export function findPromtool(): { readonly path: string } | { readonly why: string } {
   const found = onPath('promtool')
   if (found) return { path: found }
-  const why = install()
+  const why = installWithApt('prometheus')
   const path = onPath('promtool')
   return path ? { path } : { why: why ?? 'it is not on PATH' }
 }
 
-function install(): string | undefined {
+/** Installs a Debian package when running as root. Returns the reason when that is not possible. */
+export function installWithApt(name: string): string | undefined {
   const apt = onPath('apt-get')
   if (!apt) return 'apt-get is not available to install it'
-  if (process.getuid?.() !== 0) return 'only root can install it (apt-get install prometheus)'
+  if (process.getuid?.() !== 0) return `only root can install it (apt-get install ${name})`
   const options = {
     timeout: INSTALL_DEADLINE_MS,
     env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
@@ -24,7 +25,7 @@ function install(): string | undefined {
   } as const
   const waitForLock = ['-q', '-o', 'DPkg::Lock::Timeout=300']
   spawnSync(apt, [...waitForLock, 'update'], options) // may fail for one source; the install shows whether it matters
-  const args = [...waitForLock, 'install', '-y', '--no-install-recommends', 'prometheus']
+  const args = [...waitForLock, 'install', '-y', '--no-install-recommends', name]
   const { status, stderr } = spawnSync(apt, args, options)
   return status === 0
     ? undefined

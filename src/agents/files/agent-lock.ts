@@ -49,7 +49,7 @@ export async function withLock<T>(lock: LockFacts | null, work: () => Promise<T>
 
 /** Releases locks that a killed run left behind, so that agents do not wait until they are stale. */
 export function releaseLeftLocks(ledger: string): void {
-  for (const name of namesIn(ledger)) {
+  for (const name of namesIn(ledger).filter((name) => NOTE.test(name))) {
     const note = join(ledger, name)
     try {
       const { inode, ...lock } = JSON.parse(readFileSync(note, 'utf8')) as LockFacts & { inode: number }
@@ -60,6 +60,9 @@ export function releaseLeftLocks(ledger: string): void {
     rmSync(note, { force: true })
   }
 }
+
+/** The name of a note. Other files in the ledger are not ours. */
+const NOTE = /^[0-9a-f]{12}\.json$/
 
 /** A lock that cannot be recorded, on a full disk for example, is released again. */
 function recordOrRelease(lock: LockFacts): string {

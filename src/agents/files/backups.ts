@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { writeDurably } from '../../kernel/durable-file.ts'
+import { makeFolder, writeDurably } from '../../kernel/durable-file.ts'
 import { revisionOf } from './config-text.ts'
 import { namesIn } from './list-folder.ts'
 
@@ -45,7 +45,7 @@ export class Backups {
     const id = `${String(facts.ts).padStart(13, '0')}-${digest.slice(0, 8)}-${randomBytes(2).toString('hex')}`
     const backup: Backup = { id, ...facts, before: content === null ? null : digest }
     const folder = this.#folderOf(facts.agent_type, facts.path)
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    makeFolder(folder)
     try {
       if (content !== null) writeDurably(join(folder, `${id}.before`), content, 0o600)
       writeDurably(join(folder, `${id}.json`), JSON.stringify(backup), 0o600)

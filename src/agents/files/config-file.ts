@@ -4,7 +4,6 @@ import {
   closeSync,
   fstatSync,
   linkSync,
-  mkdirSync,
   renameSync,
   rmSync,
   type Stats,
@@ -12,7 +11,7 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { syncFolder, writeBeside } from '../../kernel/durable-file.ts'
+import { makeFolder, syncFolder, writeBeside } from '../../kernel/durable-file.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { openForeign, readOpen, UnsafeFile } from '../../kernel/foreign-file.ts'
 import type { LockFacts } from './agent-lock.ts'
@@ -97,7 +96,7 @@ async function lateWrite(old: number, seen: Content): Promise<Buffer | undefined
 
 /** False if the file exists by now. A hard link, unlike a rename, never replaces an existing file. */
 function create(path: string, content: Buffer): boolean {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  makeFolder(dirname(path))
   const temp = writeBeside(path, content, 0o600)
   try {
     linkSync(temp, path)

@@ -1,3 +1,4 @@
+import { uptime } from 'node:os'
 import { AppError } from '../../kernel/errors.ts'
 import type { FactBus, Facts } from '../../kernel/facts.ts'
 import type { Level, MetricsStore } from '../metrics-store.ts'
@@ -6,6 +7,7 @@ import { Tally } from '../sketch/tally.ts'
 import { History, type Visit } from '../windows/history.ts'
 import { DAY_MS, floorTo, WINDOWS, type WindowName } from '../windows/levels.ts'
 import { RollingWindow } from '../windows/rolling-window.ts'
+import { ClockTrust } from './clock-trust.ts'
 import { RecentChecks } from './recent-checks.ts'
 import { Retention } from './retention.ts'
 import { MAX_SERIES, type Series, type SeriesKey, SeriesTable } from './series.ts'
@@ -14,6 +16,8 @@ interface RecorderDeps {
   readonly store: MetricsStore
   readonly retentionDays: number
   readonly now: () => number
+  /** Milliseconds of a clock that never jumps and also counts while the computer sleeps. */
+  readonly steady?: () => number
   /** Called once when the store fails, and again only after it has recovered. */
   readonly onTrouble: (message: string, error: unknown) => void
 }
@@ -22,6 +26,7 @@ export interface Event extends SeriesKey, Sample {}
 
 const FLUSH_EVERY_MS = 10_000
 const MAX_NAME_LENGTH = 256
+const sinceBoot = (): number => uptime() * 1000
 
 /** Counts events. Events of the current second are collected in one tally, then added to the history and all windows. */
 export class Recorder {
@@ -39,11 +44,12 @@ export class Recorder {
 
   constructor(deps: RecorderDeps) {
     this.#deps = deps
-    const { series, next_id, checks } = deps.store.load()
+    const { series, next_id, checks, newest } = deps.store.load()
     this.series = new SeriesTable(series, next_id)
     this.checks = new RecentChecks(checks)
     this.#history = new History(deps.store)
-    this.#retention = new Retention(deps.store, this.series, deps.retentionDays)
+    const clock = new ClockTrust(deps.now(), deps.steady ?? sinceBoot, newest)
+    this.#retention = new Retention(deps.store, this.series, deps.retentionDays, clock)
     const kept = deps.retentionDays * DAY_MS
     this.#windows = new Map(WINDOWS.map((name) => [name, new RollingWindow(this.#history, name, kept)]))
   }

@@ -1,10 +1,11 @@
 import type { MetricsStore } from '../metrics-store.ts'
 import { DAY_MS, HOUR_MS, MINUTES_FOR_MS, SECONDS_FOR_MS } from '../windows/levels.ts'
+import type { ClockTrust } from './clock-trust.ts'
 import type { Series, SeriesTable } from './series.ts'
 
-/** At most this share is deleted at once: a clock that jumps must not empty the store. */
+/** At most this share is deleted at once. */
 const SHARE = 0.1
-/** Counted in runs rather than by the clock, for the same reason. A run takes place every ten seconds. */
+/** Counted in runs, because the clock may jump. A run takes place every ten seconds. */
 const RUNS_BETWEEN = 60
 /** `last_at` is stored with this precision: otherwise each flush would write every active series. */
 const LAST_AT_PRECISION_MS = HOUR_MS
@@ -14,16 +15,19 @@ export class Retention {
   readonly #store: MetricsStore
   readonly #series: SeriesTable
   readonly #keptMs: number
+  readonly #clock: ClockTrust
   #run = 0
 
-  constructor(store: MetricsStore, series: SeriesTable, days: number) {
+  constructor(store: MetricsStore, series: SeriesTable, days: number, clock: ClockTrust) {
     this.#store = store
     this.#series = series
     this.#keptMs = days * DAY_MS
+    this.#clock = clock
   }
 
-  /** Returns the ids of deleted series. */
+  /** Returns the ids of deleted series. Deletes nothing while the clock is not trusted. */
   run(now: number): readonly number[] {
+    if (!this.#clock.trusts(now)) return []
     const all = this.#run % RUNS_BETWEEN === 0
     this.#run += 1
     const seconds = now - SECONDS_FOR_MS

@@ -1,11 +1,13 @@
-import { chmodSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { chmodSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { syncFolder } from '../../kernel/durable-file.ts'
+import { makeFolder, syncFile, syncFolder } from '../../kernel/durable-file.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { Sqlite } from '../sqlite/sqlite.ts'
 
 const KEPT = 7
 const NAME = /^toolroom-(.+)-(\d+)\.db$/
+/** A backup that was interrupted. Other temporary files are not ours. */
+const UNFINISHED = /^toolroom-.+-\d+\.db\.tmp(?:-journal)?$/
 
 /** Copies of the configuration database, newest last. Their secrets stay encrypted. */
 export class Backups {
@@ -13,8 +15,9 @@ export class Backups {
 
   constructor(dataFolder: string) {
     this.#folder = join(dataFolder, 'backups')
-    mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
-    for (const name of readdirSync(this.#folder)) if (name.endsWith('.tmp')) rmSync(join(this.#folder, name))
+    makeFolder(this.#folder)
+    for (const name of readdirSync(this.#folder))
+      if (UNFINISHED.test(name)) rmSync(join(this.#folder, name), { force: true })
   }
 
   newest(): string | undefined {
@@ -35,6 +38,7 @@ export class Backups {
     rmSync(temp, { force: true })
     database.prepare('VACUUM INTO ?').run(temp)
     chmodSync(temp, 0o600)
+    syncFile(temp)
     renameSync(temp, join(this.#folder, name))
     syncFolder(this.#folder)
     for (const old of this.#names().slice(0, -KEPT)) rmSync(join(this.#folder, old), { force: true })

@@ -1,14 +1,23 @@
 import { dirname } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { AppError } from '../../kernel/errors.ts'
-import type { Page, PageRequest, ResolvedFilter, StoredEntry } from '../../logs/log-store.ts'
+import type {
+  AuditIds,
+  Discarded,
+  Page,
+  PageRequest,
+  ResolvedFilter,
+  StoredEntry,
+} from '../../logs/log-store.ts'
 import type { Connection } from '../sqlite/connection.ts'
 import { sqliteErrorKind } from '../sqlite/sqlite.ts'
 import { openLogFile } from './file.ts'
 import { TextIndex } from './index/text-index.ts'
 import { type Chunk, type ChunkRequest, type ReadContext, readChunk, readPage } from './read/reading.ts'
-import { batches } from './write/batches.ts'
+import { readAuditIds } from './write/audit-ids.ts'
+import { type Batch, batches } from './write/batches.ts'
 import { clearLines } from './write/clearing.ts'
+import { deleteOldest } from './write/disk-shortage.ts'
 import { LineWriter } from './write/line-writer.ts'
 import { ServerShares } from './write/server-shares.ts'
 import { LogSpace, type Sizes, sizesFor } from './write/space.ts'
@@ -19,10 +28,14 @@ export interface LogFileOptions {
   readonly maxBytes: number
   /** Called when the file was unusable and replaced by an empty one, with the path of the old file. */
   readonly onDamaged: (message: string) => void
+  /** Called when lines were deleted because the disk is nearly full. */
+  readonly onDiscarded?: ((lines: readonly Discarded[]) => void) | undefined
 }
 
 /** How many steps an append may delete to free space; a lowered cap is reached in `maintain`. */
 const MAX_TRIMS = 16
+/** The same while the disk is nearly full. Freed pages may be too few at first, because lines share them. */
+const MAX_DISCARDS = 4
 /** How long a read may block other calls. */
 const READING_MS = 5
 
@@ -37,9 +50,13 @@ export class LogDatabase {
   readonly #shares: ServerShares
   readonly #index: TextIndex
   readonly #writer: LineWriter
+  readonly #onDiscarded: NonNullable<LogFileOptions['onDiscarded']>
+  /** Lines lost since the disk is nearly full. */
+  #lost = 0
   #closed = false
 
-  constructor({ path, maxBytes, onDamaged }: LogFileOptions) {
+  constructor({ path, maxBytes, onDamaged, onDiscarded }: LogFileOptions) {
+    this.#onDiscarded = onDiscarded ?? (() => {})
     this.#connection = openLogFile(path, onDamaged)
     this.#sizes = sizesFor(maxBytes)
     this.#space = new LogSpace(this.#connection, this.#sizes, dirname(path))
@@ -53,7 +70,8 @@ export class LogDatabase {
     for (const batch of batches(entries, this.#sizes.step)) {
       for (let trims = 0; trims < MAX_TRIMS && this.#space.isTight(batch.bytes); trims++) this.#trim()
       for (let trims = 0; trims < MAX_TRIMS && this.#trimShare(this.#shares.exceeded()); trims++);
-      this.#write(batch.entries)
+      this.#makeRoom(batch.bytes)
+      this.#write(batch)
     }
   }
 
@@ -71,13 +89,19 @@ export class LogDatabase {
     return deleted
   }
 
-  lastAuditId(): number {
-    return this.#writer.lastAuditId
+  auditIds(): AuditIds {
+    return readAuditIds(this.#connection)
   }
 
-  /** Throws when the lines cannot be read. */
+  /** Throws when the lines cannot be read, and while lines are lost because the disk is nearly full. */
   check(): void {
     this.#connection.rows('SELECT * FROM logs ORDER BY id DESC LIMIT 1')
+    if (this.#space.mayGrow(this.#sizes.step)) this.#lost = 0
+    if (this.#lost === 0) return
+    const hint = 'Free some space on the disk that holds the data folder'
+    throw new AppError('disk_full', `The disk is nearly full, and ${this.#lost} log lines were lost`, {
+      hint,
+    })
   }
 
   /** One step of background work: trimming, indexing, shrinking the file. Returns whether more is left. */
@@ -85,7 +109,8 @@ export class LogDatabase {
     if (this.#space.needsTrim()) return this.#trim()
     if (this.#trimShare(this.#shares.needsTrim())) return true
     try {
-      if (!this.#space.isDiskShort() && this.#index.step(this.#writer.highestId)) return true
+      if (this.#space.mayGrow(this.#sizes.indexStep * 4) && this.#index.step(this.#writer.highestId))
+        return true
     } catch (error) {
       if (sqliteErrorKind(error) !== 'full') throw error
       return this.#trim()
@@ -110,26 +135,50 @@ export class LogDatabase {
     this.#connection.close()
   }
 
-  #write(entries: readonly StoredEntry[]): void {
-    try {
-      this.#writer.write(entries)
-    } catch (error) {
-      if (sqliteErrorKind(error) !== 'full') throw error
-      this.#writeOnFullDisk(entries)
+  /** On a disk that is nearly full the file must not grow: the oldest lines make room, as many as are needed. */
+  #makeRoom(bytes: number): void {
+    for (let tries = 0; tries < MAX_DISCARDS; tries++) {
+      const missing = this.#space.missing(bytes)
+      if (missing === 0 || !this.#discard(missing)) return
     }
   }
 
-  /** Deletes the oldest lines to make room for the new ones, and tries once more. */
-  #writeOnFullDisk(entries: readonly StoredEntry[]): void {
+  #write(batch: Batch): void {
+    try {
+      this.#writer.write(batch.entries)
+    } catch (error) {
+      if (sqliteErrorKind(error) !== 'full') throw error
+      this.#writeOnFullDisk(batch)
+    }
+  }
+
+  /** Tries once more with the space of the write-ahead log. The caller may try again with fewer lines. */
+  #writeOnFullDisk({ entries, bytes }: Batch): void {
     try {
       this.#space.reuseWal()
-      for (let trims = 0; trims < MAX_TRIMS / 4; trims++) this.#trim()
-      this.#space.reuseWal()
+      if (this.#space.isAtLimit(bytes)) for (let trims = 0; trims < MAX_TRIMS / 4; trims++) this.#trim()
       this.#writer.write(entries)
     } catch (cause) {
       if (sqliteErrorKind(cause) !== 'full') throw cause
       const hint = 'Free some space on the disk that holds the data folder'
       throw new AppError('disk_full', 'The disk is full: log lines could not be stored', { cause, hint })
+    }
+  }
+
+  /** Deletes the oldest lines, and reports them. Returns false when there are none, or when the disk does not allow it. */
+  #discard(bytes: number): boolean {
+    try {
+      const { ids, lines } = deleteOldest(this.#connection, bytes)
+      if (ids.length === 0) return false
+      this.#index.markDeleted(ids)
+      this.#writer.reload()
+      for (const each of lines) this.#lost += each.lines
+      this.#onDiscarded(lines)
+      return true
+    } catch (error) {
+      if (sqliteErrorKind(error) !== 'full') throw error
+      this.#space.reuseWal()
+      return false
     }
   }
 

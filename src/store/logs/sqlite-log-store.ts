@@ -1,6 +1,7 @@
 import { setTimeout as delay, setImmediate } from 'node:timers/promises'
 import { AppError } from '../../kernel/errors.ts'
 import type {
+  AuditIds,
   DownloadRequest,
   LogStore,
   Page,
@@ -78,8 +79,8 @@ export class SqliteLogStore implements LogStore {
     return deleted
   }
 
-  lastAuditId(): Promise<number> {
-    return this.#read(async (database) => database.lastAuditId())
+  auditIds(): Promise<AuditIds> {
+    return this.#read(async (database) => database.auditIds())
   }
 
   check(): Promise<void> {

@@ -12,8 +12,6 @@ interface MetricsDatabaseOptions {
 }
 
 const KEPT_CHECKS = 100
-/** Rows that one trim may delete even when they exceed the share. */
-const FEW_ROWS = 20
 
 /** `metrics.db` behind one connection. */
 export class MetricsDatabase implements MetricsStore {
@@ -27,13 +25,14 @@ export class MetricsDatabase implements MetricsStore {
     this.#connection = openMetricsFile(options.path, options.onTrouble)
   }
 
-  load(): { series: SeriesRow[]; next_id: number; checks: Check[] } {
+  load(): ReturnType<MetricsStore['load']> {
     try {
       const sequence = "SELECT seq AS value FROM sqlite_sequence WHERE name = 'series'"
       return {
         series: this.#connection.rows<Row>('SELECT * FROM series ORDER BY id').map(seriesOf),
         next_id: this.#number(sequence) + 1,
         checks: this.#connection.rows<Row>('SELECT * FROM checks ORDER BY id').map(checkOf),
+        newest: this.#number('SELECT max(start) AS value FROM minutes') || undefined,
       }
     } catch (error) {
       if (sqliteErrorKind(error) !== 'damaged') throw error
@@ -122,9 +121,10 @@ export class MetricsDatabase implements MetricsStore {
     const count = `SELECT count(*) AS value FROM ${level}`
     const old = this.#number(`${count} WHERE start < ?`, before)
     if (old === 0) return
-    const most = Math.max(FEW_ROWS, Math.floor(this.#number(count) * share))
+    const most = Math.floor(this.#number(count) * share)
     const firstKept = `SELECT start AS value FROM ${level} ORDER BY start LIMIT 1 OFFSET ?`
-    const end = old <= most ? before : this.#number(firstKept, most)
+    const second = `SELECT start AS value FROM ${level} WHERE start > (SELECT min(start) FROM ${level}) LIMIT 1`
+    const end = old <= most ? before : Math.max(this.#number(firstKept, most), this.#number(second) || before)
     this.#connection.run(`DELETE FROM ${level} WHERE start < ?`, end)
   }
 

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { AppError } from '../../../kernel/errors.ts'
 import type {
+  AuditIds,
   DownloadRequest,
   LogStore,
   PageRequest,
@@ -71,8 +72,8 @@ export class LogThread implements LogStore {
     return this.#call('clear', filter)
   }
 
-  lastAuditId(): Promise<number> {
-    return this.#call('lastAuditId')
+  auditIds(): Promise<AuditIds> {
+    return this.#call('auditIds')
   }
 
   check(): Promise<void> {
@@ -136,6 +137,9 @@ export class LogThread implements LogStore {
     switch (message.kind) {
       case 'damaged':
         this.#options.onDamaged(message.message)
+        return
+      case 'discarded':
+        this.#options.onDiscarded?.(message.lines)
         return
       case 'error':
         this.#options.onError(errorOf(message.failure))

@@ -1,8 +1,9 @@
 import { AppError, CATALOGUE, type ErrorCode } from '../../../kernel/errors.ts'
+import type { Discarded } from '../../../logs/log-store.ts'
 import type { LogOptions, SqliteLogStore } from '../sqlite-log-store.ts'
 
 /** The calls between the main thread and the log thread. A `download` is a series of `chunk` calls. */
-type Calls = Pick<SqliteLogStore, 'append' | 'page' | 'chunk' | 'clear' | 'lastAuditId' | 'check' | 'close'>
+type Calls = Pick<SqliteLogStore, 'append' | 'page' | 'chunk' | 'clear' | 'auditIds' | 'check' | 'close'>
 export type Operation = keyof Calls
 export type Arguments<O extends Operation> = Parameters<Calls[O]>
 export type Result<O extends Operation> = Awaited<ReturnType<Calls[O]>>
@@ -19,6 +20,7 @@ export type Message =
   | { readonly kind: 'result'; readonly id: number; readonly result: unknown }
   | { readonly kind: 'failure'; readonly id: number; readonly failure: Failure }
   | { readonly kind: 'damaged'; readonly message: string }
+  | { readonly kind: 'discarded'; readonly lines: readonly Discarded[] }
   | { readonly kind: 'error'; readonly failure: Failure }
 
 /** Preserves what an error would lose in a message between threads: its class and its code. */

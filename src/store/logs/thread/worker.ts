@@ -16,6 +16,7 @@ function serve(port: MessagePort, { path, maxBytes }: Setup): void {
     path,
     maxBytes,
     onDamaged: (message) => send({ kind: 'damaged', message }),
+    onDiscarded: (lines) => send({ kind: 'discarded', lines }),
     onError: (error) => send({ kind: 'error', failure: failureOf(error) }),
   })
 

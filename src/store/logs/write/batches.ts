@@ -1,6 +1,6 @@
 import type { StoredEntry } from '../../../logs/log-store.ts'
 
-interface Batch {
+export interface Batch {
   readonly entries: readonly StoredEntry[]
   /** Approximate size. */
   readonly bytes: number

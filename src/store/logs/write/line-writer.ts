@@ -15,19 +15,16 @@ const insertOf = (lines: number) => `
 const INSERT_ONE = insertOf(1)
 const INSERT_MANY = insertOf(LINES_PER_INSERT)
 
-/** Writes lines, and in the same transaction the newest span, the servers' shares and the highest audit id. */
+/** Writes lines, and in the same transaction the newest span and the servers' shares. */
 export class LineWriter {
   readonly #connection: Connection
   #highestId: number
-  #auditId: number
   #span: Span | undefined
 
   constructor(connection: Connection) {
     this.#connection = connection
     const sequence = "SELECT seq AS value FROM sqlite_sequence WHERE name = 'logs'"
     this.#highestId = connection.row<{ value: number }>(sequence)?.value ?? 0
-    const audit = "SELECT value FROM meta WHERE key = 'last_audit_id'"
-    this.#auditId = connection.row<{ value: number }>(audit)?.value ?? 0
     this.#span = newestSpan(connection)
   }
 
@@ -36,25 +33,18 @@ export class LineWriter {
     return this.#highestId
   }
 
-  get lastAuditId(): number {
-    return this.#auditId
-  }
-
   /** Writes all entries or none. */
   write(entries: readonly StoredEntry[]): void {
     if (entries.length === 0) return
-    const auditId = entries.reduce((highest, entry) => Math.max(highest, auditIdOf(entry)), this.#auditId)
     const written = this.#connection.transaction(() => {
       const { batch, shares } = this.#insert(entries)
       const span = extendSpan(this.#span, batch)
       saveSpan(this.#connection, span)
       countWritten(this.#connection, shares)
-      if (auditId > this.#auditId) this.#saveAuditId(auditId)
       return { span, highestId: batch.last_id }
     })
     this.#span = written.span
     this.#highestId = written.highestId
-    this.#auditId = auditId
   }
 
   /** Call after deleting lines: the newest span may be deleted too. */
@@ -98,20 +88,6 @@ export class LineWriter {
     batch.first_id = batch.last_id - entries.length + 1 // ids are consecutive within a transaction
     return { batch, shares }
   }
-
-  #saveAuditId(id: number): void {
-    this.#connection.run("INSERT OR REPLACE INTO meta (key, value) VALUES ('last_audit_id', ?)", id)
-  }
 }
 
 const label = (text: string | null | undefined) => (text == null ? null : storable(text))
-
-function auditIdOf({ source, data }: StoredEntry): number {
-  if (source !== 'audit' || data === null) return 0
-  try {
-    const { audit_id } = JSON.parse(data)
-    return Number.isSafeInteger(audit_id) ? audit_id : 0
-  } catch {
-    return 0 // the data was cut
-  }
-}

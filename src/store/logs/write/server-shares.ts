@@ -3,7 +3,7 @@ import type { Connection } from '../../sqlite/connection.ts'
 
 /** Approximate overhead of a line in the table and its indexes. Audit lines do not count. */
 const LINE_BYTES = 80
-const BYTES = `2 * (octet_length(message) + coalesce(octet_length(data), 0)) + ${LINE_BYTES}`
+export const BYTES = `2 * (octet_length(message) + coalesce(octet_length(data), 0)) + ${LINE_BYTES}`
 const MAX_ROWS = 1000
 
 /**
@@ -73,7 +73,7 @@ export class ServerShares {
 }
 
 /** Deletes spans without lines in a range of deleted ids. A flood would otherwise leave thousands of them. */
-const DELETE_SPANS = `
+export const DELETE_SPANS = `
   DELETE FROM spans
   WHERE first_id BETWEEN coalesce((SELECT max(first_id) FROM spans WHERE first_id <= ?), 0) AND ?
   AND NOT EXISTS (SELECT 1 FROM logs WHERE id BETWEEN first_id AND last_id)`

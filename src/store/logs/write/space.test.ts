@@ -88,15 +88,15 @@ test('clearing lines shrinks the file', async () => {
   expect(await idsOf(database, { since: 0 })).toEqual([8001])
 })
 
-test('on a full disk the oldest lines are deleted and the newest are stored', async () => {
+test('a write that fails because the disk is full is repeated with the space of the write-ahead log, and deletes nothing', async () => {
   const database = openDatabase(join(ownFolder(), 'logs.db'))
-  database.append(Array.from({ length: 10_000 }, () => entry()))
+  database.append(Array.from({ length: 1000 }, () => entry()))
   failWithFullDisk(1)
   database.append([entry({ message: 'newest' })])
 
-  const oldest = (await database.page({ filter: {}, order: 'asc', limit: 1, after: null })).items[0]?.id
-  expect(oldest).toBeGreaterThan(1)
-  expect(await idsOf(database, { search: 'newest' })).toEqual([10_001])
+  expect(await idsOf(database, { search: 'newest' })).toEqual([1001])
+  const { total } = await database.page({ filter: {}, order: 'asc', limit: 1, after: null })
+  expect(total).toBe(1001)
 })
 
 test('lines are refused while the disk stays full and accepted again afterwards', async () => {

@@ -1,6 +1,7 @@
 import { statfsSync } from 'node:fs'
 import type { Connection } from '../../sqlite/connection.ts'
 import { lowestId, runOfLines } from '../index/lines.ts'
+import { saveAuditTrimmed } from './audit-ids.ts'
 import { countDeleted } from './server-shares.ts'
 
 const PAGE_BYTES = 4096
@@ -10,8 +11,14 @@ const MIB = 1024 * 1024
 const MIN_BYTES = 8 * MIB
 
 const SMALL = 4 * MIB
-const DISK_MARGIN = 32 * MIB
 const SHRINK_PAGES = 256
+
+/** The larger the log, the more free space it leaves to other programs, and to the reserve of the configuration. */
+const LEAVES_FREE = [
+  { upTo: MIB, bytes: 2 * MIB },
+  { upTo: MIN_BYTES, bytes: 12 * MIB },
+  { upTo: Number.POSITIVE_INFINITY, bytes: 32 * MIB },
+]
 
 /** Sizes derived from the cap, which includes lines, indexes, text index and write-ahead log. */
 export function sizesFor(maxBytes: number) {
@@ -65,21 +72,30 @@ export class LogSpace {
     return this.#connection.pragma('freelist_count')
   }
 
-  /**
-   * Whether this much more text would exceed the high mark, or fill the disk: the log stops growing before other
-   * programs run out of space. A line with its indexes takes about twice the size of its text.
-   */
+  /** Whether this much more text would exceed the high mark. A line with its indexes takes about twice the size of its text. */
   isTight(moreBytes: number): boolean {
-    const growth = moreBytes * 2 - this.#free * PAGE_BYTES
-    return this.#used + moreBytes * 2 > this.#sizes.high || (growth > 0 && this.isDiskShort())
+    return this.#used + moreBytes * 2 > this.#sizes.high
   }
 
-  isDiskShort(): boolean {
+  /** How many bytes must be freed in the file before this much text is added, because the disk is nearly full. */
+  missing(moreBytes: number): number {
+    const growth = moreBytes * 2 - this.#free * PAGE_BYTES
+    return growth > 0 && !this.mayGrow(growth) ? growth : 0
+  }
+
+  /** The log stops growing before other programs run out of space. */
+  mayGrow(bytes: number): boolean {
+    const size = this.#connection.pragma('page_count') * PAGE_BYTES + bytes
+    const left = this.#diskBytes() - bytes
+    return LEAVES_FREE.some(({ upTo, bytes }) => size <= upTo && left >= bytes)
+  }
+
+  #diskBytes(): number {
     try {
       const { bavail, bsize } = statfsSync(this.#folder)
-      return bavail * bsize < DISK_MARGIN
+      return bavail * bsize
     } catch {
-      return false // unknown for this file system; a write fails if the disk is full
+      return Number.POSITIVE_INFINITY // unknown for this file system; a write fails if the disk is full
     }
   }
 
@@ -94,6 +110,7 @@ export class LogSpace {
     const run = runOfLines(this.#connection, 0, Number.MAX_SAFE_INTEGER, this.#sizes.step)
     if (!run) return null
     this.#connection.transaction(() => {
+      saveAuditTrimmed(this.#connection, run.last)
       countDeleted(this.#connection, 'id <= ?', run.last)
       this.#connection.run('DELETE FROM logs WHERE id <= ?', run.last)
       this.#connection.run('DELETE FROM spans WHERE last_id <= ?', run.last)
@@ -112,6 +129,13 @@ export class LogSpace {
     else this.#connection.exec(`PRAGMA incremental_vacuum(${SHRINK_PAGES})`)
     this.#limitFile()
     return true
+  }
+
+  /** Whether this much text does not fit into the largest file that SQLite allows. */
+  isAtLimit(moreBytes: number): boolean {
+    const pages =
+      this.#connection.pragma('max_page_count') - this.#connection.pragma('page_count') + this.#free
+    return pages * PAGE_BYTES < moreBytes * 2 + this.#sizes.step
   }
 
   /** Checkpoints the write-ahead log, so that its space can be reused on a full disk. */

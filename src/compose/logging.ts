@@ -1,0 +1,113 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Config } from '../config/config.ts'
+import type { Closer } from '../kernel/closer.ts'
+import type { FactBus } from '../kernel/facts.ts'
+import { createLog, type Log } from '../kernel/log.ts'
+import type { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
+import type { Discarded, LogStore, StoredEntry } from '../logs/log-store.ts'
+import { LostLines } from '../logs/lost-lines.ts'
+import { LogPipeline } from '../logs/pipeline.ts'
+import { ServerLines } from '../logs/server-lines.ts'
+import { AuditMirror } from '../store/audit-mirror.ts'
+import type { ConfigurationDatabase } from '../store/configuration/configuration.ts'
+
+export type OpenLogs = (options: {
+  readonly folder: string
+  readonly maxBytes: number
+  readonly onTrouble: (sentence: string) => void
+  /** The log was damaged and replaced by an empty one. */
+  readonly onDamaged: (sentence: string) => void
+  readonly onDiscarded: (lines: readonly Discarded[]) => void
+}) => Promise<LogStore>
+
+interface Parts {
+  readonly folder: string
+  readonly config: Config
+  readonly facts: FactBus
+  readonly secrets: KnownSecrets
+  readonly closer: Closer
+  readonly options: { readonly openLogs: OpenLogs; readonly warn: (sentence: string) => void }
+}
+
+interface Logging {
+  readonly log: Log
+  readonly store: LogStore
+  readonly pipeline: LogPipeline
+  readonly serverLines: ServerLines
+  /** Copies audit rows into the log from now on, and those that it has lost. */
+  mirrorAudit(database: ConfigurationDatabase, isServer: (id: string) => boolean): void
+}
+
+const FLUSH_MS = 4_000
+
+/** The log: its store, the lines of servers, and what is reported when lines are lost. */
+export async function openLogging({
+  folder,
+  config,
+  facts,
+  secrets,
+  closer,
+  options,
+}: Parts): Promise<Logging> {
+  let mirror: AuditMirror | undefined
+  let isServer = (_: string) => false
+  const copyAudit = async () => {
+    try {
+      await mirror?.copyMissing()
+    } catch (error) {
+      log.error({ error }, 'audit rows that the log has lost could not be copied to it')
+    }
+  }
+  const lostLines = new LostLines((lines, why) => {
+    options.warn(`${lines} log lines were lost: ${why}`)
+    log.warn({ lines, why }, 'log lines were lost')
+  })
+  // Deferred, because problems that are found while the store opens cannot be logged yet.
+  const onTrouble = (sentence: string) => void setImmediate(() => log.error(sentence))
+  const store = await options.openLogs({
+    folder,
+    maxBytes: config.log_max_mb * 1_048_576,
+    onTrouble,
+    onDamaged: (sentence) => {
+      onTrouble(sentence)
+      void setImmediate(copyAudit)
+    },
+    onDiscarded: (discarded) => {
+      for (const { server_id, lines } of discarded)
+        if (server_id !== null && isServer(server_id)) serverLines.discarded(server_id, lines)
+      const total = discarded.reduce((sum, { lines }) => sum + lines, 0)
+      lostLines.add(total, 'the disk is nearly full, and the oldest lines make room for new ones')
+    },
+  })
+  closer.add('the log store', () => store.close())
+  const onLost = (lines: readonly StoredEntry[], error: unknown) => {
+    for (const { source, server_id, repeat } of lines)
+      if (source === 'server' && server_id) serverLines.lost(server_id, repeat)
+    lostLines.add(lines.length, error instanceof Error ? error.message : String(error))
+  }
+  const pipeline = new LogPipeline({ store, secrets, facts, now: Date.now, onLost })
+  const serverLines = new ServerLines({
+    push: (entry, repeat) => pipeline.push(entry, repeat),
+    now: Date.now,
+  })
+  facts.on('server_line', (line) => serverLines.add(line))
+  facts.on('server_removed', ({ server_id }) => serverLines.forget(server_id))
+  closer.add('the log pipeline', () => {
+    serverLines.flush()
+    return Promise.race([pipeline.flush(), sleep(FLUSH_MS, undefined, { ref: false })])
+  })
+  const log = createLog((entry) => pipeline.push(entry), config.log_level)
+  return {
+    log,
+    store,
+    pipeline,
+    serverLines,
+    mirrorAudit(database, known) {
+      isServer = known
+      const write = pipeline.push.bind(pipeline)
+      mirror = new AuditMirror({ database, facts, logs: store, write, flush: () => pipeline.flush() })
+      const mirrored = copyAudit()
+      closer.add('the audit mirror', () => mirrored)
+    },
+  }
+}
