@@ -72,8 +72,8 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
   },
   config_changed: {
     happened:
-      "The agent's file has changed: `revision` is outdated, or another program keeps changing the file.",
-    todo: 'Read the agent again and repeat the change. Nothing was written.',
+      "The agent's file has changed: `revision` is outdated, another program keeps changing the file, or the file is empty although it had content before.",
+    todo: 'Read the agent again and repeat the change. Nothing was written. An empty file is accepted 10 s after its last modification.',
   },
   config_unparsable: {
     happened: "The agent's file cannot be parsed, or is ambiguous, at the line and column in the response.",
@@ -263,8 +263,8 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
     todo: "Send a larger `timeout_s`, or raise the server's `timeouts.request_s`.",
   },
   disk_full: {
-    happened: 'The disk that contains the data folder is full.',
-    todo: 'Free some space. Reading, deleting servers and clearing logs still work. Writing resumes automatically.',
+    happened: "The disk that contains the data folder, or the agent's file to be changed, is full.",
+    todo: "Free some space. Reading, deleting servers, clearing logs and removing entries from agents' files still work. Writing resumes automatically.",
   },
 }
 

@@ -111,8 +111,11 @@ describe.runIf(process.platform !== 'win32')("agents' files", () => {
         if (status === 200) changes += 1
         if (n % 2 === 1) await service.ask('DELETE', `/agents/${agent}/servers`, { names: [`s${n % 3}`] })
       }
+      const began = performance.now()
       await Promise.all(agentTypes.map((agent) => change(agent, 0)))
-      const killed = sleep(5 + ((cycle * 37) % 150)).then(() => service.child.kill('SIGKILL'))
+      // At any point of the next two rounds, however long a round takes on this machine.
+      const roundMs = performance.now() - began
+      const killed = sleep((((cycle * 37) % 150) / 75) * roundMs).then(() => service.child.kill('SIGKILL'))
       const untilKilled = async (agent: string) => {
         for (let n = 1; ; n += 1) await change(agent, n)
       }

@@ -15,7 +15,7 @@ import { openKeyStore } from '../../src/store/keys.store.ts'
 import { ownFolder } from './folder.ts'
 
 /** Backups that count what is restored, and let a test act between the backup and the write. */
-export class ObservedBackups extends Backups {
+class ObservedBackups extends Backups {
   restored = 0
   onKeep = (): void => {}
 
