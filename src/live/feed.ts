@@ -67,7 +67,10 @@ export class Feed {
     }
     const { now, clock } = this.#deps
     const at = clock()
-    if (!this.hasListeners && at >= this.#keptUntil) return this.#expireAll()
+    if (!this.hasListeners && at >= this.#keptUntil) {
+      this.#expireAll()
+      return
+    }
     const text = JSON.stringify(data)
     const event = { event: this.#last, topic, ts: isoTime(now()), data: text, server_id, at }
     if (!isTransient) this.#keep(event)

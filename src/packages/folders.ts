@@ -78,8 +78,8 @@ export class PackageFolders {
         }
         renameSync(staging, folder)
         isMoved = true
+        syncFolder(dirname(folder))
       }
-      syncFolder(dirname(folder))
     } catch (error) {
       undo()
       throw error
