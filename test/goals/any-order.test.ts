@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Servers } from '../../src/servers/servers.service.ts'
 import { listProcesses, processesMarked } from '../../src/supervisor/process/process-table.ts'
+import { figure } from '../support/figure.ts'
 import { openHouse } from '../support/house.ts'
 import { definition } from '../support/running.ts'
 
@@ -113,7 +114,7 @@ async function agrees(id: string, model: Model, { servers, mark }: Real): Promis
 }
 
 describe.runIf(process.platform === 'linux')('random operations', () => {
-  test(`${OPERATIONS} random operations on ${SERVERS} servers end as a model predicts, never with two processes of one server`, {
+  test(`R19: ${OPERATIONS} random operations on ${SERVERS} servers end as a model predicts, never with two processes of one server`, {
     timeout: 3_600_000,
   }, async () => {
     const server = fc.nat(SERVERS - 1)
@@ -152,7 +153,7 @@ describe.runIf(process.platform === 'linux')('random operations', () => {
       }),
       { numRuns: RUNS, interruptAfterTimeLimit: 1_800_000, ...(FULL ? {} : { seed: 8665 }) },
     )
-    expect(asked).toBeGreaterThan(OPERATIONS)
+    figure('R19', 'random operations that ended as the model predicts', asked, { least: OPERATIONS })
   })
 })
 

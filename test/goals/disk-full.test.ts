@@ -23,7 +23,7 @@ function canMount(): boolean {
 }
 
 test.runIf(mayMount)(
-  'on a full disk writes get 507, reads and deletes work, and writes succeed again when there is space',
+  'R15: on a full disk writes get 507, reads and deletes work, and writes succeed again when there is space',
   async () => {
     const home = ownFolder()
     const small = join(home, 'data')

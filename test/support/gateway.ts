@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { onTestFinished } from 'vitest'
 import { WebSocket } from 'ws'
 import { TOKEN } from './house.ts'
+import { stopwatch } from './measuring.ts'
 
 /** A running service, in this process or in its own. */
 interface Service {
@@ -30,6 +31,7 @@ export interface Reply {
   readonly messages: readonly Message[]
   /** The messages with the id of the request. Any number but one is an error. */
   readonly answers: readonly Message[]
+  /** Of our own code, in this process. */
   readonly ms: number
 }
 
@@ -87,7 +89,7 @@ export class Agent {
     const id = this.#lastId
     const { name } = params as { name?: string }
     const isModern = this.era === 'modern'
-    const startedAt = performance.now()
+    const spent = stopwatch()
     const reply = await fetch(this.#url, {
       method: 'POST',
       headers: {
@@ -107,7 +109,7 @@ export class Agent {
     this.#session ??= reply.headers.get('mcp-session-id') ?? undefined
     const messages = messagesIn(await reply.text(), reply.headers.get('content-type') ?? '')
     const answers = messages.filter((each) => each.id === id && each.method === undefined)
-    return { status: reply.status, messages, answers, ms: performance.now() - startedAt }
+    return { status: reply.status, messages, answers, ms: spent() }
   }
 
   call(name: string, args: object = {}, signal?: AbortSignal): Promise<Reply> {

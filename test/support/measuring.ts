@@ -1,19 +1,95 @@
-import { readFileSync, writeFileSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
-import { processesMarked, readProcess } from '../../src/supervisor/process/process-table.ts'
 import type { openService } from './service-process.ts'
 
 type Service = Awaited<ReturnType<typeof openService>>
+
+/**
+ * The scheduler's counters of some processes at one moment. A test that runs on a busy machine measures with them what
+ * the machine does not change: wall-clock time without the time in which our threads were ready to run and had no CPU.
+ */
+export interface Moment {
+  readonly at: number
+  readonly threads: ReadonlyMap<string, Thread>
+}
+
+interface Thread {
+  readonly isMain: boolean
+  readonly cpuMs: number
+  /** Ready to run, but without a CPU. */
+  readonly waitedMs: number
+}
+
+/** The counters of this process and of others. Systems without /proc have none; time is then wall-clock time. */
+export function moment(...pids: readonly (number | undefined)[]): Moment {
+  const threads = new Map<string, Thread>()
+  for (const pid of new Set([process.pid, ...pids])) {
+    for (const thread of namesIn(`/proc/${pid}/task`)) {
+      const [cpu = 0, waited = 0] = readOr(`/proc/${pid}/task/${thread}/schedstat`).split(' ').map(Number)
+      const isMain = thread === String(pid)
+      threads.set(`${pid}/${thread}`, { isMain, cpuMs: cpu / 1e6, waitedMs: waited / 1e6 })
+    }
+  }
+  return { at: performance.now(), threads }
+}
+
+/**
+ * The milliseconds that our own code took between two moments. Threads that wait in parallel would hide too much, so work
+ * of a main thread counts in any case, unless the main threads themselves waited.
+ */
+export function ownMs(from: Moment, to: Moment): number {
+  const changed = [...to.threads].map(([id, { isMain, cpuMs, waitedMs }]) => {
+    const before = from.threads.get(id)
+    return { isMain, cpuMs: cpuMs - (before?.cpuMs ?? 0), waitedMs: waitedMs - (before?.waitedMs ?? 0) }
+  })
+  const main = changed.filter(({ isMain }) => isMain)
+  const waited = (threads: typeof changed) => threads.reduce((sum, { waitedMs }) => sum + waitedMs, 0)
+  const wallMs = Math.abs(to.at - from.at)
+  const work = Math.min(Math.max(0, ...main.map(({ cpuMs }) => cpuMs)), wallMs - Math.abs(waited(main)))
+  return Math.max(0, work, wallMs - Math.abs(waited(changed)))
+}
+
+/** Returns a function that gives the milliseconds of our own code since now. */
+export function stopwatch(...pids: readonly (number | undefined)[]): () => number {
+  const from = moment(...pids)
+  return () => ownMs(from, moment(...pids))
+}
+
+/** Like `stopwatch` for a process that is going to exit: its last counters before that count. */
+export function stopwatchUntilExit(pid: number | undefined): () => number {
+  const from = moment(pid)
+  let last = from
+  const timer = setInterval(() => {
+    const now = moment(pid)
+    last = { at: now.at, threads: new Map([...last.threads, ...now.threads]) }
+  }, 20)
+  return () => {
+    clearInterval(timer)
+    return ownMs(from, { at: performance.now(), threads: new Map([...last.threads, ...moment().threads]) })
+  }
+}
+
+/** CPU time of all threads of a process so far. */
+export function cpuMs(pid: number | undefined): number {
+  const stat = readOr(`/proc/${pid}/stat`)
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[11]) + Number(fields[12])) * MS_PER_TICK
+}
+
+const MS_PER_TICK = 10
 
 interface Sample {
   readonly ask: () => Promise<{ readonly status: number }>
   readonly everyMs: number
 }
 
-/** Sends requests while the work runs. Returns the milliseconds of each response, by request. */
-export async function sampling(work: Promise<unknown>, samples: readonly Sample[]): Promise<number[][]> {
+/** Sends requests while the work runs. Returns the milliseconds of our own code for each response, by request. */
+export async function sampling(
+  work: Promise<unknown>,
+  samples: readonly Sample[],
+  ...pids: readonly (number | undefined)[]
+): Promise<number[][]> {
   let open = true
   const ended = work.finally(() => {
     open = false
@@ -21,9 +97,9 @@ export async function sampling(work: Promise<unknown>, samples: readonly Sample[
   const loops = samples.map(async ({ ask, everyMs }) => {
     const all: number[] = []
     while (open) {
-      const startedAt = performance.now()
+      const spent = stopwatch(...pids)
       expect((await ask()).status).toBe(200)
-      all.push(performance.now() - startedAt)
+      all.push(spent())
       await sleep(everyMs)
     }
     return all
@@ -47,25 +123,18 @@ export function memoryOf({ child }: Service): { readonly nowMb: number; readonly
 /** Resets the peak memory counter. */
 export const forgetPeak = ({ child }: Service): void => writeFileSync(`/proc/${child.pid}/clear_refs`, '5')
 
-/** Returns a function that gives the CPU share used since then by processes other than the service, its servers and the test. */
-export function watchOthers(service: Service): () => number {
-  const [ours, all, startedAt] = [ownTicks(service), busyTicks(), performance.now()]
-  return () => {
-    const others = busyTicks() - all - (ownTicks(service) - ours)
-    return others / (((performance.now() - startedAt) / 1000) * TICKS_PER_S * availableParallelism())
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return [] // it has just ended, or there is no /proc
   }
 }
 
-const TICKS_PER_S = 100
-
-function ownTicks({ child, mark }: Service): number {
-  const alone = [child.pid ?? 0, process.pid].map((pid) => readProcess(pid)?.ticks ?? 0)
-  return [...alone, ...processesMarked(mark).map(({ ticks }) => ticks)].reduce((sum, ticks) => sum + ticks, 0)
-}
-
-/** User, nice, system, interrupt and steal time; neither idle nor I/O wait. */
-function busyTicks(): number {
-  const [, user = 0, nice = 0, system = 0, , , irq = 0, soft = 0, stolen = 0] =
-    readFileSync('/proc/stat', 'utf8').split('\n', 1)[0]?.split(/\s+/).map(Number) ?? []
-  return user + nice + system + irq + soft + stolen
+function readOr(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return '' // it has just ended, or there is no /proc
+  }
 }
