@@ -9,6 +9,8 @@ import { houseWithRegistry, installed, npmEnv, packageFolders, packages } from '
 import { openRegistry, toolPackage } from '../support/registry/registry.ts'
 import { openService } from '../support/service-process.ts'
 
+/** The script of the goal R25. */
+
 const FULL = process.env.TOOLROOM_GOALS === 'full'
 
 /** Everything that npm would not read as the name of a package in its registry. */

@@ -16,6 +16,8 @@ const BYTES = (FULL ? 200 : 40) * 1_000_000
 /** Total rate, chosen so that the rate limit drops nothing and the log thread is busy. */
 const LINES_PER_S = 5000
 const QUIET_LINES = 200
+/** More than the share of one server, and with twelve of them most of what fits. */
+const STORED_BYTES_MIN = CAP_MB * 1_000_000
 const MAX_MS = 250
 
 describe.runIf(process.platform === 'linux')('the log on disk', () => {
@@ -70,23 +72,32 @@ async function flooded(service: Service, servers: number, share: number): Promis
   const samples = ['/logs?limit=100', '/health'].map((path) => {
     return { ask: () => service.ask('GET', path), everyMs: 50 }
   })
-  const [logs = [], health = []] = await sampling(poured(service, ids), samples, service.child.pid)
+  const droppedBytes = async () =>
+    (await service.list()).reduce((sum, { log_lines_dropped }) => sum + log_lines_dropped, 0) * LINE_BYTES
+  let [sent, dropped] = [0, 0]
+  const pour = async () => {
+    // On a busy machine more lines are dropped: until more was stored than fits.
+    while (sent - dropped < STORED_BYTES_MIN) {
+      await poured(service, ids)
+      sent += BYTES * share
+      dropped = await droppedBytes()
+    }
+  }
+  const [logs = [], health = []] = await sampling(pour(), samples, service.child.pid)
   open = false
   await measured
-  const dropped = (await service.list()).reduce((sum, { log_lines_dropped }) => sum + log_lines_dropped, 0)
   const [p90, healthP90, largest] = [percentile(logs, 90), percentile(health, 90), Math.max(...sizes)]
   console.log(
-    `${servers} servers, ${(BYTES * share) / 1e6} MB, ${dropped} lines dropped: at most ${largest.toFixed(2)} MiB`,
+    `${servers} servers, ${sent / 1e6} MB, ${dropped / 1e6} MB dropped: at most ${largest.toFixed(2)} MiB`,
     `in ${sizes.length} looks; p90 of /api/logs ${Math.round(p90)} ms, of /api/health ${Math.round(healthP90)} ms`,
   )
-  expect(dropped * LINE_BYTES).toBeLessThan(BYTES * share * 0.5)
   expect(Math.max(p90, healthP90)).toBeLessThan(MAX_MS)
   return largest
 }
 
 /** Settles when all servers have written everything and the log's background work is done. */
 async function poured(service: Service, ids: readonly string[]): Promise<void> {
-  await Promise.all(ids.map((id) => service.start(id)))
+  await Promise.all(ids.map((id) => service.ask('POST', `/servers/${id}/restart?wait_s=120`)))
   await written(service, ids)
   await sleep(1000)
 }

@@ -94,7 +94,9 @@ test('R28: for every fault of an HTTP server the connection test ends in time, s
   const sentences = new Map<string, string>()
   let slowest = 0
   for (const [kind, code, step] of FAULTS) {
-    const timeoutMs = FULL && kind === 'half_open' ? LONGEST_MS : SHORT_MS
+    // A fault that ends by itself has time for that on a busy machine; what our own code takes is measured.
+    const timeoutMs = code !== 'timeout' || (FULL && kind === 'half_open') ? LONGEST_MS : SHORT_MS
+    const mostMs = FULL && kind === 'half_open' ? LONGEST_MS : SHORT_MS + LATE_MS
     collect() // collects the garbage of earlier faults
     const spent = stopwatch()
     const report = await ask(kind, timeoutMs)
@@ -106,7 +108,7 @@ test('R28: for every fault of an HTTP server the connection test ends in time, s
     expect(report.steps.map(({ ok }) => ok)).toEqual(
       report.steps.map((_, at) => at < report.steps.length - 1),
     )
-    expect(took, kind).toBeLessThan(Math.min(timeoutMs + LATE_MS, LONGEST_MS))
+    expect(took, kind).toBeLessThan(mostMs)
     expect(report.error?.message, kind).toContain('127.0.0.1')
     expect(report.error?.hint.length, kind).toBeGreaterThan(10)
     expect(JSON.stringify(report)).not.toMatch(/secret/)

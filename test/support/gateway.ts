@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
 import { onTestFinished } from 'vitest'
 import { WebSocket } from 'ws'
 import { TOKEN } from './house.ts'
@@ -90,26 +91,18 @@ export class Agent {
     const { name } = params as { name?: string }
     const isModern = this.era === 'modern'
     const spent = stopwatch()
-    const reply = await fetch(this.#url, {
-      method: 'POST',
-      headers: {
-        ...this.headers,
-        'content-type': 'application/json',
-        accept: 'application/json, text/event-stream',
-        ...(isModern && { 'mcp-method': method, ...(name !== undefined && { 'mcp-name': name }) }),
-      },
-      body: JSON.stringify({
-        jsonrpc: '2.0',
-        id,
-        method,
-        params: isModern ? { ...params, _meta: META } : params,
-      }),
-      ...(signal && { signal }),
-    })
-    this.#session ??= reply.headers.get('mcp-session-id') ?? undefined
-    const messages = messagesIn(await reply.text(), reply.headers.get('content-type') ?? '')
+    const headers = {
+      ...this.headers,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      ...(isModern && { 'mcp-method': method, ...(name !== undefined && { 'mcp-name': name }) }),
+    }
+    const message = { jsonrpc: '2.0', id, method, params: isModern ? { ...params, _meta: META } : params }
+    const reply = await post(this.#url, headers, JSON.stringify(message), signal)
+    this.#session ??= reply.headers['mcp-session-id']?.toString()
+    const messages = messagesIn(await textIn(reply), reply.headers['content-type'] ?? '')
     const answers = messages.filter((each) => each.id === id && each.method === undefined)
-    return { status: reply.status, messages, answers, ms: spent() }
+    return { status: reply.statusCode ?? 0, messages, answers, ms: spent() }
   }
 
   call(name: string, args: object = {}, signal?: AbortSignal): Promise<Reply> {
@@ -138,6 +131,26 @@ export class Agent {
       this.received.push(...events.flatMap(dataOf))
     }
   }
+}
+
+/** Over a new connection, because the service may close an idle one at the moment at which the request is sent. */
+function post(
+  url: string,
+  headers: Record<string, string>,
+  body: string,
+  signal: AbortSignal | undefined,
+): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { method: 'POST', headers, agent: false, ...(signal && { signal }) }, resolve)
+    sent.on('error', reject)
+    sent.end(body)
+  })
+}
+
+async function textIn(reply: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = []
+  for await (const part of reply) parts.push(part)
+  return Buffer.concat(parts).toString()
 }
 
 /** Returns a function that counts the calls to servers from now on. */

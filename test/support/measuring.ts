@@ -15,45 +15,55 @@ export interface Moment {
 }
 
 interface Thread {
-  readonly isMain: boolean
+  readonly of: 'test' | 'service' | 'other'
   readonly cpuMs: number
   /** Ready to run, but without a CPU. */
   readonly waitedMs: number
 }
 
-/** The counters of this process and of others. Systems without /proc have none; time is then wall-clock time. */
-export function moment(...pids: readonly (number | undefined)[]): Moment {
+/**
+ * The counters of this process, and of a service with its tool servers. Systems without /proc have none; time is then
+ * wall-clock time.
+ */
+export function moment(...services: readonly (number | undefined)[]): Moment {
   const threads = new Map<string, Thread>()
-  for (const pid of new Set([process.pid, ...pids])) {
-    for (const thread of namesIn(`/proc/${pid}/task`)) {
-      const [cpu = 0, waited = 0] = readOr(`/proc/${pid}/task/${thread}/schedstat`).split(' ').map(Number)
-      const isMain = thread === String(pid)
-      threads.set(`${pid}/${thread}`, { isMain, cpuMs: cpu / 1e6, waitedMs: waited / 1e6 })
-    }
+  const add = (pid: number | string, thread: string, of: Thread['of']) => {
+    const [cpu = 0, waited = 0] = readOr(`/proc/${pid}/task/${thread}/schedstat`).split(' ').map(Number)
+    threads.set(`${pid}/${thread}`, { of, cpuMs: cpu / 1e6, waitedMs: waited / 1e6 })
   }
+  for (const pid of new Set([process.pid, ...services])) {
+    if (pid === undefined) continue
+    const main = pid === process.pid ? 'test' : 'service'
+    for (const thread of namesIn(`/proc/${pid}/task`))
+      add(pid, thread, thread === String(pid) ? main : 'other')
+  }
+  for (const pid of services)
+    for (const child of readOr(`/proc/${pid}/task/${pid}/children`).split(' '))
+      if (child !== '') add(child, child, 'other')
   return { at: performance.now(), threads }
 }
 
 /**
- * The milliseconds that our own code took between two moments. Threads that wait in parallel would hide too much, so work
- * of a main thread counts in any case, unless the main threads themselves waited.
+ * The milliseconds that our own code took between two moments. Threads that wait in parallel would hide too much: the work
+ * of a main thread counts in any case, except while this process could not receive the response.
  */
 export function ownMs(from: Moment, to: Moment): number {
-  const changed = [...to.threads].map(([id, { isMain, cpuMs, waitedMs }]) => {
+  const changed = [...to.threads].map(([id, { of, cpuMs, waitedMs }]) => {
     const before = from.threads.get(id)
-    return { isMain, cpuMs: cpuMs - (before?.cpuMs ?? 0), waitedMs: waitedMs - (before?.waitedMs ?? 0) }
+    return { of, cpuMs: cpuMs - (before?.cpuMs ?? 0), waitedMs: waitedMs - (before?.waitedMs ?? 0) }
   })
-  const main = changed.filter(({ isMain }) => isMain)
-  const waited = (threads: typeof changed) => threads.reduce((sum, { waitedMs }) => sum + waitedMs, 0)
+  const waited = (threads: typeof changed) =>
+    Math.abs(threads.reduce((sum, { waitedMs }) => sum + waitedMs, 0))
   const wallMs = Math.abs(to.at - from.at)
-  const work = Math.min(Math.max(0, ...main.map(({ cpuMs }) => cpuMs)), wallMs - Math.abs(waited(main)))
-  return Math.max(0, work, wallMs - Math.abs(waited(changed)))
+  const work = changed.flatMap(({ of, cpuMs }) => (of === 'other' ? [] : cpuMs))
+  const received = wallMs - waited(changed.filter(({ of }) => of === 'test'))
+  return Math.max(0, Math.min(Math.max(0, ...work), received), wallMs - waited(changed))
 }
 
 /** Returns a function that gives the milliseconds of our own code since now. */
-export function stopwatch(...pids: readonly (number | undefined)[]): () => number {
-  const from = moment(...pids)
-  return () => ownMs(from, moment(...pids))
+export function stopwatch(...services: readonly (number | undefined)[]): () => number {
+  const from = moment(...services)
+  return () => ownMs(from, moment(...services))
 }
 
 /** Like `stopwatch` for a process that is going to exit: its last counters before that count. */
@@ -88,7 +98,7 @@ interface Sample {
 export async function sampling(
   work: Promise<unknown>,
   samples: readonly Sample[],
-  ...pids: readonly (number | undefined)[]
+  service?: number,
 ): Promise<number[][]> {
   let open = true
   const ended = work.finally(() => {
@@ -97,7 +107,7 @@ export async function sampling(
   const loops = samples.map(async ({ ask, everyMs }) => {
     const all: number[] = []
     while (open) {
-      const spent = stopwatch(...pids)
+      const spent = stopwatch(service)
       expect((await ask()).status).toBe(200)
       all.push(spent())
       await sleep(everyMs)

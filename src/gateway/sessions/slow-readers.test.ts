@@ -36,13 +36,11 @@ describe('agents that stop reading', () => {
     await call('flood', { count: 400, bytes: 64 * 1024 })
     await expect.poll(() => warnings(house, 'reads too slowly')).toHaveLength(1)
     stream.read()
-    await expect.poll(() => logMessagesIn(stream).length, { timeout: 10_000 }).toBeGreaterThan(1)
+    await expect.poll(() => logMessagesIn(stream).length).toBeGreaterThan(1)
     await call('say', { data: 'still here' })
-    await expect
-      .poll(() => logMessagesIn(stream).at(-1)?.params?.data, { timeout: 10_000 })
-      .toBe('still here')
+    await expect.poll(() => logMessagesIn(stream).at(-1)?.params?.data).toBe('still here')
     expect(logMessagesIn(stream).length).toBeLessThan(400)
-  }, 30_000)
+  })
 
   test('an agent with too many unread bytes is disconnected', async () => {
     const { agent, call } = await setUp()
@@ -52,7 +50,7 @@ describe('agents that stop reading', () => {
     stream.read()
     await stream.closed()
     expect(logMessagesIn(stream).length).toBeLessThan(8)
-  }, 30_000)
+  })
 })
 
 describe('servers that send too many notifications', () => {
@@ -77,7 +75,7 @@ describe('servers that send too many notifications', () => {
         { timeout: 10_000 },
       )
       .toBeGreaterThanOrEqual(20_000)
-  }, 30_000)
+  })
 
   test('the notification limit of a server refills within a second and does not affect other servers', () => {
     let now = 0

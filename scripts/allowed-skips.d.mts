@@ -1,0 +1,1 @@
+export function reasonToSkip(test: { file: string; name: string }, inCi: boolean): string | undefined
