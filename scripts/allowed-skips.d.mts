@@ -1,1 +1,9 @@
-export function reasonToSkip(test: { file: string; name: string }, inCi: boolean): string | undefined
+interface Test {
+  readonly file: string
+  readonly name: string
+  readonly status: string
+}
+export function judgeSkipped(
+  tests: readonly Test[],
+  inCi: boolean,
+): { readonly lines: string[]; readonly unexpected: number }

@@ -28,11 +28,20 @@ const ALLOWED = [
 ]
 
 /**
- * @param {{ file: string, name: string }} test a skipped test
- * @param {boolean} inCi
- * @returns why it may be skipped; undefined if it may not
+ * @param tests every test of a run, with its file, name and status
+ * @returns a line for each skipped test, and the number of those that had to run
  */
-export function reasonToSkip({ file, name }, inCi) {
+export function judgeSkipped(tests, inCi) {
+  const skipped = tests.filter(({ status }) => status !== 'passed' && status !== 'failed')
+  const judged = skipped.map((test) => ({ ...test, why: reasonToSkip(test, inCi) }))
+  return {
+    lines: judged.map(({ file, name, why }) => `skipped  ${file} > ${name}: ${why ?? 'NO KNOWN REASON'}`),
+    unexpected: judged.filter(({ why }) => why === undefined).length,
+  }
+}
+
+/** Why a test may be skipped; undefined if it may not. */
+function reasonToSkip({ file, name }, inCi) {
   return ALLOWED.find(
     (each) =>
       each.file.test(file) &&
