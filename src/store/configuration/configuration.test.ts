@@ -112,7 +112,7 @@ describe('change', () => {
 
   test('a change waits for the lock of another program without blocking, then fails with store_busy', async () => {
     const folder = ownFolder()
-    const database = await openIn(folder, { busyMs: 200 })
+    const database = await openIn(folder, { busyMs: 1000 })
     const foreign = openSqlite(join(folder, 'toolroom.db'))
     onTestFinished(() => foreign.close())
     foreign.exec('BEGIN IMMEDIATE')
