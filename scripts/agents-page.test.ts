@@ -10,8 +10,9 @@ test('docs/agents.md matches the catalogue', async () => {
 })
 
 test('results of real agents have a section of their own', () => {
-  const page = agentsPage(AGENTS, [{ agent: 'Codex', version: '0.166.0', saw: ['docs', 'a|b'], note: '' }])
+  const codex = { agent: 'Codex', version: '0.166.0', date: '2026-11-15', saw: ['docs', 'a|b'], note: '' }
+  const page = agentsPage(AGENTS, [codex])
   expect(page).toContain('## Verified with the agents')
-  expect(page).toContain('| Codex | 0.166.0 | `docs`, `a\\|b` |')
+  expect(page).toContain('| Codex | 0.166.0 | 2026-11-15 | `docs`, `a\\|b` |')
   expect(agentsPage(AGENTS)).not.toContain('Verified with the agents')
 })

@@ -7,6 +7,7 @@ import { writeEntry } from '../src/agents/catalogue/write-entry.ts'
 export interface Checked {
   readonly agent: string
   readonly version: string
+  readonly date: string
   readonly saw: readonly string[]
   readonly note: string
 }
@@ -77,15 +78,16 @@ function table(agents: readonly Agent[]): string {
 
 function verified(checked: readonly Checked[]): string[] {
   if (checked.length === 0) return []
-  const rows = checked.map(({ agent, version, saw, note }) => [
+  const rows = checked.map(({ agent, version, date, saw, note }) => [
     agent,
     version,
+    date,
     saw.map(code).join(', ') || 'none',
     note,
   ])
   const text =
     'Toolroom wrote entries into the files of these agents, and each agent was started and listed them.'
-  const head = ['Agent', 'Version', 'Servers', 'Note']
+  const head = ['Agent', 'Version', 'Checked', 'Servers', 'Note']
   return [['## Verified with the agents', '', text, '', ...markdownTable(head, rows), ''].join('\n')]
 }
 

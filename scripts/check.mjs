@@ -12,18 +12,21 @@ const CHECKS = {
   'unused code': () => runTool('knip', ['--no-progress'], quiet),
   'lock file': () => script('check-lock.mjs'),
   words: () => script('check-words.mjs'),
+  // Warns and does not fail: the results of real agents can be renewed only on a machine that can install them.
+  'verified clients': () => script('check-results.mjs'),
 }
 
 await prepare({ build: false })
 const rows = []
 for (const [name, check] of Object.entries(CHECKS)) {
   const { code, output, ms } = await check()
-  if (code !== 0) console.log(`\n${name}\n${output.trimEnd()}\n`)
-  rows.push({ name, code, ms })
+  const warns = code === 0 && name === 'verified clients' && output !== ''
+  if (code !== 0 || warns) console.log(`\n${name}\n${output.trimEnd()}\n`)
+  rows.push({ name, state: code !== 0 ? 'FAILED' : warns ? 'warns' : 'ok', ms })
 }
 
 console.log()
-for (const { name, code, ms } of rows) {
-  console.log(`${code === 0 ? 'ok    ' : 'FAILED'}  ${name.padEnd(16)} ${seconds(ms).padStart(7)}`)
+for (const { name, state, ms } of rows) {
+  console.log(`${state.padEnd(6)}  ${name.padEnd(16)} ${seconds(ms).padStart(7)}`)
 }
-process.exitCode = rows.some(({ code }) => code !== 0) ? 1 : 0
+process.exitCode = rows.some(({ state }) => state === 'FAILED') ? 1 : 0

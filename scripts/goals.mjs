@@ -1,11 +1,69 @@
-// npm run goals: the tests of test/goals at full length. `npm test` runs a short version of the same files.
-import { runTool } from './lib.mjs'
+// npm run goals: the reliability goals at full length, and a table of their figures. `npm test` runs a short version of the
+// same files. Needs a machine that does nothing else. Arguments are passed to vitest; a file name selects its goals.
+import { GOALS, goalsIn, scriptsOfGoals } from './goal-list.mjs'
 import { prepare } from './prepare.mjs'
+import { runTests } from './report.mjs'
+import { findSystemTools } from './system-tools.mjs'
 
 const PATIENCE_MS = 30 * 60_000
+/** Beside the goals: property tests with more cases than `npm test` tries. */
+const ALSO = ['test/goals', 'src/agents/formats', 'src/servers/snippet']
 
 await prepare()
+const scripts = scriptsOfGoals()
+const given = process.argv.slice(2)
+const files = given.some((arg) => !arg.startsWith('-'))
+  ? []
+  : [...ALSO, ...new Set([...scripts.values()].flat())]
 const limits = [`--testTimeout=${PATIENCE_MS}`, `--hookTimeout=${PATIENCE_MS}`, '--no-file-parallelism']
-const args = ['run', 'test/goals', ...limits, ...process.argv.slice(2)]
-const { code } = await runTool('vitest', args, { env: { TOOLROOM_GOALS: 'full' } })
+const env = { ...(await findSystemTools()), TOOLROOM_GOALS: 'full' }
+const { code, tests, figures } = await runTests([...files, ...limits, ...given], env)
+
+const rows = Object.keys(GOALS).flatMap(rowsOf)
+print([['Goal', 'Promise', 'Script', 'Figure', 'Measured', 'Limit', 'Result'], ...rows])
 process.exitCode = code
+
+/** One row per figure; a goal without figures has one row with the number of its tests. */
+function rowsOf(goal) {
+  const own = testsOf(goal)
+  const head = (n) => (n === 0 ? [goal, GOALS[goal], scriptNames(goal)] : ['', '', ''])
+  const measured = figures.filter((figure) => figure.goal === goal)
+  const passed = own.filter(({ status }) => status === 'passed').length
+  const summary = ['tests that passed', String(passed), `exactly ${own.length}`, resultOf(own)]
+  const cells = measured.map(({ what, is, limit, ok }) => [what, String(is), limit, ok ? 'pass' : 'FAIL'])
+  return [summary, ...cells].map((cell, n) => [...head(n), ...cell])
+}
+
+/** The tests with the goal in their title; if a file has none, all of its tests. */
+function testsOf(goal) {
+  return (scripts.get(goal) ?? []).flatMap((file) => {
+    const all = tests.filter((test) => test.file === file)
+    const titled = all.filter(({ name }) => goalsIn(name).includes(goal))
+    return titled.length > 0 ? titled : all
+  })
+}
+
+function resultOf(own) {
+  if (own.some(({ status }) => status === 'failed')) return 'FAIL'
+  if (own.length === 0) return 'not run'
+  return own.every(({ status }) => status === 'passed') ? 'pass' : 'SKIPPED'
+}
+
+function scriptNames(goal) {
+  const names = (scripts.get(goal) ?? []).map((path) =>
+    path.replace(/^test\//, '').replace(/\.test\.ts$/, ''),
+  )
+  return names.join(', ') || 'none'
+}
+
+function print(table) {
+  const widths = table[0].map((_, column) => Math.max(...table.map((row) => row[column].length)))
+  console.log()
+  for (const row of table)
+    console.log(
+      row
+        .map((cell, column) => cell.padEnd(widths[column]))
+        .join('  ')
+        .trimEnd(),
+    )
+}

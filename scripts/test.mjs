@@ -1,36 +1,26 @@
 // npm test: prepares a new machine, then runs every test. Arguments are passed to vitest.
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { findChromium } from './chromium.mjs'
-import { runTool, say } from './lib.mjs'
+import { judgeSkipped } from './allowed-skips.mjs'
+import { say } from './lib.mjs'
 import { prepare } from './prepare.mjs'
+import { runTests } from './report.mjs'
+import { findSystemTools } from './system-tools.mjs'
+
+const inCi = Boolean(process.env.CI)
+const args = process.argv.slice(2)
+/** With a name filter, vitest reports all other tests as skipped. */
+const isFiltered = args.some((arg) => /^(-t|--testNamePattern)(=|$)/.test(arg))
 
 await prepare()
-const chromium = await findChromium()
-const env = chromium ? { TOOLROOM_CHROMIUM: chromium } : { TOOLROOM_NO_CHROMIUM: '1' }
-const folder = mkdtempSync(join(tmpdir(), 'toolroom-test-'))
-process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+const { code, tests, broken } = await runTests(args, await findSystemTools())
 
-const report = join(folder, 'report.json')
-const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
-const { code } = await runTool('vitest', ['run', ...reporters, ...process.argv.slice(2)], { env })
-
-const { passed, failed } = count()
+const skipped = isFiltered ? { lines: [], unexpected: 0 } : judgeSkipped(tests, inCi)
+for (const line of skipped.lines) console.log(line)
+for (const file of broken) say(`${file}: could not be loaded; the reason is above`)
+const count = (status) => tests.filter((test) => test.status === status).length
+const failed = count('failed') + broken.length
 if (code !== 0 && failed === 0) say(`vitest ended with exit code ${code}; the reason is above`)
-console.log(`${passed} passed, ${failed} failed`)
-process.exitCode = code
-
-function count() {
-  try {
-    const { numPassedTests, numFailedTests, testResults } = JSON.parse(readFileSync(report, 'utf8'))
-    // A file that could not be loaded has no tests, and counts as one failure.
-    const broken = testResults.filter(
-      ({ status, assertionResults }) =>
-        status === 'failed' && !assertionResults.some((test) => test.status === 'failed'),
-    )
-    return { passed: numPassedTests, failed: numFailedTests + broken.length }
-  } catch {
-    return { passed: 0, failed: code === 0 ? 0 : 1 } // vitest ended before it could report
-  }
-}
+console.log(`${count('passed')} passed, ${failed} failed, ${skipped.lines.length} skipped`)
+const isMissing = inCi && skipped.unexpected > 0
+if (isMissing)
+  console.log(`${skipped.unexpected} skipped tests must run in CI: see scripts/allowed-skips.mjs`)
+process.exitCode = code === 0 && isMissing ? 1 : code

@@ -3,6 +3,7 @@
 //   npm run verify:agents -- codex gemini-cli@0.61.0     only these, in these versions
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { stamp } from './checked.mjs'
 import { fail, root, say, seconds } from './lib.mjs'
 import { findNpm, prepare } from './prepare.mjs'
 import { AGENTS } from './verify-agents/agents.mjs'
@@ -52,7 +53,14 @@ function keep(fresh) {
 }
 
 function rowOf({ agent, version, saw, facts, failures }) {
-  return { agent, version, saw, note: [...facts, ...failures.map((text) => `Failed: ${text}`)].join('. ') }
+  const made = stamp('docs/agents-checked.json')
+  return {
+    agent,
+    version,
+    ...made,
+    saw,
+    note: [...facts, ...failures.map((text) => `Failed: ${text}`)].join('. '),
+  }
 }
 
 function choose(args) {

@@ -3,6 +3,7 @@
 //   npm run verify:gateway -- codex inspector@2.12.0     only these, in these versions
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { stamp } from './checked.mjs'
 import { fail, root, runTool, say, seconds } from './lib.mjs'
 import { findNpm, prepare } from './prepare.mjs'
 import { installCli } from './verify-agents/cli.mjs'
@@ -81,10 +82,14 @@ async function keep(fresh) {
   const before = existsSync(CHECKED) ? JSON.parse(readFileSync(CHECKED, 'utf8')) : []
   const kept = CLIENTS.flatMap(({ name }) => {
     const found = fresh.filter(({ client }) => client === name)
-    return found.length > 0 ? found : before.filter(({ client }) => client === name)
+    return found.length > 0 ? found.map(stamped) : before.filter(({ client }) => client === name)
   })
   writeFileSync(CHECKED, `${JSON.stringify(kept, null, 2)}\n`)
   await runTool('biome', ['format', '--write', CHECKED], { quiet: true })
+}
+
+function stamped({ client, version, ...row }) {
+  return { client, version, ...stamp('docs/gateway-checked.json'), ...row }
 }
 
 function choose(args) {

@@ -563,7 +563,7 @@ describe('drift', () => {
     const theirs = JSON.stringify({ mcpServers: { notes: { command: 'evil' } } })
     put(home, '.cursor/mcp.json', theirs)
     await expect
-      .poll(() => heard, { timeout: 5000 })
+      .poll(() => heard)
       .toMatchObject([
         {
           agent_type: 'cursor',

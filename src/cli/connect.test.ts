@@ -54,7 +54,7 @@ describe('legacy agent', () => {
       content: [{ type: 'text', text: 'grüße' }],
     })
     await register(house, 'paged')
-    await expect.poll(() => changes.length, { timeout: 10_000 }).toBeGreaterThan(0)
+    await expect.poll(() => changes.length).toBeGreaterThan(0)
   })
 
   test('a legacy agent receives progress before the result and answers requests of a server', async () => {
@@ -200,9 +200,7 @@ describe('availability', () => {
       result: { content: [{ text: 'again' }] },
     })
     const changes = () => bridge.lines().filter(({ method }) => method?.endsWith('tools/list_changed'))
-    await expect
-      .poll(() => changes().map(({ params }) => tagOf(params)), { timeout: 10_000 })
-      .toContain('listen')
+    await expect.poll(() => changes().map(({ params }) => tagOf(params))).toContain('listen')
     expect(changes().some(({ params }) => params === undefined)).toBe(true)
     expect(bridge.lines().filter(({ method }) => method?.endsWith('/acknowledged'))).toHaveLength(1)
     expect(bridge.lines().filter(({ error }) => error)).toEqual([])
@@ -291,7 +289,7 @@ describe('end', () => {
     const pid = Number(String(output))
     expect(isAlive(pid)).toBe(true)
     agent.kill('SIGKILL')
-    await expect.poll(() => isAlive(pid), { timeout: 10_000 }).toBe(false)
+    await expect.poll(() => isAlive(pid)).toBe(false)
   })
 })
 
@@ -319,7 +317,7 @@ describe('invalid lines', () => {
     bridge.write('hello')
     bridge.write('[]')
     bridge.write(`"${'x'.repeat(10 * 1024 * 1024)}"`)
-    await expect.poll(() => bridge.lines().length, { timeout: 10_000 }).toBe(3)
+    await expect.poll(() => bridge.lines().length).toBe(3)
     expect(bridge.lines()).toMatchObject([
       { id: null, error: { code: -32_700 } },
       { id: null, error: { code: -32_600 } },

@@ -96,7 +96,7 @@ describe('legacy agents', () => {
     })
     await sleep(100)
     await register(house, 'noisy')
-    await expect.poll(() => notifications, { timeout: 5000 }).toBe(1)
+    await expect.poll(() => notifications).toBe(1)
     const session = transport.sessionId ?? ''
     await transport.terminateSession()
     const again = await fetch(`${house.address}/mcp`, {

@@ -36,9 +36,7 @@ const ROWS: Readonly<Record<string, Cell>> = {
     const count = () => notificationsIn(stream.messages, 'tools/list_changed').length
     const before = count()
     // The gateway subscribes in the background, and no response confirms it.
-    await expect
-      .poll(async () => (await call('grow').responded()) && count(), { timeout: 5000 })
-      .toBeGreaterThan(before)
+    await expect.poll(async () => (await call('grow').responded()) && count()).toBeGreaterThan(before)
     const { result } = await request('tools/list').responded()
     expect(result?.tools).toContainEqual(expect.objectContaining({ name: named('late_1') }))
     return '✓'
@@ -77,9 +75,7 @@ const ROWS: Readonly<Record<string, Cell>> = {
     if (agent === 'legacy')
       expect(await request('resources/subscribe', { uri: URI }).responded()).toHaveProperty('result')
     const updated = () => notificationsIn(stream.messages, 'resources/updated').map(({ uri }) => uri)
-    await expect
-      .poll(async () => (await call('touch', { uri: URI }).responded()) && updated(), { timeout: 5000 })
-      .toContain(URI)
+    await expect.poll(async () => (await call('touch', { uri: URI }).responded()) && updated()).toContain(URI)
     return '✓'
   },
 
@@ -123,7 +119,7 @@ const ROWS: Readonly<Record<string, Cell>> = {
     const holding = await held(relay)
     if (relay.agent === 'modern') holding.disconnect()
     else relay.send({ method: 'notifications/cancelled', params: { requestId: holding.requestId } })
-    await expect.poll(relay.serverState, { timeout: 5000 }).toMatchObject({ cancelled: 1, held: 0 })
+    await expect.poll(relay.serverState).toMatchObject({ cancelled: 1, held: 0 })
     return '✓'
   },
 
@@ -132,7 +128,7 @@ const ROWS: Readonly<Record<string, Cell>> = {
     holding.disconnect()
     await holding.closed()
     if (relay.agent === 'modern') {
-      await expect.poll(relay.serverState, { timeout: 5000 }).toMatchObject({ cancelled: 1, held: 0 })
+      await expect.poll(relay.serverState).toMatchObject({ cancelled: 1, held: 0 })
       return 'the call is cancelled'
     }
     // A cancellation would have reached the server before these calls.
@@ -193,7 +189,7 @@ async function answered(
 
   async function legacyAnswer(): Promise<Message> {
     const found = () => call.messages.find((each) => each.method === method)
-    await expect.poll(found, { timeout: 5000 }).toMatchObject({ params: requestParams })
+    await expect.poll(found).toMatchObject({ params: requestParams })
     relay.send({ id: found()?.id, result: answer })
     return call.responded()
   }
@@ -213,7 +209,7 @@ async function answered(
 /** A call that the server has received and does not answer. */
 async function held(relay: Relay) {
   const holding = relay.call('hold')
-  await expect.poll(async () => (await relay.serverState()).held, { timeout: 5000 }).toBe(1)
+  await expect.poll(async () => (await relay.serverState()).held).toBe(1)
   return holding
 }
 

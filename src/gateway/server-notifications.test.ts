@@ -38,7 +38,7 @@ describe.each(Object.entries(ADD_SERVER))('modern servers over %s', (transport, 
         ({ method }) => void received.push(method),
       )
     })
-    await expect.poll(async () => (await agent.listPrompts()).prompts, { timeout: 5000 }).toHaveLength(5)
+    await expect.poll(async () => (await agent.listPrompts()).prompts).toHaveLength(5)
     await expect.poll(async () => (await agent.listResources()).resources).toHaveLength(3)
     const { contents } = await agent.readResource({ uri: 'test://static-text' })
     expect(contents).toMatchObject([{ uri: 'test://static-text' }])
@@ -54,7 +54,7 @@ describe.each(Object.entries(ADD_SERVER))('modern servers over %s', (transport, 
       .toContain(uri)
     received.length = 0
     await agent.callTool({ name: 'new__test_trigger_prompt_change' })
-    await expect.poll(() => received, { timeout: 5000 }).toContain('notifications/prompts/list_changed')
+    await expect.poll(() => received).toContain('notifications/prompts/list_changed')
     await expect.poll(async () => (await agent.listPrompts()).prompts).toHaveLength(6)
   })
 })
@@ -78,5 +78,5 @@ test('a legacy HTTP server that has lost its session gets all subscriptions and 
   await expect.poll(server.asked).toEqual(subscriptions)
   server.forget()
   await agent.callTool({ name: 'far__nothing' })
-  await expect.poll(server.asked, { timeout: 15_000 }).toEqual(subscriptions)
+  await expect.poll(server.asked).toEqual(subscriptions)
 })

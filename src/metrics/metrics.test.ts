@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { stopwatch } from '../../test/support/measuring.ts'
 import { event, NOON } from '../../test/support/metrics.ts'
 import { CALL, CUSTOM, FIGURES, openMetrics } from '../../test/support/metrics-door.ts'
 import { ProcessSampler } from './process-figures.ts'
@@ -76,12 +77,12 @@ describe('summary', () => {
     const times: number[] = []
     for (let round = 0; round < 50; round += 1) {
       clock.pass(1000)
-      const startedAt = performance.now()
+      const spent = stopwatch()
       metrics.summary('5m')
-      times.push(performance.now() - startedAt)
+      times.push(spent())
     }
     const median = times.sort((a, b) => a - b)[25] ?? 0
-    expect(median).toBeLessThan(5) // a generous limit for a shared machine; bench/metrics.bench.ts measures precisely
+    expect(median).toBeLessThan(5) // bench/metrics.bench.ts measures precisely
   })
 })
 
@@ -199,10 +200,14 @@ test('all metrics can be read without a token', async () => {
 test('the process sampler reports plausible CPU, memory and event loop values', async () => {
   const sampler = new ProcessSampler()
   onTestFinished(() => sampler.close())
-  const until = performance.now() + 1200
+  const [startedAt, before] = [performance.now(), process.cpuUsage()]
+  const until = startedAt + 1200
   while (performance.now() < until) await new Promise((resolve) => setImmediate(resolve))
   const { cpu_pct, rss_bytes, event_loop_lag_ms } = sampler.figures()
-  expect(cpu_pct).toBeGreaterThan(10)
+  const { user, system } = process.cpuUsage(before)
+  const used_pct = (user + system) / 10 / (performance.now() - startedAt)
+  expect(cpu_pct / used_pct).toBeGreaterThan(0.5)
+  expect(cpu_pct / used_pct).toBeLessThan(2)
   expect(rss_bytes).toBeGreaterThan(10_000_000)
-  expect(event_loop_lag_ms).toBeLessThan(1000)
+  expect(event_loop_lag_ms).toBeGreaterThanOrEqual(0)
 })

@@ -22,8 +22,7 @@ const post = (house: House, path: string, payload?: object) =>
     ...(payload && { payload }),
   })
 const server = async (house: House) => (await house.inject('/api/servers/notes')).json<ServerView>()
-const becomes = (house: House, expected: object) =>
-  expect.poll(() => server(house), { timeout: 20_000 }).toMatchObject(expected)
+const becomes = (house: House, expected: object) => expect.poll(() => server(house)).toMatchObject(expected)
 
 async function houseWithServer(settings: object = {}, given: TestPackage = toolPackage('notes')) {
   const opened = await houseWithRegistry([given])

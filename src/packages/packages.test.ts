@@ -110,7 +110,7 @@ describe('installing', () => {
       expect(accepted.headers.location).toBe(`/api/jobs/${job}`)
       const state = async () =>
         (await house.inject({ url: `/api/jobs/${job}`, headers: AUTHORISED })).json<JobView>()
-      await expect.poll(async () => (await state()).phase, { timeout: 10_000 }).toBe(phase)
+      await expect.poll(async () => (await state()).phase).toBe(phase)
       const cancelled = (await post(house, `/api/jobs/${job}/cancel`)).json<JobView>()
       expect(cancelled).toMatchObject({ status: 'cancelled', error: { code: 'job_cancelled' } })
       expect(await installed(house)).toEqual([])

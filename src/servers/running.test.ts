@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { covers } from '../../test/support/covers.ts'
 import { add } from '../../test/support/furnished.ts'
 import { AUTHORISED, openHouse } from '../../test/support/house.ts'
+import { stopwatch } from '../../test/support/measuring.ts'
 import { definition, get, post, register, until } from '../../test/support/running.ts'
 import type { ServerView } from './servers.schema.ts'
 
@@ -231,10 +232,10 @@ describe('calls', () => {
     expect(late.json()).toMatchObject({ status: 504, code: 'call_timeout' })
     const lost = post(house, '/api/servers/echo/tools/slow/call', slow)
     await sleep(100)
-    const killedAt = performance.now()
+    const spent = stopwatch()
     process.kill(pid, 'SIGKILL')
     expect((await lost).json()).toMatchObject({ status: 502, code: 'call_failed' })
-    expect(performance.now() - killedAt).toBeLessThan(1000)
+    expect(spent()).toBeLessThan(1000)
   })
 
   test('a call passes its arguments to the tool and returns the result', async () => {
@@ -352,7 +353,7 @@ describe('update', () => {
     expect(unaffected.json()).toMatchObject({
       pid,
       restart: { policy: 'always', max_delay_s: 300 },
-      timeouts: { start_s: 10, request_s: 60, stop_s: 1 },
+      timeouts: { start_s: 60, request_s: 60, stop_s: 1 },
     })
     await patch(house, 'echo', { env: { COLOUR: 'blue' } })
     const after = await until(house, 'echo', (it) => it.status === 'running' && it.pid !== pid)

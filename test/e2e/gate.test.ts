@@ -3,6 +3,7 @@ import { type AddressInfo, connect } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { covers } from '../support/covers.ts'
+import { figure } from '../support/figure.ts'
 import {
   everyKnock,
   gateTable,
@@ -14,6 +15,7 @@ import {
 import { type House, openHouse, TOKEN } from '../support/house.ts'
 import { inParallel, type RawAnswer, rawAnswer, requestBytes } from '../support/raw-http.ts'
 
+const FULL = process.env.TOOLROOM_GOALS === 'full'
 const AT_ONCE = 48
 const WEBSOCKET: [string, string][] = [
   ['Upgrade', 'websocket'],
@@ -80,14 +82,15 @@ async function everyDoor(house: House): Promise<Door[]> {
   return doors
 }
 
-describe('the gate', { timeout: 60_000 }, () => {
-  test('the gate checks every host, origin and site of a read', async () => {
+/** 45,000 connections in the long form: no limit of speed, and far from one. */
+describe('the gate', { timeout: 600_000 }, () => {
+  test('R8: the gate checks every host, origin and site of a read', async () => {
     const house = await openHouse()
     const door = { method: 'GET', url: '/api/servers', accepted: 200 }
     expect(await knockAll(portOf(house), door, everyKnock(gateTable(portOf(house))))).toEqual([])
   })
 
-  test('the gate checks every change, and a refused change has no effect', async () => {
+  test('R8: the gate checks every change, and a refused change has no effect', async () => {
     const house = await openHouse()
     let count = 0
     const body = () => JSON.stringify({ name: `server ${++count}`, command: 'node' })
@@ -98,26 +101,36 @@ describe('the gate', { timeout: 60_000 }, () => {
     expect(total).toBe(knocks.filter(([, verdict]) => verdict === 'in').length)
   })
 
-  test('the gate checks every host, origin and site of a request for the documentation', async () => {
+  test('R8: the gate checks every host, origin and site of a request for the documentation', async () => {
     const house = await openHouse()
     const door = { method: 'GET', url: '/docs', accepted: 200 }
     expect(await knockAll(portOf(house), door, everyKnock(gateTable(portOf(house))))).toEqual([])
   })
 
-  test('the gate checks every host, origin and site of a WebSocket upgrade', async () => {
+  test('R8: the gate checks every host, origin and site of a WebSocket upgrade', async () => {
     const house = await openHouse()
     const door = { method: 'GET', url: '/api/ws/metrics', accepted: WEBSOCKET_ACCEPTED, headers: WEBSOCKET }
     expect(await knockAll(portOf(house), door, everyKnock(gateTable(portOf(house))))).toEqual([])
   })
 
-  test('the gate checks every route, for each bad value alone and each pair of values', async () => {
+  test('R8: the gate checks every route, for each bad value alone and in pairs', async () => {
     covers('path-relative-to-base-url', 'base-url')
     const house = await openHouse()
     const doors = await everyDoor(house)
     expect(doors.length).toBeGreaterThan(30)
     expect(doors.filter(({ accepted }) => [0, 401, 403].includes(accepted))).toEqual([])
-    const knocks = pairwiseKnocks(gateTable(portOf(house)))
-    for (const door of doors) expect(await knockAll(portOf(house), door, knocks)).toEqual([])
+    const { alone, pairs } = pairwiseKnocks(gateTable(portOf(house)))
+    let [knocked, wrong] = [0, 0]
+    for (const [index, door] of doors.entries()) {
+      // Short form: each route gets an eighth of the pairs, another one than its neighbours.
+      const own = FULL ? pairs : pairs.filter((_, n) => n % 8 === index % 8)
+      const found = await knockAll(portOf(house), door, [...alone, ...own])
+      knocked += alone.length + own.length
+      wrong += found.length
+      expect(found).toEqual([])
+    }
+    expect(knocked).toBeGreaterThan(doors.length * alone.length)
+    figure('R8', `wrong decisions in ${knocked} requests to ${doors.length} routes`, wrong, { exactly: 0 })
   })
 })
 

@@ -7,6 +7,7 @@ import { ownFolder } from '../support/folder.ts'
 import { add } from '../support/furnished.ts'
 import { type House, openHouse } from '../support/house.ts'
 import { leftAfter, untilMarked } from '../support/marked.ts'
+import { stopwatch } from '../support/measuring.ts'
 import {
   askDirectly,
   byNode,
@@ -234,12 +235,12 @@ const linesOf = (mark: string) => processesMarked(mark).map(({ pid }) => command
 
 /** Stops a server with the default timeouts. Returns how long it took. */
 async function stop(house: House, id: string, mark: string): Promise<number> {
-  const startedAt = performance.now()
+  const spent = stopwatch()
   expect((await post(house, `/api/servers/${id}/stop`)).json()).toMatchObject({
     status: 'stopped',
     pid: null,
   })
-  const took = Math.round(performance.now() - startedAt)
+  const took = Math.round(spent())
   expect(linesOf(mark)).toEqual([])
   expect(took).toBeLessThan(STOP_MS)
   return took

@@ -20,6 +20,8 @@ import { put, textOf } from '../support/agents.ts'
 import { ownFolder } from '../support/folder.ts'
 import { openService } from '../support/service-process.ts'
 
+/** The script of the goals R5, R6. */
+
 const FULL = process.env.TOOLROOM_GOALS === 'full'
 const KILLS = FULL ? 500 : 60
 const INTERLEAVINGS = FULL ? 5000 : 200

@@ -1,7 +1,4 @@
-import type { ChildProcess } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
 import { Agent, request } from 'node:http'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -12,8 +9,9 @@ import { expect, test } from 'vitest'
 import { portOf } from '../support/answers.ts'
 import { CANARY } from '../support/arbitrary-json.ts'
 import { invalidRequests, operationFor, type Sent, wildRequests } from '../support/bad-requests.ts'
-import { ownFolder } from '../support/folder.ts'
+import { figure } from '../support/figure.ts'
 import { furnished } from '../support/furnished.ts'
+import { heldMemory, MEASURED } from '../support/held-memory.ts'
 import { AUTHORISED, type House, TOKEN } from '../support/house.ts'
 import { type OpenApi, type Operation, readOpenApi, type Schema } from '../support/openapi.ts'
 import { launchReady } from '../support/program.ts'
@@ -120,7 +118,7 @@ async function tidy(house: House): Promise<void> {
   }
 }
 
-test(`${RUNS} bad inputs get responses of the documented shape, and nothing accumulates`, {
+test(`R7: ${RUNS} bad inputs get responses of the documented shape, and nothing accumulates`, {
   timeout: PATIENCE_MS,
 }, async () => {
   const house = await furnished()
@@ -130,11 +128,13 @@ test(`${RUNS} bad inputs get responses of the documented shape, and nothing accu
   const before = await heldMb()
   await refuseAll(house, described, RUNS / 2)
   await answerAll(house, described, RUNS / 2)
-  expect((await heldMb()) - before).toBeLessThan(MAX_GROWTH_MB)
+  figure('R7', `growth of the heap after ${RUNS} bad inputs, MB`, (await heldMb()) - before, {
+    most: MAX_GROWTH_MB,
+  })
   expect((await house.inject('/api/health')).json().status).toBe('ok')
 })
 
-test('malformed HTTP bytes are refused with a problem of the documented shape', {
+test('R7: malformed HTTP bytes are refused with a problem of the documented shape', {
   timeout: PATIENCE_MS,
 }, async () => {
   const house = await furnished()
@@ -166,13 +166,11 @@ test('malformed HTTP bytes are refused with a problem of the documented shape', 
 })
 
 test.runIf(process.platform === 'linux')(
-  `${RUNS} bad inputs make the process grow by less than ${MAX_GROWTH_MB} MB`,
+  `R7: ${RUNS} bad inputs make the process grow by less than ${MAX_GROWTH_MB} MB`,
   { timeout: PATIENCE_MS },
   async () => {
-    const home = ownFolder()
-    const collector = join(home, 'collector.cjs')
-    writeFileSync(collector, COLLECT_ON_SIGNAL)
-    const { address, child } = await launchReady({ home, env: { NODE_OPTIONS: `--require=${collector}` } })
+    const service = await launchReady({ env: MEASURED })
+    const { address } = service
     const { operations } = readOpenApi((await (await fetch(`${address}/docs/json`)).json()) as OpenApi)
     // All wrong tokens come from one address here, and their responses would be delayed.
     const requests = invalidRequests(operations).filter(({ why }) => why !== 'wrong token')
@@ -186,9 +184,16 @@ test.runIf(process.platform === 'linux')(
       }
     }
     await flood(SETTLING, 1)
-    const before = await residentMb(child)
+    const before = (await heldMemory(service)).residentMb
     await flood(RUNS, 2)
-    expect((await residentMb(child)) - before).toBeLessThan(MAX_GROWTH_MB)
+    figure(
+      'R7',
+      `growth of the process after ${RUNS} bad inputs, MB`,
+      (await heldMemory(service)).residentMb - before,
+      {
+        most: MAX_GROWTH_MB,
+      },
+    )
     expect((await fetch(`${address}/api/health`)).status).toBe(200)
     agent.destroy()
   },
@@ -204,20 +209,6 @@ async function heldMb(): Promise<number> {
   }
   const { heapUsed, external } = process.memoryUsage()
   return (heapUsed + external) / 1_048_576
-}
-
-/** Forces a garbage collection, because V8 would delay it. */
-const COLLECT_ON_SIGNAL = `
-require('node:v8').setFlagsFromString('--expose-gc')
-const collect = require('node:vm').runInNewContext('gc')
-process.on('SIGUSR2', () => collect())
-`
-
-async function residentMb(child: ChildProcess): Promise<number> {
-  child.kill('SIGUSR2')
-  await sleep(1000)
-  const status = readFileSync(`/proc/${child.pid}/status`, 'utf8')
-  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024
 }
 
 /** Sends over a real connection. Returns zero for a request that Node's client refuses to send, or that is cut off. */

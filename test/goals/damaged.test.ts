@@ -2,12 +2,13 @@ import { copyFileSync, cpSync, existsSync, readFileSync, writeFileSync } from 'n
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { figure } from '../support/figure.ts'
 import { ownFolder } from '../support/folder.ts'
 import { AUTHORISED as headers, openHouse } from '../support/house.ts'
 
 const RUNS = process.env.TOOLROOM_GOALS === 'full' ? 1000 : 20
 
-test(`${RUNS} damaged databases start with all their servers, or refuse to start and name a way out`, async () => {
+test(`R23: ${RUNS} damaged databases start with all their servers, or refuse to start and name a way out`, async () => {
   const house = await openHouse()
   for (let n = 0; n < 30; n += 1) {
     const body = {
@@ -23,6 +24,7 @@ test(`${RUNS} damaged databases start with all their servers, or refuse to start
   const size = readFileSync(join(house.data, 'toolroom.db')).length
 
   let refused = 0
+  let started = 0
   const harm = fc.oneof(
     fc.record({
       kind: fc.constant('flip' as const),
@@ -49,6 +51,7 @@ test(`${RUNS} damaged databases start with all their servers, or refuse to start
       const { total } = (await again.inject('/api/servers')).json()
       await again.close()
       expect(total).toBe(30)
+      started += 1
     } catch (error) {
       refused += 1
       expect(error).toMatchObject({ name: 'StartError', exitCode: expect.toBeOneOf([65, 78]) })
@@ -61,10 +64,11 @@ test(`${RUNS} damaged databases start with all their servers, or refuse to start
     }
   })
   await fc.assert(property, { numRuns: RUNS, seed: 23, endOnFailure: true })
+  figure('R23', 'starts with all servers, or refusals with a way out', started + refused, { exactly: RUNS })
   expect(refused).toBeGreaterThan(RUNS / 4)
 }, 900_000)
 
-test('damaged configuration files are refused with their name and not modified', async () => {
+test('R23: damaged configuration files are refused with their name and not modified', async () => {
   for (const text of ['{"port": ', '\0\0\0', '[1]', '{"nope": true}']) {
     const home = ownFolder()
     const house = await openHouse({ home })

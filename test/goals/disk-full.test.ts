@@ -55,7 +55,7 @@ function freeBytes(folder: string): number {
 }
 
 test.runIf(mayMount)(
-  'on a full disk writes get 507, reads and deletes work, and writes succeed again when there is space',
+  'R15: on a full disk writes get 507, reads and deletes work, and writes succeed again when there is space',
   async () => {
     const home = ownFolder()
     const small = smallDisk(join(home, 'data'), 24)

@@ -17,6 +17,8 @@ import {
 import { openRegistry, toolPackage } from '../support/registry/registry.ts'
 import { openService } from '../support/service-process.ts'
 
+/** The script of the goal R25. */
+
 const FULL = process.env.TOOLROOM_GOALS === 'full'
 
 /** Everything that npm would not read as the name of a package in its registry. */

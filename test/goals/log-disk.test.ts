@@ -2,6 +2,7 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
+import { figure } from '../support/figure.ts'
 import { percentile, sampling } from '../support/measuring.ts'
 import { definition } from '../support/running.ts'
 import { openService } from '../support/service-process.ts'
@@ -15,27 +16,28 @@ const BYTES = (FULL ? 200 : 40) * 1_000_000
 /** Total rate, chosen so that the rate limit drops nothing and the log thread is busy. */
 const LINES_PER_S = 5000
 const QUIET_LINES = 200
-/** Enough for a response on a busy machine. */
-const MAX_MS = 1000
+/** More than the share of one server, and with twelve of them most of what fits. */
+const STORED_BYTES_MIN = CAP_MB * 1_000_000
+const MAX_MS = 250
 
 describe.runIf(process.platform === 'linux')('the log on disk', () => {
-  test('the log files never exceed their limit, and a server that floods the log does not displace the lines of another', {
+  test('R11: the log files never exceed their limit, and a server that floods the log does not displace the lines of another', {
     timeout: 300_000,
   }, async () => {
     const { service, quiet } = await openWithQuietServer()
     const largest = await flooded(service, 1, 0.4)
-    expect(largest).toBeLessThanOrEqual(CAP_MB)
+    figure('R11', 'largest size while one server floods the log, MiB', largest, { most: CAP_MB })
     expect(await quietLines(service)).toEqual(quiet)
     const { body } = await service.ask('GET', '/logs?server_id=flood-0&source=server&search=flood&limit=1')
     expect(body.items).toHaveLength(1)
   })
 
-  test('the log files never exceed their limit while many servers flood the log', {
+  test('R11: the log files never exceed their limit while many servers flood the log', {
     timeout: 300_000,
   }, async () => {
     const { service } = await openWithQuietServer()
     const largest = await flooded(service, 12, 0.6)
-    expect(largest).toBeLessThanOrEqual(CAP_MB)
+    figure('R11', 'largest size while twelve servers flood the log, MiB', largest, { most: CAP_MB })
     expect(largest).toBeGreaterThan(CAP_MB / 2)
   })
 })
@@ -67,26 +69,35 @@ async function flooded(service: Service, servers: number, share: number): Promis
   const measured = (async () => {
     for (; open; await sleep(100)) sizes.push(sizeMb(service))
   })()
-  const [logs = [], health = []] = await sampling(poured(service, ids), [
-    { ask: () => service.ask('GET', '/logs?limit=100'), everyMs: 50 },
-    { ask: () => service.ask('GET', '/health'), everyMs: 50 },
-  ])
+  const samples = ['/logs?limit=100', '/health'].map((path) => {
+    return { ask: () => service.ask('GET', path), everyMs: 50 }
+  })
+  const droppedBytes = async () =>
+    (await service.list()).reduce((sum, { log_lines_dropped }) => sum + log_lines_dropped, 0) * LINE_BYTES
+  let [sent, dropped] = [0, 0]
+  const pour = async () => {
+    // On a busy machine more lines are dropped: until more was stored than fits.
+    while (sent - dropped < STORED_BYTES_MIN) {
+      await poured(service, ids)
+      sent += BYTES * share
+      dropped = await droppedBytes()
+    }
+  }
+  const [logs = [], health = []] = await sampling(pour(), samples, service.child.pid)
   open = false
   await measured
-  const dropped = (await service.list()).reduce((sum, { log_lines_dropped }) => sum + log_lines_dropped, 0)
   const [p90, healthP90, largest] = [percentile(logs, 90), percentile(health, 90), Math.max(...sizes)]
   console.log(
-    `${servers} servers, ${(BYTES * share) / 1e6} MB, ${dropped} lines dropped: at most ${largest.toFixed(2)} MiB`,
+    `${servers} servers, ${sent / 1e6} MB, ${dropped / 1e6} MB dropped: at most ${largest.toFixed(2)} MiB`,
     `in ${sizes.length} looks; p90 of /api/logs ${Math.round(p90)} ms, of /api/health ${Math.round(healthP90)} ms`,
   )
-  expect(dropped * LINE_BYTES).toBeLessThan(BYTES * share * 0.5)
   expect(Math.max(p90, healthP90)).toBeLessThan(MAX_MS)
   return largest
 }
 
 /** Settles when all servers have written everything and the log's background work is done. */
 async function poured(service: Service, ids: readonly string[]): Promise<void> {
-  await Promise.all(ids.map((id) => service.start(id)))
+  await Promise.all(ids.map((id) => service.ask('POST', `/servers/${id}/restart?wait_s=120`)))
   await written(service, ids)
   await sleep(1000)
 }

@@ -3,7 +3,9 @@ import { Agent, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
+import { figure } from '../support/figure.ts'
 import { AUTHORISED } from '../support/house.ts'
+import { stopwatch } from '../support/measuring.ts'
 import { definition } from '../support/running.ts'
 import { openService } from '../support/service-process.ts'
 
@@ -12,7 +14,7 @@ const SOCKETS = 200
 const HEALED_MS = 5000
 
 test.runIf(process.platform === 'linux')(
-  `with all ${FILES} file handles in use nothing exits, a start gets 503, and everything works again within 5 s after`,
+  `R14: with all ${FILES} file handles in use nothing exits, a start gets 503, and everything works again within 5 s after`,
   async () => {
     const { address, child, output, add, start, list } = await openService({ files: FILES })
     await add(definition('echo'))
@@ -49,12 +51,9 @@ test.runIf(process.platform === 'linux')(
     expect(await ask('PATCH', '/servers/second', { description: 'changed' })).toMatchObject({ status: 200 })
 
     for (const socket of sockets) socket.destroy()
-    const freedAt = performance.now()
+    const spent = stopwatch(child.pid)
     await untilStarted(() => ask('POST', '/servers/second/start'))
-    expect(performance.now() - freedAt).toBeLessThan(HEALED_MS)
-    console.log(
-      `a start works ${Math.round(performance.now() - freedAt)} ms after the file handles were released`,
-    )
+    figure('R14', 'first start after the file handles were released, ms', spent(), { most: HEALED_MS })
     expect((await fetch(`${address}/api/health`)).status).toBe(200)
     expect(await list()).toMatchObject([
       { id: 'echo', status: 'running', pid, restart_count: 0 },
@@ -77,7 +76,7 @@ async function openUntilNone(address: string, pid: number | undefined) {
     socket.on('error', () => {}).on('close', () => (closed += 1))
     sockets.push(socket)
   }
-  for (const end = performance.now() + 5000; performance.now() < end; await sleep(50))
+  for (const end = performance.now() + 20_000; performance.now() < end; await sleep(50))
     if (openFiles(pid) >= FILES && closed > 0) break
   return { sockets, closed: () => closed }
 }
@@ -105,7 +104,7 @@ function overOneConnection(address: string) {
 async function untilStarted(
   start: () => Promise<{ status: number | undefined; body: unknown }>,
 ): Promise<void> {
-  for (const end = performance.now() + 2 * HEALED_MS; ; await sleep(50)) {
+  for (const end = performance.now() + 6 * HEALED_MS; ; await sleep(50)) {
     const { status, body } = await start()
     if (status === 200) return
     if (performance.now() > end) expect.unreachable(`it stayed ${status} ${JSON.stringify(body)}`)

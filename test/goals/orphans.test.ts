@@ -10,8 +10,11 @@ import {
   processesMarked,
 } from '../../src/supervisor/process/process-table.ts'
 import { leftAfter, untilMarked } from '../support/marked.ts'
+import { stopwatch, stopwatchUntilExit } from '../support/measuring.ts'
 import { definition } from '../support/running.ts'
 import { openService, reaperOf } from '../support/service-process.ts'
+
+/** The script of the goals R3, R4, R21. */
 
 const FULL = process.env.TOOLROOM_GOALS === 'full'
 const KILLS = FULL ? 1000 : 30
@@ -224,15 +227,15 @@ describe.runIf(process.platform === 'linux')('R3: no process is left behind', ()
   test(`${STOPS} times a server that ignores signals, with children in other sessions, is stopped within 8 s without leftovers`, {
     timeout: 3_600_000,
   }, async () => {
-    const { mark, add, start, ask } = await openService()
+    const { child, mark, add, start, ask } = await openService()
     const patient = { timeouts: { start_s: 10, stop_s: 7 } }
     await add(definition('deaf', ['--live=300', '--children=3'], patient))
     await add(definition('setsid', ['--live=300'], patient))
     for (let cycle = 0; cycle < STOPS; cycle += 1) {
       await Promise.all([start('deaf'), start('setsid')])
-      const startedAt = performance.now()
+      const spent = stopwatch(child.pid)
       const [stopped] = await Promise.all(['deaf', 'setsid'].map((id) => ask('POST', `/servers/${id}/stop`)))
-      expect(performance.now() - startedAt).toBeLessThan(8000)
+      expect(spent()).toBeLessThan(8000)
       expect(processesMarked(mark)).toEqual([])
       expect(stopped?.body).toMatchObject({ status: 'stopped', last_exit: { code: null, signal: 'SIGKILL' } })
     }
@@ -245,10 +248,10 @@ describe.runIf(process.platform === 'linux')('R3: no process is left behind', ()
     const slow = { timeouts: { start_s: 10, stop_s: 60 } }
     for (const { name, kind } of names) await add(definition(kind, ['--live=300'], { ...slow, name }))
     await Promise.all(names.map(({ name }) => start(name)))
-    const askedAt = performance.now()
+    const spent = stopwatchUntilExit(child.pid)
     child.kill('SIGTERM')
     expect(await ended).toMatchObject({ code: 0 })
-    expect(performance.now() - askedAt).toBeLessThan(10_000)
+    expect(spent()).toBeLessThan(10_000)
     expect(processesMarked(mark)).toEqual([])
     expect(reaperOf(mark)).toBeUndefined()
   })
@@ -259,10 +262,10 @@ describe.runIf(process.platform === 'linux')('R3: no process is left behind', ()
     await start('deaf')
     child.kill('SIGTERM')
     await sleep(300)
-    const askedAt = performance.now()
+    const spent = stopwatchUntilExit(child.pid)
     child.kill('SIGTERM')
     await once(child, 'exit')
-    expect(performance.now() - askedAt).toBeLessThan(500)
+    expect(spent()).toBeLessThan(500)
     expect(await leftAfter(mark, 2000)).toBe(0)
   })
 })

@@ -5,6 +5,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import { testConnection } from '../../src/mcp/transports/http/test-connection.ts'
 import { openFaults } from '../fixtures/http/faults.ts'
 import { pem } from '../fixtures/http/sites.ts'
+import { figure } from '../support/figure.ts'
+import { stopwatch } from '../support/measuring.ts'
 
 type Urls = Awaited<ReturnType<typeof openFaults>>['urls']
 
@@ -53,16 +55,16 @@ const FAULTS: readonly (readonly [kind: keyof Urls, code: string, step: string])
 const FULL = process.env.TOOLROOM_GOALS === 'full'
 const SHORT_MS = 1000
 const LONGEST_MS = 10_000
-/** Generous, because other tests run at the same time. */
-const BUSY_MS = 500
+/** What a connection test may take beyond its timeout. */
+const LATE_MS = 500
 const MEBIBYTE = 1024 * 1024
-const RSS_MAX_BYTES = 30 * MEBIBYTE
+const RSS_MAX_MIB = 30
 const SECRETS = { authorization: 'Bearer a-secret-of-this-server', 'x-api-key': 'another-secret-of-it' }
 
 setFlagsFromString('--expose-gc')
 const collect: () => void = runInNewContext('gc')
 
-test('for every fault of an HTTP server the connection test ends in time, says what to do, and leaks no secret', async () => {
+test('R28: for every fault of an HTTP server the connection test ends in time, says what to do, and leaks no secret', async () => {
   const faults = await openFaults()
   onTestFinished(() => void faults.close())
   const rejections: unknown[] = []
@@ -90,32 +92,36 @@ test('for every fault of an HTTP server the connection test ends in time, says w
   }, 5)
   onTestFinished(() => clearInterval(watch))
   const sentences = new Map<string, string>()
+  let slowest = 0
   for (const [kind, code, step] of FAULTS) {
-    const timeoutMs = FULL && kind === 'half_open' ? LONGEST_MS : SHORT_MS
+    // A fault that ends by itself has time for that on a busy machine; what our own code takes is measured.
+    const timeoutMs = code !== 'timeout' || (FULL && kind === 'half_open') ? LONGEST_MS : SHORT_MS
+    const mostMs = FULL && kind === 'half_open' ? LONGEST_MS : SHORT_MS + LATE_MS
     collect() // collects the garbage of earlier faults
-    const startedAt = performance.now()
+    const spent = stopwatch()
     const report = await ask(kind, timeoutMs)
-    const took = performance.now() - startedAt
+    const took = spent()
+    slowest = Math.max(slowest, took)
     const found = [kind, report.error?.code, report.steps.at(-1)?.name]
     expect(step.split(' or ').map((each) => [kind, code, each])).toContainEqual(found)
     expect(report).toMatchObject({ ok: false, tool_count: null })
     expect(report.steps.map(({ ok }) => ok)).toEqual(
       report.steps.map((_, at) => at < report.steps.length - 1),
     )
-    expect(took, kind).toBeLessThan(Math.min(timeoutMs + BUSY_MS, LONGEST_MS))
+    expect(took, kind).toBeLessThan(mostMs)
     expect(report.error?.message, kind).toContain('127.0.0.1')
     expect(report.error?.hint.length, kind).toBeGreaterThan(10)
     expect(JSON.stringify(report)).not.toMatch(/secret/)
     sentences.set(kind, `${report.error?.message}. ${report.error?.hint}.`)
   }
   const growth = peak - before
-  console.log(`${FAULTS.length} faults, at most ${(growth / MEBIBYTE).toFixed(1)} MiB of growth`)
   for (const [kind, sentence] of sentences) console.log(`${kind.padEnd(20)} ${sentence}`)
 
-  expect(growth).toBeLessThan(RSS_MAX_BYTES)
+  figure('R28', `slowest connection test of ${FAULTS.length} faults, ms`, slowest, { most: LONGEST_MS })
+  figure('R28', 'growth, MiB', growth / MEBIBYTE, { most: RSS_MAX_MIB })
   expect(faults.elsewhere.received, 'no request went to another origin').toEqual([])
   expect(new Set(['self_signed', 'expired', 'other_host'].map((kind) => sentences.get(kind))).size).toBe(3)
   await sleep(50)
-  expect(rejections).toEqual([])
+  figure('R28', 'unhandled rejections', rejections.length, { exactly: 0 })
   expect(faults.open(), 'open connections').toEqual([])
 })

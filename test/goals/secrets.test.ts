@@ -13,6 +13,8 @@ import { AUTHORISED, type House, openHouse, TOKEN } from '../support/house.ts'
 import { definition } from '../support/running.ts'
 import { refusedSecrets, secretHttpServer, secretServer, secretSnippets } from '../support/secret-input.ts'
 
+/** The script of the goal R24. */
+
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 interface Answer {
   readonly asked: string

@@ -9,6 +9,8 @@ import { AUTHORISED, openHouse } from '../support/house.ts'
 import { retold } from '../support/retold.ts'
 import { post } from '../support/running.ts'
 
+/** The script of the goal R27. */
+
 /** Full run: one tool at a time. Short run: all tools at once, each in another field. */
 const FULL = process.env.TOOLROOM_GOALS === 'full'
 const TOOLS = 100
@@ -386,14 +388,12 @@ async function take(
   await server.offer(house, tools)
   const isOther = tools.some((tool, n) => hashOf(tool) !== hashOf(before[n] ?? tool))
   if (!isOther) return
-  await expect.poll(() => announcements.length, { timeout: 5000 }).toBe(count + 1)
+  await expect.poll(() => announcements.length).toBe(count + 1)
   expectAnnounced(announcements.at(-1), before, tools, fields)
 }
 
 const sees = ({ latest }: Watch, tools: readonly Definition[]) =>
-  expect
-    .poll(() => Object.fromEntries(latest()), { timeout: 5000 })
-    .toEqual(Object.fromEntries(hashesOf([...tools, TELL])))
+  expect.poll(() => Object.fromEntries(latest())).toEqual(Object.fromEntries(hashesOf([...tools, TELL])))
 
 /** Names exactly the changed tools, and the fields of as many as fit. */
 function expectAnnounced(

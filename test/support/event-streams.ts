@@ -104,12 +104,12 @@ export class Exchange {
   }
 
   async responded(): Promise<Message> {
-    await expect.poll(() => this.response, { timeout: 10_000 }).toBeDefined()
+    await expect.poll(() => this.response).toBeDefined()
     return this.response ?? {}
   }
 
   async closed(): Promise<void> {
-    await expect.poll(() => this.isClosed, { timeout: 10_000 }).toBe(true)
+    await expect.poll(() => this.isClosed).toBe(true)
   }
 }
 

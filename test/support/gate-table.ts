@@ -78,8 +78,12 @@ export function everyKnock({ hosts, origins, sites }: Table): [Knock, Verdict][]
   return hosts.flatMap((host) => origins.flatMap((origin) => sites.map((site) => judged(host, origin, site))))
 }
 
-/** Each value with otherwise valid ones, and each pair of values at least once. */
-export function pairwiseKnocks({ hosts, origins, sites }: Table): [Knock, Verdict][] {
+/** `alone`: each value with otherwise valid ones. `pairs`: each pair of a host and an origin, with every site in turn. */
+export function pairwiseKnocks({
+  hosts,
+  origins,
+  sites,
+}: Table): Record<'alone' | 'pairs', [Knock, Verdict][]> {
   const [host, origin, site] = [first(hosts), first(origins), first(sites)]
   const alone = [
     ...hosts.map((each) => judged(each, origin, site)),
@@ -89,7 +93,7 @@ export function pairwiseKnocks({ hosts, origins, sites }: Table): [Knock, Verdic
   const pairs = hosts.flatMap((each, row) =>
     origins.map((other, column) => judged(each, other, sites[(row + column) % sites.length] ?? site)),
   )
-  return [...alone, ...pairs]
+  return { alone, pairs }
 }
 
 /** Host is checked first, then Origin, then Sec-Fetch-Site. */

@@ -1,7 +1,9 @@
 import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
 import { onTestFinished } from 'vitest'
 import { WebSocket } from 'ws'
 import { TOKEN } from './house.ts'
+import { stopwatch } from './measuring.ts'
 
 /** A running service, in this process or in its own. */
 interface Service {
@@ -30,6 +32,7 @@ export interface Reply {
   readonly messages: readonly Message[]
   /** The messages with the id of the request. Any number but one is an error. */
   readonly answers: readonly Message[]
+  /** Of our own code, in this process. */
   readonly ms: number
 }
 
@@ -87,27 +90,19 @@ export class Agent {
     const id = this.#lastId
     const { name } = params as { name?: string }
     const isModern = this.era === 'modern'
-    const startedAt = performance.now()
-    const reply = await fetch(this.#url, {
-      method: 'POST',
-      headers: {
-        ...this.headers,
-        'content-type': 'application/json',
-        accept: 'application/json, text/event-stream',
-        ...(isModern && { 'mcp-method': method, ...(name !== undefined && { 'mcp-name': name }) }),
-      },
-      body: JSON.stringify({
-        jsonrpc: '2.0',
-        id,
-        method,
-        params: isModern ? { ...params, _meta: META } : params,
-      }),
-      ...(signal && { signal }),
-    })
-    this.#session ??= reply.headers.get('mcp-session-id') ?? undefined
-    const messages = messagesIn(await reply.text(), reply.headers.get('content-type') ?? '')
+    const spent = stopwatch()
+    const headers = {
+      ...this.headers,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      ...(isModern && { 'mcp-method': method, ...(name !== undefined && { 'mcp-name': name }) }),
+    }
+    const message = { jsonrpc: '2.0', id, method, params: isModern ? { ...params, _meta: META } : params }
+    const reply = await post(this.#url, headers, JSON.stringify(message), signal)
+    this.#session ??= reply.headers['mcp-session-id']?.toString()
+    const messages = messagesIn(await textIn(reply), reply.headers['content-type'] ?? '')
     const answers = messages.filter((each) => each.id === id && each.method === undefined)
-    return { status: reply.status, messages, answers, ms: performance.now() - startedAt }
+    return { status: reply.statusCode ?? 0, messages, answers, ms: spent() }
   }
 
   call(name: string, args: object = {}, signal?: AbortSignal): Promise<Reply> {
@@ -136,6 +131,26 @@ export class Agent {
       this.received.push(...events.flatMap(dataOf))
     }
   }
+}
+
+/** Over a new connection, because the service may close an idle one at the moment at which the request is sent. */
+function post(
+  url: string,
+  headers: Record<string, string>,
+  body: string,
+  signal: AbortSignal | undefined,
+): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { method: 'POST', headers, agent: false, ...(signal && { signal }) }, resolve)
+    sent.on('error', reject)
+    sent.end(body)
+  })
+}
+
+async function textIn(reply: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = []
+  for await (const part of reply) parts.push(part)
+  return Buffer.concat(parts).toString()
 }
 
 /** Returns a function that counts the calls to servers from now on. */

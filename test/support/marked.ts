@@ -28,7 +28,7 @@ export async function leftAfter(mark: string, ms: number): Promise<number> {
 }
 
 /** Waits until that many processes have the mark. */
-export async function untilMarked(mark: string, count: number, ms = 5000): Promise<number> {
+export async function untilMarked(mark: string, count: number, ms = 30_000): Promise<number> {
   const end = performance.now() + ms
   while (performance.now() < end && processesMarked(mark).length < count) await sleep(25)
   return processesMarked(mark).length

@@ -1,19 +1,105 @@
-import { readFileSync, writeFileSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
-import { processesMarked, readProcess } from '../../src/supervisor/process/process-table.ts'
 import type { openService } from './service-process.ts'
 
 type Service = Awaited<ReturnType<typeof openService>>
+
+/**
+ * The scheduler's counters of some processes at one moment. A test that runs on a busy machine measures with them what
+ * the machine does not change: wall-clock time without the time in which our threads were ready to run and had no CPU.
+ */
+export interface Moment {
+  readonly at: number
+  readonly threads: ReadonlyMap<string, Thread>
+}
+
+interface Thread {
+  readonly of: 'test' | 'service' | 'other'
+  readonly cpuMs: number
+  /** Ready to run, but without a CPU. */
+  readonly waitedMs: number
+}
+
+/**
+ * The counters of this process, and of a service with its tool servers. Systems without /proc have none; time is then
+ * wall-clock time.
+ */
+export function moment(...services: readonly (number | undefined)[]): Moment {
+  const threads = new Map<string, Thread>()
+  const add = (pid: number | string, thread: string, of: Thread['of']) => {
+    const [cpu = 0, waited = 0] = readOr(`/proc/${pid}/task/${thread}/schedstat`).split(' ').map(Number)
+    threads.set(`${pid}/${thread}`, { of, cpuMs: cpu / 1e6, waitedMs: waited / 1e6 })
+  }
+  for (const pid of new Set([process.pid, ...services])) {
+    if (pid === undefined) continue
+    const main = pid === process.pid ? 'test' : 'service'
+    for (const thread of namesIn(`/proc/${pid}/task`))
+      add(pid, thread, thread === String(pid) ? main : 'other')
+  }
+  for (const pid of services)
+    for (const child of readOr(`/proc/${pid}/task/${pid}/children`).split(' '))
+      if (child !== '') add(child, child, 'other')
+  return { at: performance.now(), threads }
+}
+
+/**
+ * The milliseconds that our own code took between two moments. Threads that wait in parallel would hide too much: the work
+ * of a main thread counts in any case, except while this process could not receive the response.
+ */
+export function ownMs(from: Moment, to: Moment): number {
+  const changed = [...to.threads].map(([id, { of, cpuMs, waitedMs }]) => {
+    const before = from.threads.get(id)
+    return { of, cpuMs: cpuMs - (before?.cpuMs ?? 0), waitedMs: waitedMs - (before?.waitedMs ?? 0) }
+  })
+  const waited = (threads: typeof changed) =>
+    Math.abs(threads.reduce((sum, { waitedMs }) => sum + waitedMs, 0))
+  const wallMs = Math.abs(to.at - from.at)
+  const work = changed.flatMap(({ of, cpuMs }) => (of === 'other' ? [] : cpuMs))
+  const received = wallMs - waited(changed.filter(({ of }) => of === 'test'))
+  return Math.max(0, Math.min(Math.max(0, ...work), received), wallMs - waited(changed))
+}
+
+/** Returns a function that gives the milliseconds of our own code since now. */
+export function stopwatch(...services: readonly (number | undefined)[]): () => number {
+  const from = moment(...services)
+  return () => ownMs(from, moment(...services))
+}
+
+/** Like `stopwatch` for a process that is going to exit: its last counters before that count. */
+export function stopwatchUntilExit(pid: number | undefined): () => number {
+  const from = moment(pid)
+  let last = from
+  const timer = setInterval(() => {
+    const now = moment(pid)
+    last = { at: now.at, threads: new Map([...last.threads, ...now.threads]) }
+  }, 20)
+  return () => {
+    clearInterval(timer)
+    return ownMs(from, { at: performance.now(), threads: new Map([...last.threads, ...moment().threads]) })
+  }
+}
+
+/** CPU time of all threads of a process so far. */
+export function cpuMs(pid: number | undefined): number {
+  const stat = readOr(`/proc/${pid}/stat`)
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[11]) + Number(fields[12])) * MS_PER_TICK
+}
+
+const MS_PER_TICK = 10
 
 interface Sample {
   readonly ask: () => Promise<{ readonly status: number }>
   readonly everyMs: number
 }
 
-/** Sends requests while the work runs. Returns the milliseconds of each response, by request. */
-export async function sampling(work: Promise<unknown>, samples: readonly Sample[]): Promise<number[][]> {
+/** Sends requests while the work runs. Returns the milliseconds of our own code for each response, by request. */
+export async function sampling(
+  work: Promise<unknown>,
+  samples: readonly Sample[],
+  service?: number,
+): Promise<number[][]> {
   let open = true
   const ended = work.finally(() => {
     open = false
@@ -21,9 +107,9 @@ export async function sampling(work: Promise<unknown>, samples: readonly Sample[
   const loops = samples.map(async ({ ask, everyMs }) => {
     const all: number[] = []
     while (open) {
-      const startedAt = performance.now()
+      const spent = stopwatch(service)
       expect((await ask()).status).toBe(200)
-      all.push(performance.now() - startedAt)
+      all.push(spent())
       await sleep(everyMs)
     }
     return all
@@ -47,25 +133,18 @@ export function memoryOf({ child }: Service): { readonly nowMb: number; readonly
 /** Resets the peak memory counter. */
 export const forgetPeak = ({ child }: Service): void => writeFileSync(`/proc/${child.pid}/clear_refs`, '5')
 
-/** Returns a function that gives the CPU share used since then by processes other than the service, its servers and the test. */
-export function watchOthers(service: Service): () => number {
-  const [ours, all, startedAt] = [ownTicks(service), busyTicks(), performance.now()]
-  return () => {
-    const others = busyTicks() - all - (ownTicks(service) - ours)
-    return others / (((performance.now() - startedAt) / 1000) * TICKS_PER_S * availableParallelism())
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return [] // it has just ended, or there is no /proc
   }
 }
 
-const TICKS_PER_S = 100
-
-function ownTicks({ child, mark }: Service): number {
-  const alone = [child.pid ?? 0, process.pid].map((pid) => readProcess(pid)?.ticks ?? 0)
-  return [...alone, ...processesMarked(mark).map(({ ticks }) => ticks)].reduce((sum, ticks) => sum + ticks, 0)
-}
-
-/** User, nice, system, interrupt and steal time; neither idle nor I/O wait. */
-function busyTicks(): number {
-  const [, user = 0, nice = 0, system = 0, , , irq = 0, soft = 0, stolen = 0] =
-    readFileSync('/proc/stat', 'utf8').split('\n', 1)[0]?.split(/\s+/).map(Number) ?? []
-  return user + nice + system + irq + soft + stolen
+function readOr(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return '' // it has just ended, or there is no /proc
+  }
 }

@@ -14,7 +14,7 @@ interface Target {
   readonly host?: string
 }
 
-const PATIENCE_MS = 10_000
+const PATIENCE_MS = 60_000
 
 /**
  * Sends the bytes over its own connection and reads until the service closes it. With `end` the connection is half-closed,

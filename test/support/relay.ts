@@ -69,7 +69,7 @@ export async function openRelay(column: Column, path: '/mcp' | '/mcp/relay' = '/
   // The other lists arrive after a server is ready.
   for (const kind of ['prompts', 'resources'])
     await expect
-      .poll(async () => (await relay.request(`${kind}/list`).responded()).result?.[kind], { timeout: 10_000 })
+      .poll(async () => (await relay.request(`${kind}/list`).responded()).result?.[kind])
       .toHaveLength(1)
   return relay
 }
@@ -137,5 +137,5 @@ export async function settle({ messages }: { readonly messages: readonly unknown
     if (messages.length !== count) [since, count] = [performance.now(), messages.length]
     return performance.now() - since
   }
-  await expect.poll(quietMs, { timeout: 10_000 }).toBeGreaterThan(500)
+  await expect.poll(quietMs).toBeGreaterThan(500)
 }

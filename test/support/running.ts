@@ -12,7 +12,7 @@ export const definition = (kind: string, args: readonly string[] = [], more: obj
   name: kind,
   command: process.execPath,
   args: [fixture(kind), ...args],
-  timeouts: { start_s: 10, stop_s: 1 },
+  timeouts: { start_s: 60, stop_s: 1 },
   ...more,
 })
 
@@ -34,7 +34,7 @@ export async function until(
   house: House,
   id: string,
   matches: (server: ServerView) => boolean,
-  ms = 5000,
+  ms = 30_000,
 ): Promise<ServerView> {
   const end = performance.now() + ms
   for (;;) {

@@ -29,12 +29,12 @@ export async function openService(options: Parameters<typeof launchReady>[0] = {
     return body
   }
   const start = async (id: string): Promise<ServerView> => {
-    const { status, body } = await ask('POST', `/servers/${id}/start`)
+    const { status, body } = await ask('POST', `/servers/${id}/start?wait_s=120`)
     expect(status, JSON.stringify(body)).toBe(200)
     return body
   }
   const list = async (): Promise<ServerView[]> => (await ask('GET', '/servers')).body.items
-  const until = async (matches: (servers: ServerView[]) => boolean, ms = 10_000): Promise<ServerView[]> => {
+  const until = async (matches: (servers: ServerView[]) => boolean, ms = 60_000): Promise<ServerView[]> => {
     for (const end = performance.now() + ms; ; await sleep(25)) {
       const servers = await list()
       if (matches(servers)) return servers

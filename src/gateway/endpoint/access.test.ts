@@ -103,7 +103,8 @@ describe('the gate', () => {
     const port = Number(new URL(house.address).port)
     const headers = Object.entries({ ...JSON_TYPE, ...MODERN, authorization: `Bearer ${key}` })
     const unexpected: string[] = []
-    await inParallel(pairwiseKnocks(gateTable(port)), 48, async ([knock, verdict]) => {
+    const { alone, pairs } = pairwiseKnocks(gateTable(port))
+    await inParallel([...alone, ...pairs], 48, async ([knock, verdict]) => {
       const body = method === 'POST' ? PING : ''
       const bytes = requestBytes(method, path, [...knockHeaders(knock), ...headers], body)
       const answer = await rawAnswer({ port }, bytes)

@@ -18,9 +18,9 @@ async function setUp() {
     house,
     endpoint,
     /** Waits until the server holds this many calls. */
-    held: (calls: number) => expect.poll(() => count('held'), { timeout: 5000 }).toBe(calls),
+    held: (calls: number) => expect.poll(() => count('held')).toBe(calls),
     /** Waits until the server has received this many cancellations. */
-    cancelled: (calls: number) => expect.poll(() => count('cancelled'), { timeout: 5000 }).toBe(calls),
+    cancelled: (calls: number) => expect.poll(() => count('cancelled')).toBe(calls),
     go: () => observer.call('go').responded(),
   }
 }

@@ -17,7 +17,7 @@ async function setUp() {
 
 /** Waits until the server holds this many calls. */
 const held = (agent: LegacyAgent, count: number) =>
-  expect.poll(async () => textIn(await agent.call('held').responded()), { timeout: 5000 }).toBe(String(count))
+  expect.poll(async () => textIn(await agent.call('held').responded())).toBe(String(count))
 
 const progressIn = ({ messages }: Exchange) =>
   messages.filter(({ method }) => method === 'notifications/progress').map(({ params }) => params?.progress)
@@ -162,7 +162,7 @@ describe('the client of the MCP SDK', () => {
       },
     })
     lost.catch(() => {})
-    await expect.poll(() => token, { timeout: 5000 }).toBeDefined()
+    await expect.poll(() => token).toBeDefined()
     const { sessionId, protocolVersion } = transport
     await client.close()
     const again = await connect(endpoint, sessionId === undefined ? {} : { sessionId })
@@ -192,7 +192,7 @@ describe('the client of the MCP SDK', () => {
     const result = client.callTool(call.params, undefined, {
       onprogress: ({ progress }) => steps.push(progress),
     })
-    await expect.poll(() => steps, { timeout: 5000 }).toEqual([1])
+    await expect.poll(() => steps).toEqual([1])
     breakConnection?.()
     const agent = await LegacyAgent.open(endpoint)
     await agent.call('go').responded()

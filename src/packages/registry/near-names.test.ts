@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { stopwatch } from '../../../test/support/measuring.ts'
 import { nearName } from './near-names.ts'
 import { WELL_KNOWN } from './well-known.ts'
 

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { userInfo } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { stopwatch } from '../../../test/support/measuring.ts'
 import { leaveBehind } from '../../../test/support/orphan.ts'
 import { commandLine, listProcesses, readProcess } from '../process/process-table.ts'
 import { endOrphan } from './end-orphan.ts'
@@ -108,9 +109,9 @@ describe.runIf(process.platform === 'linux')('end', () => {
   test('a stopped orphan ends without SIGKILL', async () => {
     const { pid, id } = await leaveBehind()
     process.kill(pid, 'SIGSTOP')
-    const startedAt = performance.now()
+    const spent = stopwatch()
     expect(await endOrphan(id, { mark })).toMatchObject({ outcome: 'ended' })
-    expect(performance.now() - startedAt).toBeLessThan(1900)
+    expect(spent()).toBeLessThan(1900)
     expect(isThere(pid)).toBe(false)
   })
 

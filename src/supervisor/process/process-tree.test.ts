@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { leftAfter, ownMark, untilMarked } from '../../../test/support/marked.ts'
+import { stopwatch } from '../../../test/support/measuring.ts'
 import type { StopStep } from '../../kernel/server-state.ts'
 import { Child } from './child.ts'
 import { commandLine, isStillThere, listProcesses, processesMarked, readProcess } from './process-table.ts'
@@ -116,7 +117,9 @@ describe.runIf(onLinux)('stop ladder', () => {
     const { child, mark } = await start({ path: program.path, args: [...program.args] })
     expect(await untilMarked(mark, processes)).toBeGreaterThanOrEqual(processes)
     const steps: StopStep[] = []
+    const spent = stopwatch()
     expect(await stopLadder(child, graces, (step) => steps.push(step))).toBe(reached)
+    expect(spent()).toBeLessThan(2500)
     expect(steps.at(-1)).toBe(reached)
     expect(await leftAfter(mark, 30_000)).toBe(0)
   })

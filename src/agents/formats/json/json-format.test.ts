@@ -11,6 +11,7 @@ import {
   withoutEmpty,
   withValue,
 } from '../../../../test/support/formats/json-measure.ts'
+import { runs } from '../../../../test/support/runs.ts'
 import type { Dialect } from '../../catalogue/catalogue.schema.ts'
 import { CannotEdit, type Json, type Path, type Step } from '../format.ts'
 import { jsonFormat } from './json-format.ts'
@@ -19,7 +20,7 @@ const STRICT: Dialect = { comments: false, trailingCommas: false, bom: false }
 const strict = jsonFormat(STRICT)
 const relaxed = jsonFormat({ comments: true, trailingCommas: true, bom: true })
 
-const RUNS = { numRuns: 2000, seed: 20261115 }
+const RUNS = { numRuns: runs(400, 2000), seed: 20261115 }
 const choices = fc.array(fc.nat(999), { maxLength: 160, size: 'max' })
 const anyFile = choices.map((list) => generatedFile(list))
 const strictFile = choices.map((list) => generatedFile(list, { isStrict: true }))

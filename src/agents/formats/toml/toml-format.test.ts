@@ -16,6 +16,7 @@ import {
   withName,
 } from '../../../../test/support/formats/toml-checks.ts'
 import { type MadeFile, madeFile } from '../../../../test/support/formats/toml-generated.ts'
+import { runs } from '../../../../test/support/runs.ts'
 import type { Json, Path } from '../format.ts'
 import { isSame } from '../json-value.ts'
 import { scanToml } from './scan/scan.ts'
@@ -23,7 +24,7 @@ import { tableJson } from './to-json.ts'
 import { tomlFormat } from './toml-format.ts'
 
 const { read, readAgain, find, set, remove } = tomlFormat
-const runs = { numRuns: 2000 }
+const RUNS = { numRuns: runs(400, 2000) }
 const tape = fc.array(fc.nat({ max: 65_535 }), { minLength: 0, maxLength: 70, size: 'max' })
 const file = tape.map(madeFile)
 const value = fc.constantFrom<Json[]>(
@@ -44,7 +45,7 @@ describe('add and remove', () => {
         expect(remove(edited.text, path, edited.trace)).toBe(made.text)
       }
     })
-    fc.assert(property, runs)
+    fc.assert(property, RUNS)
   })
 
   test('adding two values and removing them in either order restores the same bytes', () => {
@@ -58,7 +59,7 @@ describe('add and remove', () => {
       expect(remove(left, other, first.trace)).toBe(made.text)
       expect(remove(remove(both, one), other, first.trace)).toBe(made.text)
     })
-    fc.assert(property, runs)
+    fc.assert(property, RUNS)
   })
 })
 
@@ -73,7 +74,7 @@ describe('edit', () => {
         /\n$|^\ufeff?$/.test(made.text),
       )
     })
-    fc.assert(property, runs)
+    fc.assert(property, RUNS)
   })
 
   test('setting, adding or removing a field keeps the lines of other entries', () => {
@@ -91,7 +92,7 @@ describe('edit', () => {
       if (find(made.text, path) === undefined) expect(gone).toBe(made.text)
       expect(set(text, path, wanted)).toEqual({ text, trace: undefined })
     })
-    fc.assert(property, runs)
+    fc.assert(property, RUNS)
   })
 
   test('removing an entry keeps the lines of all others', () => {
@@ -110,7 +111,7 @@ describe('edit', () => {
         expect(nonBlank(text).length).toBe(nonBlank(kept.map(({ text: line }) => line).join('')).length)
       }
     })
-    fc.assert(property, runs)
+    fc.assert(property, RUNS)
   })
 })
 
@@ -164,7 +165,7 @@ describe('invalid text', () => {
       ]
       for (const work of works) expectRefusalInside(text, work)
     })
-    fc.assert(property, runs)
+    fc.assert(property, RUNS)
   })
 
   test('a text that our scanner accepts is read the same by smol-toml', () => {
@@ -183,7 +184,7 @@ describe('invalid text', () => {
         if (ours !== undefined) expect(theirs).toBeDefined()
       },
     )
-    fc.assert(property, runs)
+    fc.assert(property, RUNS)
   })
 })
 

@@ -1,10 +1,11 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { pathIn, type Sample, sample } from '../../../../test/support/formats/yaml-sample.ts'
+import { runs } from '../../../../test/support/runs.ts'
 import { CannotEdit, type Json, type Path } from '../format.ts'
 import { yamlFormat as yaml } from './yaml-format.ts'
 
-const RUNS = { numRuns: 2000, seed: 20261115 }
+const RUNS = { numRuns: runs(400, 2000), seed: 20261115 }
 type Map = { [name: string]: Json }
 
 const entry: Json = {

@@ -6,9 +6,7 @@ import { idsOf, MIB, openDatabase, randomText, settle } from '../../../../test/s
 import { entry } from '../../../../test/support/log-model.ts'
 import { LineWriter } from './line-writer.ts'
 
-test('a flood of lines never makes the files larger than the cap, and the newest lines are kept', {
-  timeout: 30_000,
-}, async () => {
+test('a flood of lines never makes the files larger than the cap, and the newest lines are kept', async () => {
   const path = join(ownFolder(), 'logs.db')
   const database = openDatabase(path, 8 * MIB)
   const size = (end: string) => statSync(path + end, { throwIfNoEntry: false })?.size ?? 0

@@ -1,0 +1,9 @@
+interface Test {
+  readonly file: string
+  readonly name: string
+  readonly status: string
+}
+export function judgeSkipped(
+  tests: readonly Test[],
+  inCi: boolean,
+): { readonly lines: string[]; readonly unexpected: number }

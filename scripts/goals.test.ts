@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest'
+import { judgeSkipped } from './allowed-skips.mjs'
+import { GOALS, goalsIn, scriptsOfGoals } from './goal-list.mjs'
+
+test('each of the reliability goals R1 to R29 has a script in test/', () => {
+  const goals = Array.from({ length: 29 }, (_, n) => `R${n + 1}`)
+  expect(Object.keys(GOALS)).toEqual(goals)
+  const scripts = scriptsOfGoals()
+  expect(goals.filter((goal) => scripts.get(goal)?.length === 0)).toEqual([])
+})
+
+test('a goal is found by its whole number, in a title or a comment', () => {
+  expect(goalsIn('R3, R21: kill -9; figure(R10), not R30, R0, XR4 or R1x')).toEqual(['R3', 'R21', 'R10'])
+})
+
+test.runIf(process.platform === 'linux')(
+  'a skipped test is printed with the reason, and in CI one that a new machine can run is a failure',
+  () => {
+    const tests = [
+      { file: 'src/config/config.test.ts', name: 'a setting', status: 'skipped' },
+      { file: 'src/config/config.test.ts', name: 'another one', status: 'passed' },
+      { file: 'test/e2e/swagger-ui.test.ts', name: 'a server can be added from /docs', status: 'skipped' },
+      { file: 'test/e2e/fresh-clone.test.ts', name: 'npm start', status: 'skipped' },
+    ]
+    const here = judgeSkipped(tests, false)
+    expect(here).toEqual({
+      unexpected: 1,
+      lines: [
+        'skipped  src/config/config.test.ts > a setting: NO KNOWN REASON',
+        expect.stringContaining('no Chromium was found'),
+        expect.stringContaining('not a git checkout'),
+      ],
+    })
+    expect(judgeSkipped(tests, true).unexpected).toBe(2)
+  },
+)

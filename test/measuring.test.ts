@@ -1,0 +1,63 @@
+import { spawn } from 'node:child_process'
+import { availableParallelism } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { figure } from './support/figure.ts'
+import { stopwatch } from './support/measuring.ts'
+
+const WORK_MS = 200
+
+/** Keeps this thread busy for a fixed CPU time, however long that takes. */
+function work(): number {
+  const startedAt = process.cpuUsage()
+  const usedMs = () => {
+    const { user, system } = process.cpuUsage(startedAt)
+    return (user + system) / 1000
+  }
+  while (usedMs() < WORK_MS);
+  return usedMs()
+}
+
+/** Processes that take every core, and end by themselves. */
+async function crowd(): Promise<void> {
+  for (let n = 0; n < 3 * availableParallelism(); n += 1) {
+    const child = spawn(process.execPath, ['-e', 'const end = Date.now() + 10000; while (Date.now() < end);'])
+    onTestFinished(() => void child.kill('SIGKILL'))
+  }
+  await sleep(300) // until they run
+}
+
+describe.runIf(process.platform === 'linux')('limits on a busy machine', () => {
+  test('the time of our own code is its CPU time, even if other processes take the CPU most of the time', async () => {
+    await crowd()
+    const [startedAt, spent] = [performance.now(), stopwatch()]
+    const usedMs = work()
+    const [ownMs, wallMs] = [spent(), performance.now() - startedAt]
+    expect(wallMs, 'the machine is busy').toBeGreaterThan(1.3 * usedMs)
+    expect(ownMs).toBeGreaterThan(0.8 * usedMs)
+    expect(ownMs).toBeLessThan(1.3 * usedMs)
+  })
+
+  test('the work of a service counts while a request waits for it, and so does a sleep', async () => {
+    const script = `process.stdin.on('data', () => { const t = process.cpuUsage(); const ms = () => { const { user, system } = process.cpuUsage(t); return (user + system) / 1000 }; while (ms() < ${WORK_MS}); process.stdout.write('done') })`
+    const service = spawn(process.execPath, ['-e', script])
+    onTestFinished(() => void service.kill('SIGKILL'))
+    service.stdin.write('once')
+    await new Promise((resolve) => service.stdout.once('data', resolve)) // it is ready
+    await crowd()
+    const spent = stopwatch(service.pid)
+    service.stdin.write('again')
+    await new Promise((resolve) => service.stdout.once('data', resolve))
+    expect(spent()).toBeGreaterThan(0.8 * WORK_MS)
+    const asleep = stopwatch(service.pid)
+    await sleep(WORK_MS)
+    expect(asleep()).toBeGreaterThan(0.5 * WORK_MS)
+  })
+})
+
+test('a figure beyond its limit fails its test', () => {
+  expect(() => figure('R0', 'a figure of this test', 3, { most: 2 })).toThrow('must be at most 2')
+  expect(() => figure('R0', 'a figure of this test', 1, { least: 2 })).toThrow('must be at least 2')
+  expect(() => figure('R0', 'a figure of this test', 1, { exactly: 2 })).toThrow('must be exactly 2')
+  expect(() => figure('R0', 'a figure of this test', 2, { most: 2 })).not.toThrow()
+})
