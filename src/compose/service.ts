@@ -253,7 +253,11 @@ async function open(
     if (!database.reserve.hasRoom())
       throw new AppError('disk_full', 'The disk that holds the data folder is full')
   }
-  const checks = { store: () => database.check(), logs: () => logStore.check(), disk }
+  const logCheck = async () => {
+    await logStore.check()
+    if (pipeline.failure !== undefined) throw new Error(pipeline.failure)
+  }
+  const checks = { store: () => database.check(), logs: logCheck, disk }
   const health = createHealth({ version: VERSION, warnings, checks, uptimeMs })
 
   // The gateway and the eager servers start first. The API is built meanwhile.

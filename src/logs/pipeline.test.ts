@@ -52,9 +52,11 @@ test('a flush ends even if the store fails, and audit lines are stored by a late
   pipeline.push(entry('audited', { source: 'audit' }))
   await pipeline.flush()
   expect(lost).toEqual([1])
+  expect(pipeline.failure).toBe('2 log lines could not be stored: no')
   broken = false
   await pipeline.flush()
   expect(stored).toEqual(['audited', 'the log store fails'])
+  expect(pipeline.failure).toBeUndefined()
 })
 
 test('a store that is too slow causes lines to be dropped, and one line reports how many', async () => {

@@ -34,6 +34,7 @@ export class LogPipeline {
   /** Lines that the store refused, for the next write. */
   #retry: StoredEntry[] = []
   #dropped = 0
+  #failure: { readonly lines: number; readonly why: string } | undefined
   #timer: NodeJS.Timeout | undefined
   /** Counters of lines since the start: added, passed to the store, stored or failed, and requested by a flush. */
   #added = 0
@@ -77,6 +78,11 @@ export class LogPipeline {
     return inFlood ? Promise.race([flushed, sleep(timeoutMs)]) : flushed
   }
 
+  /** How many lines could not be stored, and why; undefined since the store accepts lines again. */
+  get failure(): string | undefined {
+    return this.#failure && `${this.#failure.lines} log lines could not be stored: ${this.#failure.why}`
+  }
+
   #startWriting(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
@@ -112,6 +118,8 @@ export class LogPipeline {
     const { failed, error } = await this.#append(batch)
     this.#retry.push(...failed.filter(isRetried))
     const lost = failed.filter((line) => !isRetried(line))
+    const before = this.#failure?.lines ?? 0
+    this.#failure = failed.length > 0 ? { lines: before + failed.length, why: whyOf(error) } : undefined
     if (lost.length > 0) this.#deps.onLost(lost, error) // a failing log must not stop the service
     this.#settled += batch.length
     while ((this.#flushes[0]?.requested ?? Infinity) <= this.#settled) this.#flushes.shift()?.resolve()
@@ -173,6 +181,8 @@ export class LogPipeline {
 /** An audit line, or a line that reports dropped lines of a server, because nothing else reports them. */
 const isRetried = ({ source, stream }: StoredEntry): boolean =>
   source === 'audit' || (source === 'server' && stream === null)
+
+const whyOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /** Same estimate as in the store (`batches.ts`), so that a batch is one transaction. */
 const bytesOf = ({ message, data }: StoredEntry): number => message.length + (data?.length ?? 0) + 100

@@ -1,4 +1,4 @@
-import { closeSync, openSync, writeSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, statSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { ownFolder } from '../../test/support/folder.ts'
@@ -33,20 +33,25 @@ test('audit rows that the log has lost are copied to it at the next start, each 
 })
 
 test('when a damaged log is replaced while the service runs, the audit rows are copied to the new one', async () => {
-  const house = await openHouse()
-  for (const name of ['a', 'b', 'c']) await add(house, name)
+  const home = ownFolder()
+  const first = await openHouse({ home })
+  for (const name of ['a', 'b', 'c']) await add(first, name)
+  await first.close()
+  const path = join(first.data, 'logs.db')
+  const log = openDatabase(path)
+  for (let n = 0; n < 20; n += 1)
+    log.append(Array.from({ length: 1000 }, () => entry({ message: `line ${n}` })))
+  log.close()
+
+  const house = await openHouse({ home })
   expect(await auditIds(house)).toEqual([1, 2, 3])
-  const noise = Buffer.alloc(64 * 1024, 'noise ')
-  for (const end of ['', '-wal']) {
-    const file = openSync(join(house.data, `logs.db${end}`), 'r+')
-    writeSync(file, noise, 0, noise.length, 0)
-    closeSync(file)
-  }
-  const ids = async () => {
-    await house.inject('/api/logs?limit=1000') // finds the damage
-    return auditIds(house).catch(() => [])
-  }
-  await expect.poll(ids, { timeout: 10_000 }).toEqual([1, 2, 3])
+  const noise = Buffer.alloc(statSync(path).size - 2 * 40_960, 'noise ')
+  const file = openSync(path, 'r+')
+  writeSync(file, noise, 0, noise.length, 40_960)
+  closeSync(file)
+  await house.inject('/api/logs?search=absent') // reads everything, and finds the damage
+  await expect.poll(() => auditIds(house), { timeout: 10_000 }).toEqual([1, 2, 3])
+  expect(readdirSync(house.data).some((name) => name.startsWith('logs.db.damaged-'))).toBe(true)
 })
 
 test('audit rows that left the log with the oldest lines at its limit are not copied to it again', () => {

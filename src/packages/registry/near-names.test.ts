@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import { stopwatch } from '../../../test/support/measuring.ts'
 import { nearName } from './near-names.ts'
 import { WELL_KNOWN } from './well-known.ts'
 
