@@ -71,6 +71,8 @@ function ownCgroup(): string | undefined {
 async function removed(cgroup: string): Promise<void> {
   for (const end = performance.now() + 10_000; ; await sleep(50)) {
     try {
+      for (const each of readdirSync(cgroup, { withFileTypes: true }))
+        if (each.isDirectory()) rmdirSync(join(cgroup, each.name))
       return rmdirSync(cgroup)
     } catch (error) {
       if (performance.now() > end) throw error

@@ -38,6 +38,6 @@ function endCgroup(path: string): void {
     writeFileSync(join(path, 'cgroup.kill'), '1')
     rmdirSync(path)
   } catch {
-    // Its processes are still ending. An empty cgroup that stays behind does no harm.
+    // Its processes are still ending. The start after this one removes it.
   }
 }
