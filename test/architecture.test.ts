@@ -70,22 +70,25 @@ const HOMES: readonly Home[] = [
 
 /**
  * The files of src/ that read files themselves, each with what it reads. Everything that Toolroom did not write itself
- * (agents' and projects' files, packages, .env, .npmrc, scripts) is read with `kernel/foreign-file.ts`, which neither
+ * (agents' and projects' files, packages, .env, .npmrc, scripts) is read with `kernel/files/foreign-file.ts`, which neither
  * waits for a FIFO nor reads more than its limit.
  */
 const READERS: Readonly<Record<string, string>> = {
-  'kernel/foreign-file.ts': 'every foreign file',
-  'kernel/durable-file.ts': 'opens what it creates, and folders',
+  'kernel/files/foreign-file.ts': 'every foreign file',
+  'kernel/files/durable-file.ts': 'opens what it creates, and folders',
   'agents/files/backups.ts': 'our backups',
   'agents/files/agent-lock.ts': 'our notes about locks',
   'config/config.ts': 'the file named by --env-file, which may be a pipe',
   'config/secret-key.ts': 'our key',
   'config/token.ts': 'our token',
   'config/port-owner.ts': '/proc',
+  'config/data-folder.ts': 'a database that `openForeign` has opened, in parts',
+  'config/running-instance.ts': 'our instance.json, /proc',
   'http/docs.ts': 'our assets',
   'store/instance-lock.ts': 'our instance.json',
   'store/configuration/open-file.ts': 'our database and its backups',
   'store/sqlite/data-file.ts': 'our databases',
+  'supervisor/process/cgroup.ts': '/proc',
   'supervisor/process/mark.ts': 'our mark',
   'supervisor/process/process-table.ts': '/proc',
   'supervisor/orphans/orphans.ts': '/proc, /etc/passwd',
@@ -140,12 +143,12 @@ describe('architecture', () => {
     expect(eachImport(invalidPath)).toEqual([])
   })
 
-  test('a file that another program may replace is opened only by kernel/foreign-file.ts, so that a FIFO cannot freeze the service (safety rule D3)', () => {
+  test('a file that another program may replace is opened only by kernel/files/foreign-file.ts, so that a FIFO cannot freeze the service (safety rule D3)', () => {
     const found = [...sources].flatMap(([file, text]) => readsIn(text).map((call) => ({ file, call })))
     const direct = found.filter(({ file }) => !(file in READERS))
     expect(
       direct.map(
-        ({ file, call }) => `src/${file} uses ${call}: read foreign files with kernel/foreign-file.ts`,
+        ({ file, call }) => `src/${file} uses ${call}: read foreign files with kernel/files/foreign-file.ts`,
       ),
     ).toEqual([])
     const used = new Set(found.map(({ file }) => file))

@@ -1,4 +1,4 @@
-import { removeStaleTemps } from '../kernel/durable-file.ts'
+import { removeStaleTemps } from '../kernel/files/durable-file.ts'
 import { memo } from '../kernel/memo.ts'
 import type { Caller } from '../kernel/wire.ts'
 import type { AgentSummary, AgentView, EffectiveEntry, EntryView } from './agents.schema.ts'

@@ -1,6 +1,6 @@
 import { AppError } from '../kernel/errors.ts'
 import type { FactBus } from '../kernel/facts.ts'
-import { readForeign } from '../kernel/foreign-file.ts'
+import { readForeign } from '../kernel/files/foreign-file.ts'
 import { Jobs } from '../kernel/jobs.ts'
 import type { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
 import { redactText } from '../kernel/secrets/redact-text.ts'

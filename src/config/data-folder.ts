@@ -1,15 +1,6 @@
-import {
-  chmodSync,
-  closeSync,
-  constants,
-  existsSync,
-  fstatSync,
-  openSync,
-  readdirSync,
-  readSync,
-  statSync,
-} from 'node:fs'
+import { chmodSync, closeSync, existsSync, readdirSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { configError } from '../kernel/exit.ts'
 import {
   isMarked,
   isTempOf,
@@ -17,8 +8,8 @@ import {
   makeFolder,
   markFolder,
   removeStaleTemps,
-} from '../kernel/durable-file.ts'
-import { configError } from '../kernel/exit.ts'
+} from '../kernel/files/durable-file.ts'
+import { openForeign, UnsafeFile } from '../kernel/files/foreign-file.ts'
 
 /** Files that a user puts into a new data folder, and what a new file system contains. */
 const NO_CONTENT = ['.env', 'config.json', 'lost+found']
@@ -79,9 +70,14 @@ function isInstallation(path: string): boolean {
 
 /** Reads the bytes rather than opening the database: SQLite would write beside a file that is not ours. */
 function hasOurTables(file: string): boolean {
-  const handle = openSync(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)) // never waits for a pipe
+  let handle: number
   try {
-    if (!fstatSync(handle).isFile()) return false
+    handle = openForeign(file)
+  } catch (error) {
+    if (error instanceof UnsafeFile) return false
+    throw error
+  }
+  try {
     const buffer = Buffer.alloc(CHUNK_BYTES + TABLE.length)
     for (let at = 0; at < MAX_BYTES; at += CHUNK_BYTES) {
       const read = readSync(handle, buffer, 0, buffer.length, at)

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { chmodSync, existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { makeFolder, writeDurably } from '../kernel/durable-file.ts'
 import { configError } from '../kernel/exit.ts'
+import { makeFolder, writeDurably } from '../kernel/files/durable-file.ts'
 
 /** The key that encrypts stored secrets: from the environment, or from a file outside the data folder. */
 export class SecretKey {

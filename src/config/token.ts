@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { chmodSync, existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { writeDurably } from '../kernel/durable-file.ts'
 import { configError } from '../kernel/exit.ts'
+import { writeDurably } from '../kernel/files/durable-file.ts'
 import type { Bind } from './host.ts'
 
 /** The value in `.env.example`. It is ignored, so an unchanged copy of that file gets a generated token. */

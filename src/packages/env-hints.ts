@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { readForeign } from '../kernel/foreign-file.ts'
+import { readForeign } from '../kernel/files/foreign-file.ts'
 import type { EnvHint } from './package-store.ts'
 import { objectsIn, readJson } from './raw-json.ts'
 

@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { isMarked, syncFolder } from '../kernel/durable-file.ts'
+import { isMarked, syncFolder } from '../kernel/files/durable-file.ts'
 import type { PackageRecord } from './package-store.ts'
 
 /** A version in its place that is not in use yet. */

@@ -1,4 +1,4 @@
-import { readForeign } from '../kernel/foreign-file.ts'
+import { readForeign } from '../kernel/files/foreign-file.ts'
 import { isObject } from '../kernel/is-object.ts'
 
 /** An object of foreign JSON. No member can be relied on. */

@@ -1,7 +1,7 @@
 import { closeSync, existsSync, openSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { writeDurably } from '../kernel/durable-file.ts'
 import { StartError } from '../kernel/exit.ts'
+import { writeDurably } from '../kernel/files/durable-file.ts'
 import { openSqlite, sqliteErrorKind } from './sqlite/sqlite.ts'
 
 interface Owner {

@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { markFolder } from '../../src/kernel/durable-file.ts'
+import { markFolder } from '../../src/kernel/files/durable-file.ts'
 import { LogDatabase } from '../../src/store/logs/database.ts'
 
 /** A data folder with a large log, as after long use. */

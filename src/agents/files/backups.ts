@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { makeFolder, writeDurably } from '../../kernel/durable-file.ts'
+import { makeFolder, writeDurably } from '../../kernel/files/durable-file.ts'
 import { revisionOf } from './config-text.ts'
 import { namesIn } from './list-folder.ts'
 

@@ -1,7 +1,7 @@
 import { accessSync, constants, lstatSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { dirname, isAbsolute, relative } from 'node:path'
 import { AppError } from '../../kernel/errors.ts'
-import { readForeign, UnsafeFile } from '../../kernel/foreign-file.ts'
+import { readForeign, UnsafeFile } from '../../kernel/files/foreign-file.ts'
 import { MAX_BYTES, tooLarge } from './config-text.ts'
 
 /** A file after all symbolic links are resolved. */

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { ownFolder } from '../../../test/support/folder.ts'
 import { AUTHORISED, openHouse } from '../../../test/support/house.ts'
 import { AppError } from '../../kernel/errors.ts'
-import { readForeign, readForeignHead, UnsafeFile } from '../../kernel/foreign-file.ts'
+import { readForeign, readForeignHead, UnsafeFile } from '../../kernel/files/foreign-file.ts'
 import { readConfig } from './config-file.ts'
 
 const GOOD = '{"mcpServers":{}}'

@@ -1,6 +1,6 @@
 import { chmodSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { makeFolder, syncFile, syncFolder } from '../../kernel/durable-file.ts'
+import { makeFolder, syncFile, syncFolder } from '../../kernel/files/durable-file.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { Sqlite } from '../sqlite/sqlite.ts'
 

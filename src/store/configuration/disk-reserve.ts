@@ -1,6 +1,6 @@
 import { existsSync, rmSync, statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { writeDurably } from '../../kernel/durable-file.ts'
+import { writeDurably } from '../../kernel/files/durable-file.ts'
 
 const RESERVE_BYTES = 4 * 1024 * 1024
 /** Free space that is needed before the reserve is created again. */

@@ -1,6 +1,6 @@
 import { closeSync, existsSync, openSync, readFileSync, statSync } from 'node:fs'
-import { writeDurably } from '../../kernel/durable-file.ts'
 import { StartError } from '../../kernel/exit.ts'
+import { writeDurably } from '../../kernel/files/durable-file.ts'
 import { setAside } from '../sqlite/data-file.ts'
 import { closeSqlite, openSqlite, type Sqlite, sqliteErrorKind } from '../sqlite/sqlite.ts'
 import type { Backups } from './backups.ts'

@@ -1,6 +1,6 @@
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync, renameSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { syncFolder } from '../../kernel/durable-file.ts'
+import { syncFolder } from '../../kernel/files/durable-file.ts'
 import { isoTime } from '../../kernel/time.ts'
 import { Connection } from './connection.ts'
 import { sqliteErrorKind } from './sqlite.ts'

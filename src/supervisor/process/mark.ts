@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { writeDurably } from '../../kernel/durable-file.ts'
+import { writeDurably } from '../../kernel/files/durable-file.ts'
 
 /** Processes with this variable were started by a Toolroom. */
 const MARK_NAME = 'TOOLROOM_CHILD'

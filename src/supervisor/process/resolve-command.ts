@@ -1,7 +1,7 @@
 import { accessSync, constants, readdirSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import path from 'node:path'
-import { readForeignHead } from '../../kernel/foreign-file.ts'
+import { readForeignHead } from '../../kernel/files/foreign-file.ts'
 import { publicCommand } from '../../kernel/secrets/public-view.ts'
 
 export interface Place {
