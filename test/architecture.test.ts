@@ -94,7 +94,6 @@ const READERS: Readonly<Record<string, string>> = {
   'supervisor/orphans/orphans.ts': '/proc, /etc/passwd',
   'cli/compiled.ts': 'our program',
   'cli/status.ts': 'our token',
-  'cli/service-address.ts': 'our instance.json',
 }
 const READS =
   /\b(?:readFile(?:Sync)?|readv?Sync|open(?:Sync|AsBlob)?|createReadStream|copyFile(?:Sync)?|cp(?:Sync)?)\b/g
