@@ -16,7 +16,7 @@ const node = (script: string) => ({ path: process.execPath, args: ['-e', script]
 const sh = (script: string) => ({ path: '/bin/sh', args: ['-c', script] })
 
 const IGNORES_SIGNALS =
-  "process.on('SIGTERM', () => {}); process.on('SIGINT', () => {}); setInterval(() => {}, 1000)"
+  "process.on('SIGTERM', () => {}); process.on('SIGINT', () => {}); setInterval(() => {}, 1000); console.log('ready')"
 const FORK = "const { spawn } = require('child_process');"
 const sleeper = (options: string) => `spawn('sleep', ['60'], ${options})`
 
@@ -91,7 +91,7 @@ describe.runIf(onLinux)('stop ladder', () => {
     ['a process that ends with its input', { path: '/bin/cat', args: [] }, 'stdin_closed', 1],
     [
       'a process that ignores the end of its input',
-      sh('trap "exit 0" TERM; while :; do sleep 0.05; done'),
+      sh('trap "exit 0" TERM; echo ready; while :; do sleep 0.05; done'),
       'terminated',
       1,
     ],
@@ -99,7 +99,7 @@ describe.runIf(onLinux)('stop ladder', () => {
     [
       'a process whose children stay in the group',
       node(
-        `${FORK} ${sleeper('{}')}; ${sleeper('{}')}; process.stdin.resume().on('end', () => process.exit())`,
+        `${FORK} ${sleeper('{}')}; ${sleeper('{}')}; process.stdin.resume().on('end', () => process.exit()); console.log('ready')`,
       ),
       'stdin_closed',
       3,
@@ -115,6 +115,7 @@ describe.runIf(onLinux)('stop ladder', () => {
     ['a process behind a shell', sh(`"${process.execPath}" -e "${IGNORES_SIGNALS}"; true`), 'terminated', 2],
   ] as const)('the stop ladder ends %s and all its children', async (_, program, reached, processes) => {
     const { child, mark } = await start({ path: program.path, args: [...program.args] })
+    if (program.args.some((arg) => arg.includes('ready'))) await once(child.output, 'data')
     expect(await untilMarked(mark, processes)).toBeGreaterThanOrEqual(processes)
     const steps: StopStep[] = []
     const spent = stopwatch()
