@@ -148,8 +148,9 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
     todo: 'Send less data per request.',
   },
   config_too_large: {
-    happened: "The agent's file is larger than 10 MiB.",
-    todo: 'Check why the file is so large. Toolroom does not write to it.',
+    happened:
+      "The agent's file is larger than 10 MiB (TOML: 1 MiB, YAML: 256 KiB), or it has more than 1,000 servers.",
+    todo: 'Check why the file is so large. Toolroom neither reads it nor writes to it.',
   },
   url_too_long: { happened: 'The URL is longer than 8192 bytes.', todo: 'Use fewer or shorter parameters.' },
   unsupported_media_type: {

@@ -76,6 +76,15 @@ function describe(error: Error): Record<string, unknown> {
   const cause = error.cause instanceof Error ? { cause: describe(error.cause) } : {}
   const code = 'code' in error ? { code: error.code } : {}
   // The log can be read without a token, so it must not reveal where Toolroom is installed.
-  const stack = error.stack?.replace(/(?:file:\/\/)?\/\S*\/(?=(?:dist|src|node_modules)\/)/g, '')
+  const stack = error.stack?.replace(/\S+/g, withoutFolder)
   return { name: error.name, message: error.message, ...code, stack, ...cause }
+}
+
+/** `file:///home/me/toolroom/dist/main.js:1:2` becomes `dist/main.js:1:2`. */
+function withoutFolder(word: string): string {
+  const first = word.indexOf('/')
+  const last = Math.max(...['/dist/', '/src/', '/node_modules/'].map((part) => word.lastIndexOf(part)))
+  if (last <= first) return word
+  const start = word.startsWith('file:', first - 5) ? first - 5 : first
+  return word.slice(0, start) + word.slice(last + 1)
 }

@@ -131,10 +131,11 @@ const NAMED =
 const EXPORT = /(?:^|[\s;&|("'`])export\s{1,8}$/
 
 function maskNamed(text: string, found: Found, kind: Kind): string {
-  return replaceValues(text, NAMED, (before, name, value) => {
-    const isSecret = isSecretName(name)
-    if (!isSecret) return EXPORT.test(before) ? MASK : undefined
-    return kind === 'log' && !isCertainlySecret(name) && isProse(value) ? undefined : found(value)
+  const isRelevant = (name: string, at: number) =>
+    isSecretName(name) || EXPORT.test(text.slice(Math.max(0, at - 20), at))
+  return replaceValues(text, NAMED, isRelevant, (name, value) => {
+    if (!isSecretName(name)) return MASK // exported, but not certainly a secret: log lines may contain it
+    return kind === 'log' && !isCertainlySecret(name) && isProse(value) ? value : found(value)
   })
 }
 
@@ -143,9 +144,10 @@ const FLAGGED = /(?<![\w.-])(-{1,2}[A-Za-z][\w.-]{0,255})\s{1,8}(?=[^\s-])/g
 
 function maskAfterFlags(text: string, found: Found, kind: Kind): string {
   if (!text.includes('-')) return text
-  return replaceValues(text, FLAGGED, (_, flag, value) => {
-    if (kind === 'log' && (flag === '-p' || isProse(value))) return undefined
-    return isSecretAfter(flag, value) ? found(value) : undefined
+  const isRelevant = (flag: string) => isSecretAfter(flag, ':') && !(kind === 'log' && flag === '-p')
+  return replaceValues(text, FLAGGED, isRelevant, (flag, value) => {
+    const isShown = !isSecretAfter(flag, value) || (kind === 'log' && isProse(value))
+    return isShown ? value : found(value)
   })
 }
 
@@ -153,26 +155,27 @@ function maskAfterFlags(text: string, found: Found, kind: Kind): string {
 const isProse = (value: string): boolean => /^(?:[a-z]{1,12}|[\d.,]{1,12}|.{1,2})[.,;:!?)]?$/.test(value)
 
 /**
- * Replaces the value after each match of `pattern` whose first group is a name. In linear time: a search goes on after
- * the value, and a value that is not closed is the rest of the text.
+ * Replaces the value after each match of `pattern` whose first group is a relevant name. In linear time: a value is
+ * read once, the search goes on after it, and a value that is not closed is the rest of the text.
  */
 function replaceValues(
   text: string,
   pattern: RegExp,
-  replacement: (before: string, name: string, value: string) => string | undefined,
+  isRelevant: (name: string, at: number) => boolean,
+  replacement: (name: string, value: string) => string,
 ): string {
   let out = ''
   let done = 0
   pattern.lastIndex = 0
   for (let match = pattern.exec(text); match; match = pattern.exec(text)) {
-    const { start, end } = valueAt(text, match.index + match[0].length)
+    const [all, name = ''] = match
+    if (!isRelevant(name, match.index)) continue
+    const { start, end } = valueAt(text, match.index + all.length)
+    pattern.lastIndex = end
     const value = text.slice(start, end)
     if (value === '' || value === MASK) continue
-    const shown = replacement(text.slice(Math.max(0, match.index - 20), match.index), match[1] ?? '', value)
-    if (shown === undefined) continue
-    out += text.slice(done, start) + shown
+    out += text.slice(done, start) + replacement(name, value)
     done = end
-    pattern.lastIndex = end
   }
   return done === 0 ? text : out + text.slice(done)
 }

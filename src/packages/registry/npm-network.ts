@@ -10,7 +10,7 @@ export function npmNetwork(
   env: Env,
 ): Pick<Network, 'ca' | 'proxyFor'> {
   const listed = strings(setting('ca')).map((text) => text.replaceAll('\\n', '\n'))
-  const filed = cafile.match(/-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g) ?? []
+  const filed = certificatesIn(cafile)
   const ca = [...listed, ...filed]
   const proxySetting = (key: string): Setting => {
     const [value] = strings(setting(key)).filter((text) => text.includes('://')) // npm writes null for none
@@ -29,3 +29,12 @@ export function npmNetwork(
 
 const strings = (value: unknown): string[] =>
   [value].flat().filter((text): text is string => typeof text === 'string' && text !== '')
+
+const [BEGIN, END] = ['-----BEGIN CERTIFICATE-----', '-----END CERTIFICATE-----']
+
+function certificatesIn(text: string): string[] {
+  return text.split(BEGIN).flatMap((part, index) => {
+    const end = part.indexOf(END)
+    return index === 0 || end === -1 ? [] : [BEGIN + part.slice(0, end) + END]
+  })
+}

@@ -94,9 +94,10 @@ function withoutUser(value: string, key: string): string {
 /** Lines of `key = value`. A line with an unset variable is ignored. */
 function entriesOf(text: string, env: Env): [string, string][] {
   return text.split(/\r?\n/).flatMap((line): [string, string][] => {
-    const found = /^\s*([^;#=[\s][^=]*?)\s*=\s*(.*?)\s*$/.exec(line)
-    if (!found) return []
-    const [, key = '', value = ''] = found
+    const equals = line.indexOf('=')
+    const key = line.slice(0, Math.max(0, equals)).trim()
+    if (key === '' || /^[;#[]/.test(key)) return []
+    const value = line.slice(equals + 1).trim()
     const filled = substituted(/^(["'])(.*)\1$/.exec(value)?.[2] ?? value, env)
     return filled === undefined ? [] : [[substituted(key, env) ?? key, filled]]
   })
