@@ -120,6 +120,14 @@ describeLinux('restart', () => {
     expect(statuses()).toEqual(['starting', 'running', 'backoff', 'starting', 'running'])
   })
 
+  test('a start by a user during the backoff resets the count of failures, and with it the delay', async () => {
+    const { runner } = runnerOf('crash')
+    await runner.start()
+    await expect.poll(() => runner.state).toMatchObject({ status: 'backoff', attempt: 2 })
+    await runner.start()
+    expect(runner.state).toMatchObject({ status: 'backoff', attempt: 1 })
+  })
+
   test('a stop during the backoff prevents the restart', async () => {
     const { runner, mark } = runnerOf('crash')
     await runner.start()

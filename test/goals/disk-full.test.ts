@@ -3,6 +3,7 @@ import { mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
+import { DiskReserve } from '../../src/store/configuration/disk-reserve.ts'
 import { ownFolder } from '../support/folder.ts'
 import { AUTHORISED as headers, openHouse } from '../support/house.ts'
 import { definition, get, post, register } from '../support/running.ts'
@@ -198,3 +199,20 @@ async function sent(service: Service, id: string): Promise<void> {
     await sleep(100)
   }
 }
+
+test.runIf(mayMount)(
+  'R15: after a full disk, the reserve of 4 MiB is created again only when 8 MiB are free, so that writes do not fill the disk at once',
+  () => {
+    const small = join(ownFolder(), 'data')
+    mkdirSync(small)
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=12m,mode=0700', 'tmpfs', small])
+    onTestFinished(() => void execFileSync('umount', ['-l', small]))
+    const reserve = new DiskReserve(small)
+    expect(reserve.ensure()).toBe(true)
+    reserve.release()
+    writeFileSync(join(small, 'filler'), Buffer.alloc(6 * 1_048_576))
+    expect([reserve.ensure(), reserve.hasRoom()]).toEqual([false, false])
+    rmSync(join(small, 'filler'))
+    expect([reserve.hasRoom(), reserve.ensure()]).toEqual([true, true])
+  },
+)

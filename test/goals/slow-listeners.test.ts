@@ -41,7 +41,7 @@ describe.runIf(process.platform === 'linux')('clients of the live stream', () =>
   }, async () => {
     const service = await openService({ env: MEASURED })
     const { address, add, start, ask } = service
-    await add(definition('flood', ['--rate=4000', '--seconds=4', '--size=300']))
+    await add(definition('flood', ['--rate=4000', '--seconds=4', '--size=1000']))
     await add(definition('echo'))
     await start('echo')
     const good = await listen(address)

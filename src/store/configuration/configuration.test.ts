@@ -85,6 +85,17 @@ describe('database file', () => {
     }
   })
 
+  test('a change is in a backup as soon as the database is closed, before the next start', async () => {
+    const folder = ownFolder()
+    const database = await openIn(folder)
+    await addServer(database)
+    await database.close()
+    const backups = readdirSync(join(folder, 'backups')).sort()
+    const newest = openSqlite(join(folder, 'backups', backups.at(-1) ?? ''))
+    onTestFinished(() => newest.close())
+    expect(newest.prepare('SELECT id FROM tool_servers').all()).toMatchObject([{ id: 'a' }])
+  })
+
   test('the database uses WAL and synchronous=FULL', async () => {
     const { db } = await openIn(ownFolder())
     const { sql } = await import('kysely')

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { ownFolder } from '../../../test/support/folder.ts'
+import { Connection } from './connection.ts'
 import { openSqlite, type Sqlite, sqliteErrorKind } from './sqlite.ts'
 
 /** The kind of error that each call reports. */
@@ -46,4 +47,19 @@ test('every call on a file that is not a database fails with the kind damaged', 
 
 test('an invalid statement has no error kind', () => {
   expect(errorKinds(open(':memory:'), 'SELECT nonsense')).toEqual(all('undefined'))
+})
+
+test('a transaction that fails changes nothing, and the next one is committed', () => {
+  const path = join(ownFolder(), 'a.db')
+  const connection = new Connection(path)
+  onTestFinished(() => connection.close())
+  connection.exec('CREATE TABLE t (x)')
+  const halfDone = () => {
+    connection.run('INSERT INTO t VALUES (1)')
+    throw new Error('half done')
+  }
+  expect(() => connection.transaction(halfDone)).toThrow('half done')
+  connection.transaction(() => connection.run('INSERT INTO t VALUES (2)'))
+  const rows = open(path).prepare('SELECT x FROM t').all()
+  expect(rows.map(({ x }) => x)).toEqual([2])
 })
