@@ -1,6 +1,6 @@
 import type { Facts } from '../kernel/facts.ts'
 import type { LogEntry } from '../kernel/log.ts'
-import { plainText } from '../kernel/plain-text.ts'
+import { plainText } from '../kernel/secrets/plain-text.ts'
 import { type GateRules, type Line, LineGate, SERVER_GATE } from './line-gate.ts'
 import { levelOf } from './line-level.ts'
 

@@ -1,5 +1,5 @@
-import { plainText } from '../plain-text.ts'
 import type { KnownSecrets } from './known-secrets.ts'
+import { plainText } from './plain-text.ts'
 import { maskText } from './secrets.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
+import { KnownSecrets } from './known-secrets.ts'
 import { plainText } from './plain-text.ts'
-import { KnownSecrets } from './secrets/known-secrets.ts'
-import { redactText } from './secrets/redact-text.ts'
+import { redactText } from './redact-text.ts'
 
 test.each([
   ['plain text\twith a tab\nand a line', 'plain text\twith a tab\nand a line'],
