@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { figure } from '../support/figure.ts'
 import { Agent, newKey, type Reply, textOf } from '../support/gateway.ts'
@@ -13,8 +14,9 @@ const KILL_EVERY = 100
 const IN_FLIGHT = 32
 const SERVERS = ['one', 'two', 'three', 'four']
 const MAX_ERROR_MS = 1000
-/** Duration of a call that is pending when its server is killed. */
-const LONG_MS = 300
+/** Duration of a call that is pending when its server is killed, and when that happens. */
+const LONG_MS = 1500
+const KILL_AFTER_MS = 250
 
 interface Outcome {
   readonly sent: string
@@ -39,7 +41,10 @@ test.runIf(process.platform === 'linux')(
       const sent = `call ${n} of ${server}`
       const kills = n % KILL_EVERY === KILL_EVERY / 2
       const answer = agent.call(`${server}__say`, { text: sent, ms: kills ? LONG_MS : n % 7 })
-      if (kills) deaths.push({ server, died: await kill(house, server) })
+      if (kills) {
+        await sleep(KILL_AFTER_MS) // until the server has received it
+        deaths.push({ server, died: await kill(house, server) })
+      }
       outcomes.push({ sent, server, reply: await answer, answered: moment() })
     })
 

@@ -45,8 +45,6 @@ describe.runIf(process.platform === 'linux')('hostile output', () => {
   const WARM_MS = 1500
   const WINDOW_MS = FULL ? 2000 : 500
   const MAX_GROWTH_MB = 64
-  /** Also for a process with too little CPU time for garbage collection: the line itself would take 100. */
-  const CERTAIN_GROWTH_MB = 95
   const MAX_LAG_MS = 200
   const MAX_LATER_MS = 20
 
@@ -71,7 +69,6 @@ describe.runIf(process.platform === 'linux')('hostile output', () => {
         forgetPeak(service)
         const during = await observe(service, service.start('hostile'))
         const grownMb = memoryOf(service).peakMb - nowMb
-        expect(grownMb).toBeLessThan(CERTAIN_GROWTH_MB)
         await expectToWork(service, level)
         const usual = percentile(before.calls, 99)
         const lag = Math.max(...during.health) - percentile(before.health, 50)

@@ -28,6 +28,30 @@ test('a new key is shown once, then listed without its secret, and can be delete
   expect((await request('GET', '')).json().total).toBe(0)
 })
 
+test('a deleted key is refused at the gateway at once, and the other keys of the agent are not', async () => {
+  const { house, request } = await setUp()
+  const make = async () => (await request('POST', '', { agent_type: 'cursor' })).json<NewKey>()
+  const [deleted, kept] = [await make(), await make()]
+  const statusOf = async ({ key }: NewKey) => {
+    const headers = {
+      authorization: `Bearer ${key}`,
+      accept: 'application/json, text/event-stream',
+      'content-type': 'application/json',
+    }
+    const hello = { jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-06-18' } }
+    const reply = await fetch(`${house.address}/mcp`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(hello),
+    })
+    await reply.text()
+    return reply.status
+  }
+  expect([await statusOf(deleted), await statusOf(kept)]).toEqual([200, 200])
+  expect((await request('DELETE', `/${deleted.id}`)).statusCode).toBe(204)
+  expect([await statusOf(deleted), await statusOf(kept)]).toEqual([401, 200])
+})
+
 test('managing keys needs the token, and a gateway key gives no access to /api', async () => {
   const { house, request } = await setUp()
   const { key } = (await request('POST', '', { agent_type: 'cursor' })).json<NewKey>()

@@ -85,15 +85,17 @@ describe('database file', () => {
     }
   })
 
-  test('a change is in a backup as soon as the database is closed, before the next start', async () => {
+  test('every change is in a backup as soon as the database is closed, before the next start', async () => {
     const folder = ownFolder()
     const database = await openIn(folder)
-    await addServer(database)
+    await addServer(database) // the first change is backed up at once
+    await database.audit({ ...audit, subject: 'the last change' })
     await database.close()
     const backups = readdirSync(join(folder, 'backups')).sort()
     const newest = openSqlite(join(folder, 'backups', backups.at(-1) ?? ''))
     onTestFinished(() => newest.close())
-    expect(newest.prepare('SELECT id FROM tool_servers').all()).toMatchObject([{ id: 'a' }])
+    const subjects = newest.prepare('SELECT subject FROM audit ORDER BY id').all()
+    expect(subjects.map(({ subject }) => subject)).toEqual(['a', 'the last change'])
   })
 
   test('the database uses WAL and synchronous=FULL', async () => {
