@@ -72,7 +72,7 @@ const kill = (n: number): Command => ({
   run: async (model, real) => {
     const server = model.servers.get(nameOf(n))
     if (server) server.killed = true
-    for (const { pid } of processesMarked(`${real.mark}/${nameOf(n)}/`)) process.kill(pid, 'SIGKILL')
+    for (const pid of pidsOf(nameOf(n), real.mark)) process.kill(pid, 'SIGKILL')
   },
   toString: () => `kill ${nameOf(n)}`,
 })
@@ -115,7 +115,7 @@ async function agrees(id: string, model: Model, { servers, mark }: Real): Promis
     desired === 'stopped' ? ['stopped'] : killed ? ['running', 'backoff', 'starting'] : ['running']
   expect(allowed, `${id} should be ${desired}`).toContain(status)
   if (status === 'starting' || killed) return
-  expect(processesMarked(`${mark}/${id}/`).map((each) => each.pid)).toEqual(pid === null ? [] : [pid])
+  expect(pidsOf(id, mark)).toEqual(pid === null ? [] : [pid])
 }
 
 describe.runIf(process.platform === 'linux')('random operations', () => {
@@ -181,10 +181,15 @@ function watchForTwins(mark: string): () => string[] {
   }
 }
 
+const pidsOf = (id: string, mark: string): number[] =>
+  processesMarked(mark).flatMap(({ pid }) => (serverOf(pid) === id ? [pid] : []))
+
 /** The server id in the mark of a process. */
 function serverOf(pid: number): string | undefined {
   try {
-    return /TOOLROOM_CHILD=[0-9a-f]+\/([^/]+)\//.exec(readFileSync(`/proc/${pid}/environ`, 'latin1'))?.[1]
+    return /TOOLROOM_CHILD=[0-9a-f]+\/[0-9a-f]{8}\/([^/]+)\//.exec(
+      readFileSync(`/proc/${pid}/environ`, 'latin1'),
+    )?.[1]
   } catch {
     return undefined // it has just exited
   }
