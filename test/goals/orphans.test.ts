@@ -86,14 +86,16 @@ describe.runIf(process.platform === 'linux')('R3: no process is left behind', ()
     const patient = { timeouts: { start_s: 10, stop_s: 7 } }
     await add(definition('deaf', ['--live=300', '--children=3'], patient))
     await add(definition('setsid', ['--live=300'], patient))
+    let slowest = 0
     for (let cycle = 0; cycle < STOPS; cycle += 1) {
       await Promise.all([start('deaf'), start('setsid')])
       const spent = stopwatch(child.pid)
       const [stopped] = await Promise.all(['deaf', 'setsid'].map((id) => ask('POST', `/servers/${id}/stop`)))
-      figure('R4', 'stop of servers that ignore signals, ms', spent(), { most: 8000 })
+      slowest = Math.max(slowest, spent())
       expect(processesMarked(mark)).toEqual([])
       expect(stopped?.body).toMatchObject({ status: 'stopped', last_exit: { code: null, signal: 'SIGKILL' } })
     }
+    figure('R4', 'slowest stop of servers that ignore signals, ms', slowest, { most: 8000 })
   })
 
   test('R21: SIGTERM with twenty servers, some of which ignore signals, ends everything within 10 s with code 0', async () => {
