@@ -86,7 +86,7 @@ const KILL_POINTS: [string, readonly [string, string, object], string][] = [
 
 describe.runIf(process.platform !== 'win32')("agents' files", () => {
   test(`${KILLS} kills during changes never leave an agent's file torn or without a comment or key`, {
-    timeout: FULL ? 3_600_000 : 300_000,
+    timeout: FULL ? 3_600_000 : 900_000,
   }, async () => {
     const home = ownFolder()
     for (const [path, { text }] of Object.entries(FILES)) put(home, path, text)
@@ -207,7 +207,7 @@ describe.runIf(process.platform !== 'win32')("agents' files", () => {
   )
 
   test(`${INTERLEAVINGS} concurrent edits of an agent's file by another program are kept, or kept as a backup and reported`, {
-    timeout: FULL ? 3_600_000 : 300_000,
+    timeout: FULL ? 3_600_000 : 900_000,
   }, async () => {
     const home = ownFolder()
     const path = put(home, '.cursor/mcp.json', '{\n  "foreign": 0,\n  "mcpServers": {}\n}\n')

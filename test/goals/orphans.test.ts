@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { mkdirSync, readdirSync, readFileSync, rmdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+<<<<<<< HEAD
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import {
   commandLine,
@@ -9,12 +10,15 @@ import {
   listProcesses,
   processesMarked,
 } from '../../src/supervisor/process/process-table.ts'
+=======
+import { describe, expect, test } from 'vitest'
+import { isStillThere, processesMarked } from '../../src/supervisor/process/process-table.ts'
+import { figure } from '../support/figure.ts'
+>>>>>>> h13-tests
 import { leftAfter, untilMarked } from '../support/marked.ts'
 import { stopwatch, stopwatchUntilExit } from '../support/measuring.ts'
 import { definition } from '../support/running.ts'
 import { openService, reaperOf } from '../support/service-process.ts'
-
-/** The script of the goals R3, R4, R21. */
 
 const FULL = process.env.TOOLROOM_GOALS === 'full'
 const KILLS = FULL ? 1000 : 30
@@ -45,6 +49,7 @@ function throughShell(server: (typeof KINDS)[number]) {
 }
 const SERVERS = KINDS.map((server) => (server.command === 'sh' ? throughShell(server) : server))
 
+<<<<<<< HEAD
 /** All processes that cannot be found by the mark. They are ended after the test. */
 const unmarked = () => listProcesses().filter(({ pid }) => commandLine(pid)[1] === UNMARKED_S)
 const endUnmarked = () => {
@@ -87,6 +92,10 @@ describe.runIf(process.platform === 'linux')('R3: no process is left behind', ()
   afterEach(endUnmarked)
 
   test(`${KILLS} times kill -9 of the service leave no process 2 s later, not even one with its own session and an empty environment`, {
+=======
+describe.runIf(process.platform === 'linux')('R3: no process is left behind', () => {
+  test(`${KILLS} times kill -9 of the service leave no process 2 s later`, {
+>>>>>>> h13-tests
     timeout: 3_600_000,
   }, async () => {
     const first = await openService()
@@ -226,24 +235,26 @@ describe.runIf(process.platform === 'linux')('R3: no process is left behind', ()
     expect(await leftAfter(mark, 2000)).toBe(0)
   })
 
-  test(`${STOPS} times a server that ignores signals, with children in other sessions, is stopped within 8 s without leftovers`, {
+  test(`R4: ${STOPS} times a server that ignores signals, with children in other sessions, is stopped within 8 s without leftovers`, {
     timeout: 3_600_000,
   }, async () => {
     const { child, mark, add, start, ask } = await openService()
     const patient = { timeouts: { start_s: 10, stop_s: 7 } }
     await add(definition('deaf', ['--live=300', '--children=3'], patient))
     await add(definition('setsid', ['--live=300'], patient))
+    let slowest = 0
     for (let cycle = 0; cycle < STOPS; cycle += 1) {
       await Promise.all([start('deaf'), start('setsid')])
       const spent = stopwatch(child.pid)
       const [stopped] = await Promise.all(['deaf', 'setsid'].map((id) => ask('POST', `/servers/${id}/stop`)))
-      expect(spent()).toBeLessThan(8000)
+      slowest = Math.max(slowest, spent())
       expect(processesMarked(mark)).toEqual([])
       expect(stopped?.body).toMatchObject({ status: 'stopped', last_exit: { code: null, signal: 'SIGKILL' } })
     }
+    figure('R4', 'slowest stop of servers that ignore signals, ms', slowest, { most: 8000 })
   })
 
-  test('SIGTERM with twenty servers, some of which ignore signals, ends everything within 10 s with code 0', async () => {
+  test('R21: SIGTERM with twenty servers, some of which ignore signals, ends everything within 10 s with code 0', async () => {
     const { child, ended, mark, add, start } = await openService()
     const kinds = ['echo', 'deaf', 'forker', 'setsid']
     const names = Array.from({ length: 20 }, (_, n) => ({ name: `s${n}`, kind: kinds[n % 4] ?? 'echo' }))
@@ -253,12 +264,12 @@ describe.runIf(process.platform === 'linux')('R3: no process is left behind', ()
     const spent = stopwatchUntilExit(child.pid)
     child.kill('SIGTERM')
     expect(await ended).toMatchObject({ code: 0 })
-    expect(spent()).toBeLessThan(10_000)
+    figure('R21', 'exit after SIGTERM with twenty servers, ms', spent(), { most: 10_000 })
     expect(processesMarked(mark)).toEqual([])
     expect(reaperOf(mark)).toBeUndefined()
   })
 
-  test('a second signal ends the service immediately, and the reaper ends the servers', async () => {
+  test('R21: a second signal ends the service immediately, and the reaper ends the servers', async () => {
     const { child, mark, add, start } = await openService()
     await add(definition('deaf', ['--live=300', '--children=3']))
     await start('deaf')
@@ -267,7 +278,7 @@ describe.runIf(process.platform === 'linux')('R3: no process is left behind', ()
     const spent = stopwatchUntilExit(child.pid)
     child.kill('SIGTERM')
     await once(child, 'exit')
-    expect(spent()).toBeLessThan(500)
+    figure('R21', 'exit after a second signal, ms', spent(), { most: 500 })
     expect(await leftAfter(mark, 2000)).toBe(0)
   })
 })
