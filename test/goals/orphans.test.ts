@@ -2,7 +2,6 @@ import { once } from 'node:events'
 import { mkdirSync, readdirSync, readFileSync, rmdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-<<<<<<< HEAD
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import {
   commandLine,
@@ -10,11 +9,7 @@ import {
   listProcesses,
   processesMarked,
 } from '../../src/supervisor/process/process-table.ts'
-=======
-import { describe, expect, test } from 'vitest'
-import { isStillThere, processesMarked } from '../../src/supervisor/process/process-table.ts'
 import { figure } from '../support/figure.ts'
->>>>>>> h13-tests
 import { leftAfter, untilMarked } from '../support/marked.ts'
 import { stopwatch, stopwatchUntilExit } from '../support/measuring.ts'
 import { definition } from '../support/running.ts'
@@ -49,7 +44,6 @@ function throughShell(server: (typeof KINDS)[number]) {
 }
 const SERVERS = KINDS.map((server) => (server.command === 'sh' ? throughShell(server) : server))
 
-<<<<<<< HEAD
 /** All processes that cannot be found by the mark. They are ended after the test. */
 const unmarked = () => listProcesses().filter(({ pid }) => commandLine(pid)[1] === UNMARKED_S)
 const endUnmarked = () => {
@@ -92,10 +86,6 @@ describe.runIf(process.platform === 'linux')('R3: no process is left behind', ()
   afterEach(endUnmarked)
 
   test(`${KILLS} times kill -9 of the service leave no process 2 s later, not even one with its own session and an empty environment`, {
-=======
-describe.runIf(process.platform === 'linux')('R3: no process is left behind', () => {
-  test(`${KILLS} times kill -9 of the service leave no process 2 s later`, {
->>>>>>> h13-tests
     timeout: 3_600_000,
   }, async () => {
     const first = await openService()
@@ -121,6 +111,7 @@ describe.runIf(process.platform === 'linux')('R3: no process is left behind', ()
       while (reaper && isStillThere(reaper) && performance.now() - killedAt < 3000) await sleep(50)
       expect(reaper && isStillThere(reaper), 'the reaper itself').toBe(false)
     }
+    figure('R3', 'kills of the service that left no process', KILLS, { least: KILLS })
     console.log(`slowest cleanup after a kill: ${Math.round(slowest)} ms`)
   })
 
