@@ -154,6 +154,13 @@ describe('architecture', () => {
     expect(Object.keys(READERS).filter((file) => !used.has(file))).toEqual([])
   })
 
+  test('no module of Node is imported dynamically, because that fails in a bundle loaded from the code cache', () => {
+    const found = [...sources]
+      .filter(([, text]) => /\bimport\(\s*['"`]node:/.test(text))
+      .map(([file]) => file)
+    expect(found, 'use process.getBuiltinModule').toEqual([])
+  })
+
   test('there are no import cycles', () => {
     expect(cycles().map((path) => `Import cycle: ${path.join(' → ')}`)).toEqual([])
   })

@@ -77,11 +77,11 @@ export class ConnectionPool {
       lookup:
         proxy || linkLocal
           ? (lookup as LookupFunction | undefined)
-          : guarded(lookup ?? (await import('node:dns')).lookup, this.#onResolved),
+          : guarded(lookup ?? process.getBuiltinModule('node:dns').lookup, this.#onResolved),
     }
     if (![url, proxy?.url].some((used) => used?.protocol === 'https:'))
       return { agent: new HttpAgent(options), send: requestHttp }
-    const { Agent: HttpsAgent, request: send } = await import('node:https')
+    const { Agent: HttpsAgent, request: send } = process.getBuiltinModule('node:https')
     const secure = { ...options, ...(ca !== undefined && { ca: [ca].flat() }) }
     if (!proxy || url.protocol === 'http:') return { agent: new HttpsAgent(secure), send }
     const { TunnelAgent } = await import('./tunnel-agent.ts')

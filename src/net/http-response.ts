@@ -85,7 +85,7 @@ async function decoded(response: IncomingMessage, host: string): Promise<Readabl
 
 /** Loads zlib on demand: agents wait for `toolroom connect` to start, and it rarely needs zlib. */
 async function decoderFor(encoding: string, response: IncomingMessage) {
-  const zlib = await import('node:zlib')
+  const zlib = process.getBuiltinModule('node:zlib')
   if (encoding === 'gzip' || encoding === 'x-gzip') return zlib.createGunzip()
   if (encoding === 'br') return zlib.createBrotliDecompress()
   if (encoding !== 'deflate') return undefined
