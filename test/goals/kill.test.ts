@@ -30,6 +30,8 @@ test(`R1: ${CYCLES} times kill -9 during writes lose no acknowledged change`, as
     const writers = Array.from({ length: WRITERS }, (_, n) =>
       write(address, `w${n}-c${cycle}`, books, stop.signal),
     )
+    const before = books.acknowledged
+    await expect.poll(() => books.acknowledged).toBeGreaterThan(before)
     await sleep(20 + ((cycle * 137) % 380))
     child.kill('SIGKILL')
     stop.abort()

@@ -24,7 +24,7 @@ import { tableJson } from './to-json.ts'
 import { tomlFormat } from './toml-format.ts'
 
 const { read, readAgain, find, set, remove } = tomlFormat
-const RUNS = { numRuns: runs(400, 2000) }
+const RUNS = { numRuns: runs(150, 2000) }
 const tape = fc.array(fc.nat({ max: 65_535 }), { minLength: 0, maxLength: 70, size: 'max' })
 const file = tape.map(madeFile)
 const value = fc.constantFrom<Json[]>(

@@ -5,7 +5,7 @@ import { runs } from '../../../../test/support/runs.ts'
 import { CannotEdit, type Json, type Path } from '../format.ts'
 import { yamlFormat as yaml } from './yaml-format.ts'
 
-const RUNS = { numRuns: runs(400, 2000), seed: 20261115 }
+const RUNS = { numRuns: runs(150, 2000), seed: 20261115 }
 type Map = { [name: string]: Json }
 
 const entry: Json = {
