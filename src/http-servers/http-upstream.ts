@@ -1,5 +1,5 @@
 import { AppError } from '../kernel/errors.ts'
-import { CallFailure, type CallResult, withTimeout } from '../protocol/call.ts'
+import { CallFailure, type CallResult } from '../protocol/call.ts'
 import { refuseUnknownTool } from '../upstreams/calls.ts'
 import { RegisteredUpstream, type UpstreamDeps } from '../upstreams/registered-upstream.ts'
 import type { RelayedRequest, ToolCall, Upstream } from '../upstreams/upstream.ts'
@@ -49,7 +49,7 @@ export class HttpUpstream extends RegisteredUpstream<HttpServer, Deps> implement
           call.admit?.()
           times.sentAt = performance.now()
           times.start_ms = times.sentAt - before
-          return remote.call(tool, args, withTimeout(options, leftMs))
+          return remote.call(tool, args, { timeoutMs: leftMs, ...options })
         })
       } catch (error) {
         throw asAppError(`The call to '${tool}' on '${server.name}'`, error)
@@ -61,7 +61,7 @@ export class HttpUpstream extends RegisteredUpstream<HttpServer, Deps> implement
     const { name, timeouts } = this.server
     try {
       return await this.#using(timeouts.request_s * 1000, (remote, leftMs) =>
-        remote.relay(method, params, withTimeout(options, leftMs)),
+        remote.relay(method, params, { timeoutMs: leftMs, ...options }),
       )
     } catch (error) {
       throw asAppError(`${method} on '${name}'`, error)

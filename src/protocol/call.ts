@@ -33,15 +33,6 @@ export interface TimedCallOptions extends CallOptions {
   readonly timeoutMs: number | null
 }
 
-/**
- * The options are spread last: V8 clones the operand of a leading spread, and with that, what a call allocated survived
- * several garbage collections.
- */
-export const withTimeout = (options: CallOptions, timeoutMs: number): TimedCallOptions => ({
-  timeoutMs,
-  ...options,
-})
-
 /** The result of a request. */
 export interface CallResult {
   readonly value: unknown

@@ -1,6 +1,6 @@
 import { AppError } from '../kernel/errors.ts'
 import { within } from '../kernel/within.ts'
-import { type CallOptions, type CallResult, withTimeout } from '../protocol/call.ts'
+import type { CallOptions, CallResult } from '../protocol/call.ts'
 import { type CallTimes, refuseUnknownTool } from '../upstreams/calls.ts'
 import { RegisteredUpstream, type UpstreamDeps } from '../upstreams/registered-upstream.ts'
 import type { RelayedRequest, ToolCall, Upstream } from '../upstreams/upstream.ts'
@@ -43,7 +43,7 @@ export class StdioUpstream extends RegisteredUpstream<Server, Deps> implements U
     const send = (times: CallTimes) => {
       call.admit?.()
       times.sentAt = performance.now()
-      const timed = withTimeout(options, Math.max(1, deadline - times.sentAt))
+      const timed = { timeoutMs: Math.max(1, deadline - times.sentAt), ...options }
       return engine.using(server.id, (client) => client.call(tool, args, timed))
     }
     if (life.client) return record(server, call, send)
@@ -60,7 +60,7 @@ export class StdioUpstream extends RegisteredUpstream<Server, Deps> implements U
     const timeoutMs = this.server.timeouts.request_s * 1000
     const deadline = performance.now() + timeoutMs
     await this.#started(timeoutMs, { options, waits })
-    const timed = withTimeout(options, Math.max(1, deadline - performance.now()))
+    const timed = { timeoutMs: Math.max(1, deadline - performance.now()), ...options }
     return this.deps.engine.using(this.id, (client) => client.relay(method, params, timed))
   }
 

@@ -11,7 +11,7 @@ const MOST = 2
 const TOP = 25
 const MANY = 5000
 const IN_FLIGHT = 64
-const MOST_BYTES = 150
+const MOST_BYTES = 300
 const TOOL = 'echo__echo'
 
 /**

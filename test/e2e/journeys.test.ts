@@ -44,7 +44,8 @@ async function filesOf(toolroom: Program, tool: string): Promise<string[]> {
   for (let round = 0; round < ROUNDS; round += 1) {
     await toolroom.counts()
     await calls(CALLS)
-    const perCall = (await toolroom.counts()).filter(({ count }) => count >= CALLS)
+    // `get` is how one chunk of the bundle reads a constant of another: no code of that file runs.
+    const perCall = (await toolroom.counts()).filter(({ name, count }) => name !== 'get' && count >= CALLS)
     rounds.push(new Set(perCall.flatMap(sourceOf)))
   }
   const [first, ...others] = rounds
