@@ -9,10 +9,13 @@ import type { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
 import { redactText } from '../kernel/secrets/redact-text.ts'
 import { VERSION } from '../kernel/version.ts'
 import { within } from '../kernel/within.ts'
+import type { ClientEvents } from '../mcp/client/mcp-client.ts'
 import { HttpMcpClient } from '../mcp/transports/http/http-mcp-client.ts'
 import { testConnection } from '../mcp/transports/http/test-connection.ts'
 import { StdioClient } from '../mcp/transports/stdio/stdio-client.ts'
 import type { Network } from '../net/connection-pool.ts'
+import type { InstanceOwner } from '../protocol/call.ts'
+import { type Instance, Instances } from '../servers/instances.ts'
 import { catalogueStore } from '../store/catalogues.store.ts'
 import type { ConfigurationDatabase } from '../store/configuration/configuration.ts'
 import { pinStore } from '../store/pins.store.ts'
@@ -44,7 +47,8 @@ interface Deps {
 }
 
 export interface Runtime {
-  readonly supervisor: Supervisor<StdioClient>
+  /** Runs the processes of all servers. */
+  readonly instances: Instances
   /** The value that marks the environment of every process that Toolroom starts. */
   readonly mark: string
   /** Runs a program until it exits. */
@@ -67,27 +71,51 @@ export function openRuntime({ folder, facts, secrets, catalogues, log }: Deps): 
     processes,
     slots: new StartSlots(SLOTS, SLOT_MS),
     clean,
-    onState: (server_id, state, cause) => {
+    onState: (id, state, cause) => {
       const level = state.status === 'backoff' || state.status === 'failed' ? 'warn' : 'info'
-      log[level]({ server_id, status: state.status, cause }, `server ${state.status}: ${cause}`)
-      facts.publish('server_status', { server_id, state, cause })
+      const instance = instances.get(id)
+      const server_id = instance?.serverId ?? id
+      const subject = instance ? `instance ${id} of a server` : 'server'
+      log[level]({ server_id, status: state.status, cause }, `${subject} ${state.status}: ${cause}`)
+      if (instance) instances.onState(instance, state.status)
+      else facts.publish('server_status', { server_id, state, cause })
     },
-    onLine: (server_id, stream, text, cut) => facts.publish('server_line', { server_id, stream, text, cut }),
-    onResources: (server_id, resources) => facts.publish('server_resources', { server_id, resources }),
+    onLine: (id, stream, text, cut) =>
+      facts.publish('server_line', { server_id: instances.get(id)?.serverId ?? id, stream, text, cut }),
+    onResources: (id) => {
+      const server_id = instances.get(id)?.serverId ?? id
+      const resources = instances.resourcesOf(server_id)
+      if (resources) facts.publish('server_resources', { server_id, resources })
+    },
     isWatched: () => facts.hasListeners('server_resources'),
-    connect: (id, { timeouts }, streams) =>
-      new StdioClient({
+    connect: (id, { timeouts }, streams) => {
+      const instance = instances.get(id)
+      const known = catalogues.of(instance?.serverId ?? id)
+      return new StdioClient({
         ...streams,
         version: VERSION,
         startMs: timeouts.start_s * 1000,
-        knownVersion: catalogues.of(id)?.protocol_version ?? null,
-        onTools: (list, { era: _, ...handshake }) => catalogues.update(id, { ...handshake, ...list }),
-        onList: (kind, items) => catalogues.updateList(id, kind, items),
-        onNotification: (method, params) => facts.publish('server_note', { server_id: id, method, params }),
-      }),
+        knownVersion: known?.protocol_version ?? null,
+        ...(instance ? eventsOfInstance(instance) : eventsOfShared(id)),
+      })
+    },
+  })
+  const eventsOfShared = (id: string): ClientEvents => ({
+    onTools: (list, { era: _, ...handshake }) => catalogues.update(id, { ...handshake, ...list }),
+    onList: (kind, items) => catalogues.updateList(id, kind, items),
+    onNotification: (method, params, client_id) =>
+      facts.publish('server_note', { server_id: id, method, params, client_id }),
+    onDependency: (dependency) => {
+      if (catalogues.learn(id, dependency))
+        log.info({ server_id: id, dependency }, 'the server depends on its client')
+    },
+  })
+  const instances = new Instances({
+    engine: supervisor,
+    onChange: (server_id) => facts.publish('server_instances', { server_id }),
   })
   return {
-    supervisor,
+    instances,
     mark,
     run: (command) => runCommand(command, { mark, processes }),
     trial: (definition) => runTrial(definition, { mark, processes, clean }),
@@ -95,6 +123,24 @@ export function openRuntime({ folder, facts, secrets, catalogues, log }: Deps): 
       await supervisor.close()
       await reaper.close()
     },
+  }
+}
+
+const TOOLS_CHANGED = 'notifications/tools/list_changed'
+
+/** An instance runs for one client alone, which gets everything that it sends. */
+function eventsOfInstance(instance: Instance): ClientEvents & { profile: InstanceOwner['profile'] } {
+  const { serverId, owner } = instance
+  const { profile, ask, notify } = owner
+  return {
+    profile,
+    ask,
+    onTools: (list, { era: _, ...handshake }) => {
+      const isFirst = instance.catalogue === undefined
+      instance.catalogue = { ...handshake, ...list }
+      if (!isFirst) notify(serverId, TOOLS_CHANGED, undefined, undefined)
+    },
+    onNotification: (method, params, clientId) => notify(serverId, method, params, clientId),
   }
 }
 

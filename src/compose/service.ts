@@ -192,7 +192,7 @@ async function open(
     ...common,
     store: table.of<Server>('stdio'),
     wishes: await openWishes(database),
-    engine: runtime.supervisor,
+    instances: runtime.instances,
     linesDropped: (id) => serverLines.dropped(id),
     usedBy: (id) => agents.usedBy(id),
     packages,

@@ -1,5 +1,6 @@
 import type { RequestListener } from 'node:http'
 import type { FactBus } from '../kernel/facts.ts'
+import { isObject } from '../kernel/is-object.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
 import { AgentPromptsAndResources } from './catalogue/agent-prompts-and-resources.ts'
@@ -13,6 +14,7 @@ import type { Keys } from './keys/keys.service.ts'
 import { ChangeNotifications } from './notify/change-notifications.ts'
 import { createSubscriptions } from './notify/log-and-resource-subscriptions.ts'
 import { startFanout } from './notify/notification-fanout.ts'
+import { type IsReceiver, subscriberOf } from './notify/subscriber.ts'
 import type { Approval } from './pins/approval.ts'
 import { type Session, Sessions } from './sessions/sessions.ts'
 
@@ -70,7 +72,21 @@ export function createGateway({ facts, log, now, keys, headerName, ...deps }: De
   const onError = (error: unknown) => log.error({ error }, 'gateway request failed')
   return {
     takes: isMcpPath,
-    listener: createMcpEndpoint({ ...parts, handler, keys, headerName, wrongKeyDelayMs, onError }),
+    listener: createMcpEndpoint({
+      ...parts,
+      handler,
+      keys,
+      headerName,
+      wrongKeyDelayMs,
+      onError,
+      onSessionNote: (session, serverId, method, params) => {
+        const isReceiver: IsReceiver = ({ clientId }) => clientId === session.id
+        if (session.serverId === undefined) subscriptions.deliver(serverId, method, params, isReceiver)
+        else subscriberOf(session).notify(method, isObject(params) ? params : {})
+      },
+      onRequestNote: (server_id, method, params, client_id) =>
+        facts.publish('server_note', { server_id, method, params, client_id }),
+    }),
     close(): void {
       stopFanout()
       changeNotifications.close()

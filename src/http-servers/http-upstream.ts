@@ -68,6 +68,19 @@ export class HttpUpstream extends RegisteredUpstream<HttpServer, Deps> implement
     }
   }
 
+  /** A remote server serves all clients over one connection. */
+  openFor(): undefined {
+    return undefined
+  }
+
+  ownCatalogue(): undefined {
+    return undefined
+  }
+
+  notify(): void {}
+
+  release(): void {}
+
   /** When the server has lost the session, it has not processed the request, which is repeated over a new connection. */
   async #using(
     timeoutMs: number,

@@ -33,7 +33,17 @@ export interface Facts {
     readonly cut: number
   }
   /** A notification of a server: raw, and only for agents that are subscribed to it. */
-  server_note: { readonly server_id: string; readonly method: string; readonly params: unknown }
+  server_note: {
+    readonly server_id: string
+    readonly method: string
+    readonly params: unknown
+    /** The only client that it concerns. Null: it concerns one client, but it is unknown which. */
+    readonly client_id?: string | null | undefined
+    /** The only agent that it concerns. */
+    readonly agent_type?: string | undefined
+  }
+  /** Instances of a server were started or have ended. */
+  server_instances: { readonly server_id: string }
   /** The tools of a server, or those that agents may see, have changed. By name. */
   tools_changed: {
     readonly server_id: string

@@ -29,4 +29,5 @@ export interface Client {
   readonly strayLines: number
   call(tool: string, args: unknown, options: TimedCallOptions): Promise<CallResult>
   relay(method: string, params: unknown, options: TimedCallOptions): Promise<CallResult>
+  notify(method: string, params: unknown): void
 }

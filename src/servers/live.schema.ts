@@ -27,6 +27,16 @@ const Resources = Type.Object({
   processes: Type.Integer({ description: 'The process and all its descendants' }),
 })
 
+const InstanceView = Type.Object({
+  id: Type.String({ description: '`shared`, or the number of an instance that runs for one client alone' }),
+  pid: Type.Integer(),
+  agent_type: orNull(Type.String()),
+  session_id: orNull(Type.String({ description: 'The session of the gateway that it runs for' })),
+  started_at: Timestamp,
+  resources: orNull(Resources),
+})
+export type InstanceView = Static<typeof InstanceView>
+
 /** The current state of a server. Read-only. */
 export const Live = Type.Object({
   status: Type.Enum(STATUSES, {
@@ -46,6 +56,12 @@ export const Live = Type.Object({
   capabilities: orNull(Type.Object({}, { additionalProperties: true })),
   ...toolFields,
   resources: orNull(Resources),
+  sharing_reason: orNull(
+    Type.String({ description: 'Why `sharing: "auto"` gives further sessions a process of their own' }),
+  ),
+  instances: Type.Array(InstanceView, {
+    description: 'Its running processes. `pid` is that of the shared one, `resources` the sum of all',
+  }),
   stats: Stats,
   log_lines_dropped: Type.Integer({ description: 'Lines that exceeded the limit since Toolroom started' }),
   used_by_agents: Type.Array(Type.String(), { description: 'Agents whose files have an entry for it' }),

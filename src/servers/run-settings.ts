@@ -27,11 +27,23 @@ const StopS = seconds(
   'Until it is killed: two sevenths after its input is closed, the rest after SIGTERM',
 )
 
+const Sharing = Type.Enum(['auto', 'shared', 'per_agent', 'per_session'], {
+  description:
+    'Whether agents share one process. `auto`: they share until the server asks its client something, logs for a call or announces tasks; after that, further sessions get a process of their own',
+})
+const MaxInstances = Type.Integer({
+  minimum: 1,
+  maximum: 64,
+  description: 'How many processes of their own sessions and agents may have at a time',
+})
+
 const some = { additionalProperties: false, minProperties: 1 }
 export const settingsInput = {
   start_mode: Type.Optional(StartMode),
   auto_start: Type.Optional(AutoStart),
   idle_timeout_s: Type.Optional(IdleTimeout),
+  sharing: Type.Optional(Sharing),
+  max_instances: Type.Optional(MaxInstances),
   restart: Type.Optional(
     Type.Object({ policy: Type.Optional(Policy), max_delay_s: Type.Optional(MaxDelay) }, some),
   ),
@@ -46,6 +58,8 @@ export const settingsView = {
   start_mode: StartMode,
   auto_start: AutoStart,
   idle_timeout_s: IdleTimeout,
+  sharing: Sharing,
+  max_instances: MaxInstances,
   restart: Type.Object({ policy: Policy, max_delay_s: MaxDelay }),
   timeouts: Type.Object({ start_s: StartS, request_s: RequestS, stop_s: StopS }),
 }
@@ -72,6 +86,8 @@ export type StartMode = Static<typeof StartMode>
 export interface RunSettings {
   readonly start_mode: StartMode
   readonly idle_timeout_s: number
+  readonly sharing: Static<typeof Sharing>
+  readonly max_instances: number
   readonly restart: RestartRules
   readonly timeouts: Timeouts
 }
@@ -79,6 +95,8 @@ export interface RunSettings {
 export const DEFAULT_SETTINGS: RunSettings = {
   start_mode: 'manual',
   idle_timeout_s: 300,
+  sharing: 'auto',
+  max_instances: 8,
   restart: { policy: 'on_failure', max_delay_s: 300 },
   timeouts: { start_s: 60, request_s: 60, stop_s: 7 },
 }
@@ -88,6 +106,8 @@ export function settingsOver(current: RunSettings, input: Input): RunSettings {
   return {
     start_mode: modeOver(current.start_mode, input),
     idle_timeout_s: input.idle_timeout_s ?? current.idle_timeout_s,
+    sharing: input.sharing ?? current.sharing,
+    max_instances: input.max_instances ?? current.max_instances,
     restart: { ...current.restart, ...input.restart },
     timeouts: { ...current.timeouts, ...input.timeouts },
   }

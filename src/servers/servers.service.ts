@@ -7,19 +7,27 @@ import type { RecordCall } from '../upstreams/calls.ts'
 import { changedOffer, OFFER_DEFAULTS, type Stats } from '../upstreams/server-fields.ts'
 import { createRegistry, type RegistryDeps } from '../upstreams/server-registry.ts'
 import { listText, ViewTexts } from '../upstreams/view-texts.ts'
-import type { Engine } from './engine.ts'
+import type { Instances } from './instances.ts'
 import { createLifecycle } from './lifecycle.ts'
 import type { DesiredState } from './live.schema.ts'
 import { DEFAULT_SETTINGS, needsRestart, type ProgramOf, planOf, settingsOver } from './run-settings.ts'
 import type { Server, ServerInput, ServerPatch, ServerView } from './servers.schema.ts'
-import { StdioUpstream } from './stdio-upstream.ts'
-import { type Current, definitionOf, liveOf, publicDefinitionOf, shownIn, uptimeOf } from './view.ts'
+import { StdioUpstream, type StdioUpstreamDeps } from './stdio-upstream.ts'
+import {
+  type Current,
+  definitionOf,
+  instanceViews,
+  liveOf,
+  publicDefinitionOf,
+  shownIn,
+  uptimeOf,
+} from './view.ts'
 import type { WishStore } from './wishes.ts'
 
 /** What this room needs. `store/` and `supervisor/` provide it, `compose/service.ts` connects them. */
 interface Deps extends RegistryDeps<Server> {
   readonly wishes: WishStore
-  readonly engine: Engine
+  readonly instances: Instances
   readonly record: RecordCall
   readonly linesDropped: (id: string) => number
   /** The agents whose files have an entry for the server. The same array until one of these files has changed. */
@@ -38,18 +46,29 @@ interface Deps extends RegistryDeps<Server> {
 const FORGET_AFTER_MS = 5000
 
 export function createServers(deps: Deps) {
-  const { engine, wishes, catalogues, secrets, record } = deps
+  const { instances, wishes, catalogues, secrets, record, facts } = deps
+  const engine = instances
+  const onAgentNote: StdioUpstreamDeps['onAgentNote'] = (agent_type, server_id, method, params, client_id) =>
+    facts.publish('server_note', { server_id, method, params, client_id, agent_type })
   const registry = createRegistry(deps, {
     kind: 'stdio',
     noun: 'STDIO server',
     shown: definitionOf,
-    upstreamFor: (server: Server) => new StdioUpstream(server, { engine, catalogues, record }),
+    upstreamFor: (server: Server) =>
+      new StdioUpstream(server, { instances, catalogues, record, onAgentNote }),
   })
   /** Serializes the changes of each server. The restarts that follow from them are not awaited. */
   const turns = new Turns()
   const desiredOf = ({ id, start_mode }: Server): DesiredState =>
     wishes.desired(id) ?? (start_mode === 'manual' ? 'stopped' : 'running')
-  const lifecycle = createLifecycle({ ...deps, list: registry.list, get: registry.get, desiredOf, turns })
+  const lifecycle = createLifecycle({
+    ...deps,
+    engine,
+    list: registry.list,
+    get: registry.get,
+    desiredOf,
+    turns,
+  })
 
   /** Puts a stopped server to sleep, or stops a sleeping one, as its start mode and the user's wish require. */
   function settle(server: Server): void {
@@ -78,6 +97,8 @@ export function createServers(deps: Deps) {
   const texts = { owner: new ViewTexts<Server>(), public: new ViewTexts<Server>() }
   const currentOf = (server: Server): Current => ({
     life: engine.life(server.id),
+    resources: instances.resourcesOf(server.id),
+    instances: instanceViews(instances.of(server.id), engine),
     desired: desiredOf(server),
     catalogue: catalogues.of(server.id),
     stats: deps.statsOf(server.id),

@@ -1,26 +1,37 @@
 import { AppError } from '../kernel/errors.ts'
 import { within } from '../kernel/within.ts'
-import type { CallOptions, CallResult } from '../protocol/call.ts'
+import type { CallingClient, CallOptions, CallResult, InstanceOwner } from '../protocol/call.ts'
+import { MODERN_VERSION } from '../protocol/versions.ts'
 import { type CallTimes, refuseUnknownTool } from '../upstreams/calls.ts'
+import type { DiscoveredServer } from '../upstreams/catalogues.ts'
 import { RegisteredUpstream, type UpstreamDeps } from '../upstreams/registered-upstream.ts'
 import type { RelayedRequest, ToolCall, Upstream } from '../upstreams/upstream.ts'
-import type { Engine, ServerLife } from './engine.ts'
+import type { Client, ServerLife } from './engine.ts'
+import type { Instance, Instances } from './instances.ts'
 import type { Server } from './servers.schema.ts'
 import { notRunning, startError } from './start-errors.ts'
 
-interface Deps extends UpstreamDeps {
-  readonly engine: Engine
+export interface StdioUpstreamDeps extends UpstreamDeps {
+  readonly instances: Instances
+  /** Receives the notifications of an instance that all sessions of one agent share. */
+  readonly onAgentNote: (agentType: string, ...note: Parameters<InstanceOwner['notify']>) => void
+}
+
+/** A request that may have to wait for a start. */
+interface Waiting {
+  readonly options: CallOptions
+  readonly waits?: true | undefined
 }
 
 /** Statuses that lead to `running` without user action. A process that has just ended is `running` for a moment. */
 const RECOVERING: readonly string[] = ['backoff', 'stopping', 'running']
 
 /** A STDIO server. A call starts it when it sleeps. */
-export class StdioUpstream extends RegisteredUpstream<Server, Deps> implements Upstream {
+export class StdioUpstream extends RegisteredUpstream<Server, StdioUpstreamDeps> implements Upstream {
   readonly kind = 'stdio'
 
   get status(): string {
-    return this.deps.engine.life(this.id).state.status
+    return this.deps.instances.life(this.id).state.status
   }
 
   get isAwake(): boolean {
@@ -28,61 +39,132 @@ export class StdioUpstream extends RegisteredUpstream<Server, Deps> implements U
   }
 
   wake(): Promise<unknown> | undefined {
-    return this.catalogue || this.status !== 'idle' ? undefined : this.deps.engine.wake(this.id)
+    return this.catalogue || this.status !== 'idle' ? undefined : this.deps.instances.wake(this.id)
   }
 
-  /** On the path of every call of an agent: nothing is awaited while the server is running. */
+  /** On the path of every call of an agent: nothing is awaited while the shared process is running. */
   call(call: ToolCall): Promise<CallResult> {
     const server = this.server
-    const { engine, catalogues, record } = this.deps
+    const { catalogues, record } = this.deps
     const { tool, args, options } = call
     const timeoutMs = (call.timeout_s ?? server.timeouts.request_s) * 1000
     const deadline = performance.now() + timeoutMs
-    refuseUnknownTool(server, 'servers', tool, catalogues.of(server.id))
-    const life = this.#lifeFor(call)
-    const send = (times: CallTimes) => {
+    const send = (times: CallTimes, instance: Instance | undefined) => {
       call.admit?.()
       times.sentAt = performance.now()
       const timed = { timeoutMs: Math.max(1, deadline - times.sentAt), ...options }
-      return engine.using(server.id, (client) => client.call(tool, args, timed))
+      return this.#using(instance, (client) => client.call(tool, args, timed))
     }
-    if (life.client) return record(server, call, send)
+    const isRunning = this.#lifeFor(call).client !== undefined
+    const own = this.#instanceFor(options.client)
+    if (!own) refuseUnknownTool(server, 'servers', tool, catalogues.of(server.id))
+    if (isRunning && !own) return record(server, call, (times) => send(times, undefined))
     return record(server, call, async (times) => {
       const before = performance.now()
-      await this.#started(timeoutMs, call)
-      refuseUnknownTool(server, 'servers', tool, catalogues.of(server.id))
+      const instance = await this.#started(timeoutMs, call)
+      refuseUnknownTool(server, 'servers', tool, instance?.catalogue ?? catalogues.of(server.id))
       times.start_ms = performance.now() - before
-      return send(times)
+      return send(times, instance)
     })
   }
 
   async relay({ method, params, options, waits }: RelayedRequest): Promise<CallResult> {
     const timeoutMs = this.server.timeouts.request_s * 1000
     const deadline = performance.now() + timeoutMs
-    await this.#started(timeoutMs, { options, waits })
+    const instance = await this.#started(timeoutMs, { options, waits })
     const timed = { timeoutMs: Math.max(1, deadline - performance.now()), ...options }
-    return this.deps.engine.using(this.id, (client) => client.relay(method, params, timed))
+    return this.#using(instance, (client) => client.relay(method, params, timed))
+  }
+
+  openFor(client: CallingClient): Promise<DiscoveredServer | undefined> | undefined {
+    if (!this.#instanceFor(client)) return undefined
+    const timeoutMs = this.server.timeouts.start_s * 1000
+    return this.#started(timeoutMs, { options: { client }, waits: true }).then((own) => own?.catalogue)
+  }
+
+  ownCatalogue(client: CallingClient): DiscoveredServer | undefined {
+    return this.#instanceOf(client)?.catalogue
+  }
+
+  notify(client: CallingClient, method: string, params: unknown): void {
+    const instance = this.#instanceOf(client)
+    if (instance) this.deps.instances.life(instance.id).client?.notify(method, params)
+  }
+
+  release(client: CallingClient): void {
+    const instance = this.#instanceOf(client)
+    if (instance) void this.deps.instances.end(instance)
+  }
+
+  /** The instance that a client has now. */
+  #instanceOf(client: CallingClient): Instance | undefined {
+    const all = this.deps.instances.of(this.id)
+    return all.size === 0 ? undefined : all.get(client.owner.id)
+  }
+
+  #using<R>(instance: Instance | undefined, request: (client: Client) => Promise<R>): Promise<R> {
+    const { instances } = this.deps
+    return instance ? instances.usingInstance(instance, request) : instances.using(this.id, request)
+  }
+
+  /** The instance that runs for this client alone. Undefined when the client shares the server with others. */
+  #instanceFor(client: CallingClient | undefined): Instance | undefined {
+    const { sharing } = this.server
+    if (!client || sharing === 'shared') return undefined
+    if (sharing === 'auto' && this.#isShared(client)) return undefined
+    const owner = sharing === 'per_agent' ? this.#agentOwner(client) : client.owner
+    return this.deps.instances.open(this.server, owner)
+  }
+
+  /** A session that has used the shared process stays with it, because the process may keep its state. */
+  #isShared({ shares }: CallingClient): boolean {
+    if (shares?.has(this.id)) return true
+    const { catalogues } = this.deps
+    const isIndependent =
+      catalogues.dependencyOf(this.id) === undefined || this.catalogue?.protocol_version === MODERN_VERSION
+    if (isIndependent && this.isAwake) shares?.add(this.id)
+    return isIndependent
+  }
+
+  /** All sessions of an agent together. None of them is the client alone, so the server gets Toolroom's capabilities. */
+  readonly #agentOwner = ({ agentType }: CallingClient): InstanceOwner => {
+    const notify: InstanceOwner['notify'] = (...note) => this.deps.onAgentNote(agentType, ...note)
+    return { id: `agent ${agentType}`, agentType, sessionId: null, notify }
   }
 
   /** Throws when the server is not running and is not started automatically. */
   #lifeFor({ waits }: Pick<ToolCall, 'waits'>): ServerLife {
-    const life = this.deps.engine.life(this.id)
+    const life = this.deps.instances.life(this.id)
     const { status } = life.state
     const starts = status === 'idle' || status === 'starting' || (waits && RECOVERING.includes(status))
     if (!life.client && status !== 'running' && !starts) throw notRunning(this.server, life)
     return life
   }
 
-  /** Resolves when the server is running. */
-  async #started(timeoutMs: number, call: { options: CallOptions; waits?: true | undefined }): Promise<void> {
-    const { server } = this
-    const { engine } = this.deps
+  /** Resolves when the process that serves the client is running, with its instance. */
+  async #started(timeoutMs: number, call: Waiting): Promise<Instance | undefined> {
     const life = this.#lifeFor(call)
-    if (life.client || (life.state.status === 'running' && !call.waits)) return
-    const outcome = await within(engine.wake(this.id, timeoutMs), timeoutMs, call.options.signal)
+    const { client, signal } = call.options
+    const { instances } = this.deps
+    if (!this.#instanceFor(client)) {
+      if (!life.client && (life.state.status !== 'running' || call.waits))
+        await this.#settled(instances.wake(this.id, timeoutMs), timeoutMs, signal)
+    }
+    const own = this.#instanceFor(client) // the start may have shown that the server depends on its client
+    if (own && !instances.life(own.id).client) await this.#settled(instances.start(own.id), timeoutMs, signal)
+    return own
+  }
+
+  async #settled(
+    start: ReturnType<Instances['start']>,
+    timeoutMs: number,
+    signal: CallOptions['signal'],
+  ): Promise<void> {
+    const { server } = this
+    const outcome = await within(start, timeoutMs, signal)
     if (outcome === 'late') {
       throw new AppError('start_timeout', `'${server.name}' did not start within ${timeoutMs / 1000} s`)
     }
-    if (!outcome.ok) throw startError(server, outcome.error, engine.life(this.id))
+    if (!outcome.ok) throw startError(server, outcome.error, this.deps.instances.life(this.id))
   }
 }

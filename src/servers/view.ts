@@ -1,23 +1,27 @@
 import { memo } from '../kernel/memo.ts'
 import { publicArgs, publicCommand } from '../kernel/secrets/public-view.ts'
 import { maskArgs, maskCommand, maskValues } from '../kernel/secrets/secrets.ts'
+import type { Resources } from '../kernel/server-state.ts'
 import { isoTime } from '../kernel/time.ts'
+import type { ClientDependency } from '../protocol/call.ts'
 import type { Catalogue } from '../upstreams/catalogues.ts'
 import type { Health, Stats } from '../upstreams/server-fields.ts'
 import { tokensOf } from '../upstreams/tool-view.ts'
-import type { ServerLife } from './engine.ts'
-import type { DesiredState, Live } from './live.schema.ts'
+import type { Engine, ServerLife } from './engine.ts'
+import type { Instance } from './instances.ts'
+import type { DesiredState, InstanceView, Live } from './live.schema.ts'
 import type { Server, ServerView } from './servers.schema.ts'
 
 /** The stored fields of a server, with secrets masked, as a caller with the token sees them. */
 export const definitionOf = memo((server: Server): Omit<ServerView, keyof Live> => {
   const { id, name, package: from, args, env, cwd, description, tags, revision } = server
-  const { start_mode, idle_timeout_s, restart, timeouts, tools, expose } = server
+  const { start_mode, idle_timeout_s, sharing, max_instances, restart, timeouts, tools, expose } = server
   const times = { created_at: isoTime(server.created_at), updated_at: isoTime(server.updated_at) }
   const shown = { args: maskArgs(args), env: maskValues(env), cwd, description, tags: [...tags] }
   const command = maskCommand(server.command)
   const auto_start = start_mode === 'eager'
-  const settings = { start_mode, auto_start, idle_timeout_s, restart, timeouts, tools, expose }
+  const run = { start_mode, auto_start, idle_timeout_s, sharing, max_instances, restart, timeouts }
+  const settings = { ...run, tools, expose }
   return { id, type: 'stdio', name, command, package: from, ...shown, ...settings, ...times, revision }
 })
 
@@ -29,6 +33,10 @@ export const publicDefinitionOf = memo((server: Server): Omit<ServerView, keyof 
 
 export interface Current {
   readonly life: ServerLife
+  /** Of all processes together. */
+  readonly resources: Resources | null
+  /** The instances that run for one client alone. */
+  readonly instances: readonly InstanceView[]
   readonly desired: DesiredState
   readonly catalogue: Catalogue | undefined
   readonly stats: Stats
@@ -37,18 +45,21 @@ export interface Current {
 }
 
 /** The values that `liveOf` shows, except the uptime, which is different each time. */
-export function shownIn({ life, desired, catalogue, stats, linesDropped, usedBy }: Current): unknown[] {
+export function shownIn(current: Current): unknown[] {
+  const { life, instances, desired, catalogue, stats, linesDropped, usedBy } = current
   const { state, restartCount, lastExit, lastError, resources, client } = life
+  const own = instances.flatMap((instance) => [instance.id, instance.pid, instance.resources])
   const runtime = [state, restartCount, lastExit, lastError, resources, client?.strayLines, isRecent(life)]
-  return [...runtime, desired, catalogue, stats, linesDropped, usedBy]
+  return [...runtime, ...own, desired, catalogue, stats, linesDropped, usedBy]
 }
 
 export const uptimeOf = ({ uptimeMs }: ServerLife): number | null =>
   uptimeMs === null ? null : Math.round(uptimeMs) / 1000
 
 /** The fields that show the current state of a server. */
-export function liveOf({ life, desired, catalogue, stats, linesDropped, usedBy }: Current): Live {
-  const { state, restartCount, lastExit, lastError, resources } = life
+export function liveOf(current: Current): Live {
+  const { life, resources, instances, desired, catalogue, stats, linesDropped, usedBy } = current
+  const { state, restartCount, lastExit, lastError } = life
   const tool_count = catalogue?.tools.length ?? null
   return {
     status: state.status,
@@ -71,10 +82,53 @@ export function liveOf({ life, desired, catalogue, stats, linesDropped, usedBy }
     tool_count,
     tool_tokens: catalogue ? tokensOf(catalogue) : null,
     resources: resources && { ...resources },
+    sharing_reason: catalogue?.depends_on === undefined ? null : REASONS[catalogue.depends_on],
+    instances: [...sharedInstance(life), ...instances],
     stats,
     log_lines_dropped: linesDropped,
     used_by_agents: [...usedBy],
   }
+}
+
+const REASONS: Readonly<Record<ClientDependency, string>> = {
+  roots: 'It asked its client for roots',
+  sampling: 'It asked its client for sampling',
+  elicitation: 'It asked its client for input',
+  logging: 'It sent log messages during a call',
+  tasks: 'It announces tasks',
+}
+
+/** The process that clients share, if it is running. */
+function sharedInstance({ state, resources }: ServerLife): InstanceView[] {
+  if (state.status !== 'running') return []
+  const { pid, started_at } = state
+  return [
+    {
+      id: 'shared',
+      pid,
+      agent_type: null,
+      session_id: null,
+      started_at: isoTime(started_at),
+      resources: resources && { ...resources },
+    },
+  ]
+}
+
+/** The instances that are running. */
+export function instanceViews(
+  instances: ReadonlyMap<string, Instance>,
+  engine: Pick<Engine, 'life'>,
+): InstanceView[] {
+  const views: InstanceView[] = []
+  for (const { id, serverId, owner } of instances.values()) {
+    const { state, resources } = engine.life(id)
+    if (state.status !== 'running') continue
+    const { pid, started_at } = state
+    const { agentType: agent_type, sessionId: session_id } = owner
+    const number = id.slice(serverId.length + 1)
+    views.push({ id: number, pid, agent_type, session_id, started_at: isoTime(started_at), resources })
+  }
+  return views
 }
 
 /** The time after which a restart no longer degrades the health of a server. */

@@ -5,6 +5,8 @@ import { CallFailure, type CallResult, type FailureReason } from '../protocol/ca
 import type { Catalogue } from './catalogues.ts'
 import type { ToolCall } from './upstream.ts'
 
+type Listed = Pick<Catalogue, 'tools' | 'truncated'>
+
 interface Called {
   readonly id: string
   readonly name: string
@@ -85,14 +87,14 @@ export function refuseUnknownTool(
   { id, name }: Called,
   path: string,
   tool: string,
-  known: Catalogue | undefined,
+  known: Listed | undefined,
 ): void {
   if (!known || known.truncated || namesIn(known).has(tool)) return
   const hint = `GET /api/${path}/${id}/tools lists its tools`
   throw new AppError('not_found', `'${name}' has no tool '${tool.slice(0, 100)}'`, { hint })
 }
 
-const namesIn = memo(({ tools }: Catalogue) => new Set(tools.map(({ name }) => name)))
+const namesIn = memo(({ tools }: Listed) => new Set(tools.map(({ name }) => name)))
 
 const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : 'internal_error'

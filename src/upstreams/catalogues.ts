@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { FactBus } from '../kernel/facts.ts'
 import { memo } from '../kernel/memo.ts'
 import type { HeldChange, ToolDiff } from '../kernel/tool-fields.ts'
+import type { ClientDependency } from '../protocol/call.ts'
 import type { Definition, OtherLists } from '../protocol/lists.ts'
 import { hashOf, sorted } from './definition-hash.ts'
 
@@ -18,11 +19,13 @@ export interface Catalogue extends OtherLists {
   readonly truncated: boolean
   /** Tools that were skipped because an earlier one has the same name. */
   readonly duplicates: number
+  /** How the server has shown that it depends on its client. Kept, so that it is known at the next start. */
+  readonly depends_on?: ClientDependency | undefined
   readonly fetched_at: number
 }
 
 /** The handshake and the tool list. The other lists arrive later, one by one. */
-export type DiscoveredServer = Omit<Catalogue, 'fetched_at' | keyof OtherLists>
+export type DiscoveredServer = Omit<Catalogue, 'depends_on' | 'fetched_at' | keyof OtherLists>
 
 const NO_OTHER_LISTS: OtherLists = { prompts: [], resources: [], resource_templates: [] }
 /** The capability that declares a list; the change notification has the same name. */
@@ -70,6 +73,8 @@ export class Catalogues {
   readonly #deps: Deps
   readonly #byServer: Map<string, Catalogue>
   readonly #unsaved = new Set<string>()
+  /** Dependencies of servers whose tools are not known yet. */
+  readonly #dependencies = new Map<string, ClientDependency>()
   #timer: NodeJS.Timeout | undefined
 
   private constructor(deps: Deps, known: ReadonlyMap<string, Catalogue>) {
@@ -95,6 +100,7 @@ export class Catalogues {
   forget(id: string): void {
     this.#byServer.delete(id)
     this.#unsaved.delete(id)
+    this.#dependencies.delete(id)
     this.#deps.pins.forget(id)
   }
 
@@ -108,7 +114,8 @@ export class Catalogues {
     const before = this.#byServer.get(id)
     const bounded = this.#bounded(id, server)
     const others = before ? othersAfter(before, bounded) : NO_OTHER_LISTS
-    const catalogue = { ...bounded, ...others, fetched_at: this.#deps.now() }
+    const depends_on = this.dependencyOf(id)
+    const catalogue = { ...bounded, ...others, depends_on, fetched_at: this.#deps.now() }
     // Before anything is published, so that no agent sees a tool that was not compared with its approved definition.
     const pinned = this.#deps.pins.check(id, 'tool', catalogue.tools)
     checkOthers(this.#deps.pins, id, catalogue)
@@ -120,6 +127,19 @@ export class Catalogues {
     const { length: tool_count } = catalogue.tools
     const fact = { server_id: id, ...difference, changed, diffs: pinned.diffs, tool_count }
     this.#deps.facts.publish('tools_changed', fact)
+  }
+
+  dependencyOf(id: string): ClientDependency | undefined {
+    return this.#byServer.get(id)?.depends_on ?? this.#dependencies.get(id)
+  }
+
+  /** Remembers the first dependency of a server on its client. True when it was not known. */
+  learn(id: string, depends_on: ClientDependency): boolean {
+    if (this.dependencyOf(id) !== undefined) return false
+    const before = this.#byServer.get(id)
+    if (before) this.#keep(id, before, { ...before, depends_on })
+    else this.#dependencies.set(id, depends_on)
+    return true
   }
 
   /** Stores one of the other lists. Ignored while the tools are not known. */

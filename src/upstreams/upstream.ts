@@ -1,6 +1,6 @@
 import type { Caller } from '../kernel/wire.ts'
-import type { CallOptions, CallResult } from '../protocol/call.ts'
-import type { Catalogue } from './catalogues.ts'
+import type { CallingClient, CallOptions, CallResult } from '../protocol/call.ts'
+import type { Catalogue, DiscoveredServer } from './catalogues.ts'
 import type { OfferSettings } from './server-fields.ts'
 
 /** A call of one tool. */
@@ -41,4 +41,15 @@ export interface Upstream {
   call(call: ToolCall): Promise<CallResult>
   /** Forwards any other request. */
   relay(request: RelayedRequest): Promise<CallResult>
+  /**
+   * Starts the instance that runs for this client alone, and returns its own description and tools. Undefined when the
+   * client shares the server with others.
+   */
+  openFor(client: CallingClient): Promise<DiscoveredServer | undefined> | undefined
+  /** The description and the tools of the instance that runs for this client alone. */
+  ownCatalogue(client: CallingClient): DiscoveredServer | undefined
+  /** Forwards a notification of a client to the instance that runs for it alone. */
+  notify(client: CallingClient, method: string, params: unknown): void
+  /** Ends the instance that runs for this client alone. */
+  release(client: CallingClient): void
 }

@@ -53,7 +53,7 @@ export function runnerOf(name: string, options: Options = {}) {
     return {
       lost,
       ready: async () => {
-        await stdioHandshake(own, '0', options.startMs ?? 5000, null)
+        await stdioHandshake(own, { version: '0', timeoutMs: options.startMs ?? 5000, knownVersion: null })
         await listTools(own, options.startMs ?? 5000)
       },
       explain: (error) => ({

@@ -43,6 +43,11 @@ export class AgentToolLists {
   readonly #settings = new Map<string, AgentTools>()
   /** By the settings of an agent, then by server. Agents with the same settings share a list. */
   #lists = new WeakMap<AgentTools, Map<string, AgentToolList>>()
+  /** By the tools of an instance. Valid as long as the agent's list of the shared server is the same. */
+  readonly #instanceLists = new WeakMap<
+    readonly Definition[],
+    { readonly shared: AgentToolList; readonly list: AgentToolList }
+  >()
 
   constructor(
     serverTools: () => readonly ServerTools[],
@@ -76,6 +81,20 @@ export class AgentToolLists {
     return list
   }
 
+  /** The tools of a server that runs for one client alone. Undefined when the agent may not use the server. */
+  ofInstance(serverId: string, agentType: string, tools: readonly Definition[]): AgentToolList | undefined {
+    const shared = this.of(serverId, agentType)
+    const server = this.#serverTools().find(({ id }) => id === serverId)
+    if (!shared || !server) return undefined
+    const known = this.#instanceLists.get(tools)
+    if (known && known.shared === shared) return known.list
+    const settings = this.#settings.get(agentType) ?? this.#settingsOf(agentType)
+    const { servers } = collectTools([{ ...server, tools }])
+    const list = this.#listOf(servers[0]?.alone ?? [], settings, [serverId])
+    this.#instanceLists.set(tools, { shared, list })
+    return list
+  }
+
   /** The gateway names of a server's tools, by their own names. */
   namesOf(serverId: string): ReadonlyMap<string, string> {
     return this.#allTools().names.get(serverId) ?? NO_NAMES
@@ -102,8 +121,14 @@ export class AgentToolLists {
     const filter = filterOf(settings)
     const visible = servers.filter(({ id }) => filter.server(id))
     const tools = serverId === undefined ? together : visible.find(({ id }) => id === serverId)?.alone
-    if (!tools) return undefined
-    const allowed = tools.filter(filter.tool)
+    return (
+      tools &&
+      this.#listOf(tools, settings, serverId === undefined ? visible.map(({ id }) => id) : [serverId])
+    )
+  }
+
+  #listOf(tools: readonly OfferedTool[], settings: AgentTools, servers: readonly string[]): AgentToolList {
+    const allowed = tools.filter(filterOf(settings).tool)
     const open = allowed.filter(({ server_id, definition }) => !this.#isHeld(server_id, definition))
     const byName = new Map(allowed.map((tool) => [tool.name, tool]))
     let index: ReturnType<typeof indexTools> | undefined
@@ -117,7 +142,7 @@ export class AgentToolLists {
       },
       result: listResult('tools', settings.tool_mode === 'search' ? SEARCH_MODE_TOOLS : open.map(asListed)),
       tools: open,
-      servers: serverId === undefined ? visible.map(({ id }) => id) : [serverId],
+      servers,
     }
   }
 }

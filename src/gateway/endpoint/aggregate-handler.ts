@@ -2,6 +2,7 @@ import { isObject } from '../../kernel/is-object.ts'
 import type { CallResult } from '../../protocol/call.ts'
 import { CODES } from '../../protocol/codes.ts'
 import type { Era } from '../../protocol/versions.ts'
+import type { Catalogue } from '../../upstreams/catalogues.ts'
 import type { Upstreams } from '../../upstreams/upstreams.ts'
 import type { AgentPromptsAndResources } from '../catalogue/agent-prompts-and-resources.ts'
 import { wrap } from '../catalogue/wrapped-uri.ts'
@@ -24,8 +25,10 @@ const EMPTY = Buffer.from('{}')
 /** Prompts, resources and completions of all servers together, as `/mcp` offers them. */
 export function createAggregateHandler({ upstreams, catalogues, forward, approval }: Deps) {
   const catalogueOf = (serverId: string) => upstreams.get(serverId)?.catalogue
-  const instructionsOf = (serverId: string) =>
-    approval?.holdsInstructions(serverId) ? undefined : (catalogueOf(serverId)?.instructions ?? undefined)
+  const instructionsOf = (
+    serverId: string,
+    catalogue: Pick<Catalogue, 'instructions'> | undefined = catalogueOf(serverId),
+  ) => (approval?.holdsInstructions(serverId) ? undefined : (catalogue?.instructions ?? undefined))
 
   async function request(
     message: Incoming,
@@ -136,8 +139,12 @@ export function createAggregateHandler({ upstreams, catalogues, forward, approva
       }
     },
 
-    instructions({ serverId, agentType }: AgentScope): string | undefined {
-      if (serverId !== undefined) return instructionsOf(serverId)
+    /** `own`: the description of a server that runs for the agent alone. */
+    instructions(
+      { serverId, agentType }: AgentScope,
+      own?: Pick<Catalogue, 'instructions'>,
+    ): string | undefined {
+      if (serverId !== undefined) return instructionsOf(serverId, own)
       const ids = catalogues.visibleServers(agentType)
       return mergeInstructions(ids.map((id) => [id, instructionsOf(id)?.trim()]))
     },

@@ -1,15 +1,12 @@
 import type { ServerResponse } from 'node:http'
 import { Cancellation, type CancelSignal } from '../../kernel/cancel.ts'
-import { isObject } from '../../kernel/is-object.ts'
-import { CODES } from '../../protocol/codes.ts'
+import { askSession, disconnected, noResponse } from '../sessions/ask-session.ts'
 import type { EventStream } from '../sessions/event-stream.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { messageOf } from '../sessions/sse-format.ts'
 import { sendJson, sendResult } from './json-response.ts'
-import { cancelled, errorMessage, RpcError, resultMessage } from './json-rpc.ts'
-import { ANSWER_MS, missingCapability } from './missing-capability.ts'
-
-let serverRequests = 0
+import { cancelled, errorMessage, type RpcError, resultMessage } from './json-rpc.ts'
+import { missingCapability } from './missing-capability.ts'
 
 /**
  * The response to one request of a session: plain JSON, or the last event of a stream when other messages precede it. It is
@@ -61,35 +58,19 @@ export class LegacyReply {
   }
 
   /** Forwards a server's request to the agent, on the response stream of the agent's request. */
-  request(method: string, params: unknown): Promise<unknown> {
+  async request(method: string, params: unknown): Promise<unknown> {
     const missing = missingCapability(this.#session.capabilities, method, params)
-    if (missing) return Promise.reject(missing)
+    if (missing) throw missing // before the response becomes a stream
     const stream = this.#open()
-    if (!stream || stream.isLost) return Promise.reject(disconnected())
-    stream.onLost = () => this.#reject(disconnected())
-    serverRequests += 1
-    const id = `toolroom-${serverRequests}`
-    return new Promise((resolve, reject) => {
-      const pending = this.#session.serverRequests
-      const settle = () => {
-        clearTimeout(timer)
-        pending.delete(id)
-        this.#rejections?.delete(fail)
-      }
-      const fail = (error: RpcError) => {
-        settle()
-        reject(error)
-      }
-      const timer = setTimeout(() => fail(noResponse('The agent did not answer in time')), ANSWER_MS)
-      pending.set(id, ({ result, error }) => {
-        settle()
-        if (result !== undefined) resolve(result)
-        else reject(isObject(error) ? error : noResponse('The agent sent no result'))
-      })
-      this.#rejections ??= new Set()
-      this.#rejections.add(fail)
-      stream.send(messageOf(method, params as object, id))
-    })
+    const { response, reject } = askSession(this.#session, stream, method, params)
+    if (stream) stream.onLost = () => this.#reject(disconnected())
+    this.#rejections ??= new Set()
+    this.#rejections.add(reject)
+    try {
+      return await response
+    } finally {
+      this.#rejections.delete(reject)
+    }
   }
 
   /** Undefined when the response was sent, or the client disconnected before the stream began. */
@@ -112,6 +93,3 @@ export class LegacyReply {
     for (const reject of this.#rejections ?? []) reject(error)
   }
 }
-
-const noResponse = (message: string): RpcError => new RpcError(CODES.internal, message)
-const disconnected = (): RpcError => noResponse('The agent has disconnected')

@@ -10,6 +10,7 @@ import type { Keys } from '../keys/keys.service.ts'
 import type { ChangeNotifications } from '../notify/change-notifications.ts'
 import type { Subscriptions } from '../notify/log-and-resource-subscriptions.ts'
 import { subscriberOf } from '../notify/subscriber.ts'
+import { type OnInstanceNote, RequestClient } from '../sessions/calling-clients.ts'
 import type { Access, Session, Sessions } from '../sessions/sessions.ts'
 import { sendJson } from './json-response.ts'
 import {
@@ -22,7 +23,7 @@ import {
   resultMessage,
 } from './json-rpc.ts'
 import { LegacyReply } from './legacy-reply.ts'
-import { validateModern } from './modern-messages.ts'
+import { capabilitiesIn, validateModern } from './modern-messages.ts'
 import type { ModernReplies, ModernReply } from './modern-reply.ts'
 import type { RequestHandler } from './request-handler.ts'
 
@@ -37,6 +38,9 @@ interface Deps {
   readonly headerName: string
   /** Counts a wrong key. Returns how long its response has to wait. */
   readonly wrongKeyDelayMs: (address: string | undefined) => number
+  /** Receives the notifications of servers that run for one session, or for a modern agent, alone. */
+  readonly onSessionNote: (session: Session, ...note: Parameters<OnInstanceNote>) => void
+  readonly onRequestNote: OnInstanceNote
   readonly onError: (error: unknown) => void
 }
 
@@ -140,6 +144,7 @@ export function createMcpEndpoint(deps: Deps): RequestListener {
     }
     if (id !== undefined) session.serverRequests.get(String(id))?.(message.response)
     else if (method === 'notifications/cancelled') session.pending.get(params.requestId)?.cancel()
+    else if (method !== 'notifications/initialized') handler.notify(session, method ?? '', params)
     response.writeHead(202).end()
   }
 
@@ -149,16 +154,21 @@ export function createMcpEndpoint(deps: Deps): RequestListener {
     reply: LegacyReply | ModernReply,
     session: Session | undefined,
   ): void {
+    const id = requestId()
     handler
       .handle(message, {
         serverId: access.serverId,
         era: session ? 'legacy' : 'modern',
         agentType: access.agentType,
-        requestId: requestId(),
+        requestId: id,
+        clientId: session?.id ?? id,
         session,
         notify: (method, params) => reply.notify(method, params),
         options: {
           signal: reply.signal,
+          client:
+            session?.client ??
+            new RequestClient(id, access, capabilitiesIn(message.params), deps.onRequestNote),
           capabilities: session?.capabilities,
           onServerRequest: (method, params) => reply.request(method, params),
         },
@@ -169,12 +179,27 @@ export function createMcpEndpoint(deps: Deps): RequestListener {
       )
   }
 
-  function initialize(message: Incoming, id: string | number, { response, access }: Exchange): void {
-    const { version, result } = handler.initialize(message, access)
-    const { capabilities: declared } = message.params
-    const session = sessions.open({ ...access, version, capabilities: isObject(declared) ? declared : {} })
-    session.onEnd.push(() => deps.subscriptions.remove(subscriberOf(session)))
-    sendJson(response, 200, resultMessage(id, result), { [SESSION]: session.id })
+  function initialize({ params }: Incoming, id: string | number, { response, access }: Exchange): void {
+    const version = LEGACY_VERSIONS.find((known) => known === params.protocolVersion) ?? LEGACY_VERSIONS[0]
+    const profile = {
+      capabilities: isObject(params.capabilities) ? params.capabilities : {},
+      clientInfo: isObject(params.clientInfo) ? params.clientInfo : undefined,
+      protocolVersion: version,
+    }
+    const session = sessions.open({ ...access, version, profile }, deps.onSessionNote)
+    session.onEnd.push(
+      () => deps.subscriptions.remove(subscriberOf(session)),
+      () => handler.release(session),
+    )
+    const send = (result: string) =>
+      sendJson(response, 200, resultMessage(id, result), { [SESSION]: session.id })
+    const result = handler.initialize(session)
+    if (typeof result === 'string') send(result)
+    else
+      result.then(send, (error: unknown) => {
+        sessions.end(session)
+        fail(response, error, id)
+      })
   }
 
   function legacySession(exchange: Exchange): Session {

@@ -4,6 +4,7 @@ import { CODES } from '../../protocol/codes.ts'
 import { metaOf } from '../../protocol/json-rpc-message.ts'
 import { META } from '../../protocol/meta.ts'
 import { type Era, LEGACY_VERSIONS, MODERN_VERSION } from '../../protocol/versions.ts'
+import type { DiscoveredServer } from '../../upstreams/catalogues.ts'
 import type { Upstreams } from '../../upstreams/upstreams.ts'
 import type { AgentToolList, AgentToolLists, OfferedTool } from '../catalogue/agent-tool-lists.ts'
 import { LIST_TTL_MS, listResult } from '../catalogue/merge-prompts-and-resources.ts'
@@ -11,7 +12,7 @@ import { resolveInSearchMode } from '../catalogue/search-mode-call.ts'
 import type { Subscriptions } from '../notify/log-and-resource-subscriptions.ts'
 import { subscriberOf } from '../notify/subscriber.ts'
 import type { Approval } from '../pins/approval.ts'
-import type { AgentScope } from '../sessions/sessions.ts'
+import type { AgentScope, Session } from '../sessions/sessions.ts'
 import type { AggregateHandler } from './aggregate-handler.ts'
 import type { Forward } from './forward.ts'
 import { asRpcError, type Incoming, invalidRequest, RpcError, rawArgumentsIn } from './json-rpc.ts'
@@ -29,6 +30,7 @@ interface Deps {
   readonly approval: Approval | undefined
 }
 
+const ROOTS_CHANGED = 'notifications/roots/list_changed'
 /** Forwarded to the one server of `/mcp/{server_id}`. */
 const FORWARDED = [
   'resources/list',
@@ -46,8 +48,19 @@ export function createRequestHandler(deps: Deps) {
   const { version, upstreams, toolLists, aggregate, subscriptions, forward, approval } = deps
   const serverInfo = { name: 'toolroom', title: 'Toolroom', version }
 
-  const toolListFor = ({ serverId, agentType }: AgentScope): AgentToolList => {
-    const list = toolLists.of(serverId, agentType)
+  /** The description and the tools of the server, if it runs for this client alone. Only at `/mcp/{server_id}`. */
+  const ownCatalogueOf = ({ serverId, options }: RequestContext): DiscoveredServer | undefined =>
+    serverId === undefined || !options.client
+      ? undefined
+      : upstreams.get(serverId)?.ownCatalogue(options.client)
+
+  const toolListFor = (context: RequestContext): AgentToolList => {
+    const { serverId, agentType } = context
+    const own = ownCatalogueOf(context)
+    const list =
+      own && serverId !== undefined
+        ? toolLists.ofInstance(serverId, agentType, own.tools)
+        : toolLists.of(serverId, agentType)
     if (!list) throw invalidRequest('Server not found', 404)
     return list
   }
@@ -87,6 +100,7 @@ export function createRequestHandler(deps: Deps) {
           modernParams,
           meta: meta && withoutProgressToken(meta),
           rawArguments: args === params.arguments ? rawArgumentsIn(body) : undefined,
+          extraParams: ownCatalogueOf(context) && extraParamsOf(params),
           ...context.options,
         },
       })
@@ -98,6 +112,12 @@ export function createRequestHandler(deps: Deps) {
     } finally {
       stopLogs?.()
     }
+  }
+
+  /** At `/mcp/{server_id}`, the server's own. */
+  function serverInfoFor({ serverId }: AgentScope): object {
+    const own = serverId === undefined ? undefined : upstreams.get(serverId)?.catalogue?.server_info
+    return own?.name === undefined ? serverInfo : own
   }
 
   function capabilitiesFor({ serverId, agentType }: AgentScope, era: Era): object {
@@ -148,6 +168,7 @@ export function createRequestHandler(deps: Deps) {
   async function listTools({ params }: Incoming, context: RequestContext): Promise<Buffer> {
     if (params.cursor !== undefined) throw new RpcError(CODES.params, 'Unknown cursor')
     await upstreams.wake(toolListFor(context).servers)
+    if (context.serverId !== undefined) await openFor(context.serverId, context)
     return toolListFor(context).result[context.era]
   }
 
@@ -158,8 +179,27 @@ export function createRequestHandler(deps: Deps) {
     instructions: aggregate.instructions(context),
     ttlMs: context.serverId === undefined ? LIST_TTL_MS : SERVER_TTL_MS,
     cacheScope: 'private',
-    _meta: { [META.serverInfo]: serverInfo },
+    _meta: { [META.serverInfo]: serverInfoFor(context) },
   })
+
+  /**
+   * Whether every request is forwarded: to a server that runs for this client alone, or to a modern server, which keeps no
+   * state between requests.
+   */
+  async function isForwarded(serverId: string, { era, options }: RequestContext): Promise<boolean> {
+    const upstream = upstreams.get(serverId)
+    if (era === 'modern' && upstream?.catalogue?.protocol_version === MODERN_VERSION) return true
+    return (await openFor(serverId, { era, options })) !== undefined
+  }
+
+  /** Starts the server, if it runs for this client alone. */
+  async function openFor(serverId: string, { era, options }: Pick<RequestContext, 'era' | 'options'>) {
+    try {
+      return options.client && (await upstreams.get(serverId)?.openFor(options.client))
+    } catch (error) {
+      throw asRpcError(error, era)
+    }
+  }
 
   async function handleOther(message: Incoming, context: RequestContext): Promise<Buffer> {
     const { method = '' } = message
@@ -168,6 +208,8 @@ export function createRequestHandler(deps: Deps) {
     if (method === 'tools/list') return listTools(message, context)
     if (method === 'ping' && !isModern) return Buffer.from('{}')
     if (method === 'server/discover' && isModern) return Buffer.from(JSON.stringify(discovered(context)))
+    if (serverId !== undefined && (await isForwarded(serverId, context)))
+      return forwardTo(serverId, message, context)
     const subscribed = session && subscriptions.handle(message, subscriberOf(session))
     if (subscribed) return subscribed
     const result = serverId === undefined ? aggregate.handle(message, context) : undefined
@@ -180,14 +222,34 @@ export function createRequestHandler(deps: Deps) {
   return {
     hasServer: ({ serverId, agentType }: AgentScope) => toolLists.of(serverId, agentType) !== undefined,
 
-    /** The legacy handshake. */
-    initialize({ params }: Incoming, scope: AgentScope): { version: string; result: string } {
-      const protocolVersion =
-        LEGACY_VERSIONS.find((known) => known === params.protocolVersion) ?? LEGACY_VERSIONS[0]
-      const capabilities = capabilitiesFor(scope, 'legacy')
-      const instructions = aggregate.instructions(scope)
-      const result = { protocolVersion, capabilities, serverInfo, instructions }
-      return { version: protocolVersion, result: JSON.stringify(result) }
+    /** The result of the legacy handshake. A server that runs for this session alone is started for it. */
+    initialize(session: Session): string | Promise<string> {
+      const { serverId, client } = session
+      const opened = serverId === undefined ? undefined : upstreams.get(serverId)?.openFor(client)
+      const ownResult = (own?: DiscoveredServer) => {
+        if (own) session.version = own.protocol_version
+        return JSON.stringify({
+          protocolVersion: session.version,
+          capabilities: own?.capabilities ?? capabilitiesFor(session, 'legacy'),
+          serverInfo: own?.server_info ?? serverInfoFor(session),
+          instructions: aggregate.instructions(session, own),
+        })
+      }
+      return opened
+        ? opened.then(ownResult, (error: unknown) => Promise.reject(asRpcError(error, 'legacy')))
+        : ownResult()
+    },
+
+    /** Forwards a notification of a session to the servers that run for it alone. */
+    notify({ serverId, client }: Session, method: string, params: Params): void {
+      if (serverId !== undefined) upstreams.get(serverId)?.notify(client, method, params)
+      else if (method === ROOTS_CHANGED)
+        for (const upstream of upstreams.all()) upstream.notify(client, method, params)
+    },
+
+    /** Ends the servers that run for this session alone. */
+    release({ client }: Session): void {
+      for (const upstream of upstreams.all()) upstream.release(client)
     },
 
     handle: (message: Incoming, context: RequestContext): Promise<Buffer> =>
@@ -198,6 +260,11 @@ export type RequestHandler = ReturnType<typeof createRequestHandler>
 
 /** Occurs in the JSON of every content item that mentions a resource: `"resource"` and `"resource_link"`. */
 const RESOURCE = '"resource'
+
+/** The params of a tool call that Toolroom does not know, such as `task`. */
+function extraParamsOf({ name: _, arguments: __, _meta: ___, ...extra }: Params): Params {
+  return extra
+}
 
 /** Undefined when nothing is left. The token is replaced by one of ours. */
 function withoutProgressToken({ progressToken: _, ...meta }: Params): Params | undefined {

@@ -100,7 +100,8 @@ describe('subscriptions/listen', () => {
 })
 
 describe('sessions', () => {
-  const fields = { agentType: 'cursor', serverId: undefined, version: '2025-11-25', capabilities: {} }
+  const profile = { capabilities: {}, clientInfo: undefined, protocolVersion: undefined }
+  const fields = { agentType: 'cursor', serverId: undefined, version: '2025-11-25', profile }
 
   test('a key can have 100 sessions, and at the limit the longest idle one ends', async () => {
     let now = 0
@@ -110,7 +111,7 @@ describe('sessions', () => {
     )
     const open = (keyId: string) => {
       now += 1
-      return sessions.open({ ...fields, keyId })
+      return sessions.open({ ...fields, keyId }, () => {})
     }
     const other = open('other')
     const own = Array.from({ length: 100 }, () => open('own'))

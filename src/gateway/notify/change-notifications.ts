@@ -9,7 +9,7 @@ import type { Access, Session } from '../sessions/sessions.ts'
 import { messageOf, sendHeartbeat } from '../sessions/sse-format.ts'
 import { DropCounter } from './drop-counter.ts'
 import type { ResourceSubscriptions } from './resource-subscriptions.ts'
-import { type Subscriber, subscriberOf } from './subscriber.ts'
+import { type IsReceiver, type Subscriber, subscriberOf } from './subscriber.ts'
 
 /** A `subscriptions/listen` request of a modern agent. */
 interface Listener extends Access, Subscriber {
@@ -98,10 +98,18 @@ export class ChangeNotifications {
   }
 
   /** Forwards a notification of a server to sessions and listeners that are limited to this server. */
-  forward(sessions: Iterable<Session>, serverId: string, method: string, params: unknown): void {
+  forward(
+    sessions: Iterable<Session>,
+    serverId: string,
+    method: string,
+    params: unknown,
+    isReceiver: IsReceiver,
+  ): void {
     const sent = isObject(params) ? params : {}
-    for (const session of sessions)
-      if (session.serverId === serverId) subscriberOf(session).notify(method, sent)
+    for (const session of sessions) {
+      const subscriber = subscriberOf(session)
+      if (session.serverId === serverId && isReceiver(subscriber)) subscriber.notify(method, sent)
+    }
     for (const listener of this.#listeners)
       if (listener.methods.includes(method) && listener.serverId === serverId) listener.notify(method, sent)
   }

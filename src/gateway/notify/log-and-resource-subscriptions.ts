@@ -10,7 +10,7 @@ import type { RequestContext } from '../endpoint/request-context.ts'
 import type { AgentScope } from '../sessions/sessions.ts'
 import { LogLevels } from './log-levels.ts'
 import { ResourceSubscriptions, UPDATED } from './resource-subscriptions.ts'
-import type { Subscriber } from './subscriber.ts'
+import type { IsReceiver, Subscriber } from './subscriber.ts'
 
 interface Deps {
   readonly upstreams: Upstreams
@@ -72,8 +72,8 @@ export function createSubscriptions({ upstreams, catalogues }: Deps) {
     },
 
     /** Delivers a notification to its subscribers. False when sessions limited to this server get it, too. */
-    deliver(serverId: string, method: string, params: unknown): boolean {
-      if (method === 'notifications/message') logLevels.deliver(serverId, params)
+    deliver(serverId: string, method: string, params: unknown, isReceiver: IsReceiver): boolean {
+      if (method === 'notifications/message') logLevels.deliver(serverId, params, isReceiver)
       if (method === UPDATED) resources.deliver(serverId, params)
       return method === UPDATED
     },

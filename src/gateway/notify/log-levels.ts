@@ -3,7 +3,7 @@ import { within } from '../../kernel/within.ts'
 import type { Params } from '../../protocol/call.ts'
 import { CODES } from '../../protocol/codes.ts'
 import { RpcError } from '../endpoint/json-rpc.ts'
-import type { SubscribableServers, Subscriber } from './subscriber.ts'
+import type { IsReceiver, SubscribableServers, Subscriber } from './subscriber.ts'
 
 const LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency']
 /** How long a request waits until its server has the log level. After that it is sent anyway. */
@@ -60,15 +60,16 @@ export class LogLevels {
     }
   }
 
-  /** Sends a log message of a server to all subscribers whose level it reaches. */
-  deliver(serverId: string, params: unknown): void {
+  /** Sends a log message of a server to the subscribers whose level it reaches. */
+  deliver(serverId: string, params: unknown, isReceiver: IsReceiver): void {
     if (!isObject(params)) return
     const index = LEVELS.indexOf(String(params.level))
     const level = index === -1 ? DEFAULT_LEVEL : index
     for (const [subscriber, minimum] of this.#sessions)
-      if (level >= minimum && this.#sees(subscriber, serverId)) send(subscriber, serverId, params)
+      if (level >= minimum && isReceiver(subscriber) && this.#sees(subscriber, serverId))
+        send(subscriber, serverId, params)
     for (const [subscriber, minimum] of this.#requests.get(serverId) ?? [])
-      if (level >= minimum) send(subscriber, serverId, params)
+      if (level >= minimum && isReceiver(subscriber)) send(subscriber, serverId, params)
   }
 
   serverStarted(serverId: string): void {

@@ -70,7 +70,7 @@ async function subscribed(house: House, notifications: object, path = '/mcp') {
 }
 
 describe('log messages', () => {
-  test('a session gets the log messages of all servers from its level on, with the server id in the logger name', async () => {
+  test('a session gets the log messages of its own calls from its level on, with the server id in the logger name, and no other session gets them', async () => {
     const { house, agent } = await setUp()
     const [withLevel, withoutLevel, oneServer] = [
       await receivingAgent(house),
@@ -79,7 +79,7 @@ describe('log messages', () => {
     ]
     await withLevel.client.setLoggingLevel('info')
     await expect.poll(async () => (await requestsTo(agent, 'south')).level).toBe('info')
-    await agent.callTool({ name: 'south__log' })
+    await withLevel.client.callTool({ name: 'south__log' })
     await expect
       .poll(() => withLevel.received.logs)
       .toEqual([
@@ -87,13 +87,16 @@ describe('log messages', () => {
         { level: 'error', logger: 'south/desk', data: 'error' },
       ])
     // Without a level, an agent gets no log messages at /mcp, and all log messages at /mcp/{server_id}.
-    expect(withoutLevel.received.logs).toEqual([])
+    await withoutLevel.client.callTool({ name: 'south__log' })
+    await oneServer.client.callTool({ name: 'log' })
     await expect.poll(() => oneServer.received.logs).toHaveLength(3)
     await oneServer.client.setLoggingLevel('error')
-    await agent.callTool({ name: 'south__log' })
+    await oneServer.client.callTool({ name: 'log' })
     await expect
       .poll(() => oneServer.received.logs.slice(3))
       .toEqual([{ level: 'error', logger: 'desk', data: 'error' }])
+    expect(withoutLevel.received.logs).toEqual([])
+    expect(withLevel.received.logs).toHaveLength(2)
     await expect(withoutLevel.client.setLoggingLevel('unknown' as 'info')).rejects.toMatchObject({
       code: -32602,
     })

@@ -8,7 +8,7 @@ import type { AgentScope, Session, Sessions } from '../sessions/sessions.ts'
 import { type ChangeNotifications, TOOLS_CHANGED } from './change-notifications.ts'
 import type { Subscriptions } from './log-and-resource-subscriptions.ts'
 import { NotificationRateLimit } from './notification-rate-limit.ts'
-import { subscriberOf } from './subscriber.ts'
+import { type IsReceiver, subscriberOf } from './subscriber.ts'
 
 interface Deps {
   readonly facts: FactBus
@@ -115,10 +115,15 @@ export function startFanout(deps: Deps): () => void {
       subscriptions.serverRemoved(server_id)
       rateLimit.forget(server_id)
     }),
-    facts.on('server_note', ({ server_id, method, params }) => {
-      if (!rateLimit.take(server_id) || subscriptions.deliver(server_id, method, params)) return
+    facts.on('server_note', ({ server_id, method, params, client_id, agent_type }) => {
+      // Only a log message concerns the client alone whose request is pending.
+      const only = method === MESSAGE ? client_id : undefined
+      const isReceiver: IsReceiver = ({ clientId, agentType }) =>
+        (only === undefined || clientId === only) && (agent_type === undefined || agentType === agent_type)
+      if (!rateLimit.take(server_id)) return
+      if (subscriptions.deliver(server_id, method, params, isReceiver)) return
       const receivers = method === MESSAGE ? withoutLogLevel(sessions.all, subscriptions) : sessions.all
-      changeNotifications.forward(receivers, server_id, method, params)
+      changeNotifications.forward(receivers, server_id, method, params, isReceiver)
     }),
     facts.on('server_status', ({ server_id, state }) => {
       if (state.status === 'running') subscriptions.serverStarted(server_id)

@@ -3,8 +3,13 @@ import type { AgentScope, Session } from '../sessions/sessions.ts'
 
 /** Receives notifications of servers: a session, a `subscriptions/listen` request, or a request until it is answered. */
 export interface Subscriber extends AgentScope {
+  /** The id of the client that it is, for messages that concern one client only. */
+  readonly clientId?: string | undefined
   readonly notify: (method: string, params: object) => void
 }
+
+/** Whether a notification concerns a subscriber. */
+export type IsReceiver = (subscriber: Pick<Subscriber, 'clientId' | 'agentType'>) => boolean
 
 /** What subscriptions need of the servers. */
 export interface SubscribableServers {
@@ -25,5 +30,5 @@ export const subscriberOf = memo((session: Session): Subscriber => {
     if (pending && isRelated) pending.notify(method, params)
     else streams.notify(method, params)
   }
-  return { serverId, agentType, notify }
+  return { clientId: session.id, serverId, agentType, notify }
 })

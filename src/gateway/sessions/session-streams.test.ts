@@ -117,7 +117,9 @@ describe('lost connections', () => {
     const { endpoint } = await setUp()
     const [agent, other] = [await LegacyAgent.open(endpoint), await LegacyAgent.open(endpoint)]
     const logDataIn = ({ messages }: Exchange) =>
-      messages.flatMap(({ method, params }) => (method === 'notifications/message' ? [params?.data] : []))
+      messages.flatMap(({ method, params }) =>
+        method === 'notifications/patient/said' ? [params?.data] : [],
+      )
     const say = (data: string) => other.call('say', { data }).responded()
     const first = agent.listen()
     await expect.poll(() => first.status).toBe(200)

@@ -29,6 +29,10 @@ export class SessionStreams {
     return this.#getStream?.isConnected === true
   }
 
+  get getStream(): EventStream | undefined {
+    return this.#getStream
+  }
+
   /** Opens the GET stream. It replaces an earlier one. */
   listen(response: ServerResponse): void {
     this.#getStream?.end()

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { InFlight } from '../../kernel/in-flight.ts'
-import type { Params } from '../../protocol/call.ts'
+import type { ClientProfile, Params } from '../../protocol/call.ts'
 import { DropCounter } from '../notify/drop-counter.ts'
+import { type OnInstanceNote, SessionClient } from './calling-clients.ts'
 import { ReplayBuffers } from './replay-buffer.ts'
 import { SessionStreams } from './session-streams.ts'
 
@@ -25,8 +26,11 @@ interface PendingRequest {
 /** The session of a legacy agent, from `initialize` to its end. */
 export interface Session extends Access {
   readonly id: string
-  readonly version: string
+  /** The negotiated protocol version. */
+  version: string
   readonly capabilities: Params
+  /** The session as the client of servers. */
+  readonly client: SessionClient
   /** Pending requests of the agent, by id. */
   readonly pending: InFlight<unknown, PendingRequest>
   /** Requests of servers that wait for the agent's response. */
@@ -58,13 +62,25 @@ export class Sessions {
     return this.#sessions.values()
   }
 
-  open(fields: Access & Pick<Session, 'version' | 'capabilities'>): Session {
+  /** `onNote`: receives the notifications of servers that run for this session alone. */
+  open(
+    { profile, ...fields }: Access & { readonly version: string; readonly profile: ClientProfile },
+    onNote: (session: Session, ...note: Parameters<OnInstanceNote>) => void,
+  ): Session {
     const now = this.#now()
+    const id = randomBytes(16).toString('hex')
     this.#makeRoom(fields.keyId, now)
     const drops = new DropCounter((count) => this.#onDropped(session, count))
     const session: Session = {
       ...fields,
-      id: randomBytes(16).toString('hex'),
+      id,
+      capabilities: profile.capabilities,
+      client: new SessionClient(
+        { id, agentType: fields.agentType },
+        profile,
+        () => session,
+        (...note) => onNote(session, ...note),
+      ),
       pending: new InFlight(),
       serverRequests: new Map(),
       streams: new SessionStreams(this.#logs.open(), drops, fields.version),

@@ -26,7 +26,7 @@ const warnings = async (house: House, about: string) => {
 }
 
 const logMessagesIn = ({ messages }: Exchange) =>
-  messages.filter(({ method }) => method === 'notifications/message')
+  messages.filter(({ method }) => method === 'notifications/patient/said')
 
 describe('agents that stop reading', () => {
   test('notifications for an agent that does not read are dropped and logged, and later ones arrive once it reads again', async () => {

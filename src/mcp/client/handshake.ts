@@ -1,5 +1,5 @@
 import { isObject } from '../../kernel/is-object.ts'
-import { CallFailure, type Params } from '../../protocol/call.ts'
+import { CallFailure, type ClientProfile, type Params } from '../../protocol/call.ts'
 import { CODES } from '../../protocol/codes.ts'
 import { metaOf } from '../../protocol/json-rpc-message.ts'
 import { META } from '../../protocol/meta.ts'
@@ -28,16 +28,20 @@ export class NotMcpError extends Error {
   }
 }
 
-/** `initialize`, the handshake of all revisions up to 2025-11-25. The caller sends `notifications/initialized`. */
+/**
+ * `initialize`, the handshake of all revisions up to 2025-11-25. The caller sends `notifications/initialized`. `profile`:
+ * the client that the server runs for alone; otherwise Toolroom is the client.
+ */
 export async function initialize(
   peer: Pick<Requester, 'request'>,
   version: string,
   timeoutMs: number,
+  profile?: ClientProfile,
 ): Promise<HandshakeResult> {
   const params = {
-    protocolVersion: LEGACY_VERSIONS[0],
-    capabilities: CLIENT_CAPABILITIES,
-    clientInfo: { name: 'toolroom', version },
+    protocolVersion: profile?.protocolVersion ?? LEGACY_VERSIONS[0],
+    capabilities: profile?.capabilities ?? CLIENT_CAPABILITIES,
+    clientInfo: profile?.clientInfo ?? { name: 'toolroom', version },
   }
   const result = await peer.request('initialize', params, { timeoutMs })
   const { protocolVersion, serverInfo, capabilities, instructions } = isObject(result) ? result : {}

@@ -74,14 +74,14 @@ describe.each([
     ])
   })
 
-  test('a modern server receives the capabilities of its caller that Toolroom forwards, and no others', async () => {
+  test('a modern server receives the capabilities of its caller', async () => {
     const server = await connect()
     const { options } = legacyCaller()
     const tool = 'test_input_required_result_capabilities'
     const answered = async (capabilities: object) =>
       textOf(await server.call(tool, {}, { ...options, capabilities }))
     expect(await answered({ elicitation: {} })).toBe('Answered: user_name')
-    expect(await answered(CAN)).toBe('Answered: user_name, greeting') // Toolroom does not forward roots
+    expect(await answered(CAN)).toBe('Answered: user_name, greeting, client_roots')
     await expect(server.call('test_sampling', { prompt: 'x' }, patient)).rejects.toMatchObject({
       remote: { code: -32021 },
     })

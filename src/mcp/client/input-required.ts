@@ -9,7 +9,7 @@ import {
 } from '../../protocol/call.ts'
 import { CODES } from '../../protocol/codes.ts'
 import type { Requester } from './json-rpc-peer.ts'
-import { isForwarded, ownResponse } from './server-request-policy.ts'
+import { neededCapability } from './server-request-policy.ts'
 
 const MAX_ROUNDS = 10
 /** What all answers to one call may take together. An agent has a shorter limit for each of them. */
@@ -77,9 +77,7 @@ async function respond(
   method: string,
   onServerRequest: OnServerRequest | undefined,
 ): Promise<unknown> {
-  const own = ownResponse(required)
-  if (own) return own
-  if (!isForwarded(required))
+  if (neededCapability(required) === undefined)
     throw new CallFailure('remote', `${method} requires ${required}, which is not supported`)
   if (!onServerRequest)
     throw new CallFailure('remote', `${method} requires ${required}, which the client does not support`)

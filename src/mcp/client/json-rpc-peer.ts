@@ -4,7 +4,9 @@ import { isDeeperThan, MAX_MESSAGE_DEPTH } from '../../kernel/json-depth.ts'
 import {
   CallFailure,
   type CallResult,
+  type ClientDependency,
   type FailureReason,
+  type OnServerRequest,
   type TimedCallOptions,
 } from '../../protocol/call.ts'
 import { CODES } from '../../protocol/codes.ts'
@@ -16,8 +18,9 @@ import {
   remoteErrorOf,
   resultBytes,
 } from '../../protocol/json-rpc-message.ts'
+import { type Related, relatedRequest } from './related-request.ts'
 import { RequestDeadline } from './request-deadline.ts'
-import { isForwarded, ownResponse } from './server-request-policy.ts'
+import { NO_CLIENT, neededCapability, ownResult, refused, SEVERAL_CLIENTS } from './server-request-policy.ts'
 
 /** A message to the server: a request has an id and a method, a notification no id, a response no method. */
 export interface Outgoing {
@@ -41,14 +44,24 @@ export interface MessageSender {
 /** How requests are sent. */
 export type Requester = Pick<JsonRpcPeer, 'request' | 'requestRaw'>
 
-interface Options {
+/** Messages of the server that are not responses. */
+export interface PeerEvents {
+  /** `clientId`: the client that it concerns. Undefined: all clients. Null: one, but it is unknown which. */
+  readonly onNotification: (method: string, params: unknown, clientId: string | null | undefined) => void
+  /** The server has sent a request that only a client can answer. */
+  readonly onClientRequest?: ((capability: ClientDependency) => void) | undefined
+  /** Answers such a request while no request is pending. */
+  readonly ask?: OnServerRequest | undefined
+}
+
+interface Options extends PeerEvents {
   readonly sender: MessageSender
-  readonly onNotification: (method: string, params: unknown) => void
 }
 
 interface Pending {
   readonly method: string
   readonly options: TimedCallOptions
+  readonly isForwarded: boolean
   readonly timeoutMs: number | null
   readonly fail: (error: Error) => void
   readonly succeed: (message: Message, frame: Frame) => void
@@ -75,14 +88,14 @@ export class JsonRpcPeer {
 
   /** The parsed result. Rejects with a CallFailure, or with an error of the transport. */
   request(method: string, params: unknown, options: TimedCallOptions): Promise<unknown> {
-    return this.#request(method, params, options, (message, { bytes }) =>
+    return this.#request(method, params, options, false, (message, { bytes }) =>
       message.resultAt && message.result === undefined ? parsed(resultBytes(bytes, message)) : message.result,
     )
   }
 
-  /** The result, parsed and as bytes. */
+  /** The same for a request that is forwarded: the result, parsed and as bytes. */
   requestRaw(method: string, params: unknown, options: TimedCallOptions): Promise<CallResult> {
-    return this.#request(method, params, options, (message, { bytes, borrowed }) => {
+    return this.#request(method, params, options, true, (message, { bytes, borrowed }) => {
       const json = resultBytes(bytes, message)
       const kept = borrowed ? Buffer.from(json) : json
       return message.result === undefined ? new LazyResult(kept) : { value: message.result, json: kept }
@@ -106,7 +119,7 @@ export class JsonRpcPeer {
     }
     const { id, method } = message
     if (typeof method !== 'string') this.#settle(message, frame)
-    else if (id === undefined) this.#dispatch(method, message.params)
+    else if (id === undefined) this.#dispatch(method, message.params, requestId)
     else this.#respond(id, method, message.params, requestId)
     return true
   }
@@ -135,6 +148,7 @@ export class JsonRpcPeer {
     method: string,
     params: unknown,
     options: TimedCallOptions,
+    isForwarded: boolean,
     take: (message: Message, frame: Frame) => T,
   ): Promise<T> {
     const { timeoutMs, signal, rawArguments } = options
@@ -182,6 +196,7 @@ export class JsonRpcPeer {
       const pending: Pending = {
         method,
         options,
+        isForwarded,
         timeoutMs,
         fail,
         succeed,
@@ -213,9 +228,9 @@ export class JsonRpcPeer {
   }
 
   /** Progress goes to the request it belongs to, every other notification to the client. */
-  #dispatch(method: string, params: unknown): void {
+  #dispatch(method: string, params: unknown, requestId: number | undefined): void {
     if (method !== 'notifications/progress' || !isObject(params)) {
-      this.#options.onNotification(method, params)
+      this.#options.onNotification(method, params, clientIdOf(this.#relatedRequest(requestId)))
       return
     }
     const { progressToken } = params
@@ -236,28 +251,33 @@ export class JsonRpcPeer {
 
   /** Responds to a request of the server. Its id may be 0. */
   #respond(id: unknown, method: string, params: unknown, requestId: number | undefined): void {
-    const related = isForwarded(method) ? this.#relatedRequest(requestId) : undefined
-    if (related?.options.onServerRequest) {
-      const deadline = deadlineOf(related)
-      deadline.pause()
-      related.options
-        .onServerRequest(method, params)
-        .finally(() => deadline.resume())
-        .then(
-          (result) => this.#send({ jsonrpc: '2.0', id, result }),
-          (error: unknown) => this.#send({ jsonrpc: '2.0', id, error: errorOf(error) }),
-        )
-      return
-    }
-    const result = ownResponse(method)
-    const error = { code: CODES.method, message: `${method.slice(0, 100)} is not supported` }
-    this.#send({ jsonrpc: '2.0', id, ...(result ? { result } : { error }) })
+    const capability = neededCapability(method)
+    if (capability !== undefined) this.#options.onClientRequest?.(capability)
+    const result =
+      capability === undefined
+        ? ownResult(method)
+        : this.#ask(method, params, this.#relatedRequest(requestId))
+    result.then(
+      (value) => this.#send({ jsonrpc: '2.0', id, result: value }),
+      (error: unknown) => this.#send({ jsonrpc: '2.0', id, error: errorOf(error) }),
+    )
   }
 
-  /** The request that the server is working on. Without its response stream, the newest one is the best guess. */
-  #relatedRequest(requestId: number | undefined): Pending | undefined {
-    if (requestId !== undefined) return this.#pending.get(requestId)
-    return this.#pending.values().findLast(({ options }) => options.onServerRequest !== undefined)
+  /** Asks the client whose request the server is working on. The time until it answers does not count. */
+  #ask(method: string, params: unknown, related: Related<Pending>): Promise<unknown> {
+    const { ask } = this.#options
+    if (related === 'several') return refused(CODES.internal, SEVERAL_CLIENTS)
+    if (related === 'none') return ask?.(method, params) ?? refused(CODES.internal, NO_CLIENT)
+    const { onServerRequest } = related.options
+    if (!onServerRequest) return refused(CODES.method, `The client does not support ${method}`)
+    const deadline = deadlineOf(related)
+    deadline.pause()
+    return onServerRequest(method, params).finally(() => deadline.resume())
+  }
+
+  #relatedRequest(requestId: number | undefined): Related<Pending> {
+    if (requestId !== undefined) return this.#pending.get(requestId) ?? 'none'
+    return this.#pending.size === 0 ? 'none' : relatedRequest(this.#pending.values())
   }
 
   /** The beginning of a response that cannot be read usually has its id, so that only this request fails. */
@@ -267,6 +287,11 @@ export class JsonRpcPeer {
     pending?.fail(new CallFailure('too_large', `The response to ${pending.method} ${why}`))
     return pending !== undefined
   }
+}
+
+function clientIdOf(related: Related<Pending>): string | null | undefined {
+  if (related === 'none') return undefined
+  return related === 'several' ? null : (related.options.client?.id ?? null)
 }
 
 /** A large result, parsed on first access. */

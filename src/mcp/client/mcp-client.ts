@@ -1,11 +1,18 @@
 import { isObject } from '../../kernel/is-object.ts'
-import { CallFailure, type CallResult, type Params, type TimedCallOptions } from '../../protocol/call.ts'
+import {
+  CallFailure,
+  type CallResult,
+  type ClientDependency,
+  type OnServerRequest,
+  type Params,
+  type TimedCallOptions,
+} from '../../protocol/call.ts'
 import type { Definition, ListKind } from '../../protocol/lists.ts'
 import type { Connected, Transport, TransportEvents } from '../transports/transport.ts'
 import { announcedChanges, ChangeSubscription } from './change-subscription.ts'
 import { discover, type HandshakeResult } from './handshake.ts'
 import { refuseUnknownState, requestComplete } from './input-required.ts'
-import type { Requester } from './json-rpc-peer.ts'
+import type { PeerEvents, Requester } from './json-rpc-peer.ts'
 import { ListWatch } from './list-watch.ts'
 import { modernRequester } from './modern-requester.ts'
 import { routeNotification } from './notification-router.ts'
@@ -21,7 +28,11 @@ export interface ClientEvents {
   /** The text of a log notification. */
   readonly onLogText?: (text: string) => void
   /** Every notification that is of interest beyond this connection. */
-  readonly onNotification?: (method: string, params: unknown) => void
+  readonly onNotification?: PeerEvents['onNotification']
+  /** The server has shown that it depends on its client, once for each way. */
+  readonly onDependency?: (dependency: ClientDependency) => void
+  /** Answers requests of the server while no request is pending. */
+  readonly ask?: OnServerRequest | undefined
   /** The server may have lost its state: subscriptions and log levels have to be set again. */
   readonly onReset?: () => void
   /** The connection has ended, and not by `close`. */
@@ -45,6 +56,7 @@ interface Options extends ClientEvents {
 }
 
 const PROBE_MS = 2000
+const MESSAGE = 'notifications/message'
 const CLOSE_MS = 1000
 
 /** The client side of one MCP connection, over any transport. Single use: after a failure, create a new client. */
@@ -89,6 +101,7 @@ export class McpClient {
     const requester = isModern ? modernRequester(transport.peer, this.#options.version) : transport.peer
     const translator = isModern ? new LegacyRequestTranslator(requester) : undefined
     this.#session = { transport, handshake, requester, translator }
+    if (handshake.capabilities.tasks !== undefined) this.#options.onDependency?.('tasks')
     if (handshake.capabilities.tools) await this.#tools.fetch(Math.max(1, deadline - performance.now()))
     else this.#onTools(NO_TOOLS)
     this.#watchChanges(this.#session)
@@ -96,7 +109,9 @@ export class McpClient {
 
   /** The result of `tools/call` as the server sent it, also when it has `isError`. */
   call(tool: string, args: unknown, options: TimedCallOptions): Promise<CallResult> {
-    return this.relay('tools/call', { name: tool, arguments: args, _meta: options.meta }, options)
+    const params = { name: tool, arguments: args, _meta: options.meta }
+    const { extraParams } = options
+    return this.relay('tools/call', extraParams ? { ...extraParams, ...params } : params, options)
   }
 
   /** The result of any request as the server sent it. Rejects with a CallFailure or a RemoteFailure. */
@@ -107,6 +122,11 @@ export class McpClient {
     return listen
       ? this.#relayListening(method, params, options, listen)
       : this.#relay(method, params, options)
+  }
+
+  /** Forwards a notification of the client that this connection belongs to. */
+  notify(method: string, params: unknown): void {
+    this.#session?.transport.peer.notify(method, params)
   }
 
   /** Lists the tools again, which shows whether the server is reachable. Without tools, another request does. */
@@ -166,14 +186,18 @@ export class McpClient {
   }
 
   #transportEvents(): TransportEvents {
-    const { onLogText, onNotification, onReset, onLost } = this.#options
+    const { onLogText, onNotification, onDependency, ask, onReset, onLost } = this.#options
     return {
+      ask,
+      onClientRequest: onDependency,
       onNotification: routeNotification({
         onToolsChanged: () => this.#tools.changed(),
         onLogText,
-        onOther: (method, params) => {
+        onOther: (method, params, clientId) => {
           this.#promptsAndResources.onNotification(method)
-          onNotification?.(method, params)
+          if (method === MESSAGE && clientId !== undefined && this.handshake?.era === 'legacy')
+            onDependency?.('logging')
+          onNotification?.(method, params, clientId)
         },
       }),
       onReset: () => {

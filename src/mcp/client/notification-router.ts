@@ -1,12 +1,13 @@
 import { isObject } from '../../kernel/is-object.ts'
 import { LOG_LINE_MAX_BYTES } from '../../protocol/frames.ts'
+import type { PeerEvents } from './json-rpc-peer.ts'
 
 interface Routes {
   readonly onToolsChanged: () => void
   /** The text of a log notification. */
   readonly onLogText?: ((text: string) => void) | undefined
   /** Every notification that is of interest beyond this connection. */
-  readonly onOther: (method: string, params: unknown) => void
+  readonly onOther: PeerEvents['onNotification']
 }
 
 /** These concern requests of this connection only. */
@@ -16,11 +17,15 @@ const INTERNAL = [
   'notifications/subscriptions/acknowledged',
 ]
 
-export function routeNotification({ onToolsChanged, onLogText, onOther }: Routes) {
-  return (method: string, params: unknown): void => {
+export function routeNotification({
+  onToolsChanged,
+  onLogText,
+  onOther,
+}: Routes): PeerEvents['onNotification'] {
+  return (method, params, clientId) => {
     if (method === 'notifications/message') onLogText?.(logNotificationText(params))
     if (method === 'notifications/tools/list_changed') onToolsChanged()
-    else if (!INTERNAL.includes(method)) onOther(method, params)
+    else if (!INTERNAL.includes(method)) onOther(method, params, clientId)
   }
 }
 

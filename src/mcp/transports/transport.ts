@@ -1,7 +1,7 @@
 import type { KnownSecrets } from '../../kernel/secrets/known-secrets.ts'
 import type { HttpClient } from '../../net/http-client.ts'
 import type { HandshakeResult } from '../client/handshake.ts'
-import type { JsonRpcPeer } from '../client/json-rpc-peer.ts'
+import type { JsonRpcPeer, PeerEvents } from '../client/json-rpc-peer.ts'
 import type { ToolList } from '../client/tool-list.ts'
 
 export type HttpTransportKind = 'streamable_http' | 'sse'
@@ -21,8 +21,7 @@ export interface Transport {
   close(timeoutMs: number): Promise<void>
 }
 
-export interface TransportEvents {
-  readonly onNotification: (method: string, params: unknown) => void
+export interface TransportEvents extends PeerEvents {
   /** The server may have lost its state, or notifications may have been missed. */
   readonly onReset: () => void
   /** The connection has ended. */

@@ -1,9 +1,9 @@
 import type { HttpResponse } from '../../../net/http-response.ts'
 import { CallFailure } from '../../../protocol/call.ts'
-import { JsonRpcPeer, type Outgoing } from '../../client/json-rpc-peer.ts'
+import { JsonRpcPeer, type Outgoing, type PeerEvents } from '../../client/json-rpc-peer.ts'
 
 interface Options {
-  readonly onNotification: (method: string, params: unknown) => void
+  readonly events: PeerEvents
   /** Sends a request and receives its response. A rejection fails the request. */
   readonly request: (
     body: string | Buffer,
@@ -36,7 +36,7 @@ export class MessagePoster {
           this.#send(Buffer.concat([Buffer.from(head), middle, Buffer.from(tail)]), message),
         abandon: (id) => this.#open.get(id)?.abort(new CallFailure('cancelled', 'The request was cancelled')),
       },
-      onNotification: options.onNotification,
+      ...options.events,
     })
   }
 

@@ -28,7 +28,7 @@ export class SseTransport implements Transport {
   constructor(options: Options) {
     this.#options = options
     this.#poster = new MessagePoster({
-      onNotification: options.onNotification,
+      events: options,
       request: (body, _, id, signal) => this.#request(body, id, signal),
       notify: (body, timeoutMs) => this.#post(body, timeoutMs),
     })

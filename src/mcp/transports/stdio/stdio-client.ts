@@ -1,5 +1,6 @@
 import type { Readable, Writable } from 'node:stream'
 import type { LastError } from '../../../kernel/server-state.ts'
+import type { ClientProfile } from '../../../protocol/call.ts'
 import { type ClientEvents, McpClient } from '../../client/mcp-client.ts'
 import type { TransportEvents } from '../transport.ts'
 import { explainHandshakeFailure } from './explain-handshake-failure.ts'
@@ -15,6 +16,8 @@ interface Options extends ClientEvents {
   readonly startMs: number
   /** The protocol version of the last connection, which saves a modern server the legacy handshake. */
   readonly knownVersion?: string | null
+  /** The client that the server runs for alone. */
+  readonly profile?: ClientProfile | undefined
   /** A line on stdout that is not a message, for the log; `cut` bytes of it are missing. */
   readonly onStrayLine: (text: string, cut: number) => void
 }
@@ -26,19 +29,21 @@ export class StdioClient extends McpClient {
   /** Resolves when the output of the server has ended. */
   readonly lost: Promise<void>
 
-  constructor({ input, output, version, startMs, knownVersion = null, onStrayLine, ...events }: Options) {
+  constructor(options: Options) {
+    const { input, output, version, startMs, knownVersion = null, profile, onStrayLine, ...events } = options
     const strayOutput = new StrayOutput()
-    const open = async ({ onNotification }: TransportEvents, timeoutMs: number) => {
+    const open = async (transportEvents: TransportEvents, timeoutMs: number) => {
       const transport = new StdioTransport({
         input,
         output,
-        onNotification,
+        ...transportEvents,
         onStrayLine: (bytes, missing) => {
           const { text, cut } = strayOutput.add(bytes, missing)
           onStrayLine(text, cut)
         },
       })
-      return { transport, handshake: await stdioHandshake(transport.peer, version, timeoutMs, knownVersion) }
+      const handshake = await stdioHandshake(transport.peer, { version, profile, timeoutMs, knownVersion })
+      return { transport, handshake }
     }
     super({ ...events, version, open, listTimeoutMs: startMs })
     this.#startMs = startMs

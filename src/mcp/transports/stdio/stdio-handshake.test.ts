@@ -22,14 +22,16 @@ describe('stdio handshake', () => {
     [{ protocolVersion: '1999-01-01', capabilities: {} }],
   ])('the response %j to initialize is not valid MCP', async (result) => {
     const { peer, say } = pair()
-    const refused = expect(stdioHandshake(peer, '0', 5000, null)).rejects.toThrow(NotMcpError)
+    const refused = expect(
+      stdioHandshake(peer, { version: '0', timeoutMs: 5000, knownVersion: null }),
+    ).rejects.toThrow(NotMcpError)
     await say(answer(1, result))
     await refused
   })
 
   test('the legacy handshake returns the description of the server, then sends notifications/initialized', async () => {
     const { peer, say, sent } = pair()
-    const handshake = stdioHandshake(peer, '1.2.3', 5000, null)
+    const handshake = stdioHandshake(peer, { version: '1.2.3', timeoutMs: 5000, knownVersion: null })
     expect((await sent())[0].params).toMatchObject({
       protocolVersion: '2025-11-25',
       clientInfo: { name: 'toolroom', version: '1.2.3' },
@@ -49,7 +51,7 @@ describe('stdio handshake', () => {
     'server/discover follows when the server rejects initialize with code %i',
     async (code) => {
       const { peer, say, sent } = pair()
-      const handshake = stdioHandshake(peer, '1.2.3', 5000, null)
+      const handshake = stdioHandshake(peer, { version: '1.2.3', timeoutMs: 5000, knownVersion: null })
       await say(rejection(1, code))
       expect((await sent())[1]).toMatchObject({
         method: 'server/discover',
@@ -84,7 +86,9 @@ describe('stdio handshake', () => {
     'the handshake fails with the error of initialize when the response to server/discover is %s',
     async (_, second) => {
       const { peer, say } = pair()
-      const failed = expect(stdioHandshake(peer, '0', 5000, null)).rejects.toMatchObject({
+      const failed = expect(
+        stdioHandshake(peer, { version: '0', timeoutMs: 5000, knownVersion: null }),
+      ).rejects.toMatchObject({
         remote: { message: 'no 1' },
       })
       await say(rejection(1))
@@ -95,7 +99,7 @@ describe('stdio handshake', () => {
 
   test('server/discover is sent first to a server that was modern in its last connection', async () => {
     const { peer, say, sent } = pair()
-    const handshake = stdioHandshake(peer, '0', 5000, '2026-07-28')
+    const handshake = stdioHandshake(peer, { version: '0', timeoutMs: 5000, knownVersion: '2026-07-28' })
     expect((await sent()).map(({ method }) => method)).toEqual(['server/discover'])
     await say(answer(1, modern))
     expect(await handshake).toMatchObject({ era: 'modern', server_info: {} })
@@ -103,7 +107,7 @@ describe('stdio handshake', () => {
 
   test('initialize follows when a server that was modern before rejects server/discover', async () => {
     const { peer, say, sent } = pair()
-    const handshake = stdioHandshake(peer, '0', 5000, '2026-07-28')
+    const handshake = stdioHandshake(peer, { version: '0', timeoutMs: 5000, knownVersion: '2026-07-28' })
     await say(rejection(1))
     expect((await sent()).map(({ method }) => method)).toEqual(['server/discover', 'initialize'])
     await say(answer(2, legacy))
@@ -112,7 +116,7 @@ describe('stdio handshake', () => {
 
   test('initialize follows when server/discover is not answered, and server/discover is repeated when initialize is rejected', async () => {
     const { peer, say, sent, noise } = pair()
-    const handshake = stdioHandshake(peer, '0', 5000, '2026-07-28')
+    const handshake = stdioHandshake(peer, { version: '0', timeoutMs: 5000, knownVersion: '2026-07-28' })
     await expect.poll(async () => (await sent()).at(-1)?.method, { timeout: 5000 }).toBe('initialize')
     // The late response settles nothing, and it is not logged as stray output either.
     await say(answer(1, { ...modern, instructions: 'late' }), rejection(2))
@@ -128,7 +132,9 @@ describe('stdio handshake', () => {
   test('the handshake with a silent server ends at its deadline', async () => {
     const { peer, sent } = pair()
     const spent = stopwatch()
-    await expect(stdioHandshake(peer, '0', 300, '2026-07-28')).rejects.toMatchObject({ reason: 'timeout' })
+    await expect(
+      stdioHandshake(peer, { version: '0', timeoutMs: 300, knownVersion: '2026-07-28' }),
+    ).rejects.toMatchObject({ reason: 'timeout' })
     expect(spent()).toBeLessThan(400)
     expect((await sent()).map(({ method }) => method)).toEqual(['server/discover', 'initialize'])
   })

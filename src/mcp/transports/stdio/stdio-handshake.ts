@@ -1,4 +1,4 @@
-import { CallFailure } from '../../../protocol/call.ts'
+import { CallFailure, type ClientProfile } from '../../../protocol/call.ts'
 import { MODERN_VERSION } from '../../../protocol/versions.ts'
 import { discover, type HandshakeResult, initialize } from '../../client/handshake.ts'
 import type { JsonRpcPeer } from '../../client/json-rpc-peer.ts'
@@ -6,15 +6,23 @@ import type { JsonRpcPeer } from '../../client/json-rpc-peer.ts'
 /** A server that supports `server/discover` answers at once. */
 const PROBE_MS = 2000
 
+interface Options {
+  /** Toolroom's version. */
+  readonly version: string
+  /** The client that the server runs for alone. */
+  readonly profile?: ClientProfile | undefined
+  readonly timeoutMs: number
+  /** The protocol version of the last connection. */
+  readonly knownVersion: string | null
+}
+
 /**
  * Detects the era of a stdio server, within `timeoutMs`. The legacy handshake is tried first: nearly every stdio server
- * supports it, and some exit on any other first request. `knownVersion`: the protocol version of the last connection.
+ * supports it, and some exit on any other first request.
  */
 export async function stdioHandshake(
   peer: JsonRpcPeer,
-  version: string,
-  timeoutMs: number,
-  knownVersion: string | null,
+  { version, profile, timeoutMs, knownVersion }: Options,
 ): Promise<HandshakeResult> {
   const deadline = performance.now() + timeoutMs
   const left = () => Math.max(1, deadline - performance.now())
@@ -25,7 +33,7 @@ export async function stdioHandshake(
     if (handshake) return handshake
   }
   try {
-    const handshake = await initialize(peer, version, left())
+    const handshake = await initialize(peer, version, left(), profile)
     peer.notify('notifications/initialized')
     return handshake
   } catch (error) {

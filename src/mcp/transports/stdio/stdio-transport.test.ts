@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { failureOf, pair, patient } from '../../../../test/support/pair.ts'
+import { NO_CLIENT } from '../../client/server-request-policy.ts'
 
 describe('request', () => {
   test('each request gets its own result, unchanged, in whatever order responses arrive', async () => {
@@ -198,7 +199,7 @@ test('requests of the server are answered, even with the id 0', async () => {
   )
   expect(await sent()).toEqual([
     { jsonrpc: '2.0', id: 0, result: {} },
-    { jsonrpc: '2.0', id: 'a', result: { roots: [] } },
-    { jsonrpc: '2.0', id: 2, error: { code: -32601, message: 'sampling/createMessage is not supported' } },
+    { jsonrpc: '2.0', id: 'a', error: { code: -32603, message: NO_CLIENT } },
+    { jsonrpc: '2.0', id: 2, error: { code: -32603, message: NO_CLIENT } },
   ])
 })

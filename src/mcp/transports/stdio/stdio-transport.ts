@@ -1,16 +1,15 @@
 import type { Readable, Writable } from 'node:stream'
 import { CallFailure } from '../../../protocol/call.ts'
 import { FrameReader, MESSAGE_MAX_BYTES } from '../../../protocol/frames.ts'
-import { JsonRpcPeer } from '../../client/json-rpc-peer.ts'
+import { JsonRpcPeer, type PeerEvents } from '../../client/json-rpc-peer.ts'
 import type { Transport } from '../transport.ts'
 import { Outbox } from './outbox.ts'
 
-interface Options {
+interface Options extends PeerEvents {
   readonly input: Writable
   readonly output: Readable
   /** A line on stdout that is not a message; `cut` bytes of it are missing. */
   readonly onStrayLine: (bytes: Buffer, cut: number) => void
-  readonly onNotification: (method: string, params: unknown) => void
 }
 
 /** How much may be waiting for a server that does not read its input. */
@@ -24,7 +23,7 @@ export class StdioTransport implements Transport {
   readonly kind = 'stdio'
   readonly peer: JsonRpcPeer
 
-  constructor({ input, output, onStrayLine, onNotification }: Options) {
+  constructor({ input, output, onStrayLine, ...events }: Options) {
     const outbox = new Outbox(input)
     const peer = new JsonRpcPeer({
       sender: {
@@ -32,7 +31,7 @@ export class StdioTransport implements Transport {
         sendParts: (head, middle, tail) => outbox.addParts(head, middle, tail),
         refusal: () => refusalOf(input, outbox.length),
       },
-      onNotification,
+      ...events,
     })
     new FrameReader(output, MESSAGE_MAX_BYTES, (frame) => {
       if (!peer.receive(frame) && frame.bytes.length > 0) onStrayLine(frame.bytes, frame.cut)

@@ -69,7 +69,7 @@ describe.each(['streamable', 'sse'] as const)('over %s', (over) => {
       remote: { code: -1, message: expect.stringContaining('The person said no') },
     })
     await expect(connection.call('ask', {}, patient)).rejects.toMatchObject({
-      remote: { code: -32601, message: expect.stringContaining('not supported') },
+      remote: { code: -32601, message: expect.stringContaining('The client does not support') },
     })
   })
 

@@ -55,8 +55,12 @@ describe('response', () => {
     await expect.poll(() => answers().length).toBe(3)
     expect(answers()).toEqual([
       { jsonrpc: '2.0', id: 0, result: {} },
-      { jsonrpc: '2.0', id: 1, result: { roots: [] } },
-      { jsonrpc: '2.0', id: 2, error: { code: -32601, message: 'sampling/createMessage is not supported' } },
+      { jsonrpc: '2.0', id: 1, error: { code: -32601, message: 'The client does not support roots/list' } },
+      {
+        jsonrpc: '2.0',
+        id: 2,
+        error: { code: -32601, message: 'The client does not support sampling/createMessage' },
+      },
     ])
   })
 

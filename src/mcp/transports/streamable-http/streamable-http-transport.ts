@@ -44,7 +44,7 @@ export class StreamableHttpTransport implements Transport {
   constructor(options: HttpTransportOptions) {
     this.#options = options
     this.#poster = new MessagePoster({
-      onNotification: options.onNotification,
+      events: options,
       request: (body, message, id, signal) => this.#request(body, message, id, signal),
       notify: (body, timeoutMs) => this.#notify(body, timeoutMs),
       // The modern era has neither responses of the client nor cancel notifications: closing the stream cancels.

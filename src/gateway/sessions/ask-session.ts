@@ -1,0 +1,53 @@
+import { isObject } from '../../kernel/is-object.ts'
+import { CODES } from '../../protocol/codes.ts'
+import { RpcError } from '../endpoint/json-rpc.ts'
+import { ANSWER_MS, missingCapability } from '../endpoint/missing-capability.ts'
+import type { EventStream } from './event-stream.ts'
+import type { Session } from './sessions.ts'
+import { messageOf } from './sse-format.ts'
+
+let serverRequests = 0
+
+export const noResponse = (message: string): RpcError => new RpcError(CODES.internal, message)
+export const disconnected = (): RpcError => noResponse('The agent has disconnected')
+
+/** A server's request that was sent to an agent. */
+interface Asked {
+  readonly response: Promise<unknown>
+  /** Gives up waiting for the response. */
+  readonly reject: (error: RpcError) => void
+}
+
+/** Sends a server's request to an agent on one of its streams. Throws when the agent cannot answer it. */
+export function askSession(
+  session: Pick<Session, 'capabilities' | 'serverRequests'>,
+  stream: EventStream | undefined,
+  method: string,
+  params: unknown,
+): Asked {
+  const missing = missingCapability(session.capabilities, method, params)
+  if (missing) throw missing
+  if (!stream || stream.isLost) throw disconnected()
+  serverRequests += 1
+  const id = `toolroom-${serverRequests}`
+  const pending = session.serverRequests
+  let reject: Asked['reject'] = () => {}
+  const response = new Promise((resolve, onRejected) => {
+    const settle = () => {
+      clearTimeout(timer)
+      pending.delete(id)
+    }
+    reject = (error) => {
+      settle()
+      onRejected(error)
+    }
+    const timer = setTimeout(() => reject(noResponse('The agent did not answer in time')), ANSWER_MS)
+    pending.set(id, ({ result, error }) => {
+      settle()
+      if (result !== undefined) resolve(result)
+      else onRejected(isObject(error) ? error : noResponse('The agent sent no result'))
+    })
+    stream.send(messageOf(method, params as object, id))
+  })
+  return { response, reject }
+}
