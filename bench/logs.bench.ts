@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { PageRequest, ResolvedFilter, StoredEntry } from '../src/logs/log-store.ts'
 import { LogDatabase } from '../src/store/logs/database.ts'
+import { randomFrom } from '../test/support/random.ts'
 import { ingest } from './ingest.ts'
 
 const SIZES = [10_000, 100_000, 1_000_000]
@@ -190,16 +191,5 @@ function lineMaker(): (ts: number) => StoredEntry {
       repeat: 1,
       truncated: false,
     }
-  }
-}
-
-/** Mulberry32: the same lines in every run. */
-function randomFrom(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
   }
 }

@@ -10,6 +10,7 @@ import { createMetrics, type Metrics } from '../src/metrics/metrics.service.ts'
 import { type Event, Recorder } from '../src/metrics/record/recorder.ts'
 import { Sketch } from '../src/metrics/sketch/sketch.ts'
 import { MetricsDatabase } from '../src/store/metrics/database.ts'
+import { randomFrom } from '../test/support/random.ts'
 
 const EVENTS = 500_000
 const BATCH = 1000
@@ -207,14 +208,3 @@ function timed(work: () => unknown): number {
 
 const median = (values: readonly number[]): number =>
   [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
-
-/** Mulberry32: the same events in every run. */
-function randomFrom(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
-  }
-}

@@ -183,7 +183,7 @@ const line = {
 /** Every function that reads text of a server, an agent's file, a package, a registry, a remote or a pasted snippet. */
 const READERS: readonly (readonly [string, Read])[] = [
   ['diff: mask a line', (text) => maskLine(text, new Map())],
-  ['diff: unified', (text) => unifiedDiff('x', text, `${text}b`, new Map())],
+  ['diff: unified', (text) => unifiedDiff('x', text, `${text}b`)(new Map())],
   ['compare lines', (text) => compare(text.split('a'), [...text.split('a'), 'b'])],
   ['bytes of a file', (text) => contentOf('x', Buffer.from(text))],
   [

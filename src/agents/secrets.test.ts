@@ -136,3 +136,28 @@ function filesBelow(folder: string): string[] {
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
 }
+
+test("an audit line about an agent's file shows of arguments only what readers without the token may see; the response shows more", async () => {
+  const home = ownFolder()
+  put(home, '.cursor/mcp.json', '{"mcpServers": {}}\n')
+  const house = await openHouse({ home })
+  const ask = async (method: 'PUT' | 'POST', path: string, body: object) => {
+    const reply = await house.inject({ method, url: `/api/agents/cursor/${path}`, headers: AUTHORISED, body })
+    expect(reply.statusCode, reply.body).toBe(200)
+    return reply.json<{ diff: string }>().diff
+  }
+  const servers = { docs: { command: 'run', args: ['--verbose', 'open-sesame', '/srv/docs'] } }
+  expect(await ask('PUT', 'servers', { servers })).toContain('"open-sesame"')
+  expect(await ask('POST', 'undo', {})).toContain('"open-sesame"')
+
+  const { items } = (await house.inject('/api/logs?source=audit')).json()
+  expect(items.map(({ message }: { message: string }) => message)).toEqual([
+    'agent config undone: cursor',
+    'agent config changed: cursor',
+  ])
+  for (const { data } of items) {
+    expect(data.diff).toContain('"--verbose"')
+    expect(data.diff).toContain('"/srv/docs"')
+    expect(JSON.stringify(data)).not.toContain('sesame')
+  }
+})

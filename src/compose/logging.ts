@@ -41,14 +41,8 @@ interface Logging {
 const FLUSH_MS = 4_000
 
 /** The log: its store, the lines of servers, and what is reported when lines are lost. */
-export async function openLogging({
-  folder,
-  config,
-  facts,
-  secrets,
-  closer,
-  options,
-}: Parts): Promise<Logging> {
+export async function openLogging(parts: Parts): Promise<Logging> {
+  const { folder, config, facts, secrets, closer, options } = parts
   let mirror: AuditMirror | undefined
   let isServer = (_: string) => false
   const copyAudit = async () => {

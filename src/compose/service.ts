@@ -17,7 +17,7 @@ import { createHttpServers } from '../http-servers/http-servers.service.ts'
 import { httpTarget } from '../http-servers/import-target.ts'
 import { jobRoutes } from '../jobs/jobs.routes.ts'
 import { Closer } from '../kernel/closer.ts'
-import { AppError } from '../kernel/errors.ts'
+import { diskFull } from '../kernel/errors.ts'
 import { FactBus } from '../kernel/facts.ts'
 import type { Log } from '../kernel/log.ts'
 import { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
@@ -117,20 +117,8 @@ async function open(
   const secrets = new KnownSecrets()
   secrets.set('auth_token', [token.value])
   if (config.toolroom_secret_key) secrets.set('secret_key', [config.toolroom_secret_key])
-  const {
-    log,
-    store: logStore,
-    pipeline,
-    serverLines,
-    mirrorAudit,
-  } = await openLogging({
-    folder,
-    config,
-    facts,
-    secrets,
-    closer,
-    options,
-  })
+  const logging = await openLogging({ folder, config, facts, secrets, closer, options })
+  const { log, pipeline, serverLines } = logging
 
   // The configuration store.
   const database = await ConfigurationDatabase.open({
@@ -145,7 +133,7 @@ async function open(
     stdio: { ...DEFAULT_SETTINGS, ...OFFER_DEFAULTS, package: null },
     http: HTTP_DEFAULTS,
   })
-  mirrorAudit(database, (id) => table.idOf(id) === id)
+  logging.mirrorAudit(database, (id) => table.idOf(id) === id)
   const backups = setInterval(
     () => void database.backUp().catch((error) => log.error({ error }, 'backup failed')),
     BACKUP_EVERY_MS,
@@ -237,7 +225,7 @@ async function open(
   const importer = createImporter({ stdio: stdioTarget(servers), http: httpTarget(httpServers) })
   const audit: ConfigurationDatabase['audit'] = (entry) => database.audit(entry)
   const logs = createLogs({
-    store: logStore,
+    store: logging.store,
     flush: (patienceMs) => pipeline.flush(patienceMs),
     now: Date.now,
     audit,
@@ -250,11 +238,10 @@ async function open(
     now: Date.now,
   })
   const disk = async () => {
-    if (!database.reserve.hasRoom())
-      throw new AppError('disk_full', 'The disk that holds the data folder is full')
+    if (!database.reserve.hasRoom()) throw diskFull('The disk that holds the data folder is full')
   }
   const logCheck = async () => {
-    await logStore.check()
+    await logging.store.check()
     if (pipeline.failure !== undefined) throw new Error(pipeline.failure)
   }
   const checks = { store: () => database.check(), logs: logCheck, disk }

@@ -1,6 +1,8 @@
+import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -21,8 +23,8 @@ import { openSqlite } from '../store/sqlite/sqlite.ts'
 function photo(folder: string): string[] {
   const names = (readdirSync(folder, { recursive: true }) as string[]).sort()
   return ['', ...names].map((name) => {
-    const { mode, mtimeMs, size, ino } = statSync(join(folder, name))
-    const isFile = statSync(join(folder, name)).isFile()
+    const { mode, mtimeMs, size, ino } = lstatSync(join(folder, name))
+    const isFile = lstatSync(join(folder, name)).isFile()
     const content = isFile ? readFileSync(join(folder, name), 'hex') : ''
     return `${name} ${mode.toString(8)} ${mtimeMs} ${isFile ? size : ''} ${ino} ${content}`
   })
@@ -51,6 +53,9 @@ const FOREIGN: Record<string, (folder: string) => void> = {
   },
   'a toolroom.db that is no database': (folder) => writeFileSync(join(folder, 'toolroom.db'), 'my notes'),
   'an empty toolroom.db': (folder) => writeFileSync(join(folder, 'toolroom.db'), ''),
+  'a file called backups': (folder) => writeFileSync(join(folder, 'backups'), 'mine'),
+  'a toolroom.db that is a link to itself': (folder) =>
+    symlinkSync('toolroom.db', join(folder, 'toolroom.db')),
   'a marker of another program': (folder) => writeFileSync(join(folder, '.toolroom'), 'my notes'),
 }
 
@@ -82,6 +87,16 @@ test('the built service ends with exit 78 and one line when TOOLROOM_HOME is a f
   expect(stderr.trim().split('\n')).toHaveLength(1)
   expect(photo(folder)).toEqual(before)
 })
+
+test.runIf(process.platform !== 'win32')(
+  'a start never waits for a FIFO in the place of the marker, and ends with exit 78',
+  async () => {
+    const folder = ownFolder()
+    execFileSync('mkfifo', [join(folder, '.toolroom')])
+    const { code } = await launch({ env: { TOOLROOM_HOME: folder } }).ended
+    expect(code).toBe(78)
+  },
+)
 
 test('a folder that holds only .env, config.json and lost+found counts as empty and is adopted', async () => {
   const folder = ownFolder()
@@ -148,6 +163,9 @@ test('a start deletes only what Toolroom itself left: its own temporary files, s
   ]
   for (const path of mine) put(path)
   symlinkSync('/nowhere', join(data, 'packages/own/link'))
+  // Neither a start nor a change of an agent's file fails because of a folder with the name of a temporary file.
+  const folders = [join(data, '.token.abcdef012345.tmp'), join(home, '.cursor/.mcp.json.abcdef012345.tmp')]
+  for (const folder of folders) mkdirSync(folder, { recursive: true })
   const ours = [
     '.token.0123456789ab.tmp',
     '.instance.json.0123456789ab.tmp',
@@ -163,7 +181,11 @@ test('a start deletes only what Toolroom itself left: its own temporary files, s
   put('packages/left/1.0.0/.toolroom', 'Made by Toolroom\n')
   put('agent-locks/0123456789ab.json', JSON.stringify({ path: '/nowhere', kind: 'file', inode: 1 }))
 
-  await openHouse({ home })
+  const house = await openHouse({ home })
+  const change = { method: 'PUT', url: '/api/agents/cursor/servers', headers } as const
+  const body = { servers: { docs: { command: 'npx' } } }
+  expect((await house.inject({ ...change, body })).statusCode).toBe(200)
+  expect(folders.filter((folder) => !existsSync(folder))).toEqual([])
   await expect.poll(() => ours.filter((path) => existsSync(join(data, path)))).toEqual([])
   expect(mine.filter((path) => !existsSync(join(data, path)))).toEqual([])
   expect(readlinkSync(join(data, 'packages/own/link'))).toBe('/nowhere')

@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, existsSync, readdirSync, readSync, statSync } from 'node:fs'
+import { chmodSync, closeSync, readdirSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { configError } from '../kernel/exit.ts'
 import {
@@ -9,7 +9,7 @@ import {
   markFolder,
   removeStaleTemps,
 } from '../kernel/files/durable-file.ts'
-import { openForeign, UnsafeFile } from '../kernel/files/foreign-file.ts'
+import { openForeign } from '../kernel/files/foreign-file.ts'
 
 /** Files that a user puts into a new data folder, and what a new file system contains. */
 const NO_CONTENT = ['.env', 'config.json', 'lost+found']
@@ -58,14 +58,19 @@ function isEmpty(path: string): boolean {
 
 /** An installation that is older than the marker: its database, or a copy of it, has our tables. */
 function isInstallation(path: string): boolean {
-  const backups = join(path, 'backups')
-  const copies = existsSync(backups)
-    ? readdirSync(backups).filter((name) => /^toolroom-.+\.db$/.test(name))
-    : []
+  const copies = backupsIn(path).filter((name) => /^toolroom-.+\.db$/.test(name))
   const databases = readdirSync(path).filter((name) => /^toolroom\.db(?:-wal|\.damaged-[^/]+)?$/.test(name))
   return [...databases, ...copies.map((name) => join('backups', name))].some((name) =>
     hasOurTables(join(path, name)),
   )
+}
+
+function backupsIn(path: string): string[] {
+  try {
+    return readdirSync(join(path, 'backups'))
+  } catch {
+    return [] // there is no such folder, or it belongs to another program
+  }
 }
 
 /** Reads the bytes rather than opening the database: SQLite would write beside a file that is not ours. */
@@ -73,9 +78,8 @@ function hasOurTables(file: string): boolean {
   let handle: number
   try {
     handle = openForeign(file)
-  } catch (error) {
-    if (error instanceof UnsafeFile) return false
-    throw error
+  } catch {
+    return false // a folder, a link to nothing, or a file that this user may not read
   }
   try {
     const buffer = Buffer.alloc(CHUNK_BYTES + TABLE.length)

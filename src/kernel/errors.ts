@@ -117,3 +117,10 @@ export function invalidField(path: string, message: string, hint?: string): AppE
     ...(hint === undefined ? {} : { hint }),
   })
 }
+
+/** The message says what was not done. */
+export const diskFull = (message: string, cause?: unknown): AppError =>
+  new AppError('disk_full', message, {
+    hint: 'Free some space. Reading, deleting servers and clearing logs still work',
+    cause,
+  })

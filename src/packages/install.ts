@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { AppError } from '../kernel/errors.ts'
+import { diskFull } from '../kernel/errors.ts'
 import type { AuditEntry } from '../kernel/facts.ts'
 import { markFolder } from '../kernel/files/durable-file.ts'
 import type { JobHandle } from '../kernel/jobs.ts'
@@ -137,7 +137,6 @@ export const undoneEntry = (subject: string, by: Caller, detail: AuditEntry['det
 
 function explained(name: string, error: unknown): unknown {
   const { code } = error as NodeJS.ErrnoException
-  if (code === 'ENOSPC' || code === 'EDQUOT')
-    return new AppError('disk_full', `The disk is full, so '${name}' was not installed`, { cause: error })
-  return error
+  const isFull = code === 'ENOSPC' || code === 'EDQUOT'
+  return isFull ? diskFull(`The disk is full, so '${name}' was not installed`, error) : error
 }

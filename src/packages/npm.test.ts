@@ -1,5 +1,15 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
-import { checksSources, explainNpm, type Npm, npmEnvironment, npmInstall, npmVersions } from './npm.ts'
+import {
+  checksSources,
+  explainNpm,
+  type Npm,
+  npmEnvironment,
+  npmInstall,
+  npmInstallWithScripts,
+  npmVersions,
+} from './npm.ts'
 
 test.each([
   ['E404', '404 Not Found - GET x - Not found', 'package_not_found'],
@@ -79,6 +89,31 @@ test('A5: an npm that could not write every file, and reports success, has faile
   const what = { name: 'weather', folder: '/data/staging', versions: { npm: '10.8.2', node: '20.20.2' } }
   const how = { signal: new AbortController().signal, onLine: () => {} }
   await expect(npmInstall(npm, what, how)).rejects.toMatchObject({ code: 'disk_full' })
+})
+
+test('an install whose scripts print 100 MB holds less than 20 MB of it, and a failure is still explained', async () => {
+  setFlagsFromString('--expose-gc')
+  const collect: () => void = runInNewContext('gc')
+  const heldMb = () => {
+    collect()
+    return process.memoryUsage().heapUsed / 1_048_576
+  }
+  const before = heldMb()
+  let grownMb = Number.POSITIVE_INFINITY
+  const npm: Npm = async ({ onLine }) => {
+    onLine?.('stderr', 'npm error code E404')
+    onLine?.('stderr', 'npm error 404 Not Found')
+    for (let n = 0; n < 100_000; n += 1) onLine?.('stdout', Buffer.alloc(1000, `${n} `).toString('latin1'))
+    grownMb = heldMb() - before
+    return { code: 1, cut: null }
+  }
+  const what = { name: 'weather', folder: '/data/staging', versions: { npm: '11.16.0', node: '20.20.2' } }
+  const how = { signal: new AbortController().signal, onLine: () => {} }
+  await expect(npmInstallWithScripts(npm, what, how)).rejects.toMatchObject({
+    code: 'package_not_found',
+    message: expect.stringContaining('404 Not Found'),
+  })
+  expect(grownMb).toBeLessThan(20)
 })
 
 test.each([

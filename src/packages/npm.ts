@@ -117,21 +117,27 @@ async function runNpm(
   args: string[],
   { signal, onLine }: How,
 ): Promise<void> {
-  const lines: string[] = []
+  const problems: string[] = []
+  let last = ''
   const { code, cut } = await npm({
     args,
     cwd: folder,
     signal,
     timeoutMs: INSTALL_MS,
     onLine: (_, text) => {
-      lines.push(text)
+      if (PROBLEM.test(text) && problems.length < MAX_PROBLEMS) problems.push(text)
+      else if (text.trim() !== '') last = text
       onLine(text)
     },
   })
   if (cut === 'late')
     throw new AppError('registry_timeout', `npm did not install '${name}' within 10 minutes`)
+  const lines = [...problems, last]
   if (code !== 0 || lines.some((line) => UNPACKED_IN_PART.test(line))) throw explainNpm(name, lines)
 }
+/** What explains a failure. Everything else may be gigabytes: a script of a package prints what it likes. */
+const PROBLEM = /^npm (?:error|ERR!|warn tar) /i
+const MAX_PROBLEMS = 200
 /** npm only warns about a file that it could not write, and reports success. */
 const UNPACKED_IN_PART = /^npm warn tar TAR_ENTRY_ERROR (?:ENOSPC|EDQUOT)\b/i
 

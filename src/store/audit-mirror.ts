@@ -87,4 +87,5 @@ function lineOf({ audit_id, ts, action, subject, request_id, detail }: Facts['au
   const data = { audit_id, action, subject, ...publicDetail(detail) } // the log can be read without a token
   return { ts, level: 'info', source: 'audit', message, request_id, ...server, data }
 }
-const ABOUT_SERVERS = /^(?:server_|tools_changed$|tool_approved$)/
+const ABOUT_SERVERS =
+  /^(?:server_|(?:tools|prompts|instructions)_(?:changed|held)$|(?:tool|prompt|instructions)_approved$)/

@@ -1,9 +1,12 @@
 import { expect, test } from 'vitest'
 import { WINDOW, WINDOWS, type WindowName } from '../../src/metrics/windows/levels.ts'
 import { AUTHORISED as headers, openHouse } from '../support/house.ts'
+import { randomFrom } from '../support/random.ts'
 
 const CALLS = 6000
 const BATCH = 1000
+/** Five tools on each of two servers. */
+const TOOLS = 10
 /** The documented accuracy: a percentile is at most 1 % off. The API rounds to a microsecond. */
 const WITHIN = 0.01
 const ROUNDING_MS = 0.0006
@@ -44,14 +47,17 @@ test('p50, p90, p95, p99 and max of 6000 calls, wherever the API shows them, are
     const summary = (await get(`/metrics/summary?window=${window}`)).json()
     const inWindow = latest(calls, window, summary.calls.total)
     expectLatency(summary.latency_ms, inWindow, `summary ${window}`)
-    for (const figures of [...summary.top_tools, ...summary.slowest_tools])
-      expectFigures(figures, inWindow.filter(sameTool(figures)), `${figures.tool} ${window}`)
-    for (const figures of summary.agents)
-      expectFigures(figures, inWindow.filter(sameAgent(figures)), `${figures.agent_type} ${window}`)
-    for (const figures of (await get(`/metrics/tools?window=${window}`)).json().items)
-      expectFigures(figures, inWindow.filter(sameTool(figures)), `tools ${figures.tool} ${window}`)
-    for (const figures of (await get(`/metrics/agents?window=${window}`)).json().items)
-      expectFigures(figures, inWindow.filter(sameAgent(figures)), `agents ${figures.agent_type} ${window}`)
+    const allTools = (await get(`/metrics/tools?window=${window}`)).json().items
+    for (const tools of [summary.top_tools, summary.slowest_tools, allTools]) {
+      expect(tools, window).toHaveLength(TOOLS)
+      for (const figures of tools)
+        expectFigures(figures, inWindow.filter(sameTool(figures)), `${figures.tool} ${window}`)
+    }
+    for (const agents of [summary.agents, (await get(`/metrics/agents?window=${window}`)).json().items]) {
+      expect(agents, window).toHaveLength(new Set(inWindow.map(({ agent_type }) => agent_type)).size)
+      for (const figures of agents)
+        expectFigures(figures, inWindow.filter(sameAgent(figures)), `${figures.agent_type} ${window}`)
+    }
     for (const path of [
       '/metrics/servers/local',
       '/metrics/servers/remote',
@@ -64,6 +70,10 @@ test('p50, p90, p95, p99 and max of 6000 calls, wherever the API shows them, are
     }
     expectPoints((await get(`/metrics/timeseries?window=${window}`)).json().points, inWindow, window)
   }
+  const { points } = (await get('/metrics/timeseries?window=7d&step=1d&tool=tool-1')).json()
+  const ofTool = calls.filter(({ tool }) => tool === 'tool-1')
+  expect(ofTool.length).toBeGreaterThan(1000)
+  expectPoints(points, ofTool, '7d')
 
   const day = latest(calls, '24h', (await get('/metrics/summary?window=24h')).json().calls.total)
   for (const [path, id] of [
@@ -182,16 +192,5 @@ function expectPoints(
     expect(point.calls, `${window} ${point.ts}`).toBe(own.length)
     if (own.length > 0) expectLatency(point, own, `${window} ${point.ts}`)
     else expect(point).toMatchObject({ p50: null, p99: null, max: null })
-  }
-}
-
-/** Mulberry32: the same durations in every run. */
-function randomFrom(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
   }
 }

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
   chmodSync,
+  copyFileSync,
   existsSync,
   lstatSync,
   readdirSync,
@@ -16,6 +17,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { HistoryItem } from '../../src/agents/agents.schema.ts'
+import { openSqlite } from '../../src/store/sqlite/sqlite.ts'
 import { put, textOf } from '../support/agents.ts'
 import { ownFolder } from '../support/folder.ts'
 import { openService } from '../support/service-process.ts'
@@ -98,7 +100,7 @@ describe.runIf(process.platform !== 'win32')("agents' files", () => {
     chmodSync(join(home, 'dotfiles/config.toml'), 0o640)
     const readers = [startReader(home), startReader(home)]
     const agentTypes = Object.values(FILES).map(({ agent }) => agent)
-    let changes = 0
+    let [interrupted, locked] = [0, 0]
     for (let cycle = 0; cycle < KILLS; cycle += 1) {
       const service = await openService({ home })
       const change = async (agent: string, n: number) => {
@@ -110,7 +112,9 @@ describe.runIf(process.platform !== 'win32')("agents' files", () => {
         const { status } = await service.ask('PUT', `/agents/${agent}/servers`, {
           servers: { [`s${n % 3}`]: entry },
         })
-        if (status === 200) changes += 1
+        // A kill right after a lock of the agent was taken leaves it, until it is stale.
+        if (status !== 423) expect(status).toBe(200)
+        else locked += 1
         if (n % 2 === 1) await service.ask('DELETE', `/agents/${agent}/servers`, { names: [`s${n % 3}`] })
       }
       const began = performance.now()
@@ -121,9 +125,11 @@ describe.runIf(process.platform !== 'win32')("agents' files", () => {
       const untilKilled = async (agent: string) => {
         for (let n = 1; ; n += 1) await change(agent, n)
       }
-      await Promise.allSettled(agentTypes.map(untilKilled))
+      const cut = await Promise.allSettled(agentTypes.map(untilKilled))
       await killed
       await service.ended
+      for (const each of cut) expect(each).toMatchObject({ reason: { message: 'fetch failed' } })
+      if (unfinishedChanges(service.data) > 0) interrupted += 1
     }
     const service = await openService({ home })
     for (const { agent } of Object.values(FILES)) await service.ask('DELETE', `/agents/${agent}/servers`, {})
@@ -131,7 +137,9 @@ describe.runIf(process.platform !== 'win32')("agents' files", () => {
 
     expect(seen.flatMap(({ faults }) => faults)).toEqual([])
     expect(seen.reduce((sum, { reads }) => sum + reads, 0)).toBeGreaterThan(KILLS * 20)
-    expect(changes).toBeGreaterThan(KILLS * 4)
+    // Otherwise most kills would fall between the changes.
+    expect(interrupted).toBeGreaterThan(KILLS / 2)
+    expect(locked).toBeLessThan(KILLS / 4)
     for (const [path, { text }] of Object.entries(FILES)) {
       expect(without(textOf(home, path)), path).toBe(without(text))
       expect(readdirSync(dirname(join(home, path))).filter((name) => name.endsWith('.tmp'))).toEqual([])
@@ -241,6 +249,16 @@ describe.runIf(process.platform !== 'win32')("agents' files", () => {
     expect(refused).toBeLessThan(INTERLEAVINGS / 2)
   })
 })
+
+/** The changes that a killed service had begun. Reads a copy, so that the next start finds the files as they are. */
+function unfinishedChanges(data: string): number {
+  const copy = ownFolder()
+  for (const name of ['toolroom.db', 'toolroom.db-wal']) copyFileSync(join(data, name), join(copy, name))
+  const database = openSqlite(join(copy, 'toolroom.db'))
+  const row = database.prepare('SELECT count(*) AS changes FROM agent_changes').get()
+  database.close()
+  return Number(row?.changes)
+}
 
 /** A removal may leave blank lines, which are neither a comment nor a key. */
 const without = (text: string): string => text.replace(/\s+/g, ' ')

@@ -1,5 +1,4 @@
-import { execFileSync } from 'node:child_process'
-import { mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
@@ -8,58 +7,13 @@ import { ownFolder } from '../support/folder.ts'
 import { AUTHORISED as headers, openHouse } from '../support/house.ts'
 import { definition, get, post, register } from '../support/running.ts'
 import { openService } from '../support/service-process.ts'
-
-const mayMount = process.platform === 'linux' && process.getuid?.() === 0 && canMount()
-
-function canMount(): boolean {
-  const folder = '/tmp/.toolroom-mount-probe'
-  try {
-    mkdirSync(folder, { recursive: true })
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', folder], { stdio: 'ignore' })
-    execFileSync('umount', [folder], { stdio: 'ignore' })
-    return true
-  } catch {
-    return false // a container without permission to mount
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
-}
-
-/** A file system of this size. */
-function smallDisk(folder: string, mb: number): string {
-  mkdirSync(folder, { recursive: true })
-  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${mb}m,mode=0700`, 'tmpfs', folder])
-  onTestFinished(() => void execFileSync('umount', ['-l', folder]))
-  return folder
-}
-
-/** Fills a file system except for some bytes, and empties it again. */
-function fillers(folder: string) {
-  const filler = join(folder, 'filler')
-  let count = 0
-  const fill = (spare = 0) => {
-    for (let size = 1 << 20; size >= 4096; size = Math.floor(size / 2)) {
-      try {
-        for (; freeBytes(folder) - size >= spare; count += 1)
-          writeFileSync(`${filler}-${count}`, Buffer.alloc(size))
-      } catch {
-        // full at this size: fill the rest with smaller ones
-      }
-    }
-  }
-  return { fill, free: () => void execFileSync('sh', ['-c', `rm -f ${filler}-*`]) }
-}
-
-function freeBytes(folder: string): number {
-  const { bavail, bsize } = statfsSync(folder)
-  return bavail * bsize
-}
+import { mayMount, smallDisk } from '../support/small-disk.ts'
 
 test.runIf(mayMount)(
   'R15: on a full disk writes get 507, reads and deletes work, and writes succeed again when there is space',
   async () => {
     const home = ownFolder()
-    const small = smallDisk(join(home, 'data'), 24)
+    const { fill, free } = smallDisk(join(home, 'data'), 24)
     const house = await openHouse({ home, env: { LOG_MAX_MB: '8' } })
     onTestFinished(() => house.close()) // before the unmount
     const add = (name: string) =>
@@ -74,7 +28,6 @@ test.runIf(mayMount)(
     await register(house, 'echo')
     expect((await act('start')).statusCode).toBe(200)
 
-    const { fill, free } = fillers(small)
     fill()
     const answers: number[] = []
     for (let n = 0; n < 30; n += 1) answers.push((await add(`more-${n}`)).statusCode)
@@ -108,7 +61,7 @@ test.runIf(mayMount)(
   'with 20 MiB free, every one of 20 audit rows and 100 lines can be read, nothing is dropped, and the health is ok',
   async () => {
     const home = ownFolder()
-    smallDisk(join(home, 'data'), 26)
+    const { freeBytes } = smallDisk(join(home, 'data'), 26)
     const house = await openHouse({ home })
     onTestFinished(() => house.close())
     for (let n = 0; n < 20; n += 1) {
@@ -119,7 +72,7 @@ test.runIf(mayMount)(
       for (let line = 0; line < 5; line += 1) house.log.info(`small disk ${n} ${line}`)
       await house.inject('/api/logs?limit=1') // a batch of its own
     }
-    expect(freeBytes(join(home, 'data'))).toBeLessThan(21 * 1_048_576)
+    expect(freeBytes()).toBeLessThan(21 * 1_048_576)
     const total = async (query: string) => (await house.inject(`/api/logs?${query}`)).json().total
     expect(await total('source=audit')).toBe(20)
     expect(await total('search=small%20disk')).toBe(100)
@@ -131,7 +84,7 @@ test.runIf(mayMount)(
   'of 15,000 lines written on a full disk each can be read or is counted as dropped, the audit rows stay, and the health says it',
   async () => {
     const home = ownFolder()
-    const small = smallDisk(join(home, '.local/share/toolroom'), 24)
+    const { fill, free } = smallDisk(join(home, '.local/share/toolroom'), 24)
     const service = await openService({ home })
     onTestFinished(async () => {
       service.child.kill('SIGTERM')
@@ -144,7 +97,6 @@ test.runIf(mayMount)(
     await service.start('before')
     await sent(service, 'before')
     const audited = await total(service, 'source=audit')
-    const { fill, free } = fillers(small)
     fill()
     await service.start('full')
     await sent(service, 'full')
@@ -204,9 +156,7 @@ test.runIf(mayMount)(
   'R15: after a full disk, the reserve of 4 MiB is created again only when 8 MiB are free, so that writes do not fill the disk at once',
   () => {
     const small = join(ownFolder(), 'data')
-    mkdirSync(small)
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=12m,mode=0700', 'tmpfs', small])
-    onTestFinished(() => void execFileSync('umount', ['-l', small]))
+    smallDisk(small, 12)
     const reserve = new DiskReserve(small)
     expect(reserve.ensure()).toBe(true)
     reserve.release()

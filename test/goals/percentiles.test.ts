@@ -3,6 +3,7 @@ import type { Recorder } from '../../src/metrics/record/recorder.ts'
 import { Cell } from '../../src/metrics/sketch/cell.ts'
 import { WINDOW, WINDOWS, type WindowName } from '../../src/metrics/windows/levels.ts'
 import { event, NOON, openRecorder } from '../support/metrics.ts'
+import { randomFrom } from '../support/random.ts'
 
 const CALLS = process.env.TOOLROOM_GOALS === 'full' ? 1_000_000 : 100_000
 const BATCH = 1000
@@ -72,15 +73,4 @@ function check(recorder: Recorder, window: WindowName, calls: ReturnType<typeof 
     expect(Math.abs(found - right) / right, `${window} ${share}`).toBeLessThanOrEqual(WITHIN)
     return found
   })
-}
-
-/** Mulberry32: the same calls in every run. */
-function randomFrom(seed: number): Random {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
-  }
 }

@@ -45,5 +45,5 @@ export function smallDisk(folder: string, megabytes: number) {
   const free = () => {
     for (const name of fillers()) rmSync(join(folder, name))
   }
-  return { fill, free }
+  return { fill, free, freeBytes }
 }

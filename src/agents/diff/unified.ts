@@ -3,17 +3,17 @@ import { maskLine, type VisibleText } from './mask-line.ts'
 
 const CONTEXT = 3
 
-/** A unified diff with secrets masked; empty if the texts are equal. */
-export function unifiedDiff(name: string, before: string, after: string, visible: VisibleText): string {
-  if (before === after) return ''
-  const changes = compare(linesOf(before), linesOf(after))
-  const hunks = hunksOf(changes).map((hunk) => hunkText(hunk, visible))
-  return [
-    `--- ${before === '' ? '/dev/null' : name}`,
-    `+++ ${after === '' ? '/dev/null' : name}`,
-    ...hunks,
-    '',
-  ].join('\n')
+/** A unified diff; empty if the texts are equal. The function that is returned masks everything but what is visible. */
+export function unifiedDiff(name: string, before: string, after: string): (visible: VisibleText) => string {
+  if (before === after) return () => ''
+  const hunks = hunksOf(compare(linesOf(before), linesOf(after)))
+  return (visible) =>
+    [
+      `--- ${before === '' ? '/dev/null' : name}`,
+      `+++ ${after === '' ? '/dev/null' : name}`,
+      ...hunks.map((hunk) => hunkText(hunk, visible)),
+      '',
+    ].join('\n')
 }
 
 /** Without line ends. A missing line end after the last line is one more line. */

@@ -1,3 +1,4 @@
+import { publicArgs, publicCommand } from '../../kernel/secrets/public-view.ts'
 import { maskArgs, maskUrl } from '../../kernel/secrets/secrets.ts'
 import type { Definition } from '../catalogue/definition.ts'
 import type { VisibleText } from './mask-line.ts'
@@ -17,14 +18,24 @@ const KEYWORDS = [
   '/c',
 ]
 
-/** What a diff may show of these servers: commands, arguments, folders and URLs, but no environment and no headers. */
-export function visibleText(definitions: readonly Definition[], names: readonly string[]): VisibleText {
+/**
+ * What a diff may show of these servers: commands, arguments, folders and URLs, but no environment and no headers. The
+ * owner, who has the token, sees more of a command.
+ */
+export function visibleText(
+  reader: 'owner' | 'public',
+  definitions: readonly Definition[],
+  names: readonly string[],
+): VisibleText {
   const visible = new Map([...KEYWORDS, ...names].map((word) => [word, word]))
   for (const definition of definitions) {
     if (definition.type === 'stdio') {
-      const words = [definition.command, ...definition.args]
-      for (const [index, masked] of maskArgs(words).entries()) visible.set(words[index] ?? '', masked)
-      if (definition.cwd !== null) visible.set(definition.cwd, definition.cwd)
+      const { command, args, cwd } = definition
+      const words = [command, ...args]
+      const shown =
+        reader === 'owner' ? maskArgs(words) : [publicCommand(command), ...publicArgs(command, args)]
+      for (const [index, masked] of shown.entries()) visible.set(words[index] ?? '', masked)
+      if (cwd !== null) visible.set(cwd, cwd)
     } else visible.set(definition.url, maskUrl(definition.url))
   }
   // A secret may equal a string that is visible elsewhere. Then it is hidden, unless it is the name of a server.

@@ -12,6 +12,8 @@ import type { FileRecord } from './ownership.ts'
 export interface FileChange extends ReturnType<typeof applyToContent> {
   readonly plan: Plan
   readonly diff: string
+  /** For the audit row, whose line in the log can be read without the token. */
+  readonly publicDiff: string
 }
 
 export function computeChange(
@@ -30,8 +32,14 @@ export function computeChange(
   const after = edited.text === text ? entries : readEntries(target, edited.text).entries
   const definitions = [...entries, ...after].flatMap(({ definition }) => definition ?? [])
   const names = [...entries, ...after].map(({ name }) => name)
-  const diff = unifiedDiff(place.path, text, edited.text, visibleText(definitions, names))
-  return { ...edited, plan, diff, trace: after.length === 0 ? null : edited.trace }
+  const diffFor = unifiedDiff(place.path, text, edited.text)
+  return {
+    ...edited,
+    plan,
+    diff: diffFor(visibleText('owner', definitions, names)),
+    publicDiff: diffFor(visibleText('public', definitions, names)),
+    trace: after.length === 0 ? null : edited.trace,
+  }
 }
 
 /** Applies the operations to the text and derives what happens to the file. */

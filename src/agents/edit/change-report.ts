@@ -1,6 +1,7 @@
 import type { AuditEntry, FactBus } from '../../kernel/facts.ts'
 import type { Caller } from '../../kernel/wire.ts'
 import type { ConfigTarget } from '../files/config-target.ts'
+import type { FileChange } from './change-file.ts'
 import type { Plan } from './change-plan.ts'
 import type { ChangeOptions, ChangeReport } from './edit.schema.ts'
 import type { Kept } from './file-changes.ts'
@@ -45,12 +46,12 @@ export function reportOf(
 export function auditOf(
   action: AuditEntry['action'],
   { agent, place }: ConfigTarget,
-  { plan: { added, updated, removed }, diff }: Pick<Reported, 'plan' | 'diff'>,
+  { plan: { added, updated, removed }, publicDiff }: Pick<FileChange, 'plan' | 'publicDiff'>,
   otherDiff: string,
   { request_id }: Caller,
 ): AuditEntry {
   const { scope, path } = place
-  const detail = { scope, path, added, updated, removed, diff: diff + otherDiff }
+  const detail = { scope, path, added, updated, removed, diff: publicDiff + otherDiff }
   return { action, subject: agent.type, request_id, detail }
 }
 

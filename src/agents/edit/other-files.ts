@@ -43,7 +43,7 @@ export async function planOtherFiles(
         made_file,
         entries: {},
       },
-      diff: unifiedDiff(path, reading.content?.text ?? '', text, visibleText([], names)),
+      diff: unifiedDiff(path, reading.content?.text ?? '', text)(visibleText('public', [], names)),
     })
   }
   return planned

@@ -1,4 +1,5 @@
 import type { AuditEntry } from '../../kernel/facts.ts'
+import type { KeyRecord } from '../../kernel/secrets/key-record.ts'
 import type { Json } from '../formats/format.ts'
 
 /** An entry that Toolroom wrote. */
@@ -29,14 +30,7 @@ export interface FileRecord {
 
 /** A gateway key that is saved together with the change that writes it into a file. */
 export interface NewKey {
-  readonly record: {
-    readonly id: string
-    readonly name: string
-    readonly agent_type: string
-    readonly digest: string
-    readonly created_at: number
-    readonly last_used_at: number | null
-  }
+  readonly record: KeyRecord
   readonly added: AuditEntry
   /** For a change that is not made after all. */
   readonly removed: AuditEntry

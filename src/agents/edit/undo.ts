@@ -6,7 +6,7 @@ import type { HistoryItem } from '../agents.schema.ts'
 import { unifiedDiff } from '../diff/unified.ts'
 import { visibleText } from '../diff/visible-text.ts'
 import type { Backup, Backups } from '../files/backups.ts'
-import { type ConfigFile, readConfig } from '../files/config-file.ts'
+import { readConfig } from '../files/config-file.ts'
 import {
   agentOf,
   assertMayChange,
@@ -29,6 +29,7 @@ import type { ChangeReport, UndoInput } from './edit.schema.ts'
 import type { EditDeps } from './edit.service.ts'
 import { hasInvalidKey, keysAfter } from './gateway-keys.ts'
 import { type FileRecord, recordOf } from './ownership.ts'
+import { revisionNow } from './settle.ts'
 
 interface UndoDeps extends EditDeps {
   readonly backups: Backups
@@ -51,9 +52,11 @@ export function createUndo(deps: UndoDeps) {
     const definitions = [...before, ...after].flatMap(({ definition }) => definition ?? [])
     const names = [...backup.names, ...[...before, ...after].map(({ name }) => name)]
     const isSame = (content?.revision ?? null) === (next?.revision ?? null)
+    const diffFor = unifiedDiff(path, content?.text ?? '', next?.text ?? '')
     return {
       plan: differenceOf(before, after),
-      diff: unifiedDiff(path, content?.text ?? '', next?.text ?? '', visibleText(definitions, names)),
+      diff: diffFor(visibleText('owner', definitions, names)),
+      publicDiff: diffFor(visibleText('public', definitions, names)),
       revision: next?.revision ?? null,
       next: isSame ? undefined : bytes,
       entries: after,
@@ -66,7 +69,14 @@ export function createUndo(deps: UndoDeps) {
     const content = readConfig(fileOf(target))
     const entries = entriesIn(target, content)
     const revision = content?.revision ?? null
-    return { plan: differenceOf([], []), diff: '', revision, entries, text: content?.text ?? '' }
+    return {
+      plan: differenceOf([], []),
+      diff: '',
+      publicDiff: '',
+      revision,
+      entries,
+      text: content?.text ?? '',
+    }
   }
 
   /** All or nothing: a file that was changed since then must not leave the others half undone. */
@@ -125,6 +135,11 @@ export function createUndo(deps: UndoDeps) {
     history(key: string, scope: string | undefined, project: string | undefined): HistoryItem[] {
       const agent = agentOf(key)
       const targets = configTargets(agent, platform, project)
+      const revisions = new Map<string, string | null | undefined>()
+      const currentRevision = (path: string, target: ConfigTarget) => {
+        if (!revisions.has(path)) revisions.set(path, revisionNow({ path, root: rootOf(target) }))
+        return revisions.get(path)
+      }
       return backups
         .of(agent.type)
         .filter((backup) => scope === undefined || backup.scope === scope)
@@ -132,7 +147,7 @@ export function createUndo(deps: UndoDeps) {
         .map((backup) => {
           const { id, ts, path, main, action, names, after, request_id } = backup
           const target = targets.find(({ place }) => place.path === main)
-          const current = target !== undefined && after === currentRevision({ path, root: rootOf(target) })
+          const current = target !== undefined && after === currentRevision(path, target)
           return {
             id,
             ts: isoTime(ts),
@@ -216,14 +231,6 @@ function entriesIn(target: ConfigTarget, content: Content | undefined): readonly
     return content ? readEntries(target, content.text).entries : []
   } catch {
     return []
-  }
-}
-
-function currentRevision(file: Pick<ConfigFile, 'path' | 'root'>): string | null | undefined {
-  try {
-    return readConfig(file)?.revision ?? null
-  } catch {
-    return undefined
   }
 }
 

@@ -42,7 +42,8 @@ export class Backups {
 
   keep(facts: Omit<Backup, 'id' | 'before'>, content: Uint8Array | null): Backup {
     const digest = content === null ? revisionOf(Buffer.from(facts.path)) : revisionOf(content)
-    const id = `${String(facts.ts).padStart(13, '0')}-${digest.slice(0, 8)}-${randomBytes(2).toString('hex')}`
+    const order = String(this.#nextOrder(facts)).padStart(13, '0')
+    const id = `${order}-${digest.slice(0, 8)}-${randomBytes(2).toString('hex')}`
     const backup: Backup = { id, ...facts, before: content === null ? null : digest }
     const folder = this.#folderOf(facts.agent_type, facts.path)
     makeFolder(folder)
@@ -64,9 +65,7 @@ export class Backups {
 
   /** Newest first. */
   of(agentType: string): Backup[] {
-    const folder = join(this.#folder, agentType)
-    return namesIn(folder)
-      .map((name) => join(folder, name))
+    return this.#foldersOf(agentType)
       .flatMap((each) => idsIn(each).map((id) => readBackup(join(each, `${id}.json`))))
       .filter((backup) => backup !== undefined)
       .sort((a, b) => (a.id < b.id ? 1 : -1))
@@ -81,6 +80,17 @@ export class Backups {
     } catch {
       return undefined
     }
+  }
+
+  /** The time, but never before that of an older backup: the clock may have been set back. */
+  #nextOrder({ agent_type, ts }: Pick<Backup, 'agent_type' | 'ts'>): number {
+    const ids = this.#foldersOf(agent_type).flatMap(idsIn)
+    return ids.reduce((order, id) => Math.max(order, Number(id.slice(0, 13)) + 1), ts)
+  }
+
+  #foldersOf(agentType: string): string[] {
+    const folder = join(this.#folder, agentType)
+    return namesIn(folder).map((name) => join(folder, name))
   }
 
   #folderOf(agentType: string, path: string): string {

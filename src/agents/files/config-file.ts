@@ -11,7 +11,7 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { AppError } from '../../kernel/errors.ts'
+import { AppError, diskFull } from '../../kernel/errors.ts'
 import { makeFolder, syncFolder, writeBeside } from '../../kernel/files/durable-file.ts'
 import { openForeign, readOpen, UnsafeFile } from '../../kernel/files/foreign-file.ts'
 import type { LockFacts } from './agent-lock.ts'
@@ -160,13 +160,7 @@ export function asAppError(path: string, error: unknown): unknown {
       return unsafe(path, 'is being replaced by a link')
     case 'ENOSPC':
     case 'EDQUOT':
-      return new AppError(
-        'disk_full',
-        `The disk that holds ${path} or the data folder is full; nothing was changed`,
-        {
-          cause: error,
-        },
-      )
+      return diskFull(`The disk that holds ${path} or the data folder is full; nothing was changed`, error)
     case 'EROFS':
     case 'EACCES':
     case 'EPERM':

@@ -1,3 +1,4 @@
+import { memo } from '../../kernel/memo.ts'
 import type { Dialect, FileFormat } from '../catalogue/catalogue.schema.ts'
 import { tooLarge, unparsable } from '../files/config-text.ts'
 import { CannotEdit, type Format, type Json, type Path, type Trace } from './format.ts'
@@ -12,11 +13,15 @@ export interface Operation {
   readonly value: Json | undefined
 }
 
+/** With a memory, because parsing a JSON file of 10 MiB takes most of a second, and every list of agents reads it. */
 export function formatOf(format: FileFormat, dialect: Dialect): Format {
-  if (format === 'toml') return tomlFormat
-  if (format === 'yaml') return yamlFormat
-  return jsonFormat(dialect)
+  if (format === 'toml') return REMEMBERING_TOML
+  if (format === 'yaml') return REMEMBERING_YAML
+  return rememberingJson(dialect)
 }
+const rememberingJson = memo((dialect: Dialect) => jsonFormat(dialect).remembering())
+const REMEMBERING_TOML = tomlFormat.remembering()
+const REMEMBERING_YAML = yamlFormat.remembering()
 
 /** The parsed file; undefined if it is empty. Errors name the file. */
 export function readText(format: Format, file: string, text: string): Json | undefined {

@@ -70,4 +70,6 @@ export interface Format {
   set(text: string, path: Path, value: Json): Edited
   /** Removes the value if it exists. With the trace of the first `set`, containers that it created go too once empty. */
   remove(text: string, path: Path, trace?: Trace): string
+  /** The same format, but it does not parse a long text again that was the last one it parsed. */
+  remembering(): Format
 }

@@ -9,6 +9,7 @@ import {
   type Trace,
 } from './format.ts'
 import { isMap, isSame, isSameAround, withoutEmpty, withValue } from './json-value.ts'
+import { rememberingLast } from './remember.ts'
 import { lineAt, lineStarts, placeOf, refusal } from './text.ts'
 
 /** A text with the positions that edits need. */
@@ -121,6 +122,14 @@ export function verifiedFormat<P extends Parsed>(editor: Editor<P>): Format {
       const proposal = editor.remove(parsed, path, trace)
       if (proposal.text !== body) verify(parsed, path, undefined, proposal)
       return bom + proposal.text
+    },
+    remembering() {
+      const { parse, readAgain } = editor
+      return verifiedFormat({
+        ...editor,
+        parse: rememberingLast(parse),
+        readAgain: rememberingLast(readAgain),
+      })
     },
   }
 }

@@ -40,13 +40,3 @@ export const NewKey = Type.Object({
 export type NewKey = Static<typeof NewKey>
 
 export const KeyId = Type.Object({ id: Type.String({ examples: ['key_0123456789ab'] }) })
-
-/** A key as it is stored. The digest cannot be used as a key. */
-export interface KeyRecord {
-  readonly id: string
-  readonly name: string
-  readonly agent_type: string
-  readonly digest: string
-  readonly created_at: number
-  readonly last_used_at: number | null
-}

@@ -1,9 +1,10 @@
 import { hash, randomBytes } from 'node:crypto'
 import { AppError } from '../../kernel/errors.ts'
 import type { AuditEntry } from '../../kernel/facts.ts'
+import type { KeyRecord } from '../../kernel/secrets/key-record.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { Caller } from '../../kernel/wire.ts'
-import type { KeyInput, KeyRecord, KeyView, NewKey } from './keys.schema.ts'
+import type { KeyInput, KeyView, NewKey } from './keys.schema.ts'
 
 export interface KeyStore {
   all(): readonly KeyRecord[]

@@ -23,7 +23,12 @@ const statesOf = (items: readonly { name: string; state: string }[]) =>
 const approve = (house: House, path: string, payload?: object) =>
   post(house, `/api/servers/retold/${path}/approve`, payload)
 const audited = async (house: House, action: string) =>
-  (await house.inject({ url: `/api/logs?source=audit&search=${action}`, headers: AUTHORISED })).json<{
+  (
+    await house.inject({
+      url: `/api/logs?source=audit&server_id=retold&search=${action}`,
+      headers: AUTHORISED,
+    })
+  ).json<{
     items: { message: string; data: unknown }[]
   }>().items
 

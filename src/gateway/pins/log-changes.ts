@@ -27,11 +27,17 @@ interface Unwritten {
   readonly names: Set<string>
 }
 
-/** Limits the entries of a server that changes its definitions all the time. */
-const INTERVAL_MS = 60_000
+/** Limits the entries of a server that changes its definitions all the time: audit rows are kept for ever. */
+const FIRST_INTERVAL_MS = 60_000
+const LONGEST_INTERVAL_MS = 3_600_000
 const MAX_NAMES = 50
+/** Limits memory when a server has new names all the time. Further names are neither listed nor counted. */
+const MAX_COUNTED = 10_000
 
-/** Logs and audits changed definitions: the first change of a list at once, later changes together, once a minute. */
+/**
+ * Logs and audits changed definitions: the first change of a list at once, later changes together after a minute, then
+ * after intervals that double up to an hour. A list that did not change for an interval starts over.
+ */
 export class ChangeLog {
   readonly #deps: Deps
   readonly #unwritten = new Map<string, Unwritten>()
@@ -50,7 +56,7 @@ export class ChangeLog {
     }
     unwritten.times += 1
     unwritten.last = change
-    for (const name of change.names) unwritten.names.add(name)
+    for (const name of change.names) if (unwritten.names.size < MAX_COUNTED) unwritten.names.add(name)
   }
 
   forget(server_id: string): void {
@@ -63,11 +69,11 @@ export class ChangeLog {
     await Promise.all(this.#writes)
   }
 
-  #startInterval(last: Change): void {
+  #startInterval(last: Change, intervalMs = FIRST_INTERVAL_MS): void {
     const key = keyOf(last)
     const timer = setTimeout(() => {
-      if (this.#flush(key)) this.#startInterval(last)
-    }, INTERVAL_MS).unref()
+      if (this.#flush(key)) this.#startInterval(last, Math.min(intervalMs * 2, LONGEST_INTERVAL_MS))
+    }, intervalMs).unref()
     this.#unwritten.set(key, { server_id: last.server_id, timer, times: 0, last, names: new Set() })
   }
 

@@ -89,11 +89,13 @@ export class Pins implements Pinning {
     const changed: Difference[] = []
     const added: Difference[] = []
     for (const definition of items) {
-      const pin = this.#pins.get(keyOf(server_id, kind, definition))
-      const isSeen = pin?.hash === hashOf(definition) || pin?.seen_hash === hashOf(definition)
+      const key = keyOf(server_id, kind, definition)
+      const pin = this.#pins.get(key)
+      const hash = hashOf(definition)
+      const isSeen = pin?.hash === hash || pin?.seen_hash === hash
       if (pin && !isSeen) changed.push({ pin, definition })
       else if (!pin && hold && !isFirst) added.push({ pin, definition })
-      this.#record(keyOf(server_id, kind, definition), pin, definition, !hold || (isFirst && !pin))
+      this.#record(key, pin, definition, !hold || (isFirst && !pin))
     }
     this.#removeUnapproved(server_id, kind, items)
     const report = (what: 'changed' | 'held', differences: readonly Difference[]) => {
@@ -212,8 +214,8 @@ export class Pins implements Pinning {
       if (pin.seen_hash !== null) this.#put({ ...pin, seen_hash: null, seen_at: null })
       return
     }
-    const next = pinOf(key, definition, this.#deps.now())
-    if (mayBeApproved && this.#pins.hasRoom(next)) this.#put(next)
+    const next = mayBeApproved && pinOf(key, definition, this.#deps.now())
+    if (next && this.#pins.hasRoom(next)) this.#put(next)
     else if (pin?.seen_hash !== hash)
       this.#put({ ...(pin ?? unapproved(key)), seen_hash: hash, seen_at: this.#deps.now() })
   }

@@ -130,7 +130,7 @@ describe('changed tools', () => {
     ])
   })
 
-  test('a tool that keeps changing is reported each time in the live stream, and once a minute in the log', async () => {
+  test('a tool that keeps changing is reported each time in the live stream, and its further changes together in the log', async () => {
     const { house, changes, server } = await setUp()
     for (let n = 0; n < 5; n += 1) {
       await server.offer(house, [{ ...READ, title: `Title ${n}` }, LIST])

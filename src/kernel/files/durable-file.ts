@@ -5,19 +5,27 @@ import {
   mkdirSync,
   openSync,
   readdirSync,
-  readFileSync,
   renameSync,
   rmSync,
   writeSync,
 } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
+import { readForeignHead } from './foreign-file.ts'
 
 /** Removes temporary files that a crash during a write of these files has left. Only names that we write match. */
 export function removeStaleTemps(paths: readonly string[]): void {
   for (const folder of new Set(paths.map((path) => dirname(path)))) {
     const names = paths.filter((path) => dirname(path) === folder).map((path) => basename(path))
     for (const name of namesIn(folder))
-      if (names.some((each) => isTempOf(each, name))) rmSync(join(folder, name), { force: true })
+      if (names.some((each) => isTempOf(each, name))) removeTemp(join(folder, name))
+  }
+}
+
+function removeTemp(path: string): void {
+  try {
+    rmSync(path, { force: true })
+  } catch {
+    // A folder of this name, or a read-only file system. Temporary files are never read, so it may stay.
   }
 }
 
@@ -30,9 +38,9 @@ const MARKED = 'Made by Toolroom'
 
 export function isMarked(folder: string): boolean {
   try {
-    return readFileSync(join(folder, MARKER), 'utf8').startsWith(MARKED)
+    return readForeignHead(join(folder, MARKER), MARKED.length).toString() === MARKED
   } catch {
-    return false
+    return false // there is no such file, or it is not a regular one
   }
 }
 

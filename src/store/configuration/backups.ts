@@ -33,7 +33,9 @@ export class Backups {
   /** Takes a backup unless `lastChange`, the id of the newest audit row, is the one of the newest backup. */
   take(database: Sqlite, lastChange: number): void {
     if (this.#lastChange() === lastChange) return
-    const name = `toolroom-${isoTime(Date.now()).replaceAll(':', '.')}-${lastChange}.db`
+    // Never before that of an older backup: the clock may have been set back.
+    const time = isoTime(Math.max(Date.now(), this.#newestTime() + 1))
+    const name = `toolroom-${time.replaceAll(':', '.')}-${lastChange}.db`
     const temp = join(this.#folder, `${name}.tmp`)
     rmSync(temp, { force: true })
     database.prepare('VACUUM INTO ?').run(temp)
@@ -42,6 +44,12 @@ export class Backups {
     renameSync(temp, join(this.#folder, name))
     syncFolder(this.#folder)
     for (const old of this.#names().slice(0, -KEPT)) rmSync(join(this.#folder, old), { force: true })
+  }
+
+  /** 0 without a backup. */
+  #newestTime(): number {
+    const [, text = ''] = NAME.exec(this.#names().at(-1) ?? '') ?? []
+    return Date.parse(text.replace(/T(\d+)\.(\d+)\./, 'T$1:$2:')) || 0
   }
 
   #lastChange(): number {

@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Kysely, sql, type Transaction } from 'kysely'
-import { AppError } from '../../kernel/errors.ts'
+import { AppError, diskFull } from '../../kernel/errors.ts'
 import { StartError } from '../../kernel/exit.ts'
 import type { AuditEntry, FactBus, Facts } from '../../kernel/facts.ts'
 import { setAside } from '../sqlite/data-file.ts'
@@ -95,13 +95,13 @@ export class ConfigurationDatabase {
 
   /** Runs a change and writes its audit rows in the same transaction. */
   async change<T>(work: Work<T>, options: ChangeOptions<T> = {}): Promise<T> {
-    if (!options.frees && !this.reserve.ensure()) throw diskFull()
+    if (!options.frees && !this.reserve.ensure()) throw diskFull(FULL)
     try {
       return await this.#transact(work, options)
     } catch (error) {
       if (sqliteErrorKind(error) !== 'full') throw appErrorOf(error)
       this.reserve.release()
-      if (!options.frees) throw diskFull(error)
+      if (!options.frees) throw diskFull(FULL, error)
       return await this.#transact(work, options).catch((again: unknown) => Promise.reject(appErrorOf(again)))
     }
   }
@@ -220,10 +220,7 @@ async function insertAudit(trx: Trx, entry: AuditEntry, ts: number): Promise<num
   return inserted.id
 }
 
-function diskFull(cause?: unknown): AppError {
-  const hint = 'Free some space. Deleting servers and clearing logs still works'
-  return new AppError('disk_full', 'The disk that holds the data folder is full', { hint, cause })
-}
+const FULL = 'The disk that holds the data folder is full'
 
 /** Maps SQLite errors to error codes; returns other errors unchanged. */
 function appErrorOf(error: unknown): unknown {
@@ -234,7 +231,7 @@ function appErrorOf(error: unknown): unknown {
         cause: error,
       })
     case 'full':
-      return diskFull(error)
+      return diskFull(FULL, error)
     case 'damaged':
     case 'io':
     case 'read_only':

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
-import { AppError } from '../../kernel/errors.ts'
+import { AppError, diskFull } from '../../kernel/errors.ts'
 import type {
   AuditIds,
   Discarded,
@@ -98,10 +98,7 @@ export class LogDatabase {
     this.#connection.rows('SELECT * FROM logs ORDER BY id DESC LIMIT 1')
     if (this.#space.mayGrow(this.#sizes.step)) this.#lost = 0
     if (this.#lost === 0) return
-    const hint = 'Free some space on the disk that holds the data folder'
-    throw new AppError('disk_full', `The disk is nearly full, and ${this.#lost} log lines were lost`, {
-      hint,
-    })
+    throw diskFull(`The disk is nearly full, and ${this.#lost} log lines were lost`)
   }
 
   /** One step of background work: trimming, indexing, shrinking the file. Returns whether more is left. */
@@ -160,8 +157,7 @@ export class LogDatabase {
       this.#writer.write(entries)
     } catch (cause) {
       if (sqliteErrorKind(cause) !== 'full') throw cause
-      const hint = 'Free some space on the disk that holds the data folder'
-      throw new AppError('disk_full', 'The disk is full: log lines could not be stored', { cause, hint })
+      throw diskFull('The disk is full: log lines could not be stored', cause)
     }
   }
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay, setImmediate } from 'node:timers/promises'
-import { AppError } from '../../kernel/errors.ts'
+import { AppError, diskFull } from '../../kernel/errors.ts'
 import type {
   AuditIds,
   DownloadRequest,
@@ -198,7 +198,7 @@ function appErrorOf(error: unknown): unknown {
         cause: error,
       })
     case 'full':
-      return new AppError('disk_full', 'The disk is full', { cause: error })
+      return diskFull('The disk is full: the log could not be changed', error)
     default:
       return error
   }

@@ -46,7 +46,7 @@ export function census(mark: string): Family[] {
 
 /** This process, or a process of this or another Toolroom. */
 const isOurs = (pid: number, mark: string): boolean =>
-  pid === process.pid || [mark, 'TOOLROOM_CHILD='].some((each) => isMarked(pid, each))
+  pid === process.pid || isMarked(pid, mark, 'TOOLROOM_CHILD=') === true
 
 /** Programs that adopt processes, besides pid 1. */
 const ADOPTERS = ['systemd', 'init', 'tini', 'dumb-init', 'docker-init']

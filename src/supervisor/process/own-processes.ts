@@ -65,11 +65,12 @@ export class OwnProcesses {
   end(group: Group): void {
     const family = this.#families.get(group.leader)
     if (!family) return
-    // A process may fork before it is killed, so this repeats until no more are found.
-    for (let round = 0, known = -1; round < 10 && known !== family.processes.size; round += 1) {
+    // A process may fork before it is killed, so this repeats until none is left.
+    for (let round = 0; round < 10; round += 1) {
       this.find()
-      known = family.processes.size
-      for (const each of family.processes.values()) killProcess(each)
+      const left = [...family.processes.values()].filter(isStillThere)
+      if (left.length === 0) break
+      for (const each of left) killProcess(each)
     }
     for (const each of family.processes.values()) this.#forget(each, family)
     this.#families.delete(group.leader)

@@ -80,19 +80,25 @@ function numbersIn(bytes: Buffer, from: number, count: number): number[] {
   return numbers
 }
 
-/** All running processes with a variable in their initial environment that starts with `entry`. */
-export function processesMarked(entry: string): ProcessFacts[] {
+/** All running processes with a variable in their initial environment that starts with one of the entries. */
+export function processesMarked(...entries: readonly string[]): ProcessFacts[] {
   return listPids().flatMap((pid) => {
-    if (!isMarked(pid, entry)) return []
+    if (!isMarked(pid, ...entries)) return []
     const facts = readProcess(pid)
     return facts && !facts.zombie ? [facts] : []
   })
 }
 
 /** Undefined if its environment cannot be read. */
-export function isMarked(pid: number, entry: string): boolean | undefined {
+export function isMarked(pid: number, ...entries: readonly string[]): boolean | undefined {
   const environment = readBytes(`/proc/${pid}/environ`)
-  return environment && (environment.includes(`\0${entry}`) || environment.indexOf(entry) === 0)
+  return environment && entries.some((entry) => holds(environment, entry))
+}
+
+/** Whether a variable starts with the entry. */
+function holds(environment: Buffer, entry: string): boolean {
+  const at = environment.indexOf(entry)
+  return at === 0 || (at > 0 && environment.includes(`\0${entry}`))
 }
 
 const MAX_COMMAND_BYTES = 32_768

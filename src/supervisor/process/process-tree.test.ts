@@ -2,12 +2,13 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { leftAfter, ownMark, untilMarked } from '../../../test/support/marked.ts'
+import { leftAfter, NO_REAPER, ownMark, untilMarked } from '../../../test/support/marked.ts'
 import { stopwatch } from '../../../test/support/measuring.ts'
 import type { StopStep } from '../../kernel/server-state.ts'
 import { Child } from './child.ts'
+import { OwnProcesses } from './own-processes.ts'
 import { commandLine, isStillThere, listProcesses, processesMarked, readProcess } from './process-table.ts'
-import { groupOf, signalGroup, sweep } from './signals.ts'
+import { groupOf, signalGroup, sweep, sweepTogether } from './signals.ts'
 import { stopLadder } from './stop-ladder.ts'
 
 const onLinux = process.platform === 'linux'
@@ -157,5 +158,50 @@ test.runIf(onLinux)(
     await child.ended
     expect(await leftAfter(mark, 30_000)).toBe(0)
     expect(processesMarked(other.mark).length).toBeGreaterThan(0)
+  },
+)
+
+test.runIf(onLinux)(
+  'the end of a group kills processes that are forked meanwhile, even with a group of their own and an empty environment (R4)',
+  async () => {
+    const fork = 'for n in $(seq 1500); do env -i sleep 60 & done; wait'
+    const { child } = await start(sh(`set -m; (${fork}) & wait`))
+    const inSession = () =>
+      listProcesses().filter(({ session, zombie }) => session === child.pid && !zombie).length
+    onTestFinished(() => {
+      for (const { pid, session } of listProcesses()) if (session === child.pid) process.kill(pid, 'SIGKILL')
+    })
+    const processes = new OwnProcesses(NO_REAPER)
+    processes.watch(child.group)
+    await expect.poll(inSession, { timeout: 60_000, interval: 5 }).toBeGreaterThan(100)
+    processes.end(child.group)
+    await child.ended
+    await sleep(200)
+    expect(inSession()).toBe(0)
+  },
+)
+
+test.runIf(onLinux)(
+  'a hundred stops at the same time share sweeps, and each ends the processes with its own mark and no others',
+  async () => {
+    const started = await Promise.all(Array.from({ length: 5 }, () => start(sh('sleep 60'))))
+    const other = await start(sh('sleep 60'))
+    const absent = Array.from({ length: 95 }, (_, n) => `TOOLROOM_CHILD=absent-${n}`)
+    const cpuMs = async (work: () => unknown) => {
+      const before = process.cpuUsage()
+      await work()
+      const { user, system } = process.cpuUsage(before)
+      return (user + system) / 1000
+    }
+    const oneByOne = await cpuMs(() => {
+      for (const mark of absent) sweep(mark)
+    })
+    const together = await cpuMs(() => {
+      const marks = [...started.map(({ mark }) => mark), ...absent]
+      return Promise.all(marks.map(sweepTogether))
+    })
+    for (const { mark } of started) expect(await leftAfter(mark, 30_000)).toBe(0)
+    expect(processesMarked(other.mark).length).toBeGreaterThan(0)
+    expect(together).toBeLessThan(oneByOne / 3)
   },
 )

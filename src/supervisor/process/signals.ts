@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { isStillThere, type ProcessFacts, processesMarked, readProcess } from './process-table.ts'
 
 /** A process group that Toolroom started, identified by the pid of its leader. */
@@ -33,12 +34,12 @@ export function isSameLeader({ leader, startedAt }: Group): boolean {
 export const errnoOf = (error: unknown): unknown =>
   error instanceof Error && 'code' in error ? error.code : undefined
 
-/** Kills all processes with the mark, in any group or session. Returns their number. */
-export function sweep(mark: string): number {
+/** Kills all processes with one of the marks, in any group or session. Returns their number. */
+export function sweep(...marks: readonly string[]): number {
   const ended = new Set<number>()
   // A process may fork before it is killed, so this repeats until no more are found.
   for (let round = 0; round < 10; round += 1) {
-    const found = processesMarked(mark).filter(({ pid }) => pid !== process.pid)
+    const found = processesMarked(...marks).filter(({ pid }) => pid !== process.pid)
     if (found.length === 0) break
     for (const facts of found) {
       killProcess(facts)
@@ -46,6 +47,26 @@ export function sweep(mark: string): number {
     }
   }
   return ended.size
+}
+
+/** A sweep reads the environment of every process on this computer. */
+const SWEEP_EVERY_MS = 100
+let sweptAt = Number.NEGATIVE_INFINITY
+let next: { readonly marks: string[]; readonly swept: Promise<void> } | undefined
+
+/** Like `sweep`. Servers that are stopped at about the same time share a sweep; the first one is at once. */
+export function sweepTogether(mark: string): Promise<void> {
+  if (!next) {
+    const marks: string[] = []
+    const swept = sleep(Math.max(0, sweptAt + SWEEP_EVERY_MS - performance.now())).then(() => {
+      next = undefined
+      sweep(...marks)
+      sweptAt = performance.now()
+    })
+    next = { marks, swept }
+  }
+  next.marks.push(mark)
+  return next.swept
 }
 
 /** Only if it still is the same process. */

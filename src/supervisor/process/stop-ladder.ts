@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { StopStep } from '../../kernel/server-state.ts'
-import { type Group, signalGroup, sweep } from './signals.ts'
+import { type Group, signalGroup, sweepTogether } from './signals.ts'
 
 export interface Stoppable {
   readonly group: Group
@@ -47,7 +47,7 @@ export async function stopLadder(
   })()
   if (reached === 'killed') onStep('killed')
   signalGroup(child.group, 'SIGKILL')
-  sweep(child.mark)
+  await sweepTogether(child.mark)
   await endsWithin(child.ended, 1000)
   return reached
 }

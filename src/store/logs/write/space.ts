@@ -15,9 +15,9 @@ const SHRINK_PAGES = 256
 
 /** The larger the log, the more free space it leaves to other programs, and to the reserve of the configuration. */
 const LEAVES_FREE = [
-  { upTo: MIB, bytes: 2 * MIB },
-  { upTo: MIN_BYTES, bytes: 12 * MIB },
-  { upTo: Number.POSITIVE_INFINITY, bytes: 32 * MIB },
+  { upTo: MIB, free: 2 * MIB },
+  { upTo: MIN_BYTES, free: 12 * MIB },
+  { upTo: Number.POSITIVE_INFINITY, free: 32 * MIB },
 ]
 
 /** Sizes derived from the cap, which includes lines, indexes, text index and write-ahead log. */
@@ -87,7 +87,7 @@ export class LogSpace {
   mayGrow(bytes: number): boolean {
     const size = this.#connection.pragma('page_count') * PAGE_BYTES + bytes
     const left = this.#diskBytes() - bytes
-    return LEAVES_FREE.some(({ upTo, bytes }) => size <= upTo && left >= bytes)
+    return LEAVES_FREE.some(({ upTo, free }) => size <= upTo && left >= free)
   }
 
   #diskBytes(): number {
