@@ -77,7 +77,7 @@ export async function openRelay(column: Column, path: '/mcp' | '/mcp/relay' = '/
 async function addServer(house: House, { server, over }: Column): Promise<void> {
   const relay = definition('relay', [`--era=${server}`, ...(over === 'http' ? ['--http'] : [])])
   if (over === 'stdio') {
-    expect((await post(house, '/api/servers', relay)).statusCode).toBe(201)
+    expect((await post(house, '/api/servers', { ...relay, sharing: 'shared' })).statusCode).toBe(201)
     expect((await post(house, '/api/servers/relay/start')).statusCode).toBe(200)
     return
   }
