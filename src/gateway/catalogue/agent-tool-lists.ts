@@ -54,9 +54,14 @@ export class AgentToolLists {
     this.#isHeld = isHeld
   }
 
-  /** Call when the settings of an agent have changed. */
-  settingsChanged(agentType: string): void {
-    this.#settings.delete(agentType)
+  /** Call when the settings of an agent have changed. Returns whether that affects a server, or all servers together. */
+  settingsChanged(agentType: string): (serverId: string | undefined) => boolean {
+    const before = this.#settings.get(agentType)
+    const after = this.#settingsOf(agentType)
+    const partOf = ({ tool_mode, tools }: AgentTools, serverId: string) =>
+      JSON.stringify([tool_mode, tools[serverId]])
+    return (serverId) =>
+      !before || serverId === undefined || partOf(before, serverId) !== partOf(after, serverId)
   }
 
   /** Call when a server or its tools have changed. */
