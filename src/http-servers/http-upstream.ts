@@ -2,6 +2,7 @@ import { AppError } from '../kernel/errors.ts'
 import { CallFailure, type CallResult } from '../protocol/call.ts'
 import { refuseUnknownTool } from '../upstreams/calls.ts'
 import { RegisteredUpstream, type UpstreamDeps } from '../upstreams/registered-upstream.ts'
+import { requestMs } from '../upstreams/request-timeout.ts'
 import type { RelayedRequest, ToolCall, Upstream } from '../upstreams/upstream.ts'
 import type { ConnectionWatch } from './connection-watch.ts'
 import type { HttpServer } from './http-servers.schema.ts'
@@ -39,7 +40,7 @@ export class HttpUpstream extends RegisteredUpstream<HttpServer, Deps> implement
     const server = this.server
     const { catalogues, record } = this.deps
     const { tool, args, options } = call
-    const timeoutMs = (call.timeout_s ?? server.timeouts.request_s) * 1000
+    const timeoutMs = requestMs(call, server.timeouts)
     refuseUnknownTool(server, 'http-servers', tool, catalogues.of(server.id))
     return record(server, call, async (times) => {
       const before = performance.now()
@@ -57,13 +58,14 @@ export class HttpUpstream extends RegisteredUpstream<HttpServer, Deps> implement
     })
   }
 
-  async relay({ method, params, options }: RelayedRequest): Promise<CallResult> {
+  async relay(request: RelayedRequest): Promise<CallResult> {
     const { name, timeouts } = this.server
     try {
-      return await this.#using(timeouts.request_s * 1000, (remote, leftMs) =>
+      return await this.#using(requestMs(request, timeouts), (remote, leftMs) =>
         remote.relay(method, params, { timeoutMs: leftMs, ...options }),
       )
     } catch (error) {
+    const { method, params, options } = request
       throw asAppError(`${method} on '${name}'`, error)
     }
   }

@@ -1,8 +1,9 @@
 import { AppError } from '../kernel/errors.ts'
 import { within } from '../kernel/within.ts'
-import type { CallOptions, CallResult } from '../protocol/call.ts'
+import type { CallResult } from '../protocol/call.ts'
 import { type CallTimes, refuseUnknownTool } from '../upstreams/calls.ts'
 import { RegisteredUpstream, type UpstreamDeps } from '../upstreams/registered-upstream.ts'
+import { requestMs, startWaitMs } from '../upstreams/request-timeout.ts'
 import type { RelayedRequest, ToolCall, Upstream } from '../upstreams/upstream.ts'
 import type { Engine, ServerLife } from './engine.ts'
 import type { Server } from './servers.schema.ts'
@@ -16,6 +17,9 @@ interface Deps extends UpstreamDeps {
 const RECOVERING: readonly string[] = ['backoff', 'stopping', 'running']
 
 /** A STDIO server. A call starts it when it sleeps. */
+/** A request that may have to wait for the start of the server. */
+type Waiting = Pick<ToolCall, 'options' | 'timeout_s' | 'waits'>
+
 export class StdioUpstream extends RegisteredUpstream<Server, Deps> implements Upstream {
   readonly kind = 'stdio'
 
@@ -36,8 +40,7 @@ export class StdioUpstream extends RegisteredUpstream<Server, Deps> implements U
     const server = this.server
     const { engine, catalogues, record } = this.deps
     const { tool, args, options } = call
-    const timeoutMs = (call.timeout_s ?? server.timeouts.request_s) * 1000
-    const deadline = performance.now() + timeoutMs
+    const deadline = performance.now() + requestMs(call, server.timeouts)
     refuseUnknownTool(server, 'servers', tool, catalogues.of(server.id))
     const life = this.#lifeFor(call)
     const send = (times: CallTimes) => {
@@ -49,17 +52,17 @@ export class StdioUpstream extends RegisteredUpstream<Server, Deps> implements U
     if (life.client) return record(server, call, send)
     return record(server, call, async (times) => {
       const before = performance.now()
-      await this.#started(timeoutMs, call)
+      await this.#started(call)
       refuseUnknownTool(server, 'servers', tool, catalogues.of(server.id))
       times.start_ms = performance.now() - before
       return send(times)
     })
   }
 
-  async relay({ method, params, options, waits }: RelayedRequest): Promise<CallResult> {
-    const timeoutMs = this.server.timeouts.request_s * 1000
-    const deadline = performance.now() + timeoutMs
-    await this.#started(timeoutMs, { options, waits })
+  async relay(request: RelayedRequest): Promise<CallResult> {
+    const { method, params, options } = request
+    const deadline = performance.now() + requestMs(request, this.server.timeouts)
+    await this.#started(request)
     const timed = { timeoutMs: Math.max(1, deadline - performance.now()), ...options }
     return this.deps.engine.using(this.id, (client) => client.relay(method, params, timed))
   }
@@ -74,7 +77,7 @@ export class StdioUpstream extends RegisteredUpstream<Server, Deps> implements U
   }
 
   /** Resolves when the server is running. */
-  async #started(timeoutMs: number, call: { options: CallOptions; waits?: true | undefined }): Promise<void> {
+  async #started(call: Waiting): Promise<void> {
     const { server } = this
     const { engine } = this.deps
     const life = this.#lifeFor(call)
@@ -86,3 +89,4 @@ export class StdioUpstream extends RegisteredUpstream<Server, Deps> implements U
     if (!outcome.ok) throw startError(server, outcome.error, engine.life(this.id))
   }
 }
+    const timeoutMs = startWaitMs(call, server.timeouts)

@@ -66,7 +66,7 @@ export function createCallRecorder(facts: FactBus) {
       const reason = error instanceof CallFailure ? error.reason : undefined
       const status = reason === 'timeout' || reason === 'cancelled' ? reason : 'error'
       completed(status, reason ?? codeOf(error), 0)
-      throw reason ? callError(server.name, tool, reason, error as Error) : error
+      throw reason ? callError(server.name, tool, reason, error as Error, agent_type !== null) : error
     }
   }
 }
@@ -97,12 +97,20 @@ const namesIn = memo(({ tools }: Catalogue) => new Set(tools.map(({ name }) => n
 const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : 'internal_error'
 
-function callError(name: string, tool: string, reason: FailureReason, cause: Error): AppError {
+function callError(
+  name: string,
+  tool: string,
+  reason: FailureReason,
+  cause: Error,
+  byAgent: boolean,
+): AppError {
   const subject = `The call to '${tool}' on '${name}'`
   switch (reason) {
     case 'timeout':
       return new AppError('call_timeout', `${subject} was not answered in time`, {
-        hint: 'Send a larger timeout_s, or raise timeouts.request_s',
+        hint: byAgent
+          ? `Raise timeouts.request_s of '${name}' in Toolroom, or use a server that reports progress`
+          : 'Send a larger timeout_s, or raise timeouts.request_s',
         cause,
       })
     case 'closed':

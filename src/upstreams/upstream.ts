@@ -11,7 +11,7 @@ export interface ToolCall {
   readonly options: CallOptions
   /** Overrides `timeouts.request_s` of the server. */
   readonly timeout_s?: number | undefined
-  /** Whether to wait for the restart of a crashed server. Agents wait; a REST request fails at once. */
+  /** Set for requests of agents: they wait for the restart of a crashed server, and have a longer time limit. */
   readonly waits?: true | undefined
   /** Called when the server is running and its tools are known. Throws when the call is not allowed. */
   readonly admit?: (() => void) | undefined
