@@ -12,6 +12,7 @@ interface Deps extends UpstreamDeps {
   readonly watch: ConnectionWatch
 }
 
+const LIST_MS = 30_000
 const AWAKE: readonly string[] = ['connected', 'unknown', 'degraded']
 
 /** An HTTP server. A call connects to it when there is no connection. */
@@ -29,6 +30,10 @@ export class HttpUpstream extends RegisteredUpstream<HttpServer, Deps> implement
 
   get isAwake(): boolean {
     return AWAKE.includes(this.status)
+  }
+
+  get isUnlisted(): boolean {
+    return !this.catalogue && this.deps.watch.isUnlisted
   }
 
   /** Nothing to do: the regular check lists its tools. */
@@ -60,13 +65,24 @@ export class HttpUpstream extends RegisteredUpstream<HttpServer, Deps> implement
 
   async relay(request: RelayedRequest): Promise<CallResult> {
     const { name, timeouts } = this.server
+    const { method, params, options } = request
     try {
       return await this.#using(requestMs(request, timeouts), (remote, leftMs) =>
         remote.relay(method, params, { timeoutMs: leftMs, ...options }),
       )
     } catch (error) {
-    const { method, params, options } = request
       throw asAppError(`${method} on '${name}'`, error)
+    }
+  }
+
+  async refresh(): Promise<void> {
+    const isNew = !this.deps.watch.isOpen
+    if (isNew && this.catalogue) return
+    try {
+      const remote = await this.#connected(LIST_MS)
+      if (!isNew || !this.catalogue) await remote.refresh(LIST_MS) // a new connection has listed them
+    } catch (error) {
+      throw asAppError(`tools/list on '${this.server.name}'`, error)
     }
   }
 

@@ -13,13 +13,14 @@ interface Deps extends UpstreamDeps {
   readonly engine: Engine
 }
 
+const LIST_MS = 30_000
 /** Statuses that lead to `running` without user action. A process that has just ended is `running` for a moment. */
 const RECOVERING: readonly string[] = ['backoff', 'stopping', 'running']
 
-/** A STDIO server. A call starts it when it sleeps. */
 /** A request that may have to wait for the start of the server. */
 type Waiting = Pick<ToolCall, 'options' | 'timeout_s' | 'waits'>
 
+/** A STDIO server. A call starts it when it sleeps. */
 export class StdioUpstream extends RegisteredUpstream<Server, Deps> implements Upstream {
   readonly kind = 'stdio'
 
@@ -29,6 +30,10 @@ export class StdioUpstream extends RegisteredUpstream<Server, Deps> implements U
 
   get isAwake(): boolean {
     return this.status === 'running'
+  }
+
+  get isUnlisted(): boolean {
+    return !this.catalogue && this.deps.engine.life(this.id).client?.listError !== undefined
   }
 
   wake(): Promise<unknown> | undefined {
@@ -67,6 +72,15 @@ export class StdioUpstream extends RegisteredUpstream<Server, Deps> implements U
     return this.deps.engine.using(this.id, (client) => client.relay(method, params, timed))
   }
 
+  async refresh(request: Waiting): Promise<void> {
+    const { engine } = this.deps
+    if (!engine.life(this.id).client) {
+      if (!this.catalogue) await this.#started(request) // which lists the tools
+      if (this.catalogue) return
+    }
+    await engine.using(this.id, (client) => client.refresh(LIST_MS))
+  }
+
   /** Throws when the server is not running and is not started automatically. */
   #lifeFor({ waits }: Pick<ToolCall, 'waits'>): ServerLife {
     const life = this.deps.engine.life(this.id)
@@ -79,6 +93,7 @@ export class StdioUpstream extends RegisteredUpstream<Server, Deps> implements U
   /** Resolves when the server is running. */
   async #started(call: Waiting): Promise<void> {
     const { server } = this
+    const timeoutMs = startWaitMs(call, server.timeouts)
     const { engine } = this.deps
     const life = this.#lifeFor(call)
     if (life.client || (life.state.status === 'running' && !call.waits)) return
@@ -89,4 +104,3 @@ export class StdioUpstream extends RegisteredUpstream<Server, Deps> implements U
     if (!outcome.ok) throw startError(server, outcome.error, engine.life(this.id))
   }
 }
-    const timeoutMs = startWaitMs(call, server.timeouts)

@@ -80,14 +80,18 @@ function isToolError(result: CallResult): boolean {
 }
 const LARGE_BYTES = 16 * 1024
 
-/** Throws when the tool list of the server is known, complete, and does not have the tool. */
+/** False when the tool list of the server is known, complete, and does not have the tool. */
+export const mayHaveTool = (known: Catalogue | undefined, tool: string): boolean =>
+  !known || known.truncated || namesIn(known).has(tool)
+
+/** Throws when the server cannot have the tool. */
 export function refuseUnknownTool(
   { id, name }: Called,
   path: string,
   tool: string,
   known: Catalogue | undefined,
 ): void {
-  if (!known || known.truncated || namesIn(known).has(tool)) return
+  if (mayHaveTool(known, tool)) return
   const hint = `GET /api/${path}/${id}/tools lists its tools`
   throw new AppError('not_found', `'${name}' has no tool '${tool.slice(0, 100)}'`, { hint })
 }

@@ -45,6 +45,11 @@ export const cancelled = (): RpcError => new RpcError(CODES.cancelled, 'The requ
 export const invalidRequest = (message: string, status = 400): RpcError =>
   new RpcError(CODES.request, message, { status })
 
+/** Throws for any cursor: our lists have one page. Many clients send an empty one for the first page. */
+export function refuseCursor({ cursor }: Params): void {
+  if (cursor !== undefined && cursor !== '') throw new RpcError(CODES.params, 'Unknown cursor')
+}
+
 export const resourceNotFound = (uri: string, era: Era): RpcError =>
   new RpcError(era === 'legacy' ? CODES.resourceNotFound : CODES.params, 'Resource not found', {
     data: { uri },

@@ -82,9 +82,12 @@ export function createMcpEndpoint(deps: Deps): RequestListener {
     const { id: keyId, agent_type: agentType } = key
     const access = { keyId, agentType, serverId: serverIdIn(request.url ?? '') }
     const exchange = { request, response, access }
-    if (!handler.hasServer(access)) throw invalidRequest('Server not found', 404)
-    if (request.method === 'POST') post(exchange)
-    else if (request.method === 'GET')
+    if (request.method === 'POST') {
+      post(exchange)
+      return
+    }
+    refuseNoServer(access)
+    if (request.method === 'GET')
       changeNotifications.open(sessionOf(exchange), response, request.headers['last-event-id']?.toString())
     else if (request.method === 'DELETE') {
       sessions.end(sessionOf(exchange))
@@ -93,6 +96,10 @@ export function createMcpEndpoint(deps: Deps): RequestListener {
   }
 
   function post(exchange: Exchange): void {
+  function refuseNoServer(access: Access): void {
+    if (!handler.hasServer(access)) throw handler.noServer(access)
+  }
+
     const { request, response } = exchange
     if (!isJson(request.headers['content-type'] ?? ''))
       throw invalidRequest('The Content-Type must be application/json', 415)
@@ -112,6 +119,7 @@ export function createMcpEndpoint(deps: Deps): RequestListener {
       if (isModern(message, exchange.request.headers)) receiveModern(message, exchange)
       else if (message.method === 'initialize' && message.id !== undefined)
         initialize(message, message.id, exchange)
+      refuseNoServer(exchange.access)
       else receiveLegacy(message, exchange)
     } catch (error) {
       fail(exchange.response, error, message.id ?? null)
