@@ -81,7 +81,7 @@ const STATUS: Readonly<Record<number, number>> = {
   [CODES.version]: 400,
 }
 
-/** Throws when the body is nested too deeply, or is not a single message. Batches exist in one legacy revision only, and clients do not send them. */
+/** Throws when the body is nested too deeply, or is not a single message. */
 export function readIncoming(body: Buffer): Incoming {
   if (isDeeperThan(body, MAX_REQUEST_DEPTH))
     throw new RpcError(CODES.parse, `The body is nested deeper than ${MAX_REQUEST_DEPTH} levels`, {
