@@ -111,7 +111,6 @@ export function createRequestHandler(deps: Deps) {
   async function callTool(message: Incoming, context: RequestContext): Promise<Buffer> {
     const { params, body } = message
     const { name, arguments: given = {} } = params
-    if (!isObject(given)) throw new RpcError(CODES.params, 'arguments must be an object')
     const list = toolListFor(context)
     const resolved =
       resolveCall(list, name, given) ??
@@ -239,9 +238,9 @@ export function createRequestHandler(deps: Deps) {
     throw new RpcError(CODES.method, `Method not found: ${method.slice(0, 100)}`, { status })
   }
 
+  return {
     noServer,
 
-  return {
     hasServer: ({ serverId, agentType }: AgentScope) => toolLists.of(serverId, agentType) !== undefined,
 
     /** The legacy handshake. */
@@ -267,6 +266,7 @@ const RESOURCE = '"resource'
 function withoutProgressToken({ progressToken: _, ...meta }: Params): Params | undefined {
   return Object.keys(meta).length > 0 ? meta : undefined
 }
+
 /** An object in JSON with one more member. */
 function withMember(json: Buffer, name: string, value: unknown): Buffer {
   return Buffer.concat([json.subarray(0, -1), Buffer.from(`,"${name}":${JSON.stringify(value)}}`)])
@@ -274,7 +274,6 @@ function withMember(json: Buffer, name: string, value: unknown): Buffer {
 
 const resolveCall = (list: AgentToolList, name: unknown, args: unknown) =>
   list.mode === 'search' ? resolveInSearchMode(list, name, args) : toolCall(list.find(String(name)), args)
-
 
 function toolCall(found: OfferedTool | undefined, args: unknown) {
   return found && { kind: 'call' as const, found, args }
