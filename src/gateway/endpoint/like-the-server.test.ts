@@ -23,7 +23,7 @@ describe.each(['legacy', 'modern'] as const)('%s agents', (era) => {
     }
   })
 
-  test.each([null, [], 'text', 7])(
+  test.each([[null], [[]], ['text'], [7]])(
     `arguments of a ${era} agent that are %j reach the server, which judges them`,
     async (args) => {
       const { house, key } = await setUp('mirror')
@@ -58,27 +58,30 @@ describe('the header MCP-Protocol-Version of a session', () => {
     [undefined, 200],
     ['2025-01-01', 400],
     ['1', 400],
-  ])('%s gets %i, as from a server with the official SDK', async (version, status) => {
-    const { house, key } = await setUp('echo')
-    const endpoint = { address: house.address, key, path: '/mcp/echo' }
-    const { session } = await LegacyAgent.open(endpoint, '2025-11-25')
-    const send = (method: string, body?: object) =>
-      new Exchange(house.address + endpoint.path, {
-        method,
-        headers: {
-          authorization: `Bearer ${key}`,
-          'mcp-session-id': session,
-          ...(version !== undefined && { 'mcp-protocol-version': version }),
-        },
-        ...(body && { body }),
-      })
-    const stream = send('GET')
-    const ping = send('POST', { jsonrpc: '2.0', id: 1, method: 'ping' })
-    const { error } = await ping.responded()
-    await expect.poll(() => stream.status).toBe(status)
-    expect(ping.status).toBe(status)
-    if (status === 200) return
-    const message = expect.stringMatching(/^Bad Request: Unsupported protocol version: .*2025-11-25/)
-    expect(error).toMatchObject({ code: -32000, message })
-  })
+  ])(
+    'a request of a session with MCP-Protocol-Version %s gets %i, as from the official SDK',
+    async (version, status) => {
+      const { house, key } = await setUp('echo')
+      const endpoint = { address: house.address, key, path: '/mcp/echo' }
+      const { session } = await LegacyAgent.open(endpoint, '2025-11-25')
+      const send = (method: string, body?: object) =>
+        new Exchange(house.address + endpoint.path, {
+          method,
+          headers: {
+            authorization: `Bearer ${key}`,
+            'mcp-session-id': session,
+            ...(version !== undefined && { 'mcp-protocol-version': version }),
+          },
+          ...(body && { body }),
+        })
+      const stream = send('GET')
+      const ping = send('POST', { jsonrpc: '2.0', id: 1, method: 'ping' })
+      const { error } = await ping.responded()
+      await expect.poll(() => stream.status).toBe(status)
+      expect(ping.status).toBe(status)
+      if (status === 200) return
+      const message = expect.stringMatching(/^Bad Request: Unsupported protocol version: .*2025-11-25/)
+      expect(error).toMatchObject({ code: -32000, message })
+    },
+  )
 })
