@@ -2,7 +2,7 @@ import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { MASK } from '../kernel/secrets/secrets.ts'
 import { mapOf, orNull } from '../kernel/wire.ts'
-import { REQUEST_S_DESCRIPTION } from '../upstreams/request-timeout.ts'
+import { REQUEST_S_DESCRIPTION } from '../upstreams/calls.ts'
 import {
   masked,
   OFFER_DEFAULTS,

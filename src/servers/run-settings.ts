@@ -3,7 +3,7 @@ import * as Type from 'typebox'
 import { invalidField } from '../kernel/errors.ts'
 import type { Plan, Program, RestartRules, Timeouts } from '../kernel/server-state.ts'
 import { orNull } from '../kernel/wire.ts'
-import { REQUEST_S_DESCRIPTION } from '../upstreams/request-timeout.ts'
+import { REQUEST_S_DESCRIPTION } from '../upstreams/calls.ts'
 
 /** How a server is run: when it starts, its time limits, and what happens when its process ends. */
 

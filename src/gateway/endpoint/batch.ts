@@ -14,13 +14,12 @@ const ARRAY = /^\s*\[/
 
 /** The messages of a batch, as bytes. Undefined when the body is no array. Throws when it is not valid. */
 export function batchIn(body: Buffer): Buffer[] | undefined {
-  if (body[0] === OPEN_BRACE || !ARRAY.test(body.toString('latin1', 0, 64))) return undefined
+  if (!ARRAY.test(body.toString('latin1', 0, 64))) return undefined
   const isTooDeep = isDeeperThan(body, MAX_REQUEST_DEPTH + 1) // the messages are checked one by one
   if (isTooDeep || !isJson(body))
     throw new RpcError(CODES.parse, 'The body is not valid JSON, or nested too deeply', { status: 400 })
   return rawElements(body).map(({ start, end }) => body.subarray(start, end))
 }
-const OPEN_BRACE = 0x7b
 
 export const noBatches = (version: string | undefined): RpcError =>
   invalidRequest(

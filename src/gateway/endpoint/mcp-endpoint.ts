@@ -49,6 +49,7 @@ interface Exchange {
 }
 
 const SESSION = 'mcp-session-id'
+const OPEN_BRACE = 0x7b
 const PATH = /^\/mcp(?:\/([^/?#]+))?\/?(?:\?|$)/
 
 export const isMcpPath = (url: string): boolean => url.startsWith('/mcp') && PATH.test(url)
@@ -107,7 +108,7 @@ export function createMcpEndpoint(deps: Deps): RequestListener {
     const onError = (error: unknown) => fail(response, error, null)
     const onBody = (body: Buffer) => {
       try {
-        const batch = batchIn(body)
+        const batch = body[0] === OPEN_BRACE ? undefined : batchIn(body) // nearly every body is one object
         if (batch) receiveBatch(batch, exchange)
         else receive(readIncoming(body), exchange)
       } catch (error) {

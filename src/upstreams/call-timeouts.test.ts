@@ -3,7 +3,7 @@ import { Agent, newKey } from '../../test/support/gateway.ts'
 import { AUTHORISED, openHouse } from '../../test/support/house.ts'
 import { openRelay } from '../../test/support/relay.ts'
 import { post, register } from '../../test/support/running.ts'
-import { requestMs, startWaitMs } from './request-timeout.ts'
+import { requestMs, startWaitMs } from './calls.ts'
 
 describe('the time limit of a request', () => {
   test.each([
