@@ -1,7 +1,7 @@
 import { AppError } from '../kernel/errors.ts'
 import { within } from '../kernel/within.ts'
-import type { CallOptions, CallResult } from '../protocol/call.ts'
-import { type CallTimes, refuseUnknownTool } from '../upstreams/calls.ts'
+import type { CallResult } from '../protocol/call.ts'
+import { type CallTimes, refuseUnknownTool, requestMs, startWaitMs } from '../upstreams/calls.ts'
 import { RegisteredUpstream, type UpstreamDeps } from '../upstreams/registered-upstream.ts'
 import type { RelayedRequest, ToolCall, Upstream } from '../upstreams/upstream.ts'
 import type { Engine, ServerLife } from './engine.ts'
@@ -12,8 +12,12 @@ interface Deps extends UpstreamDeps {
   readonly engine: Engine
 }
 
+const LIST_MS = 30_000
 /** Statuses that lead to `running` without user action. A process that has just ended is `running` for a moment. */
 const RECOVERING: readonly string[] = ['backoff', 'stopping', 'running']
+
+/** A request that may have to wait for the start of the server. */
+type Waiting = Pick<ToolCall, 'options' | 'timeout_s' | 'waits'>
 
 /** A STDIO server. A call starts it when it sleeps. */
 export class StdioUpstream extends RegisteredUpstream<Server, Deps> implements Upstream {
@@ -27,6 +31,10 @@ export class StdioUpstream extends RegisteredUpstream<Server, Deps> implements U
     return this.status === 'running'
   }
 
+  get isUnlisted(): boolean {
+    return !this.catalogue && this.deps.engine.life(this.id).client?.listError !== undefined
+  }
+
   wake(): Promise<unknown> | undefined {
     return this.catalogue || this.status !== 'idle' ? undefined : this.deps.engine.wake(this.id)
   }
@@ -36,8 +44,7 @@ export class StdioUpstream extends RegisteredUpstream<Server, Deps> implements U
     const server = this.server
     const { engine, catalogues, record } = this.deps
     const { tool, args, options } = call
-    const timeoutMs = (call.timeout_s ?? server.timeouts.request_s) * 1000
-    const deadline = performance.now() + timeoutMs
+    const deadline = performance.now() + requestMs(call, server.timeouts)
     refuseUnknownTool(server, 'servers', tool, catalogues.of(server.id))
     const life = this.#lifeFor(call)
     const send = (times: CallTimes) => {
@@ -49,19 +56,28 @@ export class StdioUpstream extends RegisteredUpstream<Server, Deps> implements U
     if (life.client) return record(server, call, send)
     return record(server, call, async (times) => {
       const before = performance.now()
-      await this.#started(timeoutMs, call)
+      await this.#started(call)
       refuseUnknownTool(server, 'servers', tool, catalogues.of(server.id))
       times.start_ms = performance.now() - before
       return send(times)
     })
   }
 
-  async relay({ method, params, options, waits }: RelayedRequest): Promise<CallResult> {
-    const timeoutMs = this.server.timeouts.request_s * 1000
-    const deadline = performance.now() + timeoutMs
-    await this.#started(timeoutMs, { options, waits })
+  async relay(request: RelayedRequest): Promise<CallResult> {
+    const { method, params, options } = request
+    const deadline = performance.now() + requestMs(request, this.server.timeouts)
+    await this.#started(request)
     const timed = { timeoutMs: Math.max(1, deadline - performance.now()), ...options }
     return this.deps.engine.using(this.id, (client) => client.relay(method, params, timed))
+  }
+
+  async refresh(request: Waiting): Promise<void> {
+    const { engine } = this.deps
+    if (!engine.life(this.id).client) {
+      if (!this.catalogue) await this.#started(request) // which lists the tools
+      if (this.catalogue) return
+    }
+    await engine.using(this.id, (client) => client.refresh(LIST_MS))
   }
 
   /** Throws when the server is not running and is not started automatically. */
@@ -74,8 +90,9 @@ export class StdioUpstream extends RegisteredUpstream<Server, Deps> implements U
   }
 
   /** Resolves when the server is running. */
-  async #started(timeoutMs: number, call: { options: CallOptions; waits?: true | undefined }): Promise<void> {
+  async #started(call: Waiting): Promise<void> {
     const { server } = this
+    const timeoutMs = startWaitMs(call, server.timeouts)
     const { engine } = this.deps
     const life = this.#lifeFor(call)
     if (life.client || (life.state.status === 'running' && !call.waits)) return

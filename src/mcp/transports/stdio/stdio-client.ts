@@ -17,16 +17,28 @@ interface Options extends ClientEvents {
   readonly knownVersion?: string | null
   /** A line on stdout that is not a message, for the log; `cut` bytes of it are missing. */
   readonly onStrayLine: (text: string, cut: number) => void
+  /** Masks secrets in text of the server. */
+  readonly clean?: (text: string) => string
 }
 
 /** The client of a server that runs as a child process. */
 export class StdioClient extends McpClient {
   readonly #startMs: number
   readonly #strayOutput: StrayOutput
+  readonly #clean: (text: string) => string
   /** Resolves when the output of the server has ended. */
   readonly lost: Promise<void>
 
-  constructor({ input, output, version, startMs, knownVersion = null, onStrayLine, ...events }: Options) {
+  constructor({
+    input,
+    output,
+    version,
+    startMs,
+    knownVersion = null,
+    onStrayLine,
+    clean = (text) => text,
+    ...events
+  }: Options) {
     const strayOutput = new StrayOutput()
     const open = async ({ onNotification }: TransportEvents, timeoutMs: number) => {
       const transport = new StdioTransport({
@@ -43,6 +55,7 @@ export class StdioClient extends McpClient {
     super({ ...events, version, open, listTimeoutMs: startMs })
     this.#startMs = startMs
     this.#strayOutput = strayOutput
+    this.#clean = clean
     this.lost = new Promise((resolve) => {
       output.once('close', () => {
         void this.close()
@@ -62,6 +75,13 @@ export class StdioClient extends McpClient {
 
   get firstStrayLine(): string | undefined {
     return this.#strayOutput.first
+  }
+
+  /** Why a running server's tools could not be listed. */
+  get listError(): LastError | undefined {
+    if (!this.listFailure) return undefined
+    const { code, message, hint } = this.explain(this.listFailure).error
+    return { code, message: this.#clean(message), hint }
   }
 
   /** Why `ready` failed, and whether a retry may help. */
