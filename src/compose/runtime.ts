@@ -96,6 +96,7 @@ export function openRuntime({ folder, facts, secrets, catalogues, log }: Deps): 
         version: VERSION,
         startMs: timeouts.start_s * 1000,
         knownVersion: known?.protocol_version ?? null,
+        clean,
         ...(instance ? eventsOfInstance(instance) : eventsOfShared(id)),
       })
     },
@@ -154,6 +155,7 @@ let trials = 0
 async function runTrial(definition: TrialDefinition, { mark, processes, clean }: TrialDeps) {
   trials += 1
   let tools: readonly { readonly name?: unknown }[] = []
+  let client: StdioClient | undefined
   const launched = await launch({
     definition,
     mark: `${mark}/trial-${trials}/`,
@@ -161,20 +163,24 @@ async function runTrial(definition: TrialDefinition, { mark, processes, clean }:
     clean,
     graces: () => gracesWithin(2),
     onLine: () => {},
-    connect: (streams) =>
-      new StdioClient({
+    connect: (streams) => {
+      client = new StdioClient({
         ...streams,
         version: VERSION,
         startMs: TRIAL_MS,
+        clean,
         onTools: (list) => {
           tools = list.tools
         },
-      }),
+      })
+      return client
+    },
   }).catch((error: unknown) => {
     throw notStarted(error)
   })
   try {
     await Promise.race([launched.ready(), launched.ended.then(() => Promise.reject(new Error('It exited')))])
+    if (client?.listError) throw new StartFailure(client.listError, false)
     return tools.map((tool) => ({ name: String(tool.name), hash: hashOf(tool) }))
   } catch (error) {
     // The streams close a moment before the process exits, and its exit explains more.

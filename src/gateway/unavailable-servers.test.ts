@@ -122,3 +122,70 @@ test('a server that never completes its handshake delays only the first tools/li
   expect(await namesOf(agent)).toContain('echo__echo')
   expect(spent()).toBeLessThan(1000)
 })
+
+/** The error of a tools/list and of a tools/call at the endpoint of one server, in both eras, with the id of the request. */
+async function errorsAt(house: House, path: string) {
+  const key = await newKey(house)
+  const errors: unknown[] = []
+  for (const era of ['legacy', 'modern'] as const) {
+    const agent = await Agent.open(house, key, era, path)
+    for (const reply of [await agent.ask('tools/list'), await agent.call('echo', {})])
+      errors.push(reply.answers[0]?.error)
+  }
+  return errors
+}
+const FOUR = [1, 2, 3, 4]
+
+test('a server that was never started says so at its endpoint, and what to do', async () => {
+  const house = await openHouse()
+  await register(house, 'echo')
+  const error = { message: "'echo' is stopped", data: { code: 'server_not_running', hint: 'Start it first' } }
+  expect(await errorsAt(house, '/mcp/echo')).toMatchObject(FOUR.map(() => error))
+  const agent = await Agent.open(house, await newKey(house), 'legacy')
+  expect((await agent.call('echo__echo', {})).answers[0]?.error).toMatchObject(error)
+})
+
+test('a server that never started successfully says at its endpoint why, and when it is started again', async () => {
+  const house = await openHouse()
+  const timeouts = { start_s: 10, stop_s: 1, request_s: 1 }
+  await register(house, 'crash', [], { timeouts })
+  void post(house, '/api/servers/crash/start')
+  await until(house, 'crash', ({ restart_count }) => restart_count >= 2)
+  for (const error of await errorsAt(house, '/mcp/crash'))
+    expect(error).toMatchObject({
+      message: expect.stringMatching(/^'crash'/),
+      data: { code: expect.any(String) },
+    })
+})
+
+test('a sleeping server that was never started is started by the first tools/list at its endpoint, however long that takes', async () => {
+  const house = await openHouse()
+  await register(house, 'slow-handshake', ['--ms=2500'], { start_mode: 'on_demand' })
+  const agent = await Agent.open(house, await newKey(house), 'modern', '/mcp/slow-handshake')
+  expect(await namesOf(agent)).toContain('echo')
+})
+
+test.each([
+  ['does not exist', '/mcp/nothing', 'Server not found: this agent may use no server', 'not_found'],
+  ['is disabled', '/mcp/far', "The server 'far' is disabled", 'server_not_running'],
+] as const)(
+  'a request to a server that %s gets 404 with its id, the reason and a hint',
+  async (_, path, message, code) => {
+    const house = await openHouse()
+    await post(house, '/api/http-servers', { name: 'far', url: 'http://127.0.0.1:9/mcp', enabled: false })
+    const key = await newKey(house)
+    for (const era of ['legacy', 'modern'] as const) {
+      const agent = await Agent.open(house, key, era, '/mcp')
+      const reply = await fetch(house.address + path, {
+        method: 'POST',
+        headers: { ...agent.headers, 'content-type': 'application/json' },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 'seven', method: 'tools/list', params: {} }),
+      })
+      expect(reply.status).toBe(404)
+      expect(await reply.json()).toMatchObject({
+        id: 'seven',
+        error: { message: expect.stringContaining(message), data: { code, hint: expect.any(String) } },
+      })
+    }
+  },
+)

@@ -94,6 +94,16 @@ export class ConnectionWatch {
     this.#schedule(FIRST_WITHIN_MS * this.#deps.random())
   }
 
+  /** Whether there is a connection, or one is being opened. */
+  get isOpen(): boolean {
+    return this.#remote !== undefined
+  }
+
+  /** Whether the open connection could not list the tools. */
+  get isUnlisted(): boolean {
+    return this.isOpen && this.#opened?.listError !== undefined
+  }
+
   /** The open connection, or a new one. */
   connected(timeoutMs: number): Promise<Remote> {
     this.#remote ??= this.#connect(timeoutMs)
@@ -103,20 +113,32 @@ export class ConnectionWatch {
   async #check(): Promise<void> {
     const startedAt = performance.now()
     const tookMs = () => Math.round((performance.now() - startedAt) * 10) / 10
+    let remote: Remote | undefined
     try {
       const fresh = this.#remote === undefined
-      const remote = await this.connected(CHECK_MS)
+      remote = await this.connected(CHECK_MS)
       if (!fresh) await remote.refresh(CHECK_MS)
-      this.#record(null, tookMs())
+      this.#recordListed(remote, tookMs())
     } catch (error) {
-      this.#disconnect()
-      this.#record(failureOf(error), tookMs())
+      const failure = failureOf(error)
+      if (remote?.listError && failure.code !== 'timeout') this.#recordListed(remote, tookMs())
+      else {
+        this.#disconnect()
+        this.#record(failure, tookMs())
+      }
     }
   }
 
+  /** A server that answers, but cannot list its tools, stays connected: its calls may work. */
+  #recordListed({ listError }: Remote, tookMs: number): void {
+    this.#record(listError ? failureOf(listError) : null, tookMs, true)
+  }
+
   /** The result of a test that a user starts counts as a check. */
-  tested({ error, latency_ms }: ConnectionReport, tookMs: number): void {
-    if (this.#server.enabled) this.#record(error, latency_ms ?? tookMs)
+  tested({ error, latency_ms, protocol_version }: ConnectionReport, tookMs: number): void {
+    if (!this.#server.enabled) return
+    const isUnlisted = protocol_version !== null && error?.code === 'protocol_error'
+    this.#record(error, latency_ms ?? tookMs, error === null || isUnlisted)
   }
 
   close(): void {
@@ -159,12 +181,12 @@ export class ConnectionWatch {
     remote?.then((each) => each.close()).catch(() => {}) // it was never connected
   }
 
-  #record(failure: ConnectionFailure | null, tookMs: number): void {
+  #record(failure: ConnectionFailure | null, tookMs: number, isConnected = failure === null): void {
     if (this.#closed) return
     const { now, facts } = this.#deps
-    this.#failures = failure ? this.#failures + 1 : 0
-    if (!failure) this.#wasConnected = true
-    const status = failure ? this.#statusAfter(failure) : 'connected'
+    this.#failures = isConnected ? 0 : this.#failures + 1
+    if (isConnected) this.#wasConnected = true
+    const status = !failure ? 'connected' : isConnected ? 'degraded' : this.#statusAfter(failure)
     this.#state = {
       status,
       latencyMs: failure ? this.#state.latencyMs : tookMs,

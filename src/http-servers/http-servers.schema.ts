@@ -1,7 +1,8 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { MASK } from '../kernel/secrets/secrets.ts'
-import { mapOf } from '../kernel/wire.ts'
+import { mapOf, orNull } from '../kernel/wire.ts'
+import { REQUEST_S_DESCRIPTION } from '../upstreams/calls.ts'
 import {
   masked,
   OFFER_DEFAULTS,
@@ -52,7 +53,7 @@ const ConnectS = Type.Integer({
   maximum: 60,
   description: 'Seconds for the handshake and the tool list',
 })
-const RequestS = Type.Integer({ minimum: 1, maximum: 3600, description: 'Seconds for one call' })
+const RequestS = orNull(Type.Integer({ minimum: 1, maximum: 3600, description: REQUEST_S_DESCRIPTION }))
 const Timeouts = Type.Object({ connect_s: ConnectS, request_s: RequestS })
 
 const optional = {
@@ -115,6 +116,6 @@ export interface HttpServer extends ServerRecord {
 
 export const DEFAULTS: Pick<HttpServer, 'enabled' | 'timeouts' | 'tools' | 'expose'> = {
   enabled: true,
-  timeouts: { connect_s: 10, request_s: 60 },
+  timeouts: { connect_s: 10, request_s: null },
   ...OFFER_DEFAULTS,
 }

@@ -1,6 +1,6 @@
 import { AppError } from '../kernel/errors.ts'
 import { CallFailure, type CallResult } from '../protocol/call.ts'
-import { refuseUnknownTool } from '../upstreams/calls.ts'
+import { refuseUnknownTool, requestMs } from '../upstreams/calls.ts'
 import { RegisteredUpstream, type UpstreamDeps } from '../upstreams/registered-upstream.ts'
 import type { RelayedRequest, ToolCall, Upstream } from '../upstreams/upstream.ts'
 import type { ConnectionWatch } from './connection-watch.ts'
@@ -11,6 +11,7 @@ interface Deps extends UpstreamDeps {
   readonly watch: ConnectionWatch
 }
 
+const LIST_MS = 30_000
 const AWAKE: readonly string[] = ['connected', 'unknown', 'degraded']
 
 /** An HTTP server. A call connects to it when there is no connection. */
@@ -30,6 +31,10 @@ export class HttpUpstream extends RegisteredUpstream<HttpServer, Deps> implement
     return AWAKE.includes(this.status)
   }
 
+  get isUnlisted(): boolean {
+    return !this.catalogue && this.deps.watch.isUnlisted
+  }
+
   /** Nothing to do: the regular check lists its tools. */
   wake(): undefined {
     return undefined
@@ -39,7 +44,7 @@ export class HttpUpstream extends RegisteredUpstream<HttpServer, Deps> implement
     const server = this.server
     const { catalogues, record } = this.deps
     const { tool, args, options } = call
-    const timeoutMs = (call.timeout_s ?? server.timeouts.request_s) * 1000
+    const timeoutMs = requestMs(call, server.timeouts)
     refuseUnknownTool(server, 'http-servers', tool, catalogues.of(server.id))
     return record(server, call, async (times) => {
       const before = performance.now()
@@ -57,10 +62,11 @@ export class HttpUpstream extends RegisteredUpstream<HttpServer, Deps> implement
     })
   }
 
-  async relay({ method, params, options }: RelayedRequest): Promise<CallResult> {
+  async relay(request: RelayedRequest): Promise<CallResult> {
     const { name, timeouts } = this.server
+    const { method, params, options } = request
     try {
-      return await this.#using(timeouts.request_s * 1000, (remote, leftMs) =>
+      return await this.#using(requestMs(request, timeouts), (remote, leftMs) =>
         remote.relay(method, params, { timeoutMs: leftMs, ...options }),
       )
     } catch (error) {
@@ -80,6 +86,17 @@ export class HttpUpstream extends RegisteredUpstream<HttpServer, Deps> implement
   notify(): void {}
 
   release(): void {}
+
+  async refresh(): Promise<void> {
+    const isNew = !this.deps.watch.isOpen
+    if (isNew && this.catalogue) return
+    try {
+      const remote = await this.#connected(LIST_MS)
+      if (!isNew || !this.catalogue) await remote.refresh(LIST_MS) // a new connection has listed them
+    } catch (error) {
+      throw asAppError(`tools/list on '${this.server.name}'`, error)
+    }
+  }
 
   /** When the server has lost the session, it has not processed the request, which is repeated over a new connection. */
   async #using(

@@ -31,6 +31,8 @@ export interface RemoteEvents {
 
 /** The MCP client of one HTTP server. */
 export interface Remote {
+  /** Why the tools could not be listed although the server is connected. */
+  readonly listError: Error | undefined
   /** Performs the handshake and lists the tools. */
   connect(timeoutMs: number): Promise<void>
   /** Lists the tools again, which shows whether the server is reachable. */

@@ -261,7 +261,7 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
   },
   call_timeout: {
     happened: 'The tool server did not respond to the call in time. The call was cancelled.',
-    todo: "Send a larger `timeout_s`, or raise the server's `timeouts.request_s`.",
+    todo: "Over REST, send a larger `timeout_s`. For agents, raise the server's `timeouts.request_s`.",
   },
   disk_full: {
     happened: "The disk that contains the data folder, or the agent's file to be changed, is full.",

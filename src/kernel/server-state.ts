@@ -86,6 +86,7 @@ export interface RestartRules {
 
 export interface Timeouts {
   readonly start_s: number
-  readonly request_s: number
+  /** Null: not set, so the limit depends on the caller. */
+  readonly request_s: number | null
   readonly stop_s: number
 }

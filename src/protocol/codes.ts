@@ -5,6 +5,8 @@ export const CODES = {
   method: -32_601,
   params: -32_602,
   internal: -32_603,
+  /** The code of the official SDK for a request that its transport refuses. */
+  badRequest: -32_000,
   /** A resource that does not exist, in the legacy revisions. */
   resourceNotFound: -32_002,
   headers: -32_020,

@@ -25,6 +25,18 @@ export function rawMember(json: Buffer, name: string): ByteRange | undefined {
   return found
 }
 
+/** The positions of the elements of an array, without surrounding whitespace. `json` must be a valid JSON array. */
+export function rawElements(json: Buffer): ByteRange[] {
+  const found: ByteRange[] = []
+  let start = afterSpace(json, afterSpace(json, 0) + 1)
+  while (start < json.length && json[start] !== CLOSE_BRACKET) {
+    const end = valueEnd(json, start)
+    found.push({ start, end })
+    start = afterSpace(json, afterSpace(json, end) + 1)
+  }
+  return found
+}
+
 /** Whether the range contains exactly one value, judged by quotes and braces. */
 export function isOneValue(json: Buffer, { start, end }: ByteRange): boolean {
   return start < end && valueEnd(json, start) === end
@@ -50,8 +62,12 @@ function valueEnd(json: Buffer, start: number): number {
   if (json[start] === QUOTE) return stringEnd(json, start)
   if (json[start] === OPEN_BRACE || json[start] === OPEN_BRACKET) return nestedEnd(json, start)
   let at = start
-  while (at < json.length && json[at] !== COMMA && json[at] !== CLOSE_BRACE && !isSpace(json[at])) at += 1
+  while (at < json.length && !isScalarEnd(json[at])) at += 1
   return at
+}
+
+function isScalarEnd(byte: number | undefined): boolean {
+  return byte === COMMA || byte === CLOSE_BRACE || byte === CLOSE_BRACKET || isSpace(byte)
 }
 
 function nestedEnd(json: Buffer, start: number): number {

@@ -1,4 +1,4 @@
-import type { Life, Plan, StartOutcome } from '../kernel/server-state.ts'
+import type { LastError, Life, Plan, StartOutcome } from '../kernel/server-state.ts'
 import type { CallResult, TimedCallOptions } from '../protocol/call.ts'
 
 /** What this room needs to run servers. `supervisor/` and `mcp/` provide it. */
@@ -27,6 +27,10 @@ export type ServerLife = Life<Client>
 export interface Client {
   /** The number of lines on stdout that are not messages. */
   readonly strayLines: number
+  /** Why its tools could not be listed. They are requested again. */
+  readonly listError: LastError | undefined
+  /** Lists the tools again. */
+  refresh(timeoutMs: number): Promise<void>
   call(tool: string, args: unknown, options: TimedCallOptions): Promise<CallResult>
   relay(method: string, params: unknown, options: TimedCallOptions): Promise<CallResult>
   notify(method: string, params: unknown): void

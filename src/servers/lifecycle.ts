@@ -10,7 +10,7 @@ import { toolListOf } from '../upstreams/tool-view.ts'
 import type { Engine } from './engine.ts'
 import type { DesiredState } from './live.schema.ts'
 import type { Server } from './servers.schema.ts'
-import { notRunning, startError } from './start-errors.ts'
+import { notRunning, startError, unlisted } from './start-errors.ts'
 import type { WishStore } from './wishes.ts'
 
 interface Deps {
@@ -87,7 +87,8 @@ export function createLifecycle(deps: Deps) {
       const server = await get(key)
       const life = engine.life(server.id)
       const catalogue = catalogues.of(server.id)
-      if (!catalogue) throw notRunning(server, life)
+      if (!catalogue)
+        throw life.client?.listError ? unlisted(server, life.client.listError) : notRunning(server, life)
       const source = life.state.status === 'running' ? 'live' : 'cache'
       return toolListOf(catalogue, source, {
         settings: server,

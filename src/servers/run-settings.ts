@@ -2,6 +2,8 @@ import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { invalidField } from '../kernel/errors.ts'
 import type { Plan, Program, RestartRules, Timeouts } from '../kernel/server-state.ts'
+import { orNull } from '../kernel/wire.ts'
+import { REQUEST_S_DESCRIPTION } from '../upstreams/calls.ts'
 
 /** How a server is run: when it starts, its time limits, and what happens when its process ends. */
 
@@ -20,7 +22,7 @@ const seconds = (minimum: number, maximum: number, description: string) =>
   Type.Integer({ minimum, maximum, description })
 const MaxDelay = seconds(1, 86_400, 'Longest pause between two restarts')
 const StartS = seconds(1, 600, 'For the handshake and the list of tools')
-const RequestS = seconds(1, 3600, 'For one call')
+const RequestS = orNull(seconds(1, 3600, REQUEST_S_DESCRIPTION))
 const StopS = seconds(
   1,
   60,
@@ -98,7 +100,7 @@ export const DEFAULT_SETTINGS: RunSettings = {
   sharing: 'auto',
   max_instances: 8,
   restart: { policy: 'on_failure', max_delay_s: 300 },
-  timeouts: { start_s: 60, request_s: 60, stop_s: 7 },
+  timeouts: { start_s: 60, request_s: null, stop_s: 7 },
 }
 
 /** The current settings with the given ones applied. */

@@ -353,7 +353,7 @@ describe('update', () => {
     expect(unaffected.json()).toMatchObject({
       pid,
       restart: { policy: 'always', max_delay_s: 300 },
-      timeouts: { start_s: 60, request_s: 60, stop_s: 1 },
+      timeouts: { start_s: 60, request_s: null, stop_s: 1 },
     })
     await patch(house, 'echo', { env: { COLOUR: 'blue' } })
     const after = await until(house, 'echo', (it) => it.status === 'running' && it.pid !== pid)

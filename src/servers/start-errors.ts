@@ -41,6 +41,12 @@ const WORDS: Record<ServerState['status'], string> = {
   failed: 'has failed',
 }
 
+/** The server is running, but has never listed its tools. */
+export function unlisted({ name }: Named, { message, hint }: LastError): AppError {
+  const text = `The tools of '${name}' are not known yet: ${message}`
+  return new AppError('server_not_running', text, { ...(hint !== null && { hint }) })
+}
+
 export function notRunning(server: Named, { state, lastError }: ServerLife): AppError {
   const members = lastError ? { members: { last_error: lastError } } : {}
   const hint = lastError?.hint ?? 'Start it first'

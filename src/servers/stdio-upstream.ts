@@ -1,8 +1,8 @@
 import { AppError } from '../kernel/errors.ts'
 import { within } from '../kernel/within.ts'
-import type { CallingClient, CallOptions, CallResult, InstanceOwner } from '../protocol/call.ts'
+import type { CallingClient, CallResult, InstanceOwner } from '../protocol/call.ts'
 import { MODERN_VERSION } from '../protocol/versions.ts'
-import { type CallTimes, refuseUnknownTool } from '../upstreams/calls.ts'
+import { type CallTimes, refuseUnknownTool, requestMs, startWaitMs } from '../upstreams/calls.ts'
 import type { DiscoveredServer } from '../upstreams/catalogues.ts'
 import { RegisteredUpstream, type UpstreamDeps } from '../upstreams/registered-upstream.ts'
 import type { RelayedRequest, ToolCall, Upstream } from '../upstreams/upstream.ts'
@@ -17,14 +17,15 @@ export interface StdioUpstreamDeps extends UpstreamDeps {
   readonly onAgentNote: (agentType: string, ...note: Parameters<InstanceOwner['notify']>) => void
 }
 
-/** A request that may have to wait for a start. */
-interface Waiting {
-  readonly options: CallOptions
-  readonly waits?: true | undefined
-}
-
+const LIST_MS = 30_000
 /** Statuses that lead to `running` without user action. A process that has just ended is `running` for a moment. */
 const RECOVERING: readonly string[] = ['backoff', 'stopping', 'running']
+
+/** A call does not start the server. */
+const NOT_STARTED: readonly string[] = ['stopped', 'failed']
+
+/** A request that may have to wait for the start of the server. */
+type Waiting = Pick<ToolCall, 'options' | 'timeout_s' | 'waits'>
 
 /** A STDIO server. A call starts it when it sleeps. */
 export class StdioUpstream extends RegisteredUpstream<Server, StdioUpstreamDeps> implements Upstream {
@@ -38,6 +39,10 @@ export class StdioUpstream extends RegisteredUpstream<Server, StdioUpstreamDeps>
     return this.status === 'running'
   }
 
+  get isUnlisted(): boolean {
+    return !this.catalogue && this.deps.instances.life(this.id).client?.listError !== undefined
+  }
+
   wake(): Promise<unknown> | undefined {
     return this.catalogue || this.status !== 'idle' ? undefined : this.deps.instances.wake(this.id)
   }
@@ -47,8 +52,7 @@ export class StdioUpstream extends RegisteredUpstream<Server, StdioUpstreamDeps>
     const server = this.server
     const { catalogues, record } = this.deps
     const { tool, args, options } = call
-    const timeoutMs = (call.timeout_s ?? server.timeouts.request_s) * 1000
-    const deadline = performance.now() + timeoutMs
+    const deadline = performance.now() + requestMs(call, server.timeouts)
     const send = (times: CallTimes, instance: Instance | undefined) => {
       call.admit?.()
       times.sentAt = performance.now()
@@ -61,25 +65,33 @@ export class StdioUpstream extends RegisteredUpstream<Server, StdioUpstreamDeps>
     if (isRunning && !own) return record(server, call, (times) => send(times, undefined))
     return record(server, call, async (times) => {
       const before = performance.now()
-      const instance = await this.#started(timeoutMs, call)
-      refuseUnknownTool(server, 'servers', tool, instance?.catalogue ?? catalogues.of(server.id))
+      const instance = await this.#started(call)
+      if (!instance) refuseUnknownTool(server, 'servers', tool, catalogues.of(server.id))
       times.start_ms = performance.now() - before
       return send(times, instance)
     })
   }
 
-  async relay({ method, params, options, waits }: RelayedRequest): Promise<CallResult> {
-    const timeoutMs = this.server.timeouts.request_s * 1000
-    const deadline = performance.now() + timeoutMs
-    const instance = await this.#started(timeoutMs, { options, waits })
+  async relay(request: RelayedRequest): Promise<CallResult> {
+    const { method, params, options } = request
+    const deadline = performance.now() + requestMs(request, this.server.timeouts)
+    const instance = await this.#started(request)
     const timed = { timeoutMs: Math.max(1, deadline - performance.now()), ...options }
     return this.#using(instance, (client) => client.relay(method, params, timed))
   }
 
+  async refresh(request: Waiting): Promise<void> {
+    const { instances } = this.deps
+    if (!instances.life(this.id).client) {
+      if (!this.catalogue) await this.#started({ ...request, options: { signal: request.options.signal } }) // which lists the tools
+      if (this.catalogue) return
+    }
+    await instances.using(this.id, (client) => client.refresh(LIST_MS))
+  }
+
   openFor(client: CallingClient): Promise<DiscoveredServer | undefined> | undefined {
-    if (!this.#instanceFor(client)) return undefined
-    const timeoutMs = this.server.timeouts.start_s * 1000
-    return this.#started(timeoutMs, { options: { client }, waits: true }).then((own) => own?.catalogue)
+    if (this.server.sharing === 'per_agent' || !this.#instanceFor(client)) return undefined
+    return this.#started({ options: { client }, waits: true }).then((own) => own?.catalogue)
   }
 
   ownCatalogue(client: CallingClient): DiscoveredServer | undefined {
@@ -112,6 +124,7 @@ export class StdioUpstream extends RegisteredUpstream<Server, StdioUpstreamDeps>
     const { sharing } = this.server
     if (!client || sharing === 'shared') return undefined
     if (sharing === 'auto' && this.#isShared(client)) return undefined
+    if (NOT_STARTED.includes(this.status)) return undefined // and the shared process says why
     const owner = sharing === 'per_agent' ? this.#agentOwner(client) : client.owner
     return this.deps.instances.open(this.server, owner)
   }
@@ -142,7 +155,8 @@ export class StdioUpstream extends RegisteredUpstream<Server, StdioUpstreamDeps>
   }
 
   /** Resolves when the process that serves the client is running, with its instance. */
-  async #started(timeoutMs: number, call: Waiting): Promise<Instance | undefined> {
+  async #started(call: Waiting): Promise<Instance | undefined> {
+    const timeoutMs = startWaitMs(call, this.server.timeouts)
     const life = this.#lifeFor(call)
     const { client, signal } = call.options
     const { instances } = this.deps
@@ -158,7 +172,7 @@ export class StdioUpstream extends RegisteredUpstream<Server, StdioUpstreamDeps>
   async #settled(
     start: ReturnType<Instances['start']>,
     timeoutMs: number,
-    signal: CallOptions['signal'],
+    signal: Waiting['options']['signal'],
   ): Promise<void> {
     const { server } = this
     const outcome = await within(start, timeoutMs, signal)

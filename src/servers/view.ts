@@ -49,8 +49,9 @@ export function shownIn(current: Current): unknown[] {
   const { life, instances, desired, catalogue, stats, linesDropped, usedBy } = current
   const { state, restartCount, lastExit, lastError, resources, client } = life
   const own = instances.flatMap((instance) => [instance.id, instance.pid, instance.resources])
-  const runtime = [state, restartCount, lastExit, lastError, resources, client?.strayLines, isRecent(life)]
-  return [...runtime, ...own, desired, catalogue, stats, linesDropped, usedBy]
+  const runtime = [state, restartCount, lastExit, lastError, resources, isRecent(life)]
+  const problems = [client?.strayLines, client?.listError?.message]
+  return [...runtime, ...own, ...problems, desired, catalogue, stats, linesDropped, usedBy]
 }
 
 export const uptimeOf = ({ uptimeMs }: ServerLife): number | null =>
@@ -161,6 +162,12 @@ const isRecent = ({ uptimeMs }: ServerLife): boolean => (uptimeMs ?? 0) < RECENT
 
 function problemOfRunning(life: ServerLife): Health | undefined {
   const { client, restartCount } = life
+  const listError = client?.listError
+  if (listError) {
+    const summary = `Running, but its tools could not be listed. ${listError.message}`
+    const action = `Its list is requested again, and calls work. ${listError.hint ?? "Check the server's log"}`
+    return { level: 'degraded', summary, action }
+  }
   const strayLines = client?.strayLines ?? 0
   if (strayLines > 0) {
     const lines = strayLines === 1 ? 'a line' : `${strayLines} lines`

@@ -6,6 +6,12 @@ import type { Catalogue } from './catalogues.ts'
 import type { ToolCall } from './upstream.ts'
 
 type Listed = Pick<Catalogue, 'tools' | 'truncated'>
+/** Over REST, where the caller can send `timeout_s`. */
+const REST_S = 60
+/** Through the gateway: no MCP client can send a time limit, and every client has its own. */
+const GATEWAY_S = 600
+
+export const REQUEST_S_DESCRIPTION = `Seconds for one call. null: ${REST_S} over REST, ${GATEWAY_S} through the gateway`
 
 interface Called {
   readonly id: string
@@ -68,12 +74,25 @@ export function createCallRecorder(facts: FactBus) {
       const reason = error instanceof CallFailure ? error.reason : undefined
       const status = reason === 'timeout' || reason === 'cancelled' ? reason : 'error'
       completed(status, reason ?? codeOf(error), 0)
-      throw reason ? callError(server.name, tool, reason, error as Error) : error
+      throw reason ? callError(server.name, tool, reason, error as Error, agent_type !== null) : error
     }
   }
 }
 
 export type RecordCall = ReturnType<typeof createCallRecorder>
+
+type Limited = Pick<ToolCall, 'timeout_s' | 'waits'>
+interface Timeouts {
+  readonly request_s: number | null
+}
+
+/** The time limit of a request. Progress restarts it. */
+export const requestMs = ({ timeout_s, waits }: Limited, { request_s }: Timeouts): number =>
+  (timeout_s ?? request_s ?? (waits ? GATEWAY_S : REST_S)) * 1000
+
+/** How long a request waits for the start of its server: an agent is told sooner that a server does not start. */
+export const startWaitMs = ({ timeout_s }: Limited, { request_s }: Timeouts): number =>
+  (timeout_s ?? request_s ?? REST_S) * 1000
 
 /** Searches the bytes of a large result before it parses them. */
 function isToolError(result: CallResult): boolean {
@@ -82,14 +101,18 @@ function isToolError(result: CallResult): boolean {
 }
 const LARGE_BYTES = 16 * 1024
 
-/** Throws when the tool list of the server is known, complete, and does not have the tool. */
+/** False when the tool list of the server is known, complete, and does not have the tool. */
+export const mayHaveTool = (known: Listed | undefined, tool: string): boolean =>
+  !known || known.truncated || namesIn(known).has(tool)
+
+/** Throws when the server cannot have the tool. */
 export function refuseUnknownTool(
   { id, name }: Called,
   path: string,
   tool: string,
   known: Listed | undefined,
 ): void {
-  if (!known || known.truncated || namesIn(known).has(tool)) return
+  if (mayHaveTool(known, tool)) return
   const hint = `GET /api/${path}/${id}/tools lists its tools`
   throw new AppError('not_found', `'${name}' has no tool '${tool.slice(0, 100)}'`, { hint })
 }
@@ -99,12 +122,20 @@ const namesIn = memo(({ tools }: Listed) => new Set(tools.map(({ name }) => name
 const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : 'internal_error'
 
-function callError(name: string, tool: string, reason: FailureReason, cause: Error): AppError {
+function callError(
+  name: string,
+  tool: string,
+  reason: FailureReason,
+  cause: Error,
+  byAgent: boolean,
+): AppError {
   const subject = `The call to '${tool}' on '${name}'`
   switch (reason) {
     case 'timeout':
       return new AppError('call_timeout', `${subject} was not answered in time`, {
-        hint: 'Send a larger timeout_s, or raise timeouts.request_s',
+        hint: byAgent
+          ? `Raise timeouts.request_s of '${name}' in Toolroom, or use a server that reports progress`
+          : 'Send a larger timeout_s, or raise timeouts.request_s',
         cause,
       })
     case 'closed':

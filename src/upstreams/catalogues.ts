@@ -21,6 +21,8 @@ export interface Catalogue extends OtherLists {
   readonly duplicates: number
   /** How the server has shown that it depends on its client. Kept, so that it is known at the next start. */
   readonly depends_on?: ClientDependency | undefined
+  /** The `_meta` of the tool list. */
+  readonly meta?: Definition
   readonly fetched_at: number
 }
 
@@ -67,6 +69,7 @@ interface Deps {
 /** The catalogues of servers that start together are saved in one transaction. */
 const SAVE_AFTER_MS = 250
 const MAX_CHARACTERS = 8 * 1024 * 1024
+const MAX_META_CHARACTERS = 64 * 1024
 
 /** The catalogues of all servers that ever ran, in memory and in the store. */
 export class Catalogues {
@@ -191,7 +194,9 @@ export class Catalogues {
       { server_info: {}, capabilities: {}, instructions: null },
     )
     const truncated = server.truncated || tools.length < server.tools.length
-    return { ...server, server_info, capabilities, instructions, tools, truncated }
+    const { meta: given, ...described } = server
+    const [meta] = given ? this.#fitting(id, [given], MAX_META_CHARACTERS) : []
+    return { ...described, server_info, capabilities, instructions, tools, truncated, ...(meta && { meta }) }
   }
 
   #fitting(id: string, definitions: readonly Definition[], characters: number): readonly Definition[] {

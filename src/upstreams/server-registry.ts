@@ -102,6 +102,7 @@ export function createRegistry<T extends ServerRecord>(
 
     async call(key: string, call: ToolCall): Promise<CallResult> {
       const { id } = await get(key)
+      await upstreams.refreshFor(id, call.tool)
       return upstreams.call(id, call)
     },
 

@@ -11,7 +11,7 @@ export interface ToolCall {
   readonly options: CallOptions
   /** Overrides `timeouts.request_s` of the server. */
   readonly timeout_s?: number | undefined
-  /** Whether to wait for the restart of a crashed server. Agents wait; a REST request fails at once. */
+  /** Set for requests of agents: they wait for the restart of a crashed server, and have a longer time limit. */
   readonly waits?: true | undefined
   /** Called when the server is running and its tools are known. Throws when the call is not allowed. */
   readonly admit?: (() => void) | undefined
@@ -35,8 +35,15 @@ export interface Upstream {
   readonly settings: OfferSettings
   /** Whether a request reaches it without starting it. */
   readonly isAwake: boolean
+  /** Whether it is connected, but its tools are not known because it could not list them. */
+  readonly isUnlisted: boolean
   /** Starts a sleeping server whose tools are not known yet. Undefined when there is nothing to do. */
   wake(): Promise<unknown> | undefined
+  /**
+   * Lists the tools again. A server that is not running keeps its last known list; if there is none, it is started or
+   * awaited like for a call. Rejects with the reason why there is no list.
+   */
+  refresh(request: Pick<RelayedRequest, 'options' | 'waits'>): Promise<void>
   /** Calls a tool. The call is counted in metrics and logs. */
   call(call: ToolCall): Promise<CallResult>
   /** Forwards any other request. */

@@ -1,10 +1,12 @@
 import { AppError } from '../kernel/errors.ts'
 import { within } from '../kernel/within.ts'
 import type { CallResult } from '../protocol/call.ts'
+import { mayHaveTool } from './calls.ts'
 import type { RelayedRequest, ToolCall, Upstream } from './upstream.ts'
 
 /** How long a list waits for servers whose tools are not known yet. After that, they are announced as a change. */
 const WAKE_MS = 2000
+const REFRESH_MS = 5000
 
 /** All servers of both kinds, by id. Each kind adds and removes its own. */
 export class Upstreams {
@@ -34,6 +36,17 @@ export class Upstreams {
   /** Throws when there is no such server. */
   relay(id: string, request: RelayedRequest): Promise<CallResult> {
     return (this.#byId.get(id) ?? notFound(id)).relay(request)
+  }
+
+  /**
+   * Lists the tools of a server again for a call of a tool that it does not have: it may have announced the tool with its
+   * last result. Waits a moment only, and ignores failures.
+   */
+  async refreshFor(id: string, tool: string): Promise<void> {
+    const upstream = this.#byId.get(id)
+    if (!upstream?.catalogue || mayHaveTool(upstream.catalogue, tool)) return
+    const refreshed = upstream.refresh({ options: {} }).catch(() => {}) // the last known list stays valid
+    await within(refreshed, REFRESH_MS)
   }
 
   /** Wakes those whose tools are not known yet, and waits a moment for them. Undefined when all are known. */

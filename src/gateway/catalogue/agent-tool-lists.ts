@@ -59,9 +59,14 @@ export class AgentToolLists {
     this.#isHeld = isHeld
   }
 
-  /** Call when the settings of an agent have changed. */
-  settingsChanged(agentType: string): void {
-    this.#settings.delete(agentType)
+  /** Call when the settings of an agent have changed. Returns whether that affects a server, or all servers together. */
+  settingsChanged(agentType: string): (serverId: string | undefined) => boolean {
+    const before = this.#settings.get(agentType)
+    const after = this.#settingsOf(agentType)
+    const partOf = ({ tool_mode, tools }: AgentTools, serverId: string) =>
+      JSON.stringify([tool_mode, tools[serverId]])
+    return (serverId) =>
+      !before || serverId === undefined || partOf(before, serverId) !== partOf(after, serverId)
   }
 
   /** Call when a server or its tools have changed. */
@@ -95,6 +100,22 @@ export class AgentToolLists {
     return list
   }
 
+  /** Whether an agent may use a server, if that is offered. */
+  mayUse(serverId: string, agentType: string): boolean {
+    return this.#filterFor(agentType).server(serverId)
+  }
+
+  /** A tool by its name alone, for a server whose tools are not known. Undefined when the agent may not call it. */
+  unlisted(server_id: string, name: string, agentType: string): OfferedTool | undefined {
+    const settings = this.#serverTools().find(({ id }) => id === server_id)?.settings
+    if (!settings?.expose) return undefined
+    const tool = Object.entries(settings.tools).find(([, { alias }]) => alias === name)?.[0] ?? name
+    const found = { name, server_id, tool, definition: {} }
+    const { enabled, alias } = settingOf(settings, tool)
+    const isOffered = enabled && (alias ?? tool) === name
+    return isOffered && this.#filterFor(agentType).tool(found) ? found : undefined
+  }
+
   /** The gateway names of a server's tools, by their own names. */
   namesOf(serverId: string): ReadonlyMap<string, string> {
     return this.#allTools().names.get(serverId) ?? NO_NAMES
@@ -103,6 +124,10 @@ export class AgentToolLists {
   /** Enabled tools that are not offered to any agent. */
   get conflicts(): readonly Conflict[] {
     return this.#allTools().conflicts
+  }
+
+  #filterFor(agentType: string) {
+    return filterOf(this.#settings.get(agentType) ?? this.#settingsOf(agentType))
   }
 
   #settingsOf(agentType = ''): AgentTools {

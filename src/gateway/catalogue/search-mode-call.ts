@@ -17,6 +17,12 @@ export function resolveInSearchMode(list: AgentToolList, name: unknown, args: un
   return found && { kind: 'call', found, args }
 }
 
+/** The tool that a tools/call request names: in search mode, the one that `call_tool` is to call. */
+export function toolNameIn({ mode }: AgentToolList, name: unknown, args: unknown): string {
+  const isInner = mode === 'search' && name === CALL_TOOL && isObject(args)
+  return String(isInner ? args.name : name)
+}
+
 /** Invalid arguments become a tool error, which the model sees and can correct, instead of a protocol error. */
 function findTools(list: AgentToolList, args: unknown): object {
   const { query, limit = DEFAULT_LIMIT } = isObject(args) ? args : {}
@@ -33,11 +39,17 @@ function findTools(list: AgentToolList, args: unknown): object {
 function innerCall(list: AgentToolList, args: unknown): ResolvedToolCall {
   const { name, arguments: inner = {} } = isObject(args) ? args : {}
   const found = typeof name === 'string' ? list.find(name) : undefined
-  if (found && isObject(inner)) return { kind: 'call', found, args: inner }
-  const problem = found
-    ? 'arguments must be an object'
-    : `Unknown tool '${String(name).slice(0, 100)}'. Use a name that ${FIND_TOOLS} returned`
-  return { kind: 'result', result: toolError(problem) }
+  if (!found) return undefined
+  if (isObject(inner) || inner === null) return { kind: 'call', found, args: inner }
+  return { kind: 'result', result: toolError('arguments must be an object') }
+}
+
+/** The result of `call_tool` for a tool that does not exist. Undefined when the call is not one of `call_tool`. */
+export function unknownInSearchMode({ mode }: AgentToolList, name: unknown, args: unknown): ResolvedToolCall {
+  if (mode !== 'search' || name !== CALL_TOOL) return undefined
+  const wanted = String(isObject(args) ? args.name : undefined).slice(0, 100)
+  const text = `Unknown tool '${wanted}'. Use a name that ${FIND_TOOLS} returned`
+  return { kind: 'result', result: toolError(text) }
 }
 
 function noMatch({ tools }: AgentToolList, query: string): string {

@@ -22,6 +22,13 @@ export function gatewayName(serverId: string, tool: string): string {
   return `${plain.replace(OTHER_CHARACTERS, '_').slice(0, MAX_LENGTH - HASH_LENGTH - 1)}_${hash}`
 }
 
+/** The server whose tools have names like this one, and the rest of the name. */
+export function serverIn(name: string, ids: readonly string[]): { id: string; tool: string } | undefined {
+  const owners = ids.filter((id) => name.startsWith(`${id}${SEPARATOR}`))
+  const [id] = owners.toSorted((one, other) => other.length - one.length)
+  return id === undefined ? undefined : { id, tool: name.slice(id.length + SEPARATOR.length) }
+}
+
 /** `a__b` with the tool `c` and `a` with the tool `b__c` would get the same name; so would `a_` with `x` and `a` with `_x`. */
 const isAmbiguous = (serverId: string): boolean => serverId.includes(SEPARATOR) || serverId.endsWith('_')
 

@@ -4,7 +4,7 @@ import { stopwatch } from '../../../test/support/measuring.ts'
 import { OFFER_DEFAULTS } from '../../upstreams/server-fields.ts'
 import { DEFAULT_AGENT_TOOLS } from '../visibility/visibility.schema.ts'
 import { AgentToolLists } from './agent-tool-lists.ts'
-import { resolveInSearchMode } from './search-mode-call.ts'
+import { resolveInSearchMode, unknownInSearchMode } from './search-mode-call.ts'
 import { indexTools } from './tool-search-index.ts'
 
 const tool = (name: string, description = '', parameters: readonly string[] = [], more: object = {}) => ({
@@ -127,7 +127,8 @@ describe('calls in search mode', () => {
     (agent) => (agent === 'cursor' ? { ...DEFAULT_AGENT_TOOLS, tool_mode: 'search' } : undefined),
   )
   const list = toolLists.of(undefined, 'cursor')
-  const resolved = (name: unknown, args: unknown) => list && resolveInSearchMode(list, name, args)
+  const resolved = (name: unknown, args: unknown) =>
+    list && (resolveInSearchMode(list, name, args) ?? unknownInSearchMode(list, name, args))
   const resultOf = (name: string, args: unknown) => {
     const call = resolved(name, args)
     return call?.kind === 'result' ? call.result : call

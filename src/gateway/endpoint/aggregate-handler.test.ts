@@ -160,11 +160,13 @@ describe('the merged endpoint', () => {
     await expect(agent.getPrompt({ name: 'north__greet' })).rejects.toMatchObject({ code: -32602 })
   })
 
-  test('each merged list has one page, and a cursor is refused', async () => {
+  test('each merged list has one page: an empty cursor gets it, and any other cursor is refused', async () => {
     const { house, agent } = await openLibraries()
     for (const method of ['prompts/list', 'resources/list', 'resources/templates/list']) {
-      expect(await modern(house, method, { cursor: '' })).toMatchObject({ error: { code: -32602 } })
-      expect((await modern(house, method)).result).toMatchObject({
+      expect(await modern(house, method, { cursor: 'x' })).toMatchObject({ error: { code: -32602 } })
+      const { result } = await modern(house, method)
+      expect((await modern(house, method, { cursor: '' })).result).toEqual(result)
+      expect(result).toMatchObject({
         resultType: 'complete',
         ttlMs: expect.any(Number),
         cacheScope: 'private',

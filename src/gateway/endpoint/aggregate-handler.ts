@@ -9,7 +9,7 @@ import { wrap } from '../catalogue/wrapped-uri.ts'
 import type { Approval } from '../pins/approval.ts'
 import type { AgentScope } from '../sessions/sessions.ts'
 import type { Forward } from './forward.ts'
-import { asRpcError, type Incoming, RpcError, resourceNotFound } from './json-rpc.ts'
+import { asRpcError, type Incoming, RpcError, refuseCursor, resourceNotFound } from './json-rpc.ts'
 import { completed } from './modern-messages.ts'
 import type { RequestContext } from './request-context.ts'
 
@@ -97,7 +97,7 @@ export function createAggregateHandler({ upstreams, catalogues, forward, approva
   }
 
   function list(method: string, { params }: Incoming, { agentType, era }: RequestContext): Buffer {
-    if (params.cursor !== undefined) throw new RpcError(CODES.params, 'Unknown cursor')
+    refuseCursor(params)
     return catalogues.of(agentType).lists[method]?.[era] ?? EMPTY
   }
 

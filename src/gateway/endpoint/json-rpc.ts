@@ -45,6 +45,11 @@ export const cancelled = (): RpcError => new RpcError(CODES.cancelled, 'The requ
 export const invalidRequest = (message: string, status = 400): RpcError =>
   new RpcError(CODES.request, message, { status })
 
+/** Throws for any cursor: our lists have one page. Many clients send an empty one for the first page. */
+export function refuseCursor({ cursor }: Params): void {
+  if (cursor !== undefined && cursor !== '') throw new RpcError(CODES.params, 'Unknown cursor')
+}
+
 export const resourceNotFound = (uri: string, era: Era): RpcError =>
   new RpcError(era === 'legacy' ? CODES.resourceNotFound : CODES.params, 'Resource not found', {
     data: { uri },
@@ -76,7 +81,7 @@ const STATUS: Readonly<Record<number, number>> = {
   [CODES.version]: 400,
 }
 
-/** Throws when the body is nested too deeply, or is not a single message. Batches exist in one legacy revision only, and clients do not send them. */
+/** Throws when the body is nested too deeply, or is not a single message. */
 export function readIncoming(body: Buffer): Incoming {
   if (isDeeperThan(body, MAX_REQUEST_DEPTH))
     throw new RpcError(CODES.parse, `The body is nested deeper than ${MAX_REQUEST_DEPTH} levels`, {

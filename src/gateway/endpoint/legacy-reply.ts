@@ -4,6 +4,7 @@ import { askSession, disconnected, noResponse } from '../sessions/ask-session.ts
 import type { EventStream } from '../sessions/event-stream.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { messageOf } from '../sessions/sse-format.ts'
+import type { BatchReply } from './batch.ts'
 import { sendJson, sendResult } from './json-response.ts'
 import { cancelled, errorMessage, type RpcError, resultMessage } from './json-rpc.ts'
 import { missingCapability } from './missing-capability.ts'
@@ -16,13 +17,16 @@ export class LegacyReply {
   readonly id: string | number
   readonly #response: ServerResponse
   readonly #session: Session
+  /** The response to the batch that the request is part of. */
+  readonly #batch: BatchReply | undefined
   readonly #cancellation = new Cancellation()
   #stream: EventStream | undefined
   #rejections: Set<(error: RpcError) => void> | undefined
   #sent = false
 
-  constructor(id: string | number, response: ServerResponse, session: Session) {
+  constructor(id: string | number, response: ServerResponse, session: Session, batch?: BatchReply) {
     this.id = id
+    this.#batch = batch
     this.#response = response
     this.#session = session
     session.pending.add(id, this)
@@ -41,14 +45,16 @@ export class LegacyReply {
 
   result(result: Buffer | string): void {
     if (!this.#close()) return
-    if (this.#stream) this.#session.streams.complete(this.#stream, resultMessage(this.id, result))
+    if (this.#batch) this.#batch.add(resultMessage(this.id, result))
+    else if (this.#stream) this.#session.streams.complete(this.#stream, resultMessage(this.id, result))
     else sendResult(this.#response, this.id, result)
   }
 
   fail(error: RpcError): void {
     if (!this.#close()) return
     const message = errorMessage(this.id, error)
-    if (this.#stream) this.#session.streams.complete(this.#stream, message)
+    if (this.#batch) this.#batch.add(message)
+    else if (this.#stream) this.#session.streams.complete(this.#stream, message)
     else sendJson(this.#response, error.status, message)
   }
 
@@ -76,7 +82,7 @@ export class LegacyReply {
   /** Undefined when the response was sent, or the client disconnected before the stream began. */
   #open(): EventStream | undefined {
     if (this.#sent || (!this.#stream && this.#response.destroyed)) return undefined
-    this.#stream ??= this.#session.streams.openResponse(this.#response)
+    this.#stream ??= this.#batch ? this.#batch.open() : this.#session.streams.openResponse(this.#response)
     return this.#stream
   }
 

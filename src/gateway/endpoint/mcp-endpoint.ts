@@ -5,13 +5,14 @@ import type { KeyRecord } from '../../kernel/secrets/key-record.ts'
 import { CODES } from '../../protocol/codes.ts'
 import { metaOf } from '../../protocol/json-rpc-message.ts'
 import { META } from '../../protocol/meta.ts'
-import { LEGACY_VERSIONS, MODERN_VERSION } from '../../protocol/versions.ts'
+import { LEGACY_SERVER_VERSIONS, LEGACY_VERSIONS, MODERN_VERSION } from '../../protocol/versions.ts'
 import type { Keys } from '../keys/keys.service.ts'
 import type { ChangeNotifications } from '../notify/change-notifications.ts'
 import type { Subscriptions } from '../notify/log-and-resource-subscriptions.ts'
 import { subscriberOf } from '../notify/subscriber.ts'
 import { type OnInstanceNote, RequestClient } from '../sessions/calling-clients.ts'
 import type { Access, Session, Sessions } from '../sessions/sessions.ts'
+import { BATCH_VERSION, BatchReply, batchIn, isAnswered, noBatches, readBatch } from './batch.ts'
 import { sendJson } from './json-response.ts'
 import {
   errorMessage,
@@ -52,6 +53,7 @@ interface Exchange {
 }
 
 const SESSION = 'mcp-session-id'
+const OPEN_BRACE = 0x7b
 const PATH = /^\/mcp(?:\/([^/?#]+))?\/?(?:\?|$)/
 
 export const isMcpPath = (url: string): boolean => url.startsWith('/mcp') && PATH.test(url)
@@ -86,14 +88,21 @@ export function createMcpEndpoint(deps: Deps): RequestListener {
     const { id: keyId, agent_type: agentType } = key
     const access = { keyId, agentType, serverId: serverIdIn(request.url ?? '') }
     const exchange = { request, response, access }
-    if (!handler.hasServer(access)) throw invalidRequest('Server not found', 404)
-    if (request.method === 'POST') post(exchange)
-    else if (request.method === 'GET')
+    if (request.method === 'POST') {
+      post(exchange)
+      return
+    }
+    refuseNoServer(access)
+    if (request.method === 'GET')
       changeNotifications.open(sessionOf(exchange), response, request.headers['last-event-id']?.toString())
     else if (request.method === 'DELETE') {
       sessions.end(sessionOf(exchange))
       response.writeHead(204).end()
     } else throw notAllowed()
+  }
+
+  function refuseNoServer(access: Access): void {
+    if (!handler.hasServer(access)) throw handler.noServer(access)
   }
 
   function post(exchange: Exchange): void {
@@ -103,7 +112,9 @@ export function createMcpEndpoint(deps: Deps): RequestListener {
     const onError = (error: unknown) => fail(response, error, null)
     const onBody = (body: Buffer) => {
       try {
-        receive(readIncoming(body), exchange)
+        const batch = body[0] === OPEN_BRACE ? undefined : batchIn(body) // nearly every body is one object
+        if (batch) receiveBatch(batch, exchange)
+        else receive(readIncoming(body), exchange)
       } catch (error) {
         onError(error)
       }
@@ -113,6 +124,7 @@ export function createMcpEndpoint(deps: Deps): RequestListener {
 
   function receive(message: Incoming, exchange: Exchange): void {
     try {
+      refuseNoServer(exchange.access)
       if (isModern(message, exchange.request.headers)) receiveModern(message, exchange)
       else if (message.method === 'initialize' && message.id !== undefined)
         initialize(message, message.id, exchange)
@@ -134,18 +146,50 @@ export function createMcpEndpoint(deps: Deps): RequestListener {
   }
 
   function receiveLegacy(message: Incoming, exchange: Exchange): void {
-    const { id, method, params } = message
+    const { id, method } = message
     const { response, access } = exchange
     const session = legacySession(exchange)
     if (id !== undefined && method !== undefined) {
-      if (session.pending.has(id)) throw invalidRequest('A request with this id is still pending')
-      handle(message, access, new LegacyReply(id, response, session), session)
+      handle(message, access, legacyReply(id, response, session), session)
       return
     }
-    if (id !== undefined) session.serverRequests.get(String(id))?.(message.response)
+    accept(message, session)
+    response.writeHead(202).end()
+  }
+
+  /** A response to a request of a server, or a notification. */
+  function accept({ id, method, params, response }: Incoming, session: Session): void {
+    if (id !== undefined) session.serverRequests.get(String(id))?.(response)
     else if (method === 'notifications/cancelled') session.pending.get(params.requestId)?.cancel()
     else if (method !== 'notifications/initialized') handler.notify(session, method ?? '', params)
-    response.writeHead(202).end()
+  }
+
+  /** Requests of a batch run at the same time. Each message that is not valid gets its own error. */
+  function receiveBatch(bodies: readonly Buffer[], exchange: Exchange): void {
+    const { response, access } = exchange
+    refuseNoServer(access)
+    const session = batchSession(exchange)
+    const messages = readBatch(bodies)
+    const batch = new BatchReply(response, session, messages.filter(isAnswered).length)
+    for (const message of messages) {
+      const { id } = message instanceof RpcError ? { id: null } : message
+      try {
+        if (message instanceof RpcError) throw message
+        if (id == null || message.method === undefined) accept(message, session)
+        else if (message.method === 'initialize')
+          throw invalidRequest('initialize must not be part of a batch')
+        else handle(message, access, legacyReply(id, response, session, batch), session)
+      } catch (error) {
+        batch.add(errorMessage(id ?? null, asRpcError(error)))
+      }
+    }
+    if (!messages.some(isAnswered)) response.writeHead(202).end()
+  }
+
+  function batchSession(exchange: Exchange): Session {
+    const session = SESSION in exchange.request.headers ? legacySession(exchange) : undefined
+    if (session?.version !== BATCH_VERSION) throw noBatches(session?.version)
+    return session
   }
 
   function handle(
@@ -206,11 +250,7 @@ export function createMcpEndpoint(deps: Deps): RequestListener {
     const { headers } = exchange.request
     if (headers[SESSION] === undefined)
       throw invalidRequest('Missing Mcp-Session-Id header. Send initialize first')
-    const session = sessionOf(exchange)
-    const version = headers['mcp-protocol-version']
-    if (version !== undefined && version !== session.version)
-      throw invalidRequest(`This session uses protocol version ${session.version}`)
-    return session
+    return sessionOf(exchange)
   }
 
   function sessionOf({ request, access }: Exchange): Session {
@@ -218,6 +258,8 @@ export function createMcpEndpoint(deps: Deps): RequestListener {
     if (typeof id !== 'string') throw notAllowed()
     const session = sessions.find(id, access)
     if (!session) throw invalidRequest('Session not found. Send initialize again', 404)
+    const version = request.headers['mcp-protocol-version']
+    if (version !== session.version) refuseUnknownVersion(version)
     return session
   }
 
@@ -242,6 +284,16 @@ export function createMcpEndpoint(deps: Deps): RequestListener {
   }
 }
 
+function legacyReply(
+  id: string | number,
+  response: ServerResponse,
+  session: Session,
+  batch?: BatchReply,
+): LegacyReply {
+  if (session.pending.has(id)) throw invalidRequest('A request with this id is still pending')
+  return new LegacyReply(id, response, session, batch)
+}
+
 /** Detected from `_meta`, else from the header. */
 function isModern({ params }: Incoming, headers: IncomingHttpHeaders): boolean {
   if (metaOf(params)[META.protocolVersion] !== undefined) return true
@@ -251,6 +303,14 @@ function isModern({ params }: Incoming, headers: IncomingHttpHeaders): boolean {
     !LEGACY_VERSIONS.some((known) => known === header) &&
     header >= MODERN_VERSION
   )
+}
+
+/** As servers with the official SDK do: any version they know is accepted, also when the session has another one. */
+function refuseUnknownVersion(header: string | string[] | undefined): void {
+  if (header === undefined || LEGACY_SERVER_VERSIONS.includes(String(header))) return
+  const known = LEGACY_SERVER_VERSIONS.join(', ')
+  const message = `Bad Request: Unsupported protocol version: ${String(header).slice(0, 40)} (supported versions: ${known})`
+  throw new RpcError(CODES.badRequest, message, { status: 400 })
 }
 
 const HEADERS_OF: Readonly<Record<number, Record<string, string>>> = {

@@ -5,17 +5,19 @@ import { metaOf } from '../../protocol/json-rpc-message.ts'
 import { META } from '../../protocol/meta.ts'
 import { type Era, LEGACY_VERSIONS, MODERN_VERSION } from '../../protocol/versions.ts'
 import type { DiscoveredServer } from '../../upstreams/catalogues.ts'
+import type { Upstream } from '../../upstreams/upstream.ts'
 import type { Upstreams } from '../../upstreams/upstreams.ts'
 import type { AgentToolList, AgentToolLists, OfferedTool } from '../catalogue/agent-tool-lists.ts'
 import { LIST_TTL_MS, listResult } from '../catalogue/merge-prompts-and-resources.ts'
-import { resolveInSearchMode } from '../catalogue/search-mode-call.ts'
+import { resolveInSearchMode, toolNameIn, unknownInSearchMode } from '../catalogue/search-mode-call.ts'
+import { serverIn } from '../catalogue/tool-names.ts'
 import type { Subscriptions } from '../notify/log-and-resource-subscriptions.ts'
 import { subscriberOf } from '../notify/subscriber.ts'
 import type { Approval } from '../pins/approval.ts'
 import type { AgentScope, Session } from '../sessions/sessions.ts'
 import type { AggregateHandler } from './aggregate-handler.ts'
 import type { Forward } from './forward.ts'
-import { asRpcError, type Incoming, invalidRequest, RpcError, rawArgumentsIn } from './json-rpc.ts'
+import { asRpcError, type Incoming, RpcError, rawArgumentsIn, refuseCursor } from './json-rpc.ts'
 import { completed, withoutModernMeta } from './modern-messages.ts'
 import { progressTo, type RequestContext } from './request-context.ts'
 
@@ -40,6 +42,10 @@ const FORWARDED = [
   'prompts/get',
   'completion/complete',
 ]
+const NOT_FOUND = {
+  code: 'not_found',
+  hint: 'Check the id at the end of the URL, and in Toolroom which servers this agent may use',
+}
 /** How long agents may cache what a single server declares. */
 const SERVER_TTL_MS = 3_600_000
 
@@ -61,18 +67,70 @@ export function createRequestHandler(deps: Deps) {
       own && serverId !== undefined
         ? toolLists.ofInstance(serverId, agentType, own.tools)
         : toolLists.of(serverId, agentType)
-    if (!list) throw invalidRequest('Server not found', 404)
+    if (!list) throw noServer(context)
     return list
   }
 
-  async function callTool({ params, body }: Incoming, context: RequestContext): Promise<Buffer> {
+  /** A server that the agent may not use gets the same error as one that does not exist. */
+  function noServer({ serverId = '', agentType }: AgentScope): RpcError {
+    const { status, settings } = upstreams.get(serverId) ?? {}
+    const isDisabled = status === 'disabled' && settings?.expose && toolLists.mayUse(serverId, agentType)
+    const id = serverId.slice(0, 100)
+    const [message, data] = isDisabled
+      ? [`The server '${id}' is disabled`, { code: 'server_not_running', hint: 'Enable it in Toolroom' }]
+      : [`Server not found: this agent may use no server with the id '${id}'`, NOT_FOUND]
+    return new RpcError(CODES.request, message, { status: 404, data })
+  }
+
+  /**
+   * The tool of a call that the list does not have. The server is asked again, because its last result may have announced
+   * the tool. If its tools are not known at all, it is started; if it cannot list them, the call is passed on.
+   */
+  async function resolveLate({ params }: Incoming, list: AgentToolList, context: RequestContext) {
     const { name, arguments: given = {} } = params
-    if (!isObject(given)) throw new RpcError(CODES.params, 'arguments must be an object')
+    const { serverId, agentType } = context
+    const wanted = toolNameIn(list, name, given)
+    const owner = serverId === undefined ? serverIn(wanted, list.servers) : { id: serverId, tool: wanted }
+    const upstream = owner && upstreams.get(owner.id)
+    if (!upstream) return undefined
+    // A server that runs for this client alone answers for itself.
+    if (ownCatalogueOf(context)) return toolCall(toolLists.unlisted(owner.id, owner.tool, agentType), given)
+    if (upstream.catalogue) await upstreams.refreshFor(owner.id, owner.tool)
+    else if (!upstream.isUnlisted)
+      await known(upstream, context).catch((error: unknown) => {
+        if (!upstream.isUnlisted) throw error
+      })
+    const resolved = resolveCall(toolListFor(context), name, given)
+    if (resolved || upstream.catalogue || list.mode === 'search') return resolved
+    if (approval)
+      throw new RpcError(
+        CODES.internal,
+        `The tools of '${owner.id}' could not be listed, so none is approved`,
+        {
+          data: { code: 'tool_held' },
+        },
+      )
+    return toolCall(toolLists.unlisted(owner.id, owner.tool, agentType), given)
+  }
+
+  /** Waits until the tools of a server are known. Rejects with the error that the agent gets. */
+  async function known(upstream: Upstream, { options, era }: RequestContext): Promise<void> {
+    if (upstream.catalogue) return
+    try {
+      await upstream.refresh({ options, waits: true })
+    } catch (error) {
+      throw asRpcError(error, era)
+    }
+  }
+
+  async function callTool(message: Incoming, context: RequestContext): Promise<Buffer> {
+    const { params, body } = message
+    const { name, arguments: given = {} } = params
     const list = toolListFor(context)
     const resolved =
-      list.mode === 'search'
-        ? resolveInSearchMode(list, name, given)
-        : toolCall(list.find(String(name)), given)
+      resolveCall(list, name, given) ??
+      (await resolveLate(message, list, context)) ??
+      unknownInSearchMode(list, name, given)
     if (!resolved) throw new RpcError(CODES.params, `Unknown tool: ${String(name).slice(0, 100)}`)
     const isModern = context.era === 'modern'
     if (resolved.kind === 'result') {
@@ -135,7 +193,7 @@ export function createRequestHandler(deps: Deps) {
 
   /** From the catalogue, which was compared with the approved definitions. */
   async function listPrompts(serverId: string, { params }: Incoming, { era }: RequestContext) {
-    if (params.cursor !== undefined) throw new RpcError(CODES.params, 'Unknown cursor')
+    refuseCursor(params)
     await upstreams.wake([serverId])
     const prompts = upstreams.get(serverId)?.catalogue?.prompts ?? []
     return listResult(
@@ -166,10 +224,15 @@ export function createRequestHandler(deps: Deps) {
   }
 
   async function listTools({ params }: Incoming, context: RequestContext): Promise<Buffer> {
-    if (params.cursor !== undefined) throw new RpcError(CODES.params, 'Unknown cursor')
-    await upstreams.wake(toolListFor(context).servers)
-    if (context.serverId !== undefined) await openFor(context.serverId, context)
-    return toolListFor(context).result[context.era]
+    refuseCursor(params)
+    const { serverId, era } = context
+    const only = serverId === undefined ? undefined : upstreams.get(serverId)
+    const own = only && (await openFor(only.id, context))
+    if (only && !own) await known(only, context)
+    else if (!own) await upstreams.wake(toolListFor(context).servers)
+    const { result, mode } = toolListFor(context)
+    const meta = (own ?? only?.catalogue)?.meta
+    return meta && mode === 'full' ? withMember(result[era], '_meta', meta) : result[era]
   }
 
   const discovered = (context: RequestContext) => ({
@@ -220,6 +283,8 @@ export function createRequestHandler(deps: Deps) {
   }
 
   return {
+    noServer,
+
     hasServer: ({ serverId, agentType }: AgentScope) => toolLists.of(serverId, agentType) !== undefined,
 
     /** The result of the legacy handshake. A server that runs for this session alone is started for it. */
@@ -270,6 +335,14 @@ function extraParamsOf({ name: _, arguments: __, _meta: ___, ...extra }: Params)
 function withoutProgressToken({ progressToken: _, ...meta }: Params): Params | undefined {
   return Object.keys(meta).length > 0 ? meta : undefined
 }
+
+/** An object in JSON with one more member. */
+function withMember(json: Buffer, name: string, value: unknown): Buffer {
+  return Buffer.concat([json.subarray(0, -1), Buffer.from(`,"${name}":${JSON.stringify(value)}}`)])
+}
+
+const resolveCall = (list: AgentToolList, name: unknown, args: unknown) =>
+  list.mode === 'search' ? resolveInSearchMode(list, name, args) : toolCall(list.find(String(name)), args)
 
 function toolCall(found: OfferedTool | undefined, args: unknown) {
   return found && { kind: 'call' as const, found, args }

@@ -41,6 +41,8 @@ export class ChangeNotifications {
   readonly #keepAlive = setInterval(() => {
     for (const response of this.#responses) sendHeartbeat(response)
   }, KEEP_ALIVE_MS).unref()
+  /** Servers whose changed tools have not been announced yet. */
+  readonly #changedServers = new Set<string>()
   #due: NodeJS.Timeout | undefined
 
   /** `onDropped`: notifications were dropped because an agent reads too slowly. */
@@ -85,9 +87,15 @@ export class ChangeNotifications {
     })
   }
 
-  toolsChanged(sessions: Iterable<Session>): void {
+  /** Announces changed tools of a server to agents at `/mcp` and at this server, a moment later. */
+  toolsChanged(sessions: Iterable<Session>, serverId: string): void {
+    this.#changedServers.add(serverId)
     clearTimeout(this.#due)
-    this.#due = setTimeout(() => this.changed(sessions, TOOLS_CHANGED, () => true), DEBOUNCE_MS).unref()
+    this.#due = setTimeout(() => {
+      const changed = new Set(this.#changedServers)
+      this.#changedServers.clear()
+      this.changed(sessions, TOOLS_CHANGED, ({ serverId: only }) => only === undefined || changed.has(only))
+    }, DEBOUNCE_MS).unref()
   }
 
   /** Announces that a list has changed. */

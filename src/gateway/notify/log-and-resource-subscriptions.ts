@@ -18,6 +18,8 @@ interface Deps {
 }
 
 const REQUEST_MS = 60_000
+/** How long a request waits until its server has the log level. After that it is sent anyway. */
+const SET_LEVEL_MS = 1000
 const EMPTY = Buffer.from('{}')
 const METHODS = ['logging/setLevel', 'resources/subscribe', 'resources/unsubscribe']
 
@@ -68,7 +70,7 @@ export function createSubscriptions({ upstreams, catalogues }: Deps) {
     ): Promise<(() => void) | undefined> | undefined {
       if (context.era === 'legacy') return undefined
       const level = metaOf(params)[META.logLevel]
-      return level === undefined ? undefined : logLevels.during(serverId, context, level)
+      return level === undefined ? undefined : logsOf(serverId, context, level)
     },
 
     /** Delivers a notification to its subscribers. False when sessions limited to this server get it, too. */
@@ -92,6 +94,17 @@ export function createSubscriptions({ upstreams, catalogues }: Deps) {
       logLevels.remove(subscriber)
       resources.remove(subscriber)
     },
+  }
+
+  /** A server that runs for this client alone gets the level of the request. */
+  async function logsOf(serverId: string, context: RequestContext, level: unknown) {
+    const { client } = context.options
+    if (client && (await upstreams.get(serverId)?.openFor(client))) {
+      const options = { client, signal: AbortSignal.timeout(SET_LEVEL_MS) }
+      const request = { method: 'logging/setLevel', params: { level }, options }
+      await upstreams.relay(serverId, request).catch(() => {}) // its messages are still filtered here
+    }
+    return logLevels.during(serverId, context, level)
   }
 
   async function subscribe(method: string, params: Params, subscriber: Subscriber): Promise<Buffer> {

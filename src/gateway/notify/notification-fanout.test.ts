@@ -1,15 +1,18 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import {
   LoggingMessageNotificationSchema,
   PromptListChangedNotificationSchema,
   ResourceListChangedNotificationSchema,
   ResourceUpdatedNotificationSchema,
+  ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type House, openHouse, TOKEN } from '../../../test/support/house.ts'
 import { addLibrary, agentAt, modern, modernFetch } from '../../../test/support/libraries.ts'
 import { definition, post, until } from '../../../test/support/running.ts'
 
+const TOOLS_CHANGED = 'notifications/tools/list_changed'
 const LOG_LEVEL = 'io.modelcontextprotocol/logLevel'
 const SHARED = 'book://shared'
 const WRAPPED = 'toolroom://south/book%3A%2F%2Fshared'
@@ -68,6 +71,48 @@ async function subscribed(house: House, notifications: object, path = '/mcp') {
   await expect.poll(() => messages.length).toBeGreaterThan(0)
   return messages
 }
+
+describe('tool lists', () => {
+  test('a session at /mcp/{server_id} is told about changed tools of its own server, not of other servers', async () => {
+    const house = await openHouse()
+    for (const name of ['own', 'other']) {
+      await post(house, '/api/servers', { ...definition('relay'), name })
+      await post(house, `/api/servers/${name}/start`)
+    }
+    const told: string[] = []
+    for (const path of ['/mcp', '/mcp/own'])
+      await agentAt(house, path, (it) =>
+        it.setNotificationHandler(ToolListChangedNotificationSchema, () => void told.push(path)),
+      )
+    const count = (path: string) => told.filter((each) => each === path).length
+    const listening = await subscribed(house, { toolsListChanged: true }, '/mcp/own')
+    const toldByListen = () => listening.filter(({ method }) => method === TOOLS_CHANGED).length
+    const grow = (name: string) => post(house, `/api/servers/${name}/tools/grow/call`, {})
+
+    const settled = async () => {
+      for (let before = -1; before !== count('/mcp'); await sleep(300)) before = count('/mcp')
+    }
+    await settled()
+    const [all, own, listened] = [count('/mcp'), count('/mcp/own'), toldByListen()]
+    await grow('other')
+    await post(house, '/api/servers', { ...definition('echo'), name: 'third' })
+    await house.inject({ method: 'DELETE', url: '/api/servers/third', headers: { 'x-svc-token': TOKEN } })
+    await expect.poll(() => count('/mcp')).toBeGreaterThan(all)
+    await house.inject({
+      method: 'PUT',
+      url: '/api/agents/cursor/tools',
+      headers: { 'x-svc-token': TOKEN },
+      payload: { tools: { other: ['echo'] } },
+    })
+    await settled()
+    expect([count('/mcp/own'), toldByListen()]).toEqual([own, listened])
+
+    await grow('own')
+    await expect.poll(() => [count('/mcp/own'), toldByListen()]).toEqual([own + 1, listened + 1])
+    await settled()
+    expect([count('/mcp/own'), toldByListen()]).toEqual([own + 1, listened + 1])
+  })
+})
 
 describe('log messages', () => {
   test('a session gets the log messages of its own calls from its level on, with the server id in the logger name, and no other session gets them', async () => {

@@ -55,9 +55,9 @@ export function startFanout(deps: Deps): () => void {
     changeNotifications.end(isInvisible)
   }
 
-  const toolsChanged = () => {
+  const toolsChanged = ({ server_id }: { readonly server_id: string }) => {
     toolLists.changed()
-    changeNotifications.toolsChanged(sessions.all)
+    changeNotifications.toolsChanged(sessions.all, server_id)
     endInvisible()
     listsMayHaveChanged()
   }
@@ -130,9 +130,13 @@ export function startFanout(deps: Deps): () => void {
     }),
     facts.on('http_server_connected', ({ server_id }) => resubscribe(server_id)),
     facts.on('agent_tools_changed', ({ agent_type }) => {
-      toolLists.settingsChanged(agent_type)
+      const seesOtherTools = toolLists.settingsChanged(agent_type)
       for (const method of LISTS_CHANGED) listChanged(method, agent_type)
-      changeNotifications.changed(sessions.all, TOOLS_CHANGED, ({ agentType }) => agentType === agent_type)
+      changeNotifications.changed(
+        sessions.all,
+        TOOLS_CHANGED,
+        ({ agentType, serverId }) => agentType === agent_type && seesOtherTools(serverId),
+      )
       endInvisible()
     }),
     facts.on('audited', ({ action, subject }) => {

@@ -14,6 +14,7 @@ import { type Frame, MESSAGE_MAX_BYTES } from '../../protocol/frames.ts'
 import {
   type Message,
   metaOf,
+  type RemoteError,
   readMessage,
   remoteErrorOf,
   resultBytes,
@@ -332,9 +333,10 @@ function withoutArguments(message: Outgoing): Outgoing {
   return { ...message, params: { ...(message.params as object), arguments: undefined } }
 }
 
+/** The error of the caller, with its data, as the server would get it from its own client. */
 function errorOf(error: unknown): object {
-  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown }
-  return { code: typeof code === 'number' ? code : CODES.method, message: String(message ?? 'refused') }
+  const { code, message, data } = (error ?? {}) as Partial<Record<keyof RemoteError, unknown>>
+  return { code: typeof code === 'number' ? code : CODES.method, message: String(message ?? 'refused'), data }
 }
 
 const LIMIT = `${MESSAGE_MAX_BYTES / 1024 / 1024} MiB`

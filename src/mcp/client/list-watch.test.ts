@@ -81,21 +81,47 @@ describe('list watch', () => {
     expect(requests).toHaveLength(2)
   })
 
-  test('a failed request is repeated once, and then not until the next change', async () => {
-    const broken = new CallFailure('timeout', 'late')
-    const { watch, first, requests, lists } = watched(0, [LIST, broken, broken, broken])
+  test.each([
+    ['the first one', []],
+    ['a later one', [LIST]],
+  ])(
+    'a request that fails is repeated after growing pauses until it succeeds, be it %s',
+    async (_, before) => {
+      const broken = Array.from({ length: 9 }, () => new CallFailure('timeout', 'late'))
+      const { watch, first, requests, lists } = watched(0, [...before, ...broken])
+      await first().catch(() => {})
+      if (before.length > 0) watch.changed()
+      await pass(300_000)
+      const pauses = requests
+        .slice(before.length)
+        .map((at, n, all) => Math.round((at - (all[n - 1] ?? at)) / 1000))
+      expect(pauses).toEqual([0, 1, 2, 4, 8, 16, 32, 60, 60, 60])
+      expect(lists).toHaveLength(before.length + 1)
+      expect(watch.failure).toBeUndefined()
+    },
+  )
+
+  test('a change ends the pause after failures, and a known list stays when the method becomes unsupported', async () => {
+    const { watch, first, requests, lists } = watched(0, [LIST, unknown, unknown, unknown])
     await first()
     watch.changed()
-    await pass(100)
-    expect(requests).toHaveLength(2)
-    await pass(1001)
-    expect(requests).toHaveLength(3)
-    await pass(60_000)
-    expect(requests).toHaveLength(3)
+    await pass(3500)
+    expect(requests).toHaveLength(4) // after 0.1, 1.1 and 3.1 s
     watch.changed()
-    await pass(1201)
+    await pass(101)
     expect(requests).toHaveLength(5)
-    expect(lists).toHaveLength(2)
+    expect(lists).toEqual([LIST, LIST])
+  })
+
+  test('callers that need the list after a change share one request, which begins after the one in progress', async () => {
+    const { watch, first, requests, most } = watched(50)
+    await first()
+    watch.changed()
+    await pass(120) // a request is in progress
+    const all = Promise.all([1, 2, 3].map(() => watch.fetchNext(5000)))
+    await pass(100)
+    await all
+    expect([requests.length, most()]).toEqual([3, 1])
   })
 
   test('the list is empty when the server does not support the method, and any other error rejects', async () => {

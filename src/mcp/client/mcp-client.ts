@@ -3,6 +3,7 @@ import {
   CallFailure,
   type CallResult,
   type ClientDependency,
+  type FailureReason,
   type OnServerRequest,
   type Params,
   type TimedCallOptions,
@@ -67,6 +68,8 @@ export class McpClient {
   #session: Session | undefined
   #changes: ChangeSubscription | undefined
   #supportsModern: Promise<boolean> | undefined
+  /** The first request for the tools has failed. */
+  #isUnlisted = false
   #closing: Promise<void> | undefined
 
   constructor(options: Options) {
@@ -93,7 +96,13 @@ export class McpClient {
     return this.#session?.transport.kind
   }
 
-  /** Performs the handshake and lists the tools. */
+  /** Why the tools could not be listed. The connection is usable all the same, and the list is requested again. */
+  get listFailure(): CallFailure | undefined {
+    const { failure } = this.#tools
+    return isListFailure(failure) ? failure : undefined
+  }
+
+  /** Performs the handshake and lists the tools. A server that only cannot list them is connected: see `listFailure`. */
   async connect(timeoutMs: number): Promise<void> {
     const deadline = performance.now() + timeoutMs
     const { transport, handshake } = await this.#options.open(this.#transportEvents(), timeoutMs)
@@ -102,8 +111,12 @@ export class McpClient {
     const translator = isModern ? new LegacyRequestTranslator(requester) : undefined
     this.#session = { transport, handshake, requester, translator }
     if (handshake.capabilities.tasks !== undefined) this.#options.onDependency?.('tasks')
-    if (handshake.capabilities.tools) await this.#tools.fetch(Math.max(1, deadline - performance.now()))
-    else this.#onTools(NO_TOOLS)
+    if (!handshake.capabilities.tools) this.#onTools(NO_TOOLS)
+    else
+      await this.#tools.fetch(Math.max(1, deadline - performance.now())).catch((error: unknown) => {
+        if (!isListFailure(error)) throw error
+        this.#isUnlisted = true
+      })
     this.#watchChanges(this.#session)
   }
 
@@ -133,7 +146,7 @@ export class McpClient {
   async refresh(timeoutMs: number): Promise<void> {
     const { requester, handshake } = this.#open()
     const method = handshake.era === 'modern' ? 'server/discover' : 'ping'
-    if (handshake.capabilities.tools) await this.#tools.fetch(timeoutMs)
+    if (handshake.capabilities.tools) await this.#tools.fetchNext(timeoutMs)
     else await requester.request(method, {}, { timeoutMs })
   }
 
@@ -236,6 +249,9 @@ export class McpClient {
     const { transport, handshake } = this.#open()
     transport.onTools?.(list)
     this.#options.onTools(list, handshake, transport.kind)
+    if (!this.#isUnlisted) return
+    this.#isUnlisted = false
+    this.#promptsAndResources.changed() // before the tools are known, the other lists are not kept
   }
 
   #open(): Session {
@@ -243,6 +259,12 @@ export class McpClient {
     return this.#session
   }
 }
+
+/** The server is connected, but its answer to tools/list is an error, comes too late or cannot be read. */
+function isListFailure(error: unknown): error is CallFailure {
+  return error instanceof CallFailure && UNLISTED.includes(error.reason)
+}
+const UNLISTED: readonly FailureReason[] = ['remote', 'timeout', 'too_large']
 
 const notOpen = (): CallFailure => new CallFailure('closed', 'The connection is not open')
 

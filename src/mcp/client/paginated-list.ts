@@ -9,6 +9,8 @@ export interface Pages {
   readonly truncated: boolean
   /** Entries that were skipped because an earlier one has the same key. */
   readonly duplicates: number
+  /** The `_meta` of the result, if it has one. Of several pages, the later ones win. */
+  readonly meta?: Definition
 }
 
 interface ListMethod {
@@ -32,12 +34,19 @@ export async function fetchPages(
   const byKey = new Map<unknown, Definition>()
   const cursors = new Set<string>()
   let duplicates = 0
-  const pages = (truncated: boolean) => ({ items: [...byKey.values()], truncated, duplicates })
+  let meta: Definition | undefined
+  const pages = (truncated: boolean) => ({
+    items: [...byKey.values()],
+    truncated,
+    duplicates,
+    ...(meta && { meta }),
+  })
   let params = {}
   for (let page = 0; page < MAX_PAGES; page += 1) {
     const leftMs = Math.max(1, deadline - performance.now())
     const result = await requester.request(method, params, { timeoutMs: leftMs })
-    const { [field]: entries, nextCursor } = isObject(result) ? result : {}
+    const { [field]: entries, nextCursor, _meta } = isObject(result) ? result : {}
+    if (isObject(_meta)) meta = { ...meta, ..._meta }
     for (const entry of Array.isArray(entries) ? entries : []) {
       if (!isObject(entry) || typeof entry[key] !== 'string') continue
       if (byKey.has(entry[key])) duplicates += 1

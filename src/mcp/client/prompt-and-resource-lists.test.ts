@@ -38,15 +38,23 @@ test('only declared lists are requested, each separately and up to its last page
   ])
 })
 
-test('a list is empty when its request is unsupported, rejected or not answered, and the other lists are not affected', async () => {
-  const { others, received, say } = lists(100)
+test('a list is empty when it is unsupported, and requested again when it is rejected or not answered', async () => {
+  const { others, received, say, sent } = lists(1500)
   others.begin(ALL)
   await say(refusal(1, -32601), refusal(2, -32603))
+  expect(received).toEqual([['prompts', []]])
+  const requested: string[] = []
+  const methods = async () => {
+    requested.push(...(await sent()).map(({ method }) => method))
+    return requested.slice(3).filter((method) => method !== 'notifications/cancelled')
+  }
+  await expect.poll(methods, { timeout: 5000 }).toEqual(['resources/list'])
+  await say(answer(4, { resources: [{ uri: 'x://1' }] }))
   expect(received).toEqual([
     ['prompts', []],
-    ['resources', []],
+    ['resources', ['x://1']],
   ])
-  await expect.poll(() => received).toContainEqual(['resource_templates', []])
+  await expect.poll(methods, { timeout: 5000 }).toEqual(['resources/list', 'resources/templates/list'])
 })
 
 test('a change of resources causes new requests for resources and templates, until the lists are closed', async () => {

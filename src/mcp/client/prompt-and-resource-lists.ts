@@ -37,13 +37,16 @@ export class PromptAndResourceLists {
     this.#options = options
   }
 
-  /** Fetches the lists that the server has declared, in the background. A list that cannot be fetched is empty. */
+  /**
+   * Fetches the lists that the server has declared, in the background. A list that cannot be fetched stays as it was, and
+   * is requested again.
+   */
   begin(capabilities: Definition): void {
     for (const [kind, { capability }] of entries(KINDS)) {
       if (!capabilities[capability] || this.#watches.has(kind)) continue
       const watch = this.#watchOf(kind)
       this.#watches.set(kind, watch)
-      void watch.fetch(this.#options.timeoutMs).catch(() => this.#options.onList(kind, []))
+      void watch.fetch(this.#options.timeoutMs).catch(() => {}) // the watch repeats it
     }
   }
 

@@ -2,6 +2,7 @@ import { KnownSecrets } from '../../../kernel/secrets/known-secrets.ts'
 import { secretsIn } from '../../../kernel/secrets/secrets.ts'
 import type { Network } from '../../../net/connection-pool.ts'
 import { HttpClient, type Reached } from '../../../net/http-client.ts'
+import type { RemoteFailure } from '../../../net/http-failure.ts'
 import { CallFailure } from '../../../protocol/call.ts'
 import { type ClientEvents, McpClient } from '../../client/mcp-client.ts'
 import type { HttpTransportKind } from '../transport.ts'
@@ -29,6 +30,7 @@ export class HttpMcpClient extends McpClient {
   readonly #host: string
   readonly #http: HttpClient
   readonly #secrets = new KnownSecrets()
+  #timeoutMs = LIST_MS
 
   /** Throws when the URL is invalid. */
   constructor({
@@ -62,6 +64,7 @@ export class HttpMcpClient extends McpClient {
   /** Rejects with a RemoteFailure, after everything has been closed. */
   override async connect(timeoutMs: number): Promise<void> {
     const deadline = performance.now() + timeoutMs
+    this.#timeoutMs = timeoutMs
     try {
       await super.connect(timeoutMs)
     } catch (error) {
@@ -69,6 +72,13 @@ export class HttpMcpClient extends McpClient {
       await this.close(Math.min(CLOSE_MS, Math.max(0, deadline - performance.now())))
       throw explainHandshakeFailure(error, { host: this.#host, step, timeoutMs, secrets: this.#secrets })
     }
+  }
+
+  /** Why the tools of a connected server could not be listed. */
+  get listError(): RemoteFailure | undefined {
+    const error = this.listFailure
+    const [host, timeoutMs, secrets] = [this.#host, this.#timeoutMs, this.#secrets]
+    return error && explainHandshakeFailure(error, { host, step: 'tools/list', timeoutMs, secrets })
   }
 
   override async close(timeoutMs = CLOSE_MS): Promise<void> {

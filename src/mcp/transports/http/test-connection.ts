@@ -72,7 +72,7 @@ export async function testConnection({ timeoutMs = 10_000, ...options }: Options
     }
     client = new HttpMcpClient({ ...options, onTools, onReached: reach })
     await client.connect(Math.max(1, timeoutMs - Math.min(MARGIN_MS, timeoutMs / 10)))
-    const result = report(client, undefined)
+    const result = report(client, client.listError)
     await client.close(Math.max(0, startedAt + timeoutMs - performance.now() - 1))
     return result
   } catch (error) {

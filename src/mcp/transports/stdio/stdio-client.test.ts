@@ -13,7 +13,7 @@ const patient = { timeoutMs: 5000 }
 const fixture = (name: string) =>
   fileURLToPath(new URL(`../../../../test/fixtures/servers/${name}.mjs`, import.meta.url))
 
-type Own = Partial<Pick<ConstructorParameters<typeof StdioClient>[0], 'startMs' | 'knownVersion'>>
+type Own = Partial<Pick<ConstructorParameters<typeof StdioClient>[0], 'startMs' | 'knownVersion' | 'clean'>>
 
 function clientOver(
   streams: Pick<ConstructorParameters<typeof StdioClient>[0], 'input' | 'output'>,
@@ -170,11 +170,21 @@ describe('failed start', () => {
     })
   })
 
-  test('a server that does not answer tools/list fails with that reason, whatever it wrote before', async () => {
+  test('a server that does not answer tools/list is ready, and has that reason, whatever it wrote before', async () => {
     const { client, say } = simulated({ startMs: 100 })
-    const ready = client.ready().catch((cause: unknown) => client.explain(cause))
+    const ready = client.ready()
     await say('banner', { jsonrpc: '2.0', id: 1, result: initialized })
-    expect(await ready).toMatchObject({ error: { message: 'It did not answer tools/list within 0.1 s' } })
+    await ready
+    expect(client.listError).toMatchObject({ message: 'It did not answer tools/list within 0.1 s' })
+    await client.close()
+  })
+
+  test('a server that ends during tools/list is not ready', async () => {
+    const { client, say, output } = simulated()
+    const ready = client.ready().catch((cause: unknown) => client.explain(cause))
+    await say({ jsonrpc: '2.0', id: 1, result: initialized })
+    output.end()
+    expect(await ready).toMatchObject({ error: { code: 'handshake_failed' }, retry: true })
   })
 
   test('a program that is not an MCP server is not retried', async () => {
@@ -197,15 +207,20 @@ describe('failed start', () => {
     expect([error.code, retry]).toEqual(['handshake_failed', true])
   })
 
-  test('the error of tools/list is quoted', async () => {
-    const { client, say } = simulated()
-    const ready = client.ready().catch((cause: unknown) => client.explain(cause))
+  test('the error of tools/list is quoted with secrets masked until the list, which is requested again, succeeds', async () => {
+    const { client, say, sent, names } = simulated({ clean: (text) => text.replace('hunter2', '***') })
+    const ready = client.ready()
     await say({ jsonrpc: '2.0', id: 1, result: initialized })
-    await say(rejection(2, -32603, 'no database'))
-    expect(await ready).toMatchObject({
-      error: { code: 'handshake_failed', message: 'It rejected tools/list: no database' },
-      retry: true,
-    })
+    await say(rejection(2, -32603, 'no database for hunter2'))
+    await ready
+    expect(client.listError?.message).toBe('It rejected tools/list: no database for ***')
+    await sent()
+    await expect
+      .poll(async () => (await sent())[0], { timeout: 5000 })
+      .toMatchObject({ method: 'tools/list' })
+    await say({ jsonrpc: '2.0', id: 3, result: { tools: [{ name: 'late' }] } })
+    expect([client.listError, names()]).toEqual([undefined, ['late']])
+    await client.close()
   })
 })
 

@@ -20,17 +20,21 @@ interface Options extends ClientEvents {
   readonly profile?: ClientProfile | undefined
   /** A line on stdout that is not a message, for the log; `cut` bytes of it are missing. */
   readonly onStrayLine: (text: string, cut: number) => void
+  /** Masks secrets in text of the server. */
+  readonly clean?: (text: string) => string
 }
 
 /** The client of a server that runs as a child process. */
 export class StdioClient extends McpClient {
   readonly #startMs: number
   readonly #strayOutput: StrayOutput
+  readonly #clean: (text: string) => string
   /** Resolves when the output of the server has ended. */
   readonly lost: Promise<void>
 
   constructor(options: Options) {
-    const { input, output, version, startMs, knownVersion = null, profile, onStrayLine, ...events } = options
+    const { input, output, version, startMs, knownVersion = null, profile, onStrayLine, ...rest } = options
+    const { clean = (text: string) => text, ...events } = rest
     const strayOutput = new StrayOutput()
     const open = async (transportEvents: TransportEvents, timeoutMs: number) => {
       const transport = new StdioTransport({
@@ -48,6 +52,7 @@ export class StdioClient extends McpClient {
     super({ ...events, version, open, listTimeoutMs: startMs })
     this.#startMs = startMs
     this.#strayOutput = strayOutput
+    this.#clean = clean
     this.lost = new Promise((resolve) => {
       output.once('close', () => {
         void this.close()
@@ -67,6 +72,13 @@ export class StdioClient extends McpClient {
 
   get firstStrayLine(): string | undefined {
     return this.#strayOutput.first
+  }
+
+  /** Why a running server's tools could not be listed. */
+  get listError(): LastError | undefined {
+    if (!this.listFailure) return undefined
+    const { code, message, hint } = this.explain(this.listFailure).error
+    return { code, message: this.#clean(message), hint }
   }
 
   /** Why `ready` failed, and whether a retry may help. */

@@ -1,0 +1,100 @@
+import type { ServerResponse } from 'node:http'
+import { isDeeperThan, MAX_REQUEST_DEPTH } from '../../kernel/json-depth.ts'
+import { CODES } from '../../protocol/codes.ts'
+import { rawElements } from '../../protocol/raw-member.ts'
+import type { EventStream } from '../sessions/event-stream.ts'
+import type { Session } from '../sessions/sessions.ts'
+import { sendJson } from './json-response.ts'
+import { type Incoming, invalidRequest, RpcError, readIncoming } from './json-rpc.ts'
+
+/** The only revision with JSON-RPC batches. */
+export const BATCH_VERSION = '2025-03-26'
+const MAX_MESSAGES = 100
+const ARRAY = /^\s*\[/
+
+/** The messages of a batch, as bytes. Undefined when the body is no array. Throws when it is not valid. */
+export function batchIn(body: Buffer): Buffer[] | undefined {
+  if (!ARRAY.test(body.toString('latin1', 0, 64))) return undefined
+  const isTooDeep = isDeeperThan(body, MAX_REQUEST_DEPTH + 1) // the messages are checked one by one
+  if (isTooDeep || !isJson(body))
+    throw new RpcError(CODES.parse, 'The body is not valid JSON, or nested too deeply', { status: 400 })
+  return rawElements(body).map(({ start, end }) => body.subarray(start, end))
+}
+
+export const noBatches = (version: string | undefined): RpcError =>
+  invalidRequest(
+    `The body is not a single JSON-RPC 2.0 message. Batches need a session of protocol version ${BATCH_VERSION}; ${
+      version === undefined ? 'this request has no session' : `this session uses ${version}`
+    }`,
+  )
+
+/** The messages of a batch. A message that is not valid is the error that it gets. Throws when there are none or too many. */
+export function readBatch(bodies: readonly Buffer[]): (Incoming | RpcError)[] {
+  if (bodies.length === 0) throw invalidRequest('The batch is empty')
+  if (bodies.length > MAX_MESSAGES)
+    throw invalidRequest(`The batch has more than ${MAX_MESSAGES} messages. Send several batches`)
+  return bodies.map((body) => {
+    try {
+      return readIncoming(body)
+    } catch (error) {
+      if (error instanceof RpcError) return error
+      throw error
+    }
+  })
+}
+
+/** Whether a message of a batch gets a response: a request, or one that is not valid. */
+export const isAnswered = (message: Incoming | RpcError): boolean =>
+  message instanceof RpcError || (message.id !== undefined && message.method !== undefined)
+
+/** The response to a batch: one array, or a stream when other messages precede a response. */
+export class BatchReply {
+  readonly #response: ServerResponse
+  readonly #session: Session
+  readonly #answers: Buffer[] = []
+  #missing: number
+  #stream: EventStream | undefined
+
+  constructor(response: ServerResponse, session: Session, requests: number) {
+    this.#response = response
+    this.#session = session
+    this.#missing = requests
+  }
+
+  /** Adds the response to one request. The last one completes the batch. */
+  add(message: Buffer): void {
+    this.#missing -= 1
+    if (this.#stream && this.#missing === 0) this.#session.streams.complete(this.#stream, message)
+    else if (this.#stream) this.#stream.send(message)
+    else {
+      this.#answers.push(message)
+      if (this.#missing === 0) sendJson(this.#response, 200, arrayOf(this.#answers))
+    }
+  }
+
+  /** Turns the response into a stream. Undefined when the client disconnected before. */
+  open(): EventStream | undefined {
+    if (!this.#stream && this.#response.destroyed) return undefined
+    if (!this.#stream) {
+      this.#stream = this.#session.streams.openResponse(this.#response)
+      for (const answer of this.#answers) this.#stream.send(answer)
+    }
+    return this.#stream
+  }
+}
+
+function arrayOf(messages: readonly Buffer[]): Buffer {
+  return Buffer.concat(
+    messages.flatMap((message, at) => [Buffer.from(at === 0 ? '[' : ','), message]).concat(END),
+  )
+}
+const END = Buffer.from(']')
+
+function isJson(body: Buffer): boolean {
+  try {
+    JSON.parse(body.toString('utf8'))
+    return true
+  } catch {
+    return false
+  }
+}

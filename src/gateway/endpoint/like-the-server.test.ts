@@ -1,0 +1,87 @@
+import { describe, expect, test } from 'vitest'
+import { Exchange, LegacyAgent } from '../../../test/support/event-streams.ts'
+import { Agent, newKey, textOf } from '../../../test/support/gateway.ts'
+import { openHouse } from '../../../test/support/house.ts'
+import { post, register } from '../../../test/support/running.ts'
+
+async function setUp(kind: string, args: readonly string[] = []) {
+  const house = await openHouse()
+  await register(house, kind, args)
+  await post(house, `/api/servers/${kind}/start`)
+  return { house, key: await newKey(house) }
+}
+
+describe.each(['legacy', 'modern'] as const)('%s agents', (era) => {
+  test(`an empty cursor of a ${era} agent gets the first page of tools/list, and an unknown one is refused`, async () => {
+    const { house, key } = await setUp('echo')
+    for (const path of ['/mcp', '/mcp/echo']) {
+      const agent = await Agent.open(house, key, era, path)
+      const [all, empty] = [await agent.ask('tools/list'), await agent.ask('tools/list', { cursor: '' })]
+      expect(empty.answers[0]?.result).toEqual(all.answers[0]?.result)
+      const unknown = await agent.ask('tools/list', { cursor: 'x' })
+      expect(unknown.answers[0]?.error).toMatchObject({ code: -32602 })
+    }
+  })
+
+  test.each([[null], [[]], ['text'], [7]])(
+    `arguments of a ${era} agent that are %j reach the server, which judges them`,
+    async (args) => {
+      const { house, key } = await setUp('mirror')
+      for (const [path, name] of [
+        ['/mcp', 'mirror__mirror'],
+        ['/mcp/mirror', 'mirror'],
+      ] as const) {
+        const agent = await Agent.open(house, key, era, path)
+        const { answers } = await agent.ask('tools/call', { name, arguments: args })
+        expect(JSON.parse(textOf(answers[0]) ?? '')).toMatchObject({ arguments: args })
+      }
+    },
+  )
+
+  test(`the _meta of a tool list reaches a ${era} agent at /mcp/{server_id}, also while the server sleeps`, async () => {
+    const { house, key } = await setUp('listing', ['--meta'])
+    const agent = await Agent.open(house, key, era, '/mcp/listing')
+    const list = async () => (await agent.ask('tools/list')).answers[0]?.result
+    expect(await list()).toMatchObject({ _meta: { 'a/b': [1] }, tools: [{ name: 'echo' }, {}, {}] })
+    await post(house, '/api/servers/listing/stop')
+    expect(await list()).toMatchObject({ _meta: { 'a/b': [1] } })
+    const together = await Agent.open(house, key, era)
+    expect((await together.ask('tools/list')).answers[0]?.result).not.toHaveProperty('_meta')
+  })
+})
+
+describe('the header MCP-Protocol-Version of a session', () => {
+  test.each([
+    ['2025-11-25', 200],
+    ['2025-06-18', 200],
+    ['2024-11-05', 200],
+    [undefined, 200],
+    ['2025-01-01', 400],
+    ['1', 400],
+  ])(
+    'a request of a session with MCP-Protocol-Version %s gets %i, as from the official SDK',
+    async (version, status) => {
+      const { house, key } = await setUp('echo')
+      const endpoint = { address: house.address, key, path: '/mcp/echo' }
+      const { session } = await LegacyAgent.open(endpoint, '2025-11-25')
+      const send = (method: string, body?: object) =>
+        new Exchange(house.address + endpoint.path, {
+          method,
+          headers: {
+            authorization: `Bearer ${key}`,
+            'mcp-session-id': session,
+            ...(version !== undefined && { 'mcp-protocol-version': version }),
+          },
+          ...(body && { body }),
+        })
+      const stream = send('GET')
+      const ping = send('POST', { jsonrpc: '2.0', id: 1, method: 'ping' })
+      const { error } = await ping.responded()
+      await expect.poll(() => stream.status).toBe(status)
+      expect(ping.status).toBe(status)
+      if (status === 200) return
+      const message = expect.stringMatching(/^Bad Request: Unsupported protocol version: .*2025-11-25/)
+      expect(error).toMatchObject({ code: -32000, message })
+    },
+  )
+})
