@@ -31,7 +31,7 @@ test('the deadline is paused while the caller answers a request of the server, a
   const { peer, say, outcomeOf } = simulated()
   const startedAt = performance.now()
   const onServerRequest = () => sleep(400).then(() => ({}))
-  const answer = outcomeOf(peer.request('tools/call', {}, { timeoutMs: 200, onServerRequest }))
+  const answer = outcomeOf(peer.requestRaw('tools/call', {}, { timeoutMs: 200, onServerRequest }))
   await sleep(100)
   say({ id: 'q', method: 'elicitation/create' })
   expect(await answer).toBe('timeout')
@@ -41,7 +41,7 @@ test('the deadline is paused while the caller answers a request of the server, a
 test('requests of the server that are rejected at once do not extend the deadline', async () => {
   const { peer, say, outcomeOf } = simulated()
   const onServerRequest = () => Promise.reject(new Error('no'))
-  const answer = outcomeOf(peer.request('tools/call', {}, { timeoutMs: 200, onServerRequest }))
+  const answer = outcomeOf(peer.requestRaw('tools/call', {}, { timeoutMs: 200, onServerRequest }))
   const requests = setInterval(() => say({ id: 'q', method: 'elicitation/create' }), 20)
   const spent = stopwatch()
   expect(await answer).toBe('timeout')
@@ -64,7 +64,7 @@ test('a response that arrives while the caller still answers leaves no timer beh
   const { peer, sent, say, outcomeOf } = simulated()
   let reply: (answer: object) => void = () => {}
   const onServerRequest = () => new Promise<object>((resolve) => (reply = resolve))
-  const answer = outcomeOf(peer.request('tools/call', {}, { timeoutMs: 50, onServerRequest }))
+  const answer = outcomeOf(peer.requestRaw('tools/call', {}, { timeoutMs: 50, onServerRequest }))
   say({ id: 'q', method: 'elicitation/create' })
   await sleep(100)
   say({ id: 1, result: {} })

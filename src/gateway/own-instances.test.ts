@@ -1,0 +1,192 @@
+import { existsSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { AnsweringAgent } from '../../test/support/answering-agent.ts'
+import { newKey } from '../../test/support/gateway.ts'
+import { openHouse } from '../../test/support/house.ts'
+import { definition, get, post } from '../../test/support/running.ts'
+
+const ALL = {
+  elicitation: {},
+  sampling: { tools: {} },
+  roots: { listChanged: true },
+  experimental: { x: {} },
+}
+
+async function setUp(settings: object = { sharing: 'per_session' }) {
+  const house = await openHouse()
+  const added = await post(house, '/api/servers', { ...definition('asker'), ...settings })
+  expect(added.statusCode, added.body).toBe(201)
+  await post(house, '/api/servers/asker/start')
+  const key = await newKey(house)
+  const open = (name: string, path = '/mcp/asker', capabilities: object = ALL) =>
+    AnsweringAgent.legacy(name, { address: house.address, key, path }, capabilities)
+  const instances = async () => (await get(house, 'asker')).instances
+  return { house, key, open, instances }
+}
+
+const whoami = async (agent: AnsweringAgent, tool = 'whoami') =>
+  JSON.parse(await agent.call(tool)) as { pid: number; declared: Record<string, unknown> }
+
+const isAlive = (pid: number) => existsSync(`/proc/${pid}`)
+
+describe('sharing: per_session', () => {
+  test('each session has a process of its own, which gets the capabilities, the version and the name of its client', async () => {
+    const { open, instances } = await setUp()
+    const [alice, bob] = [await open('alice'), await open('bob', '/mcp', { roots: {} })]
+    const [ofAlice, ofBob] = [await whoami(alice), await whoami(bob, 'asker__whoami')]
+    expect(ofAlice.pid).not.toBe(ofBob.pid)
+    expect(ofAlice.declared).toEqual({
+      protocolVersion: '2025-11-25',
+      capabilities: ALL,
+      clientInfo: { name: 'alice', version: '1' },
+    })
+    expect(ofBob.declared).toMatchObject({ capabilities: { roots: {} }, clientInfo: { name: 'bob' } })
+    expect(await instances()).toMatchObject([
+      { id: 'shared', session_id: null },
+      { pid: ofAlice.pid, agent_type: 'cursor', session_id: expect.any(String) },
+      { pid: ofBob.pid, agent_type: 'cursor', session_id: expect.any(String) },
+    ])
+  })
+
+  test('at /mcp/{server_id} the handshake, unknown capabilities, methods and params of a call are those of the server', async () => {
+    const { open } = await setUp()
+    const alice = await open('alice')
+    expect(alice.initialized).toEqual({
+      protocolVersion: '2025-11-25',
+      capabilities: { tools: { listChanged: true }, logging: {}, experimental: { vendor: { odd: true } } },
+      serverInfo: { name: 'asker', version: '1.0.0', title: 'The asker' },
+    })
+    const { result } = await alice.request('vendor/method', { some: ['thing'] })
+    expect(result).toEqual({ got: { some: ['thing'] } })
+    const unknown = await alice.request('vendor/unknown')
+    expect(unknown.error).toMatchObject({ code: -32601, message: 'Method not found: vendor/unknown' })
+    expect(JSON.parse(await alice.call('params', {}, { task: { ttl: 1 }, other: 2 }))).toMatchObject({
+      task: { ttl: 1 },
+      other: 2,
+    })
+  })
+
+  test('roots of a client reach its own process, and a change of them is announced to it', async () => {
+    const { open } = await setUp()
+    const [alice, bob] = [await open('alice'), await open('bob')]
+    expect(JSON.parse(await alice.call('roots', { who: 'alice' })).roots[0].name).toBe('alice')
+    expect(JSON.parse(await bob.call('roots', { who: 'bob' })).roots[0].name).toBe('bob')
+    await alice.notify('notifications/roots/list_changed')
+    const notified = async (agent: AnsweringAgent) => JSON.parse(await agent.call('notified'))
+    await expect
+      .poll(() => notified(alice))
+      .toEqual(['notifications/initialized', 'notifications/roots/list_changed'])
+    expect(await notified(bob)).toEqual(['notifications/initialized'])
+  })
+
+  test('the process of a session ends with the session, and all of them end when the server is stopped', async () => {
+    const { house, open, instances } = await setUp()
+    const [alice, bob] = [await open('alice'), await open('bob')]
+    const [ofAlice, ofBob] = [await whoami(alice), await whoami(bob)]
+    await alice.end()
+    await expect.poll(() => isAlive(ofAlice.pid)).toBe(false)
+    expect(isAlive(ofBob.pid)).toBe(true)
+    expect((await instances()).map(({ pid }) => pid)).not.toContain(ofAlice.pid)
+    expect((await post(house, '/api/servers/asker/stop')).statusCode).toBe(200)
+    expect(isAlive(ofBob.pid)).toBe(false)
+    expect(await instances()).toEqual([])
+    expect(await bob.call('whoami')).toContain("'asker' is stopped")
+    await post(house, '/api/servers/asker/start')
+    expect((await whoami(bob)).pid).not.toBe(ofBob.pid)
+  })
+
+  test('an instance ends when it is idle, and the next call of its session starts another one', async () => {
+    const { open } = await setUp({ sharing: 'per_session', idle_timeout_s: 1 })
+    const alice = await open('alice')
+    const { pid } = await whoami(alice)
+    await expect.poll(() => isAlive(pid)).toBe(false)
+    expect((await whoami(alice)).pid).not.toBe(pid)
+  })
+
+  test('a process that crashed is started again by the next call of its session', async () => {
+    const { open } = await setUp()
+    const alice = await open('alice')
+    const { pid } = await whoami(alice)
+    process.kill(pid, 'SIGKILL')
+    await expect.poll(() => isAlive(pid)).toBe(false)
+    await expect.poll(async () => JSON.parse(await alice.call('whoami')).pid ?? pid).not.toBe(pid)
+  })
+
+  test('at max_instances the longest unused instance ends, and a session is refused while all are busy', async () => {
+    const { open, instances } = await setUp({ sharing: 'per_session', max_instances: 2 })
+    const [alice, bob, carol] = [await open('alice'), await open('bob'), await open('carol', '/mcp')]
+    const [ofAlice, ofBob] = [await whoami(alice), await whoami(bob)]
+    await carol.call('asker__whoami')
+    expect(isAlive(ofBob.pid)).toBe(true)
+    await expect.poll(() => isAlive(ofAlice.pid)).toBe(false)
+    expect(await instances()).toHaveLength(3)
+    const busy = [bob.call('wait', { ms: 3000 }), carol.call('asker__wait', { ms: 3000 })]
+    await expect.poll(() => alice.call('whoami')).toContain('All 2 instances of')
+    await Promise.all(busy)
+  })
+
+  test('the memory of a server is the sum of its processes', async () => {
+    const { house, open } = await setUp()
+    await whoami(await open('alice'))
+    await expect
+      .poll(async () => {
+        const { resources, instances } = await get(house, 'asker')
+        const parts = instances.map((instance) => instance.resources?.rss_bytes ?? 0)
+        const sum = parts.reduce((total, part) => total + part, 0)
+        return parts.length === 2 && parts.every(Boolean) && sum === resources?.rss_bytes
+      })
+      .toBe(true)
+  })
+})
+
+describe('sharing: per_agent', () => {
+  test('sessions of one agent share a process that other agents do not use', async () => {
+    const { house, key, instances } = await setUp({ sharing: 'per_agent' })
+    const endpoint = (of: string) => ({ address: house.address, key: of, path: '/mcp' })
+    const other = await newKey(house, 'codex')
+    const [one, two, three] = [
+      await AnsweringAgent.legacy('one', endpoint(key), ALL),
+      await AnsweringAgent.legacy('two', endpoint(key), ALL),
+      await AnsweringAgent.legacy('three', endpoint(other), ALL),
+    ]
+    const pids = [one, two, three].map(async (agent) => (await whoami(agent, 'asker__whoami')).pid)
+    const [first, second, third] = await Promise.all(pids)
+    expect(first).toBe(second)
+    expect(third).not.toBe(first)
+    expect((await instances()).map(({ agent_type }) => agent_type)).toEqual([null, 'cursor', 'codex'])
+    expect(JSON.parse(await one.call('asker__elicit', { who: 'one' })).content.name).toBe('one')
+  })
+})
+
+describe('sharing: auto', () => {
+  test('clients share a server until it asks one of them, and the reason is kept across restarts of Toolroom', async () => {
+    const { house, open, instances } = await setUp({})
+    const [alice, bob] = [await open('alice'), await open('bob', '/mcp')]
+    expect((await whoami(alice)).pid).toBe((await whoami(bob, 'asker__whoami')).pid)
+    expect(await instances()).toHaveLength(1)
+    expect((await get(house, 'asker')).sharing_reason).toBeNull()
+    expect(JSON.parse(await alice.call('elicit', { who: 'alice' })).content.name).toBe('alice')
+    expect((await get(house, 'asker')).sharing_reason).toBe('It asked its client for input')
+    const carol = await open('carol')
+    const { pid } = await whoami(carol)
+    expect((await instances()).map((each) => each.pid)).toContain(pid)
+    // A session that has used the shared process stays with it.
+    expect((await whoami(alice)).pid).not.toBe(pid)
+    expect(await instances()).toHaveLength(2)
+    await house.close()
+    const again = await openHouse({ home: house.home })
+    expect((await get(again, 'asker')).sharing_reason).toBe('It asked its client for input')
+  })
+
+  test('a server that logs during a call, or announces tasks, depends on its client', async () => {
+    const { house, open } = await setUp({})
+    await (await open('alice')).call('log', { who: 'alice' })
+    await expect
+      .poll(async () => (await get(house, 'asker')).sharing_reason)
+      .toBe('It sent log messages during a call')
+    const tasks = { ...definition('asker', ['--tasks']), name: 'worker' }
+    await post(house, '/api/servers', tasks)
+    await post(house, '/api/servers/worker/start')
+    expect((await get(house, 'worker')).sharing_reason).toBe('It announces tasks')
+  })
+})
