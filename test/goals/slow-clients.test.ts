@@ -20,7 +20,7 @@ const DRIP_EVERY_MS = 1000
 const ASK_EVERY_MS = 50
 
 test(`R13: ${SLOW_HEADERS} slow headers, ${SLOW_BODIES} slow bodies and ${IDLE} idle connections delay no other request and are closed within 45 s`, {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async () => {
   const house = await openHouse()
   const host = `Host: 127.0.0.1:${portOf(house)}\r\n`
