@@ -17,7 +17,7 @@ import { openService, reaperOf } from '../support/service-process.ts'
 
 const FULL = process.env.TOOLROOM_GOALS === 'full'
 const KILLS = FULL ? 1000 : 10
-const STOPS = FULL ? 500 : 3
+const STOPS = FULL ? 500 : 2
 
 /** Identifies the children that have no mark: they are `sleep` with this argument. */
 const UNMARKED_S = `300.${process.pid}1`
