@@ -53,8 +53,8 @@ export function runnerOf(name: string, options: Options = {}) {
     return {
       lost,
       ready: async () => {
-        await stdioHandshake(own, '0', options.startMs ?? 5000, null)
-        await listTools(own, options.startMs ?? 5000)
+        await stdioHandshake(own, '0', options.startMs ?? 60_000, null)
+        await listTools(own, options.startMs ?? 60_000)
       },
       explain: (error) => ({
         error: {
