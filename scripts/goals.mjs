@@ -7,7 +7,13 @@ import { findSystemTools } from './system-tools.mjs'
 
 const PATIENCE_MS = 30 * 60_000
 /** Beside the goals: property tests with more cases than `npm test` tries. */
-const ALSO = ['test/goals', 'src/agents/formats', 'src/servers/snippet']
+const ALSO = [
+  'test/goals',
+  'src/agents/formats',
+  'src/agents/diff',
+  'src/servers/snippet',
+  'src/supervisor/runner',
+]
 
 await prepare()
 const scripts = scriptsOfGoals()

@@ -1,12 +1,25 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { judgeSkipped } from './allowed-skips.mjs'
 import { GOALS, goalsIn, scriptsOfGoals } from './goal-list.mjs'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
 
 test('each of the reliability goals R1 to R29 has a script in test/', () => {
   const goals = Array.from({ length: 29 }, (_, n) => `R${n + 1}`)
   expect(Object.keys(GOALS)).toEqual(goals)
   const scripts = scriptsOfGoals()
   expect(goals.filter((goal) => scripts.get(goal)?.length === 0)).toEqual([])
+})
+
+test('each of the reliability goals R1 to R29 has a figure in the table of npm run goals', () => {
+  const without = [...scriptsOfGoals()].filter(([goal, files]) => {
+    const printed = new RegExp(`(?:figure|expectGoodRounds)\\(\\s*'${goal}'`)
+    return !files.some((file) => printed.test(readFileSync(join(root, file), 'utf8')))
+  })
+  expect(without.map(([goal]) => goal)).toEqual([])
 })
 
 test('a goal is found by its whole number, in a title or a comment', () => {

@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { figure } from './support/figure.ts'
+import { expectLinear } from './support/linear.ts'
 import { stopwatch } from './support/measuring.ts'
 
 const WORK_MS = 200
@@ -53,6 +54,17 @@ describe.runIf(process.platform === 'linux')('limits on a busy machine', () => {
     await sleep(WORK_MS)
     expect(asleep()).toBeGreaterThan(0.5 * WORK_MS)
   })
+})
+
+test('work that takes quadratic time fails a test that expects linear time', () => {
+  const count = (rounds: number) => {
+    let sum = 0
+    for (let n = 0; n < rounds; n += 1) sum += Math.sqrt(n)
+    return sum
+  }
+  const size = { small: 5e7, large: 2e8 }
+  expect(() => expectLinear((which) => count(size[which]))).not.toThrow()
+  expect(() => expectLinear((which) => count(size[which] ** 2 / 2e8))).toThrow('for 4 times as much')
 })
 
 test('a figure beyond its limit fails its test', () => {

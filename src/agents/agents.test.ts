@@ -377,9 +377,7 @@ describe('safety', () => {
 })
 
 describe('changes at the same time', () => {
-  test('of 20 entries that are added at the same time, all are in the file and all are managed', {
-    timeout: 60_000,
-  }, async () => {
+  test('of 20 entries that are added at the same time, all are in the file and all are managed', async () => {
     const { house, home } = await houseWith({ '.claude.json': CLAUDE })
     const names = Array.from({ length: 20 }, (_, n) => `n${n}`)
     const replies = await Promise.all(

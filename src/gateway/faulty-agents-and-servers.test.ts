@@ -131,13 +131,9 @@ describe('case 48: faulty servers', () => {
     for (const era of ERAS) {
       const agent = await Agent.open(house, key, era)
       await post(house, '/api/servers/dies-mid-call/start')
-      // It dies after 50 ms. A call of that length to another server shows how busy this computer is at the moment.
-      const [{ answers, ms }, control] = await Promise.all([
-        agent.call('dies-mid-call__die'),
-        agent.call('echo__slow', { ms: 50 }),
-      ])
+      const { answers } = await agent.call('dies-mid-call__die')
+      // At its timeout, the code would be call_timeout.
       expect(answers).toMatchObject([{ error: { code: -32_603, data: { code: 'call_failed' } } }])
-      expect(ms).toBeLessThan(20 * control.ms)
       expect(textOf((await agent.call('echo__echo', { text: 'alive' })).answers[0])).toBe('alive')
     }
   })
@@ -158,7 +154,7 @@ describe('case 48: faulty servers', () => {
   )
 
   test.each(ERAS)('a response with an unknown id does not reach a %s agent', async (era) => {
-    const { house, key } = await setUp('liar', [], { timeouts: { start_s: 10, stop_s: 1, request_s: 1 } })
+    const { house, key } = await setUp('liar', [], { timeouts: { start_s: 60, stop_s: 1, request_s: 1 } })
     const agent = await Agent.open(house, key, era)
     const wrong = await agent.call('liar__wrong_id')
     expect(wrong.answers).toMatchObject([{ error: { data: { code: 'call_timeout' } } }])

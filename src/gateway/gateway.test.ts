@@ -1,5 +1,4 @@
 import { once } from 'node:events'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
@@ -94,9 +93,14 @@ describe('legacy agents', () => {
     client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
       notifications += 1
     })
-    await sleep(100)
-    await register(house, 'noisy')
-    await expect.poll(() => notifications).toBe(1)
+    // Until its stream is open.
+    let count = 0
+    const afterChange = async () => {
+      count += 1
+      await register(house, 'noisy', [], { name: `noisy ${count}` })
+      return notifications
+    }
+    await expect.poll(afterChange, { interval: 500 }).toBeGreaterThan(0)
     const session = transport.sessionId ?? ''
     await transport.terminateSession()
     const again = await fetch(`${house.address}/mcp`, {

@@ -22,7 +22,7 @@ async function startEverything(mode: 'streamableHttp' | 'sse'): Promise<string> 
     stdio: 'ignore',
   })
   onTestFinished(() => void child.kill('SIGKILL'))
-  for (let n = 0; n < 200; n += 1) {
+  for (const end = performance.now() + 60_000; performance.now() < end; ) {
     const listening = await fetch(`http://127.0.0.1:${port}/`).then(
       () => true,
       () => false,
@@ -185,7 +185,7 @@ describe('HTTP server', () => {
     })
     await register(house, url)
     const until = async (status: string) => {
-      for (let n = 0; n < 400; n += 1) {
+      for (const end = performance.now() + 60_000; performance.now() < end; ) {
         const server = await get(house)
         if (seen.at(-1) !== server.status) seen.push(server.status)
         if (server.status === status) return server
@@ -201,7 +201,7 @@ describe('HTTP server', () => {
     const back = await until('connected')
     expect(back.next_check_at).not.toBeNull()
     expect(seen).toEqual(['unknown', 'connected', 'degraded', 'unreachable', 'connected'])
-  }, 30_000)
+  })
 
   test('testing and calling a server requires the token, and reading its tools does not', async () => {
     const house = await openHouse()

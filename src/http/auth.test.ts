@@ -79,9 +79,7 @@ describe('guessing', () => {
         expect(performance.now() - startedAt).toBeGreaterThan(240)
       }
       expect(await door(house, credential)).toBe(right)
-      await expect
-        .poll(() => guessing(house), { timeout: 5000 })
-        .toMatchObject([{ data: { subject: '127.0.0.1' } }])
+      await expect.poll(() => guessing(house)).toMatchObject([{ data: { subject: '127.0.0.1' } }])
     },
   )
 
@@ -90,6 +88,6 @@ describe('guessing', () => {
     for (const [, door] of DOORS) for (let n = 0; n < 2; n += 1) await door(house, 'wrong')
     expect(await guessing(house)).toEqual([])
     await toWebSocket(house, 'wrong')
-    await expect.poll(() => guessing(house), { timeout: 5000 }).toHaveLength(1)
+    await expect.poll(() => guessing(house)).toHaveLength(1)
   })
 })

@@ -184,9 +184,8 @@ test('a damaged log is set aside, and the service starts with an empty log that 
   for (const end of ['-wal', '-shm']) rmSync(join(home, `data/logs.db${end}`), { force: true })
   writeFileSync(join(home, 'data/logs.db'), 'noise '.repeat(5000))
   const house = await openHouse({ home })
-  await new Promise((resolve) => setTimeout(resolve, 20))
-  const { items } = await page(house, '?level=error')
-  expect(items[0]?.message).toContain('.damaged-')
+  const newest = async () => (await page(house, '?level=error')).items[0]?.message
+  await expect.poll(newest).toContain('.damaged-')
   expect(readdirSync(house.data).some((name) => name.startsWith('logs.db.damaged-'))).toBe(true)
 })
 

@@ -179,7 +179,7 @@ test('with a slow and failing store, every line is either stored, part of a repe
     ),
     { numRuns: 100 },
   )
-}, 60_000)
+})
 
 class FaultyStore {
   readonly maxBatchBytes = 64 * 1024

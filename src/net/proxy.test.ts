@@ -41,7 +41,7 @@ function clientOf(url: string, env: Env) {
   })
   onTestFinished(() => client.close())
   const get = async () => {
-    const reply = await client.request({ method: 'GET', url: new URL(url), timeoutMs: 3000 })
+    const reply = await client.request({ method: 'GET', url: new URL(url), timeoutMs: 60_000 })
     return (await reply.read(1000)).toString()
   }
   const failure = (): Promise<RemoteFailure> =>

@@ -118,7 +118,6 @@ describe('installing', () => {
       registry.faults.delete('slow')
       expect(await install(house, { name: 'slow' })).toMatchObject({ status: 'installed' })
     },
-    30_000,
   )
 
   test('a package with several programs needs bin, and one without programs cannot be a server', async () => {
@@ -164,7 +163,7 @@ describe('installing', () => {
     ).toMatchObject({ status: 404 })
     expect(await installed(house)).toEqual([])
     expect(packageFolders(house.data)).toEqual([])
-  }, 120_000)
+  })
 
   test('a deprecated package has a warning, and latest falls back to the newest version for this Node', async () => {
     const { house } = await houseWithRegistry([
@@ -244,12 +243,10 @@ describe('updating', () => {
       tried_with: ['grows'],
     })
     await expect
-      .poll(
-        async () =>
-          (await house.inject('/api/servers/grows/tools'))
-            .json()
-            .items?.map((tool: { name: string }) => tool.name),
-        { timeout: 10_000 },
+      .poll(async () =>
+        (await house.inject('/api/servers/grows/tools'))
+          .json()
+          .items?.map((tool: { name: string }) => tool.name),
       )
       .toEqual(['b', 'c'])
     expect((await packages<PackageView>(house, 'POST', '/grows/rollback')).body).toMatchObject({
@@ -257,12 +254,10 @@ describe('updating', () => {
       previous_version: '1.1.0',
     })
     await expect
-      .poll(
-        async () =>
-          (await house.inject('/api/servers/grows/tools'))
-            .json()
-            .items?.map((tool: { name: string }) => tool.name),
-        { timeout: 10_000 },
+      .poll(async () =>
+        (await house.inject('/api/servers/grows/tools'))
+          .json()
+          .items?.map((tool: { name: string }) => tool.name),
       )
       .toEqual(['a', 'b'])
   })

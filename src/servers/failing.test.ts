@@ -20,7 +20,7 @@ const script = (code: string, more: object = {}) => ({
   name: 'it',
   command: process.execPath,
   args: ['-e', code],
-  timeouts: { start_s: 2, stop_s: 1 },
+  timeouts: { start_s: 60, stop_s: 1 },
   ...more,
 })
 
@@ -146,14 +146,16 @@ const FAILING: Readonly<Record<string, Failing>> = {
     hint: /memory/,
   },
   'a server that does not answer': {
-    server: script('setInterval(() => {}, 1000)'),
+    server: script('setInterval(() => {}, 1000)', { timeouts: { start_s: 2, stop_s: 1 } }),
     status: 'backoff',
     code: 'start_timeout',
     message: 'It did not answer initialize within 2 s',
     hint: /timeouts\.start_s/,
   },
   'a server that writes text to stdout instead of MCP': {
-    server: script(`console.log('Listening on port 3000'); setInterval(() => {}, 1000)`),
+    server: script(`console.log('Listening on port 3000'); setInterval(() => {}, 1000)`, {
+      timeouts: { start_s: 5, stop_s: 1 },
+    }),
     status: 'backoff',
     code: 'start_timeout',
     message: 'First line: "Listening on port 3000"',

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { leftAfter } from '../../test/support/marked.ts'
 import { runnerOf } from '../../test/support/runner.ts'
+import { runs } from '../../test/support/runs.ts'
 import { processesMarked } from './process/process-table.ts'
 import { StartSlots } from './start-slots.ts'
 
@@ -17,7 +18,7 @@ describeLinux('start and stop', () => {
     expect(watched.size).toBe(1)
     await runner.stop()
     expect(statuses()).toEqual(['starting', 'running', 'stopping', 'stopped'])
-    expect(await leftAfter(mark, 200)).toBe(0)
+    expect(await leftAfter(mark)).toBe(0)
     expect(watched.size).toBe(0)
   })
 
@@ -37,7 +38,7 @@ describeLinux('start and stop', () => {
     await runner.start()
     expect(processesMarked(mark).length).toBeGreaterThan(3)
     await runner.stop()
-    expect(await leftAfter(mark, 200)).toBe(0)
+    expect(await leftAfter(mark)).toBe(0)
   })
 
   test('a server can be stopped while it starts and started while it stops', async () => {
@@ -48,7 +49,7 @@ describeLinux('start and stop', () => {
     expect(await started).toMatchObject({ ok: false, error: { code: 'stopped' } })
     await stopped
     expect(runner.state).toEqual({ status: 'stopped' })
-    expect(await leftAfter(mark, 200)).toBe(0)
+    expect(await leftAfter(mark)).toBe(0)
 
     const echo = runnerOf('echo')
     await echo.runner.start()
@@ -102,7 +103,7 @@ describeLinux('failed start', () => {
     const { runner, mark } = runnerOf('not-mcp', { startMs: 200 })
     expect(await runner.start()).toMatchObject({ ok: false, error: { code: 'start_timeout' } })
     expect(runner.state.status).toBe('backoff')
-    expect(await leftAfter(mark, 200)).toBe(0)
+    expect(await leftAfter(mark)).toBe(0)
   })
 })
 
@@ -112,7 +113,7 @@ describeLinux('restart', () => {
     await runner.start()
     const first = runner.state.status === 'running' ? runner.state.pid : 0
     process.kill(first, 'SIGKILL')
-    for (let n = 0; n < 50 && runner.state.status !== 'backoff'; n += 1) await sleep(10)
+    await expect.poll(() => runner.state.status).toBe('backoff')
     expect(runner.lastExit).toMatchObject({ code: null, signal: 'SIGKILL' })
     expect(await runner.start()).toEqual({ ok: true })
     expect(runner.state).not.toMatchObject({ pid: first })
@@ -160,22 +161,17 @@ test.runIf(process.platform === 'linux')(
         }
         await Promise.all(pending)
         // The end of a killed process is noticed a moment later. Then it waits for its restart.
-        for (
-          let n = 0;
-          n < 100 && !(runner.state.status === 'running' && processesMarked(mark).length === 1);
-          n += 1
-        ) {
+        const atTheEnd = async () => {
           if (runner.state.status === 'backoff') await runner.start()
-          else await sleep(30)
+          return [runner.state.status, processesMarked(mark).length]
         }
-        expect(runner.state.status).toBe('running')
-        expect(processesMarked(mark).length, 'processes at the end').toBe(1)
+        await expect.poll(atTheEnd).toEqual(['running', 1])
         expect(most).toBeLessThanOrEqual(1)
         await runner.stop()
         expect(runner.state.status).toBe('stopped')
-        expect(await leftAfter(mark, 500)).toBe(0)
+        expect(await leftAfter(mark)).toBe(0)
       }),
-      { numRuns: 25 },
+      { numRuns: runs(10, 200) },
     )
   },
 )

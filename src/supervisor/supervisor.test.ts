@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { leftAfter, NO_REAPER, ownMark } from '../../test/support/marked.ts'
-import { stopwatch } from '../../test/support/measuring.ts'
 import type { Plan } from '../kernel/server-state.ts'
 import type { ToolList } from '../mcp/client/tool-list.ts'
 import { StdioClient } from '../mcp/transports/stdio/stdio-client.ts'
@@ -19,7 +18,7 @@ const plan = (id: string, more: Partial<Plan> = {}): Plan => ({
   env: {},
   cwd: null,
   restart: { policy: 'on_failure', max_delay_s: 300 },
-  timeouts: { start_s: 5, request_s: 5, stop_s: 1 },
+  timeouts: { start_s: 60, request_s: 60, stop_s: 1 },
   sleeps_after_s: null,
   ...more,
 })
@@ -33,13 +32,18 @@ function house() {
   const spawning = { now: 0, most: 0 }
   const supervisor = new Supervisor<StdioClient>({
     mark,
-    slots: new StartSlots(4, 2000),
+    slots: new StartSlots(4, 600_000), // a slow machine frees no slot before the handshake
     processes: new OwnProcesses(NO_REAPER),
     clean: (text) => text,
     connect: (_, __, streams) => {
       spawning.now += 1
       spawning.most = Math.max(spawning.most, spawning.now)
-      return new StdioClient({ ...streams, version: '0', startMs: 5000, onTools: (list) => lists.push(list) })
+      return new StdioClient({
+        ...streams,
+        version: '0',
+        startMs: 60_000,
+        onTools: (list) => lists.push(list),
+      })
     },
     onState: (id, { status }, cause) => {
       states.push(`${id} ${status}: ${cause}`)
@@ -57,7 +61,7 @@ function house() {
   return { supervisor, start, mark, lines, lists, states, spawning }
 }
 
-const options = { timeoutMs: 5000 }
+const options = { timeoutMs: 60_000 }
 
 describe.runIf(process.platform === 'linux')('supervisor', () => {
   test('a server can be called while it is running, and a call after its stop fails as closed', async () => {
@@ -84,10 +88,8 @@ describe.runIf(process.platform === 'linux')('supervisor', () => {
       reason: 'closed',
     })
     await sleep(50)
-    const spent = stopwatch()
     if (state.status === 'running') process.kill(state.pid, 'SIGKILL')
-    await call
-    expect(spent()).toBeLessThan(1000)
+    await call // not at its timeout, which would be another reason
   })
 
   test('removing a server does not affect one whose id starts with the same characters', async () => {
@@ -112,7 +114,7 @@ describe.runIf(process.platform === 'linux')('supervisor', () => {
     const outcomes = await Promise.all(ids.map((id) => start(id)))
     expect(outcomes.every(({ ok }) => ok)).toBe(true)
     await supervisor.close()
-    expect(await leftAfter(mark, 200)).toBe(0)
+    expect(await leftAfter(mark)).toBe(0)
     expect(await supervisor.start('echo1')).toMatchObject({ ok: false, error: { code: 'shutting_down' } })
   })
 
@@ -120,9 +122,8 @@ describe.runIf(process.platform === 'linux')('supervisor', () => {
     const { supervisor, start, lists, lines } = house()
     await start('mutate1')
     await start('noisy1')
-    for (let n = 0; n < 40 && lists.length < 3; n += 1) await sleep(50)
-    expect(lists.length).toBeGreaterThanOrEqual(2)
-    expect(lines.length).toBeGreaterThan(0)
+    await expect.poll(() => lists.length).toBeGreaterThanOrEqual(3)
+    await expect.poll(() => lines.length).toBeGreaterThan(0)
     expect(supervisor.life('noisy1').state.status).toBe('running')
   })
 

@@ -36,7 +36,7 @@ test('facts about calls carry neither arguments nor results, whether a call succ
   expect(echoed.filter((text) => text.includes(canary))).toHaveLength(6) // the servers did get them
 
   const of = (type: string) => frames.filter((frame) => frame.type === type).map(({ data }) => data)
-  await expect.poll(() => of('call_completed').length, { timeout: 5000 }).toBe(echoed.length)
+  await expect.poll(() => of('call_completed').length).toBe(echoed.length)
   for (const data of of('call_started')) expect(Object.keys(data).sort()).toEqual(CALL)
   for (const data of of('call_completed')) expect(Object.keys(data).sort()).toEqual(COMPLETED)
   expect(JSON.stringify(frames)).not.toContain(canary)

@@ -76,7 +76,7 @@ test('tools, resources, prompts and completion of server-everything are the same
   await expect(through.readResource({ uri: 'no://such' })).rejects.toMatchObject({ code: expect.any(Number) })
   const calls = (await house.inject({ url: '/api/metrics/agents', headers: AUTHORISED })).json()
   expect(JSON.stringify(calls)).toContain('inspector')
-}, 30_000)
+})
 
 /** An agent that supports sampling and elicitation. */
 function askable(): Client {

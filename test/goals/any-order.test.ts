@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -13,7 +12,7 @@ import { definition } from '../support/running.ts'
 const FULL = process.env.TOOLROOM_GOALS === 'full'
 const SERVERS = 20
 const COMMANDS = 200
-const RUNS = FULL ? 100 : 10
+const RUNS = FULL ? 100 : 5
 const OPERATIONS = RUNS * 100
 
 /** The expected state after all responses. */
@@ -107,8 +106,8 @@ async function agrees(id: string, model: Model, { servers, mark }: Real): Promis
   const { desired, killed } = model.servers.get(id) ?? { desired: 'stopped', killed: false }
   const look = async () => servers.view(await servers.get(id), true)
   // The response to a change does not wait for the restart.
-  const restless = ['starting', 'stopping']
-  for (let n = 0; n < 200 && restless.includes((await look()).status); n += 1) await sleep(25)
+  const isRestless = (status: string) => ['starting', 'stopping'].includes(status)
+  await expect.poll(async () => (await look()).status, { timeout: 60_000 }).not.toSatisfy(isRestless)
   const { status, desired_state, pid } = await look()
   expect([id, desired_state]).toEqual([id, desired])
   const allowed =
@@ -153,8 +152,7 @@ describe.runIf(process.platform === 'linux')('random operations', () => {
         await house.close()
         expect(twins()).toEqual([])
         expect(processesMarked(mark)).toEqual([])
-        for (let n = 0; n < 40 && zombies().length > 0; n += 1) await sleep(25) // until their exit is noticed
-        expect(zombies()).toEqual([])
+        await expect.poll(zombies).toEqual([]) // until their exit is noticed
       }),
       { numRuns: RUNS, interruptAfterTimeLimit: 1_800_000, ...(FULL ? {} : { seed: 8665 }) },
     )

@@ -13,7 +13,7 @@ const LINES = FULL ? 1_000_000 : 150_000
 
 describe.runIf(process.platform === 'linux')('recovery', () => {
   test('a server that exits after 10 s of running has a new process within 100 ms and serves its tools again', {
-    timeout: 60_000,
+    timeout: 300_000,
   }, async () => {
     const { child, mark, add, start, ask, until } = await openService()
     await add(definition('echo'))
@@ -23,7 +23,7 @@ describe.runIf(process.platform === 'linux')('recovery', () => {
     const killedAt = performance.now()
     if (pid !== null) process.kill(pid, 'SIGKILL')
     let next: number | undefined
-    while (next === undefined && performance.now() - killedAt < 10_000) {
+    while (next === undefined && performance.now() - killedAt < 60_000) {
       next = processesMarked(mark).find((each) => each.pid !== pid)?.pid
       if (next === undefined) await sleep(2)
     }

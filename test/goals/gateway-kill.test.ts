@@ -82,7 +82,7 @@ test.runIf(process.platform === 'linux')(
     ).toEqual([])
     expect(agents.flatMap(({ received }) => received.filter(({ id }) => id !== undefined))).toEqual([])
   },
-  FULL ? 1_800_000 : 120_000,
+  FULL ? 1_800_000 : 600_000,
 )
 
 /** Half of the servers are on demand with a short idle timeout. The tools of all are known. */

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import type { LogLine } from '../../src/logs/logs.schema.ts'
 import { figure } from '../support/figure.ts'
+import { heldMemory, MEASURED } from '../support/held-memory.ts'
 import { forgetPeak, memoryOf, percentile, sampling } from '../support/measuring.ts'
 import { definition } from '../support/running.ts'
 import { openService } from '../support/service-process.ts'
@@ -29,7 +30,7 @@ async function expectGoodRounds(
   round: (service: Service) => Promise<Figure[]>,
 ): Promise<void> {
   for (let [good, bad] = [0, 0]; good < rounds; ) {
-    const service = await openService({ env: { LOG_MAX_MB: '2048' } })
+    const service = await openService({ env: { LOG_MAX_MB: '2048', ...MEASURED } })
     const figures = await round(service)
     service.child.kill('SIGTERM')
     await service.ended
@@ -43,32 +44,33 @@ async function expectGoodRounds(
 
 describe.runIf(process.platform === 'linux')('hostile output', () => {
   const WARM_MS = 1500
-  const WINDOW_MS = FULL ? 2000 : 500
+  const WINDOW_MS = 2000
   const MAX_GROWTH_MB = 64
+  /** Most bytes are not UTF-8 and become three: kept in memory, the short form would exceed the growth, too. */
+  const RANDOM_MB = FULL ? 50 : 25
   const MAX_LAG_MS = 200
   const MAX_LATER_MS = 20
 
   test.each([
     ['a line of 100 MB on stdout', 'bigline', ['--mb=100'], 'degraded'],
     ['a line of 100 MB on stderr', 'bigline', ['--mb=100', '--stream=stderr'], 'healthy'],
-    ['50 MB of random bytes on stdout', 'garbage', ['--kb=50000'], 'degraded'],
+    [`${RANDOM_MB} MB of random bytes on stdout`, 'garbage', [`--kb=${RANDOM_MB}000`], 'degraded'],
     ['20 MB of carriage returns without a newline on stdout', 'garbage', ['--kb=20000', '--cr'], 'degraded'],
   ])(
     'R9: a server that writes %s uses bounded memory and time, and its tools can be called',
     {
-      timeout: 300_000,
+      timeout: 900_000,
     },
     (title, kind, args, level) =>
       expectGoodRounds('R9', title, FULL ? 4 : 1, async (service) => {
         await service.add(definition('echo'))
         await service.start('echo')
-        await service.add(definition(kind, args, { name: 'hostile', timeouts: { start_s: 60, stop_s: 1 } }))
+        await service.add(definition(kind, args, { name: 'hostile', timeouts: { start_s: 600, stop_s: 1 } }))
         await observe(service, sleep(WARM_MS)) // warm-up: compiled code, and the memory that calls take
-        const before = await observe(service, sleep(WINDOW_MS))
-        const { nowMb } = memoryOf(service)
-        forgetPeak(service)
-        const during = await observe(service, service.start('hostile'))
-        const grownMb = memoryOf(service).peakMb - nowMb
+        const { result: before } = await growth(service, () => observe(service, sleep(WINDOW_MS)))
+        const { result: during, mb: grownMb } = await growth(service, () =>
+          observe(service, service.start('hostile')),
+        )
         await expectToWork(service, level)
         const usual = percentile(before.calls, 99)
         const lag = Math.max(...during.health) - percentile(before.health, 50)
@@ -216,6 +218,29 @@ describe.runIf(process.platform === 'linux')('a flood of lines', () => {
     }
   }
 })
+
+/**
+ * The growth of memory during the work. The full run needs a quiet machine and measures the peak of the process, which
+ * includes garbage. On a busy machine V8 collects later, so the short run collects all the time, and counts what is in use.
+ */
+async function growth<T>(service: Service, work: () => Promise<T>): Promise<{ result: T; mb: number }> {
+  if (FULL) {
+    const { nowMb } = memoryOf(service)
+    forgetPeak(service)
+    const result = await work()
+    return { result, mb: memoryOf(service).peakMb - nowMb }
+  }
+  const { heldMb } = await heldMemory(service)
+  let [isOver, mostMb] = [false, heldMb]
+  const pending = work().finally(() => {
+    isOver = true
+  })
+  while (!isOver) {
+    mostMb = Math.max(mostMb, (await heldMemory(service)).heldMb)
+    await sleep(300)
+  }
+  return { result: await pending, mb: mostMb - heldMb }
+}
 
 /** Calls another server and requests /api/health while the work runs. */
 async function observe(service: Service, work: Promise<unknown>) {

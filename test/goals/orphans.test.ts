@@ -16,8 +16,8 @@ import { definition } from '../support/running.ts'
 import { openService, reaperOf } from '../support/service-process.ts'
 
 const FULL = process.env.TOOLROOM_GOALS === 'full'
-const KILLS = FULL ? 1000 : 30
-const STOPS = FULL ? 500 : 3
+const KILLS = FULL ? 1000 : 10
+const STOPS = FULL ? 500 : 2
 
 /** Identifies the children that have no mark: they are `sleep` with this argument. */
 const UNMARKED_S = `300.${process.pid}1`
@@ -68,7 +68,7 @@ function ownCgroup(): string | undefined {
 
 /** A cgroup can be removed when the last process in it has ended. */
 async function removed(cgroup: string): Promise<void> {
-  for (const end = performance.now() + 10_000; ; await sleep(50)) {
+  for (const end = performance.now() + 60_000; ; await sleep(50)) {
     try {
       for (const each of readdirSync(cgroup, { withFileTypes: true }))
         if (each.isDirectory()) rmdirSync(join(cgroup, each.name))
@@ -85,7 +85,7 @@ const untilUnmarked = (count: number) =>
 describe.runIf(process.platform === 'linux')('R3: no process is left behind', () => {
   afterEach(endUnmarked)
 
-  test(`${KILLS} times kill -9 of the service leave no process 2 s later, not even one with its own session and an empty environment`, {
+  test(`${KILLS} times kill -9 of the service leave no process after 2 s, not even one with its own session and an empty environment`, {
     timeout: 3_600_000,
   }, async () => {
     const first = await openService()
@@ -103,16 +103,16 @@ describe.runIf(process.platform === 'linux')('R3: no process is left behind', ()
       await list()
       await list()
       const reaper = reaperOf(mark)
-      const killedAt = performance.now()
+      if (!reaper) return expect.unreachable('no reaper')
+      const spent = stopwatchUntilExit(reaper.pid)
       child.kill('SIGKILL')
-      expect(await leftAfter(mark, 2000), `cycle ${cycle}`).toBe(0)
-      await expect.poll(() => unmarked().length, { timeout: killedAt + 2000 - performance.now() }).toBe(0)
-      slowest = Math.max(slowest, performance.now() - killedAt)
-      while (reaper && isStillThere(reaper) && performance.now() - killedAt < 3000) await sleep(50)
-      expect(reaper && isStillThere(reaper), 'the reaper itself').toBe(false)
+      expect(await leftAfter(mark), `cycle ${cycle}`).toBe(0)
+      await untilUnmarked(0)
+      slowest = Math.max(slowest, spent())
+      await expect.poll(() => isStillThere(reaper), { message: 'the reaper itself' }).toBe(false)
     }
     figure('R3', 'kills of the service that left no process', KILLS, { least: KILLS })
-    console.log(`slowest cleanup after a kill: ${Math.round(slowest)} ms`)
+    figure('R3', 'slowest end of all processes after a kill, ms', slowest, { most: 2000 })
   })
 
   test('a service whose reaper was killed with it ends the remaining processes at its next start', async () => {
@@ -139,7 +139,7 @@ describe.runIf(process.platform === 'linux')('R3: no process is left behind', ()
     expect((await started).body.status).toBe('starting')
     expect(processesMarked(mark)).toEqual([])
     child.kill('SIGKILL')
-    await expect.poll(() => unmarked().length, { timeout: 2000 }).toBe(0)
+    await untilUnmarked(0)
   })
 
   test('a stop ends children with their own session and an empty environment, also after their server was killed', async () => {
@@ -196,8 +196,8 @@ describe.runIf(process.platform === 'linux')('R3: no process is left behind', ()
       const { child, ended } = await openWithEscaped()
       child.kill('SIGKILL')
       await ended
-      await expect.poll(() => unmarked().length, { timeout: 2000 }).toBe(0)
-      await expect.poll(inside, { timeout: 10_000 }).toEqual([])
+      await untilUnmarked(0)
+      await expect.poll(inside).toEqual([])
     },
   )
 
@@ -210,7 +210,7 @@ describe.runIf(process.platform === 'linux')('R3: no process is left behind', ()
       await ended
       expect(unmarked()).toHaveLength(1)
       await openService({ home, cgroup })
-      await expect.poll(() => unmarked().length, { timeout: 2000 }).toBe(0)
+      await untilUnmarked(0)
     },
   )
 
@@ -220,17 +220,16 @@ describe.runIf(process.platform === 'linux')('R3: no process is left behind', ()
     await start('setsid')
     const reaper = reaperOf(mark)
     if (reaper) process.kill(reaper.pid, 'SIGKILL')
-    await sleep(1200)
-    expect(reaperOf(mark)?.pid).not.toBe(reaper?.pid)
+    await expect.poll(() => reaperOf(mark)?.pid ?? reaper?.pid).not.toBe(reaper?.pid)
     child.kill('SIGKILL')
-    expect(await leftAfter(mark, 2000)).toBe(0)
+    expect(await leftAfter(mark)).toBe(0)
   })
 
   test(`R4: ${STOPS} times a server that ignores signals, with children in other sessions, is stopped within 8 s without leftovers`, {
     timeout: 3_600_000,
   }, async () => {
     const { child, mark, add, start, ask } = await openService()
-    const patient = { timeouts: { start_s: 10, stop_s: 7 } }
+    const patient = { timeouts: { start_s: 60, stop_s: 7 } }
     await add(definition('deaf', ['--live=300', '--children=3'], patient))
     await add(definition('setsid', ['--live=300'], patient))
     let slowest = 0
@@ -249,7 +248,7 @@ describe.runIf(process.platform === 'linux')('R3: no process is left behind', ()
     const { child, ended, mark, add, start } = await openService()
     const kinds = ['echo', 'deaf', 'forker', 'setsid']
     const names = Array.from({ length: 20 }, (_, n) => ({ name: `s${n}`, kind: kinds[n % 4] ?? 'echo' }))
-    const slow = { timeouts: { start_s: 10, stop_s: 60 } }
+    const slow = { timeouts: { start_s: 60, stop_s: 60 } }
     for (const { name, kind } of names) await add(definition(kind, ['--live=300'], { ...slow, name }))
     await Promise.all(names.map(({ name }) => start(name)))
     const spent = stopwatchUntilExit(child.pid)
@@ -270,6 +269,6 @@ describe.runIf(process.platform === 'linux')('R3: no process is left behind', ()
     child.kill('SIGTERM')
     await once(child, 'exit')
     figure('R21', 'exit after a second signal, ms', spent(), { most: 500 })
-    expect(await leftAfter(mark, 2000)).toBe(0)
+    expect(await leftAfter(mark)).toBe(0)
   })
 })

@@ -108,7 +108,7 @@ describe.runIf(mayMount)('packages on a full disk', () => {
         server: { status: 'running' },
       })
     },
-    60_000,
+    600_000,
   )
 
   test.each(['installing', 'switching', 'finishing'])(
@@ -140,7 +140,7 @@ describe.runIf(mayMount)('packages on a full disk', () => {
       const updated = await packages(house, 'POST', '/tools/update', { version: '2.0.0' })
       expect(updated).toMatchObject({ status: 200, body: { version: '2.0.0', previous_version: '1.0.0' } })
     },
-    60_000,
+    600_000,
   )
 
   test('A5: a package is uninstalled on a full disk, and a rollback that cannot be stored changes nothing', async () => {
@@ -155,5 +155,5 @@ describe.runIf(mayMount)('packages on a full disk', () => {
     expect(await packages(house, 'DELETE', '/tools')).toMatchObject({ status: 204 })
     expect(leftOf(house)).toEqual([])
     expect(await installed(house)).toEqual([])
-  }, 60_000)
+  }, 600_000)
 })

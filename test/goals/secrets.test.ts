@@ -8,6 +8,7 @@ import { WebSocket } from 'ws'
 import { openSqlite } from '../../src/store/sqlite/sqlite.ts'
 import { ask, JSON_TYPE } from '../support/answers.ts'
 import { Canaries } from '../support/canaries.ts'
+import { figure } from '../support/figure.ts'
 import { ownFolder } from '../support/folder.ts'
 import { AUTHORISED, type House, openHouse, TOKEN } from '../support/house.ts'
 import { definition } from '../support/running.ts'
@@ -76,7 +77,7 @@ async function readLogs(send: Send): Promise<void> {
   }
 }
 
-test('no secret is in any response, log line, audit row or file', async () => {
+test('R24: no secret is in any response, log line, audit row or file', async () => {
   const canaries = new Canaries()
   canaries.keep('AUTH_TOKEN', TOKEN)
   const secretKey = randomBytes(32).toString('hex')
@@ -154,11 +155,16 @@ test('no secret is in any response, log line, audit row or file', async () => {
   await later.send('DELETE', '/api/logs')
   await again.close()
   expect(later.leaks(canaries)).toEqual([])
-  expect(canaries.inFiles(home)).toEqual([])
+  const inFiles = canaries.inFiles(home)
+  expect(inFiles).toEqual([])
+  const shown = [...leaks(canaries), ...later.leaks(canaries)]
+  const responses = answers.length + later.answers.length
+  figure('R24', `secrets shown in ${responses} responses`, shown.length, { exactly: 0 })
+  figure('R24', 'secrets in the clear in files', inFiles.length, { exactly: 0 })
   expect([...house.warnings, ...again.warnings].flatMap((text) => canaries.in('a warning', text))).toEqual([])
 })
 
-test('without the token, no read shows a word of a command that may be a secret (safety goal R24)', async () => {
+test('R24: without the token, no read shows a word of a command that may be a secret', async () => {
   const canaries = new Canaries()
   const home = ownFolder()
   const word = (where: string) => canaries.word(where)
@@ -240,7 +246,7 @@ test('without the token, no read shows a word of a command that may be a secret 
   expect(kept.command).toMatch(/^run a1/)
 })
 
-test('a log line that contains a stored secret is stored without it', async () => {
+test('R24: a log line that contains a stored secret is stored without it', async () => {
   const canaries = new Canaries()
   const house = await openHouse({ env: { LOG_LEVEL: 'trace' } })
   const { send, leaks } = listener(house)
@@ -261,7 +267,7 @@ test('a log line that contains a stored secret is stored without it', async () =
   expect(canaries.inFiles(house.home)).toEqual([])
 })
 
-test('a secret is masked where it is used as a name, too', async () => {
+test('R24: a secret is masked where it is used as a name, too', async () => {
   const canaries = new Canaries()
   const house = await openHouse()
   const { send, leaks } = listener(house)
@@ -272,7 +278,7 @@ test('a secret is masked where it is used as a name, too', async () => {
   expect(leaks(canaries)).toEqual([])
 })
 
-test('the secrets of a server stay masked when a server of the same name is refused', async () => {
+test('R24: the secrets of a server stay masked when a server of the same name is refused', async () => {
   const canaries = new Canaries()
   const house = await openHouse()
   const { send, leaks } = listener(house)
@@ -286,7 +292,7 @@ test('the secrets of a server stay masked when a server of the same name is refu
   expect(leaks(canaries)).toEqual([])
 })
 
-test('secrets in the output of a server and the contents of a call are not logged', async () => {
+test('R24: secrets in the output of a server and the contents of a call are not logged', async () => {
   const canaries = new Canaries()
   const house = await openHouse({ env: { LOG_LEVEL: 'trace' } })
   const { send, leaks } = listener(house)
@@ -316,7 +322,7 @@ test('secrets in the output of a server and the contents of a call are not logge
   expect(canaries.inFiles(house.home)).toEqual([])
 })
 
-test('equal secrets are stored as different ciphertexts in every location and every version', async () => {
+test('R24: equal secrets are stored as different ciphertexts in every location and every version', async () => {
   const house = await openHouse()
   const { send } = listener(house)
   const same = { command: 'npx', args: ['--token', 'same'], env: { KEY: 'same' } }

@@ -20,7 +20,7 @@ const DRIP_EVERY_MS = 1000
 const ASK_EVERY_MS = 50
 
 test(`R13: ${SLOW_HEADERS} slow headers, ${SLOW_BODIES} slow bodies and ${IDLE} idle connections delay no other request and are closed within 45 s`, {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async () => {
   const house = await openHouse()
   const host = `Host: 127.0.0.1:${portOf(house)}\r\n`
@@ -68,14 +68,15 @@ test(`R13: ${SLOW_HEADERS} slow headers, ${SLOW_BODIES} slow bodies and ${IDLE} 
 })
 
 const NEVER_READING = 1120
-const MAX_MORE_MB = 400
+/** 291 MB in one measurement, with other work on the machine, and a fifth more. 64 MiB of it may be unread responses. */
+const MAX_MORE_MB = 350
 
 /**
  * Only in the full run: the operating system buffers 4 MB for each of 512 connections. src/http/connections.test.ts does the
  * same over sockets with small buffers.
  */
 test.runIf(FULL && process.platform === 'linux')(
-  `${NEVER_READING} connections whose clients start a download and never read lock out no other client, are closed, and take less than ${MAX_MORE_MB} MB`,
+  `R13: ${NEVER_READING} connections whose clients start a download and never read lock out no other client, are closed, and take less than ${MAX_MORE_MB} MB`,
   { timeout: 600_000 },
   async () => {
     const service = await openService()
@@ -96,8 +97,7 @@ test.runIf(FULL && process.platform === 'linux')(
     await expect.poll(files, { timeout: 300_000, interval: 1000 }).toBeLessThan(filesBefore + 20)
     expect((await service.ask('GET', '/health')).status).toBe(200)
     const more = memoryOf(service).peakMb - before
-    console.log(`${NEVER_READING} clients that never read: ${more} MB`)
-    expect(more).toBeLessThan(MAX_MORE_MB)
+    figure('R13', `memory for ${NEVER_READING} clients that never read, MB`, more, { most: MAX_MORE_MB })
   },
 )
 

@@ -80,7 +80,7 @@ describe.runIf(process.platform === 'linux')('clients of the live stream', () =>
   })
 
   test(`R12: ${LISTENERS} live-stream clients that read get every message`, {
-    timeout: 120_000,
+    timeout: 300_000,
   }, async () => {
     const { address, add, start, ask } = await openService()
     await add(definition('echo'))

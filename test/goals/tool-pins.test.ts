@@ -4,6 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { WebSocket } from 'ws'
 import type { Facts } from '../../src/kernel/facts.ts'
 import type { Tool } from '../../src/kernel/tool-fields.ts'
+import { figure } from '../support/figure.ts'
 import { Agent, newKey } from '../support/gateway.ts'
 import { AUTHORISED, openHouse } from '../support/house.ts'
 import { retold } from '../support/retold.ts'
@@ -14,7 +15,7 @@ import { post } from '../support/running.ts'
 /** Full run: one tool at a time. Short run: all tools at once, each in another field. */
 const FULL = process.env.TOOLROOM_GOALS === 'full'
 const TOOLS = 100
-const PATIENCE_MS = FULL ? 1_800_000 : 120_000
+const PATIENCE_MS = FULL ? 1_800_000 : 600_000
 
 type Announcement = Facts['tools_changed']
 type Definition = ReturnType<typeof definitionOf>
@@ -210,7 +211,7 @@ describe(`${TOOLS} tools with changes in every field`, () => {
   const first = Array.from({ length: TOOLS }, (_, n) => definitionOf(n))
   const steps = stepsFrom(first)
 
-  test('an agent never sees a definition that was not announced before', {
+  test('R27: an agent never sees a definition that was not announced before', {
     timeout: PATIENCE_MS,
   }, async () => {
     const watch = await watched({})
@@ -225,10 +226,13 @@ describe(`${TOOLS} tools with changes in every field`, () => {
     expect(watch.tooEarly).toEqual([])
     expect(watch.lists()).toBeGreaterThan(MUTATIONS.length)
     const changes = steps.reduce((sum, { fields }) => sum + fields.size, 0)
-    console.log(`${changes} changes were announced before any of ${watch.lists()} lists showed them`)
+    const early = watch.tooEarly.length
+    figure('R27', `of ${changes} changes in ${watch.lists()} lists, seen before they were announced`, early, {
+      exactly: 0,
+    })
   })
 
-  test('with HOLD_CHANGED_TOOLS an agent sees no change and no new name before it is approved', {
+  test('R27: with HOLD_CHANGED_TOOLS an agent sees no change and no new name before it is approved', {
     timeout: PATIENCE_MS,
   }, async () => {
     const approved = new Set<string>()
@@ -267,7 +271,15 @@ describe(`${TOOLS} tools with changes in every field`, () => {
     }
     await watch.stop()
     expect(watch.tooEarly).toEqual([])
-    console.log(`${approvals} changes were held until they were approved, in ${watch.lists()} lists`)
+    const early = watch.tooEarly.length
+    figure(
+      'R27',
+      `of ${approvals} held changes in ${watch.lists()} lists, seen before they were approved`,
+      early,
+      {
+        exactly: 0,
+      },
+    )
   })
 })
 
@@ -304,7 +316,7 @@ describe('12,000 invented names do not make Toolroom forget an approved definiti
   })
 })
 
-test('with HOLD_CHANGED_TOOLS an agent sees no change of a prompt or of the instructions before it is approved', {
+test('R27: with HOLD_CHANGED_TOOLS an agent sees no change of a prompt or of the instructions before it is approved', {
   timeout: PATIENCE_MS,
 }, async () => {
   const house = await openHouse({ env: { HOLD_CHANGED_TOOLS: 'true' } })
@@ -342,7 +354,7 @@ test('with HOLD_CHANGED_TOOLS an agent sees no change of a prompt or of the inst
   const server = retold({ prompts, instructions: 'Be kind' })
   await server.add(house)
   await post(house, '/api/servers/retold/start')
-  await expect.poll(seen, { timeout: 5000 }).toContain('prompt_7')
+  await expect.poll(seen).toContain('prompt_7')
   expect(await seen()).toContain('Be kind')
   const marks = EDITS.map((_, n) => `mark-${n}`)
   const edited = EDITS.map((edit, n) => edit(promptOf(n), marks[n] ?? ''))
@@ -352,9 +364,7 @@ test('with HOLD_CHANGED_TOOLS an agent sees no change of a prompt or of the inst
     (await house.inject({ url: '/api/servers/retold/prompts', headers: AUTHORISED })).json<{
       items: { name: string; hash: string; state: string }[]
     }>().items
-  await expect
-    .poll(async () => (await listed()).map(({ state }) => state), { timeout: 5000 })
-    .toEqual(EDITS.map(() => 'held'))
+  await expect.poll(async () => (await listed()).map(({ state }) => state)).toEqual(EDITS.map(() => 'held'))
   expect(await seen()).not.toContain('mark-')
   for (const { name, hash } of await listed()) {
     const reply = await post(house, `/api/servers/retold/prompts/${name}/approve`, { hash })

@@ -42,7 +42,7 @@ export function openBridge({ env, argv = [] }: Options) {
       .map((line) => JSON.parse(line))
   const write = (text: string) => void child.stdin.write(`${text}\n`)
   const say = (message: object) => write(JSON.stringify({ jsonrpc: '2.0', ...message }))
-  const until = async (matches: (line: Line) => boolean, ms = 15_000): Promise<Line> => {
+  const until = async (matches: (line: Line) => boolean, ms = 60_000): Promise<Line> => {
     await expect.poll(() => lines().some(matches), { timeout: ms }).toBe(true)
     return lines().find(matches) ?? expect.unreachable()
   }

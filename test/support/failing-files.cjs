@@ -1,11 +1,11 @@
 // node --require this: fails one file operation or database statement. SIGUSR2 reads TOOLROOM_FAULT, a JSON file
 // { n, code }: the n-th operation from then on fails. With { n, code, now: true } it counts from the start.
-// The file is removed when the operation has failed.
+// The file is removed when the operation has failed. After the signal, a file with the same name and .read is written.
 const fs = require('node:fs')
 const Module = require('node:module')
 
 const file = process.env.TOOLROOM_FAULT
-const { existsSync, readFileSync, rmSync } = fs
+const { existsSync, readFileSync, rmSync, writeFileSync } = fs
 /** The error numbers of SQLite for an error of the operating system. */
 const SQLITE = {
   EIO: [10, 'disk I/O error'],
@@ -75,5 +75,8 @@ function wrapDriver(driver) {
   database.close()
 }
 
-process.on('SIGUSR2', () => arm(false))
+process.on('SIGUSR2', () => {
+  arm(false)
+  writeFileSync(`${file}.read`, '')
+})
 arm(true)

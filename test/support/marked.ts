@@ -21,14 +21,14 @@ export const NO_REAPER: ReaperLink = {
 }
 
 /** The number of processes with the mark, once it is zero or the time is over. */
-export async function leftAfter(mark: string, ms: number): Promise<number> {
+export async function leftAfter(mark: string, ms = 60_000): Promise<number> {
   const end = performance.now() + ms
   while (performance.now() < end && processesMarked(mark).length > 0) await sleep(25)
   return processesMarked(mark).length
 }
 
 /** Waits until that many processes have the mark. */
-export async function untilMarked(mark: string, count: number, ms = 30_000): Promise<number> {
+export async function untilMarked(mark: string, count: number, ms = 60_000): Promise<number> {
   const end = performance.now() + ms
   while (performance.now() < end && processesMarked(mark).length < count) await sleep(25)
   return processesMarked(mark).length

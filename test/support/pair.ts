@@ -1,4 +1,5 @@
-import { PassThrough } from 'node:stream'
+import { once } from 'node:events'
+import { PassThrough, type Readable, type Writable } from 'node:stream'
 import { setImmediate as tick } from 'node:timers/promises'
 import { StdioTransport } from '../../src/mcp/transports/stdio/stdio-transport.ts'
 import type { CallFailure } from '../../src/protocol/call.ts'
@@ -36,7 +37,16 @@ export function pair() {
   return { peer, sent, say, noise, notified, input, output }
 }
 
-export const patient = { timeoutMs: 5000 }
+export const patient = { timeoutMs: 60_000 }
+
+/**
+ * Waits until a process answers. A server that is known as modern gets 2 s for its first response, which starting a process
+ * may take on a busy machine.
+ */
+export async function answers({ input, output }: { input: Writable; output: Readable }): Promise<void> {
+  input.write('{"jsonrpc":"2.0","id":"up","method":"ping"}\n')
+  await once(output, 'data')
+}
 
 export const failureOf = (promise: Promise<unknown>) =>
   promise.then(

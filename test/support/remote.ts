@@ -27,7 +27,7 @@ export function remoteTo(url: string, own: Partial<HttpMcpClientOptions> = {}) {
 /** The same, after the handshake and the tool list. */
 export async function connectedTo(url: string, own: Partial<HttpMcpClientOptions> = {}) {
   const remote = remoteTo(url, own)
-  await remote.connection.connect(10_000)
+  await remote.connection.connect(60_000)
   return remote
 }
 
@@ -49,7 +49,7 @@ export async function startRemote(
   })
   onTestFinished(() => void child.kill('SIGKILL'))
   const origin = `http://127.0.0.1:${port}`
-  for (const end = performance.now() + 20_000; ; await sleep(50)) {
+  for (const end = performance.now() + 60_000; ; await sleep(50)) {
     const answers = await fetch(origin).then(
       () => true,
       () => false,

@@ -53,8 +53,8 @@ export function runnerOf(name: string, options: Options = {}) {
     return {
       lost,
       ready: async () => {
-        await stdioHandshake(own, { version: '0', timeoutMs: options.startMs ?? 5000, knownVersion: null })
-        await listTools(own, options.startMs ?? 5000)
+        await stdioHandshake(own, { version: '0', timeoutMs: options.startMs ?? 60_000, knownVersion: null })
+        await listTools(own, options.startMs ?? 60_000)
       },
       explain: (error) => ({
         error: {

@@ -34,7 +34,7 @@ export async function until(
   house: House,
   id: string,
   matches: (server: ServerView) => boolean,
-  ms = 30_000,
+  ms = 60_000,
 ): Promise<ServerView> {
   const end = performance.now() + ms
   for (;;) {

@@ -1,5 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { cpuOf } from '../../../test/support/linear.ts'
+import { runs } from '../../../test/support/runs.ts'
 import { maskLine } from './mask-line.ts'
 
 const MEGABYTE = 1024 * 1024
@@ -65,17 +67,6 @@ const piece = fc.oneof(
   fc.string({ minLength: 1, maxLength: 6 }),
 )
 
-/** The least of three runs: the first one compiles, and a collection of garbage may fall into another. */
-function cpuMs(work: () => unknown): number {
-  const runs = [1, 2, 3].map(() => {
-    const before = process.cpuUsage()
-    work()
-    const { user, system } = process.cpuUsage(before)
-    return (user + system) / 1000
-  })
-  return Math.min(...runs)
-}
-
 /** A third of a million parts, each looked up and joined again: what masking costs at least on this machine now. */
 const least = (line: string) =>
   line
@@ -89,14 +80,14 @@ test('a line of 1 MB is masked in linear time, as fast as its parts can be looke
       const unit = pieces.join('')
       const line = start + unit.repeat(Math.ceil(MEGABYTE / unit.length)).slice(0, MEGABYTE)
       const [half, whole] = [
-        cpuMs(() => maskLine(line.slice(0, MEGABYTE / 2), visible)),
-        cpuMs(() => maskLine(line, visible)),
+        cpuOf(() => maskLine(line.slice(0, MEGABYTE / 2), visible)),
+        cpuOf(() => maskLine(line, visible)),
       ]
       // 200 ms on a free core, where the control takes about 40 ms.
-      expect(whole).toBeLessThan(Math.max(200, 5 * cpuMs(() => least(line))))
+      expect(whole).toBeLessThan(Math.max(200, 5 * cpuOf(() => least(line))))
       if (whole > 40) expect(whole / half).toBeLessThan(3.5)
     }),
-    { numRuns: 12, endOnFailure: true },
+    { numRuns: runs(5, 50), endOnFailure: true },
   )
 }, 300_000)
 

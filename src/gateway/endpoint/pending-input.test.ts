@@ -153,7 +153,7 @@ describe('requests of a legacy server to a modern agent', () => {
   })
 
   test('the request timeout of a server is paused only while the agent has to answer', async () => {
-    const { endpoint } = await setUp({ timeouts: { start_s: 10, request_s: 1, stop_s: 1 } })
+    const { endpoint } = await setUp({ timeouts: { start_s: 60, request_s: 1, stop_s: 1 } })
     const request = new RetriedRequest(endpoint, ASK)
     const first = await request.response()
     await new Promise((resolve) => setTimeout(resolve, 2500)) // longer than request_s

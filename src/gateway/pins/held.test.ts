@@ -7,7 +7,6 @@ import type { Tool } from '../../kernel/tool-fields.ts'
 import type { Instructions, Prompt } from './pins.schema.ts'
 
 const HOLD = { HOLD_CHANGED_TOOLS: 'true' }
-const WITHIN_5_S = { timeout: 5000 }
 const READ = { name: 'read', description: 'Reads a file', inputSchema: { type: 'object' } }
 const REVIEW = { name: 'review', description: 'Reviews code', arguments: [{ name: 'path' }] }
 const BRIEF = { name: 'brief', description: 'Summarises' }
@@ -38,7 +37,7 @@ async function setUp(offer: Parameters<typeof retold>[0], env: Record<string, st
   await server.add(house)
   await post(house, '/api/servers/retold/start')
   const prompts = Array.isArray(offer) ? [] : ((offer as { prompts?: object[] }).prompts ?? [])
-  await expect.poll(async () => (await promptsOf(house)).length, WITHIN_5_S).toBe(prompts.length)
+  await expect.poll(async () => (await promptsOf(house)).length).toBe(prompts.length)
   return { house, server }
 }
 
@@ -57,9 +56,7 @@ describe('in hold mode', () => {
     const { house, server } = await setUp([READ])
     const agent = await Agent.open(house, await newKey(house), 'legacy')
     await server.offer(house, [{ ...READ, name: 'read2', description: EVIL }])
-    await expect
-      .poll(async () => statesOf(await toolsOf(house)), WITHIN_5_S)
-      .toEqual({ tell: 'ok', read2: 'held' })
+    await expect.poll(async () => statesOf(await toolsOf(house))).toEqual({ tell: 'ok', read2: 'held' })
     expect(JSON.stringify((await agent.ask('tools/list')).answers)).not.toContain(EVIL)
     expect((await agent.call('retold__read2')).answers[0]?.error).toMatchObject({
       message: "The tool 'read2' on 'retold' is new and is waiting for approval",
@@ -71,7 +68,7 @@ describe('in hold mode', () => {
       [{ op: 'added', text: EVIL }],
     ])
     await expect
-      .poll(() => audited(house, 'held'), WITHIN_5_S)
+      .poll(() => audited(house, 'held'))
       .toMatchObject([{ message: 'tools held: retold', data: { tools: ['read2'] } }])
     expect((await approve(house, 'tools/read2', { hash: held?.hash })).json()).toMatchObject({ state: 'ok' })
     expect(JSON.stringify((await agent.ask('tools/list')).answers)).toContain(EVIL)
@@ -82,8 +79,7 @@ describe('in hold mode', () => {
     const { house, server } = await setUp([READ])
     const added = { ...READ, name: 'added' }
     await server.offer(house, [READ, added])
-    const isHeld = (open: House) =>
-      expect.poll(async () => statesOf(await toolsOf(open)).added, WITHIN_5_S).toBe('held')
+    const isHeld = (open: House) => expect.poll(async () => statesOf(await toolsOf(open)).added).toBe('held')
     await isHeld(house)
     const { change } = (await toolsOf(house)).find(({ name }) => name === 'added') ?? {}
     await post(house, '/api/servers/retold/restart')
@@ -96,9 +92,7 @@ describe('in hold mode', () => {
     })
     await post(again, '/api/servers/retold/restart')
     await server.offer(again, [READ])
-    await expect
-      .poll(async () => statesOf(await toolsOf(again)), WITHIN_5_S)
-      .toEqual({ tell: 'ok', read: 'ok' })
+    await expect.poll(async () => statesOf(await toolsOf(again))).toEqual({ tell: 'ok', read: 'ok' })
     await server.offer(again, [READ, added])
     await isHeld(again)
   })
@@ -124,7 +118,7 @@ describe('in hold mode', () => {
       })
       await post(house, '/api/servers/retold/restart')
       await expect
-        .poll(async () => statesOf(await promptsOf(house)), WITHIN_5_S)
+        .poll(async () => statesOf(await promptsOf(house)))
         .toEqual({ review: 'held', brief: 'ok', late: 'held' })
       for (const era of ['legacy', 'modern'] as const) {
         const seen = await seenBy(house, era, path)
@@ -165,12 +159,12 @@ describe('in hold mode', () => {
         else expect(reply.json()).toMatchObject({ code: 'nothing_to_approve' })
       }
       await expect
-        .poll(() => listener.received.map(({ method }) => method), WITHIN_5_S)
+        .poll(() => listener.received.map(({ method }) => method))
         .toContain('notifications/prompts/list_changed')
       for (const era of ['legacy', 'modern'] as const)
         expect((await seenBy(house, era, path)).split(EVIL)).toHaveLength(4)
       await expect
-        .poll(async () => (await audited(house, 'approved')).map(({ message }) => message), WITHIN_5_S)
+        .poll(async () => (await audited(house, 'approved')).map(({ message }) => message))
         .toEqual(expect.arrayContaining(['instructions approved: retold', 'prompt approved: retold']))
     },
   )
@@ -179,7 +173,7 @@ describe('in hold mode', () => {
     const { house, server } = await setUp([READ])
     server.write({ tools: [READ], prompts: [REVIEW], instructions: EVIL })
     await post(house, '/api/servers/retold/restart')
-    await expect.poll(async () => statesOf(await promptsOf(house)), WITHIN_5_S).toEqual({ review: 'held' })
+    await expect.poll(async () => statesOf(await promptsOf(house))).toEqual({ review: 'held' })
     expect(await instructionsOf(house)).toMatchObject({ instructions: EVIL, state: 'held' })
     expect(await seenBy(house, 'modern', '/mcp')).not.toContain(EVIL)
   })
@@ -201,7 +195,7 @@ test('without hold mode a changed prompt and changed instructions are reported, 
   server.write({ tools: [READ], prompts: [{ ...REVIEW, description: EVIL }], instructions: 'Be brief' })
   await post(house, '/api/servers/retold/restart')
   await expect
-    .poll(async () => (await audited(house, 'changed')).map(({ message }) => message).sort(), WITHIN_5_S)
+    .poll(async () => (await audited(house, 'changed')).map(({ message }) => message).sort())
     .toEqual(['instructions changed: retold', 'prompts changed: retold'])
   expect(await instructionsOf(house)).toMatchObject({ instructions: 'Be brief', state: 'ok' })
   const seen = await seenBy(house, 'modern', '/mcp')

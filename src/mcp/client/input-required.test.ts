@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { startPipe } from '../../../test/conformance/pipe.mjs'
 import { ownMark } from '../../../test/support/marked.ts'
-import { failureOf } from '../../../test/support/pair.ts'
+import { answers, failureOf } from '../../../test/support/pair.ts'
 import { connectedTo, textOf } from '../../../test/support/remote.ts'
 import type { OnServerRequest, TimedCallOptions } from '../../protocol/call.ts'
 import { Child } from '../../supervisor/process/child.ts'
@@ -12,7 +12,7 @@ import { requestComplete } from './input-required.ts'
 import type { McpClient } from './mcp-client.ts'
 
 const META = 'io.modelcontextprotocol'
-const patient = { timeoutMs: 5000 }
+const patient = { timeoutMs: 60_000 }
 const CAN = { sampling: {}, elicitation: {}, roots: {} }
 const fixture = fileURLToPath(new URL('../../../test/fixtures/servers/conformance.mjs', import.meta.url))
 
@@ -26,8 +26,9 @@ async function overStdio(): Promise<Client> {
     env: {},
     mark: ownMark(),
   })
+  await answers(child)
   const silent = { onStrayLine: () => {}, onTools: () => {} }
-  const known = { version: '0', startMs: 5000, knownVersion: '2026-07-28' }
+  const known = { version: '0', startMs: 60_000, knownVersion: '2026-07-28' }
   const connection = new StdioClient({ input: child.input, output: child.output, ...known, ...silent })
   await connection.ready()
   expect(connection.handshake?.era).toBe('modern')

@@ -1,8 +1,15 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, test } from 'vitest'
-import { stopwatch } from '../../../test/support/measuring.ts'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { CallFailure } from '../../protocol/call.ts'
 import { JsonRpcPeer } from './json-rpc-peer.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'performance'] })
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms)
 
 /** A peer whose server is simulated by the test. */
 function simulated() {
@@ -19,57 +26,63 @@ function simulated() {
     })
   const progress = (progressToken: number) =>
     say({ method: 'notifications/progress', params: { progressToken } })
-  const outcomeOf = (answer: Promise<unknown>) =>
-    answer.then(
-      () => 'answered',
-      (error: unknown) => (error as CallFailure).reason,
+  /** Returns a function that gives the outcome so far. */
+  const outcomeOf = (answer: Promise<unknown>) => {
+    let outcome = 'pending'
+    void answer.then(
+      () => (outcome = 'answered'),
+      (error: unknown) => (outcome = (error as CallFailure).reason),
     )
+    return () => outcome
+  }
   return { peer, sent, say, progress, outcomeOf }
 }
 
 test('the deadline is paused while the caller answers a request of the server, and continues afterwards', async () => {
   const { peer, say, outcomeOf } = simulated()
-  const startedAt = performance.now()
-  const onServerRequest = () => sleep(400).then(() => ({}))
-  const answer = outcomeOf(peer.requestRaw('tools/call', {}, { timeoutMs: 200, onServerRequest }))
-  await sleep(100)
+  const onServerRequest = () => new Promise<object>((resolve) => setTimeout(() => resolve({}), 400))
+  const outcome = outcomeOf(peer.requestRaw('tools/call', {}, { timeoutMs: 200, onServerRequest }))
+  await pass(100)
   say({ id: 'q', method: 'elicitation/create' })
-  expect(await answer).toBe('timeout')
-  expect(performance.now() - startedAt).toBeGreaterThan(590)
+  await pass(490)
+  expect(outcome()).toBe('pending')
+  await pass(20)
+  expect(outcome()).toBe('timeout')
 })
 
 test('requests of the server that are rejected at once do not extend the deadline', async () => {
   const { peer, say, outcomeOf } = simulated()
   const onServerRequest = () => Promise.reject(new Error('no'))
-  const answer = outcomeOf(peer.requestRaw('tools/call', {}, { timeoutMs: 200, onServerRequest }))
+  const outcome = outcomeOf(peer.requestRaw('tools/call', {}, { timeoutMs: 200, onServerRequest }))
   const requests = setInterval(() => say({ id: 'q', method: 'elicitation/create' }), 20)
-  const spent = stopwatch()
-  expect(await answer).toBe('timeout')
+  await pass(210)
   clearInterval(requests)
-  expect(spent()).toBeLessThan(2000)
+  expect(outcome()).toBe('timeout')
 })
 
 test('progress restarts the deadline, but not endlessly', async () => {
   const { peer, progress, outcomeOf } = simulated()
-  const [startedAt, spent] = [performance.now(), stopwatch()]
-  const answer = outcomeOf(peer.request('tools/call', {}, { timeoutMs: 100, onProgress: () => {} }))
+  const outcome = outcomeOf(peer.request('tools/call', {}, { timeoutMs: 100, onProgress: () => {} }))
   const working = setInterval(() => progress(1), 10)
-  expect(await answer).toBe('timeout')
+  await pass(800)
+  expect(outcome()).toBe('pending')
+  await pass(200)
   clearInterval(working)
-  expect(performance.now() - startedAt).toBeGreaterThan(500)
-  expect(spent()).toBeLessThan(5000)
+  expect(outcome()).toBe('timeout')
 })
 
 test('a response that arrives while the caller still answers leaves no timer behind', async () => {
   const { peer, sent, say, outcomeOf } = simulated()
   let reply: (answer: object) => void = () => {}
   const onServerRequest = () => new Promise<object>((resolve) => (reply = resolve))
-  const answer = outcomeOf(peer.requestRaw('tools/call', {}, { timeoutMs: 50, onServerRequest }))
+  const outcome = outcomeOf(peer.requestRaw('tools/call', {}, { timeoutMs: 50, onServerRequest }))
   say({ id: 'q', method: 'elicitation/create' })
-  await sleep(100)
+  await pass(100)
   say({ id: 1, result: {} })
-  expect(await answer).toBe('answered')
+  await pass(0)
+  expect(outcome()).toBe('answered')
   reply({})
-  await sleep(100)
+  await pass(100)
+  expect(vi.getTimerCount()).toBe(0)
   expect(sent.some(({ method }) => method === 'notifications/cancelled')).toBe(false)
 })

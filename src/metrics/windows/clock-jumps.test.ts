@@ -133,7 +133,7 @@ test('for any sequence of clock changes, every window is the sum of the cells in
       for (const each of steps) run(each)
       store.close()
     }),
-    { numRuns: 100 },
+    { numRuns: 40 },
   )
 })
 

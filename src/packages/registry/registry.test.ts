@@ -12,6 +12,7 @@ import { npmSettings } from './npm-settings.ts'
 import { Registry } from './registry.ts'
 
 const NOW = Date.parse('2026-06-01T00:00:00Z')
+const PATIENT_MS = 60_000
 const open = { credentials: false }
 
 describe('packuments', () => {
@@ -90,7 +91,8 @@ describe('packuments', () => {
     ['silent', 'registry_timeout'],
     ['not_found', 'package_not_found'],
   ])('a registry that is %s fails with %s', async (fault, code) => {
-    const { registry, server } = await house([toolPackage('notes-mcp')], { 'notes-mcp': fault })
+    const { server } = await house([toolPackage('notes-mcp')], { 'notes-mcp': fault })
+    const registry = registryAt(server.url, '', fault === 'silent' ? 500 : PATIENT_MS)
     const error = await failureOf(registry.packument('notes-mcp', open))
     expect(error).toMatchObject({ code, hint: expect.any(String) })
     expect(error.message).toContain(server.url.slice('http://'.length))
@@ -183,9 +185,9 @@ async function house(
   return { server, registry: registryAt(server.url) }
 }
 
-function registryAt(url: string, npmrc = ''): Registry {
+function registryAt(url: string, npmrc = '', deadlineMs = PATIENT_MS): Registry {
   const settings = npmSettings(JSON.stringify({ registry: url }), [npmrc], {})
-  return new Registry({ settings: async () => settings, now: () => NOW, deadlineMs: 2000 })
+  return new Registry({ settings: async () => settings, now: () => NOW, deadlineMs })
 }
 
 async function site(answer: RequestListener): Promise<string> {

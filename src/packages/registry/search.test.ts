@@ -233,7 +233,7 @@ async function house(
   const server = await openRegistry(packages, faults, options)
   onTestFinished(server.close)
   const settings = npmSettings(JSON.stringify({ registry: server.url }), [], {})
-  return new Registry({ settings: async () => settings, now: () => NOW, deadlineMs: 5000 })
+  return new Registry({ settings: async () => settings, now: () => NOW, deadlineMs: 60_000 })
 }
 
 const statesOf = (trust: readonly { fact: string; state: string }[] = []) =>

@@ -43,7 +43,7 @@ describe.runIf(onLinux)('process table', () => {
       "process.title = ') R 1 1 1 1'; setInterval(() => {}, 1000)",
     ])
     onTestFinished(() => void child.kill('SIGKILL'))
-    await sleep(200)
+    await expect.poll(() => readProcess(child.pid ?? 0)?.name).toContain(') R 1 1')
     expect(readProcess(child.pid ?? 0)).toMatchObject({ parent: process.pid, zombie: false })
   })
 

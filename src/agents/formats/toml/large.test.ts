@@ -1,29 +1,25 @@
 import { expect, test } from 'vitest'
+import { expectLinear } from '../../../../test/support/linear.ts'
 import { tomlFormat } from './toml-format.ts'
 
 const { find, set, remove } = tomlFormat
 
-test('an edit of a file of 1 MB, about the largest that is accepted, takes less than 2 s of CPU', () => {
-  const blocks = Array.from(
-    { length: 9000 },
+const fileOf = (servers: number): string =>
+  Array.from(
+    { length: servers },
     (_, i) =>
       `# server ${i}\n[mcp_servers.s${i}]\ncommand = "npx"\nargs = ["-y", "pkg-${i}"]\nenv = { A = "${i} ${'x'.repeat(30)}" }\n\n`,
-  )
-  const text = blocks.join('')
-  expect(text.length).toBeGreaterThan(1_000_000)
-  const edited = quick(() => set(text, ['mcp_servers', 'new'], { command: 'a', env: { A: 'b' } }))
-  expect(quick(() => remove(edited.text, ['mcp_servers', 'new'], edited.trace))).toBe(text)
-  quick(() => set(text, ['mcp_servers', 's8999'], { command: 'b', args: [], enabled: false }))
-  quick(() => find(text, ['mcp_servers', 's4000', 'env']))
-})
+  ).join('')
 
-/**
- * CPU time including garbage collection, because other tests run at the same time: about 0.4 s each on a free core.
- * Quadratic code would take ten seconds and more.
- */
-function quick<T>(work: () => T): T {
-  const before = process.cpuUsage()
-  const result = work()
-  expect(process.cpuUsage(before).user / 1000).toBeLessThan(2000)
-  return result
-}
+test('the CPU time of an edit grows with the size of a TOML file, and not with its square (safety goal R9)', () => {
+  const files = { small: fileOf(1000), large: fileOf(4000) }
+  const added = (text: string) => set(text, ['mcp_servers', 'new'], { command: 'a', env: { A: 'b' } })
+  const edited = { small: added(files.small), large: added(files.large) }
+  expect(remove(edited.large.text, ['mcp_servers', 'new'], edited.large.trace)).toBe(files.large)
+  expectLinear((size) => added(files[size]))
+  expectLinear((size) => remove(edited[size].text, ['mcp_servers', 'new'], edited[size].trace))
+  expectLinear((size) =>
+    set(files[size], ['mcp_servers', 's900'], { command: 'b', args: [], enabled: false }),
+  )
+  expectLinear((size) => find(files[size], ['mcp_servers', 's900', 'env']))
+})

@@ -11,7 +11,7 @@ import {
   textOf,
 } from '../../../../test/support/remote.ts'
 
-const patient = { timeoutMs: 5000 }
+const patient = { timeoutMs: 60_000 }
 /** Not allowed in a header without encoding. */
 const ODD_NAME = 'grüße 🎈'
 
@@ -43,7 +43,7 @@ describe('reference server', () => {
       const refused = await connection.call('no-such-tool', {}, patient).catch((error: unknown) => error)
       expect(JSON.stringify(refused)).toMatch(/isError|remote/)
       const listed = lists.length
-      await connection.refresh(5000)
+      await connection.refresh(60_000)
       expect(lists).toHaveLength(listed + 1)
       expect(lists.at(-1)).toEqual(lists.at(-2))
       await connection.close()
@@ -58,13 +58,13 @@ describe('reference server', () => {
     expect(connection.transport).toBe('sse')
     await connectedTo(`${origin}/sse`, { transport: 'sse' })
     const wrong = remoteTo(`${origin}/sse`, { transport: 'streamable_http' })
-    await expect(wrong.connection.connect(5000)).rejects.toMatchObject({ code: 'not_found' })
+    await expect(wrong.connection.connect(60_000)).rejects.toMatchObject({ code: 'not_found' })
   })
 
   test('a server that exits during a call over SSE is reported as lost at once', async () => {
     const { origin, child } = await startEverything('sse')
     const { connection, lost } = await connectedTo(`${origin}/sse`)
-    const call = connection.call('trigger-long-running-operation', { duration: 30, steps: 3 }, patient)
+    const call = connection.call('trigger-long-running-operation', { duration: 90, steps: 3 }, patient)
     await sleep(200)
     child.kill('SIGKILL')
     expect(await failureOf(call)).toBe('closed')
@@ -136,6 +136,8 @@ describe('server of both eras', () => {
   test('a change of the tools of a modern server is noticed', async () => {
     const server = await open(openDualEra())
     const { names } = await connectedTo(server.url)
+    const isListening = () => server.received.some((each) => each['mcp-method'] === 'subscriptions/listen')
+    await expect.poll(isListening).toBe(true)
     await sleep(100)
     server.add('late')
     await expect.poll(names).toContain('late')
@@ -182,12 +184,15 @@ describe('legacy server with sessions', () => {
   test('a change of the tools of a legacy server is noticed, even after it lost the session', async () => {
     const server = await open(openLegacy())
     const { connection, names } = await connectedTo(server.url)
+    const streams = () => server.received.filter(({ accept }) => accept === 'text/event-stream').length
+    await expect.poll(streams).toBe(1)
     await sleep(100)
     await server.add('late')
     await expect.poll(names).toEqual(['echo', 'slow', 'late'])
     server.forget()
     await connection.call('echo', {}, patient)
-    await sleep(300)
+    await expect.poll(streams).toBe(2)
+    await sleep(100)
     await server.add('later')
     await expect.poll(names).toContain('later')
   })

