@@ -4,11 +4,14 @@ import { definition } from '../support/running.ts'
 import { openService } from '../support/service-process.ts'
 
 /** The official suite, through the gateway, against our own fixture as a STDIO server. */
-test.each(REVISIONS)(
-  'every required conformance scenario of %s passes through the gateway with a STDIO server',
-  async (revision) => {
+const SHARING = ['auto', 'shared', 'per_agent', 'per_session'] as const
+const CELLS = REVISIONS.flatMap((revision) => SHARING.map((sharing) => ({ revision, sharing })))
+
+test.each(CELLS)(
+  'every required conformance scenario of $revision passes through the gateway with a STDIO server and sharing: $sharing',
+  async ({ revision, sharing }) => {
     const { add, start, ask, address } = await openService()
-    await add({ ...definition('conformance'), name: 'fixture' })
+    await add({ ...definition('conformance'), name: 'fixture', sharing })
     await start('fixture')
     const { key } = (await ask('POST', '/keys', { agent_type: 'referee' })).body
     const headers = { Authorization: `Bearer ${key}` }
