@@ -300,9 +300,8 @@ export function createRequestHandler(deps: Deps) {
           instructions: aggregate.instructions(session, own),
         })
       }
-      return opened
-        ? opened.then(ownResult, (error: unknown) => Promise.reject(asRpcError(error, 'legacy')))
-        : ownResult()
+      if (opened === undefined) return ownResult()
+      return opened.then(ownResult, (error: unknown) => Promise.reject(asRpcError(error, 'legacy')))
     },
 
     /** Forwards a notification of a session to the servers that run for it alone. */
