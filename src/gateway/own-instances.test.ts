@@ -130,7 +130,7 @@ describe('sharing: per_session', () => {
     await (await open('alice')).call('say', { line: 'a line of alice' })
     const number = (await instances()).at(-1)?.id
     await expect
-      .poll(async () => (await house.inject('/api/logs?server_id=asker&q=alice')).json().items)
+      .poll(async () => (await house.inject('/api/logs?server_id=asker&search=alice')).json().items)
       .toMatchObject([{ message: 'a line of alice', data: { instance: number } }])
   })
 

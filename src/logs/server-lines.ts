@@ -93,7 +93,14 @@ export class ServerLines {
 
 function entryOf(server_id: string, { ts, stream, text, cut, instance }: Line): LogEntry {
   const message = plainText(text)
-  const data = instance === undefined ? null : { instance }
-  const entry = { ts, level: levelOf(message), source: 'server', stream, server_id, message, data } as const
-  return cut > 0 ? { ...entry, cut } : entry
+  return {
+    ts,
+    level: levelOf(message),
+    source: 'server',
+    stream,
+    server_id,
+    message,
+    ...(instance !== undefined && { data: { instance } }),
+    ...(cut > 0 && { cut }),
+  }
 }
