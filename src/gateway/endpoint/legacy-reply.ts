@@ -6,7 +6,7 @@ import type { EventStream } from '../sessions/event-stream.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { messageOf } from '../sessions/sse-format.ts'
 import { sendJson, sendResult } from './json-response.ts'
-import { cancelled, errorMessage, RpcError, resultMessage } from './json-rpc.ts'
+import { cancelled, errorMessage, type RequestId, RpcError, resultMessage } from './json-rpc.ts'
 import { ANSWER_MS, missingCapability } from './missing-capability.ts'
 
 let serverRequests = 0
@@ -16,7 +16,7 @@ let serverRequests = 0
  * sent exactly once. A lost connection does not cancel the request: the client may reconnect and resume.
  */
 export class LegacyReply {
-  readonly id: string | number
+  readonly id: RequestId
   readonly #response: ServerResponse
   readonly #session: Session
   readonly #cancellation = new Cancellation()
@@ -24,11 +24,11 @@ export class LegacyReply {
   #rejections: Set<(error: RpcError) => void> | undefined
   #sent = false
 
-  constructor(id: string | number, response: ServerResponse, session: Session) {
+  constructor(id: RequestId, response: ServerResponse, session: Session) {
     this.id = id
     this.#response = response
     this.#session = session
-    session.pending.add(id, this)
+    session.pending.add(id.key, this)
   }
 
   /** Aborted when the request is cancelled. */
@@ -103,7 +103,7 @@ export class LegacyReply {
   #close(): boolean {
     if (this.#sent) return false
     this.#sent = true
-    this.#session.pending.delete(this.id)
+    this.#session.pending.delete(this.id.key)
     if (this.#rejections) this.#reject(noResponse('The request has ended'))
     return true
   }

@@ -16,9 +16,12 @@ import {
   errorMessage,
   type Incoming,
   invalidRequest,
+  type RequestId,
   RpcError,
+  rawParam,
   readBody,
   readIncoming,
+  requestId,
   resultMessage,
 } from './json-rpc.ts'
 import { LegacyReply } from './legacy-reply.ts'
@@ -130,16 +133,16 @@ export function createMcpEndpoint(deps: Deps): RequestListener {
   }
 
   function receiveLegacy(message: Incoming, exchange: Exchange): void {
-    const { id, method, params } = message
+    const { id, method } = message
     const { response, access } = exchange
     const session = legacySession(exchange)
     if (id !== undefined && method !== undefined) {
-      if (session.pending.has(id)) throw invalidRequest('A request with this id is still pending')
+      if (session.pending.has(id.key)) throw invalidRequest('A request with this id is still pending')
       handle(message, access, new LegacyReply(id, response, session), session)
       return
     }
-    if (id !== undefined) session.serverRequests.get(String(id))?.(message.response)
-    else if (method === 'notifications/cancelled') session.pending.get(params.requestId)?.cancel()
+    if (id !== undefined) session.serverRequests.get(String(id.key))?.(message.response)
+    else if (method === 'notifications/cancelled') session.pending.get(cancelledKey(message))?.cancel()
     response.writeHead(202).end()
   }
 
@@ -154,7 +157,7 @@ export function createMcpEndpoint(deps: Deps): RequestListener {
         serverId: access.serverId,
         era: session ? 'legacy' : 'modern',
         agentType: access.agentType,
-        requestId: requestId(),
+        requestId: nextRequestId(),
         session,
         notify: (method, params) => reply.notify(method, params),
         options: {
@@ -169,7 +172,7 @@ export function createMcpEndpoint(deps: Deps): RequestListener {
       )
   }
 
-  function initialize(message: Incoming, id: string | number, { response, access }: Exchange): void {
+  function initialize(message: Incoming, id: RequestId, { response, access }: Exchange): void {
     const { version, result } = handler.initialize(message, access)
     const { capabilities: declared } = message.params
     const session = sessions.open({ ...access, version, capabilities: isObject(declared) ? declared : {} })
@@ -202,10 +205,11 @@ export function createMcpEndpoint(deps: Deps): RequestListener {
     return new RpcError(CODES.internal, 'Internal error', { status: 500 })
   }
 
-  function fail(response: ServerResponse, error: unknown, id: string | number | null): void {
+  function fail(response: ServerResponse, error: unknown, id: RequestId | null): void {
     const failure = asRpcError(error)
     if (response.headersSent) response.destroy()
-    else sendJson(response, failure.status, errorMessage(id, failure), HEADERS_OF[failure.status])
+    else
+      sendJson(response, failure.status, errorMessage(failure.id ?? id, failure), HEADERS_OF[failure.status])
   }
 
   return (request, response) => {
@@ -215,6 +219,13 @@ export function createMcpEndpoint(deps: Deps): RequestListener {
       fail(response, error, null)
     }
   }
+}
+
+/** The key of the request that a notification cancels. */
+function cancelledKey(message: Incoming): unknown {
+  const { requestId: value } = message.params
+  if (typeof value !== 'number') return value
+  return requestId(String(rawParam(message, 'requestId')?.json), value).key
 }
 
 /** Detected from `_meta`, else from the header. */
@@ -234,7 +245,7 @@ const HEADERS_OF: Readonly<Record<number, Record<string, string>>> = {
 }
 
 /** Unique across restarts. */
-const requestId = (): string => {
+const nextRequestId = (): string => {
   requests += 1
   return `${RUN}${requests.toString(36)}`
 }

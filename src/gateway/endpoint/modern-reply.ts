@@ -9,7 +9,14 @@ import { EventStream } from '../sessions/event-stream.ts'
 import type { Access } from '../sessions/sessions.ts'
 import { messageOf } from '../sessions/sse-format.ts'
 import { sendJson, sendResult } from './json-response.ts'
-import { cancelled, errorMessage, type Incoming, RpcError, resultMessage } from './json-rpc.ts'
+import {
+  cancelled,
+  errorMessage,
+  type Incoming,
+  type RequestId,
+  RpcError,
+  resultMessage,
+} from './json-rpc.ts'
 import { missingCapability } from './missing-capability.ts'
 import { capabilitiesIn } from './modern-messages.ts'
 import { PendingInputs } from './pending-input.ts'
@@ -43,12 +50,7 @@ export class ModernReplies {
   }
 
   /** Undefined when the request has the input for a pending call, which continues. */
-  open(
-    message: Incoming,
-    id: string | number,
-    response: ServerResponse,
-    access: Access,
-  ): ModernReply | undefined {
+  open(message: Incoming, id: RequestId, response: ServerResponse, access: Access): ModernReply | undefined {
     if (message.params.requestState !== undefined) {
       const pending = this.pendingInputs.take(message, access)
       pending?.resume(message, id, response)
@@ -73,7 +75,7 @@ export class ModernReply {
   readonly #all: ModernReplies
   readonly #cancellation = new Cancellation()
   readonly #message: Incoming
-  #id: string | number
+  #id: RequestId
   #response: ServerResponse | undefined
   #stream: EventStream | undefined
   #inputRequests: InputRequest[] | undefined
@@ -84,7 +86,7 @@ export class ModernReply {
 
   constructor(
     message: Incoming,
-    id: string | number,
+    id: RequestId,
     response: ServerResponse,
     access: Access,
     all: ModernReplies,
@@ -143,7 +145,7 @@ export class ModernReply {
   }
 
   /** Continues with the agent's next request. If it has no answer, the same input is required again. */
-  resume({ params }: Incoming, id: string | number, response: ServerResponse): void {
+  resume({ params }: Incoming, id: RequestId, response: ServerResponse): void {
     this.#id = id
     this.#token = { progressToken: metaOf(params).progressToken }
     this.#attach(response)
@@ -211,5 +213,5 @@ export class ModernReply {
   }
 }
 
-const messageWith = (id: string | number, outcome: Outcome): Buffer =>
+const messageWith = (id: RequestId, outcome: Outcome): Buffer =>
   'result' in outcome ? resultMessage(id, outcome.result) : errorMessage(id, outcome.error)

@@ -1,11 +1,11 @@
 import { isObject } from '../../kernel/is-object.ts'
-import type { Params } from '../../protocol/call.ts'
 import { CODES } from '../../protocol/codes.ts'
 import { metaOf } from '../../protocol/json-rpc-message.ts'
-import { META } from '../../protocol/meta.ts'
+import { META, META_PREFIX } from '../../protocol/meta.ts'
+import { memberOf, type RawJson, withMembers } from '../../protocol/raw-json.ts'
 import { type Era, LEGACY_VERSIONS, MODERN_VERSION } from '../../protocol/versions.ts'
 import type { Upstreams } from '../../upstreams/upstreams.ts'
-import type { AgentToolList, AgentToolLists, OfferedTool } from '../catalogue/agent-tool-lists.ts'
+import type { AgentToolList, AgentToolLists } from '../catalogue/agent-tool-lists.ts'
 import { LIST_TTL_MS, listResult } from '../catalogue/merge-prompts-and-resources.ts'
 import { resolveInSearchMode } from '../catalogue/search-mode-call.ts'
 import type { Subscriptions } from '../notify/log-and-resource-subscriptions.ts'
@@ -14,8 +14,8 @@ import type { Approval } from '../pins/approval.ts'
 import type { AgentScope } from '../sessions/sessions.ts'
 import type { AggregateHandler } from './aggregate-handler.ts'
 import type { Forward } from './forward.ts'
-import { asRpcError, type Incoming, invalidRequest, RpcError, rawArgumentsIn } from './json-rpc.ts'
-import { completed, withoutModernMeta } from './modern-messages.ts'
+import { asRpcError, type Incoming, invalidRequest, RpcError, rawParam, rawParams } from './json-rpc.ts'
+import { completed, withoutModernKeys } from './modern-messages.ts'
 import { progressTo, type RequestContext } from './request-context.ts'
 
 interface Deps {
@@ -52,14 +52,15 @@ export function createRequestHandler(deps: Deps) {
     return list
   }
 
-  async function callTool({ params, body }: Incoming, context: RequestContext): Promise<Buffer> {
+  async function callTool(message: Incoming, context: RequestContext): Promise<Buffer> {
+    const { params } = message
     const { name, arguments: given = {} } = params
     if (!isObject(given)) throw new RpcError(CODES.params, 'arguments must be an object')
     const list = toolListFor(context)
-    const resolved =
-      list.mode === 'search'
-        ? resolveInSearchMode(list, name, given)
-        : toolCall(list.find(String(name)), given)
+    const found = list.mode === 'search' ? undefined : list.find(String(name))
+    const resolved = found
+      ? { kind: 'call' as const, found, args: given }
+      : resolveInSearchMode(list, name, given)
     if (!resolved) throw new RpcError(CODES.params, `Unknown tool: ${String(name).slice(0, 100)}`)
     const isModern = context.era === 'modern'
     if (resolved.kind === 'result') {
@@ -67,32 +68,35 @@ export function createRequestHandler(deps: Deps) {
       return isModern ? completed({ json, value: resolved.result }, 'tools/call') : json
     }
     const { server_id: serverId, tool } = resolved.found
-    const { args } = resolved
-    const meta = params._meta === undefined ? undefined : metaOf(withoutModernMeta(params))
-    const progressToken = meta?.progressToken
+    const args = rawParam(message, 'arguments')
+    const isInner = resolved.args !== given // of `call_tool`
+    const sent = (isInner ? memberOf(args, 'arguments') : args) ?? {}
+    const progressToken = params._meta === undefined ? undefined : metaOf(params).progressToken
     const modernParams = isModern
-      ? { ...params, name: tool, ...(args !== given && { arguments: args }) }
+      ? {
+          requestState: params.requestState,
+          raw: () => withMembers(rawParams(message), { name: tool, ...(isInner && { arguments: sent }) }),
+        }
       : undefined
     const logs = isModern ? subscriptions.logsDuring(serverId, params, context) : undefined
     const stopLogs = logs && (await logs)
     try {
       const result = await upstreams.call(serverId, {
         tool,
-        args,
+        args: sent,
         by: { request_id: context.requestId, agent_type: context.agentType },
         waits: true,
         admit: approval && (() => approval.admitTool(serverId, tool)),
         options: {
           onProgress: progressToken === undefined ? undefined : progressTo(context, progressToken),
           modernParams,
-          meta: meta && withoutProgressToken(meta),
-          rawArguments: args === params.arguments ? rawArgumentsIn(body) : undefined,
+          meta: params._meta === undefined ? undefined : ownMeta(message),
           ...context.options,
         },
       })
       const mentions = context.serverId === undefined && result.json.includes(RESOURCE)
-      const sent = mentions ? aggregate.recordResources(serverId, result, context.agentType) : result
-      return isModern ? completed(sent, 'tools/call') : sent.json
+      const shown = mentions ? aggregate.recordResources(serverId, result, context.agentType) : result
+      return isModern ? completed(shown, 'tools/call') : shown.json
     } catch (error) {
       throw asRpcError(error, context.era)
     } finally {
@@ -141,8 +145,12 @@ export function createRequestHandler(deps: Deps) {
   async function forwardTo(serverId: string, message: Incoming, context: RequestContext): Promise<Buffer> {
     if (approval && message.method === 'prompts/list') return listPrompts(serverId, message, context)
     admitPrompt(serverId, message, context.era)
-    const result = await forward(message, serverId, context)
-    return context.era === 'modern' ? completed(result, message.method ?? '') : result.json
+    const { method = '' } = message
+    const params = rawParams(message)
+    // What was admitted is sent once, so that no parser can read another name.
+    const sent = method === 'prompts/get' ? withMembers(params, { name: message.params.name }) : params
+    const result = await forward(method, sent as RawJson, serverId, context)
+    return context.era === 'modern' ? completed(result, method) : result.json
   }
 
   async function listTools({ params }: Incoming, context: RequestContext): Promise<Buffer> {
@@ -199,13 +207,11 @@ export type RequestHandler = ReturnType<typeof createRequestHandler>
 /** Occurs in the JSON of every content item that mentions a resource: `"resource"` and `"resource_link"`. */
 const RESOURCE = '"resource'
 
-/** Undefined when nothing is left. The token is replaced by one of ours. */
-function withoutProgressToken({ progressToken: _, ...meta }: Params): Params | undefined {
-  return Object.keys(meta).length > 0 ? meta : undefined
-}
-
-function toolCall(found: OfferedTool | undefined, args: unknown) {
-  return found && { kind: 'call' as const, found, args }
+/** The agent's own `_meta`. Undefined when it has only keys of the modern era, like that of most modern agents. */
+function ownMeta(message: Incoming): unknown {
+  for (const name in metaOf(message.params))
+    if (!name.startsWith(META_PREFIX)) return withoutModernKeys(rawParam(message, '_meta'))
+  return undefined
 }
 
 const listChangedOf = (capability: unknown): object =>

@@ -3,11 +3,12 @@ import { within } from '../../kernel/within.ts'
 import {
   CallFailure,
   type CallResult,
+  type ModernParams,
   type OnServerRequest,
-  type Params,
   type TimedCallOptions,
 } from '../../protocol/call.ts'
 import { CODES } from '../../protocol/codes.ts'
+import { withMembers } from '../../protocol/raw-json.ts'
 import type { Requester } from './json-rpc-peer.ts'
 import { isForwarded, ownResponse } from './server-request-policy.ts'
 
@@ -43,11 +44,10 @@ export async function requestComplete(
       ? await respondTo(inputRequests, method, options, inputEndsAt)
       : undefined
     deadline += performance.now() - requiredAt
-    next = {
-      ...(isObject(params) ? params : {}),
+    next = withMembers(params, {
       ...(inputResponses && { inputResponses }),
       ...(requestState !== undefined && { requestState }),
-    }
+    })
   }
   throw new CallFailure('remote', `${method} still required input after ${MAX_ROUNDS} rounds`)
 }
@@ -93,8 +93,8 @@ async function respond(
  * Rejects a `requestState` for a legacy server. Such a server never issued one, so the request continues a call that has
  * ended, and repeating that call could have its effects twice.
  */
-export function refuseUnknownState(modernParams: Params): void {
-  if (modernParams.requestState === undefined) return
+export function refuseUnknownState({ requestState }: ModernParams): void {
+  if (requestState === undefined) return
   const message = 'This requestState is unknown or has expired. Send the call again without it'
   throw new CallFailure('remote', message, { code: CODES.params, message })
 }

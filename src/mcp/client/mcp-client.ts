@@ -1,6 +1,12 @@
 import { isObject } from '../../kernel/is-object.ts'
-import { CallFailure, type CallResult, type Params, type TimedCallOptions } from '../../protocol/call.ts'
+import {
+  CallFailure,
+  type CallResult,
+  type ModernParams,
+  type TimedCallOptions,
+} from '../../protocol/call.ts'
 import type { Definition, ListKind } from '../../protocol/lists.ts'
+import { RawJson, withMembers } from '../../protocol/raw-json.ts'
 import type { Connected, Transport, TransportEvents } from '../transports/transport.ts'
 import { announcedChanges, ChangeSubscription } from './change-subscription.ts'
 import { discover, type HandshakeResult } from './handshake.ts'
@@ -96,7 +102,7 @@ export class McpClient {
 
   /** The result of `tools/call` as the server sent it, also when it has `isError`. */
   call(tool: string, args: unknown, options: TimedCallOptions): Promise<CallResult> {
-    return this.relay('tools/call', { name: tool, arguments: args, _meta: options.meta }, options)
+    return this.relay('tools/call', callParams(tool, args, options.meta), options)
   }
 
   /** The result of any request as the server sent it. Rejects with a CallFailure or a RemoteFailure. */
@@ -125,9 +131,9 @@ export class McpClient {
   }
 
   /** Forwards the params of a modern client unchanged, if the server supports the modern era. */
-  async #relayModern(method: string, params: unknown, options: TimedCallOptions, modernParams: Params) {
+  async #relayModern(method: string, params: unknown, options: TimedCallOptions, modernParams: ModernParams) {
     const { transport } = this.#open()
-    if (await this.#isModern()) return transport.peer.requestRaw(method, modernParams, options)
+    if (await this.#isModern()) return transport.peer.requestRaw(method, modernParams.raw(), options)
     refuseUnknownState(modernParams)
     return this.relay(method, params, { ...options, modernParams: undefined })
   }
@@ -218,6 +224,14 @@ export class McpClient {
     if (!this.#session || this.#closing !== undefined) throw notOpen()
     return this.#session
   }
+}
+
+/** Small arguments without `_meta` are what nearly all calls have. */
+function callParams(name: string, args: unknown, meta: unknown): unknown {
+  if (meta !== undefined || !(args instanceof RawJson) || typeof args.json !== 'string')
+    return withMembers(undefined, { name, arguments: args, _meta: meta })
+  const json = `{"name":${JSON.stringify(name)},"arguments":${args.json}}`
+  return new RawJson(json, { name, arguments: args.value })
 }
 
 const notOpen = (): CallFailure => new CallFailure('closed', 'The connection is not open')
