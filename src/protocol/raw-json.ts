@@ -1,5 +1,5 @@
 import { isObject } from '../kernel/is-object.ts'
-import { keyStart, memberName, memberNamed, membersOf } from './raw-member.ts'
+import { itemsOf, keyStart, memberName, memberNamed, membersOf } from './raw-member.ts'
 
 /**
  * JSON as its sender wrote it, and its value. Digits, escapes, the order of keys and unknown members survive, which
@@ -13,6 +13,11 @@ export class RawJson {
   constructor(json: string | Buffer, value: unknown) {
     this.json = json
     this.value = value
+  }
+
+  /** Inside of other JSON only the value is kept. Use `withMembers` to keep the text. */
+  toJSON(): unknown {
+    return this.value
   }
 }
 
@@ -60,21 +65,46 @@ export function withMembers(object: unknown, changes: Readonly<Record<string, un
   const members = membersOf(bytes, 0)
   const parts: (string | Buffer)[] = []
   const added = new Map(Object.entries(changes))
-  const add = (...member: (string | Buffer)[]) => parts.push(parts.length === 0 ? '{' : ',', ...member)
+  let end = 1 // of the member before, which is followed by a comma and spaces
   for (let at = 0; at < members.length; at += 4) {
     const name = memberName(bytes, members, at)
+    const isKept = !Object.hasOwn(changes, name)
     const change = added.get(name)
-    if (!Object.hasOwn(changes, name)) add(bytes.subarray(keyStart(members, at), members[at + 3]))
-    else if (change !== undefined) add(`${JSON.stringify(name)}:`, jsonOf(change))
+    const start = keyStart(members, at)
+    if (isKept || change !== undefined)
+      parts.push(parts.length > 0 || at === 0 ? bytes.subarray(end, start) : '')
+    end = members[at + 3] ?? 0
+    if (isKept) parts.push(bytes.subarray(start, end))
+    else if (change !== undefined) parts.push(`${JSON.stringify(name)}:`, jsonOf(change))
     added.delete(name)
   }
   for (const [name, change] of added)
-    if (change !== undefined) add(`${JSON.stringify(name)}:`, jsonOf(change))
+    if (change !== undefined)
+      parts.push(`${parts.length > 0 ? ',' : ''}${JSON.stringify(name)}:`, jsonOf(change))
   const values = Object.entries(changes).map(([name, change]) => [name, plainOf(change)])
-  return new RawJson(joined([...(parts.length === 0 ? ['{'] : parts), '}']), {
-    ...before,
-    ...Object.fromEntries(values),
+  const json = joined(['{', ...parts, bytes.subarray(end)])
+  return new RawJson(json, { ...before, ...Object.fromEntries(values) })
+}
+
+/** The JSON of `after`, with the bytes of `json` wherever both have the same value, compared by identity. */
+export function rewritten(json: RawJson, after: unknown): RawJson {
+  const { value: before } = json
+  if (before === after) return json
+  if (Array.isArray(before) && Array.isArray(after) && before.length === after.length) {
+    const bytes = bytesOf(json.json)
+    const items = itemsOf(bytes, 0).map(({ start, end }, at) => {
+      const item = rewritten(rawAt(bytes, start, end, before[at]), after[at])
+      return [at === 0 ? '[' : ',', item.json]
+    })
+    return new RawJson(joined([...items.flat(), ']']), after)
+  }
+  if (!isObject(before) || !isObject(after)) return new RawJson(JSON.stringify(after), after)
+  const changed = Object.keys(after).filter((name) => after[name] !== before[name])
+  const changes = changed.map((name) => {
+    const member = memberOf(json, name)
+    return [name, member instanceof RawJson ? rewritten(member, after[name]) : after[name]]
   })
+  return withMembers(json, Object.fromEntries(changes)) as RawJson
 }
 
 /** The params of a request with more members in their `_meta`. */

@@ -1,7 +1,7 @@
 import { isObject } from '../../kernel/is-object.ts'
 import type { CallResult, Params } from '../../protocol/call.ts'
 import { CODES } from '../../protocol/codes.ts'
-import { memberOf, type RawJson, withMembers } from '../../protocol/raw-json.ts'
+import { memberOf, RawJson, rewritten, withMembers } from '../../protocol/raw-json.ts'
 import type { Era } from '../../protocol/versions.ts'
 import type { Upstreams } from '../../upstreams/upstreams.ts'
 import type { AgentPromptsAndResources } from '../catalogue/agent-prompts-and-resources.ts'
@@ -39,10 +39,12 @@ export function createAggregateHandler({ upstreams, catalogues, forward, approva
     return context.era === 'modern' ? completed(result, method) : result.json
   }
 
-  /** Remembers the resources that a result mentions, and replaces their URIs by those that the agent uses. */
+  /** Remembers the resources that a result mentions, and replaces their URIs by those that the agent uses. All other bytes stay. */
   function withNames(serverId: string, result: CallResult, nameOf: (uri: string) => string): CallResult {
     const renamed = catalogues.owners.record(serverId, result.value, nameOf)
-    return renamed === result.value ? result : { value: renamed, json: Buffer.from(JSON.stringify(renamed)) }
+    if (renamed === result.value) return result
+    const { json } = rewritten(new RawJson(result.json, result.value), renamed)
+    return { value: renamed, json: typeof json === 'string' ? Buffer.from(json) : json }
   }
 
   function promptNamed(name: string, { agentType, era }: RequestContext) {

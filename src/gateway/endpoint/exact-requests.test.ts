@@ -205,3 +205,141 @@ test.each(ERAS)(
     }
   },
 )
+
+/** Sends a message, and returns the messages of the response as texts. */
+async function exchange(house: House, agent: Agent, body: string): Promise<string[]> {
+  const modern = { 'mcp-method': 'tools/call', 'mcp-name': JSON.parse(body).params?.name }
+  const reply = await fetch(`${house.address}/mcp`, {
+    method: 'POST',
+    headers: {
+      ...agent.headers,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      ...(agent.era === 'modern' && modern),
+    },
+    body,
+  })
+  const text = await reply.text()
+  return text.startsWith('{')
+    ? [text]
+    : text.split('\n').flatMap((line) => (line.startsWith('data: {') ? [line.slice(6)] : []))
+}
+
+const ANSWER =
+  '{ "action":"accept","content":{"n":1.0,"big":18446744073709551615,"z":-0,"e":"\\u0061","n":1e400} }'
+
+test.each(['stdio', 'stdio-modern'] as const)(
+  'the answer of an agent to a request of the server %s reaches it byte for byte, in both eras, and the id of a legacy server comes back as it was written',
+  async (server) => {
+    const { house, key } = await setUp([server])
+    const name = `${server}__ask`
+    const modern = await Agent.open(house, key, 'modern')
+    const meta = JSON.stringify(META).replace('{}', '{"elicitation":{}}')
+    const call = (more: string) =>
+      `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"${name}","arguments":{},"_meta":${meta}${more}}}`
+    const [required = ''] = await exchange(house, modern, call(''))
+    const { inputRequests, requestState } = JSON.parse(required).result
+    const [asked = ''] = Object.keys(inputRequests)
+    const state = requestState === undefined ? '' : `,"requestState":${JSON.stringify(requestState)}`
+    const [done = ''] = await exchange(
+      house,
+      modern,
+      call(`,"inputResponses":{"${asked}":${ANSWER}}${state}`),
+    )
+    expect(JSON.parse(done).result.line).toContain(ANSWER)
+
+    const session = await LegacySession.open(house, key)
+    const line = await session.answering(name, ANSWER)
+    expect(line).toContain(ANSWER)
+    if (server === 'stdio') expect(line).toBe(`{"jsonrpc":"2.0","id":9007199254740993,"result":${ANSWER}}`)
+  },
+)
+
+/** A legacy agent that can be asked. */
+class LegacySession {
+  readonly #url: string
+  readonly #headers: Record<string, string>
+
+  private constructor(url: string, headers: Record<string, string>) {
+    this.#url = url
+    this.#headers = headers
+  }
+
+  static async open({ address }: House, key: string): Promise<LegacySession> {
+    const headers = {
+      authorization: `Bearer ${key}`,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+    }
+    const params = { protocolVersion: '2025-06-18', capabilities: { elicitation: {} } }
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'initialize', params })
+    const reply = await fetch(`${address}/mcp`, { method: 'POST', headers, body })
+    return new LegacySession(`${address}/mcp`, {
+      ...headers,
+      'mcp-session-id': reply.headers.get('mcp-session-id') ?? '',
+    })
+  }
+
+  /** Calls a tool, answers its request, and returns the text that the server received. */
+  async answering(name: string, answer: string): Promise<string> {
+    const send = (body: string) => fetch(this.#url, { method: 'POST', headers: this.#headers, body })
+    const params = `{"name":"${name}","arguments":{}}`
+    const reply = await send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`)
+    let text = ''
+    for await (const part of reply.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      const isAsked = !text.includes('"elicitation/create"') && (text + part).includes('"elicitation/create"')
+      text += part
+      const id = /"id":("toolroom-\d+")/.exec(text)?.[1]
+      if (isAsked) await send(`{"jsonrpc":"2.0","id":${id},"result":${answer}}`)
+    }
+    return JSON.parse(text.slice(text.lastIndexOf('data: ') + 6)).result.line
+  }
+}
+
+test.each(ERAS)(
+  'progress is reported to a %s agent with its token as it was written, also when JavaScript cannot represent it',
+  async (era) => {
+    const { house, key } = await setUp(['stdio', 'stdio-modern'])
+    const agent = await Agent.open(house, key, era)
+    for (const server of ['stdio', 'stdio-modern'])
+      for (const token of ['9007199254740993', '1e400', '"\\u0061"', '0', '1.5']) {
+        const meta = `{"progressToken":${token}${era === 'modern' ? `,${JSON.stringify(META).slice(1)}` : '}'}`
+        const params = `{"name":"${server}__step","arguments":{},"_meta":${meta}}`
+        const messages = await exchange(
+          house,
+          agent,
+          `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":${params}}`,
+        )
+        const shown = token.startsWith('"') ? '"a"' : token
+        expect(messages[0]).toContain(`"progressToken":${shown}`)
+        expect(messages).toHaveLength(2)
+      }
+  },
+)
+
+test.each(ERAS)(
+  'a result in which a %s agent gets our URI for a resource keeps all other bytes',
+  async (era) => {
+    const house = await openHouse()
+    for (const name of ['north', 'south']) {
+      await register(house, 'raw', [`--name=${name}`, '--uri=book:///one'], { name })
+      await post(house, `/api/servers/${name}/start`)
+    }
+    const key = await newKey(house)
+    await expect.poll(() => resourcesOf(house, key), { timeout: 30_000 }).toBe(2)
+    const agent = await Agent.open(house, key, era)
+    const uri = 'toolroom://south/book%3A%2F%2F%2Fone'
+    const reply = await fetch(`${house.address}/mcp`, {
+      method: 'POST',
+      headers: {
+        ...agent.headers,
+        'content-type': 'application/json',
+        ...(era === 'modern' && { 'mcp-method': 'resources/read', 'mcp-name': uri }),
+      },
+      body: `{"jsonrpc":"2.0","id":7,"method":"resources/read","params":{"uri":"${uri}","_meta":${metaOf(era, '1')}}}`,
+    })
+    const text = await reply.text()
+    expect(text).toContain('"exact": [1.0,-0,18446744073709551615]')
+    expect(text).toContain(`"contents":[{"uri":"${uri}","text":""}]`)
+  },
+)

@@ -1,11 +1,10 @@
 import type { CallResult, Params } from '../../protocol/call.ts'
-import { metaOf } from '../../protocol/json-rpc-message.ts'
 import type { RawJson } from '../../protocol/raw-json.ts'
 import type { Upstreams } from '../../upstreams/upstreams.ts'
 import type { Subscriptions } from '../notify/log-and-resource-subscriptions.ts'
 import { asRpcError } from './json-rpc.ts'
 import { withoutModernMeta } from './modern-messages.ts'
-import { progressTo, type RequestContext } from './request-context.ts'
+import { progressTo, progressTokenIn, type RequestContext } from './request-context.ts'
 
 /** Forwards a request to one server. Rejects with the error that the agent gets. */
 export type Forward = (
@@ -20,7 +19,7 @@ export function createForward(upstreams: Upstreams, { logsDuring }: Subscription
     const value = params.value as Params
     const isModern = context.era === 'modern'
     const options = {
-      onProgress: progressTo(context, metaOf(value).progressToken),
+      onProgress: progressTo(context, progressTokenIn(params)),
       modernParams: isModern ? { requestState: value.requestState, raw: () => params } : undefined,
       ...context.options,
     }

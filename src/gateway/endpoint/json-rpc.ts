@@ -30,7 +30,7 @@ export interface Incoming {
   readonly text: string | undefined
   /** Where the params are in `body`. Undefined when there are none. */
   readonly paramsAt: ByteRange | undefined
-  /** Of a response to a request of a server. */
+  /** Of a response to a request of a server. The result is RawJson. */
   readonly response: { readonly result?: unknown; readonly error?: unknown }
 }
 
@@ -128,7 +128,8 @@ export function readIncoming(received: Buffer): Incoming {
     throw new RpcError(CODES.params, 'params must be an object', { id })
   const at = params === undefined ? -1 : memberNamed(body, members, 'params')
   const paramsAt = at < 0 ? undefined : { start: members[at + 2] ?? 0, end: members[at + 3] ?? 0 }
-  return { id, method, params: params ?? {}, body, text: ascii, paramsAt, response: { result, error } }
+  const response = method === undefined ? { result: rawResult(body, members, result), error } : NO_RESPONSE
+  return { id, method, params: params ?? {}, body, text: ascii, paramsAt, response }
 }
 
 /**
@@ -140,6 +141,13 @@ function onOneLine(json: Buffer, text: string): Buffer {
   return hasBreaks || !isUtf8(json) ? Buffer.from(text.replaceAll(/[\r\n]+/g, '')) : json
 }
 const REPLACEMENT = '\ufffd'
+const NO_RESPONSE = {}
+
+function rawResult(body: Buffer, members: readonly number[], result: unknown): RawJson | undefined {
+  if (result === undefined) return undefined
+  const at = memberNamed(body, members, 'result')
+  return rawAt(body, members[at + 2] ?? 0, members[at + 3] ?? 0, result)
+}
 
 /** `json`: the text of a finite number or a string, of which `value` was parsed. */
 export function requestId(json: string, value: string | number): RequestId {

@@ -2,7 +2,7 @@ import { isObject } from '../../kernel/is-object.ts'
 import { CODES } from '../../protocol/codes.ts'
 import { metaOf } from '../../protocol/json-rpc-message.ts'
 import { META, META_PREFIX } from '../../protocol/meta.ts'
-import { memberOf, type RawJson, withMembers } from '../../protocol/raw-json.ts'
+import { memberOf, type RawJson, textOf, withMembers } from '../../protocol/raw-json.ts'
 import { type Era, LEGACY_VERSIONS, MODERN_VERSION } from '../../protocol/versions.ts'
 import type { Upstreams } from '../../upstreams/upstreams.ts'
 import type { AgentToolList, AgentToolLists } from '../catalogue/agent-tool-lists.ts'
@@ -16,7 +16,7 @@ import type { AggregateHandler } from './aggregate-handler.ts'
 import type { Forward } from './forward.ts'
 import { asRpcError, type Incoming, invalidRequest, RpcError, rawParam, rawParams } from './json-rpc.ts'
 import { completed, withoutModernKeys } from './modern-messages.ts'
-import { progressTo, type RequestContext } from './request-context.ts'
+import { progressTo, progressTokenIn, type RequestContext } from './request-context.ts'
 
 interface Deps {
   readonly version: string
@@ -64,14 +64,14 @@ export function createRequestHandler(deps: Deps) {
     if (!resolved) throw new RpcError(CODES.params, `Unknown tool: ${String(name).slice(0, 100)}`)
     const isModern = context.era === 'modern'
     if (resolved.kind === 'result') {
-      const json = Buffer.from(JSON.stringify(resolved.result))
+      const json = Buffer.from(textOf(resolved.result))
       return isModern ? completed({ json, value: resolved.result }, 'tools/call') : json
     }
     const { server_id: serverId, tool } = resolved.found
     const args = rawParam(message, 'arguments')
     const isInner = resolved.args !== given // of `call_tool`
     const sent = (isInner ? memberOf(args, 'arguments') : args) ?? {}
-    const progressToken = params._meta === undefined ? undefined : metaOf(params).progressToken
+    const hasToken = params._meta !== undefined && metaOf(params).progressToken !== undefined
     const modernParams = isModern
       ? {
           requestState: params.requestState,
@@ -88,7 +88,7 @@ export function createRequestHandler(deps: Deps) {
         waits: true,
         admit: approval && (() => approval.admitTool(serverId, tool)),
         options: {
-          onProgress: progressToken === undefined ? undefined : progressTo(context, progressToken),
+          onProgress: hasToken ? progressTo(context, progressTokenIn(rawParams(message))) : undefined,
           modernParams,
           meta: params._meta === undefined ? undefined : ownMeta(message),
           ...context.options,

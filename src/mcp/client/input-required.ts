@@ -45,7 +45,7 @@ export async function requestComplete(
       : undefined
     deadline += performance.now() - requiredAt
     next = withMembers(params, {
-      ...(inputResponses && { inputResponses }),
+      ...(inputResponses !== undefined && { inputResponses }),
       ...(requestState !== undefined && { requestState }),
     })
   }
@@ -58,7 +58,7 @@ async function respondTo(
   method: string,
   { onServerRequest, signal }: TimedCallOptions,
   endsAt: number,
-): Promise<Record<string, unknown>> {
+): Promise<unknown> {
   const responses: [string, unknown][] = []
   for (const [key, request] of Object.entries(inputRequests)) {
     const { method: required, params } = isObject(request) ? request : {}
@@ -68,7 +68,7 @@ async function respondTo(
     if (given === 'late') throw new CallFailure('timeout', `${required} was not answered in time`)
     responses.push([key, given])
   }
-  return Object.fromEntries(responses)
+  return withMembers(undefined, Object.fromEntries(responses))
 }
 
 async function respond(

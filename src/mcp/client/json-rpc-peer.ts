@@ -17,7 +17,8 @@ import {
   resultBytes,
 } from '../../protocol/json-rpc-message.ts'
 import { invalidAt } from '../../protocol/json-validity.ts'
-import { RawJson, withMeta } from '../../protocol/raw-json.ts'
+import { RawJson, textOf, withMembers, withMeta } from '../../protocol/raw-json.ts'
+import { rawMember } from '../../protocol/raw-member.ts'
 import { RequestDeadline } from './request-deadline.ts'
 import { isForwarded, ownResponse } from './server-request-policy.ts'
 
@@ -111,7 +112,7 @@ export class JsonRpcPeer {
     const { id, method } = message
     if (typeof method !== 'string') this.#settle(message, frame)
     else if (id === undefined) this.#dispatch(method, message.params)
-    else this.#respond(id, method, message.params, requestId)
+    else this.#respond(idText(frame.bytes), method, message.params, requestId)
     return true
   }
 
@@ -199,8 +200,8 @@ export class JsonRpcPeer {
   }
 
   /** Sends a notification or a response. It is dropped when nothing can be sent. */
-  #send(message: object): void {
-    const text = JSON.stringify(message)
+  #send(message: Readonly<Record<string, unknown>>): void {
+    const text = textOf(withMembers(undefined, message))
     if (!this.#refusal('A message', text)) this.#options.sender.send(text, message)
   }
 
@@ -235,8 +236,8 @@ export class JsonRpcPeer {
     else pending.succeed(message, frame)
   }
 
-  /** Responds to a request of the server. Its id may be 0. */
-  #respond(id: unknown, method: string, params: unknown, requestId: number | undefined): void {
+  /** Responds to a request of the server. `id`: as the server wrote it. */
+  #respond(id: RawJson, method: string, params: unknown, requestId: number | undefined): void {
     const related = isForwarded(method) ? this.#relatedRequest(requestId) : undefined
     if (related?.options.onServerRequest) {
       const deadline = deadlineOf(related)
@@ -268,6 +269,12 @@ export class JsonRpcPeer {
     pending?.fail(new CallFailure('too_large', `The response to ${pending.method} ${why}`))
     return pending !== undefined
   }
+}
+
+/** The id of a valid message, as it was written. */
+function idText(bytes: Buffer): RawJson {
+  const { start, end } = rawMember(bytes, 'id') ?? { start: 0, end: 0 }
+  return new RawJson(bytes.toString('utf8', start, end), undefined)
 }
 
 /** A large result, parsed on first access. */
