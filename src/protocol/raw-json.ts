@@ -34,7 +34,7 @@ export function rawAt(json: Buffer, start: number, end: number, value: unknown, 
 export const plainOf = (json: unknown): unknown => (json instanceof RawJson ? json.value : json)
 
 /** The text of RawJson and of any other JSON. */
-export const jsonOf = (json: unknown): string | Buffer =>
+const jsonOf = (json: unknown): string | Buffer =>
   json instanceof RawJson ? json.json : (JSON.stringify(json) ?? 'null')
 
 /** The same, decoded. */

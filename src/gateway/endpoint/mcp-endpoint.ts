@@ -230,7 +230,7 @@ function cancelledKey(message: Incoming): unknown {
 
 /** Detected from `_meta`, else from the header. */
 function isModern({ params }: Incoming, headers: IncomingHttpHeaders): boolean {
-  if (metaOf(params)[META.protocolVersion] !== undefined) return true
+  if (params._meta !== undefined && metaOf(params)[META.protocolVersion] !== undefined) return true
   const header = headers['mcp-protocol-version']
   return (
     typeof header === 'string' &&

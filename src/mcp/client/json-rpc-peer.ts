@@ -147,8 +147,8 @@ export class JsonRpcPeer {
     const id = this.#lastId + 1
     // The request id serves as progress token: it is unique in this connection.
     const sent = options.onProgress ? withMeta(params, { progressToken: id }) : params
-    const json = sent instanceof RawJson ? sent.json : JSON.stringify(sent ?? {})
-    const head = `{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)},"params":`
+    const json = sent instanceof RawJson ? sent.json : (JSON.stringify(sent) ?? '')
+    const head = `{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)}${json && ',"params":'}`
     const refusal = this.#refusal(method, json, head.length + 1)
     if (refusal) return Promise.reject(refusal)
     this.#lastId = id

@@ -102,7 +102,16 @@ export class McpClient {
 
   /** The result of `tools/call` as the server sent it, also when it has `isError`. */
   call(tool: string, args: unknown, options: TimedCallOptions): Promise<CallResult> {
-    return this.relay('tools/call', callParams(tool, args, options.meta), options)
+    const { meta } = options
+    // Small arguments without `_meta` are what nearly all calls have.
+    const params =
+      meta === undefined && args instanceof RawJson && typeof args.json === 'string'
+        ? new RawJson(`{"name":${JSON.stringify(tool)},"arguments":${args.json}}`, {
+            name: tool,
+            arguments: args.value,
+          })
+        : withMembers(undefined, { name: tool, arguments: args, _meta: meta })
+    return this.relay('tools/call', params, options)
   }
 
   /** The result of any request as the server sent it. Rejects with a CallFailure or a RemoteFailure. */
@@ -224,14 +233,6 @@ export class McpClient {
     if (!this.#session || this.#closing !== undefined) throw notOpen()
     return this.#session
   }
-}
-
-/** Small arguments without `_meta` are what nearly all calls have. */
-function callParams(name: string, args: unknown, meta: unknown): unknown {
-  if (meta !== undefined || !(args instanceof RawJson) || typeof args.json !== 'string')
-    return withMembers(undefined, { name, arguments: args, _meta: meta })
-  const json = `{"name":${JSON.stringify(name)},"arguments":${args.json}}`
-  return new RawJson(json, { name, arguments: args.value })
 }
 
 const notOpen = (): CallFailure => new CallFailure('closed', 'The connection is not open')
