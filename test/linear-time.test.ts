@@ -30,6 +30,9 @@ import { isPackageName } from '../src/packages/spec.ts'
 import { Frames } from '../src/protocol/frames.ts'
 import { headerText } from '../src/protocol/header-text.ts'
 import { readMessage } from '../src/protocol/json-rpc-message.ts'
+import { invalidAt } from '../src/protocol/json-validity.ts'
+import { RawJson, withMembers } from '../src/protocol/raw-json.ts'
+import { itemsOf, membersOf } from '../src/protocol/raw-member.ts'
 import { SseReader } from '../src/protocol/sse-reader.ts'
 import { parseSnippet } from '../src/servers/snippet/snippet.ts'
 import { commandWords } from '../src/servers/snippet/snippet-shell.ts'
@@ -244,6 +247,10 @@ const READERS: readonly (readonly [string, Read])[] = [
   ['an SSE stream', (text) => new SseReader(() => {}, 1024 * 1024).push(Buffer.from(text))],
   ['a header', (text) => headerText(text)],
   ['a JSON-RPC message', (text) => readMessage(Buffer.from(text))],
+  ['members of a JSON object', (text) => membersOf(Buffer.from(`{${text}`), 0)],
+  ['items of a JSON list', (text) => itemsOf(Buffer.from(`[${text}`), 0)],
+  ['validity of a large result', (text) => invalidAt(Buffer.from(text), { start: 0, end: text.length })],
+  ['an edit of params', (text) => withMembers(new RawJson(JSON.stringify({ text }), { text }), { a: 1 })],
   ['a snippet', (text) => parseSnippet(text)],
   ['a command', (text) => commandWords(text)],
   [

@@ -18,9 +18,12 @@ import {
   errorMessage,
   type Incoming,
   invalidRequest,
+  type RequestId,
   RpcError,
+  rawParam,
   readBody,
   readIncoming,
+  requestId,
   resultMessage,
 } from './json-rpc.ts'
 import { LegacyReply } from './legacy-reply.ts'
@@ -158,10 +161,11 @@ export function createMcpEndpoint(deps: Deps): RequestListener {
   }
 
   /** A response to a request of a server, or a notification. */
-  function accept({ id, method, params, response }: Incoming, session: Session): void {
-    if (id !== undefined) session.serverRequests.get(String(id))?.(response)
-    else if (method === 'notifications/cancelled') session.pending.get(params.requestId)?.cancel()
-    else if (method !== 'notifications/initialized') handler.notify(session, method ?? '', params)
+  function accept(message: Incoming, session: Session): void {
+    const { id, method, response } = message
+    if (id !== undefined) session.serverRequests.get(String(id.key))?.(response)
+    else if (method === 'notifications/cancelled') session.pending.get(cancelledKey(message))?.cancel()
+    else if (method !== 'notifications/initialized') handler.notify(session, message)
   }
 
   /** Requests of a batch run at the same time. Each message that is not valid gets its own error. */
@@ -198,7 +202,7 @@ export function createMcpEndpoint(deps: Deps): RequestListener {
     reply: LegacyReply | ModernReply,
     session: Session | undefined,
   ): void {
-    const id = requestId()
+    const id = nextRequestId()
     handler
       .handle(message, {
         serverId: access.serverId,
@@ -223,7 +227,7 @@ export function createMcpEndpoint(deps: Deps): RequestListener {
       )
   }
 
-  function initialize({ params }: Incoming, id: string | number, { response, access }: Exchange): void {
+  function initialize({ params }: Incoming, id: RequestId, { response, access }: Exchange): void {
     const version = LEGACY_VERSIONS.find((known) => known === params.protocolVersion) ?? LEGACY_VERSIONS[0]
     const profile = {
       capabilities: isObject(params.capabilities) ? params.capabilities : {},
@@ -269,10 +273,11 @@ export function createMcpEndpoint(deps: Deps): RequestListener {
     return new RpcError(CODES.internal, 'Internal error', { status: 500 })
   }
 
-  function fail(response: ServerResponse, error: unknown, id: string | number | null): void {
+  function fail(response: ServerResponse, error: unknown, id: RequestId | null): void {
     const failure = asRpcError(error)
     if (response.headersSent) response.destroy()
-    else sendJson(response, failure.status, errorMessage(id, failure), HEADERS_OF[failure.status])
+    else
+      sendJson(response, failure.status, errorMessage(failure.id ?? id, failure), HEADERS_OF[failure.status])
   }
 
   return (request, response) => {
@@ -285,18 +290,25 @@ export function createMcpEndpoint(deps: Deps): RequestListener {
 }
 
 function legacyReply(
-  id: string | number,
+  id: RequestId,
   response: ServerResponse,
   session: Session,
   batch?: BatchReply,
 ): LegacyReply {
-  if (session.pending.has(id)) throw invalidRequest('A request with this id is still pending')
+  if (session.pending.has(id.key)) throw invalidRequest('A request with this id is still pending')
   return new LegacyReply(id, response, session, batch)
+}
+
+/** The key of the request that a notification cancels. */
+function cancelledKey(message: Incoming): unknown {
+  const { requestId: value } = message.params
+  if (typeof value !== 'number') return value
+  return requestId(String(rawParam(message, 'requestId')?.json), value).key
 }
 
 /** Detected from `_meta`, else from the header. */
 function isModern({ params }: Incoming, headers: IncomingHttpHeaders): boolean {
-  if (metaOf(params)[META.protocolVersion] !== undefined) return true
+  if (params._meta !== undefined && metaOf(params)[META.protocolVersion] !== undefined) return true
   const header = headers['mcp-protocol-version']
   return (
     typeof header === 'string' &&
@@ -319,7 +331,7 @@ const HEADERS_OF: Readonly<Record<number, Record<string, string>>> = {
 }
 
 /** Unique across restarts. */
-const requestId = (): string => {
+const nextRequestId = (): string => {
   requests += 1
   return `${RUN}${requests.toString(36)}`
 }

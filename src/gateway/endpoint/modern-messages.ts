@@ -4,6 +4,7 @@ import type { CallResult, Params } from '../../protocol/call.ts'
 import { CODES } from '../../protocol/codes.ts'
 import { metaOf } from '../../protocol/json-rpc-message.ts'
 import { META, META_PREFIX } from '../../protocol/meta.ts'
+import { memberOf, plainOf, type RawJson, withMembers } from '../../protocol/raw-json.ts'
 import { LEGACY_VERSIONS, MODERN_VERSION } from '../../protocol/versions.ts'
 import { type Incoming, RpcError } from './json-rpc.ts'
 
@@ -70,9 +71,20 @@ const SHORT = 64
 const isIn = (value: unknown, name: string): boolean => isObject(value) && value[name] !== undefined
 const CACHED = ['prompts/list', 'resources/list', 'resources/templates/list', 'resources/read']
 
-/** The params without the `_meta` keys of the modern era. */
-export function withoutModernMeta(params: Params): Params {
-  const kept = Object.entries(metaOf(params)).filter(([name]) => !name.startsWith(META_PREFIX))
-  const { _meta: _, ...rest } = params
-  return kept.length > 0 ? { ...rest, _meta: Object.fromEntries(kept) } : rest
+/** The params without the `_meta` keys of the modern era. All other bytes stay. */
+export function withoutModernMeta(params: RawJson): unknown {
+  const given = memberOf(params, '_meta')
+  const kept = withoutModernKeys(given)
+  return kept === given ? params : withMembers(params, { _meta: kept })
 }
+
+/** `_meta` without the keys of the modern era. Undefined when nothing is left. */
+export function withoutModernKeys(meta: unknown): unknown {
+  const names = Object.keys(objectOr(plainOf(meta)))
+  const removed = names.filter((name) => name.startsWith(META_PREFIX))
+  if (removed.length === names.length) return undefined
+  if (removed.length === 0) return meta
+  return withMembers(meta, Object.fromEntries(removed.map((name) => [name, undefined])))
+}
+
+const objectOr = (value: unknown): object => (isObject(value) ? value : {})
