@@ -1,11 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import type { IncomingHttpHeaders, IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { isObject } from '../../kernel/is-object.ts'
 import type { KeyRecord } from '../../kernel/secrets/key-record.ts'
 import { CODES } from '../../protocol/codes.ts'
-import { metaOf } from '../../protocol/json-rpc-message.ts'
-import { META } from '../../protocol/meta.ts'
-import { LEGACY_SERVER_VERSIONS, LEGACY_VERSIONS, MODERN_VERSION } from '../../protocol/versions.ts'
+import { LEGACY_VERSIONS } from '../../protocol/versions.ts'
 import type { Keys } from '../keys/keys.service.ts'
 import type { ChangeNotifications } from '../notify/change-notifications.ts'
 import type { Subscriptions } from '../notify/log-and-resource-subscriptions.ts'
@@ -29,6 +27,7 @@ import {
 import { LegacyReply } from './legacy-reply.ts'
 import { capabilitiesIn, validateModern } from './modern-messages.ts'
 import type { ModernReplies, ModernReply } from './modern-reply.ts'
+import { isModern, refuseUnknownVersion } from './protocol-version.ts'
 import type { RequestHandler } from './request-handler.ts'
 
 interface Deps {
@@ -304,25 +303,6 @@ function cancelledKey(message: Incoming): unknown {
   const { requestId: value } = message.params
   if (typeof value !== 'number') return value
   return requestId(String(rawParam(message, 'requestId')?.json), value).key
-}
-
-/** Detected from `_meta`, else from the header. */
-function isModern({ params }: Incoming, headers: IncomingHttpHeaders): boolean {
-  if (params._meta !== undefined && metaOf(params)[META.protocolVersion] !== undefined) return true
-  const header = headers['mcp-protocol-version']
-  return (
-    typeof header === 'string' &&
-    !LEGACY_VERSIONS.some((known) => known === header) &&
-    header >= MODERN_VERSION
-  )
-}
-
-/** As servers with the official SDK do: any version they know is accepted, also when the session has another one. */
-function refuseUnknownVersion(header: string | string[] | undefined): void {
-  if (header === undefined || LEGACY_SERVER_VERSIONS.includes(String(header))) return
-  const known = LEGACY_SERVER_VERSIONS.join(', ')
-  const message = `Bad Request: Unsupported protocol version: ${String(header).slice(0, 40)} (supported versions: ${known})`
-  throw new RpcError(CODES.badRequest, message, { status: 400 })
 }
 
 const HEADERS_OF: Readonly<Record<number, Record<string, string>>> = {
