@@ -122,8 +122,7 @@ export function readIncoming(received: Buffer): Incoming {
     const value = message.id as string | number
     id = Number.isSafeInteger(value) ? { json, key: value } : requestId(json, value)
   }
-  if (method !== undefined && typeof method !== 'string')
-    throw new RpcError(CODES.request, 'The method must be a string', { status: 400, id })
+  if (method !== undefined && typeof method !== 'string') throw invalidRequest('The method must be a string')
   if (params !== undefined && !isObject(params))
     throw new RpcError(CODES.params, 'params must be an object', { id })
   const at = params === undefined ? -1 : memberNamed(body, members, 'params')
