@@ -2,11 +2,11 @@ import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import { AppError } from '../../kernel/errors.ts'
 import { isObject } from '../../kernel/is-object.ts'
+import { LARGE_BYTES, RawJson, rawAt } from '../../kernel/json/raw-json.ts'
+import { type ByteRange, memberNamed, membersOf } from '../../kernel/json/raw-member.ts'
 import { isDeeperThan, MAX_REQUEST_DEPTH } from '../../kernel/json-depth.ts'
 import { CallFailure, type Params } from '../../protocol/call.ts'
 import { CODES } from '../../protocol/codes.ts'
-import { LARGE_BYTES, RawJson, rawAt } from '../../protocol/raw-json.ts'
-import { type ByteRange, memberNamed, membersOf } from '../../protocol/raw-member.ts'
 import type { Era } from '../../protocol/versions.ts'
 
 /** The id of a request. */
