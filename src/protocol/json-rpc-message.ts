@@ -1,8 +1,8 @@
 import { isObject } from '../kernel/is-object.ts'
+import { invalidAt } from '../kernel/json/json-validity.ts'
+import { type ByteRange, rawMember, trimmed } from '../kernel/json/raw-member.ts'
 import { isDeeperThan, MAX_MESSAGE_DEPTH } from '../kernel/json-depth.ts'
 import { CODES } from './codes.ts'
-import { invalidAt } from './json-validity.ts'
-import { type ByteRange, rawMember, trimmed } from './raw-member.ts'
 
 /** A JSON-RPC message, parsed. */
 export interface Message {

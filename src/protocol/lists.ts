@@ -1,4 +1,4 @@
-import { RawJson, textOf, withMembers } from './raw-json.ts'
+import { RawJson, textOf, withMembers } from '../kernel/json/raw-json.ts'
 
 /** A tool, prompt, resource or resource template as its server describes it, unknown fields included. */
 export type Definition = Readonly<Record<string, unknown>>

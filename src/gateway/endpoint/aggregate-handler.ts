@@ -1,7 +1,7 @@
 import { isObject } from '../../kernel/is-object.ts'
+import { memberOf, RawJson, rewritten, withMembers } from '../../kernel/json/raw-json.ts'
 import type { CallResult, Params } from '../../protocol/call.ts'
 import { CODES } from '../../protocol/codes.ts'
-import { memberOf, RawJson, rewritten, withMembers } from '../../protocol/raw-json.ts'
 import type { Era } from '../../protocol/versions.ts'
 import type { Catalogue } from '../../upstreams/catalogues.ts'
 import type { Upstreams } from '../../upstreams/upstreams.ts'

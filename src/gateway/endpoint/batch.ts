@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
+import { itemsOf } from '../../kernel/json/raw-member.ts'
 import { isDeeperThan, MAX_REQUEST_DEPTH } from '../../kernel/json-depth.ts'
 import { CODES } from '../../protocol/codes.ts'
-import { itemsOf } from '../../protocol/raw-member.ts'
 import type { EventStream } from '../sessions/event-stream.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { sendJson } from './json-response.ts'

@@ -1,5 +1,5 @@
+import type { RawJson } from '../../kernel/json/raw-json.ts'
 import type { CallResult, Params } from '../../protocol/call.ts'
-import type { RawJson } from '../../protocol/raw-json.ts'
 import type { Upstreams } from '../../upstreams/upstreams.ts'
 import type { Subscriptions } from '../notify/log-and-resource-subscriptions.ts'
 import { asRpcError } from './json-rpc.ts'

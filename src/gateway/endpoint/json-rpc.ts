@@ -2,11 +2,11 @@ import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import { AppError } from '../../kernel/errors.ts'
 import { isObject } from '../../kernel/is-object.ts'
+import { LARGE_BYTES, RawJson, rawAt } from '../../kernel/json/raw-json.ts'
+import { type ByteRange, memberNamed, membersOf } from '../../kernel/json/raw-member.ts'
 import { isDeeperThan, MAX_REQUEST_DEPTH } from '../../kernel/json-depth.ts'
 import { CallFailure, type Params } from '../../protocol/call.ts'
 import { CODES } from '../../protocol/codes.ts'
-import { LARGE_BYTES, RawJson, rawAt } from '../../protocol/raw-json.ts'
-import { type ByteRange, memberNamed, membersOf } from '../../protocol/raw-member.ts'
 import type { Era } from '../../protocol/versions.ts'
 
 /** The id of a request. */
@@ -127,8 +127,7 @@ export function readIncoming(received: Buffer): Incoming {
     const value = message.id as string | number
     id = Number.isSafeInteger(value) ? { json, key: value } : requestId(json, value)
   }
-  if (method !== undefined && typeof method !== 'string')
-    throw new RpcError(CODES.request, 'The method must be a string', { status: 400, id })
+  if (method !== undefined && typeof method !== 'string') throw invalidRequest('The method must be a string')
   if (params !== undefined && !isObject(params))
     throw new RpcError(CODES.params, 'params must be an object', { id })
   const at = params === undefined ? -1 : memberNamed(body, members, 'params')

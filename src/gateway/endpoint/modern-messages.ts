@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { isObject } from '../../kernel/is-object.ts'
+import { memberOf, plainOf, type RawJson, withMembers } from '../../kernel/json/raw-json.ts'
 import type { CallResult, Params } from '../../protocol/call.ts'
 import { CODES } from '../../protocol/codes.ts'
 import { metaOf } from '../../protocol/json-rpc-message.ts'
 import { META, META_PREFIX } from '../../protocol/meta.ts'
-import { memberOf, plainOf, type RawJson, withMembers } from '../../protocol/raw-json.ts'
 import { LEGACY_VERSIONS, MODERN_VERSION } from '../../protocol/versions.ts'
 import { type Incoming, RpcError } from './json-rpc.ts'
 

@@ -1,6 +1,6 @@
+import { memberOf, type RawJson, withMembers } from '../../kernel/json/raw-json.ts'
 import type { CallOptions } from '../../protocol/call.ts'
 import { metaOf } from '../../protocol/json-rpc-message.ts'
-import { memberOf, type RawJson, withMembers } from '../../protocol/raw-json.ts'
 import type { Era } from '../../protocol/versions.ts'
 import type { Subscriber } from '../notify/subscriber.ts'
 import type { Session } from '../sessions/sessions.ts'

@@ -1,7 +1,7 @@
 import { isObject } from '../../kernel/is-object.ts'
+import { type RawJson, withMembers } from '../../kernel/json/raw-json.ts'
 import { CODES } from '../../protocol/codes.ts'
 import { META } from '../../protocol/meta.ts'
-import { type RawJson, withMembers } from '../../protocol/raw-json.ts'
 import { type Era, LEGACY_VERSIONS, MODERN_VERSION } from '../../protocol/versions.ts'
 import type { DiscoveredServer } from '../../upstreams/catalogues.ts'
 import type { Upstreams } from '../../upstreams/upstreams.ts'

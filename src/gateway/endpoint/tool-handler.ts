@@ -1,7 +1,7 @@
+import { memberOf, textOf, withMembers } from '../../kernel/json/raw-json.ts'
 import { CODES } from '../../protocol/codes.ts'
 import { metaOf } from '../../protocol/json-rpc-message.ts'
 import { META_PREFIX } from '../../protocol/meta.ts'
-import { memberOf, textOf, withMembers } from '../../protocol/raw-json.ts'
 import type { DiscoveredServer } from '../../upstreams/catalogues.ts'
 import type { Upstream } from '../../upstreams/upstream.ts'
 import type { Upstreams } from '../../upstreams/upstreams.ts'

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { textOf } from '../../protocol/raw-json.ts'
+import { textOf } from '../../kernel/json/raw-json.ts'
 
 export const SSE_HEADERS = {
   'content-type': 'text/event-stream',

@@ -1,4 +1,5 @@
 import { isObject } from '../../kernel/is-object.ts'
+import { withMembers } from '../../kernel/json/raw-json.ts'
 import { within } from '../../kernel/within.ts'
 import {
   CallFailure,
@@ -8,7 +9,6 @@ import {
   type TimedCallOptions,
 } from '../../protocol/call.ts'
 import { CODES } from '../../protocol/codes.ts'
-import { withMembers } from '../../protocol/raw-json.ts'
 import type { Requester } from './json-rpc-peer.ts'
 import { neededCapability } from './server-request-policy.ts'
 

@@ -1,5 +1,8 @@
 import { InFlight } from '../../kernel/in-flight.ts'
 import { isObject } from '../../kernel/is-object.ts'
+import { invalidAt } from '../../kernel/json/json-validity.ts'
+import { RawJson, textOf, withMembers, withMeta } from '../../kernel/json/raw-json.ts'
+import { rawMember } from '../../kernel/json/raw-member.ts'
 import { isDeeperThan, MAX_MESSAGE_DEPTH } from '../../kernel/json-depth.ts'
 import {
   CallFailure,
@@ -19,9 +22,6 @@ import {
   responseIdIn,
   resultBytes,
 } from '../../protocol/json-rpc-message.ts'
-import { invalidAt } from '../../protocol/json-validity.ts'
-import { RawJson, textOf, withMembers, withMeta } from '../../protocol/raw-json.ts'
-import { rawMember } from '../../protocol/raw-member.ts'
 import { clientIdOf, type Related, relatedRequest } from './related-request.ts'
 import { RequestDeadline } from './request-deadline.ts'
 import { NO_CLIENT, neededCapability, ownResult, refused, SEVERAL_CLIENTS } from './server-request-policy.ts'

@@ -1,4 +1,5 @@
 import { isObject } from '../../kernel/is-object.ts'
+import { RawJson, withMembers } from '../../kernel/json/raw-json.ts'
 import {
   CallFailure,
   type CallResult,
@@ -9,7 +10,6 @@ import {
   type TimedCallOptions,
 } from '../../protocol/call.ts'
 import type { Definition, ListKind } from '../../protocol/lists.ts'
-import { RawJson, withMembers } from '../../protocol/raw-json.ts'
 import type { Connected, Transport, TransportEvents } from '../transports/transport.ts'
 import { announcedChanges, ChangeSubscription } from './change-subscription.ts'
 import { discover, type HandshakeResult } from './handshake.ts'

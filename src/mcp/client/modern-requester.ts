@@ -1,7 +1,7 @@
+import { plainOf, withMeta } from '../../kernel/json/raw-json.ts'
 import type { TimedCallOptions } from '../../protocol/call.ts'
 import { metaOf } from '../../protocol/json-rpc-message.ts'
 import { META } from '../../protocol/meta.ts'
-import { plainOf, withMeta } from '../../protocol/raw-json.ts'
 import { MODERN_VERSION } from '../../protocol/versions.ts'
 import type { Requester } from './json-rpc-peer.ts'
 import { CLIENT_CAPABILITIES } from './server-request-policy.ts'

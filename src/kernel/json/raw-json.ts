@@ -1,4 +1,4 @@
-import { isObject } from '../kernel/is-object.ts'
+import { isObject } from '../is-object.ts'
 import { itemsOf, keyStart, memberName, memberNamed, membersOf } from './raw-member.ts'
 
 /**
