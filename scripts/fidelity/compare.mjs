@@ -28,7 +28,7 @@ export function compare({ direct, control, gateway }, channel) {
     const unsteady = again ? differences(ours, again).map(({ path }) => path) : []
     const isSteady = ({ path }) => !unsteady.some((each) => path === each || path.startsWith(`${each}/`))
     const different = differences(ours, theirs).filter(isSteady)
-    found.push(...different.map((each) => ({ ...channel, probe, ...each })))
+    found.push(...different.map((each) => ({ ...channel, probe, at: `${each.kind} ${each.path}`, ...each })))
     return different.length === 0 && unsteady.length === 0
   }
   for (const [probe, theirs] of gateway) {
@@ -36,10 +36,20 @@ export function compare({ direct, control, gateway }, channel) {
     if (!ours) continue
     const sides = [ours, again, theirs]
     const answers = sides.map((side) => side && answerIn(side, side === theirs && channel.via === 'all'))
+    if (probe === 'handshake' && channel.isTranslated)
+      for (const [at, each] of answers.entries()) answers[at] = each && selfDescription(each)
     const isSame = check(probe, answers)
     const texts = sides.map((side) => side?.answers.map(({ text }) => text).join('\n'))
     if (isSame && channel.via === 'server' && !channel.isTranslated && texts[0] !== texts[2])
-      found.push({ ...channel, probe, path: '(bytes)', direct: texts[0], gateway: texts[2] })
+      found.push({
+        ...channel,
+        probe,
+        path: '',
+        kind: 'bytes',
+        at: 'bytes ',
+        direct: texts[0],
+        gateway: texts[2],
+      })
     if (ours.field)
       check(
         `${probe} pages`,
@@ -65,6 +75,19 @@ function answerIn({ answers, field }, isPrefixed) {
   return object({ result: withMember(withoutMember(result, 'nextCursor'), field, list) })
 }
 
+/** What `initialize` and `server/discover` have in common, in one form. */
+function selfDescription(answer) {
+  const result = memberOf(answer, 'result')
+  const info = memberOf(result, 'serverInfo') ?? memberOf(memberOf(result, '_meta'), SERVER_INFO)
+  const fields = {
+    serverInfo: info,
+    capabilities: memberOf(result, 'capabilities'),
+    instructions: memberOf(result, 'instructions'),
+  }
+  return object({ result: object(Object.fromEntries(Object.entries(fields).filter(([, value]) => value))) })
+}
+const SERVER_INFO = 'io.modelcontextprotocol/serverInfo'
+
 /** At `/mcp`: without the items of other servers, and without the prefix. Resources and templates have none. */
 function withOwnName(item) {
   if (memberOf(item, 'uri') || memberOf(item, 'uriTemplate')) return [item]
@@ -81,12 +104,19 @@ const cursorsIn = ({ answers }) =>
     ),
   )
 
-const messagesIn = ({ answers }) =>
+const messagesIn = (side) =>
   array(
-    answers.flatMap(({ messages = [] }) =>
-      messages.map(({ method, text }) => object({ method: scalar(method), params: parseExact(text) })),
+    timedMessages(side).map(({ method, text }) =>
+      object({ method: scalar(method), params: parseExact(text) }),
     ),
   )
+
+/** Messages that belong to a call. Others arrive at a moment that is not determined. */
+function timedMessages({ answers, hasMessages, hasLogs }) {
+  if (!hasMessages) return []
+  const all = answers.flatMap(({ messages = [] }) => messages)
+  return all.filter(({ method }) => hasLogs || method !== 'notifications/message')
+}
 
 function object(fields) {
   const members = Object.entries(fields).map(([key, value]) => ({ key, value }))

@@ -84,8 +84,9 @@ export const stringOf = (node) =>
 export const scalar = (value) => ({ kind: 'scalar', text: JSON.stringify(value) })
 
 /**
- * Every difference between two nodes: `{ path, direct, gateway }`. A path is a JSON pointer in which the items of a list of
- * definitions have their names instead of their positions.
+ * Every difference between two nodes: `{ path, kind, direct, gateway }`. A path is a JSON pointer in which the items of a list
+ * of definitions have their names instead of their positions. The kind is `missing`, `added`, `order`, `value`, or `spelling`
+ * for the same number or string in other characters.
  */
 export function differences(direct, gateway, path = '') {
   if (direct.kind !== gateway.kind) return [difference(path, direct.text, gateway.text)]
@@ -94,7 +95,27 @@ export function differences(direct, gateway, path = '') {
   return direct.text === gateway.text ? [] : [difference(path, direct.text, gateway.text)]
 }
 
-const difference = (path, direct, gateway) => ({ path, direct, gateway })
+function difference(path, direct, gateway) {
+  const kind = direct === undefined ? 'added' : gateway === undefined ? 'missing' : kindOf(direct, gateway)
+  return { path, kind, direct, gateway }
+}
+
+function kindOf(direct, gateway) {
+  const isString = direct.startsWith('"') && gateway.startsWith('"')
+  if (isString) return JSON.parse(direct) === JSON.parse(gateway) ? 'spelling' : 'value'
+  return NUMBER.test(direct) && NUMBER.test(gateway) && decimal(direct) === decimal(gateway)
+    ? 'spelling'
+    : 'value'
+}
+const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
+
+/** The same text for every spelling of a number. */
+function decimal(text) {
+  const [, sign, whole, fraction = '', exponent = '0'] = NUMBER.exec(text)
+  const digits = `${whole}${fraction}`.replace(/^0+/, '')
+  const significant = digits.replace(/0+$/, '')
+  return `${sign}${significant}e${significant === '' ? 0 : Number(exponent) - fraction.length + digits.length - significant.length}`
+}
 
 function differentMembers(direct, gateway, path) {
   return different(numbered(direct.members), numbered(gateway.members), path)
@@ -120,7 +141,7 @@ function different(direct, gateway, path) {
     if (!ours.has(key)) found.push(difference(at(key), undefined, value.text))
   const order = (map, other) => [...map.keys()].filter((key) => other.has(key)).join()
   const [before, after] = [order(ours, theirs), order(theirs, ours)]
-  return before === after ? found : [...found, difference(`${path} (order)`, before, after)]
+  return before === after ? found : [...found, { path, kind: 'order', direct: before, gateway: after }]
 }
 
 /** A repeated key gets a number, so that each of its values is compared. */

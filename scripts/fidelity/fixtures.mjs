@@ -7,7 +7,6 @@ const fixture = (name, kind, args, more = {}) => ({
   name,
   version: 'fixture',
   args: [join(root, `test/fixtures/servers/${kind}.mjs`), ...args],
-  isStateful: true,
   ...more,
 })
 
@@ -64,6 +63,7 @@ export const FIXTURES = [
       ['asked', {}],
     ],
     logging: [['log', {}]],
+    isStateful: true,
   }),
   fixture('unlisted resources', 'library', ['--unlisted'], { calls: [['link', { uri: 'book://shared' }]] }),
   fixture('relay, legacy', 'relay', ['--era=legacy'], relayed()),
@@ -83,11 +83,14 @@ function relayed() {
       ['count', {}, { progressToken: 0 }],
       ['fail', {}],
       ['odd', {}],
+    ],
+    questions: [
       ['elicit', {}],
       ['sample', {}],
       ['roots', {}],
     ],
     logging: [['log', {}]],
+    isStateful: true,
   }
 }
 
@@ -104,7 +107,6 @@ const installed = (name, file, more = {}) => ({
 /** Real servers that `npm test` compares, too. */
 export const INSTALLED = () => [
   installed('@modelcontextprotocol/server-everything', 'dist/index.js', {
-    isStateful: true,
     calls: [
       ['echo', { message: 'Grüße \u{1f680}' }],
       ['get-sum', { a: 0.1, b: 0.2 }],

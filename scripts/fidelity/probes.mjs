@@ -15,7 +15,7 @@ export const OWN_NAMES = (name) => name
 
 /**
  * `params` returns the text of the params, with the names that the client uses. `isShort` probes are repeated by clients
- * with all capabilities.
+ * with all capabilities; those with a `profile` are sent only by its clients.
  */
 const probe = (name, method, params = () => '{}', more = {}) => ({
   name,
@@ -49,22 +49,25 @@ export function planFor(lists, server) {
     probe('unknown method', 'no/such'),
     probe('tasks/list', 'tasks/list', undefined, { eras: LEGACY_ONLY, isShort: true }),
     probe('tasks/get of an unknown task', 'tasks/get', fixed({ taskId: 'none' }), { isShort: true }),
-    probe('logging/setLevel', 'logging/setLevel', fixed({ level: 'debug' }), { eras: LEGACY_ONLY }),
     probe('logging/setLevel with an unknown level', 'logging/setLevel', fixed({ level: 'loud' }), {
       eras: LEGACY_ONLY,
     }),
+    probe('logging/setLevel', 'logging/setLevel', fixed({ level: 'debug' }), { eras: LEGACY_ONLY }),
     ...(server.logging ?? []).map((call) => toolCall(call, 'with log messages', LOGGED)),
   ]
 }
-const LOGGED = { meta: { 'io.modelcontextprotocol/logLevel': 'debug' } }
+const LOGGED = { hasLogs: true, meta: { 'io.modelcontextprotocol/logLevel': 'debug' } }
 
-function toolProbes({ 'tools/list': tools = [] }, { calls = [], badCalls = true, skipped = [] }) {
+function toolProbes(
+  { 'tools/list': tools = [] },
+  { calls = [], questions = [], badCalls = true, skipped = [] },
+) {
   const checked = tools.filter(
     ({ name, inputSchema }) => inputSchema?.required?.length > 0 && !skipped.includes(name),
   )
   return [
     toolCall(['no_such_tool', {}], 'of an unknown tool'),
-    probe('tools/call without a name', 'tools/call', fixed({ arguments: {} })),
+    probe('tools/call without a name', 'tools/call', fixed({ arguments: {} }), { eras: LEGACY_ONLY }),
     ...(badCalls ? checked : [])
       .slice(0, MAX_ITEMS)
       .flatMap(({ name }, index) => [
@@ -72,6 +75,7 @@ function toolProbes({ 'tools/list': tools = [] }, { calls = [], badCalls = true,
         ...(index > 0 ? [] : badForms(name)),
       ]),
     ...calls.map((call) => toolCall(call, undefined, { isShort: true })),
+    ...questions.map((call) => toolCall(call, undefined, { isShort: true, profile: 'able' })),
   ]
 }
 
@@ -86,7 +90,7 @@ const badForms = (tool) => [
 /** `call` is `[tool, arguments]` or `[tool, arguments, meta]`; arguments as text are sent as they are. */
 function toolCall([tool, given, meta], what, more = {}) {
   const args = typeof given === 'string' ? given : JSON.stringify(given)
-  const title = what ?? (args.length > 60 ? `${args.slice(0, 60)}…` : args)
+  const title = what ?? (args.length > 60 ? `${args.slice(0, 60)}… (${args.length})` : args)
   const params = (named) => `{"name":${JSON.stringify(named(tool))},"arguments":${args}}`
   return probe(`tools/call ${tool} ${title}`, 'tools/call', params, { ...(meta && { meta }), ...more })
 }

@@ -26,10 +26,10 @@ export function stale(rows) {
 }
 
 export function sentence(difference) {
-  const { server, client, profile, via, era, isTranslated, probe, path, direct, gateway } = difference
+  const { server, client, profile, via, era, isTranslated, probe, path, kind, direct, gateway } = difference
   const place = via === 'all' ? '/mcp' : '/mcp/{server_id}'
   const how = `${client}, ${profile}, ${era}${isTranslated ? ' of a server of the other era' : ''}`
-  return `${server} at ${place} (${how}): ${probe}${path}: ${short(direct)} → ${short(gateway)}`
+  return `${server} at ${place} (${how}): ${probe}${path}: ${kind}: ${short(direct)} → ${short(gateway)}`
 }
 
 const short = (text = 'absent') => (text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text)

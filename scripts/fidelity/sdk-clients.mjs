@@ -38,9 +38,10 @@ async function sdkFrom(folder, modules) {
 }
 
 /** @param sdk one of the clients; @returns a result for each of the two paths of the gateway */
-export async function compareWithSdks(sdk, { bed, definition, server, plan, eras }) {
-  const isTranslated = !eras.includes(sdk.era)
-  const direct = await record(sdk, directTransport(sdk, definition), { plan, server, isTranslated })
+export async function compareWithSdks(sdk, { bed, definition, server, plan, eras, isPinned }) {
+  if (!eras.includes(sdk.era)) return [] // it cannot use the server directly
+  const recordDirectly = () => record(sdk, directTransport(sdk, definition), { plan, server })
+  const [direct, control] = [await recordDirectly(), await recordDirectly()]
   const results = []
   for (const [via, path] of [
     ['server', `/mcp/${SERVER_ID}`],
@@ -54,9 +55,10 @@ export async function compareWithSdks(sdk, { bed, definition, server, plan, eras
       profile: 'plain',
       via,
       era: sdk.era,
-      isTranslated,
+      isTranslated: false,
+      isPinned,
     }
-    results.push(compare({ direct, gateway }, channel))
+    results.push(compare({ direct, control, gateway }, channel))
   }
   return results
 }
@@ -70,13 +72,9 @@ function gatewayTransport({ StreamableHTTPClientTransport }, { toolroom, key }, 
   return new StreamableHTTPClientTransport(new URL(toolroom.address + path), { requestInit })
 }
 
-/** In the form of a recording of the other clients. With `isTranslated` the other era is used. */
-async function record(
-  { Client, options },
-  transport,
-  { plan, server, named = OWN_NAMES, isTranslated = false },
-) {
-  const client = new Client(CLIENT_INFO, isTranslated ? {} : options)
+/** In the form of a recording of the other clients. */
+async function record({ Client, options }, transport, { plan, server, named = OWN_NAMES }) {
+  const client = new Client(CLIENT_INFO, options)
   const recorded = new Map()
   const keep = async (name, work, field) => {
     const answer = await work().then(
@@ -92,26 +90,23 @@ async function record(
       capabilities: client.getServerCapabilities(),
       instructions: client.getInstructions(),
     }))
-    await keep('tools/list', () => allPages((cursor) => client.listTools(cursor), 'tools'), 'tools')
-    await keep('prompts/list', () => allPages((cursor) => client.listPrompts(cursor), 'prompts'), 'prompts')
-    await keep(
-      'resources/list',
-      () => allPages((cursor) => client.listResources(cursor), 'resources'),
-      'resources',
-    )
-    await keep(
-      'resources/templates/list',
-      () => allPages((cursor) => client.listResourceTemplates(cursor), 'resourceTemplates'),
-      'resourceTemplates',
-    )
+    const { tools, prompts, resources, completions } = client.getServerCapabilities() ?? {}
+    const list = (method, field, page) => keep(method, () => allPages(page, field), field)
+    if (tools) await list('tools/list', 'tools', (cursor) => client.listTools(cursor))
+    if (prompts) await list('prompts/list', 'prompts', (cursor) => client.listPrompts(cursor))
+    if (resources) {
+      await list('resources/list', 'resources', (cursor) => client.listResources(cursor))
+      const method = 'resources/templates/list'
+      await list(method, 'resourceTemplates', (cursor) => client.listResourceTemplates(cursor))
+    }
     const calls = (server.calls ?? []).filter(([, args]) => typeof args === 'object').slice(0, MAX_CALLS)
     for (const [tool, args] of calls)
       await keep(`tools/call ${tool}`, () => client.callTool({ name: named(tool), arguments: args }))
     for (const { name, method, params } of plan) {
       const given = () => JSON.parse(params(named))
-      if (method === 'prompts/get') await keep(name, () => client.getPrompt(given()))
-      if (method === 'resources/read') await keep(name, () => client.readResource(given()))
-      if (method === 'completion/complete') await keep(name, () => client.complete(given()))
+      if (prompts && method === 'prompts/get') await keep(name, () => client.getPrompt(given()))
+      if (resources && method === 'resources/read') await keep(name, () => client.readResource(given()))
+      if (completions && method === 'completion/complete') await keep(name, () => client.complete(given()))
     }
     return recorded
   } finally {

@@ -14,7 +14,7 @@ const ERAS = ['legacy', 'modern']
 const WAYS = { server: `/mcp/${SERVER_ID}`, all: '/mcp' }
 const PROFILES = ['plain', 'able']
 const NEIGHBOUR = join(root, 'test/fixtures/servers/echo.mjs')
-const ERA_PROBE_MS = 10_000
+const ERA_PROBE_MS = 30_000
 const STABLE_MS = 500
 const MAX_POLLS = 40
 
@@ -71,9 +71,10 @@ async function compareServer(bed, entry, sdks) {
     for (const profile of PROFILES)
       for (const era of ERAS)
         for (const via of Object.keys(WAYS)) {
-          await settle(bed, server)
+          await refresh(bed, server)
           const base = direct[profile][era] ?? direct[profile][era === 'legacy' ? 'modern' : 'legacy']
           const channel = {
+            isPinned: direct.isPinned,
             server: server.name,
             client: 'raw',
             profile,
@@ -85,9 +86,16 @@ async function compareServer(bed, entry, sdks) {
           if (server.checksIds && profile === 'plain') results.push(await compareIds(bed, channel))
         }
     for (const sdk of sdks) {
-      await settle(bed, server)
+      await refresh(bed, server)
       results.push(
-        ...(await compareWithSdks(sdk, { bed, definition, server, plan: direct.plan, eras: direct.eras })),
+        ...(await compareWithSdks(sdk, {
+          bed,
+          definition,
+          server,
+          plan: direct.plan,
+          eras: direct.eras,
+          isPinned: direct.isPinned,
+        })),
       )
     }
   } finally {
@@ -112,7 +120,7 @@ const inFiles = ({ files }, value) =>
 
 /** Everything is asked twice, in two processes, to know what the server itself does not repeat. */
 async function recordDirectly(definition, server) {
-  const recorded = { plain: {}, able: {}, eras: [] }
+  const recorded = { plain: {}, able: {}, eras: [], isPinned: false }
   for (const era of ERAS) {
     const lists = await withDirect(definition, { era, profile: 'plain', deadlineMs: ERA_PROBE_MS }, listsOf)
     if (!lists) continue
@@ -126,12 +134,30 @@ async function recordDirectly(definition, server) {
       recorded[profile][era] = { era, direct, control, plan: recorded.plan }
     }
   }
+  if (recorded.eras.length === ERAS.length) recorded.isPinned = await pinsItsEra(definition)
   if (recorded.eras.length === 0) throw new Error('the server does not answer')
   return recorded
 }
 
+/** Whether a process that was opened in one era refuses the other. */
+function pinsItsEra(definition) {
+  return withDirect(
+    definition,
+    { era: 'legacy', profile: 'plain', deadlineMs: ERA_PROBE_MS },
+    async (client) => {
+      client.era = 'modern'
+      return (await client.request('server/discover')).kind !== 'result'
+    },
+  )
+}
+
 const planOf = (plan, era, profile) =>
-  plan.filter(({ eras, isShort }) => eras.includes(era) && (profile === 'plain' || isShort))
+  plan.filter(
+    (probe) =>
+      probe.eras.includes(era) &&
+      (profile === 'plain' || probe.isShort) &&
+      (probe.profile === undefined || probe.profile === profile),
+  )
 
 /** @returns undefined if the server does not support the era */
 async function withDirect({ command, args, cwd, env, inherited }, options, work) {
@@ -149,19 +175,28 @@ async function withDirect({ command, args, cwd, env, inherited }, options, work)
 async function recordAll(client, plan, named, handshake, expected) {
   const recorded = new Map([['handshake', { answers: [handshake] }]])
   for (const probe of plan) {
-    const messages = expected?.get(probe.name)?.answers[0].messages.length
+    const messages = probe.method === 'tools/call' ? expected?.get(probe.name)?.answers[0].messages.length : 0
     const answers = await ask(client, probe, named, messages)
     if (expected || answers.every(({ kind }) => kind !== 'none'))
-      recorded.set(probe.name, { answers, field: probe.field })
+      recorded.set(probe.name, {
+        answers,
+        field: probe.field,
+        hasMessages: probe.method === 'tools/call',
+        hasLogs: probe.hasLogs,
+      })
   }
   return recorded
 }
 
-async function recordThroughGateway({ toolroom, key }, { direct, plan }, { via, era, profile }) {
+async function recordThroughGateway({ toolroom, key }, base, { via, era, profile }) {
+  const { direct, plan } = base
   const client = new GatewayClient({ url: toolroom.address + WAYS[via], key }, { era, profile })
   try {
     const handshake = await client.open()
-    const asked = planOf(plan, era, profile).filter(({ name }) => direct.has(name))
+    // A probe that the other era does not have is sent, for its effect, and not compared.
+    const asked = planOf(plan, era, profile).filter(
+      ({ name, eras }) => direct.has(name) || !eras.includes(base.era),
+    )
     return await recordAll(client, asked, via === 'all' ? gatewayName : OWN_NAMES, handshake, direct)
   } finally {
     await client.close()
@@ -178,8 +213,16 @@ async function compareIds({ toolroom, key }, channel) {
     for (const [id, params] of IDS) {
       const answer = await client.request('tools/list', params, { id })
       const probe = `id ${id}${params === '{}' ? '' : ` with params ${params}`}`
-      if (answer.id !== id)
-        differences.push({ ...channel, probe, path: '/id', direct: id, gateway: answer.id })
+      if (answer.id !== id || answer.kind === 'none')
+        differences.push({
+          ...channel,
+          probe,
+          path: '/id',
+          at: 'value /id',
+          kind: 'value',
+          direct: id,
+          gateway: answer.kind === 'none' ? answer.text : answer.id,
+        })
     }
   } finally {
     await client.close()
@@ -195,20 +238,28 @@ const IDS = [
   ['902', '[]'],
 ]
 
-async function addServer({ toolroom }, { command, args, cwd, env }) {
+async function addServer(bed, { command, args, cwd, env }) {
+  const { toolroom } = bed
   const timeouts = { start_s: 60 }
   await toolroom.request('POST', 'servers', { name: SERVER_ID, command, args, cwd, env, timeouts })
   try {
     await toolroom.request('POST', `servers/${SERVER_ID}/start?wait_s=60`)
+    await settle(bed)
   } catch (error) {
     await toolroom.request('DELETE', `servers/${SERVER_ID}`)
     throw error
   }
 }
 
-/** Restarts a server that remembers calls, and waits until the lists at `/mcp`, which are read in the background, are stable. */
-async function settle({ toolroom, key }, { isStateful }) {
-  if (isStateful) await toolroom.request('POST', `servers/${SERVER_ID}/restart`)
+/** Restarts a server that remembers calls. */
+async function refresh(bed, { isStateful }) {
+  if (!isStateful) return
+  await bed.toolroom.request('POST', `servers/${SERVER_ID}/restart`)
+  await settle(bed)
+}
+
+/** Waits until the lists at `/mcp`, which are read in the background, are stable. */
+async function settle({ toolroom, key }) {
   const client = new GatewayClient(
     { url: toolroom.address + WAYS.all, key },
     { era: 'modern', profile: 'plain' },
