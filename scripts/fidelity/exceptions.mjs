@@ -161,7 +161,6 @@ export const NOT_YET = [
   },
   {
     what: 'resources/unsubscribe of a server without subscriptions',
-    via: 'server',
     probe: /^resources\/unsubscribe/,
   },
   { what: 'arguments that are not an object', probe: /with arguments null|with a list of arguments/ },

@@ -38,7 +38,7 @@ async function sdkFrom(folder, modules) {
 }
 
 /** @param sdk one of the clients; @returns a result for each of the two paths of the gateway */
-export async function compareWithSdks(sdk, { bed, definition, server, plan, eras, isPinned }) {
+export async function compareWithSdks(sdk, { bed, definition, server, plan, eras, isPinned, refresh }) {
   if (!eras.includes(sdk.era)) return [] // it cannot use the server directly
   const recordDirectly = () => record(sdk, directTransport(sdk, definition), { plan, server })
   const [direct, control] = [await recordDirectly(), await recordDirectly()]
@@ -47,6 +47,7 @@ export async function compareWithSdks(sdk, { bed, definition, server, plan, eras
     ['server', `/mcp/${SERVER_ID}`],
     ['all', '/mcp'],
   ]) {
+    await refresh()
     const named = via === 'all' ? gatewayName : OWN_NAMES
     const gateway = await record(sdk, gatewayTransport(sdk, bed, path), { plan, server, named })
     const channel = {

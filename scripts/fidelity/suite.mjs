@@ -85,19 +85,9 @@ async function compareServer(bed, entry, sdks) {
           results.push(compare({ ...base, gateway: await recordThroughGateway(bed, base, channel) }, channel))
           if (server.checksIds && profile === 'plain') results.push(await compareIds(bed, channel))
         }
-    for (const sdk of sdks) {
-      await refresh(bed, server)
-      results.push(
-        ...(await compareWithSdks(sdk, {
-          bed,
-          definition,
-          server,
-          plan: direct.plan,
-          eras: direct.eras,
-          isPinned: direct.isPinned,
-        })),
-      )
-    }
+    const { plan, eras, isPinned } = direct
+    const more = { bed, definition, server, plan, eras, isPinned, refresh: () => refresh(bed, server) }
+    for (const sdk of sdks) results.push(...(await compareWithSdks(sdk, more)))
   } finally {
     await bed.toolroom.request('DELETE', `servers/${SERVER_ID}`)
   }
