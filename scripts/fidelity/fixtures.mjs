@@ -34,6 +34,11 @@ const EXACT = {
     { method: 'vendor/hello', params: '{"n":1.0}' },
     { name: 'tools/call as a task', method: 'tools/call', params: named('fields', '"task":{"ttl":60000}') },
     {
+      name: 'tools/call of a tool without arguments',
+      method: 'tools/call',
+      params: (names) => JSON.stringify({ name: names('raw_arguments') }),
+    },
+    {
       name: 'tools/call with unknown params',
       method: 'tools/call',
       params: named('params', '"arguments":{"one":1.0},"x_vendor":{"n":1.0}'),

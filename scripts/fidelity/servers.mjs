@@ -27,7 +27,7 @@ export const SERVERS = [
     ...withEnv('GOOGLE_MAPS_API_KEY'),
     badCalls: false,
   }),
-  server('@modelcontextprotocol/server-everart', '0.6.2', withEnv('EVERART_API_KEY')),
+  server('@modelcontextprotocol/server-everart', '0.6.2', { ...withEnv('EVERART_API_KEY'), badCalls: false }),
   server('@modelcontextprotocol/server-postgres', '0.6.2', { arguments: ['postgres://127.0.0.1:9/none'] }),
   server('@antv/mcp-server-chart', '0.9.10'),
   server('@brave/brave-search-mcp-server', '2.1.4', withEnv('BRAVE_API_KEY')),
