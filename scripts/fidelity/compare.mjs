@@ -111,11 +111,16 @@ const messagesIn = (side) =>
     ),
   )
 
-/** Messages that belong to a call. Others arrive at a moment that is not determined. */
+/**
+ * Messages that belong to a call. Others arrive at a moment that is not determined, and so does the request for roots, which
+ * servers send some time after the handshake.
+ */
 function timedMessages({ answers, hasMessages, hasLogs }) {
   if (!hasMessages) return []
   const all = answers.flatMap(({ messages = [] }) => messages)
-  return all.filter(({ method }) => hasLogs || method !== 'notifications/message')
+  return all.filter(
+    ({ method }) => method !== 'roots/list' && (hasLogs || method !== 'notifications/message'),
+  )
 }
 
 function object(fields) {
