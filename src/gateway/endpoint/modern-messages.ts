@@ -4,15 +4,9 @@ import type { CallResult, Params } from '../../protocol/call.ts'
 import { CODES } from '../../protocol/codes.ts'
 import { metaOf } from '../../protocol/json-rpc-message.ts'
 import { META, META_PREFIX } from '../../protocol/meta.ts'
+import { nameParamOf } from '../../protocol/name-param.ts'
 import { LEGACY_VERSIONS, MODERN_VERSION } from '../../protocol/versions.ts'
 import { type Incoming, RpcError } from './json-rpc.ts'
-
-/** The param that the header `mcp-name` repeats, by method. */
-const NAME_PARAM: Readonly<Record<string, string>> = {
-  'tools/call': 'name',
-  'prompts/get': 'name',
-  'resources/read': 'uri',
-}
 
 /** Throws when `_meta` is incomplete, or when the headers contradict the body. */
 export function validateModern({ method = '', params }: Incoming, headers: IncomingHttpHeaders): void {
@@ -29,7 +23,7 @@ export function validateModern({ method = '', params }: Incoming, headers: Incom
   if (!isObject(meta[META.clientCapabilities]))
     throw new RpcError(CODES.params, `Missing ${META.clientCapabilities} in _meta`, { status: 400 })
   expectHeader(headers, 'mcp-method', method)
-  const field = Object.hasOwn(NAME_PARAM, method) ? NAME_PARAM[method] : undefined
+  const field = nameParamOf(method)
   if (field !== undefined) expectHeader(headers, 'mcp-name', String(params[field]))
 }
 

@@ -19,7 +19,7 @@ import {
   remoteErrorOf,
   resultBytes,
 } from '../../protocol/json-rpc-message.ts'
-import { type Related, relatedRequest } from './related-request.ts'
+import { clientIdOf, type Related, relatedRequest, subscriptionIdIn } from './related-request.ts'
 import { RequestDeadline } from './request-deadline.ts'
 import { NO_CLIENT, neededCapability, ownResult, refused, SEVERAL_CLIENTS } from './server-request-policy.ts'
 
@@ -94,9 +94,10 @@ export class JsonRpcPeer {
     )
   }
 
-  /** The same for a request that is forwarded: the result, parsed and as bytes. */
+  /** The same for a request that is forwarded: the result, parsed and as bytes. The server does not work on a subscription. */
   requestRaw(method: string, params: unknown, options: TimedCallOptions): Promise<CallResult> {
-    return this.#request(method, params, options, true, (message, { bytes, borrowed }) => {
+    const isForwarded = options.onNotification === undefined
+    return this.#request(method, params, options, isForwarded, (message, { bytes, borrowed }) => {
       const json = resultBytes(bytes, message)
       const kept = borrowed ? Buffer.from(json) : json
       return message.result === undefined ? new LazyResult(kept) : { value: message.result, json: kept }
@@ -228,8 +229,13 @@ export class JsonRpcPeer {
     return new CallFailure('too_large', `${what} is larger than ${LIMIT}`)
   }
 
-  /** Progress goes to the request it belongs to, every other notification to the client. */
+  /** Progress goes to the request it belongs to, and what belongs to a subscription to its subscriber. */
   #dispatch(method: string, params: unknown, requestId: number | undefined): void {
+    const { onNotification } = this.#pending.get(subscriptionIdIn(params))?.options ?? {}
+    if (onNotification) {
+      onNotification(method, params)
+      return
+    }
     if (method !== 'notifications/progress' || !isObject(params)) {
       this.#options.onNotification(method, params, clientIdOf(this.#relatedRequest(requestId)))
       return
@@ -288,11 +294,6 @@ export class JsonRpcPeer {
     pending?.fail(new CallFailure('too_large', `The response to ${pending.method} ${why}`))
     return pending !== undefined
   }
-}
-
-function clientIdOf(related: Related<Pending>): string | null | undefined {
-  if (related === 'none') return undefined
-  return related === 'several' ? null : (related.options.client?.id ?? null)
 }
 
 /** A large result, parsed on first access. */

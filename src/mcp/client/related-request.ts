@@ -1,4 +1,6 @@
 import type { CallOptions } from '../../protocol/call.ts'
+import { metaOf } from '../../protocol/json-rpc-message.ts'
+import { META } from '../../protocol/meta.ts'
 
 interface ClientRequest {
   readonly options: CallOptions
@@ -23,3 +25,12 @@ export function relatedRequest<P extends ClientRequest>(pending: readonly P[]): 
   }
   return related ?? 'none'
 }
+
+/** The client of that request. Undefined: all clients. Null: one, but it is unknown which. */
+export function clientIdOf(related: Related<ClientRequest>): string | null | undefined {
+  if (related === 'none') return undefined
+  return related === 'several' ? null : (related.options.client?.id ?? null)
+}
+
+/** The id of the `subscriptions/listen` request that a notification belongs to. NaN when it belongs to none. */
+export const subscriptionIdIn = (params: unknown): number => Number(metaOf(params)[META.subscriptionId])
