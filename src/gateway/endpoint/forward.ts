@@ -3,7 +3,7 @@ import { metaOf } from '../../protocol/json-rpc-message.ts'
 import type { Upstreams } from '../../upstreams/upstreams.ts'
 import type { Subscriptions } from '../notify/log-and-resource-subscriptions.ts'
 import { asRpcError, type Incoming } from './json-rpc.ts'
-import { withoutModernMeta } from './modern-messages.ts'
+import { modernParamsOf, withoutModernMeta } from './modern-messages.ts'
 import { progressTo, type RequestContext } from './request-context.ts'
 
 /** Forwards a request to one server. Rejects with the error that the agent gets. */
@@ -13,7 +13,7 @@ export function createForward(upstreams: Upstreams, { logsDuring }: Subscription
   return async ({ method = '', params }, serverId, context) => {
     const options = {
       onProgress: progressTo(context, metaOf(params).progressToken),
-      modernParams: context.era === 'modern' ? params : undefined,
+      modernParams: context.era === 'modern' ? modernParamsOf(params, context) : undefined,
       ...context.options,
     }
     const stopLogs = await logsDuring(serverId, params, context)

@@ -6,6 +6,7 @@ import { metaOf } from '../../protocol/json-rpc-message.ts'
 import { META, META_PREFIX } from '../../protocol/meta.ts'
 import { nameParamOf } from '../../protocol/name-param.ts'
 import { LEGACY_VERSIONS, MODERN_VERSION } from '../../protocol/versions.ts'
+import type { AgentScope } from '../sessions/sessions.ts'
 import { type Incoming, RpcError } from './json-rpc.ts'
 
 /** Throws when `_meta` is incomplete, or when the headers contradict the body. */
@@ -45,6 +46,21 @@ export function capabilitiesIn(params: Params): Params {
   const declared = metaOf(params)[META.clientCapabilities]
   return isObject(declared) ? declared : {}
 }
+
+/**
+ * The params of a modern request as a modern server gets them. At `/mcp` they are without the tasks extension, because a task
+ * could not be followed there: the server then answers with the result itself.
+ */
+export function modernParamsOf(params: Params, { serverId }: AgentScope): Params {
+  if (serverId !== undefined) return params
+  const capabilities = capabilitiesIn(params)
+  const { extensions } = capabilities
+  if (!isObject(extensions) || extensions[TASKS] === undefined) return params
+  const { [TASKS]: _, ...others } = extensions
+  const declared = { ...capabilities, extensions: others }
+  return { ...params, _meta: { ...metaOf(params), [META.clientCapabilities]: declared } }
+}
+const TASKS = `${META_PREFIX}tasks`
 
 /** Adds the fields that modern results have and results of legacy servers lack. */
 export function completed(result: CallResult, method: string): Buffer {

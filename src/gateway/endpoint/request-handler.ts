@@ -18,7 +18,7 @@ import type { AggregateHandler } from './aggregate-handler.ts'
 import type { Forward } from './forward.ts'
 import { createHandshakes } from './handshakes.ts'
 import { asRpcError, type Incoming, RpcError, rawArgumentsIn, refuseCursor } from './json-rpc.ts'
-import { completed, withoutModernMeta } from './modern-messages.ts'
+import { completed, modernParamsOf, withoutModernMeta } from './modern-messages.ts'
 import { progressTo, type RequestContext } from './request-context.ts'
 
 interface Deps {
@@ -140,7 +140,7 @@ export function createRequestHandler(deps: Deps) {
     const meta = params._meta === undefined ? undefined : metaOf(withoutModernMeta(params))
     const progressToken = meta?.progressToken
     const modernParams = isModern
-      ? { ...params, name: tool, ...(args !== given && { arguments: args }) }
+      ? { ...modernParamsOf(params, context), name: tool, ...(args !== given && { arguments: args }) }
       : undefined
     const logs = isModern ? subscriptions.logsDuring(serverId, params, context) : undefined
     const stopLogs = logs && (await logs)
