@@ -1,4 +1,5 @@
 import { headerText } from '../protocol/header-text.ts'
+import { nameParamOf } from '../protocol/name-param.ts'
 import type { Message } from './message.ts'
 
 /** A legacy agent's session. */
@@ -8,19 +9,13 @@ export interface Session {
   readonly version: string
 }
 
-const NAMED: Readonly<Record<string, string>> = {
-  'tools/call': 'name',
-  'prompts/get': 'name',
-  'resources/read': 'uri',
-}
-
 /** The MCP headers for a message: from its own content if it is modern, from its session otherwise. */
 export function headersOf(message: Message, session: Session | undefined): Record<string, string> {
   const { modern, method = '', params } = message
   const always = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
   if (modern === undefined)
     return { ...always, ...(session && method !== 'initialize' && sessionHeaders(session)) }
-  const name = Object.hasOwn(NAMED, method) ? params[NAMED[method] ?? ''] : undefined
+  const name = params[nameParamOf(method) ?? '']
   return {
     ...always,
     'mcp-protocol-version': headerText(modern),

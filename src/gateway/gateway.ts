@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { RequestListener } from 'node:http'
 import type { FactBus } from '../kernel/facts.ts'
 import { isObject } from '../kernel/is-object.ts'
@@ -8,14 +9,18 @@ import type { AgentToolLists } from './catalogue/agent-tool-lists.ts'
 import { createAggregateHandler } from './endpoint/aggregate-handler.ts'
 import { createForward } from './endpoint/forward.ts'
 import { createMcpEndpoint, isMcpPath } from './endpoint/mcp-endpoint.ts'
+import { capabilitiesIn } from './endpoint/modern-messages.ts'
 import { ModernReplies } from './endpoint/modern-reply.ts'
 import { createRequestHandler } from './endpoint/request-handler.ts'
 import type { Keys } from './keys/keys.service.ts'
 import { ChangeNotifications } from './notify/change-notifications.ts'
+import { createListen } from './notify/listen.ts'
 import { createSubscriptions } from './notify/log-and-resource-subscriptions.ts'
 import { startFanout } from './notify/notification-fanout.ts'
+import { NotificationRateLimit } from './notify/notification-rate-limit.ts'
 import { type IsReceiver, subscriberOf } from './notify/subscriber.ts'
 import type { Approval } from './pins/approval.ts'
+import { type OnInstanceNote, RequestClient } from './sessions/calling-clients.ts'
 import { type Session, Sessions } from './sessions/sessions.ts'
 
 interface Deps {
@@ -57,11 +62,26 @@ export function createGateway({ facts, log, now, keys, headerName, ...deps }: De
   const handler = createRequestHandler({ ...deps, aggregate, subscriptions, forward })
   const sessions = new Sessions(now, onDropped)
   const changeNotifications = new ChangeNotifications(subscriptions.resources, onDropped)
+  const rateLimit = new NotificationRateLimit(
+    () => performance.now(),
+    (server_id, messages) =>
+      log.warn({ server_id, messages }, 'notifications dropped: the server sends too many'),
+  )
+  const onRequestNote: OnInstanceNote = (server_id, method, params, client_id) =>
+    facts.publish('server_note', { server_id, method, params, client_id })
+  const listen = createListen({
+    upstreams,
+    changeNotifications,
+    clientOf: (params, access) =>
+      new RequestClient(randomUUID(), access, capabilitiesIn(params), onRequestNote),
+    admits: (serverId) => rateLimit.take(serverId),
+  })
   const modernReplies = new ModernReplies(now, (messages) => onDropped({}, messages))
   const parts = { subscriptions, sessions, changeNotifications, modernReplies }
   const { hasServer } = handler
   const stopFanout = startFanout({
     ...parts,
+    rateLimit,
     facts,
     log,
     toolLists,
@@ -75,6 +95,7 @@ export function createGateway({ facts, log, now, keys, headerName, ...deps }: De
     listener: createMcpEndpoint({
       ...parts,
       handler,
+      listen,
       keys,
       headerName,
       wrongKeyDelayMs,
@@ -84,8 +105,7 @@ export function createGateway({ facts, log, now, keys, headerName, ...deps }: De
         if (session.serverId === undefined) subscriptions.deliver(serverId, method, params, isReceiver)
         else subscriberOf(session).notify(method, isObject(params) ? params : {})
       },
-      onRequestNote: (server_id, method, params, client_id) =>
-        facts.publish('server_note', { server_id, method, params, client_id }),
+      onRequestNote,
     }),
     close(): void {
       stopFanout()

@@ -1,5 +1,7 @@
 import { AppError } from '../kernel/errors.ts'
 import { CallFailure, type CallResult } from '../protocol/call.ts'
+import type { Definition } from '../protocol/lists.ts'
+import { MODERN_VERSION } from '../protocol/versions.ts'
 import { refuseUnknownTool, requestMs } from '../upstreams/calls.ts'
 import { RegisteredUpstream, type UpstreamDeps } from '../upstreams/registered-upstream.ts'
 import type { RelayedRequest, ToolCall, Upstream } from '../upstreams/upstream.ts'
@@ -72,6 +74,11 @@ export class HttpUpstream extends RegisteredUpstream<HttpServer, Deps> implement
     } catch (error) {
       throw asAppError(`${method} on '${name}'`, error)
     }
+  }
+
+  async modernCapabilities(): Promise<Definition | undefined> {
+    const { catalogue } = this
+    return catalogue?.protocol_version === MODERN_VERSION ? catalogue.capabilities : undefined
   }
 
   /** A remote server serves all clients over one connection. */

@@ -1,5 +1,5 @@
 import type { LastError, Life, Plan, StartOutcome } from '../kernel/server-state.ts'
-import type { CallResult, TimedCallOptions } from '../protocol/call.ts'
+import type { CallResult, Params, TimedCallOptions } from '../protocol/call.ts'
 
 /** What this room needs to run servers. `supervisor/` and `mcp/` provide it. */
 export interface Engine {
@@ -34,4 +34,6 @@ export interface Client {
   call(tool: string, args: unknown, options: TimedCallOptions): Promise<CallResult>
   relay(method: string, params: unknown, options: TimedCallOptions): Promise<CallResult>
   notify(method: string, params: unknown): void
+  /** What it announces to modern clients. Null: it supports only the legacy era. Undefined: that is not known. */
+  modernCapabilities(): Promise<Params | null | undefined>
 }

@@ -1,6 +1,7 @@
 import { AppError } from '../kernel/errors.ts'
 import { within } from '../kernel/within.ts'
 import type { CallingClient, CallResult, InstanceOwner } from '../protocol/call.ts'
+import type { Definition } from '../protocol/lists.ts'
 import { MODERN_VERSION } from '../protocol/versions.ts'
 import { type CallTimes, refuseUnknownTool, requestMs, startWaitMs } from '../upstreams/calls.ts'
 import type { DiscoveredServer } from '../upstreams/catalogues.ts'
@@ -87,6 +88,17 @@ export class StdioUpstream extends RegisteredUpstream<Server, StdioUpstreamDeps>
       if (this.catalogue) return
     }
     await instances.using(this.id, (client) => client.refresh(LIST_MS))
+  }
+
+  async modernCapabilities({ waits }: Pick<RelayedRequest, 'waits'>): Promise<Definition | undefined> {
+    const { catalogue } = this
+    if (catalogue?.protocol_version === MODERN_VERSION) return catalogue.capabilities
+    if (catalogue?.modern_capabilities !== undefined) return catalogue.modern_capabilities ?? undefined
+    const { instances, catalogues } = this.deps
+    await this.#started({ options: {}, waits })
+    const found = await instances.using(this.id, (running) => running.modernCapabilities())
+    if (found !== undefined) catalogues.learnModern(this.id, found)
+    return found ?? undefined
   }
 
   openFor(client: CallingClient): Promise<DiscoveredServer | undefined> | undefined {

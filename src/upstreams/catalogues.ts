@@ -21,13 +21,21 @@ export interface Catalogue extends OtherLists {
   readonly duplicates: number
   /** How the server has shown that it depends on its client. Kept, so that it is known at the next start. */
   readonly depends_on?: ClientDependency | undefined
+  /**
+   * What a server with a legacy handshake announces to modern clients. Null: nothing, because it supports only the legacy
+   * era. Undefined: it was not asked yet.
+   */
+  readonly modern_capabilities?: Definition | null | undefined
   /** The `_meta` of the tool list. */
   readonly meta?: Definition
   readonly fetched_at: number
 }
 
 /** The handshake and the tool list. The other lists arrive later, one by one. */
-export type DiscoveredServer = Omit<Catalogue, 'depends_on' | 'fetched_at' | keyof OtherLists>
+export type DiscoveredServer = Omit<
+  Catalogue,
+  'depends_on' | 'modern_capabilities' | 'fetched_at' | keyof OtherLists
+>
 
 const NO_OTHER_LISTS: OtherLists = { prompts: [], resources: [], resource_templates: [] }
 /** The capability that declares a list; the change notification has the same name. */
@@ -122,7 +130,15 @@ export class Catalogues {
     const bounded = this.#bounded(id, server)
     const others = before ? othersAfter(before, bounded) : NO_OTHER_LISTS
     const depends_on = this.dependencyOf(id)
-    const catalogue = { ...bounded, ...others, depends_on, fetched_at: this.#deps.now() }
+    const modern_capabilities =
+      before && isSameProgram(before, bounded) ? before.modern_capabilities : undefined
+    const catalogue = {
+      ...bounded,
+      ...others,
+      depends_on,
+      modern_capabilities,
+      fetched_at: this.#deps.now(),
+    }
     // Before anything is published, so that no agent sees a tool that was not compared with its approved definition.
     const pinned = this.#deps.pins.check(id, 'tool', catalogue.tools)
     checkOthers(this.#deps.pins, id, catalogue)
@@ -147,6 +163,13 @@ export class Catalogues {
     if (before) this.#keep(id, before, { ...before, depends_on })
     else this.#dependencies.set(id, depends_on)
     return true
+  }
+
+  /** Stores what a server with a legacy handshake announces to modern clients. Ignored while the tools are not known. */
+  learnModern(id: string, capabilities: Definition | null): void {
+    const before = this.#byServer.get(id)
+    const modern_capabilities = this.#clean(id, capabilities, null)
+    if (before) this.#keep(id, before, { ...before, modern_capabilities })
   }
 
   /** Stores one of the other lists. Ignored while the tools are not known. */
@@ -238,6 +261,11 @@ export class Catalogues {
     }
   }
 }
+
+/** Whether a server describes itself as before. A new version of it may support another era. */
+const isSameProgram = (before: DiscoveredServer, after: DiscoveredServer): boolean =>
+  JSON.stringify([before.protocol_version, before.server_info, before.capabilities]) ===
+  JSON.stringify([after.protocol_version, after.server_info, after.capabilities])
 
 /** The instructions of a server, as a list of at most one definition. */
 export const instructionsIn = memo(({ instructions }: Catalogue): readonly Definition[] =>

@@ -1,5 +1,6 @@
 import type { Caller } from '../kernel/wire.ts'
 import type { CallingClient, CallOptions, CallResult } from '../protocol/call.ts'
+import type { Definition } from '../protocol/lists.ts'
 import type { Catalogue, DiscoveredServer } from './catalogues.ts'
 import type { OfferSettings } from './server-fields.ts'
 
@@ -22,6 +23,7 @@ export interface RelayedRequest {
   readonly method: string
   readonly params: unknown
   readonly options: CallOptions
+  readonly timeout_s?: number | undefined
   readonly waits?: true | undefined
 }
 
@@ -48,6 +50,11 @@ export interface Upstream {
   call(call: ToolCall): Promise<CallResult>
   /** Forwards any other request. */
   relay(request: RelayedRequest): Promise<CallResult>
+  /**
+   * The capabilities that the server announces to modern clients. Undefined when it supports only the legacy era. A server
+   * that was never asked is started for it, and rejects with the reason if it cannot be.
+   */
+  modernCapabilities(request: Pick<RelayedRequest, 'waits'>): Promise<Definition | undefined>
   /**
    * Starts the instance that runs for this client alone, and returns its own description and tools. Undefined when the
    * client shares the server with others.

@@ -202,7 +202,7 @@ export function modernRequest(
   params: Readonly<Record<string, unknown>> = {},
   { id = 0, capabilities = {}, headers = {}, meta = {}, progressToken }: ModernOptions = {},
 ): Exchange {
-  const name = params.name ?? params.uri
+  const name = params.name ?? params.uri ?? params.taskId
   const _meta = {
     [`${PREFIX}/protocolVersion`]: '2026-07-28',
     [`${PREFIX}/clientCapabilities`]: capabilities,

@@ -2,7 +2,6 @@ import { isObject } from '../../kernel/is-object.ts'
 import { memberOf, RawJson, rewritten, withMembers } from '../../kernel/json/raw-json.ts'
 import type { CallResult, Params } from '../../protocol/call.ts'
 import { CODES } from '../../protocol/codes.ts'
-import type { Era } from '../../protocol/versions.ts'
 import type { Catalogue } from '../../upstreams/catalogues.ts'
 import type { Upstreams } from '../../upstreams/upstreams.ts'
 import type { AgentPromptsAndResources } from '../catalogue/agent-prompts-and-resources.ts'
@@ -132,7 +131,7 @@ export function createAggregateHandler({ upstreams, catalogues, forward, approva
       return withNames(serverId, result, (uri) => catalogues.nameOf(uri, serverId, agentType))
     },
 
-    capabilities(agentType: string, era: Era): object {
+    capabilities(agentType: string): object {
       const all = catalogues.visibleServers(agentType).map((id) => catalogueOf(id)?.capabilities)
       const some = (capability: string) => all.some((each) => each?.[capability] !== undefined)
       const subscribe = all.some((each) => isObject(each?.resources) && each.resources.subscribe === true)
@@ -141,7 +140,7 @@ export function createAggregateHandler({ upstreams, catalogues, forward, approva
         ...(some('prompts') && { prompts: { listChanged: true } }),
         ...(some('resources') && { resources: { listChanged: true, ...(subscribe && { subscribe }) } }),
         ...(some('completions') && { completions: {} }),
-        ...(some('logging') && era === 'legacy' && { logging: {} }),
+        ...(some('logging') && { logging: {} }),
       }
     },
 

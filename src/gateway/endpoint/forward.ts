@@ -3,7 +3,7 @@ import type { CallResult, Params } from '../../protocol/call.ts'
 import type { Upstreams } from '../../upstreams/upstreams.ts'
 import type { Subscriptions } from '../notify/log-and-resource-subscriptions.ts'
 import { asRpcError } from './json-rpc.ts'
-import { withoutModernMeta } from './modern-messages.ts'
+import { modernParamsOf, withoutModernMeta } from './modern-messages.ts'
 import { progressTo, progressTokenIn, type RequestContext } from './request-context.ts'
 
 /** Forwards a request to one server. Rejects with the error that the agent gets. */
@@ -20,7 +20,9 @@ export function createForward(upstreams: Upstreams, { logsDuring }: Subscription
     const isModern = context.era === 'modern'
     const options = {
       onProgress: progressTo(context, progressTokenIn(params)),
-      modernParams: isModern ? { requestState: value.requestState, raw: () => params } : undefined,
+      modernParams: isModern
+        ? { requestState: value.requestState, raw: () => modernParamsOf(params, context) }
+        : undefined,
       ...context.options,
     }
     const stopLogs = await logsDuring(serverId, value, context)

@@ -6,6 +6,7 @@ import { CODES } from '../../protocol/codes.ts'
 import { LEGACY_VERSIONS } from '../../protocol/versions.ts'
 import type { Keys } from '../keys/keys.service.ts'
 import type { ChangeNotifications } from '../notify/change-notifications.ts'
+import type { Listen } from '../notify/listen.ts'
 import type { Subscriptions } from '../notify/log-and-resource-subscriptions.ts'
 import { subscriberOf } from '../notify/subscriber.ts'
 import { type OnInstanceNote, RequestClient } from '../sessions/calling-clients.ts'
@@ -35,6 +36,7 @@ interface Deps {
   readonly subscriptions: Pick<Subscriptions, 'remove'>
   readonly sessions: Sessions
   readonly changeNotifications: ChangeNotifications
+  readonly listen: Listen
   readonly modernReplies: ModernReplies
   readonly keys: Pick<Keys, 'find'>
   /** The header that may carry the key instead of Authorization. */
@@ -140,7 +142,8 @@ export function createMcpEndpoint(deps: Deps): RequestListener {
     const { id, method } = message
     validateModern(message, request.headers)
     if (id === undefined || method === undefined) response.writeHead(202).end()
-    else if (method === 'subscriptions/listen') changeNotifications.subscribe(message, id, response, access)
+    else if (method === 'subscriptions/listen')
+      deps.listen(message, id, response, access).catch((error: unknown) => fail(response, error, id))
     else {
       const reply = modernReplies.open(message, id, response, access)
       if (reply) handle(message, access, reply, undefined)

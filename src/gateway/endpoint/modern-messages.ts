@@ -1,19 +1,14 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { isObject } from '../../kernel/is-object.ts'
-import { memberOf, plainOf, type RawJson, withMembers } from '../../kernel/json/raw-json.ts'
+import { memberOf, plainOf, type RawJson, withMembers, withMeta } from '../../kernel/json/raw-json.ts'
 import type { CallResult, Params } from '../../protocol/call.ts'
 import { CODES } from '../../protocol/codes.ts'
 import { metaOf } from '../../protocol/json-rpc-message.ts'
 import { META, META_PREFIX } from '../../protocol/meta.ts'
+import { nameParamOf } from '../../protocol/name-param.ts'
 import { LEGACY_VERSIONS, MODERN_VERSION } from '../../protocol/versions.ts'
+import type { AgentScope } from '../sessions/sessions.ts'
 import { type Incoming, RpcError } from './json-rpc.ts'
-
-/** The param that the header `mcp-name` repeats, by method. */
-const NAME_PARAM: Readonly<Record<string, string>> = {
-  'tools/call': 'name',
-  'prompts/get': 'name',
-  'resources/read': 'uri',
-}
 
 /** Throws when `_meta` is incomplete, or when the headers contradict the body. */
 export function validateModern({ method = '', params }: Incoming, headers: IncomingHttpHeaders): void {
@@ -30,7 +25,7 @@ export function validateModern({ method = '', params }: Incoming, headers: Incom
   if (!isObject(meta[META.clientCapabilities]))
     throw new RpcError(CODES.params, `Missing ${META.clientCapabilities} in _meta`, { status: 400 })
   expectHeader(headers, 'mcp-method', method)
-  const field = Object.hasOwn(NAME_PARAM, method) ? NAME_PARAM[method] : undefined
+  const field = nameParamOf(method)
   if (field !== undefined) expectHeader(headers, 'mcp-name', String(params[field]))
 }
 
@@ -52,6 +47,20 @@ export function capabilitiesIn(params: Params): Params {
   const declared = metaOf(params)[META.clientCapabilities]
   return isObject(declared) ? declared : {}
 }
+
+/**
+ * The params of a modern request as a modern server gets them. At `/mcp` they are without the tasks extension, because a task
+ * could not be followed there: the server then answers with the result itself.
+ */
+export function modernParamsOf(params: RawJson, { serverId }: AgentScope): unknown {
+  if (serverId !== undefined || !isObject(params.value)) return params
+  const capabilities = capabilitiesIn(params.value)
+  const { extensions } = capabilities
+  if (!isObject(extensions) || extensions[TASKS] === undefined) return params
+  const { [TASKS]: _, ...others } = extensions
+  return withMeta(params, { [META.clientCapabilities]: { ...capabilities, extensions: others } })
+}
+const TASKS = `${META_PREFIX}tasks`
 
 /** Adds the fields that modern results have and results of legacy servers lack. */
 export function completed(result: CallResult, method: string): Buffer {

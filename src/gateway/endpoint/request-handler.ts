@@ -1,18 +1,18 @@
 import { isObject } from '../../kernel/is-object.ts'
 import { type RawJson, withMembers } from '../../kernel/json/raw-json.ts'
+import type { Params } from '../../protocol/call.ts'
 import { CODES } from '../../protocol/codes.ts'
-import { META } from '../../protocol/meta.ts'
-import { type Era, LEGACY_VERSIONS, MODERN_VERSION } from '../../protocol/versions.ts'
-import type { DiscoveredServer } from '../../upstreams/catalogues.ts'
+import type { Era } from '../../protocol/versions.ts'
 import type { Upstreams } from '../../upstreams/upstreams.ts'
 import type { AgentToolLists } from '../catalogue/agent-tool-lists.ts'
-import { LIST_TTL_MS, listResult } from '../catalogue/merge-prompts-and-resources.ts'
+import { listResult } from '../catalogue/merge-prompts-and-resources.ts'
 import type { Subscriptions } from '../notify/log-and-resource-subscriptions.ts'
 import { subscriberOf } from '../notify/subscriber.ts'
 import type { Approval } from '../pins/approval.ts'
 import type { AgentScope, Session } from '../sessions/sessions.ts'
 import type { AggregateHandler } from './aggregate-handler.ts'
 import type { Forward } from './forward.ts'
+import { createHandshakes } from './handshakes.ts'
 import { asRpcError, type Incoming, RpcError, rawParams, refuseCursor } from './json-rpc.ts'
 import { completed } from './modern-messages.ts'
 import type { RequestContext } from './request-context.ts'
@@ -39,33 +39,11 @@ const FORWARDED = [
   'prompts/get',
   'completion/complete',
 ]
-/** How long agents may cache what a single server declares. */
-const SERVER_TTL_MS = 3_600_000
-
 /** Handles every request of an agent, in both eras. Results are bytes, ready to send. */
 export function createRequestHandler(deps: Deps) {
-  const { version, upstreams, toolLists, aggregate, subscriptions, forward, approval } = deps
+  const { upstreams, toolLists, aggregate, subscriptions, forward, approval } = deps
   const { noServer, openFor, callTool, listTools } = createToolHandler(deps)
-  const serverInfo = { name: 'toolroom', title: 'Toolroom', version }
-
-  /** At `/mcp/{server_id}`, the server's own. */
-  function serverInfoFor({ serverId }: AgentScope): object {
-    const own = serverId === undefined ? undefined : upstreams.get(serverId)?.catalogue?.server_info
-    return own?.name === undefined ? serverInfo : own
-  }
-
-  function capabilitiesFor({ serverId, agentType }: AgentScope, era: Era): object {
-    if (serverId === undefined) return aggregate.capabilities(agentType, era)
-    const own = upstreams.get(serverId)?.catalogue?.capabilities ?? {}
-    const { resources, prompts, completions, logging } = own
-    return {
-      tools: { listChanged: true },
-      ...(resources !== undefined && { resources }),
-      ...(prompts !== undefined && { prompts: listChangedOf(prompts) }),
-      ...(completions !== undefined && { completions: {} }),
-      ...(logging !== undefined && era === 'legacy' && { logging: {} }),
-    }
-  }
+  const handshakes = createHandshakes(deps)
 
   /** From the catalogue, which was compared with the approved definitions. */
   async function listPrompts(serverId: string, { params }: Incoming, { era }: RequestContext) {
@@ -103,24 +81,21 @@ export function createRequestHandler(deps: Deps) {
     return context.era === 'modern' ? completed(result, method) : result.json
   }
 
-  const discovered = (context: RequestContext) => ({
-    resultType: 'complete',
-    supportedVersions: [MODERN_VERSION, ...LEGACY_VERSIONS],
-    capabilities: capabilitiesFor(context, 'modern'),
-    instructions: aggregate.instructions(context),
-    ttlMs: context.serverId === undefined ? LIST_TTL_MS : SERVER_TTL_MS,
-    cacheScope: 'private',
-    _meta: { [META.serverInfo]: serverInfoFor(context) },
-  })
-
   /**
    * Whether every request is forwarded: to a server that runs for this client alone, or to a modern server, which keeps no
    * state between requests.
    */
   async function isForwarded(serverId: string, { era, options }: RequestContext): Promise<boolean> {
-    const upstream = upstreams.get(serverId)
-    if (era === 'modern' && upstream?.catalogue?.protocol_version === MODERN_VERSION) return true
+    if (era === 'modern' && (await modernCapabilitiesOf(serverId))) return true
     return (await openFor(serverId, { era, options })) !== undefined
+  }
+
+  async function modernCapabilitiesOf(serverId: string): Promise<Params | undefined> {
+    try {
+      return await upstreams.get(serverId)?.modernCapabilities({ waits: true })
+    } catch (error) {
+      throw asRpcError(error, 'modern')
+    }
   }
 
   async function handleOther(message: Incoming, context: RequestContext): Promise<Buffer> {
@@ -129,14 +104,13 @@ export function createRequestHandler(deps: Deps) {
     const isModern = context.era === 'modern'
     if (method === 'tools/list') return listTools(message, context)
     if (method === 'ping' && !isModern) return Buffer.from('{}')
-    if (method === 'server/discover' && isModern) return Buffer.from(JSON.stringify(discovered(context)))
-    if (serverId !== undefined && (await isForwarded(serverId, context)))
+    if (method === 'server/discover' && isModern) return handshakes.discover(context)
+    if (serverId !== undefined && (FORWARDED.includes(method) || (await isForwarded(serverId, context))))
       return forwardTo(serverId, message, context)
     const subscribed = session && subscriptions.handle(message, subscriberOf(session))
     if (subscribed) return subscribed
     const result = serverId === undefined ? aggregate.handle(message, context) : undefined
     if (result) return result
-    if (serverId !== undefined && FORWARDED.includes(method)) return forwardTo(serverId, message, context)
     const status = isModern ? 404 : 200
     throw new RpcError(CODES.method, `Method not found: ${method.slice(0, 100)}`, { status })
   }
@@ -146,22 +120,7 @@ export function createRequestHandler(deps: Deps) {
 
     hasServer: ({ serverId, agentType }: AgentScope) => toolLists.of(serverId, agentType) !== undefined,
 
-    /** The result of the legacy handshake. A server that runs for this session alone is started for it. */
-    initialize(session: Session): string | Promise<string> {
-      const { serverId, client } = session
-      const opened = serverId === undefined ? undefined : upstreams.get(serverId)?.openFor(client)
-      const ownResult = (own?: DiscoveredServer) => {
-        if (own) session.version = own.protocol_version
-        return JSON.stringify({
-          protocolVersion: session.version,
-          capabilities: own?.capabilities ?? capabilitiesFor(session, 'legacy'),
-          serverInfo: own?.server_info ?? serverInfoFor(session),
-          instructions: aggregate.instructions(session, own),
-        })
-      }
-      if (opened === undefined) return ownResult()
-      return opened.then(ownResult, (error: unknown) => Promise.reject(asRpcError(error, 'legacy')))
-    },
+    initialize: handshakes.initialize,
 
     /** Forwards a notification of a session to the servers that run for it alone. */
     notify({ serverId, client }: Session, message: Incoming): void {
@@ -182,6 +141,3 @@ export function createRequestHandler(deps: Deps) {
   }
 }
 export type RequestHandler = ReturnType<typeof createRequestHandler>
-
-const listChangedOf = (capability: unknown): object =>
-  isObject(capability) && capability.listChanged === true ? { listChanged: true } : {}

@@ -13,7 +13,7 @@ import type { Approval } from '../pins/approval.ts'
 import type { AgentScope } from '../sessions/sessions.ts'
 import type { AggregateHandler } from './aggregate-handler.ts'
 import { asRpcError, type Incoming, RpcError, rawParam, rawParams, refuseCursor } from './json-rpc.ts'
-import { completed, withoutModernKeys } from './modern-messages.ts'
+import { completed, modernParamsOf, withoutModernKeys } from './modern-messages.ts'
 import { progressTo, progressTokenIn, type RequestContext } from './request-context.ts'
 
 interface Deps {
@@ -118,12 +118,16 @@ export function createToolHandler({ upstreams, toolLists, aggregate, subscriptio
     const { server_id: serverId, tool } = resolved.found
     const args = rawParam(message, 'arguments')
     const isInner = resolved.args !== given // of `call_tool`
-    const sent = (isInner ? memberOf(args, 'arguments') : args) ?? {}
+    const sent = isInner ? memberOf(args, 'arguments') : args
     const hasToken = params._meta !== undefined && metaOf(params).progressToken !== undefined
     const modernParams = isModern
       ? {
           requestState: params.requestState,
-          raw: () => withMembers(rawParams(message), { name: tool, ...(isInner && { arguments: sent }) }),
+          raw: () =>
+            withMembers(modernParamsOf(rawParams(message), context), {
+              name: tool,
+              ...(isInner && { arguments: sent }),
+            }),
         }
       : undefined
     const logs = isModern ? subscriptions.logsDuring(serverId, params, context) : undefined
@@ -139,7 +143,7 @@ export function createToolHandler({ upstreams, toolLists, aggregate, subscriptio
           onProgress: hasToken ? progressTo(context, progressTokenIn(rawParams(message))) : undefined,
           modernParams,
           meta: params._meta === undefined ? undefined : ownMeta(message),
-          extraParams: ownCatalogueOf(context) && extraParamsOf(message),
+          extraParams: isModern ? undefined : extraParamsOf(message, ownCatalogueOf(context) !== undefined),
           ...context.options,
         },
       })
@@ -180,10 +184,16 @@ export function createToolHandler({ upstreams, toolLists, aggregate, subscriptio
 /** Occurs in the JSON of every content item that mentions a resource: `"resource"` and `"resource_link"`. */
 const RESOURCE = '"resource'
 
-/** The params of a tool call that Toolroom does not know, such as `task`. */
-function extraParamsOf(message: Incoming): unknown {
-  return withMembers(rawParams(message), { name: undefined, arguments: undefined, _meta: undefined })
+/** The params of a tool call that Toolroom does not know. Tasks are passed on only where they can be followed. */
+function extraParamsOf(message: Incoming, hasTasks: boolean): unknown {
+  for (const name in message.params) {
+    if (KNOWN_PARAMS.includes(name) || (name === 'task' && !hasTasks)) continue
+    const known = { name: undefined, arguments: undefined, _meta: undefined }
+    return withMembers(rawParams(message), hasTasks ? known : { ...known, task: undefined })
+  }
+  return undefined
 }
+const KNOWN_PARAMS = ['name', 'arguments', '_meta']
 
 /** An object in JSON with one more member. */
 function withMember(json: Buffer, name: string, value: unknown): Buffer {

@@ -32,6 +32,10 @@ const CHANGES: Readonly<Record<string, string>> = {
   resourcesListChanged: 'notifications/resources/list_changed',
 }
 
+/** Whether Toolroom itself notifies about what this filter of `subscriptions/listen` selects. */
+export const isOwnFilter = (name: string): boolean =>
+  name === 'resourceSubscriptions' || Object.hasOwn(CHANGES, name)
+
 /** Sends change notifications: to legacy agents on their GET stream, to modern agents on `subscriptions/listen` requests. */
 export class ChangeNotifications {
   readonly #resources: ResourceSubscriptions
@@ -58,11 +62,20 @@ export class ChangeNotifications {
     this.#track(response)
   }
 
-  /** Starts a `subscriptions/listen` request. Its first message lists the subscriptions that are supported. */
-  subscribe(message: Incoming, id: RequestId, response: ServerResponse, access: Access): void {
+  /**
+   * Starts a `subscriptions/listen` request. Its first message lists the subscriptions that are supported, including `others`,
+   * which the caller handles.
+   */
+  subscribe(
+    message: Incoming,
+    id: RequestId,
+    response: ServerResponse,
+    access: Access,
+    others: object = {},
+  ): { readonly notify: Subscriber['notify']; readonly end: () => void } {
     const { notifications: requested } = message.params
     if (!isObject(requested)) throw new RpcError(CODES.params, 'notifications must be an object')
-    this.#refuseTooMany(access)
+    this.refuseTooMany(access)
     const kinds = Object.keys(CHANGES).filter((kind) => requested[kind] === true)
     const drops = new DropCounter((count) => this.#onDropped(access, count))
     const stream = new EventStream(response, drops)
@@ -77,6 +90,7 @@ export class ChangeNotifications {
     const supported = {
       ...Object.fromEntries(kinds.map((kind) => [kind, true])),
       ...(uris.length > 0 && { resourceSubscriptions: uris }),
+      ...others,
     }
     listener.notify('notifications/subscriptions/acknowledged', { notifications: supported })
     this.#listeners.add(listener)
@@ -85,6 +99,7 @@ export class ChangeNotifications {
       this.#listeners.delete(listener)
       this.#resources.remove(listener)
     })
+    return { notify: listener.notify, end: () => endListener(listener) }
   }
 
   /** Announces changed tools of a server to agents at `/mcp` and at this server, a moment later. */
@@ -124,14 +139,7 @@ export class ChangeNotifications {
 
   /** Ends `subscriptions/listen` requests, with both messages that the specification allows for it. */
   end(isEnded: (access: Access) => boolean): void {
-    for (const listener of this.#listeners) {
-      if (!isEnded(listener)) continue
-      const { id, stream, notify } = listener
-      const requestId = new RawJson(id.json, id.key)
-      const cancelled = withMembers({ reason: 'Ended by the gateway' }, { requestId })
-      notify('notifications/cancelled', cancelled as object)
-      stream.end(resultMessage(id, textOf(tagged({ resultType: 'complete' }, id))))
-    }
+    for (const listener of this.#listeners) if (isEnded(listener)) endListener(listener)
   }
 
   close(): void {
@@ -147,7 +155,8 @@ export class ChangeNotifications {
     return [...new Set(uris)].slice(0, MAX_RESOURCES).filter((uri) => this.#resources.add(listener, uri))
   }
 
-  #refuseTooMany({ keyId }: Access): void {
+  /** Throws when this key has too many `subscriptions/listen` requests. */
+  refuseTooMany({ keyId }: Access): void {
     const own = [...this.#listeners].filter((listener) => listener.keyId === keyId)
     if (own.length < MAX_PER_KEY) return
     throw new RpcError(CODES.tooMany, `Too many subscriptions/listen requests (max ${MAX_PER_KEY})`, {
@@ -159,6 +168,13 @@ export class ChangeNotifications {
     this.#responses.add(response)
     response.on('close', () => this.#responses.delete(response))
   }
+}
+
+function endListener({ id, stream, notify }: Listener): void {
+  const requestId = new RawJson(id.json, id.key)
+  const cancelled = withMembers({ reason: 'Ended by the gateway' }, { requestId })
+  notify('notifications/cancelled', cancelled as object)
+  stream.end(resultMessage(id, textOf(tagged({ resultType: 'complete' }, id))))
 }
 
 const tagged = (params: object, { json, key }: RequestId): unknown =>

@@ -7,7 +7,7 @@ import type { ModernReplies } from '../endpoint/modern-reply.ts'
 import type { AgentScope, Session, Sessions } from '../sessions/sessions.ts'
 import { type ChangeNotifications, TOOLS_CHANGED } from './change-notifications.ts'
 import type { Subscriptions } from './log-and-resource-subscriptions.ts'
-import { NotificationRateLimit } from './notification-rate-limit.ts'
+import type { NotificationRateLimit } from './notification-rate-limit.ts'
 import { type IsReceiver, subscriberOf } from './subscriber.ts'
 
 interface Deps {
@@ -19,6 +19,7 @@ interface Deps {
   readonly sessions: Sessions
   readonly changeNotifications: ChangeNotifications
   readonly modernReplies: ModernReplies
+  readonly rateLimit: NotificationRateLimit
   /** Whether prompts are held, so that also agents of a single server get them from its catalogue. */
   readonly holds: boolean
   /** Whether an agent may still use the server of its session or stream. */
@@ -36,13 +37,17 @@ const MESSAGE = 'notifications/message'
 
 /** Turns facts about servers into notifications to agents. Returns the function that stops it. */
 export function startFanout(deps: Deps): () => void {
-  const { facts, log, toolLists, catalogues, subscriptions, sessions, changeNotifications, modernReplies } =
-    deps
-  const rateLimit = new NotificationRateLimit(
-    () => performance.now(),
-    (server_id, messages) =>
-      log.warn({ server_id, messages }, 'notifications dropped: the server sends too many'),
-  )
+  const {
+    facts,
+    log,
+    toolLists,
+    catalogues,
+    subscriptions,
+    sessions,
+    changeNotifications,
+    modernReplies,
+    rateLimit,
+  } = deps
   let compareTimer: NodeJS.Timeout | undefined
   let reported: ReadonlySet<string> = new Set()
   let lastLists: ReturnType<typeof listsOf> | undefined

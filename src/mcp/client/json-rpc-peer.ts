@@ -22,7 +22,7 @@ import {
   responseIdIn,
   resultBytes,
 } from '../../protocol/json-rpc-message.ts'
-import { clientIdOf, type Related, relatedRequest } from './related-request.ts'
+import { clientIdOf, type Related, relatedRequest, subscriptionIdIn } from './related-request.ts'
 import { RequestDeadline } from './request-deadline.ts'
 import { NO_CLIENT, neededCapability, ownResult, refused, SEVERAL_CLIENTS } from './server-request-policy.ts'
 
@@ -97,9 +97,10 @@ export class JsonRpcPeer {
     )
   }
 
-  /** The same for a request that is forwarded: the result, parsed and as bytes. */
+  /** The same for a request that is forwarded: the result, parsed and as bytes. The server does not work on a subscription. */
   requestRaw(method: string, params: unknown, options: TimedCallOptions): Promise<CallResult> {
-    return this.#request(method, params, options, true, (message, { bytes, borrowed }) => {
+    const isForwarded = options.onNotification === undefined
+    return this.#request(method, params, options, isForwarded, (message, { bytes, borrowed }) => {
       const { resultAt } = message
       const json = resultAt ? bytes.subarray(resultAt.start, resultAt.end) : resultBytes(bytes, message)
       const kept = borrowed ? Buffer.from(json) : json
@@ -230,8 +231,13 @@ export class JsonRpcPeer {
     return new CallFailure('too_large', `${what} is larger than ${LIMIT}`)
   }
 
-  /** Progress goes to the request it belongs to, every other notification to the client. */
+  /** Progress goes to the request it belongs to, and what belongs to a subscription to its subscriber. */
   #dispatch(method: string, params: unknown, requestId: number | undefined): void {
+    const { onNotification } = this.#pending.get(subscriptionIdIn(params))?.options ?? {}
+    if (onNotification) {
+      onNotification(method, params)
+      return
+    }
     if (method !== 'notifications/progress' || !isObject(params)) {
       this.#options.onNotification(method, params, clientIdOf(this.#relatedRequest(requestId)))
       return

@@ -7,6 +7,7 @@ import {
   type FailureReason,
   type ModernParams,
   type OnServerRequest,
+  type Params,
   type TimedCallOptions,
 } from '../../protocol/call.ts'
 import type { Definition, ListKind } from '../../protocol/lists.ts'
@@ -68,7 +69,7 @@ export class McpClient {
   readonly #promptsAndResources: PromptAndResourceLists
   #session: Session | undefined
   #changes: ChangeSubscription | undefined
-  #supportsModern: Promise<boolean> | undefined
+  #modern: Promise<HandshakeResult | null | undefined> | undefined
   /** The first request for the tools has failed. */
   #isUnlisted = false
   #closing: Promise<void> | undefined
@@ -153,6 +154,12 @@ export class McpClient {
     this.#session?.transport.peer.notify(method, params)
   }
 
+  /** What the server announces to modern clients. Null: it supports only the legacy era. Undefined: that is not known. */
+  async modernCapabilities(): Promise<Params | null | undefined> {
+    const handshake = await this.#modernHandshake()
+    return handshake ? handshake.capabilities : handshake
+  }
+
   /** Lists the tools again, which shows whether the server is reachable. Without tools, another request does. */
   async refresh(timeoutMs: number): Promise<void> {
     const { requester, handshake } = this.#open()
@@ -171,7 +178,7 @@ export class McpClient {
   /** Forwards the params of a modern client unchanged, if the server supports the modern era. */
   async #relayModern(method: string, params: unknown, options: TimedCallOptions, modernParams: ModernParams) {
     const { transport } = this.#open()
-    if (await this.#isModern()) return transport.peer.requestRaw(method, modernParams.raw(), options)
+    if (await this.#modernHandshake()) return transport.peer.requestRaw(method, modernParams.raw(), options)
     refuseUnknownState(modernParams)
     return this.relay(method, params, { ...options, modernParams: undefined })
   }
@@ -197,16 +204,15 @@ export class McpClient {
   }
 
   /** A stdio server with a legacy handshake may support the modern era as well. It is probed once, on demand. */
-  #isModern(): Promise<boolean> {
+  #modernHandshake(): Promise<HandshakeResult | null | undefined> {
     const { transport, handshake } = this.#open()
-    this.#supportsModern ??=
+    this.#modern ??=
       handshake.era === 'modern' || transport.kind !== 'stdio'
-        ? Promise.resolve(handshake.era === 'modern')
-        : discover(transport.peer, this.#options.version, PROBE_MS).then(
-            () => true,
-            () => false,
+        ? Promise.resolve(handshake.era === 'modern' ? handshake : null)
+        : discover(transport.peer, this.#options.version, PROBE_MS).catch((error: unknown) =>
+            error instanceof CallFailure && error.reason !== 'remote' ? undefined : null,
           )
-    return this.#supportsModern
+    return this.#modern
   }
 
   #transportEvents(): TransportEvents {

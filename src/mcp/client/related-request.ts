@@ -1,4 +1,6 @@
 import type { CallOptions } from '../../protocol/call.ts'
+import { metaOf } from '../../protocol/json-rpc-message.ts'
+import { META } from '../../protocol/meta.ts'
 
 interface ClientRequest {
   readonly options: CallOptions
@@ -29,3 +31,6 @@ export function clientIdOf(related: Related<ClientRequest>): string | null | und
   if (related === 'none') return undefined
   return related === 'several' ? null : (related.options.client?.id ?? null)
 }
+
+/** The id of the `subscriptions/listen` request that a notification belongs to. NaN when it belongs to none. */
+export const subscriptionIdIn = (params: unknown): number => Number(metaOf(params)[META.subscriptionId])

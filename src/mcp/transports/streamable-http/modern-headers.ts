@@ -1,5 +1,6 @@
 import { isObject } from '../../../kernel/is-object.ts'
 import { headerText } from '../../../protocol/header-text.ts'
+import { nameParamOf } from '../../../protocol/name-param.ts'
 import { MODERN_VERSION } from '../../../protocol/versions.ts'
 import { type MirroredArgument, mirroredArguments } from '../../../protocol/x-mcp-header.ts'
 import type { Outgoing } from '../../client/json-rpc-peer.ts'
@@ -12,7 +13,7 @@ export type Mirrors = ReadonlyMap<string, readonly MirroredArgument[]>
 export function mirroredHeaders({ method = '', params }: Outgoing, mirrors: Mirrors): Record<string, string> {
   const headers: Record<string, string> = { 'mcp-protocol-version': MODERN_VERSION, 'mcp-method': method }
   const given = isObject(params) ? params : {}
-  const name = method === 'resources/read' ? given.uri : NAMED.includes(method) ? given.name : undefined
+  const name = given[nameParamOf(method) ?? '']
   if (typeof name !== 'string') return headers
   headers['mcp-name'] = headerText(name)
   if (method !== 'tools/call') return headers
@@ -28,8 +29,6 @@ export function mirrorsIn({ tools }: ToolList): Mirrors {
   const found = tools.map(({ name, inputSchema }) => [String(name), mirroredArguments(inputSchema)] as const)
   return new Map(found.filter(([, mirrored]) => mirrored.length > 0))
 }
-
-const NAMED = ['tools/call', 'prompts/get']
 
 function memberOf(value: unknown, key: string): unknown {
   return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
