@@ -1,5 +1,6 @@
 import { isObject } from '../kernel/is-object.ts'
 import { invalidAt } from '../kernel/json/json-validity.ts'
+import { RawJson } from '../kernel/json/raw-json.ts'
 import { type ByteRange, rawMember, trimmed } from '../kernel/json/raw-member.ts'
 import { isDeeperThan, MAX_MESSAGE_DEPTH } from '../kernel/json-depth.ts'
 import { CODES } from './codes.ts'
@@ -126,4 +127,10 @@ function anyMessage(line: Buffer): Message | undefined {
 
 function isRemoteError(error: unknown): error is RemoteError {
   return isObject(error) && typeof error.code === 'number' && typeof error.message === 'string'
+}
+
+/** The id of a valid message, as it was written. */
+export function idText(bytes: Buffer): RawJson {
+  const { start, end } = rawMember(bytes, 'id') ?? { start: 0, end: 0 }
+  return new RawJson(bytes.toString('utf8', start, end), undefined)
 }

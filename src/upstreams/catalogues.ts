@@ -4,7 +4,7 @@ import { memo } from '../kernel/memo.ts'
 import type { HeldChange, ToolDiff } from '../kernel/tool-fields.ts'
 import type { ClientDependency } from '../protocol/call.ts'
 import { type Definition, definitionText, keepText, type OtherLists, writtenText } from '../protocol/lists.ts'
-import { hashOf, sorted } from './definition-hash.ts'
+import { differenceOf, sorted } from './definition-hash.ts'
 
 /** The description and the lists of a server, as of its last run. */
 export interface Catalogue extends OtherLists {
@@ -339,15 +339,3 @@ function fromStored({ as_written = {}, ...stored }: StoredCatalogue): Catalogue 
 }
 
 const LISTS = ['tools', 'prompts', 'resources', 'resource_templates'] as const
-
-/** The names of tools that were added, removed or changed. */
-function differenceOf(before: readonly Definition[], after: readonly Definition[]) {
-  const hashes = (tools: readonly Definition[]) =>
-    new Map(tools.map((tool) => [String(tool.name), hashOf(tool)]))
-  const [old, now] = [hashes(before), hashes(after)]
-  return {
-    added: [...now.keys()].filter((name) => !old.has(name)),
-    removed: [...old.keys()].filter((name) => !now.has(name)),
-    changed: [...now].filter(([name, hash]) => old.has(name) && old.get(name) !== hash).map(([name]) => name),
-  }
-}

@@ -2,7 +2,6 @@ import { InFlight } from '../../kernel/in-flight.ts'
 import { isObject } from '../../kernel/is-object.ts'
 import { invalidAt } from '../../kernel/json/json-validity.ts'
 import { RawJson, textOf, withMembers, withMeta } from '../../kernel/json/raw-json.ts'
-import { rawMember } from '../../kernel/json/raw-member.ts'
 import { isDeeperThan, MAX_MESSAGE_DEPTH } from '../../kernel/json-depth.ts'
 import {
   CallFailure,
@@ -15,6 +14,7 @@ import {
 import { CODES } from '../../protocol/codes.ts'
 import { type Frame, MESSAGE_MAX_BYTES } from '../../protocol/frames.ts'
 import {
+  idText,
   type Message,
   type RemoteError,
   readMessage,
@@ -296,12 +296,6 @@ export class JsonRpcPeer {
     pending?.fail(new CallFailure('too_large', `The response to ${pending.method} ${why}`))
     return pending !== undefined
   }
-}
-
-/** The id of a valid message, as it was written. */
-function idText(bytes: Buffer): RawJson {
-  const { start, end } = rawMember(bytes, 'id') ?? { start: 0, end: 0 }
-  return new RawJson(bytes.toString('utf8', start, end), undefined)
 }
 
 /** A large result, parsed on first access. */
