@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import type { IncomingMessage } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { AppError } from '../../kernel/errors.ts'
 import { isObject } from '../../kernel/is-object.ts'
 import { LARGE_BYTES, RawJson, rawAt } from '../../kernel/json/raw-json.ts'
@@ -7,7 +7,9 @@ import { type ByteRange, memberNamed, membersOf } from '../../kernel/json/raw-me
 import { isDeeperThan, MAX_REQUEST_DEPTH } from '../../kernel/json-depth.ts'
 import { CallFailure, type Params } from '../../protocol/call.ts'
 import { CODES } from '../../protocol/codes.ts'
-import type { Era } from '../../protocol/versions.ts'
+import { metaOf } from '../../protocol/json-rpc-message.ts'
+import { META } from '../../protocol/meta.ts'
+import { type Era, LEGACY_SERVER_VERSIONS, LEGACY_VERSIONS, MODERN_VERSION } from '../../protocol/versions.ts'
 
 /** The id of a request. */
 export interface RequestId {
@@ -217,4 +219,23 @@ export const resultHead = ({ json }: RequestId): string => `{"jsonrpc":"2.0","id
 export function errorMessage(id: RequestId | null, { code, message, data }: RpcError): Buffer {
   const error = { code, message, ...(data !== undefined && { data }) }
   return Buffer.from(`{"jsonrpc":"2.0","id":${id?.json ?? null},"error":${JSON.stringify(error)}}`)
+}
+
+/** Whether a request belongs to the modern era: detected from `_meta`, else from the header. */
+export function isModern({ params }: Incoming, headers: IncomingHttpHeaders): boolean {
+  if (params._meta !== undefined && metaOf(params)[META.protocolVersion] !== undefined) return true
+  const header = headers['mcp-protocol-version']
+  return (
+    typeof header === 'string' &&
+    !LEGACY_VERSIONS.some((known) => known === header) &&
+    header >= MODERN_VERSION
+  )
+}
+
+/** As servers with the official SDK do: any version they know is accepted, also when the session has another one. */
+export function refuseUnknownVersion(header: string | string[] | undefined): void {
+  if (header === undefined || LEGACY_SERVER_VERSIONS.includes(String(header))) return
+  const known = LEGACY_SERVER_VERSIONS.join(', ')
+  const message = `Bad Request: Unsupported protocol version: ${String(header).slice(0, 40)} (supported versions: ${known})`
+  throw new RpcError(CODES.badRequest, message, { status: 400 })
 }

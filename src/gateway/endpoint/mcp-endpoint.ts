@@ -17,18 +17,19 @@ import {
   errorMessage,
   type Incoming,
   invalidRequest,
+  isModern,
   type RequestId,
   RpcError,
   rawParam,
   readBody,
   readIncoming,
+  refuseUnknownVersion,
   requestId,
   resultMessage,
 } from './json-rpc.ts'
 import { LegacyReply } from './legacy-reply.ts'
 import { capabilitiesIn, validateModern } from './modern-messages.ts'
 import type { ModernReplies, ModernReply } from './modern-reply.ts'
-import { isModern, refuseUnknownVersion } from './protocol-version.ts'
 import type { RequestHandler } from './request-handler.ts'
 
 interface Deps {
@@ -205,28 +206,28 @@ export function createMcpEndpoint(deps: Deps): RequestListener {
     session: Session | undefined,
   ): void {
     const id = nextRequestId()
-    handler
-      .handle(message, {
-        serverId: access.serverId,
-        era: session ? 'legacy' : 'modern',
-        agentType: access.agentType,
-        requestId: id,
-        clientId: session?.id ?? id,
-        session,
-        notify: (method, params) => reply.notify(method, params),
-        options: {
-          signal: reply.signal,
-          client:
-            session?.client ??
-            new RequestClient(id, access, capabilitiesIn(message.params), deps.onRequestNote),
-          capabilities: session?.capabilities,
-          onServerRequest: (method, params) => reply.request(method, params),
-        },
-      })
-      .then(
-        (result) => reply.result(result),
-        (error: unknown) => reply.fail(asRpcError(error)),
-      )
+    const { callTool, handleOther } = handler
+    const respond = message.method === 'tools/call' ? callTool : handleOther
+    respond(message, {
+      serverId: access.serverId,
+      era: session ? 'legacy' : 'modern',
+      agentType: access.agentType,
+      requestId: id,
+      clientId: session?.id ?? id,
+      session,
+      notify: (method, params) => reply.notify(method, params),
+      options: {
+        signal: reply.signal,
+        client:
+          session?.client ??
+          new RequestClient(id, access, capabilitiesIn(message.params), deps.onRequestNote),
+        capabilities: session?.capabilities,
+        onServerRequest: (method, params) => reply.request(method, params),
+      },
+    }).then(
+      (result) => reply.result(result),
+      (error: unknown) => reply.fail(asRpcError(error)),
+    )
   }
 
   function initialize({ params }: Incoming, id: RequestId, { response, access }: Exchange): void {

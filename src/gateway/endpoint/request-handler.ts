@@ -9,7 +9,7 @@ import { listResult } from '../catalogue/merge-prompts-and-resources.ts'
 import type { Subscriptions } from '../notify/log-and-resource-subscriptions.ts'
 import { subscriberOf } from '../notify/subscriber.ts'
 import type { Approval } from '../pins/approval.ts'
-import type { AgentScope, Session } from '../sessions/sessions.ts'
+import type { Session } from '../sessions/sessions.ts'
 import type { AggregateHandler } from './aggregate-handler.ts'
 import type { Forward } from './forward.ts'
 import { createHandshakes } from './handshakes.ts'
@@ -42,7 +42,7 @@ const FORWARDED = [
 /** Handles every request of an agent, in both eras. Results are bytes, ready to send. */
 export function createRequestHandler(deps: Deps) {
   const { upstreams, toolLists, aggregate, subscriptions, forward, approval } = deps
-  const { noServer, openFor, callTool, listTools } = createToolHandler(deps)
+  const { hasServer, noServer, openFor, callTool, listTools } = createToolHandler(deps)
   const handshakes = createHandshakes(deps)
 
   /** From the catalogue, which was compared with the approved definitions. */
@@ -117,8 +117,9 @@ export function createRequestHandler(deps: Deps) {
 
   return {
     noServer,
-
-    hasServer: ({ serverId, agentType }: AgentScope) => toolLists.of(serverId, agentType) !== undefined,
+    hasServer,
+    callTool,
+    handleOther,
 
     initialize: handshakes.initialize,
 
@@ -135,9 +136,6 @@ export function createRequestHandler(deps: Deps) {
     release({ client }: Session): void {
       for (const upstream of upstreams.all()) upstream.release(client)
     },
-
-    handle: (message: Incoming, context: RequestContext): Promise<Buffer> =>
-      message.method === 'tools/call' ? callTool(message, context) : handleOther(message, context),
   }
 }
 export type RequestHandler = ReturnType<typeof createRequestHandler>

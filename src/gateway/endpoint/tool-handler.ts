@@ -178,7 +178,10 @@ export function createToolHandler({ upstreams, toolLists, aggregate, subscriptio
     }
   }
 
-  return { noServer, openFor, callTool, listTools }
+  const hasServer = ({ serverId, agentType }: AgentScope): boolean =>
+    toolLists.of(serverId, agentType) !== undefined
+
+  return { hasServer, noServer, openFor, callTool, listTools }
 }
 
 /** Occurs in the JSON of every content item that mentions a resource: `"resource"` and `"resource_link"`. */
