@@ -33,7 +33,7 @@ export function createHandshakes({ version, upstreams, aggregate }: Deps) {
   /** What is true for all clients. */
   function capabilitiesFor({ serverId, agentType }: AgentScope): object {
     if (serverId === undefined) return aggregate.capabilities(agentType)
-    return sharedCapabilities(upstreams.get(serverId)?.catalogue?.capabilities ?? {})
+    return sharedCapabilities(upstreams.get(serverId)?.catalogue?.capabilities ?? { tools: {} })
   }
 
   return {
@@ -65,7 +65,8 @@ export function createHandshakes({ version, upstreams, aggregate }: Deps) {
       const result = {
         resultType: 'complete',
         supportedVersions: [MODERN_VERSION, ...LEGACY_VERSIONS],
-        capabilities: isObject(modern) ? modernCapabilities(modern) : translated,
+        // A modern server: all of them, because every request passes.
+        capabilities: isObject(modern) ? withChangedTools(modern) : translated,
         instructions: aggregate.instructions(context, own),
         ttlMs: upstream && modern !== 'unknown' ? SERVER_TTL_MS : LIST_TTL_MS,
         cacheScope: 'private',
@@ -77,18 +78,14 @@ export function createHandshakes({ version, upstreams, aggregate }: Deps) {
 }
 
 /** Of a legacy server that several clients share: what is true for each of them. Other capabilities are left out. */
-function sharedCapabilities({ resources, prompts, completions, logging }: Params): Params {
-  return {
-    tools: { listChanged: true },
-    ...(resources !== undefined && { resources }),
-    ...(prompts !== undefined && { prompts: listChangedOf(prompts) }),
-    ...(completions !== undefined && { completions: {} }),
-    ...(logging !== undefined && { logging: {} }),
-  }
+function sharedCapabilities(own: Params): Params {
+  const shared = Object.entries(own).filter(([name]) => SHARED.includes(name))
+  return withChangedTools(Object.fromEntries(shared))
 }
+const SHARED = ['tools', 'prompts', 'resources', 'completions', 'logging']
 
-/** Of a modern server, to a modern client: all of them, because every request passes. Toolroom announces changed tools. */
-function modernCapabilities(own: Params): Params {
+/** Toolroom announces changed tools itself, because also its settings change them. */
+function withChangedTools(own: Params): Params {
   return isObject(own.tools) ? { ...own, tools: { ...own.tools, listChanged: true } } : own
 }
 
@@ -99,6 +96,3 @@ function modernCapabilities(own: Params): Params {
 function translatedCapabilities({ tasks: _, ...own }: Params): Params {
   return own
 }
-
-const listChangedOf = (capability: unknown): object =>
-  isObject(capability) && capability.listChanged === true ? { listChanged: true } : {}

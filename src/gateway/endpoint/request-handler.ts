@@ -30,15 +30,6 @@ interface Deps {
 }
 
 const ROOTS_CHANGED = 'notifications/roots/list_changed'
-/** Forwarded to the one server of `/mcp/{server_id}`. */
-const FORWARDED = [
-  'resources/list',
-  'resources/templates/list',
-  'resources/read',
-  'prompts/list',
-  'prompts/get',
-  'completion/complete',
-]
 /** Handles every request of an agent, in both eras. Results are bytes, ready to send. */
 export function createRequestHandler(deps: Deps) {
   const { upstreams, toolLists, aggregate, subscriptions, forward, approval } = deps
@@ -85,7 +76,7 @@ export function createRequestHandler(deps: Deps) {
    * Whether every request is forwarded: to a server that runs for this client alone, or to a modern server, which keeps no
    * state between requests.
    */
-  async function isForwarded(serverId: string, { era, options }: RequestContext): Promise<boolean> {
+  async function passesAll(serverId: string, { era, options }: RequestContext): Promise<boolean> {
     if (era === 'modern' && (await modernCapabilitiesOf(serverId))) return true
     return (await openFor(serverId, { era, options })) !== undefined
   }
@@ -105,12 +96,13 @@ export function createRequestHandler(deps: Deps) {
     if (method === 'tools/list') return listTools(message, context)
     if (method === 'ping' && !isModern) return Buffer.from('{}')
     if (method === 'server/discover' && isModern) return handshakes.discover(context)
-    if (serverId !== undefined && (FORWARDED.includes(method) || (await isForwarded(serverId, context))))
+    if (serverId !== undefined && (await passesAll(serverId, context)))
       return forwardTo(serverId, message, context)
     const subscribed = session && subscriptions.handle(message, subscriberOf(session))
     if (subscribed) return subscribed
     const result = serverId === undefined ? aggregate.handle(message, context) : undefined
     if (result) return result
+    if (serverId !== undefined) return forwardTo(serverId, message, context)
     const status = isModern ? 404 : 200
     throw new RpcError(CODES.method, `Method not found: ${method.slice(0, 100)}`, { status })
   }
