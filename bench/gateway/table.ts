@@ -24,25 +24,25 @@ export function rowsOf(found: Found) {
   const HOPS = 'stdio hop + http-floor'
   return [
     row('tools/call, p50', HOPS, hops(one.ours), {
-      goal: atMost(1.8, 1.4),
+      goal: atMost(1.4, 1.25),
       passThrough: hops(one.passThrough),
     }),
     row('tools/call of 2026-07-28, p50', HOPS, hops(one.modern)),
     row('CPU per call, 64 in flight', FLOOR, ratio(cpu('ours'), cpu('floor')), {
-      goal: atMost(2.2, 1.6),
+      goal: atMost(1.6, 1.45),
       passThrough: ratio(cpu('passThrough'), cpu('floor')),
     }),
     row('CPU per call of 2026-07-28, 64 in flight', FLOOR, ratio(cpu('modern'), cpu('floor'))),
     row('calls/s, 64 in flight', FLOOR, ratio(rate('ours'), rate('floor')), {
-      goal: atLeast(0.6, 0.8),
+      goal: atLeast(0.9, 0.95),
       passThrough: ratio(rate('passThrough'), rate('floor')),
     }),
     row('256 KiB there and back, p50', HOPS, ratio(kib.ours, kib.stdio, kib.floor), {
-      goal: atMost(1, 0.85),
+      goal: atMost(0.85, 0.75),
       passThrough: ratio(kib.passThrough, kib.stdio, kib.floor),
     }),
     row('256 KiB result, CPU', FLOOR, ratio(results.ours, results.floor), {
-      goal: atMost(1, 0.7),
+      goal: atMost(0.8, 0.6),
       passThrough: ratio(results.passThrough, results.floor),
     }),
     row(
@@ -50,20 +50,20 @@ export function rowsOf(found: Found) {
       `the same 4 requests, ${FLOOR}`,
       ratio(visits.ours, visits.floor),
       {
-        goal: atMost(3, 2),
+        goal: atMost(2.5, 2),
       },
     ),
     row(
       `tools/list of ${LIBRARY.servers} × ${LIBRARY.tools}, p50`,
       'one server with all tools + http-floor, same bytes',
       ratio(library.ours, library.stdio, library.floor),
-      { goal: atMost(0.5, 0.4) },
+      { goal: atMost(0.4, 0.33) },
     ),
     row('launch → first call', FLOOR, ratio(found.launches.ours, found.launches.floor), {
-      goal: atMost(4, 2.5),
+      goal: atMost(3, 2.5),
     }),
     row('p99 while another server is frozen', 'p99 before', ratio(found.frozen.during, found.frozen.before), {
-      goal: atMost(1.5, 1.2),
+      goal: atMost(1.2, 1.1),
     }),
     row(
       'server-everything, p50',

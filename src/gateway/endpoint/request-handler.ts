@@ -32,7 +32,7 @@ interface Deps {
 const ROOTS_CHANGED = 'notifications/roots/list_changed'
 /** Handles every request of an agent, in both eras. Results are bytes, ready to send. */
 export function createRequestHandler(deps: Deps) {
-  const { upstreams, toolLists, aggregate, subscriptions, forward, approval } = deps
+  const { upstreams, aggregate, subscriptions, forward, approval } = deps
   const { hasServer, noServer, openFor, callTool, listTools } = createToolHandler(deps)
   const handshakes = createHandshakes(deps)
 
