@@ -11,6 +11,9 @@ import { yamlFormat } from '../src/agents/formats/yaml/yaml-format.ts'
 import { parseTemplate } from '../src/gateway/catalogue/uri-template.ts'
 import { wordDiff } from '../src/gateway/pins/word-diff.ts'
 import { compare } from '../src/kernel/compare.ts'
+import { invalidAt } from '../src/kernel/json/json-validity.ts'
+import { RawJson, withMembers } from '../src/kernel/json/raw-json.ts'
+import { itemsOf, membersOf } from '../src/kernel/json/raw-member.ts'
 import { createLog } from '../src/kernel/log.ts'
 import { KnownSecrets } from '../src/kernel/secrets/known-secrets.ts'
 import { plainText } from '../src/kernel/secrets/plain-text.ts'
@@ -244,6 +247,10 @@ const READERS: readonly (readonly [string, Read])[] = [
   ['an SSE stream', (text) => new SseReader(() => {}, 1024 * 1024).push(Buffer.from(text))],
   ['a header', (text) => headerText(text)],
   ['a JSON-RPC message', (text) => readMessage(Buffer.from(text))],
+  ['members of a JSON object', (text) => membersOf(Buffer.from(`{${text}`), 0)],
+  ['items of a JSON list', (text) => itemsOf(Buffer.from(`[${text}`), 0)],
+  ['validity of a large result', (text) => invalidAt(Buffer.from(text), { start: 0, end: text.length })],
+  ['an edit of params', (text) => withMembers(new RawJson(JSON.stringify({ text }), { text }), { a: 1 })],
   ['a snippet', (text) => parseSnippet(text)],
   ['a command', (text) => commandWords(text)],
   [

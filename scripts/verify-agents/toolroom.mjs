@@ -39,7 +39,7 @@ export async function startToolroom(home, { preload, env = {} } = {}) {
       ...(body && { body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(30_000),
     })
-    const answer = await reply.json()
+    const answer = reply.status === 204 ? undefined : await reply.json()
     if (!reply.ok) throw new Error(`${method} ${path} returned ${reply.status}: ${answer.detail ?? ''}`)
     return answer
   }

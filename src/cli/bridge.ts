@@ -64,7 +64,7 @@ export class Bridge {
     const { link, write } = deps
     this.#legacy = new LegacySession({
       link,
-      onMessage: (message, bytes) => write(oneLine(bytes, message)),
+      onMessage: (_, bytes) => write(oneLine(bytes)),
       onChanged: () => write(notificationLine(CHANGED)),
       onKeyRefused: () => this.#keyRefused(),
     })

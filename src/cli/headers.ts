@@ -1,5 +1,4 @@
-import { headerText } from '../protocol/header-text.ts'
-import { nameParamOf } from '../protocol/name-param.ts'
+import { headerText, nameParamOf } from '../protocol/header-text.ts'
 import type { Message } from './message.ts'
 
 /** A legacy agent's session. */

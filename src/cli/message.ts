@@ -78,6 +78,6 @@ export const errorLine = (id: Message['id'] | null, code: number, message: strin
 export const notificationLine = (method: string, params?: object): string =>
   JSON.stringify({ jsonrpc: '2.0', method, ...(params && { params }) })
 
-/** The bytes, or the value on one line if they contain line breaks. */
-export const oneLine = (bytes: Buffer, value: unknown): Buffer | string =>
-  bytes.includes(0x0a) || bytes.includes(0x0d) ? JSON.stringify(value) : bytes
+/** Valid JSON without its line breaks, which are between tokens. */
+export const oneLine = (bytes: Buffer): Buffer | string =>
+  bytes.includes(0x0a) || bytes.includes(0x0d) ? bytes.toString('utf8').replaceAll(/[\r\n]+/g, '') : bytes

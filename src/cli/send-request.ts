@@ -52,7 +52,7 @@ export async function sendRequest(link: Link, request: Request, attempt: Attempt
         isAnswered = true
         onAnswer(message, response)
       }
-      write(oneLine(bytes, message))
+      write(oneLine(bytes))
     })
     body ??= other
   } catch (error) {

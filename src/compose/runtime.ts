@@ -75,13 +75,17 @@ export function openRuntime({ folder, facts, secrets, catalogues, log }: Deps): 
       const level = state.status === 'backoff' || state.status === 'failed' ? 'warn' : 'info'
       const instance = instances.get(id)
       const server_id = instance?.serverId ?? id
-      const subject = instance ? `instance ${id} of a server` : 'server'
-      log[level]({ server_id, status: state.status, cause }, `${subject} ${state.status}: ${cause}`)
+      const { status } = state
+      const which = instance && { instance: instance.number, agent_type: instance.owner.agentType }
+      const subject = instance ? 'server instance' : 'server'
+      log[level]({ server_id, ...which, status, cause }, `${subject} ${status}: ${cause}`)
       if (instance) instances.onState(instance, state.status)
       else facts.publish('server_status', { server_id, state, cause })
     },
-    onLine: (id, stream, text, cut) =>
-      facts.publish('server_line', { server_id: instances.get(id)?.serverId ?? id, stream, text, cut }),
+    onLine: (id, stream, text, cut) => {
+      const { serverId: server_id = id, number: instance } = instances.get(id) ?? {}
+      facts.publish('server_line', { server_id, stream, text, cut, instance })
+    },
     onResources: (id) => {
       const server_id = instances.get(id)?.serverId ?? id
       const resources = instances.resourcesOf(server_id)

@@ -125,6 +125,15 @@ describe('sharing: per_session', () => {
     await Promise.all(busy)
   })
 
+  test('log lines name the instance that wrote them', async () => {
+    const { house, open, instances } = await setUp()
+    await (await open('alice')).call('say', { line: 'a line of alice' })
+    const number = (await instances()).at(-1)?.id
+    await expect
+      .poll(async () => (await house.inject('/api/logs?server_id=asker&search=alice')).json().items)
+      .toMatchObject([{ message: 'a line of alice', data: { instance: number } }])
+  })
+
   test('the memory of a server is the sum of its processes', async () => {
     const { house, open } = await setUp()
     await whoami(await open('alice'))

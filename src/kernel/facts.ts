@@ -31,6 +31,8 @@ export interface Facts {
     readonly stream: Stream
     readonly text: string
     readonly cut: number
+    /** The number of the instance that wrote it, when the server runs for one client alone. */
+    readonly instance?: string | undefined
   }
   /** A notification of a server: raw, and only for agents that are subscribed to it. */
   server_note: {

@@ -15,6 +15,7 @@ export interface Line {
   readonly text: string
   /** How many bytes are missing at the end. */
   readonly cut: number
+  readonly instance?: string | undefined
 }
 
 interface Deps {
@@ -110,4 +111,5 @@ export class LineGate {
   }
 }
 
-const isSame = (a: Line, b: Line): boolean => a.text === b.text && a.stream === b.stream && a.cut === b.cut
+const isSame = (a: Line, b: Line): boolean =>
+  a.text === b.text && a.stream === b.stream && a.cut === b.cut && a.instance === b.instance

@@ -24,10 +24,10 @@ export class ServerLines {
     this.#deps = deps
   }
 
-  add({ server_id, stream, text, cut }: Facts['server_line']): void {
+  add({ server_id, stream, text, cut, instance }: Facts['server_line']): void {
     if (text === '' && cut === 0) return
     const gate = this.#gateOf(server_id)
-    gate.push({ ts: this.#deps.now(), stream, text, cut })
+    gate.push({ ts: this.#deps.now(), stream, text, cut, instance })
     this.#flushSoon(gate)
   }
 
@@ -91,8 +91,16 @@ export class ServerLines {
   }
 }
 
-function entryOf(server_id: string, { ts, stream, text, cut }: Line): LogEntry {
+function entryOf(server_id: string, { ts, stream, text, cut, instance }: Line): LogEntry {
   const message = plainText(text)
-  const entry = { ts, level: levelOf(message), source: 'server', stream, server_id, message } as const
-  return cut > 0 ? { ...entry, cut } : entry
+  return {
+    ts,
+    level: levelOf(message),
+    source: 'server',
+    stream,
+    server_id,
+    message,
+    ...(instance !== undefined && { data: { instance } }),
+    ...(cut > 0 && { cut }),
+  }
 }

@@ -57,8 +57,8 @@ export interface CallOptions {
   readonly signal?: CancelSignal | undefined
   /** The client that the request is sent for. Undefined for a request of the API. */
   readonly client?: CallingClient | undefined
-  /** The caller's `_meta`, forwarded with a tool call. */
-  readonly meta?: Params | undefined
+  /** The caller's `_meta`, forwarded with a tool call: an object or its RawJson. */
+  readonly meta?: unknown
   /** Called with the server's progress notifications. A progress token is sent only when this is set. */
   readonly onProgress?: ((params: Params) => void) | undefined
   /** Receives the notifications of a subscription, if the request is one. */
@@ -67,12 +67,16 @@ export interface CallOptions {
   readonly onServerRequest?: OnServerRequest | undefined
   /** The caller's client capabilities. Modern servers receive them with each request. */
   readonly capabilities?: object | undefined
-  /** The `arguments` of a tool call as the caller wrote them, to be forwarded unparsed: valid JSON without line breaks. */
-  readonly rawArguments?: Buffer | undefined
   /** Further params of a tool call, for a server that runs for the client alone. */
-  readonly extraParams?: Params | undefined
-  /** The params of a modern client's request, forwarded unchanged to a modern server. */
-  readonly modernParams?: Params | undefined
+  readonly extraParams?: unknown
+  /** The params of a modern client's request, for a modern server. */
+  readonly modernParams?: ModernParams | undefined
+}
+
+/** The params of a modern client's request. Most servers are legacy, so their JSON is made on demand. */
+export interface ModernParams {
+  readonly requestState: unknown
+  readonly raw: () => unknown
 }
 
 /** A request with its time limit. Null: it lasts as long as the connection. */

@@ -1,7 +1,9 @@
 import { isObject } from '../kernel/is-object.ts'
+import { invalidAt } from '../kernel/json/json-validity.ts'
+import { RawJson } from '../kernel/json/raw-json.ts'
+import { type ByteRange, rawMember, trimmed } from '../kernel/json/raw-member.ts'
 import { isDeeperThan, MAX_MESSAGE_DEPTH } from '../kernel/json-depth.ts'
 import { CODES } from './codes.ts'
-import { type ByteRange, isOneValue, rawMember, trimmed } from './raw-member.ts'
 
 /** A JSON-RPC message, parsed. */
 export interface Message {
@@ -24,9 +26,17 @@ export interface RemoteError {
 
 /** Undefined for any text that is not a JSON-RPC message, such as a banner or debug output, and for one that is too deep. */
 export function readMessage(line: Buffer): Message | undefined {
-  if (line.length > 2 * MAX_MESSAGE_DEPTH && isDeeperThan(line, MAX_MESSAGE_DEPTH)) return undefined
   return commonResponse(line) ?? anyMessage(line)
 }
+
+/** The id in the response that a text looks like, for a text that is not valid JSON or is incomplete. */
+export function responseIdIn(line: Buffer): number | undefined {
+  const head = RESPONSE_HEAD.exec(line.toString('latin1', 0, 4 * LONGEST_FRAME))
+  const id = head ?? RESULT_FIRST_TAIL.exec(line.toString('latin1', Math.max(0, line.length - LONGEST_FRAME)))
+  return id?.[1] === undefined ? undefined : Number(id[1])
+}
+const RESPONSE_HEAD =
+  /^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d{1,15})\s*,[^{[]*?"(?:result|error)"\s*:/
 
 /** The bytes of the result. They share memory with the line. */
 export function resultBytes(line: Buffer, { resultAt }: Message): Buffer {
@@ -62,7 +72,7 @@ const RESULT_FIRST = '{"result":'
 const RESULT_LAST_HEAD = /^\{"jsonrpc": ?"2\.0", ?"id": ?(0|[1-9]\d{0,14}), ?"result":/
 const RESULT_FIRST_TAIL = /, ?"jsonrpc": ?"2\.0", ?"id": ?(0|[1-9]\d{0,14})\}$/
 const LONGEST_FRAME = 64
-/** Larger results are not parsed unless their value is used, because most are only forwarded. */
+/** Results in larger lines are not parsed unless their value is used, because most are only forwarded. */
 const LARGE_BYTES = 16 * 1024
 
 /**
@@ -70,24 +80,35 @@ const LARGE_BYTES = 16 * 1024
  * alone: if it is one JSON value, the line has no other member, and the position of the result is known.
  */
 function commonResponse(line: Buffer): Message | undefined {
-  const head = line.toString('latin1', 0, LONGEST_FRAME)
+  const isLarge = line.length > LARGE_BYTES
+  const head = line.toString(isLarge ? 'latin1' : 'utf8', 0, isLarge ? LONGEST_FRAME : line.length)
+  // Decoded once: if every character is one byte, positions in the text are positions in the line.
+  const text = head.length === line.length ? head : undefined
   const last = RESULT_LAST_HEAD.exec(head)
   if (last) {
-    if (line.at(-1) !== CLOSE_BRACE) return undefined
-    return responseOf(line, Number(last[1]), { start: last[0].length, end: line.length - 1 })
+    if (line[line.length - 1] !== CLOSE_BRACE) return undefined
+    return responseOf(line, text, Number(last[1]), last[0].length, line.length - 1)
   }
   if (!head.startsWith(RESULT_FIRST)) return undefined
   const tail = RESULT_FIRST_TAIL.exec(line.toString('latin1', Math.max(0, line.length - LONGEST_FRAME)))
   if (!tail) return undefined
-  return responseOf(line, Number(tail[1]), { start: RESULT_FIRST.length, end: line.length - tail[0].length })
+  return responseOf(line, text, Number(tail[1]), RESULT_FIRST.length, line.length - tail[0].length)
 }
 
-function responseOf(line: Buffer, id: number, at: ByteRange): Message | undefined {
-  const isTight = (line[at.start] ?? 0) > SPACE && (line[at.end - 1] ?? 0) > SPACE
-  const resultAt = isTight ? at : trimmed(line, at)
-  if (at.end - at.start > LARGE_BYTES) return isOneValue(line, resultAt) ? { id, resultAt } : undefined
+function responseOf(
+  line: Buffer,
+  text: string | undefined,
+  id: number,
+  start: number,
+  end: number,
+): Message | undefined {
+  const isTight = (line[start] ?? 0) > SPACE && (line[end - 1] ?? 0) > SPACE
+  const resultAt = isTight ? { start, end } : trimmed(line, { start, end })
+  if (line.length > LARGE_BYTES) return invalidAt(line, resultAt) < 0 ? { id, resultAt } : undefined
+  if (line.length > 2 * MAX_MESSAGE_DEPTH && isDeeperThan(line, MAX_MESSAGE_DEPTH)) return undefined
   try {
-    return { id, result: JSON.parse(line.toString('utf8', at.start, at.end)), resultAt }
+    const result = JSON.parse(text === undefined ? line.toString('utf8', start, end) : text.slice(start, end))
+    return { id, result, resultAt }
   } catch {
     return undefined // the line has other members, or is not JSON
   }
@@ -95,6 +116,7 @@ function responseOf(line: Buffer, id: number, at: ByteRange): Message | undefine
 
 function anyMessage(line: Buffer): Message | undefined {
   if (!/^\s*\{/.test(line.toString('latin1', 0, LONGEST_FRAME))) return undefined
+  if (line.length > 2 * MAX_MESSAGE_DEPTH && isDeeperThan(line, MAX_MESSAGE_DEPTH)) return undefined
   try {
     const { jsonrpc, id, method, params, result, error } = JSON.parse(line.toString('utf8'))
     return jsonrpc === '2.0' ? { id, method, params, result, error } : undefined
@@ -105,4 +127,10 @@ function anyMessage(line: Buffer): Message | undefined {
 
 function isRemoteError(error: unknown): error is RemoteError {
   return isObject(error) && typeof error.code === 'number' && typeof error.message === 'string'
+}
+
+/** The id of a valid message, as it was written. */
+export function idText(bytes: Buffer): RawJson {
+  const { start, end } = rawMember(bytes, 'id') ?? { start: 0, end: 0 }
+  return new RawJson(bytes.toString('utf8', start, end), undefined)
 }

@@ -1,3 +1,5 @@
+import { RawJson, textOf, withMembers } from '../kernel/json/raw-json.ts'
+
 /** A tool, prompt, resource or resource template as its server describes it, unknown fields included. */
 export type Definition = Readonly<Record<string, unknown>>
 
@@ -9,3 +11,46 @@ export interface OtherLists {
 }
 
 export type ListKind = keyof OtherLists
+
+/** Beside the definitions, because most have none: JSON.stringify writes them as their servers did. */
+const written = new WeakMap<Definition, string>()
+
+/** The definition as its server wrote it. */
+export const definitionText = (definition: Definition): string =>
+  written.get(definition) ?? JSON.stringify(definition)
+
+/** The same, if JSON.stringify would write it differently, for example because of `1.0` or 20 digits. */
+export const writtenText = (definition: Definition): string | undefined => written.get(definition)
+
+/**
+ * Keeps the text that a definition was parsed from. Not if a key occurs twice in one object: a parser that takes the first one
+ * would read another definition than the one that is compared with its pin.
+ */
+export function keepText(definition: Definition, text: string): void {
+  const line = text.replaceAll(/[\r\n]+/g, '')
+  const plain = JSON.stringify(definition)
+  if (line !== plain && membersIn(line) === membersIn(plain)) written.set(definition, line)
+}
+
+/** A copy with another name or URI, written like the original. */
+export function renamed(definition: Definition, own: Definition): Definition {
+  const copy = { ...definition, ...own }
+  const text = written.get(definition)
+  if (text !== undefined) written.set(copy, textOf(withMembers(new RawJson(text, definition), own)))
+  return copy
+}
+
+/** The number of members of all objects: of the colons that are not in strings. */
+function membersIn(json: string): number {
+  let count = 0
+  let isInString = false
+  for (let at = 0; at < json.length; at += 1) {
+    const code = json.charCodeAt(at)
+    if (code === BACKSLASH) at += 1
+    else if (code === QUOTE) isInString = !isInString
+    else if (code === COLON && !isInString) count += 1
+  }
+  return count
+}
+
+const [QUOTE, BACKSLASH, COLON] = [0x22, 0x5c, 0x3a]

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { rawMember } from '../kernel/json/raw-member.ts'
 import { readMessage, resultBytes } from './json-rpc-message.ts'
-import { rawMember } from './raw-member.ts'
 
 const space = fc.string({ unit: fc.constantFrom(' ', '\t', '\r', '\n'), maxLength: 3 })
 

@@ -8,6 +8,8 @@ import type { Client, Engine, ServerLife } from './engine.ts'
 export interface Instance {
   /** Its id in the engine. */
   readonly id: string
+  /** Its id in views and log lines. Unique until Toolroom ends. */
+  readonly number: string
   readonly serverId: string
   readonly owner: InstanceOwner
   /** Its own description and tools, which may differ from those of the shared process. */
@@ -66,8 +68,10 @@ export class Instances implements Engine {
     if (known) return known
     this.#makeRoom(server)
     this.#lastNumber += 1
+    const number = String(this.#lastNumber)
     const instance: Instance = {
-      id: `${server.id}~${this.#lastNumber}`,
+      id: `${server.id}~${number}`,
+      number,
       serverId: server.id,
       owner,
       catalogue: undefined,

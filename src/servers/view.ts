@@ -121,12 +121,11 @@ export function instanceViews(
   engine: Pick<Engine, 'life'>,
 ): InstanceView[] {
   const views: InstanceView[] = []
-  for (const { id, serverId, owner } of instances.values()) {
+  for (const { id, number, owner } of instances.values()) {
     const { state, resources } = engine.life(id)
     if (state.status !== 'running') continue
     const { pid, started_at } = state
     const { agentType: agent_type, sessionId: session_id } = owner
-    const number = id.slice(serverId.length + 1)
     views.push({ id: number, pid, agent_type, session_id, started_at: isoTime(started_at), resources })
   }
   return views

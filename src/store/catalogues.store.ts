@@ -1,4 +1,4 @@
-import type { Catalogue, CatalogueStore } from '../upstreams/catalogues.ts'
+import type { CatalogueStore, StoredCatalogue } from '../upstreams/catalogues.ts'
 import type { ConfigurationDatabase } from './configuration/configuration.ts'
 import { digestOf } from './digest.ts'
 import type { ServerTable } from './servers.store.ts'
@@ -11,7 +11,7 @@ export function catalogueStore(database: ConfigurationDatabase, servers: ServerT
       return new Map(
         rows
           .filter(({ body, digest }) => digestOf(body) === digest)
-          .map(({ server_id, body }): [string, Catalogue] => [server_id, JSON.parse(body)]),
+          .map(({ server_id, body }): [string, StoredCatalogue] => [server_id, JSON.parse(body)]),
       )
     },
     save: (catalogues) =>

@@ -3,8 +3,8 @@ import type { FactBus } from '../kernel/facts.ts'
 import { memo } from '../kernel/memo.ts'
 import type { HeldChange, ToolDiff } from '../kernel/tool-fields.ts'
 import type { ClientDependency } from '../protocol/call.ts'
-import type { Definition, OtherLists } from '../protocol/lists.ts'
-import { hashOf, sorted } from './definition-hash.ts'
+import { type Definition, definitionText, keepText, type OtherLists, writtenText } from '../protocol/lists.ts'
+import { differenceOf, sorted } from './definition-hash.ts'
 
 /** The description and the lists of a server, as of its last run. */
 export interface Catalogue extends OtherLists {
@@ -41,11 +41,16 @@ const NO_OTHER_LISTS: OtherLists = { prompts: [], resources: [], resource_templa
 /** The capability that declares a list; the change notification has the same name. */
 const KIND_OF = { prompts: 'prompts', resources: 'resources', resource_templates: 'resources' } as const
 
+/** The catalogue with the texts of definitions that JSON.stringify would write differently, by list and index. */
+export interface StoredCatalogue extends Catalogue {
+  readonly as_written?: Readonly<Record<string, Readonly<Record<number, string>>>>
+}
+
 /** Keeps catalogues across restarts of Toolroom. */
 export interface CatalogueStore {
-  all(): Promise<ReadonlyMap<string, Catalogue>>
+  all(): Promise<ReadonlyMap<string, StoredCatalogue>>
   /** Skips servers that have been deleted. */
-  save(catalogues: ReadonlyMap<string, Catalogue>): Promise<void>
+  save(catalogues: ReadonlyMap<string, StoredCatalogue>): Promise<void>
 }
 
 /** What a server says about itself to agents, and what is compared with an approved definition. */
@@ -95,8 +100,7 @@ export class Catalogues {
 
   static async open(deps: Deps): Promise<Catalogues> {
     const known = [...(await deps.store.all())]
-    // Catalogues of older versions have no other lists.
-    const complete = known.map(([id, each]): [string, Catalogue] => [id, { ...NO_OTHER_LISTS, ...each }])
+    const complete = known.map(([id, each]): [string, Catalogue] => [id, fromStored(each)])
     for (const [id, each] of complete) {
       deps.pins.check(id, 'tool', each.tools)
       checkOthers(deps.pins, id, each)
@@ -142,7 +146,7 @@ export class Catalogues {
     const difference = differenceOf(before?.tools ?? [], catalogue.tools)
     const changed = [...new Set([...difference.changed, ...pinned.changed])]
     const hasChanged = changed.length + difference.added.length + difference.removed.length > 0
-    if (before && !hasChanged) return
+    if (before && !hasChanged && !isRewritten(before.tools, catalogue.tools)) return
     const { length: tool_count } = catalogue.tools
     const fact = { server_id: id, ...difference, changed, diffs: pinned.diffs, tool_count }
     this.#deps.facts.publish('tools_changed', fact)
@@ -172,8 +176,12 @@ export class Catalogues {
   updateList(id: string, kind: keyof OtherLists, items: readonly Definition[]): void {
     const before = this.#byServer.get(id)
     if (!before) return
-    const { [kind]: _, tools, ...rest } = before
-    const taken = [tools, rest].reduce((sum, part) => sum + JSON.stringify(part).length, 0)
+    const { server_info, capabilities, instructions } = before
+    const about = JSON.stringify({ server_info, capabilities, instructions }).length
+    const taken = LISTS.filter((each) => each !== kind).reduce(
+      (sum, each) => sum + charactersIn(before[each]),
+      about,
+    )
     const kept = this.#fitting(id, items, MAX_CHARACTERS - taken)
     if (kind === 'prompts') this.#deps.pins.check(id, 'prompt', kept)
     this.#keep(id, before, { ...before, [kind]: kept, fetched_at: this.#deps.now() })
@@ -194,10 +202,10 @@ export class Catalogues {
   async save(): Promise<void> {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    const changed = new Map<string, Catalogue>()
+    const changed = new Map<string, StoredCatalogue>()
     for (const id of this.#unsaved) {
       const catalogue = this.#byServer.get(id)
-      if (catalogue) changed.set(id, catalogue)
+      if (catalogue) changed.set(id, toStored(catalogue))
     }
     this.#unsaved.clear()
     if (changed.size === 0) return
@@ -226,12 +234,19 @@ export class Catalogues {
     let room = characters
     const kept: Definition[] = []
     for (const definition of definitions) {
-      const cleaned = this.#clean<Definition | undefined>(id, definition, undefined)
-      room -= cleaned ? JSON.stringify(cleaned).length : 0
+      const cleaned = this.#cleanDefinition(id, definition)
+      room -= cleaned ? definitionText(cleaned).length : 0
       if (room < 0) break
       if (cleaned) kept.push(cleaned)
     }
     return kept
+  }
+
+  /** A secret may be in its text only, for example as a number of 20 digits. Then the text is not kept. */
+  #cleanDefinition(id: string, definition: Definition): Definition | undefined {
+    const cleaned = this.#clean<Definition | undefined>(id, definition, undefined)
+    const text = cleaned && writtenText(cleaned)
+    return text === undefined || this.#deps.redact(text) === text ? cleaned : { ...cleaned }
   }
 
   #clean<T>(id: string, value: T, fallback: T): T {
@@ -272,28 +287,55 @@ function othersAfter(before: OtherLists, { capabilities, tools }: DiscoveredServ
     resources: capabilities.resources ? before.resources : [],
     resource_templates: capabilities.resources ? before.resource_templates : [],
   }
-  const characters = JSON.stringify(others).length + JSON.stringify(tools).length
+  const characters = Object.values(others).reduce(
+    (sum, each) => sum + charactersIn(each),
+    charactersIn(tools),
+  )
   return characters <= MAX_CHARACTERS ? others : NO_OTHER_LISTS
 }
 
+const charactersIn = (definitions: readonly Definition[]): number =>
+  definitions.reduce((sum, each) => sum + definitionText(each).length, 0)
+
 function changedKinds(before: OtherLists, after: OtherLists): ('prompts' | 'resources')[] {
   const names = Object.keys(KIND_OF) as (keyof OtherLists)[]
-  const changed = names.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]))
+  const changed = names.filter((name) => textOf(before[name]) !== textOf(after[name]))
   return [...new Set(changed.map((name) => KIND_OF[name]))]
 }
 
-const contentOf = memo(({ fetched_at: _, ...content }: Catalogue): string =>
-  createHash('sha256').update(JSON.stringify(content)).digest('hex'),
-)
+const textOf = (definitions: readonly Definition[]): string => definitions.map(definitionText).join()
 
-/** The names of tools that were added, removed or changed. */
-function differenceOf(before: readonly Definition[], after: readonly Definition[]) {
-  const hashes = (tools: readonly Definition[]) =>
-    new Map(tools.map((tool) => [String(tool.name), hashOf(tool)]))
-  const [old, now] = [hashes(before), hashes(after)]
-  return {
-    added: [...now.keys()].filter((name) => !old.has(name)),
-    removed: [...old.keys()].filter((name) => !now.has(name)),
-    changed: [...now].filter(([name, hash]) => old.has(name) && old.get(name) !== hash).map(([name]) => name),
-  }
+/** Whether a tool is written differently, although its definition is the same. Agents then get the new text. */
+function isRewritten(before: readonly Definition[], after: readonly Definition[]): boolean {
+  const texts = new Map(before.map((tool) => [tool.name, writtenText(tool)]))
+  return after.some((tool) => texts.get(tool.name) !== writtenText(tool))
 }
+
+const contentOf = memo((catalogue: Catalogue): string => {
+  const { fetched_at: _, ...content } = toStored(catalogue)
+  return createHash('sha256').update(JSON.stringify(content)).digest('hex')
+})
+
+function toStored(catalogue: Catalogue): StoredCatalogue {
+  const lists = LISTS.map((list): [string, Record<number, string>] => {
+    const texts = catalogue[list].map((each, index): [number, string | undefined] => [
+      index,
+      writtenText(each),
+    ])
+    return [list, Object.fromEntries(texts.filter((each): each is [number, string] => each[1] !== undefined))]
+  })
+  const written = lists.filter(([, texts]) => Object.keys(texts).length > 0)
+  return written.length === 0 ? catalogue : { ...catalogue, as_written: Object.fromEntries(written) }
+}
+
+function fromStored({ as_written = {}, ...stored }: StoredCatalogue): Catalogue {
+  const catalogue = { ...NO_OTHER_LISTS, ...stored } // catalogues of older versions have no other lists
+  for (const list of LISTS)
+    for (const [index, text] of Object.entries(as_written[list] ?? {})) {
+      const definition = catalogue[list][Number(index)]
+      if (definition) keepText(definition, text)
+    }
+  return catalogue
+}
+
+const LISTS = ['tools', 'prompts', 'resources', 'resource_templates'] as const

@@ -71,6 +71,50 @@ export const anything: fc.Arbitrary<unknown> = fc.letrec((tie) => ({
   ),
 })).value
 
+const space = fc.string({ unit: fc.constantFrom(' ', '\t', '\r', '\n'), maxLength: 2 })
+
+/** A string as JSON.stringify writes it, or with every UTF-16 unit as an escape. */
+const spelledText = fc.tuple(text, fc.boolean()).map(([value, isEscaped]) => {
+  const escaped = Array.from(value, (_, at) => `\\u${value.charCodeAt(at).toString(16).padStart(4, '0')}`)
+  return isEscaped && value.length < 50 ? `"${escaped.join('')}"` : JSON.stringify(value)
+})
+
+const SPELLED = [
+  ...[
+    '1234567890123456789',
+    '18446744073709551615',
+    '-0',
+    '-0.0',
+    '0.10',
+    '1.0',
+    '1.50',
+    '1E2',
+    '1e+2',
+    '1e-7',
+  ],
+  ...['1e400', '-1e400', '5E-324', '2e-400', '12345678901234567890.12345678901234567890', 'true', 'null'],
+]
+
+/** The text of a JSON object that JSON.parse and JSON.stringify would change: digits, duplicate keys, escapes, whitespace. */
+export const objectText: fc.Arbitrary<string> = fc.letrec<{ value: string; object: string }>((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 3 },
+    fc.constantFrom(...SPELLED),
+    spelledText,
+    fc
+      .tuple(space, fc.array(tie('value'), { maxLength: 4 }))
+      .map(([gap, items]) => `[${items.join(`${gap},`)}]`),
+    tie('object'),
+  ),
+  object: fc
+    .array(fc.tuple(fc.oneof(fc.constantFrom('"a"', '"\\u0061"'), spelledText), space, tie('value'), space), {
+      maxLength: 4,
+    })
+    .map(
+      (members) => `{${members.map(([key, b, value, d]) => `${b}${key}${d}:${b}${value}${d}`).join(',')}}`,
+    ),
+})).object
+
 /** Values that match the schema. */
 export function fitting(schema: Schema): fc.Arbitrary<unknown> {
   if (schema.const !== undefined) return fc.constant(schema.const)

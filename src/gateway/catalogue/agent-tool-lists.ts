@@ -1,5 +1,5 @@
 import { memo } from '../../kernel/memo.ts'
-import type { Definition } from '../../protocol/lists.ts'
+import { type Definition, renamed } from '../../protocol/lists.ts'
 import { headerProblem } from '../../protocol/x-mcp-header.ts'
 import { type OfferSettings, settingOf } from '../../upstreams/server-fields.ts'
 import { type AgentTools, DEFAULT_AGENT_TOOLS } from '../visibility/visibility.schema.ts'
@@ -232,4 +232,4 @@ function filterOf({ servers, tools }: AgentTools) {
   }
 }
 
-const asListed = ({ name, definition }: OfferedTool): Definition => ({ ...definition, name })
+const asListed = ({ name, definition }: OfferedTool): Definition => renamed(definition, { name })

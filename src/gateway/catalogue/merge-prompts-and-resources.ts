@@ -1,4 +1,4 @@
-import type { Definition, OtherLists } from '../../protocol/lists.ts'
+import { type Definition, definitionText, type OtherLists, renamed } from '../../protocol/lists.ts'
 import { type Conflict, nameTools } from './tool-names.ts'
 import { parseTemplate, type UriTemplate } from './uri-template.ts'
 import { isWrapped, unwrap, wrap } from './wrapped-uri.ts'
@@ -59,7 +59,7 @@ export function mergeCatalogues(
         'prompts',
         prompts.tools
           .filter(({ server_id, definition }) => !isHeldPrompt(server_id, definition))
-          .map(({ name, definition }) => ({ ...definition, name })),
+          .map(({ name, definition }) => renamed(definition, { name })),
       ),
       'resources/list': listResult('resources', resources.listed),
       'resources/templates/list': listResult('resourceTemplates', templates.listed),
@@ -93,7 +93,7 @@ function placeResources(servers: readonly ServerLists[]) {
       const uri = String(resource.uri)
       const isTaken = byUri.has(uri) || isWrapped(uri)
       if (!isTaken) byUri.set(uri, id)
-      listed.push(isTaken ? { ...resource, uri: wrap(id, uri) } : resource)
+      listed.push(isTaken ? renamed(resource, { uri: wrap(id, uri) }) : resource)
     }
   }
   return { byUri, listed }
@@ -130,8 +130,9 @@ function conflictOf(template: string, holder: string | undefined): string | unde
   return holder === undefined ? undefined : `'${holder}' offers the same template`
 }
 
+/** Each definition is listed as its server wrote it. */
 export function listResult(field: string, items: readonly Definition[]): ListResult {
-  const text = `"${field}":${JSON.stringify(items)}`
+  const text = `"${field}":[${items.map(definitionText).join()}]`
   return {
     legacy: Buffer.from(`{${text}}`),
     modern: Buffer.from(`{"resultType":"complete",${text},"ttlMs":${LIST_TTL_MS},"cacheScope":"private"}`),

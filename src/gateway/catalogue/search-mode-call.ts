@@ -1,4 +1,6 @@
 import { isObject } from '../../kernel/is-object.ts'
+import { memberOf, RawJson, textOf } from '../../kernel/json/raw-json.ts'
+import { type Definition, definitionText } from '../../protocol/lists.ts'
 import type { AgentToolList, OfferedTool } from './agent-tool-lists.ts'
 import { CALL_TOOL, DEFAULT_LIMIT, FIND_TOOLS, MAX_LIMIT, MAX_QUERY } from './search-mode-tools.ts'
 
@@ -31,9 +33,17 @@ function findTools(list: AgentToolList, args: unknown): object {
   if (typeof limit !== 'number' || !Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT)
     return toolError(`limit must be an integer from 1 to ${MAX_LIMIT}`)
   const { tools: found, total } = list.search(query, limit)
-  const tools = found.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }))
-  const text = total === 0 ? noMatch(list, query) : JSON.stringify(tools)
-  return { content: [{ type: 'text', text }], structuredContent: { tools, total } }
+  const tools = `[${found.map(shownText).join()}]`
+  const content = [{ type: 'text', text: total === 0 ? noMatch(list, query) : tools }]
+  const json = `{"content":${JSON.stringify(content)},"structuredContent":{"tools":${tools},"total":${total}}}`
+  return new RawJson(json, { content })
+}
+
+/** The fields that a call needs, as the server wrote them. */
+function shownText(definition: Definition): string {
+  const raw = new RawJson(definitionText(definition), definition)
+  const fields = ['name', 'description', 'inputSchema'].filter((field) => definition[field] !== undefined)
+  return `{${fields.map((field) => `"${field}":${textOf(memberOf(raw, field))}`).join()}}`
 }
 
 function innerCall(list: AgentToolList, args: unknown): ResolvedToolCall {

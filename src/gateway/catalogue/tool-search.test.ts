@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { stopwatch } from '../../../test/support/measuring.ts'
+import { textOf } from '../../kernel/json/raw-json.ts'
 import { OFFER_DEFAULTS } from '../../upstreams/server-fields.ts'
 import { DEFAULT_AGENT_TOOLS } from '../visibility/visibility.schema.ts'
 import { AgentToolLists } from './agent-tool-lists.ts'
@@ -131,7 +132,7 @@ describe('calls in search mode', () => {
     list && (resolveInSearchMode(list, name, args) ?? unknownInSearchMode(list, name, args))
   const resultOf = (name: string, args: unknown) => {
     const call = resolved(name, args)
-    return call?.kind === 'result' ? call.result : call
+    return call?.kind === 'result' ? JSON.parse(textOf(call.result)) : call
   }
 
   test('find_tools returns the name, description and input schema of each match', () => {

@@ -1,5 +1,6 @@
 import { isObject } from '../../kernel/is-object.ts'
-import type { CallResult } from '../../protocol/call.ts'
+import { memberOf, RawJson, rewritten, withMembers } from '../../kernel/json/raw-json.ts'
+import type { CallResult, Params } from '../../protocol/call.ts'
 import { CODES } from '../../protocol/codes.ts'
 import type { Catalogue } from '../../upstreams/catalogues.ts'
 import type { Upstreams } from '../../upstreams/upstreams.ts'
@@ -8,7 +9,7 @@ import { wrap } from '../catalogue/wrapped-uri.ts'
 import type { Approval } from '../pins/approval.ts'
 import type { AgentScope } from '../sessions/sessions.ts'
 import type { Forward } from './forward.ts'
-import { asRpcError, type Incoming, RpcError, refuseCursor, resourceNotFound } from './json-rpc.ts'
+import { asRpcError, type Incoming, RpcError, rawParams, refuseCursor, resourceNotFound } from './json-rpc.ts'
 import { completed } from './modern-messages.ts'
 import type { RequestContext } from './request-context.ts'
 
@@ -30,19 +31,22 @@ export function createAggregateHandler({ upstreams, catalogues, forward, approva
   ) => (approval?.holdsInstructions(serverId) ? undefined : (catalogue?.instructions ?? undefined))
 
   async function request(
-    message: Incoming,
+    method: string,
+    params: RawJson,
     serverId: string,
     context: RequestContext,
     nameOf = (uri: string) => catalogues.nameOf(uri, serverId, context.agentType),
   ): Promise<Buffer> {
-    const result = withNames(serverId, await forward(message, serverId, context), nameOf)
-    return context.era === 'modern' ? completed(result, message.method ?? '') : result.json
+    const result = withNames(serverId, await forward(method, params, serverId, context), nameOf)
+    return context.era === 'modern' ? completed(result, method) : result.json
   }
 
-  /** Remembers the resources that a result mentions, and replaces their URIs by those that the agent uses. */
+  /** Remembers the resources that a result mentions, and replaces their URIs by those that the agent uses. All other bytes stay. */
   function withNames(serverId: string, result: CallResult, nameOf: (uri: string) => string): CallResult {
     const renamed = catalogues.owners.record(serverId, result.value, nameOf)
-    return renamed === result.value ? result : { value: renamed, json: Buffer.from(JSON.stringify(renamed)) }
+    if (renamed === result.value) return result
+    const { json } = rewritten(new RawJson(result.json, result.value), renamed)
+    return { value: renamed, json: typeof json === 'string' ? Buffer.from(json) : json }
   }
 
   function promptNamed(name: string, { agentType, era }: RequestContext) {
@@ -58,7 +62,7 @@ export function createAggregateHandler({ upstreams, catalogues, forward, approva
 
   function getPrompt(message: Incoming, context: RequestContext): Promise<Buffer> {
     const { serverId, name } = promptNamed(String(message.params.name), context)
-    return request({ ...message, params: { ...message.params, name } }, serverId, context)
+    return request('prompts/get', replaced(rawParams(message), { name }), serverId, context)
   }
 
   async function readResource(message: Incoming, context: RequestContext): Promise<Buffer> {
@@ -70,7 +74,7 @@ export function createAggregateHandler({ upstreams, catalogues, forward, approva
     // An agent that uses our name for one resource gets our names for all resources in the result.
     const nameOf = isWrapped ? (each: string) => wrap(serverId, each) : undefined
     try {
-      return await request({ ...message, params: { ...params, uri } }, serverId, context, nameOf)
+      return await request('resources/read', replaced(rawParams(message), { uri }), serverId, context, nameOf)
     } catch (error) {
       const isMissing = error instanceof RpcError && error.code === CODES.resourceNotFound
       throw isMissing && context.era === 'modern' ? resourceNotFound(params.uri, context.era) : error
@@ -78,10 +82,12 @@ export function createAggregateHandler({ upstreams, catalogues, forward, approva
   }
 
   function complete(message: Incoming, context: RequestContext): Promise<Buffer> {
-    const { params } = message
-    const ref = isObject(params.ref) ? params.ref : {}
-    const send = (own: object, serverId: string) =>
-      request({ ...message, params: { ...params, ref: { ...ref, ...own } } }, serverId, context)
+    const params = rawParams(message)
+    const ref = isObject(message.params.ref) ? message.params.ref : {}
+    const send = (own: Params, serverId: string) => {
+      const sent = replaced(params, { ref: withMembers(memberOf(params, 'ref'), own) })
+      return request('completion/complete', sent, serverId, context)
+    }
     if (ref.type === 'ref/prompt') {
       const { serverId, name } = promptNamed(String(ref.name), context)
       return send({ name }, serverId)
@@ -150,6 +156,9 @@ export function createAggregateHandler({ upstreams, catalogues, forward, approva
   }
 }
 export type AggregateHandler = ReturnType<typeof createAggregateHandler>
+
+/** The params with our names replaced by those of the server. */
+const replaced = (params: RawJson, own: Params) => withMembers(params, own) as RawJson
 
 const MAX_INSTRUCTION_CHARS = 2000
 const MAX_INSTRUCTION_BYTES = 16 * 1024

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
+import { itemsOf } from '../../kernel/json/raw-member.ts'
 import { isDeeperThan, MAX_REQUEST_DEPTH } from '../../kernel/json-depth.ts'
 import { CODES } from '../../protocol/codes.ts'
-import { rawElements } from '../../protocol/raw-member.ts'
 import type { EventStream } from '../sessions/event-stream.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { sendJson } from './json-response.ts'
@@ -18,7 +18,7 @@ export function batchIn(body: Buffer): Buffer[] | undefined {
   const isTooDeep = isDeeperThan(body, MAX_REQUEST_DEPTH + 1) // the messages are checked one by one
   if (isTooDeep || !isJson(body))
     throw new RpcError(CODES.parse, 'The body is not valid JSON, or nested too deeply', { status: 400 })
-  return rawElements(body).map(({ start, end }) => body.subarray(start, end))
+  return itemsOf(body, 0).map(({ start, end }) => body.subarray(start, end))
 }
 
 export const noBatches = (version: string | undefined): RpcError =>

@@ -1,22 +1,31 @@
-import type { CallResult } from '../../protocol/call.ts'
-import { metaOf } from '../../protocol/json-rpc-message.ts'
+import type { RawJson } from '../../kernel/json/raw-json.ts'
+import type { CallResult, Params } from '../../protocol/call.ts'
 import type { Upstreams } from '../../upstreams/upstreams.ts'
 import type { Subscriptions } from '../notify/log-and-resource-subscriptions.ts'
-import { asRpcError, type Incoming } from './json-rpc.ts'
+import { asRpcError } from './json-rpc.ts'
 import { modernParamsOf, withoutModernMeta } from './modern-messages.ts'
-import { progressTo, type RequestContext } from './request-context.ts'
+import { progressTo, progressTokenIn, type RequestContext } from './request-context.ts'
 
 /** Forwards a request to one server. Rejects with the error that the agent gets. */
-export type Forward = (message: Incoming, serverId: string, context: RequestContext) => Promise<CallResult>
+export type Forward = (
+  method: string,
+  params: RawJson,
+  serverId: string,
+  context: RequestContext,
+) => Promise<CallResult>
 
 export function createForward(upstreams: Upstreams, { logsDuring }: Subscriptions): Forward {
-  return async ({ method = '', params }, serverId, context) => {
+  return async (method, params, serverId, context) => {
+    const value = params.value as Params
+    const isModern = context.era === 'modern'
     const options = {
-      onProgress: progressTo(context, metaOf(params).progressToken),
-      modernParams: context.era === 'modern' ? modernParamsOf(params, context) : undefined,
+      onProgress: progressTo(context, progressTokenIn(params)),
+      modernParams: isModern
+        ? { requestState: value.requestState, raw: () => modernParamsOf(params, context) }
+        : undefined,
       ...context.options,
     }
-    const stopLogs = await logsDuring(serverId, params, context)
+    const stopLogs = await logsDuring(serverId, value, context)
     try {
       const request = { method, params: withoutModernMeta(params), options, waits: true as const }
       return await upstreams.relay(serverId, request)

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { resultHead, resultMessage } from './json-rpc.ts'
+import { type RequestId, resultHead, resultMessage } from './json-rpc.ts'
 
 /** Above this size, a copy costs more than three writes. */
 const LARGE_BYTES = 16 * 1024
@@ -22,7 +22,7 @@ export function sendJson(
 }
 
 /** Sends a small result with its headers in one write, and a large result without a copy. */
-export function sendResult(response: ServerResponse, id: string | number, result: Buffer | string): void {
+export function sendResult(response: ServerResponse, id: RequestId, result: Buffer | string): void {
   const head = resultHead(id)
   if (result.length > LARGE_BYTES) {
     const length = Buffer.byteLength(head) + Buffer.byteLength(result) + 1

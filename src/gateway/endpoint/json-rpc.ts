@@ -1,23 +1,38 @@
 import { isUtf8 } from 'node:buffer'
-import type { IncomingMessage } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { AppError } from '../../kernel/errors.ts'
 import { isObject } from '../../kernel/is-object.ts'
+import { LARGE_BYTES, RawJson, rawAt } from '../../kernel/json/raw-json.ts'
+import { type ByteRange, memberNamed, membersOf } from '../../kernel/json/raw-member.ts'
 import { isDeeperThan, MAX_REQUEST_DEPTH } from '../../kernel/json-depth.ts'
 import { CallFailure, type Params } from '../../protocol/call.ts'
 import { CODES } from '../../protocol/codes.ts'
-import { rawMember } from '../../protocol/raw-member.ts'
-import type { Era } from '../../protocol/versions.ts'
+import { metaOf } from '../../protocol/json-rpc-message.ts'
+import { META } from '../../protocol/meta.ts'
+import { type Era, LEGACY_SERVER_VERSIONS, LEGACY_VERSIONS, MODERN_VERSION } from '../../protocol/versions.ts'
+
+/** The id of a request. */
+export interface RequestId {
+  /** As the agent wrote it, for responses. */
+  readonly json: string
+  /** Equal for the same id: `1.0` is the id 1, and two integers that JavaScript cannot tell apart are two ids. */
+  readonly key: string | number | bigint
+}
 
 /** A JSON-RPC message of an agent, parsed and validated. */
 export interface Incoming {
-  /** Undefined for a notification. May be 0. */
-  readonly id: string | number | undefined
+  /** Undefined for a notification. */
+  readonly id: RequestId | undefined
   /** Undefined for a response to a request of a server. */
   readonly method: string | undefined
   readonly params: Params
-  /** The bytes it was parsed from. */
+  /** The bytes it was parsed from, without line breaks. */
   readonly body: Buffer
-  /** Of a response to a request of a server. */
+  /** The body, decoded, if every character is one byte. */
+  readonly text: string | undefined
+  /** Where the params are in `body`. Undefined when there are none. */
+  readonly paramsAt: ByteRange | undefined
+  /** Of a response to a request of a server. The result is RawJson. */
   readonly response: { readonly result?: unknown; readonly error?: unknown }
 }
 
@@ -27,16 +42,19 @@ export class RpcError extends Error {
   readonly code: number
   readonly status: number
   readonly data: unknown
+  /** The request that it answers, when it was thrown before the request could be handled. */
+  readonly id: RequestId | undefined
 
   constructor(
     code: number,
     message: string,
-    { status = 200, data }: { status?: number; data?: unknown } = {},
+    { status = 200, data, id }: { status?: number; data?: unknown; id?: RequestId | undefined } = {},
   ) {
     super(message)
     this.code = code
     this.status = status
     this.data = data
+    this.id = id
   }
 }
 
@@ -82,25 +100,80 @@ const STATUS: Readonly<Record<number, number>> = {
 }
 
 /** Throws when the body is nested too deeply, or is not a single message. */
-export function readIncoming(body: Buffer): Incoming {
-  if (isDeeperThan(body, MAX_REQUEST_DEPTH))
+export function readIncoming(received: Buffer): Incoming {
+  if (isDeeperThan(received, MAX_REQUEST_DEPTH))
     throw new RpcError(CODES.parse, `The body is nested deeper than ${MAX_REQUEST_DEPTH} levels`, {
       status: 400,
     })
+  const text = received.toString('utf8')
   let message: unknown
   try {
-    message = JSON.parse(body.toString('utf8'))
+    message = JSON.parse(text)
   } catch {
     throw new RpcError(CODES.parse, 'The body is not valid JSON', { status: 400 })
   }
   if (!isObject(message) || message.jsonrpc !== '2.0')
     throw invalidRequest('The body is not a single JSON-RPC 2.0 message')
-  const { id, method, params, result, error } = message
-  if (id !== undefined && typeof id !== 'string' && typeof id !== 'number')
-    throw invalidRequest('The id must be a string or a number')
+  const isSent = !text.includes('\n') && !text.includes('\r') && !text.includes(REPLACEMENT)
+  const body = isSent ? received : onOneLine(received, text)
+  const ascii = isSent && text.length === body.length ? text : undefined
+  const members = membersOf(body, 0)
+  const { method, params, result, error } = message
+  let id: RequestId | undefined
+  if (message.id !== undefined) {
+    if (typeof message.id !== 'string' && !Number.isFinite(message.id))
+      throw invalidRequest('The id must be a string or a finite number')
+    const at = memberNamed(body, members, 'id')
+    const [start, end] = [members[at + 2], members[at + 3]]
+    const json = ascii?.slice(start, end) ?? body.toString('utf8', start, end)
+    const value = message.id as string | number
+    id = Number.isSafeInteger(value) ? { json, key: value } : requestId(json, value)
+  }
   if (method !== undefined && typeof method !== 'string') throw invalidRequest('The method must be a string')
-  if (params !== undefined && !isObject(params)) throw new RpcError(CODES.params, 'params must be an object')
-  return { id, method, params: params ?? {}, body, response: { result, error } }
+  if (params !== undefined && !isObject(params))
+    throw new RpcError(CODES.params, 'params must be an object', { id })
+  const at = params === undefined ? -1 : memberNamed(body, members, 'params')
+  const paramsAt = at < 0 ? undefined : { start: members[at + 2] ?? 0, end: members[at + 3] ?? 0 }
+  const response = method === undefined ? { result: rawResult(body, members, result), error } : NO_RESPONSE
+  return { id, method, params: params ?? {}, body, text: ascii, paramsAt, response }
+}
+
+/**
+ * Valid JSON on one line, because a stdio message is one line: its line breaks are between tokens. Invalid UTF-8 is replaced,
+ * as in the parsed text.
+ */
+function onOneLine(json: Buffer, text: string): Buffer {
+  const hasBreaks = text.includes('\n') || text.includes('\r')
+  return hasBreaks || !isUtf8(json) ? Buffer.from(text.replaceAll(/[\r\n]+/g, '')) : json
+}
+const REPLACEMENT = '\ufffd'
+const NO_RESPONSE = {}
+
+function rawResult(body: Buffer, members: readonly number[], result: unknown): RawJson | undefined {
+  if (result === undefined) return undefined
+  const at = memberNamed(body, members, 'result')
+  return rawAt(body, members[at + 2] ?? 0, members[at + 3] ?? 0, result)
+}
+
+/** `json`: the text of a finite number or a string, of which `value` was parsed. */
+export function requestId(json: string, value: string | number): RequestId {
+  const isExact = typeof value === 'string' || !Number.isInteger(value) || Number.isSafeInteger(value)
+  return { json, key: isExact || !/^-?\d+$/.test(json) ? value : BigInt(json) }
+}
+
+/** The params of a request as the agent wrote them. */
+export const rawParams = ({ body, text, paramsAt, params }: Incoming): RawJson =>
+  paramsAt ? rawAt(body, paramsAt.start, paramsAt.end, params, text) : new RawJson('{}', params)
+
+/** One of the params as the agent wrote it. */
+export function rawParam({ body, text, paramsAt, params }: Incoming, name: string): RawJson | undefined {
+  if (!paramsAt || params[name] === undefined) return undefined
+  const members = membersOf(body, paramsAt.start)
+  const at = memberNamed(body, members, name)
+  if (at < 0) return undefined
+  const [start, end] = [members[at + 2] ?? 0, members[at + 3] ?? 0]
+  if (text === undefined || end - start >= LARGE_BYTES) return rawAt(body, start, end, params[name])
+  return new RawJson(text.slice(start, end), params[name])
 }
 
 const MAX_BYTES = 10 * 1024 * 1024
@@ -127,29 +200,8 @@ export function readBody(
     .on('error', () => {})
 }
 
-/** Below this size, serializing again is as fast as finding the bytes. */
-const MIN_BYTES = 8 * 1024
-const LF = 0x0a
-const CR = 0x0d
-
-/**
- * The bytes of the arguments in a request body, which is valid JSON. Undefined when they must be serialized again: a stdio
- * message is one line, so they must not have line breaks, and invalid UTF-8 was replaced by the parser.
- */
-export function rawArgumentsIn(body: Buffer): Buffer | undefined {
-  if (body.length < MIN_BYTES || !isUtf8(body)) return undefined
-  const params = memberOf(body, 'params')
-  const raw = params && memberOf(params, 'arguments')
-  return !raw || raw.includes(LF) || raw.includes(CR) ? undefined : raw
-}
-
-function memberOf(json: Buffer, name: string): Buffer | undefined {
-  const at = rawMember(json, name)
-  return at && json.subarray(at.start, at.end)
-}
-
 /** A response that contains the bytes of a result unchanged. */
-export function resultMessage(id: string | number, result: Buffer | string): Buffer {
+export function resultMessage(id: RequestId, result: Buffer | string): Buffer {
   const head = resultHead(id)
   if (typeof result === 'string') return Buffer.from(`${head}${result}}`)
   const headBytes = Buffer.byteLength(head)
@@ -162,10 +214,28 @@ export function resultMessage(id: string | number, result: Buffer | string): Buf
 const CLOSE_BRACE = 0x7d
 
 /** A response up to the result. After the result, one closing brace completes it. */
-export const resultHead = (id: string | number): string =>
-  `{"jsonrpc":"2.0","id":${typeof id === 'number' ? id : JSON.stringify(id)},"result":`
+export const resultHead = ({ json }: RequestId): string => `{"jsonrpc":"2.0","id":${json},"result":`
 
-export function errorMessage(id: string | number | null, { code, message, data }: RpcError): Buffer {
+export function errorMessage(id: RequestId | null, { code, message, data }: RpcError): Buffer {
   const error = { code, message, ...(data !== undefined && { data }) }
-  return Buffer.from(JSON.stringify({ jsonrpc: '2.0', id, error }))
+  return Buffer.from(`{"jsonrpc":"2.0","id":${id?.json ?? null},"error":${JSON.stringify(error)}}`)
+}
+
+/** Whether a request belongs to the modern era: detected from `_meta`, else from the header. */
+export function isModern({ params }: Incoming, headers: IncomingHttpHeaders): boolean {
+  if (params._meta !== undefined && metaOf(params)[META.protocolVersion] !== undefined) return true
+  const header = headers['mcp-protocol-version']
+  return (
+    typeof header === 'string' &&
+    !LEGACY_VERSIONS.some((known) => known === header) &&
+    header >= MODERN_VERSION
+  )
+}
+
+/** As servers with the official SDK do: any version they know is accepted, also when the session has another one. */
+export function refuseUnknownVersion(header: string | string[] | undefined): void {
+  if (header === undefined || LEGACY_SERVER_VERSIONS.includes(String(header))) return
+  const known = LEGACY_SERVER_VERSIONS.join(', ')
+  const message = `Bad Request: Unsupported protocol version: ${String(header).slice(0, 40)} (supported versions: ${known})`
+  throw new RpcError(CODES.badRequest, message, { status: 400 })
 }

@@ -6,7 +6,7 @@ import type { Session } from '../sessions/sessions.ts'
 import { messageOf } from '../sessions/sse-format.ts'
 import type { BatchReply } from './batch.ts'
 import { sendJson, sendResult } from './json-response.ts'
-import { cancelled, errorMessage, type RpcError, resultMessage } from './json-rpc.ts'
+import { cancelled, errorMessage, type RequestId, type RpcError, resultMessage } from './json-rpc.ts'
 import { missingCapability } from './missing-capability.ts'
 
 /**
@@ -14,7 +14,7 @@ import { missingCapability } from './missing-capability.ts'
  * sent exactly once. A lost connection does not cancel the request: the client may reconnect and resume.
  */
 export class LegacyReply {
-  readonly id: string | number
+  readonly id: RequestId
   readonly #response: ServerResponse
   readonly #session: Session
   /** The response to the batch that the request is part of. */
@@ -24,12 +24,12 @@ export class LegacyReply {
   #rejections: Set<(error: RpcError) => void> | undefined
   #sent = false
 
-  constructor(id: string | number, response: ServerResponse, session: Session, batch?: BatchReply) {
+  constructor(id: RequestId, response: ServerResponse, session: Session, batch?: BatchReply) {
     this.id = id
     this.#batch = batch
     this.#response = response
     this.#session = session
-    session.pending.add(id, this)
+    session.pending.add(id.key, this)
   }
 
   /** Aborted when the request is cancelled. */
@@ -90,7 +90,7 @@ export class LegacyReply {
   #close(): boolean {
     if (this.#sent) return false
     this.#sent = true
-    this.#session.pending.delete(this.id)
+    this.#session.pending.delete(this.id.key)
     if (this.#rejections) this.#reject(noResponse('The request has ended'))
     return true
   }

@@ -1,11 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import type { IncomingHttpHeaders, IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { isObject } from '../../kernel/is-object.ts'
 import type { KeyRecord } from '../../kernel/secrets/key-record.ts'
 import { CODES } from '../../protocol/codes.ts'
-import { metaOf } from '../../protocol/json-rpc-message.ts'
-import { META } from '../../protocol/meta.ts'
-import { LEGACY_SERVER_VERSIONS, LEGACY_VERSIONS, MODERN_VERSION } from '../../protocol/versions.ts'
+import { LEGACY_VERSIONS } from '../../protocol/versions.ts'
 import type { Keys } from '../keys/keys.service.ts'
 import type { ChangeNotifications } from '../notify/change-notifications.ts'
 import type { Listen } from '../notify/listen.ts'
@@ -19,9 +17,14 @@ import {
   errorMessage,
   type Incoming,
   invalidRequest,
+  isModern,
+  type RequestId,
   RpcError,
+  rawParam,
   readBody,
   readIncoming,
+  refuseUnknownVersion,
+  requestId,
   resultMessage,
 } from './json-rpc.ts'
 import { LegacyReply } from './legacy-reply.ts'
@@ -161,10 +164,11 @@ export function createMcpEndpoint(deps: Deps): RequestListener {
   }
 
   /** A response to a request of a server, or a notification. */
-  function accept({ id, method, params, response }: Incoming, session: Session): void {
-    if (id !== undefined) session.serverRequests.get(String(id))?.(response)
-    else if (method === 'notifications/cancelled') session.pending.get(params.requestId)?.cancel()
-    else if (method !== 'notifications/initialized') handler.notify(session, method ?? '', params)
+  function accept(message: Incoming, session: Session): void {
+    const { id, method, response } = message
+    if (id !== undefined) session.serverRequests.get(String(id.key))?.(response)
+    else if (method === 'notifications/cancelled') session.pending.get(cancelledKey(message))?.cancel()
+    else if (method !== 'notifications/initialized') handler.notify(session, message)
   }
 
   /** Requests of a batch run at the same time. Each message that is not valid gets its own error. */
@@ -201,32 +205,32 @@ export function createMcpEndpoint(deps: Deps): RequestListener {
     reply: LegacyReply | ModernReply,
     session: Session | undefined,
   ): void {
-    const id = requestId()
-    handler
-      .handle(message, {
-        serverId: access.serverId,
-        era: session ? 'legacy' : 'modern',
-        agentType: access.agentType,
-        requestId: id,
-        clientId: session?.id ?? id,
-        session,
-        notify: (method, params) => reply.notify(method, params),
-        options: {
-          signal: reply.signal,
-          client:
-            session?.client ??
-            new RequestClient(id, access, capabilitiesIn(message.params), deps.onRequestNote),
-          capabilities: session?.capabilities,
-          onServerRequest: (method, params) => reply.request(method, params),
-        },
-      })
-      .then(
-        (result) => reply.result(result),
-        (error: unknown) => reply.fail(asRpcError(error)),
-      )
+    const id = nextRequestId()
+    const { callTool, handleOther } = handler
+    const respond = message.method === 'tools/call' ? callTool : handleOther
+    respond(message, {
+      serverId: access.serverId,
+      era: session ? 'legacy' : 'modern',
+      agentType: access.agentType,
+      requestId: id,
+      clientId: session?.id ?? id,
+      session,
+      notify: (method, params) => reply.notify(method, params),
+      options: {
+        signal: reply.signal,
+        client:
+          session?.client ??
+          new RequestClient(id, access, capabilitiesIn(message.params), deps.onRequestNote),
+        capabilities: session?.capabilities,
+        onServerRequest: (method, params) => reply.request(method, params),
+      },
+    }).then(
+      (result) => reply.result(result),
+      (error: unknown) => reply.fail(asRpcError(error)),
+    )
   }
 
-  function initialize({ params }: Incoming, id: string | number, { response, access }: Exchange): void {
+  function initialize({ params }: Incoming, id: RequestId, { response, access }: Exchange): void {
     const version = LEGACY_VERSIONS.find((known) => known === params.protocolVersion) ?? LEGACY_VERSIONS[0]
     const profile = {
       capabilities: isObject(params.capabilities) ? params.capabilities : {},
@@ -272,10 +276,11 @@ export function createMcpEndpoint(deps: Deps): RequestListener {
     return new RpcError(CODES.internal, 'Internal error', { status: 500 })
   }
 
-  function fail(response: ServerResponse, error: unknown, id: string | number | null): void {
+  function fail(response: ServerResponse, error: unknown, id: RequestId | null): void {
     const failure = asRpcError(error)
     if (response.headersSent) response.destroy()
-    else sendJson(response, failure.status, errorMessage(id, failure), HEADERS_OF[failure.status])
+    else
+      sendJson(response, failure.status, errorMessage(failure.id ?? id, failure), HEADERS_OF[failure.status])
   }
 
   return (request, response) => {
@@ -288,32 +293,20 @@ export function createMcpEndpoint(deps: Deps): RequestListener {
 }
 
 function legacyReply(
-  id: string | number,
+  id: RequestId,
   response: ServerResponse,
   session: Session,
   batch?: BatchReply,
 ): LegacyReply {
-  if (session.pending.has(id)) throw invalidRequest('A request with this id is still pending')
+  if (session.pending.has(id.key)) throw invalidRequest('A request with this id is still pending')
   return new LegacyReply(id, response, session, batch)
 }
 
-/** Detected from `_meta`, else from the header. */
-function isModern({ params }: Incoming, headers: IncomingHttpHeaders): boolean {
-  if (metaOf(params)[META.protocolVersion] !== undefined) return true
-  const header = headers['mcp-protocol-version']
-  return (
-    typeof header === 'string' &&
-    !LEGACY_VERSIONS.some((known) => known === header) &&
-    header >= MODERN_VERSION
-  )
-}
-
-/** As servers with the official SDK do: any version they know is accepted, also when the session has another one. */
-function refuseUnknownVersion(header: string | string[] | undefined): void {
-  if (header === undefined || LEGACY_SERVER_VERSIONS.includes(String(header))) return
-  const known = LEGACY_SERVER_VERSIONS.join(', ')
-  const message = `Bad Request: Unsupported protocol version: ${String(header).slice(0, 40)} (supported versions: ${known})`
-  throw new RpcError(CODES.badRequest, message, { status: 400 })
+/** The key of the request that a notification cancels. */
+function cancelledKey(message: Incoming): unknown {
+  const { requestId: value } = message.params
+  if (typeof value !== 'number') return value
+  return requestId(String(rawParam(message, 'requestId')?.json), value).key
 }
 
 const HEADERS_OF: Readonly<Record<number, Record<string, string>>> = {
@@ -322,7 +315,7 @@ const HEADERS_OF: Readonly<Record<number, Record<string, string>>> = {
 }
 
 /** Unique across restarts. */
-const requestId = (): string => {
+const nextRequestId = (): string => {
   requests += 1
   return `${RUN}${requests.toString(36)}`
 }

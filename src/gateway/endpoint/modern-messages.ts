@@ -1,10 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { isObject } from '../../kernel/is-object.ts'
+import { memberOf, plainOf, type RawJson, withMembers, withMeta } from '../../kernel/json/raw-json.ts'
 import type { CallResult, Params } from '../../protocol/call.ts'
 import { CODES } from '../../protocol/codes.ts'
+import { nameParamOf } from '../../protocol/header-text.ts'
 import { metaOf } from '../../protocol/json-rpc-message.ts'
 import { META, META_PREFIX } from '../../protocol/meta.ts'
-import { nameParamOf } from '../../protocol/name-param.ts'
 import { LEGACY_VERSIONS, MODERN_VERSION } from '../../protocol/versions.ts'
 import type { AgentScope } from '../sessions/sessions.ts'
 import { type Incoming, RpcError } from './json-rpc.ts'
@@ -51,14 +52,13 @@ export function capabilitiesIn(params: Params): Params {
  * The params of a modern request as a modern server gets them. At `/mcp` they are without the tasks extension, because a task
  * could not be followed there: the server then answers with the result itself.
  */
-export function modernParamsOf(params: Params, { serverId }: AgentScope): Params {
-  if (serverId !== undefined) return params
-  const capabilities = capabilitiesIn(params)
+export function modernParamsOf(params: RawJson, { serverId }: AgentScope): unknown {
+  if (serverId !== undefined || !isObject(params.value)) return params
+  const capabilities = capabilitiesIn(params.value)
   const { extensions } = capabilities
   if (!isObject(extensions) || extensions[TASKS] === undefined) return params
   const { [TASKS]: _, ...others } = extensions
-  const declared = { ...capabilities, extensions: others }
-  return { ...params, _meta: { ...metaOf(params), [META.clientCapabilities]: declared } }
+  return withMeta(params, { [META.clientCapabilities]: { ...capabilities, extensions: others } })
 }
 const TASKS = `${META_PREFIX}tasks`
 
@@ -80,9 +80,20 @@ const SHORT = 64
 const isIn = (value: unknown, name: string): boolean => isObject(value) && value[name] !== undefined
 const CACHED = ['prompts/list', 'resources/list', 'resources/templates/list', 'resources/read']
 
-/** The params without the `_meta` keys of the modern era. */
-export function withoutModernMeta(params: Params): Params {
-  const kept = Object.entries(metaOf(params)).filter(([name]) => !name.startsWith(META_PREFIX))
-  const { _meta: _, ...rest } = params
-  return kept.length > 0 ? { ...rest, _meta: Object.fromEntries(kept) } : rest
+/** The params without the `_meta` keys of the modern era. All other bytes stay. */
+export function withoutModernMeta(params: RawJson): unknown {
+  const given = memberOf(params, '_meta')
+  const kept = withoutModernKeys(given)
+  return kept === given ? params : withMembers(params, { _meta: kept })
 }
+
+/** `_meta` without the keys of the modern era. Undefined when nothing is left. */
+export function withoutModernKeys(meta: unknown): unknown {
+  const names = Object.keys(objectOr(plainOf(meta)))
+  const removed = names.filter((name) => name.startsWith(META_PREFIX))
+  if (removed.length === names.length) return undefined
+  if (removed.length === 0) return meta
+  return withMembers(meta, Object.fromEntries(removed.map((name) => [name, undefined])))
+}
+
+const objectOr = (value: unknown): object => (isObject(value) ? value : {})

@@ -2,17 +2,27 @@ import type { ServerResponse } from 'node:http'
 import { Cancellation, type CancelSignal } from '../../kernel/cancel.ts'
 import { InFlight } from '../../kernel/in-flight.ts'
 import { isObject } from '../../kernel/is-object.ts'
+import { memberOf, plainOf, withMembers } from '../../kernel/json/raw-json.ts'
 import { CODES } from '../../protocol/codes.ts'
-import { metaOf } from '../../protocol/json-rpc-message.ts'
 import { DropCounter } from '../notify/drop-counter.ts'
 import { EventStream } from '../sessions/event-stream.ts'
 import type { Access } from '../sessions/sessions.ts'
 import { messageOf } from '../sessions/sse-format.ts'
 import { sendJson, sendResult } from './json-response.ts'
-import { cancelled, errorMessage, type Incoming, RpcError, resultMessage } from './json-rpc.ts'
+import {
+  cancelled,
+  errorMessage,
+  type Incoming,
+  type RequestId,
+  RpcError,
+  rawParam,
+  rawParams,
+  resultMessage,
+} from './json-rpc.ts'
 import { missingCapability } from './missing-capability.ts'
 import { capabilitiesIn } from './modern-messages.ts'
 import { PendingInputs } from './pending-input.ts'
+import { progressTokenIn } from './request-context.ts'
 
 /** A server's request that the agent has to answer. */
 interface InputRequest {
@@ -43,12 +53,7 @@ export class ModernReplies {
   }
 
   /** Undefined when the request has the input for a pending call, which continues. */
-  open(
-    message: Incoming,
-    id: string | number,
-    response: ServerResponse,
-    access: Access,
-  ): ModernReply | undefined {
+  open(message: Incoming, id: RequestId, response: ServerResponse, access: Access): ModernReply | undefined {
     if (message.params.requestState !== undefined) {
       const pending = this.pendingInputs.take(message, access)
       pending?.resume(message, id, response)
@@ -73,7 +78,7 @@ export class ModernReply {
   readonly #all: ModernReplies
   readonly #cancellation = new Cancellation()
   readonly #message: Incoming
-  #id: string | number
+  #id: RequestId
   #response: ServerResponse | undefined
   #stream: EventStream | undefined
   #inputRequests: InputRequest[] | undefined
@@ -84,7 +89,7 @@ export class ModernReply {
 
   constructor(
     message: Incoming,
-    id: string | number,
+    id: RequestId,
     response: ServerResponse,
     access: Access,
     all: ModernReplies,
@@ -126,7 +131,7 @@ export class ModernReply {
     const isProgress = method === PROGRESS && this.#token !== undefined
     if (isProgress && this.#token?.progressToken === undefined) return
     this.#stream ??= new EventStream(response, this.#all.drops)
-    this.#stream.notify(messageOf(method, isProgress ? { ...params, ...this.#token } : params))
+    this.#stream.notify(messageOf(method, isProgress ? withMembers(params, { ...this.#token }) : params))
   }
 
   /** Forwards a server's request to the agent, as `input_required`. */
@@ -143,17 +148,16 @@ export class ModernReply {
   }
 
   /** Continues with the agent's next request. If it has no answer, the same input is required again. */
-  resume({ params }: Incoming, id: string | number, response: ServerResponse): void {
+  resume(message: Incoming, id: RequestId, response: ServerResponse): void {
     this.#id = id
-    this.#token = { progressToken: metaOf(params).progressToken }
+    this.#token = { progressToken: progressTokenIn(rawParams(message)) }
     this.#attach(response)
     if (this.#outcome) {
       this.#finish(this.#outcome)
       return
     }
-    const { inputResponses } = params
-    const answer = isObject(inputResponses) ? inputResponses[KEY] : undefined
-    if (isObject(answer)) this.#inputRequests?.shift()?.resolve(answer)
+    const answer = memberOf(rawParam(message, 'inputResponses'), KEY)
+    if (isObject(plainOf(answer))) this.#inputRequests?.shift()?.resolve(answer)
     this.#requireInput()
   }
 
@@ -211,5 +215,5 @@ export class ModernReply {
   }
 }
 
-const messageWith = (id: string | number, outcome: Outcome): Buffer =>
+const messageWith = (id: RequestId, outcome: Outcome): Buffer =>
   'result' in outcome ? resultMessage(id, outcome.result) : errorMessage(id, outcome.error)

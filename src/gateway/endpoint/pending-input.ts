@@ -11,6 +11,9 @@ interface WaitingCall {
   cancel(): void
 }
 
+/** The request of an agent. */
+type Asked = Pick<Incoming, 'method' | 'params'>
+
 const MAX_PER_KEY = 100
 
 /** Calls that wait for the input in a modern agent's next request, for a limited time. */
@@ -26,7 +29,7 @@ export class PendingInputs<T extends WaitingCall = WaitingCall> {
   }
 
   /** The `requestState` that the agent has to send back. Undefined when too many calls of this agent wait. */
-  add(call: T, message: Incoming): string | undefined {
+  add(call: T, message: Asked): string | undefined {
     const { keyId, serverId } = call.access
     let waiting = 0
     for (const { call: each } of this.#pending.values()) if (each.access.keyId === keyId) waiting += 1
@@ -42,7 +45,7 @@ export class PendingInputs<T extends WaitingCall = WaitingCall> {
   }
 
   /** The call that a request continues. Undefined when its `requestState` is not ours. Throws when it is not valid. */
-  take(message: Incoming, { keyId, serverId }: Access): T | undefined {
+  take(message: Asked, { keyId, serverId }: Access): T | undefined {
     const { requestState } = message.params
     if (typeof requestState !== 'string') return undefined
     const state = this.#states.verify(requestState)
@@ -109,7 +112,7 @@ class RequestStates {
 const invalidState = (): RpcError => refused('This requestState was not issued to this agent by this gateway')
 
 /** A digest of the request, independent of the order of its keys and without what a retry adds. */
-function digestOf({ method, params }: Incoming, serverId: string | undefined): string {
+function digestOf({ method, params }: Asked, serverId: string | undefined): string {
   const { _meta, inputResponses, requestState, ...rest } = params
   const text = JSON.stringify([serverId ?? null, method, sorted(rest)])
   return createHash('sha256').update(text).digest('base64url')

@@ -1,4 +1,6 @@
+import { memberOf, type RawJson, withMembers } from '../../kernel/json/raw-json.ts'
 import type { CallOptions } from '../../protocol/call.ts'
+import { metaOf } from '../../protocol/json-rpc-message.ts'
 import type { Era } from '../../protocol/versions.ts'
 import type { Subscriber } from '../notify/subscriber.ts'
 import type { Session } from '../sessions/sessions.ts'
@@ -17,4 +19,12 @@ export interface RequestContext extends Subscriber {
 export const progressTo = ({ notify }: RequestContext, progressToken: unknown) =>
   progressToken === undefined
     ? undefined
-    : (progress: object) => notify('notifications/progress', { ...progress, progressToken })
+    : (progress: object) =>
+        notify('notifications/progress', withMembers(progress, { progressToken }) as object)
+
+/** The progress token in the params of a request: RawJson for a number that JavaScript cannot represent. */
+export function progressTokenIn(params: RawJson): unknown {
+  const value = metaOf(params.value).progressToken
+  const isExact = typeof value !== 'number' || Number.isSafeInteger(value)
+  return isExact ? value : memberOf(memberOf(params, '_meta'), 'progressToken')
+}

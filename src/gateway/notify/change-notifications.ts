@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http'
 import { isObject } from '../../kernel/is-object.ts'
+import { RawJson, textOf, withMembers, withMeta } from '../../kernel/json/raw-json.ts'
 import { CODES } from '../../protocol/codes.ts'
-import { metaOf } from '../../protocol/json-rpc-message.ts'
 import { META } from '../../protocol/meta.ts'
-import { type Incoming, RpcError, resultMessage } from '../endpoint/json-rpc.ts'
+import { type Incoming, type RequestId, RpcError, resultMessage } from '../endpoint/json-rpc.ts'
 import { EventStream } from '../sessions/event-stream.ts'
 import type { Access, Session } from '../sessions/sessions.ts'
 import { messageOf, sendHeartbeat } from '../sessions/sse-format.ts'
@@ -15,7 +15,7 @@ import { type IsReceiver, type Subscriber, subscriberOf } from './subscriber.ts'
 interface Listener extends Access, Subscriber {
   /** The change notifications that it has subscribed to. */
   readonly methods: readonly string[]
-  readonly id: string | number
+  readonly id: RequestId
   readonly stream: EventStream
 }
 
@@ -68,7 +68,7 @@ export class ChangeNotifications {
    */
   subscribe(
     message: Incoming,
-    id: string | number,
+    id: RequestId,
     response: ServerResponse,
     access: Access,
     others: object = {},
@@ -171,11 +171,11 @@ export class ChangeNotifications {
 }
 
 function endListener({ id, stream, notify }: Listener): void {
-  notify('notifications/cancelled', { requestId: id, reason: 'Ended by the gateway' })
-  stream.end(resultMessage(id, JSON.stringify(tagged({ resultType: 'complete' }, id))))
+  const requestId = new RawJson(id.json, id.key)
+  const cancelled = withMembers({ reason: 'Ended by the gateway' }, { requestId })
+  notify('notifications/cancelled', cancelled as object)
+  stream.end(resultMessage(id, textOf(tagged({ resultType: 'complete' }, id))))
 }
 
-const tagged = (params: object, id: string | number): object => ({
-  ...params,
-  _meta: { ...metaOf(params), [META.subscriptionId]: id },
-})
+const tagged = (params: object, { json, key }: RequestId): unknown =>
+  withMeta(params, { [META.subscriptionId]: new RawJson(json, key) })

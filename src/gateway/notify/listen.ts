@@ -3,7 +3,7 @@ import { isObject } from '../../kernel/is-object.ts'
 import { within } from '../../kernel/within.ts'
 import type { CallingClient, Params } from '../../protocol/call.ts'
 import type { Upstreams } from '../../upstreams/upstreams.ts'
-import { asRpcError, type Incoming } from '../endpoint/json-rpc.ts'
+import { asRpcError, type Incoming, type RequestId } from '../endpoint/json-rpc.ts'
 import type { Access } from '../sessions/sessions.ts'
 import { type ChangeNotifications, isOwnFilter } from './change-notifications.ts'
 
@@ -19,7 +19,7 @@ interface Deps {
 /** Starts a `subscriptions/listen` request. Rejects with the error that the agent gets. */
 export type Listen = (
   message: Incoming,
-  id: string | number,
+  id: RequestId,
   response: ServerResponse,
   access: Access,
 ) => Promise<void>
@@ -53,7 +53,7 @@ export function createListen({ upstreams, changeNotifications, clientOf, admits 
       options: {
         signal: ending.signal,
         client: clientOf(params, access),
-        modernParams: { ...params, notifications: filters },
+        modernParams: { requestState: undefined, raw: () => ({ ...params, notifications: filters }) },
         onNotification: (method, given) => {
           const sent = isObject(given) ? given : {}
           if (method === ACKNOWLEDGED) acknowledge(sent)

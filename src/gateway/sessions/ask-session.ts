@@ -1,15 +1,22 @@
 import { isObject } from '../../kernel/is-object.ts'
+import type { Params } from '../../protocol/call.ts'
 import { CODES } from '../../protocol/codes.ts'
 import { RpcError } from '../endpoint/json-rpc.ts'
 import { ANSWER_MS, missingCapability } from '../endpoint/missing-capability.ts'
 import type { EventStream } from './event-stream.ts'
-import type { Session } from './sessions.ts'
 import { messageOf } from './sse-format.ts'
 
 let serverRequests = 0
 
 export const noResponse = (message: string): RpcError => new RpcError(CODES.internal, message)
 export const disconnected = (): RpcError => noResponse('The agent has disconnected')
+
+/** What is needed of a session to ask its agent. */
+export interface AskedSession {
+  readonly capabilities: Params
+  /** Requests of servers that wait for the agent's response. */
+  readonly serverRequests: Map<string, (response: { result?: unknown; error?: unknown }) => void>
+}
 
 /** A server's request that was sent to an agent. */
 interface Asked {
@@ -20,7 +27,7 @@ interface Asked {
 
 /** Sends a server's request to an agent on one of its streams. Throws when the agent cannot answer it. */
 export function askSession(
-  session: Pick<Session, 'capabilities' | 'serverRequests'>,
+  session: AskedSession,
   stream: EventStream | undefined,
   method: string,
   params: unknown,

@@ -1,10 +1,15 @@
 import { createHash } from 'node:crypto'
 import type { CallingClient, ClientProfile, InstanceOwner, Params } from '../../protocol/call.ts'
-import { askSession } from './ask-session.ts'
-import type { Access, Session } from './sessions.ts'
+import { type AskedSession, askSession } from './ask-session.ts'
+import type { EventStream } from './event-stream.ts'
 
 /** Receives a notification of a server that runs for one client alone. `clientId`: the request that it concerns. */
 export type OnInstanceNote = InstanceOwner['notify']
+
+/** What is needed of a session. */
+interface ClientSession extends AskedSession {
+  readonly streams: { readonly getStream: EventStream | undefined }
+}
 
 /** The session of a legacy agent as the client of servers. */
 export class SessionClient implements CallingClient, InstanceOwner {
@@ -14,12 +19,12 @@ export class SessionClient implements CallingClient, InstanceOwner {
   readonly profile: ClientProfile
   readonly shares = new Set<string>()
   readonly notify: OnInstanceNote
-  readonly #session: () => Session
+  readonly #session: () => ClientSession
 
   constructor(
-    { id, agentType }: Pick<Session, 'id' | 'agentType'>,
+    { id, agentType }: { readonly id: string; readonly agentType: string },
     profile: ClientProfile,
-    session: () => Session,
+    session: () => ClientSession,
     notify: OnInstanceNote,
   ) {
     this.id = id
@@ -52,7 +57,12 @@ export class RequestClient implements CallingClient {
   readonly #capabilities: Params
   readonly #notify: OnInstanceNote
 
-  constructor(requestId: string, { keyId, agentType }: Access, capabilities: Params, notify: OnInstanceNote) {
+  constructor(
+    requestId: string,
+    { keyId, agentType }: { readonly keyId: string; readonly agentType: string },
+    capabilities: Params,
+    notify: OnInstanceNote,
+  ) {
     this.id = requestId
     this.agentType = agentType
     this.#keyId = keyId

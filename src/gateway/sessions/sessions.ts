@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { InFlight } from '../../kernel/in-flight.ts'
-import type { ClientProfile, Params } from '../../protocol/call.ts'
+import type { ClientProfile } from '../../protocol/call.ts'
 import { DropCounter } from '../notify/drop-counter.ts'
+import type { AskedSession } from './ask-session.ts'
 import { type OnInstanceNote, SessionClient } from './calling-clients.ts'
 import { ReplayBuffers } from './replay-buffer.ts'
 import { SessionStreams } from './session-streams.ts'
@@ -24,17 +25,14 @@ interface PendingRequest {
 }
 
 /** The session of a legacy agent, from `initialize` to its end. */
-export interface Session extends Access {
+export interface Session extends Access, AskedSession {
   readonly id: string
   /** The negotiated protocol version. */
   version: string
-  readonly capabilities: Params
   /** The session as the client of servers. */
   readonly client: SessionClient
   /** Pending requests of the agent, by id. */
   readonly pending: InFlight<unknown, PendingRequest>
-  /** Requests of servers that wait for the agent's response. */
-  readonly serverRequests: Map<string, (response: { result?: unknown; error?: unknown }) => void>
   readonly streams: SessionStreams
   /** Called when the session has ended. */
   readonly onEnd: (() => void)[]

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import { textOf } from '../../kernel/json/raw-json.ts'
 
 export const SSE_HEADERS = {
   'content-type': 'text/event-stream',
@@ -25,14 +26,10 @@ const onDataLines = (json: Buffer): Buffer =>
 const HEAD = Buffer.from('event: message\ndata: ')
 const END = Buffer.from('\n\n')
 
-/** A request, or without an id a notification. */
-export function messageOf(method: string, params?: object, id?: string): string {
-  return JSON.stringify({
-    jsonrpc: '2.0',
-    ...(id !== undefined && { id }),
-    method,
-    ...(params && { params }),
-  })
+/** A request, or without an id a notification. `params`: an object or its RawJson. */
+export function messageOf(method: string, params?: unknown, id?: string): string {
+  const head = `{"jsonrpc":"2.0"${id === undefined ? '' : `,"id":${JSON.stringify(id)}`}`
+  return `${head},"method":${JSON.stringify(method)}${params ? `,"params":${textOf(params)}` : ''}}`
 }
 
 /** Keeps the connection open, or closes it when the client has stopped reading. */

@@ -140,12 +140,13 @@ describe.each([
     }
     const name = 'test_input_required_result_elicitation'
     const onServerRequest = () => expect.unreachable('the agent repeats the call itself')
-    const call = (modern: object) =>
-      server.call(
-        name,
-        {},
-        { ...patient, onServerRequest, modernParams: { name, arguments: {}, _meta, ...modern } },
-      )
+    const call = (modern: { requestState?: string; inputResponses?: object }) => {
+      const modernParams = {
+        requestState: modern.requestState,
+        raw: () => ({ name, arguments: {}, _meta, ...modern }),
+      }
+      return server.call(name, {}, { ...patient, onServerRequest, modernParams })
+    }
     const { value } = await call({})
     expect(value).toMatchObject({
       resultType: 'input_required',

@@ -1,10 +1,11 @@
 import { isObject } from '../../kernel/is-object.ts'
+import { withMembers } from '../../kernel/json/raw-json.ts'
 import { within } from '../../kernel/within.ts'
 import {
   CallFailure,
   type CallResult,
+  type ModernParams,
   type OnServerRequest,
-  type Params,
   type TimedCallOptions,
 } from '../../protocol/call.ts'
 import { CODES } from '../../protocol/codes.ts'
@@ -43,11 +44,10 @@ export async function requestComplete(
       ? await respondTo(inputRequests, method, options, inputEndsAt)
       : undefined
     deadline += performance.now() - requiredAt
-    next = {
-      ...(isObject(params) ? params : {}),
-      ...(inputResponses && { inputResponses }),
+    next = withMembers(params, {
+      ...(inputResponses !== undefined && { inputResponses }),
       ...(requestState !== undefined && { requestState }),
-    }
+    })
   }
   throw new CallFailure('remote', `${method} still required input after ${MAX_ROUNDS} rounds`)
 }
@@ -58,7 +58,7 @@ async function respondTo(
   method: string,
   { onServerRequest, signal }: TimedCallOptions,
   endsAt: number,
-): Promise<Record<string, unknown>> {
+): Promise<unknown> {
   const responses: [string, unknown][] = []
   for (const [key, request] of Object.entries(inputRequests)) {
     const { method: required, params } = isObject(request) ? request : {}
@@ -68,7 +68,7 @@ async function respondTo(
     if (given === 'late') throw new CallFailure('timeout', `${required} was not answered in time`)
     responses.push([key, given])
   }
-  return Object.fromEntries(responses)
+  return withMembers(undefined, Object.fromEntries(responses))
 }
 
 async function respond(
@@ -91,8 +91,8 @@ async function respond(
  * Rejects a `requestState` for a legacy server. Such a server never issued one, so the request continues a call that has
  * ended, and repeating that call could have its effects twice.
  */
-export function refuseUnknownState(modernParams: Params): void {
-  if (modernParams.requestState === undefined) return
+export function refuseUnknownState({ requestState }: ModernParams): void {
+  if (requestState === undefined) return
   const message = 'This requestState is unknown or has expired. Send the call again without it'
   throw new CallFailure('remote', message, { code: CODES.params, message })
 }

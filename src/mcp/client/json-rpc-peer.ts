@@ -1,5 +1,7 @@
 import { InFlight } from '../../kernel/in-flight.ts'
 import { isObject } from '../../kernel/is-object.ts'
+import { invalidAt } from '../../kernel/json/json-validity.ts'
+import { RawJson, textOf, withMembers, withMeta } from '../../kernel/json/raw-json.ts'
 import { isDeeperThan, MAX_MESSAGE_DEPTH } from '../../kernel/json-depth.ts'
 import {
   CallFailure,
@@ -12,11 +14,12 @@ import {
 import { CODES } from '../../protocol/codes.ts'
 import { type Frame, MESSAGE_MAX_BYTES } from '../../protocol/frames.ts'
 import {
+  idText,
   type Message,
-  metaOf,
   type RemoteError,
   readMessage,
   remoteErrorOf,
+  responseIdIn,
   resultBytes,
 } from '../../protocol/json-rpc-message.ts'
 import { clientIdOf, type Related, relatedRequest, subscriptionIdIn } from './related-request.ts'
@@ -34,7 +37,7 @@ export interface Outgoing {
 export interface MessageSender {
   /** Must not throw. A request that cannot be sent is reported with `peer.fail`. */
   readonly send: (text: string, message: Outgoing) => void
-  /** Sends one message that is split in three, so that large arguments are not copied into a string. */
+  /** Sends one message that is split in three, so that large params are not copied into a string. */
   readonly sendParts: (head: string, middle: Buffer, tail: string, message: Outgoing) => void
   /** The reason why nothing can be sent now. */
   readonly refusal?: () => CallFailure | undefined
@@ -98,7 +101,8 @@ export class JsonRpcPeer {
   requestRaw(method: string, params: unknown, options: TimedCallOptions): Promise<CallResult> {
     const isForwarded = options.onNotification === undefined
     return this.#request(method, params, options, isForwarded, (message, { bytes, borrowed }) => {
-      const json = resultBytes(bytes, message)
+      const { resultAt } = message
+      const json = resultAt ? bytes.subarray(resultAt.start, resultAt.end) : resultBytes(bytes, message)
       const kept = borrowed ? Buffer.from(json) : json
       return message.result === undefined ? new LazyResult(kept) : { value: message.result, json: kept }
     })
@@ -117,12 +121,13 @@ export class JsonRpcPeer {
     const message = readMessage(frame.bytes)
     if (!message) {
       const isTooDeep = isDeeperThan(frame.bytes, MAX_MESSAGE_DEPTH)
-      return isTooDeep && this.#failResponse(frame.bytes, `is nested deeper than ${MAX_MESSAGE_DEPTH} levels`)
+      const why = isTooDeep ? `is nested deeper than ${MAX_MESSAGE_DEPTH} levels` : invalidity(frame.bytes)
+      return this.#failResponse(frame.bytes, why)
     }
     const { id, method } = message
     if (typeof method !== 'string') this.#settle(message, frame)
     else if (id === undefined) this.#dispatch(method, message.params, requestId)
-    else this.#respond(id, method, message.params, requestId)
+    else this.#respond(idText(frame.bytes), method, message.params, requestId)
     return true
   }
 
@@ -153,17 +158,14 @@ export class JsonRpcPeer {
     isForwarded: boolean,
     take: (message: Message, frame: Frame) => T,
   ): Promise<T> {
-    const { timeoutMs, signal, rawArguments } = options
+    const { timeoutMs, signal } = options
     if (signal?.aborted) return Promise.reject(new CallFailure('cancelled', `${method} was cancelled`))
     const id = this.#lastId + 1
-    const message = {
-      jsonrpc: '2.0',
-      id,
-      method,
-      params: options.onProgress ? withToken(params, id) : params,
-    }
-    const text = JSON.stringify(rawArguments ? withoutArguments(message) : message)
-    const refusal = this.#refusal(method, text, rawArguments?.length)
+    // The request id serves as progress token: it is unique in this connection.
+    const sent = options.onProgress ? withMeta(params, { progressToken: id }) : params
+    const json = sent instanceof RawJson ? sent.json : (JSON.stringify(sent) ?? '')
+    const head = `{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)}${json && ',"params":'}`
+    const refusal = this.#refusal(method, json, head.length + 1)
     if (refusal) return Promise.reject(refusal)
     this.#lastId = id
     return new Promise((resolve, reject) => {
@@ -208,24 +210,24 @@ export class JsonRpcPeer {
       }
       this.#pending.add(id, pending)
       const { send, sendParts } = this.#options.sender
-      // The raw arguments become the last member of `params`, which is the last member of the message.
-      if (rawArguments) sendParts(`${text.slice(0, -2)},"arguments":`, rawArguments, '}}', message)
-      else send(text, message)
+      const message = { id, method, params: sent instanceof RawJson ? sent.value : sent }
+      if (typeof json === 'string') send(`${head}${json}}`, message)
+      else sendParts(head, json, '}', message)
     })
   }
 
   /** Sends a notification or a response. It is dropped when nothing can be sent. */
-  #send(message: object): void {
-    const text = JSON.stringify(message)
+  #send(message: Readonly<Record<string, unknown>>): void {
+    const text = textOf(withMembers(undefined, message))
     if (!this.#refusal('A message', text)) this.#options.sender.send(text, message)
   }
 
-  #refusal(what: string, text: string, rawBytes = 0): CallFailure | undefined {
+  #refusal(what: string, json: string | Buffer, moreBytes = 0): CallFailure | undefined {
     const refusal = this.#closed ?? this.#options.sender.refusal?.()
     if (refusal) return refusal
-    const maxBytes = MESSAGE_MAX_BYTES - rawBytes
-    const mayBeTooLarge = text.length * 3 > maxBytes // a UTF-16 code unit takes at most 3 bytes
-    if (!mayBeTooLarge || Buffer.byteLength(text) <= maxBytes) return undefined
+    const maxBytes = MESSAGE_MAX_BYTES - moreBytes
+    const mayBeTooLarge = json.length * 3 > maxBytes // a UTF-16 code unit takes at most 3 bytes
+    if (!mayBeTooLarge || Buffer.byteLength(json) <= maxBytes) return undefined
     return new CallFailure('too_large', `${what} is larger than ${LIMIT}`)
   }
 
@@ -256,8 +258,8 @@ export class JsonRpcPeer {
     else pending.succeed(message, frame)
   }
 
-  /** Responds to a request of the server. Its id may be 0. */
-  #respond(id: unknown, method: string, params: unknown, requestId: number | undefined): void {
+  /** Responds to a request of the server. `id`: as the server wrote it. */
+  #respond(id: RawJson, method: string, params: unknown, requestId: number | undefined): void {
     const capability = neededCapability(method)
     if (capability !== undefined) this.#options.onClientRequest?.(capability)
     const result =
@@ -287,10 +289,10 @@ export class JsonRpcPeer {
     return this.#pending.size === 0 ? 'none' : relatedRequest(this.#pending.values())
   }
 
-  /** The beginning of a response that cannot be read usually has its id, so that only this request fails. */
+  /** A response that cannot be read usually shows its id, so that only this request fails. False when it does not. */
   #failResponse(bytes: Buffer, why: string): boolean {
-    const id = RESPONSE_HEAD.exec(bytes.toString('latin1', 0, 256))?.[1]
-    const pending = id === undefined ? undefined : this.#pending.get(Number(id))
+    const id = responseIdIn(bytes)
+    const pending = id === undefined ? undefined : this.#pending.get(id)
     pending?.fail(new CallFailure('too_large', `The response to ${pending.method} ${why}`))
     return pending !== undefined
   }
@@ -325,24 +327,19 @@ function deadlineOf(pending: Pending): RequestDeadline {
   return pending.deadline
 }
 
-/** The request id serves as progress token: it is unique in this connection. */
-function withToken(params: unknown, progressToken: number): object {
-  return { ...(isObject(params) ? params : {}), _meta: { ...metaOf(params), progressToken } }
-}
-
-function withoutArguments(message: Outgoing): Outgoing {
-  return { ...message, params: { ...(message.params as object), arguments: undefined } }
-}
-
 /** The error of the caller, with its data, as the server would get it from its own client. */
 function errorOf(error: unknown): object {
   const { code, message, data } = (error ?? {}) as Partial<Record<keyof RemoteError, unknown>>
   return { code: typeof code === 'number' ? code : CODES.method, message: String(message ?? 'refused'), data }
 }
 
+/** Names the place, never the text: a result may contain a secret. */
+function invalidity(bytes: Buffer): string {
+  const at = invalidAt(bytes, { start: 0, end: bytes.length })
+  return at < 0 ? 'is not valid JSON' : `is not valid JSON at byte ${at + 1} of ${bytes.length}`
+}
+
 const LIMIT = `${MESSAGE_MAX_BYTES / 1024 / 1024} MiB`
-const RESPONSE_HEAD =
-  /^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d{1,15})\s*,[^{[]*?"(?:result|error)"\s*:/
 
 function secondsOf(ms: number | null): string {
   return `${Number(((ms ?? 0) / 1000).toPrecision(3))} s`

@@ -1,9 +1,11 @@
 import { isObject } from '../../kernel/is-object.ts'
+import { RawJson, withMembers } from '../../kernel/json/raw-json.ts'
 import {
   CallFailure,
   type CallResult,
   type ClientDependency,
   type FailureReason,
+  type ModernParams,
   type OnServerRequest,
   type Params,
   type TimedCallOptions,
@@ -122,9 +124,19 @@ export class McpClient {
 
   /** The result of `tools/call` as the server sent it, also when it has `isError`. */
   call(tool: string, args: unknown, options: TimedCallOptions): Promise<CallResult> {
-    const params = { name: tool, arguments: args, _meta: options.meta }
-    const { extraParams } = options
-    return this.relay('tools/call', extraParams ? { ...extraParams, ...params } : params, options)
+    const { meta, extraParams } = options
+    // Small arguments without `_meta` are what nearly all calls have.
+    const params =
+      meta === undefined &&
+      extraParams === undefined &&
+      args instanceof RawJson &&
+      typeof args.json === 'string'
+        ? new RawJson(`{"name":${JSON.stringify(tool)},"arguments":${args.json}}`, {
+            name: tool,
+            arguments: args.value,
+          })
+        : withMembers(extraParams, { name: tool, arguments: args, _meta: meta })
+    return this.relay('tools/call', params, options)
   }
 
   /** The result of any request as the server sent it. Rejects with a CallFailure or a RemoteFailure. */
@@ -164,9 +176,9 @@ export class McpClient {
   }
 
   /** Forwards the params of a modern client unchanged, if the server supports the modern era. */
-  async #relayModern(method: string, params: unknown, options: TimedCallOptions, modernParams: Params) {
+  async #relayModern(method: string, params: unknown, options: TimedCallOptions, modernParams: ModernParams) {
     const { transport } = this.#open()
-    if (await this.#modernHandshake()) return transport.peer.requestRaw(method, modernParams, options)
+    if (await this.#modernHandshake()) return transport.peer.requestRaw(method, modernParams.raw(), options)
     refuseUnknownState(modernParams)
     return this.relay(method, params, { ...options, modernParams: undefined })
   }

@@ -1,4 +1,4 @@
-import { isObject } from '../../kernel/is-object.ts'
+import { plainOf, withMeta } from '../../kernel/json/raw-json.ts'
 import type { TimedCallOptions } from '../../protocol/call.ts'
 import { metaOf } from '../../protocol/json-rpc-message.ts'
 import { META } from '../../protocol/meta.ts'
@@ -13,13 +13,15 @@ export function modernRequester(peer: Requester, version: string): Requester {
     [META.clientCapabilities]: {},
     [META.clientInfo]: { name: 'toolroom', version },
   }
-  const withMeta = (params: unknown, { capabilities }: TimedCallOptions) => {
+  const asModern = (params: unknown, { capabilities }: TimedCallOptions) => {
     const declared = capabilities && { [META.clientCapabilities]: forwardedCapabilities(capabilities) }
-    return { ...(isObject(params) ? params : {}), _meta: { ...own, ...declared, ...metaOf(params) } }
+    const given = metaOf(plainOf(params))
+    const missing = Object.entries({ ...own, ...declared }).filter(([name]) => !Object.hasOwn(given, name))
+    return withMeta(params, Object.fromEntries(missing))
   }
   return {
-    request: (method, params, options) => peer.request(method, withMeta(params, options), options),
-    requestRaw: (method, params, options) => peer.requestRaw(method, withMeta(params, options), options),
+    request: (method, params, options) => peer.request(method, asModern(params, options), options),
+    requestRaw: (method, params, options) => peer.requestRaw(method, asModern(params, options), options),
   }
 }
 

@@ -1,5 +1,6 @@
 import { isObject } from '../../kernel/is-object.ts'
-import type { Definition } from '../../protocol/lists.ts'
+import { itemsOf, rawMember } from '../../kernel/json/raw-member.ts'
+import { type Definition, keepText } from '../../protocol/lists.ts'
 import type { Requester } from './json-rpc-peer.ts'
 
 export interface Pages {
@@ -26,7 +27,7 @@ const MAX_PAGES = 100
 
 /** All pages of a list, within one deadline. Stops at a repeated cursor and at the limits. */
 export async function fetchPages(
-  requester: Pick<Requester, 'request'>,
+  requester: Pick<Requester, 'requestRaw'>,
   { method, field, key }: ListMethod,
   timeoutMs: number,
 ): Promise<Pages> {
@@ -44,14 +45,19 @@ export async function fetchPages(
   let params = {}
   for (let page = 0; page < MAX_PAGES; page += 1) {
     const leftMs = Math.max(1, deadline - performance.now())
-    const result = await requester.request(method, params, { timeoutMs: leftMs })
-    const { [field]: entries, nextCursor, _meta } = isObject(result) ? result : {}
+    const { value, json } = await requester.requestRaw(method, params, { timeoutMs: leftMs })
+    const { [field]: entries, nextCursor, _meta } = isObject(value) ? value : {}
     if (isObject(_meta)) meta = { ...meta, ..._meta }
-    for (const entry of Array.isArray(entries) ? entries : []) {
+    const list = Array.isArray(entries) ? rawMember(json, field) : undefined
+    for (const [index, { start, end }] of (list ? itemsOf(json, list.start) : []).entries()) {
+      const entry = (entries as unknown[])[index]
       if (!isObject(entry) || typeof entry[key] !== 'string') continue
       if (byKey.has(entry[key])) duplicates += 1
       else if (byKey.size === MAX_ENTRIES) return pages(true)
-      else byKey.set(entry[key], entry)
+      else {
+        keepText(entry, json.toString('utf8', start, end))
+        byKey.set(entry[key], entry)
+      }
     }
     if (typeof nextCursor !== 'string') return pages(false) // an empty string is a valid cursor
     if (cursors.has(nextCursor)) return pages(true)

@@ -4,7 +4,7 @@ import { ListWatch } from './list-watch.ts'
 import { fetchPages } from './paginated-list.ts'
 
 interface Options {
-  readonly requester: () => Pick<Requester, 'request'>
+  readonly requester: () => Pick<Requester, 'requestRaw'>
   readonly timeoutMs: number
   readonly onList: (kind: ListKind, items: readonly Definition[]) => void
 }

@@ -26,7 +26,7 @@ export function relatedRequest<P extends ClientRequest>(pending: readonly P[]): 
   return related ?? 'none'
 }
 
-/** The client of that request. Undefined: all clients. Null: one, but it is unknown which. */
+/** The client that a message concerns. Undefined: all clients. Null: one, but it is unknown which. */
 export function clientIdOf(related: Related<ClientRequest>): string | null | undefined {
   if (related === 'none') return undefined
   return related === 'several' ? null : (related.options.client?.id ?? null)

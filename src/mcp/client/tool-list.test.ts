@@ -2,6 +2,13 @@ import { expect, test } from 'vitest'
 import { pair } from '../../../test/support/pair.ts'
 import { listTools } from './tool-list.ts'
 
+/** A server that returns these results. */
+const answering = (result: () => unknown) => ({
+  requestRaw: async () => {
+    const value = result()
+    return { value, json: Buffer.from(JSON.stringify(value)) }
+  },
+})
 const page = (id: number, result: unknown) => ({ jsonrpc: '2.0', id, result })
 
 test('all pages of the tool list are read, also after an empty cursor, and a repeated cursor ends the list', async () => {
@@ -33,14 +40,17 @@ test('of tools with the same name the first is kept, and the number of others is
 
 test('a page with 300,000 tools is cut to 5,000 tools', async () => {
   const tools = Array.from({ length: 300_000 }, (_, n) => ({ name: `t${n}` }))
-  const list = await listTools({ request: async () => ({ tools }) }, 5000)
+  const list = await listTools(
+    answering(() => ({ tools })),
+    5000,
+  )
   expect(list).toMatchObject({ truncated: true, duplicates: 0 })
   expect(list.tools).toHaveLength(5000)
 })
 
 test('an endless list is cut after 100 pages', async () => {
   let pages = 0
-  const endless = { request: async () => ({ tools: [{ name: `t${++pages}` }], nextCursor: `${pages}` }) }
+  const endless = answering(() => ({ tools: [{ name: `t${++pages}` }], nextCursor: `${pages}` }))
   expect(await listTools(endless, 5000)).toMatchObject({ truncated: true })
   expect(pages).toBe(100)
 })
@@ -48,7 +58,10 @@ test('an endless list is cut after 100 pages', async () => {
 test.each([[null], ['text'], [{}], [{ tools: {} }]])(
   'the result %j is an empty tool list',
   async (result) => {
-    const list = await listTools({ request: async () => result }, 5000)
+    const list = await listTools(
+      answering(() => result),
+      5000,
+    )
     expect(list).toEqual({ tools: [], truncated: false, duplicates: 0 })
   },
 )

@@ -11,7 +11,10 @@ export const NO_TOOLS: ToolList = { tools: [], truncated: false, duplicates: 0 }
 
 const TOOLS = { method: 'tools/list', field: 'tools', key: 'name' }
 
-export async function listTools(requester: Pick<Requester, 'request'>, timeoutMs: number): Promise<ToolList> {
+export async function listTools(
+  requester: Pick<Requester, 'requestRaw'>,
+  timeoutMs: number,
+): Promise<ToolList> {
   const { items, ...rest } = await fetchPages(requester, TOOLS, timeoutMs)
   return { tools: items, ...rest }
 }

@@ -1,4 +1,5 @@
 import { isObject } from '../../kernel/is-object.ts'
+import { plainOf, withMeta } from '../../kernel/json/raw-json.ts'
 import type { CallResult } from '../../protocol/call.ts'
 import { metaOf } from '../../protocol/json-rpc-message.ts'
 import { META } from '../../protocol/meta.ts'
@@ -26,7 +27,8 @@ export class LegacyRequestTranslator {
 
   /** Handles a request that is translated. */
   async handle(method: string, params: unknown): Promise<CallResult> {
-    const { uri, level } = isObject(params) ? params : {}
+    const given = plainOf(params)
+    const { uri, level } = isObject(given) ? given : {}
     if (method === 'logging/setLevel') this.logLevel = typeof level === 'string' ? level : undefined
     else if (typeof uri !== 'string') return DONE
     else if (method === 'resources/unsubscribe') {
@@ -37,8 +39,8 @@ export class LegacyRequestTranslator {
 
   /** The params with the log level, which a modern server receives with each request. */
   withLogLevel(params: unknown): unknown {
-    const _meta = { [META.logLevel]: this.logLevel, ...metaOf(params) }
-    return { ...(isObject(params) ? params : {}), _meta }
+    const isSet = metaOf(plainOf(params))[META.logLevel] !== undefined
+    return isSet ? params : withMeta(params, { [META.logLevel]: this.logLevel })
   }
 
   close(): void {

@@ -1,6 +1,5 @@
 import { isObject } from '../../../kernel/is-object.ts'
-import { headerText } from '../../../protocol/header-text.ts'
-import { nameParamOf } from '../../../protocol/name-param.ts'
+import { headerText, nameParamOf } from '../../../protocol/header-text.ts'
 import { MODERN_VERSION } from '../../../protocol/versions.ts'
 import { type MirroredArgument, mirroredArguments } from '../../../protocol/x-mcp-header.ts'
 import type { Outgoing } from '../../client/json-rpc-peer.ts'

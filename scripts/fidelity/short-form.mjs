@@ -1,0 +1,23 @@
+// The part of the comparison that `npm test` runs: our own fixtures, and the real servers that are development dependencies.
+import { ALLOWED } from './exceptions.mjs'
+import { FIXTURES, INSTALLED } from './fixtures.mjs'
+import { judge, sentence, stale } from './report.mjs'
+import { loadSdks } from './sdk-clients.mjs'
+import { compareAlone } from './suite.mjs'
+
+export const SERVERS = [...FIXTURES, ...INSTALLED()]
+export { loadSdks }
+
+/** @returns the row of a server, with its unexplained differences as sentences */
+export async function rowOf(server, sdks) {
+  const row = judge(server, await compareAlone(server, sdks))
+  return { ...row, unexplained: row.unexplained.map(sentence) }
+}
+
+export const staleIn = (rows) => stale(rows).map(({ what }) => what)
+
+/** The table in docs/gateway.md. */
+export const allowedTable = () =>
+  ['| Difference | Reason |', '|---|---|', ...ALLOWED.map(({ what, why }) => `| ${what} | ${why} |`)].join(
+    '\n',
+  )

@@ -1,0 +1,218 @@
+import { memberOf, textOf, withMembers } from '../../kernel/json/raw-json.ts'
+import { CODES } from '../../protocol/codes.ts'
+import { metaOf } from '../../protocol/json-rpc-message.ts'
+import { META_PREFIX } from '../../protocol/meta.ts'
+import type { DiscoveredServer } from '../../upstreams/catalogues.ts'
+import type { Upstream } from '../../upstreams/upstream.ts'
+import type { Upstreams } from '../../upstreams/upstreams.ts'
+import type { AgentToolList, AgentToolLists, OfferedTool } from '../catalogue/agent-tool-lists.ts'
+import { resolveInSearchMode, toolNameIn, unknownInSearchMode } from '../catalogue/search-mode-call.ts'
+import { serverIn } from '../catalogue/tool-names.ts'
+import type { Subscriptions } from '../notify/log-and-resource-subscriptions.ts'
+import type { Approval } from '../pins/approval.ts'
+import type { AgentScope } from '../sessions/sessions.ts'
+import type { AggregateHandler } from './aggregate-handler.ts'
+import { asRpcError, type Incoming, RpcError, rawParam, rawParams, refuseCursor } from './json-rpc.ts'
+import { completed, modernParamsOf, withoutModernKeys } from './modern-messages.ts'
+import { progressTo, progressTokenIn, type RequestContext } from './request-context.ts'
+
+interface Deps {
+  readonly upstreams: Upstreams
+  readonly toolLists: AgentToolLists
+  readonly aggregate: AggregateHandler
+  readonly subscriptions: Subscriptions
+  /** Undefined when nothing is held. */
+  readonly approval: Approval | undefined
+}
+
+const NOT_FOUND = {
+  code: 'not_found',
+  hint: 'Check the id at the end of the URL, and in Toolroom which servers this agent may use',
+}
+
+/** Handles `tools/list` and `tools/call`, in both eras. */
+export function createToolHandler({ upstreams, toolLists, aggregate, subscriptions, approval }: Deps) {
+  /** The description and the tools of the server, if it runs for this client alone. Only at `/mcp/{server_id}`. */
+  const ownCatalogueOf = ({ serverId, options }: RequestContext): DiscoveredServer | undefined =>
+    serverId === undefined || !options.client
+      ? undefined
+      : upstreams.get(serverId)?.ownCatalogue(options.client)
+
+  const toolListFor = (context: RequestContext): AgentToolList => {
+    const { serverId, agentType } = context
+    const own = ownCatalogueOf(context)
+    const list =
+      own && serverId !== undefined
+        ? toolLists.ofInstance(serverId, agentType, own.tools)
+        : toolLists.of(serverId, agentType)
+    if (!list) throw noServer(context)
+    return list
+  }
+
+  /** A server that the agent may not use gets the same error as one that does not exist. */
+  function noServer({ serverId = '', agentType }: AgentScope): RpcError {
+    const { status, settings } = upstreams.get(serverId) ?? {}
+    const isDisabled = status === 'disabled' && settings?.expose && toolLists.mayUse(serverId, agentType)
+    const id = serverId.slice(0, 100)
+    const [message, data] = isDisabled
+      ? [`The server '${id}' is disabled`, { code: 'server_not_running', hint: 'Enable it in Toolroom' }]
+      : [`Server not found: this agent may use no server with the id '${id}'`, NOT_FOUND]
+    return new RpcError(CODES.request, message, { status: 404, data })
+  }
+
+  /**
+   * The tool of a call that the list does not have. The server is asked again, because its last result may have announced
+   * the tool. If its tools are not known at all, it is started; if it cannot list them, the call is passed on.
+   */
+  async function resolveLate({ params }: Incoming, list: AgentToolList, context: RequestContext) {
+    const { name, arguments: given = {} } = params
+    const { serverId, agentType } = context
+    const wanted = toolNameIn(list, name, given)
+    const owner = serverId === undefined ? serverIn(wanted, list.servers) : { id: serverId, tool: wanted }
+    const upstream = owner && upstreams.get(owner.id)
+    if (!upstream) return undefined
+    // A server that runs for this client alone answers for itself.
+    if (ownCatalogueOf(context)) return toolCall(toolLists.unlisted(owner.id, owner.tool, agentType), given)
+    if (upstream.catalogue) await upstreams.refreshFor(owner.id, owner.tool)
+    else if (!upstream.isUnlisted)
+      await known(upstream, context).catch((error: unknown) => {
+        if (!upstream.isUnlisted) throw error
+      })
+    const resolved = resolveCall(toolListFor(context), name, given)
+    if (resolved || upstream.catalogue || list.mode === 'search') return resolved
+    if (approval)
+      throw new RpcError(
+        CODES.internal,
+        `The tools of '${owner.id}' could not be listed, so none is approved`,
+        {
+          data: { code: 'tool_held' },
+        },
+      )
+    return toolCall(toolLists.unlisted(owner.id, owner.tool, agentType), given)
+  }
+
+  /** Waits until the tools of a server are known. Rejects with the error that the agent gets. */
+  async function known(upstream: Upstream, { options, era }: RequestContext): Promise<void> {
+    if (upstream.catalogue) return
+    try {
+      await upstream.refresh({ options, waits: true })
+    } catch (error) {
+      throw asRpcError(error, era)
+    }
+  }
+
+  async function callTool(message: Incoming, context: RequestContext): Promise<Buffer> {
+    const { params } = message
+    const { name, arguments: given = {} } = params
+    const list = toolListFor(context)
+    const resolved =
+      resolveCall(list, name, given) ??
+      (await resolveLate(message, list, context)) ??
+      unknownInSearchMode(list, name, given)
+    if (!resolved) throw new RpcError(CODES.params, `Unknown tool: ${String(name).slice(0, 100)}`)
+    const isModern = context.era === 'modern'
+    if (resolved.kind === 'result') {
+      const json = Buffer.from(textOf(resolved.result))
+      return isModern ? completed({ json, value: resolved.result }, 'tools/call') : json
+    }
+    const { server_id: serverId, tool } = resolved.found
+    const args = rawParam(message, 'arguments')
+    const isInner = resolved.args !== given // of `call_tool`
+    const sent = isInner ? memberOf(args, 'arguments') : args
+    const hasToken = params._meta !== undefined && metaOf(params).progressToken !== undefined
+    const modernParams = isModern
+      ? {
+          requestState: params.requestState,
+          raw: () =>
+            withMembers(modernParamsOf(rawParams(message), context), {
+              name: tool,
+              ...(isInner && { arguments: sent }),
+            }),
+        }
+      : undefined
+    const logs = isModern ? subscriptions.logsDuring(serverId, params, context) : undefined
+    const stopLogs = logs && (await logs)
+    try {
+      const result = await upstreams.call(serverId, {
+        tool,
+        args: sent,
+        by: { request_id: context.requestId, agent_type: context.agentType },
+        waits: true,
+        admit: approval && (() => approval.admitTool(serverId, tool)),
+        options: {
+          onProgress: hasToken ? progressTo(context, progressTokenIn(rawParams(message))) : undefined,
+          modernParams,
+          meta: params._meta === undefined ? undefined : ownMeta(message),
+          extraParams: isModern ? undefined : extraParamsOf(message, ownCatalogueOf(context) !== undefined),
+          ...context.options,
+        },
+      })
+      const mentions = context.serverId === undefined && result.json.includes(RESOURCE)
+      const shown = mentions ? aggregate.recordResources(serverId, result, context.agentType) : result
+      return isModern ? completed(shown, 'tools/call') : shown.json
+    } catch (error) {
+      throw asRpcError(error, context.era)
+    } finally {
+      stopLogs?.()
+    }
+  }
+
+  async function listTools({ params }: Incoming, context: RequestContext): Promise<Buffer> {
+    refuseCursor(params)
+    const { serverId, era } = context
+    const only = serverId === undefined ? undefined : upstreams.get(serverId)
+    const own = only && (await openFor(only.id, context))
+    if (only && !own) await known(only, context)
+    else if (!own) await upstreams.wake(toolListFor(context).servers)
+    const { result, mode } = toolListFor(context)
+    const meta = (own ?? only?.catalogue)?.meta
+    return meta && mode === 'full' ? withMember(result[era], '_meta', meta) : result[era]
+  }
+
+  /** Starts the server, if it runs for this client alone. */
+  async function openFor(serverId: string, { era, options }: Pick<RequestContext, 'era' | 'options'>) {
+    try {
+      return options.client && (await upstreams.get(serverId)?.openFor(options.client))
+    } catch (error) {
+      throw asRpcError(error, era)
+    }
+  }
+
+  const hasServer = ({ serverId, agentType }: AgentScope): boolean =>
+    toolLists.of(serverId, agentType) !== undefined
+
+  return { hasServer, noServer, openFor, callTool, listTools }
+}
+
+/** Occurs in the JSON of every content item that mentions a resource: `"resource"` and `"resource_link"`. */
+const RESOURCE = '"resource'
+
+/** The params of a tool call that Toolroom does not know. Tasks are passed on only where they can be followed. */
+function extraParamsOf(message: Incoming, hasTasks: boolean): unknown {
+  for (const name in message.params) {
+    if (KNOWN_PARAMS.includes(name) || (name === 'task' && !hasTasks)) continue
+    const known = { name: undefined, arguments: undefined, _meta: undefined }
+    return withMembers(rawParams(message), hasTasks ? known : { ...known, task: undefined })
+  }
+  return undefined
+}
+const KNOWN_PARAMS = ['name', 'arguments', '_meta']
+
+/** An object in JSON with one more member. */
+function withMember(json: Buffer, name: string, value: unknown): Buffer {
+  return Buffer.concat([json.subarray(0, -1), Buffer.from(`,"${name}":${JSON.stringify(value)}}`)])
+}
+
+const resolveCall = (list: AgentToolList, name: unknown, args: unknown) =>
+  list.mode === 'search' ? resolveInSearchMode(list, name, args) : toolCall(list.find(String(name)), args)
+
+function toolCall(found: OfferedTool | undefined, args: unknown) {
+  return found && { kind: 'call' as const, found, args }
+}
+
+/** The agent's own `_meta`. Undefined when it has only keys of the modern era, like that of most modern agents. */
+function ownMeta(message: Incoming): unknown {
+  for (const name in metaOf(message.params))
+    if (!name.startsWith(META_PREFIX)) return withoutModernKeys(rawParam(message, '_meta'))
+  return undefined
+}
