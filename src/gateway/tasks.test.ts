@@ -1,4 +1,5 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { startPipe } from '../../test/conformance/pipe.mjs'
 import { AnsweringAgent } from '../../test/support/answering-agent.ts'
 import { type Exchange, LegacyAgent, modernRequest, textIn } from '../../test/support/event-streams.ts'
 import { newKey } from '../../test/support/gateway.ts'
@@ -26,6 +27,17 @@ describe('the tasks extension of 2026-07-28', () => {
       (method: string, params: Record<string, unknown> = {}, capabilities: object = WITH_TASKS) =>
         modernRequest(endpoint(path), method, params, { capabilities, id: 'mine' })
     return { house, send, alone: send('/mcp/conformance'), together: send('/mcp') }
+  }
+  const openHttp = async () => {
+    const pipe = await startPipe()
+    onTestFinished(() => pipe.close())
+    const house = await openHouse()
+    await post(house, '/api/http-servers', { name: 'far', url: pipe.url })
+    await post(house, '/api/http-servers/far/tools/greet/call', {}) // the first call connects to the server
+    const endpoint = { address: house.address, key: await newKey(house), path: '/mcp/far' }
+    const alone = (method: string, params: Record<string, unknown>) =>
+      modernRequest(endpoint, method, params, { capabilities: WITH_TASKS, id: 'mine' })
+    return { alone }
   }
   const slow = (seconds: number) => ({ name: 'slow_compute', arguments: { seconds, label: 'it' } })
   const taskIn = async (call: Exchange) => String((await call.responded()).result?.taskId)
@@ -64,29 +76,32 @@ describe('the tasks extension of 2026-07-28', () => {
     expect(other.status).toBe(400)
   })
 
-  test('the status of a task reaches the client that has subscribed to the task, and no other', async () => {
-    const { alone } = await open()
-    const [first, second] = [
-      await taskIn(alone('tools/call', slow(600))),
-      await taskIn(alone('tools/call', slow(600))),
-    ]
-    const subscribe = (taskIds: string[]) =>
-      alone('subscriptions/listen', { notifications: { taskIds, toolsListChanged: true } })
-    const streams = [subscribe([first]), subscribe([second])]
-    const statuses = (stream: Exchange | undefined) =>
-      (stream?.messages ?? [])
-        .filter(({ method }) => method === 'notifications/tasks')
-        .map(({ params }) => [params?.taskId, params?.status, params?._meta])
-    const _meta = { 'io.modelcontextprotocol/subscriptionId': 'mine' }
-    await expect.poll(() => streams.map(({ messages }) => messages.length)).toEqual([1, 1])
-    for (const taskId of [first, second]) await alone('tasks/cancel', { taskId }).responded()
-    await expect.poll(() => statuses(streams[0])).toEqual([[first, 'cancelled', _meta]])
-    await expect.poll(() => statuses(streams[1])).toEqual([[second, 'cancelled', _meta]])
-    expect(streams[0]?.messages[0]).toMatchObject({
-      method: 'notifications/subscriptions/acknowledged',
-      params: { notifications: { toolsListChanged: true, taskIds: [first] }, _meta },
-    })
-  })
+  test.each(['stdio', 'http'])(
+    'the status of a task of a server over %s reaches the client that has subscribed to the task, and no other',
+    async (kind) => {
+      const { alone } = kind === 'http' ? await openHttp() : await open()
+      const [first, second] = [
+        await taskIn(alone('tools/call', slow(600))),
+        await taskIn(alone('tools/call', slow(600))),
+      ]
+      const subscribe = (taskIds: string[]) =>
+        alone('subscriptions/listen', { notifications: { taskIds, toolsListChanged: true } })
+      const streams = [subscribe([first]), subscribe([second])]
+      const statuses = (stream: Exchange | undefined) =>
+        (stream?.messages ?? [])
+          .filter(({ method }) => method === 'notifications/tasks')
+          .map(({ params }) => [params?.taskId, params?.status, params?._meta])
+      const _meta = { 'io.modelcontextprotocol/subscriptionId': 'mine' }
+      await expect.poll(() => streams.every(({ messages }) => messages.length > 0)).toBe(true)
+      for (const taskId of [first, second]) await alone('tasks/cancel', { taskId }).responded()
+      await expect.poll(() => statuses(streams[0])).toEqual([[first, 'cancelled', _meta]])
+      await expect.poll(() => statuses(streams[1])).toEqual([[second, 'cancelled', _meta]])
+      expect(streams[0]?.messages[0]).toMatchObject({
+        method: 'notifications/subscriptions/acknowledged',
+        params: { notifications: { toolsListChanged: true, taskIds: [first] }, _meta },
+      })
+    },
+  )
 
   test("a subscription that the server refuses gets the server's own error, and one ends with its server", async () => {
     const { house, alone } = await open()

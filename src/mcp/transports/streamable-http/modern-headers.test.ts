@@ -24,15 +24,16 @@ test.each([
   })
 })
 
-test('Mcp-Name is sent only for requests that name a tool, prompt or resource', () => {
+test('Mcp-Name is sent only for requests that name a tool, prompt, resource or task', () => {
   const names = [
     { method: 'tools/list', params: { name: 'x' } },
     { method: 'prompts/get', params: { name: 'x' } },
     { method: 'resources/read', params: { uri: 'file:///x' } },
+    { method: 'tasks/get', params: { taskId: 'x-1' } },
     { method: 'tools/call', params: { name: 7 } },
     { method: 'tools/call' },
   ].map((message) => mirroredHeaders(message, mirrorsOf())['mcp-name'])
-  expect(names).toEqual([undefined, 'x', 'file:///x', undefined, undefined])
+  expect(names).toEqual([undefined, 'x', 'file:///x', 'x-1', undefined, undefined])
 })
 
 test('arguments are repeated in headers where the tool declares it and the specification allows it', () => {
