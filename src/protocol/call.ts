@@ -57,6 +57,8 @@ export interface CallOptions {
   readonly signal?: CancelSignal | undefined
   /** The client that the request is sent for. Undefined for a request of the API. */
   readonly client?: CallingClient | undefined
+  /** A request of Toolroom itself: no question or log message of the server belongs to it. */
+  readonly isInternal?: true | undefined
   /** The caller's `_meta`, forwarded with a tool call: an object or its RawJson. */
   readonly meta?: unknown
   /** Called with the server's progress notifications. A progress token is sent only when this is set. */

@@ -36,7 +36,7 @@ export function createSubscriptions({ upstreams, catalogues }: Deps) {
     },
     isAwake: (serverId: string) => upstreams.get(serverId)?.isAwake === true,
     async request(serverId: string, method: string, params: object): Promise<unknown> {
-      const options = { signal: AbortSignal.timeout(REQUEST_MS) }
+      const options = { signal: AbortSignal.timeout(REQUEST_MS), isInternal: true as const }
       try {
         return await upstreams.relay(serverId, { method, params, options })
       } catch (error) {

@@ -99,7 +99,7 @@ export class JsonRpcPeer {
 
   /** The same for a request that is forwarded: the result, parsed and as bytes. The server does not work on a subscription. */
   requestRaw(method: string, params: unknown, options: TimedCallOptions): Promise<CallResult> {
-    const isForwarded = options.onNotification === undefined
+    const isForwarded = options.onNotification === undefined && !options.isInternal
     return this.#request(method, params, options, isForwarded, (message, { bytes, borrowed }) => {
       const { resultAt } = message
       const json = resultAt ? bytes.subarray(resultAt.start, resultAt.end) : resultBytes(bytes, message)
