@@ -188,6 +188,8 @@ onLinux('ways to start server-everything', () => {
       expect(linesOf(mark)).toHaveLength(processes)
       const reply = await call(house, 'everything', 'echo', { message: 'hi' })
       expect(reply.body).toBe('{"content":[{"type":"text","text":"Echo: hi"}]}')
+      // It asks for roots a moment after its start, and does not exit while it waits for the answer.
+      await until(house, 'everything', ({ sharing_reason }) => sharing_reason !== null)
       const stopMs = await stop(house, 'everything', mark)
       expect((await get(house, 'everything')).last_exit).toMatchObject({ code: 0, signal: null })
       console.log(`start ${startMs} ms, stop ${stopMs} ms`)

@@ -98,7 +98,7 @@ export async function askDirectly(kind: Kind) {
   const clientInfo = { name: 'a test', version: '1' }
   await ask('initialize', {
     protocolVersion: '2025-11-25',
-    capabilities: { sampling: {}, elicitation: { form: {}, url: {} } },
+    capabilities: { roots: { listChanged: true }, sampling: {}, elicitation: { form: {}, url: {} } },
     clientInfo,
   })
   tell({ method: 'notifications/initialized' })
