@@ -189,7 +189,8 @@ onLinux('ways to start server-everything', () => {
       const reply = await call(house, 'everything', 'echo', { message: 'hi' })
       expect(reply.body).toBe('{"content":[{"type":"text","text":"Echo: hi"}]}')
       // It asks for roots a moment after its start, and does not exit while it waits for the answer.
-      await until(house, 'everything', ({ sharing_reason }) => sharing_reason !== null)
+      const roots = '/api/logs?server_id=everything&search=roots'
+      await expect.poll(async () => (await house.inject(roots)).json().total).toBeGreaterThan(0)
       const stopMs = await stop(house, 'everything', mark)
       expect((await get(house, 'everything')).last_exit).toMatchObject({ code: 0, signal: null })
       console.log(`start ${startMs} ms, stop ${stopMs} ms`)
