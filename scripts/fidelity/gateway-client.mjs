@@ -4,7 +4,13 @@ import { Conversation, LEGACY, MODERN } from './conversation.mjs'
 import { parseExact } from './exact-json.mjs'
 
 /** The param that the header Mcp-Name repeats. */
-const NAMED = { 'tools/call': 'name', 'prompts/get': 'name', 'resources/read': 'uri' }
+const NAMED = {
+  'tools/call': 'name',
+  'prompts/get': 'name',
+  'resources/read': 'uri',
+  'tasks/get': 'taskId',
+  'tasks/cancel': 'taskId',
+}
 
 /** One client of `/mcp` or `/mcp/{server_id}`. */
 export class GatewayClient extends Conversation {

@@ -100,10 +100,15 @@ export function createGateway({ facts, log, now, keys, headerName, ...deps }: De
       headerName,
       wrongKeyDelayMs,
       onError,
-      onSessionNote: (session, serverId, method, params) => {
-        const isReceiver: IsReceiver = ({ clientId }) => clientId === session.id
-        if (session.serverId === undefined) subscriptions.deliver(serverId, method, params, isReceiver)
-        else subscriberOf(session).notify(method, isObject(params) ? params : {})
+      instanceEvents: {
+        onNote(session, serverId, method, params) {
+          const isReceiver: IsReceiver = ({ clientId }) => clientId === session.id
+          if (session.serverId === undefined) subscriptions.deliver(serverId, method, params, isReceiver)
+          else subscriberOf(session).notify(method, isObject(params) ? params : {})
+        },
+        // At `/mcp/{server_id}` the session sets the level of the server itself.
+        onStarted: (session, serverId) =>
+          session.serverId === undefined ? subscriptions.setOwnLevel(session, serverId) : undefined,
       },
       onRequestNote,
     }),

@@ -40,6 +40,8 @@ export interface InstanceOwner {
   readonly profile?: ClientProfile | undefined
   /** Answers a request that the server sends while no request of the client is pending. */
   readonly ask?: OnServerRequest | undefined
+  /** Called when an instance has started for it, before its first request. */
+  readonly onStarted?: ((serverId: string) => Promise<unknown> | undefined) | undefined
   /** Receives the notifications of the server. `clientId` as in `CallingClient`: whose request it concerns. */
   readonly notify: (
     serverId: string,

@@ -177,7 +177,10 @@ export class StdioUpstream extends RegisteredUpstream<Server, StdioUpstreamDeps>
         await this.#settled(instances.wake(this.id, timeoutMs), timeoutMs, signal)
     }
     const own = this.#instanceFor(client) // the start may have shown that the server depends on its client
-    if (own && !instances.life(own.id).client) await this.#settled(instances.start(own.id), timeoutMs, signal)
+    if (own && !instances.life(own.id).client) {
+      await this.#settled(instances.start(own.id), timeoutMs, signal)
+      await own.owner.onStarted?.(this.id)
+    }
     return own
   }
 

@@ -10,7 +10,7 @@ import type { Listen } from '../notify/listen.ts'
 import type { Subscriptions } from '../notify/log-and-resource-subscriptions.ts'
 import { subscriberOf } from '../notify/subscriber.ts'
 import { type OnInstanceNote, RequestClient } from '../sessions/calling-clients.ts'
-import type { Access, Session, Sessions } from '../sessions/sessions.ts'
+import type { Access, InstanceEvents, Session, Sessions } from '../sessions/sessions.ts'
 import { BATCH_VERSION, BatchReply, batchIn, isAnswered, noBatches, readBatch } from './batch.ts'
 import { sendJson } from './json-response.ts'
 import {
@@ -44,8 +44,9 @@ interface Deps {
   readonly headerName: string
   /** Counts a wrong key. Returns how long its response has to wait. */
   readonly wrongKeyDelayMs: (address: string | undefined) => number
-  /** Receives the notifications of servers that run for one session, or for a modern agent, alone. */
-  readonly onSessionNote: (session: Session, ...note: Parameters<OnInstanceNote>) => void
+  /** Of servers that run for one session alone. */
+  readonly instanceEvents: InstanceEvents
+  /** Receives the notifications of servers that run for a modern agent alone. */
   readonly onRequestNote: OnInstanceNote
   readonly onError: (error: unknown) => void
 }
@@ -237,7 +238,7 @@ export function createMcpEndpoint(deps: Deps): RequestListener {
       clientInfo: isObject(params.clientInfo) ? params.clientInfo : undefined,
       protocolVersion: version,
     }
-    const session = sessions.open({ ...access, version, profile }, deps.onSessionNote)
+    const session = sessions.open({ ...access, version, profile }, deps.instanceEvents)
     session.onEnd.push(
       () => deps.subscriptions.remove(subscriberOf(session)),
       () => handler.release(session),

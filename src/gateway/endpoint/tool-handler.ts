@@ -143,7 +143,7 @@ export function createToolHandler({ upstreams, toolLists, aggregate, subscriptio
           onProgress: hasToken ? progressTo(context, progressTokenIn(rawParams(message))) : undefined,
           modernParams,
           meta: params._meta === undefined ? undefined : ownMeta(message),
-          extraParams: isModern ? undefined : extraParamsOf(message, ownCatalogueOf(context) !== undefined),
+          extraParams: extraParamsOf(message, !isModern && ownCatalogueOf(context) !== undefined),
           ...context.options,
         },
       })
@@ -191,12 +191,12 @@ const RESOURCE = '"resource'
 function extraParamsOf(message: Incoming, hasTasks: boolean): unknown {
   for (const name in message.params) {
     if (KNOWN_PARAMS.includes(name) || (name === 'task' && !hasTasks)) continue
-    const known = { name: undefined, arguments: undefined, _meta: undefined }
-    return withMembers(rawParams(message), hasTasks ? known : { ...known, task: undefined })
+    const known = [...KNOWN_PARAMS, ...(hasTasks ? [] : ['task'])].map((each) => [each, undefined] as const)
+    return withMembers(rawParams(message), Object.fromEntries(known))
   }
   return undefined
 }
-const KNOWN_PARAMS = ['name', 'arguments', '_meta']
+const KNOWN_PARAMS = ['name', 'arguments', '_meta', 'inputResponses', 'requestState']
 
 /** An object in JSON with one more member. */
 function withMember(json: Buffer, name: string, value: unknown): Buffer {

@@ -111,7 +111,7 @@ describe('sessions', () => {
     )
     const open = (keyId: string) => {
       now += 1
-      return sessions.open({ ...fields, keyId }, () => {})
+      return sessions.open({ ...fields, keyId }, { onNote: () => {}, onStarted: () => undefined })
     }
     const other = open('other')
     const own = Array.from({ length: 100 }, () => open('own'))

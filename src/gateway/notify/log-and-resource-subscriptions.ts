@@ -1,5 +1,5 @@
 import { isObject } from '../../kernel/is-object.ts'
-import type { Params } from '../../protocol/call.ts'
+import type { CallingClient, Params } from '../../protocol/call.ts'
 import { CODES } from '../../protocol/codes.ts'
 import { metaOf } from '../../protocol/json-rpc-message.ts'
 import { META } from '../../protocol/meta.ts'
@@ -7,10 +7,10 @@ import type { Upstreams } from '../../upstreams/upstreams.ts'
 import type { AgentPromptsAndResources } from '../catalogue/agent-prompts-and-resources.ts'
 import { asRpcError, type Incoming, RpcError } from '../endpoint/json-rpc.ts'
 import type { RequestContext } from '../endpoint/request-context.ts'
-import type { AgentScope } from '../sessions/sessions.ts'
+import type { AgentScope, Session } from '../sessions/sessions.ts'
 import { LogLevels } from './log-levels.ts'
 import { ResourceSubscriptions, UPDATED } from './resource-subscriptions.ts'
-import type { IsReceiver, Subscriber } from './subscriber.ts'
+import { type IsReceiver, type Subscriber, subscriberOf } from './subscriber.ts'
 
 interface Deps {
   readonly upstreams: Upstreams
@@ -80,6 +80,14 @@ export function createSubscriptions({ upstreams, catalogues }: Deps) {
       return method === UPDATED
     },
 
+    /** Sets the log level of a session in a server that has just started for it alone. */
+    setOwnLevel(session: Session, serverId: string): Promise<void> | undefined {
+      const level = logLevels.of(subscriberOf(session))
+      return level !== undefined && servers.hasLogging(serverId)
+        ? setLevelOf(session.client, serverId, level)
+        : undefined
+    },
+
     hasLogLevel: (subscriber: Subscriber): boolean => logLevels.has(subscriber),
 
     /** Call when a server has started: it has none of our subscriptions yet. */
@@ -99,12 +107,15 @@ export function createSubscriptions({ upstreams, catalogues }: Deps) {
   /** A server that runs for this client alone gets the level of the request. */
   async function logsOf(serverId: string, context: RequestContext, level: unknown) {
     const { client } = context.options
-    if (client && (await upstreams.get(serverId)?.openFor(client))) {
-      const options = { client, signal: AbortSignal.timeout(SET_LEVEL_MS) }
-      const request = { method: 'logging/setLevel', params: { level }, options }
-      await upstreams.relay(serverId, request).catch(() => {}) // its messages are still filtered here
-    }
+    if (client && (await upstreams.get(serverId)?.openFor(client))) await setLevelOf(client, serverId, level)
     return logLevels.during(serverId, context, level)
+  }
+
+  /** Sets the level of a server that runs for one client alone. If it refuses, its messages are still filtered here. */
+  async function setLevelOf(client: CallingClient, serverId: string, level: unknown): Promise<void> {
+    const options = { client, isInternal: true as const, signal: AbortSignal.timeout(SET_LEVEL_MS) }
+    const request = { method: 'logging/setLevel', params: { level }, options }
+    await upstreams.relay(serverId, request).catch(() => {})
   }
 
   async function subscribe(method: string, params: Params, subscriber: Subscriber): Promise<Buffer> {
@@ -112,6 +123,11 @@ export function createSubscriptions({ upstreams, catalogues }: Deps) {
       if (!servers.serversOf(subscriber).some(servers.hasLogging))
         throw new RpcError(CODES.method, 'No server here supports logging')
       logLevels.set(subscriber, params.level)
+      const { client } = subscriber
+      const own = client
+        ? servers.serversOf(subscriber).filter((id) => upstreams.get(id)?.ownCatalogue(client))
+        : []
+      if (client) await Promise.all(own.map((id) => setLevelOf(client, id, params.level)))
       return EMPTY
     }
     if (typeof params.uri !== 'string') throw new RpcError(CODES.params, 'uri must be a string')

@@ -41,6 +41,12 @@ export class LogLevels {
     if (this.#sessions.delete(subscriber)) this.#updateAll(subscriber)
   }
 
+  /** The level that a session has set. */
+  of(subscriber: Subscriber): string | undefined {
+    const level = this.#sessions.get(subscriber)
+    return level === undefined ? undefined : LEVELS[level]
+  }
+
   /** Whether a session has set a level. */
   has(subscriber: Subscriber): boolean {
     return this.#sessions.has(subscriber)

@@ -1,10 +1,13 @@
 import { memo } from '../../kernel/memo.ts'
+import type { CallingClient } from '../../protocol/call.ts'
 import type { AgentScope, Session } from '../sessions/sessions.ts'
 
 /** Receives notifications of servers: a session, a `subscriptions/listen` request, or a request until it is answered. */
 export interface Subscriber extends AgentScope {
   /** The id of the client that it is, for messages that concern one client only. */
   readonly clientId?: string | undefined
+  /** The session as the client of servers. */
+  readonly client?: CallingClient | undefined
   readonly notify: (method: string, params: object) => void
 }
 
@@ -30,5 +33,5 @@ export const subscriberOf = memo((session: Session): Subscriber => {
     if (pending && isRelated) pending.notify(method, params)
     else streams.notify(method, params)
   }
-  return { clientId: session.id, serverId, agentType, notify }
+  return { clientId: session.id, client: session.client, serverId, agentType, notify }
 })

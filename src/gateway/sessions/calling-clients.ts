@@ -19,14 +19,16 @@ export class SessionClient implements CallingClient, InstanceOwner {
   readonly profile: ClientProfile
   readonly shares = new Set<string>()
   readonly notify: OnInstanceNote
+  readonly onStarted: (serverId: string) => Promise<unknown> | undefined
   readonly #session: () => ClientSession
 
   constructor(
     { id, agentType }: { readonly id: string; readonly agentType: string },
     profile: ClientProfile,
     session: () => ClientSession,
-    notify: OnInstanceNote,
+    { notify, onStarted }: Pick<SessionClient, 'notify' | 'onStarted'>,
   ) {
+    this.onStarted = onStarted
     this.id = id
     this.sessionId = id
     this.agentType = agentType

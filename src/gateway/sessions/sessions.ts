@@ -39,6 +39,13 @@ export interface Session extends Access, AskedSession {
   usedAt: number
 }
 
+/** What happens in servers that run for one session alone. */
+export interface InstanceEvents {
+  readonly onNote: (session: Session, ...note: Parameters<OnInstanceNote>) => void
+  /** A server has started. Its first request waits until this has settled. */
+  readonly onStarted: (session: Session, serverId: string) => Promise<unknown> | undefined
+}
+
 const MAX_SESSIONS = 1000
 const MAX_PER_KEY = 100
 const IDLE_MS = 24 * 3_600_000
@@ -60,10 +67,10 @@ export class Sessions {
     return this.#sessions.values()
   }
 
-  /** `onNote`: receives the notifications of servers that run for this session alone. */
+  /** `events`: of servers that run for this session alone. */
   open(
     { profile, ...fields }: Access & { readonly version: string; readonly profile: ClientProfile },
-    onNote: (session: Session, ...note: Parameters<OnInstanceNote>) => void,
+    events: InstanceEvents,
   ): Session {
     const now = this.#now()
     const id = randomBytes(16).toString('hex')
@@ -73,12 +80,10 @@ export class Sessions {
       ...fields,
       id,
       capabilities: profile.capabilities,
-      client: new SessionClient(
-        { id, agentType: fields.agentType },
-        profile,
-        () => session,
-        (...note) => onNote(session, ...note),
-      ),
+      client: new SessionClient({ id, agentType: fields.agentType }, profile, () => session, {
+        notify: (...note) => events.onNote(session, ...note),
+        onStarted: (serverId) => events.onStarted(session, serverId),
+      }),
       pending: new InFlight(),
       serverRequests: new Map(),
       streams: new SessionStreams(this.#logs.open(), drops, fields.version),
