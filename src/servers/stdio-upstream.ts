@@ -152,7 +152,7 @@ export class StdioUpstream extends RegisteredUpstream<Server, StdioUpstreamDeps>
   }
 
   /** All sessions of an agent together. None of them is the client alone, so the server gets Toolroom's capabilities. */
-  readonly #agentOwner = ({ agentType }: CallingClient): InstanceOwner => {
+  #agentOwner({ agentType }: CallingClient): InstanceOwner {
     const notify: InstanceOwner['notify'] = (...note) => this.deps.onAgentNote(agentType, ...note)
     return { id: `agent ${agentType}`, agentType, sessionId: null, notify }
   }

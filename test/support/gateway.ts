@@ -105,6 +105,18 @@ export class Agent {
     return { status: reply.statusCode ?? 0, messages, answers, ms: spent() }
   }
 
+  /** Sends a text as it is. The headers of a modern agent name the method and, if given, the tool. */
+  send(body: string, method = 'tools/call', name?: string): Promise<Response> {
+    const modern = { 'mcp-method': method, ...(name !== undefined && { 'mcp-name': name }) }
+    const headers = {
+      ...this.headers,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      ...(this.era === 'modern' && modern),
+    }
+    return fetch(this.#url, { method: 'POST', headers, body })
+  }
+
   call(name: string, args: object = {}, signal?: AbortSignal): Promise<Reply> {
     return this.ask('tools/call', { name, arguments: args }, signal)
   }

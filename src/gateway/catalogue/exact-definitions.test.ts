@@ -49,16 +49,12 @@ async function ask(
 ): Promise<string> {
   const agent = await Agent.open(house, key, era, path)
   const meta = era === 'modern' ? `"_meta":${JSON.stringify(META)}` : ''
-  const reply = await fetch(`${house.address}${path}`, {
-    method: 'POST',
-    headers: {
-      ...agent.headers,
-      'content-type': 'application/json',
-      accept: 'application/json, text/event-stream',
-      ...(era === 'modern' && { 'mcp-method': method, 'mcp-name': 'find_tools' }),
-    },
-    body: `{"jsonrpc":"2.0","id":7,"method":"${method}","params":{${[more, meta].filter(Boolean).join()}}}`,
-  })
+  const params = `{${[more, meta].filter(Boolean).join()}}`
+  const reply = await agent.send(
+    `{"jsonrpc":"2.0","id":7,"method":"${method}","params":${params}}`,
+    method,
+    'find_tools',
+  )
   return reply.text()
 }
 

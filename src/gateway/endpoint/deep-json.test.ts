@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { Agent, callsStarted, type Era, META, newKey, textOf } from '../../../test/support/gateway.ts'
-import { type House, openHouse } from '../../../test/support/house.ts'
+import { openHouse } from '../../../test/support/house.ts'
 import { post, register } from '../../../test/support/running.ts'
 
 const ERAS: readonly Era[] = ['legacy', 'modern']
@@ -15,19 +15,11 @@ async function setUp(kind: string, args: readonly string[] = []) {
 }
 
 /** Sends the text of the arguments as it is. */
-async function call(house: House, agent: Agent, tool: string, args: string) {
+async function call(agent: Agent, tool: string, args: string) {
   const meta = agent.era === 'modern' ? `,"_meta":${JSON.stringify(META)}` : ''
-  const modern = { 'mcp-method': 'tools/call', 'mcp-name': tool }
-  const reply = await fetch(`${house.address}/mcp`, {
-    method: 'POST',
-    headers: {
-      ...agent.headers,
-      'content-type': 'application/json',
-      accept: 'application/json, text/event-stream',
-      ...(agent.era === 'modern' && modern),
-    },
-    body: `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"${tool}","arguments":${args}${meta}}}`,
-  })
+  const params = `{"name":"${tool}","arguments":${args}${meta}}`
+  const body = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":${params}}`
+  const reply = await agent.send(body, 'tools/call', tool)
   return { status: reply.status, body: (await reply.json()) as Record<string, unknown> }
 }
 
@@ -37,9 +29,9 @@ describe.each(ERAS)('JSON of a %s agent', (era) => {
     const agent = await Agent.open(house, key, era)
     const started = await callsStarted(house)
     // The message, its params and the arguments are three levels.
-    const accepted = await call(house, agent, 'mirror__mirror', `{"text":"[[[\\"[[","deep":${nested(61)}}`)
+    const accepted = await call(agent, 'mirror__mirror', `{"text":"[[[\\"[[","deep":${nested(61)}}`)
     expect(accepted).toMatchObject({ status: 200, body: { id: 7, result: {} } })
-    const refused = await call(house, agent, 'mirror__mirror', `{"deep":${nested(62)}}`)
+    const refused = await call(agent, 'mirror__mirror', `{"deep":${nested(62)}}`)
     expect(refused).toMatchObject({
       status: 400,
       body: { id: null, error: { code: -32_700, message: 'The body is nested deeper than 64 levels' } },
@@ -52,7 +44,7 @@ describe.each(ERAS)('JSON of a %s agent', (era) => {
     const agent = await Agent.open(house, key, era)
     const cpuOf = async (args: string) => {
       const before = process.cpuUsage()
-      const { status, body } = await call(house, agent, 'echo__unknown', args)
+      const { status, body } = await call(agent, 'echo__unknown', args)
       const { user, system } = process.cpuUsage(before)
       return { cpu: user + system, status, body }
     }

@@ -207,18 +207,8 @@ test.each(ERAS)(
 )
 
 /** Sends a message, and returns the messages of the response as texts. */
-async function exchange(house: House, agent: Agent, body: string): Promise<string[]> {
-  const modern = { 'mcp-method': 'tools/call', 'mcp-name': JSON.parse(body).params?.name }
-  const reply = await fetch(`${house.address}/mcp`, {
-    method: 'POST',
-    headers: {
-      ...agent.headers,
-      'content-type': 'application/json',
-      accept: 'application/json, text/event-stream',
-      ...(agent.era === 'modern' && modern),
-    },
-    body,
-  })
+async function exchange(agent: Agent, body: string): Promise<string[]> {
+  const reply = await agent.send(body, 'tools/call', JSON.parse(body).params?.name)
   const text = await reply.text()
   return text.startsWith('{')
     ? [text]
@@ -237,15 +227,11 @@ test.each(['stdio', 'stdio-modern'] as const)(
     const meta = JSON.stringify(META).replace('{}', '{"elicitation":{}}')
     const call = (more: string) =>
       `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"${name}","arguments":{},"_meta":${meta}${more}}}`
-    const [required = ''] = await exchange(house, modern, call(''))
+    const [required = ''] = await exchange(modern, call(''))
     const { inputRequests, requestState } = JSON.parse(required).result
     const [asked = ''] = Object.keys(inputRequests)
     const state = requestState === undefined ? '' : `,"requestState":${JSON.stringify(requestState)}`
-    const [done = ''] = await exchange(
-      house,
-      modern,
-      call(`,"inputResponses":{"${asked}":${ANSWER}}${state}`),
-    )
+    const [done = ''] = await exchange(modern, call(`,"inputResponses":{"${asked}":${ANSWER}}${state}`))
     expect(JSON.parse(done).result.line).toContain(ANSWER)
 
     const session = await LegacySession.open(house, key)
@@ -306,7 +292,6 @@ test.each(ERAS)(
         const meta = `{"progressToken":${token}${era === 'modern' ? `,${JSON.stringify(META).slice(1)}` : '}'}`
         const params = `{"name":"${server}__step","arguments":{},"_meta":${meta}}`
         const messages = await exchange(
-          house,
           agent,
           `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":${params}}`,
         )

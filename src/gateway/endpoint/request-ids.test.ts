@@ -13,16 +13,7 @@ async function setUp(era: Era) {
   const isModern = era === 'modern'
   /** Sends a message as it is. */
   const send = async (body: string, method = 'tools/call', name = 'echo__echo') => {
-    const reply = await fetch(`${house.address}/mcp`, {
-      method: 'POST',
-      headers: {
-        ...agent.headers,
-        'content-type': 'application/json',
-        accept: 'application/json, text/event-stream',
-        ...(isModern && { 'mcp-method': method, 'mcp-name': name }),
-      },
-      body,
-    })
+    const reply = await agent.send(body, method, name)
     return { status: reply.status, text: await reply.text() }
   }
   const meta = isModern ? `,"_meta":${JSON.stringify(META)}` : ''
