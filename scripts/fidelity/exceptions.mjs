@@ -88,8 +88,7 @@ export const ALLOWED = [
     what: 'Errors, notifications and requests of a server are written again: `1.0` as `1`, `\\u00e9` as `é`, and numbers of more than 15 digits are rounded',
     why: 'Toolroom reads them',
     probe: /^tools\/call .*(?: messages)?$/,
-    path: /^\/error\/data|^\/error|^\/\d+\/params/,
-    kind: /spelling|value/,
+    at: /^spelling \/(?:error|\d+\/params)|^value \/(?:error\/data|\d+\/params)\//,
   },
   {
     what: 'An empty cursor is no cursor',
@@ -104,11 +103,21 @@ export const ALLOWED = [
     path: /^\/(?:error|result)/,
   },
   {
-    what: 'At `/mcp`, and to a modern client of a server of both eras, a server lists what it offers to a client with roots, sampling and elicitation, but without tasks',
-    why: 'The list comes from the process that all agents share',
+    what: 'At `/mcp`, a server lists what it offers to a client with roots, sampling and elicitation, but without tasks',
+    why: 'The list is joined from the processes that all agents share',
+    via: 'all',
     probe: /^tools\/list$/,
     path: /^\/result\/tools\/[^/]+$/,
     kind: /added|missing/,
+  },
+  {
+    what: 'At `/mcp/{server_id}`, a server of both eras lists for a modern client what it offers to a client with roots, sampling and elicitation',
+    why: 'The list comes from the process that all agents share',
+    via: 'server',
+    era: 'modern',
+    probe: /^tools\/list$/,
+    path: /^\/result\/tools\/[^/]+$/,
+    kind: 'added',
   },
   {
     what: 'At `/mcp/{server_id}`, the handshake and the fields of the tool list beside `tools` are written again: `1.0` as `1`, and numbers of more than 15 digits are rounded. Fields that MCP does not define are dropped, and so is the `_meta` of `initialize`',
@@ -133,11 +142,19 @@ export const ALLOWED = [
     path: /^\/result\/(?:capabilities\/tasks|task|content)/,
   },
   {
-    what: 'A server without `serverInfo` has that of Toolroom, and a server of both eras has the `instructions` of `initialize` for all clients',
-    why: 'Clients require it; and the server is asked once',
+    what: 'A server without `serverInfo` has that of Toolroom',
+    why: 'Clients require it',
     via: 'server',
     probe: /^handshake$/,
-    at: /^added \/result\/(?:serverInfo|_meta)$|^missing \/result\/instructions$/,
+    at: /^added \/result\/(?:serverInfo|_meta)$/,
+  },
+  {
+    what: 'A server of both eras has the `instructions` of `initialize` for modern clients, too',
+    why: 'Toolroom asks it once',
+    via: 'server',
+    era: 'modern',
+    probe: /^handshake$/,
+    at: /^missing \/result\/instructions$/,
   },
   {
     what: 'A client that cannot be asked gets the refusal of Toolroom instead of that of the server',
@@ -160,11 +177,8 @@ export const ALLOWED = [
   },
 ]
 
-/** Defects that are known and not mended yet. To be emptied. */
-export const NOT_YET = []
-
 /** @returns the entry that explains a difference, or undefined */
-export const explain = (difference) => [...ALLOWED, ...NOT_YET].find((entry) => matches(entry, difference))
+export const explain = (difference) => ALLOWED.find((entry) => matches(entry, difference))
 
 function matches({ what: _, why: __, ...fields }, difference) {
   return Object.entries(fields).every(([field, wanted]) =>

@@ -1,5 +1,5 @@
 // What a comparison found, as text.
-import { ALLOWED, explain, NOT_YET } from './exceptions.mjs'
+import { ALLOWED, explain } from './exceptions.mjs'
 
 const MAX_TEXT = 160
 
@@ -22,7 +22,7 @@ export function judge({ name, version }, { comparisons, differences, eras }) {
 /** The entries that explain nothing any more. */
 export function stale(rows) {
   const used = new Set(rows.flatMap(({ entries }) => entries))
-  return [...ALLOWED, ...NOT_YET].filter((entry) => !used.has(entry))
+  return ALLOWED.filter((entry) => !used.has(entry))
 }
 
 export function sentence(difference) {
@@ -58,8 +58,8 @@ export function table(rows) {
 /** How often each entry was needed. */
 export function counts(rows) {
   const entries = rows.flatMap((row) => row.entries)
-  return [...ALLOWED, ...NOT_YET].map((entry) => {
-    const kind = ALLOWED.includes(entry) ? 'allowed' : 'not yet'
-    return `${String(entries.filter((each) => each === entry).length).padStart(6)}  ${kind}  ${entry.what}`
+  return ALLOWED.map((entry) => {
+    const count = entries.filter((each) => each === entry).length
+    return `${String(count).padStart(6)}  ${entry.what}`
   })
 }
