@@ -15,6 +15,7 @@ import { invalidAt } from '../src/kernel/json/json-validity.ts'
 import { RawJson, withMembers } from '../src/kernel/json/raw-json.ts'
 import { itemsOf, membersOf } from '../src/kernel/json/raw-member.ts'
 import { createLog } from '../src/kernel/log.ts'
+import { parseReferences } from '../src/kernel/references/references.ts'
 import { KnownSecrets } from '../src/kernel/secrets/known-secrets.ts'
 import { plainText } from '../src/kernel/secrets/plain-text.ts'
 import { publicArgs } from '../src/kernel/secrets/public-view.ts'
@@ -110,6 +111,8 @@ const PIECES = [
     '&a=',
     '${',
     '${a',
+    '${env:',
+    '${env:a:-',
     '*** ',
   ],
   ...[
@@ -185,6 +188,7 @@ const line = {
 
 /** Every function that reads text of a server, an agent's file, a package, a registry, a remote or a pasted snippet. */
 const READERS: readonly (readonly [string, Read])[] = [
+  ['references', (text) => parseReferences(text)],
   ['diff: mask a line', (text) => maskLine(text, new Map())],
   ['diff: unified', (text) => unifiedDiff('x', text, `${text}b`)(new Map())],
   ['compare lines', (text) => compare(text.split('a'), [...text.split('a'), 'b'])],

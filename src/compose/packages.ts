@@ -12,6 +12,7 @@ import { createPackages, type Packages } from '../packages/packages.service.ts'
 import { type NpmSettings, npmSettings } from '../packages/registry/npm-settings.ts'
 import { Registry } from '../packages/registry/registry.ts'
 import type { Servers } from '../servers/servers.service.ts'
+import type { References } from '../upstreams/references.ts'
 import type { Runtime } from './runtime.ts'
 
 interface Parts {
@@ -23,6 +24,7 @@ interface Parts {
   readonly secrets: KnownSecrets
   readonly store: PackageStore
   readonly engine: Pick<Runtime, 'run' | 'trial'>
+  readonly references: References
   /** Called only after the service has started. */
   readonly servers: () => Servers
 }
@@ -35,7 +37,7 @@ const START_WAIT_S = 30
 
 /** The packages, connected to npm, the registries and the servers. */
 export function openPackages(parts: Parts): { packages: Packages; jobs: Jobs } {
-  const { folder, facts, secrets, store, engine, servers } = parts
+  const { folder, facts, secrets, store, engine, references, servers } = parts
   const clean = (text: string) => redactText(text, secrets)
   const jobs = new Jobs({
     now: Date.now,
@@ -65,7 +67,9 @@ export function openPackages(parts: Parts): { packages: Packages; jobs: Jobs } {
     network: async () => (await settings()).network,
     trial: engine.trial,
     serversOf: async (name) =>
-      (await servers().ofPackage(name)).map(({ id, command, args, env, cwd }) => {
+      (await servers().ofPackage(name)).map((server) => {
+        const resolved = references.resolve(server.id, server)
+        const { id, command, args, env, cwd } = resolved.ok ? resolved.definition : server
         return { id, program: command, args, env, cwd }
       }),
     restartServers: (name) => servers().packageSwitched(name),

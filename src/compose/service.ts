@@ -30,6 +30,7 @@ import { proxyFromEnvironment } from '../net/proxy.ts'
 import { packageRoutes } from '../packages/packages.routes.ts'
 import { processRoutes } from '../processes/processes.routes.ts'
 import { createProcesses } from '../processes/processes.service.ts'
+import { secretRoutes } from '../secrets/secrets.routes.ts'
 import { createImporter } from '../servers/import.service.ts'
 import { stdioTarget } from '../servers/import-target.ts'
 import { DEFAULT_SETTINGS } from '../servers/run-settings.ts'
@@ -53,6 +54,7 @@ import { openGateway } from './gateway.ts'
 import { type OpenLogs, openLogging } from './logging.ts'
 import { openObservability } from './observability.ts'
 import { openPackages } from './packages.ts'
+import { openReferences } from './references.ts'
 import { openCatalogues, openRemotes, openRuntime } from './runtime.ts'
 
 const BACKUP_EVERY_MS = 24 * 3_600_000
@@ -156,8 +158,15 @@ async function open(
   })
 
   // Rooms.
+  const { namedSecrets, references } = await openReferences({
+    ...base,
+    vault,
+    env: config.platform.env,
+    servers: async () => [...(await servers.list()), ...(await httpServers.list())],
+  })
   const { packages, jobs } = openPackages({
     ...base,
+    references,
     env: config.platform.env,
     minAgeDays: config.min_release_age_days,
     mcpRegistry: config.mcp_registry_url,
@@ -174,6 +183,7 @@ async function open(
     gatewayNames: (id: string) => gateway.namesOf(id),
     upstreams,
     catalogues,
+    references,
     record: createCallRecorder(facts),
   }
   const servers: Servers = createServers({
@@ -283,6 +293,7 @@ async function open(
       editRoutes(agents),
       packageRoutes(packages, isOwner),
       jobRoutes(jobs),
+      secretRoutes(namedSecrets),
       ...gateway.routes,
     ],
   })

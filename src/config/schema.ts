@@ -123,4 +123,8 @@ function reservedAnyCase(): string {
 }
 
 export const envName = (name: SettingName): string => name.toUpperCase()
+/** The environment variables that configure Toolroom. */
+export const ENV_NAMES: ReadonlySet<string> = new Set(
+  (Object.keys(Settings.properties) as SettingName[]).map(envName),
+)
 export const flagName = (name: SettingName): string => `--${name.replaceAll('_', '-')}`

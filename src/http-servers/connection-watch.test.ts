@@ -22,6 +22,7 @@ test('the time of the next check follows a change of the system time', () => {
   const watch = new ConnectionWatch(server, {
     remotes: unused,
     catalogues: unused,
+    references: unused,
     facts: new FactBus(() => {}),
     intervalMs: 60_000,
     now: () => Date.now() + clock.changedMs,

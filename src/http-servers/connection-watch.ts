@@ -1,14 +1,17 @@
 import type { FactBus } from '../kernel/facts.ts'
 import { systemTimeOf } from '../kernel/time.ts'
 import type { Catalogues } from '../upstreams/catalogues.ts'
+import { type References, secretNamesIn } from '../upstreams/references.ts'
 import type { HttpServer } from './http-servers.schema.ts'
 import { type ConnectionFailure, failureOf, type Remote, type Remotes } from './remote.ts'
 import type { ConnectionReport, Status } from './report.schema.ts'
+import { resolveServer } from './resolve-server.ts'
 
 export interface ConnectionWatchDeps {
   readonly remotes: Remotes
   readonly catalogues: Catalogues
   readonly facts: FactBus
+  readonly references: References
   /** The time between two checks. 0: no checks. */
   readonly intervalMs: number
   readonly now: () => number
@@ -42,6 +45,8 @@ const FAILURES_UNTIL_UNREACHABLE = 3
 
 /** A retry fails until a user changes the server's settings. */
 const NEEDS_USER = ['auth_required', 'forbidden']
+/** A variable or a secret that the server refers to is not set, or does not fit. */
+const NEEDS_SETTING = ['missing_setting', 'invalid_setting']
 const BROKEN = [
   'http_error',
   'not_found',
@@ -86,7 +91,15 @@ export class ConnectionWatch {
       JSON.stringify([url, transport, headers, enabled])
     const moved = connectionOf(server) !== connectionOf(this.#server)
     this.#server = server
-    if (!moved) return
+    if (moved) this.#reset()
+  }
+
+  /** A secret was set or deleted. A server that uses it is connected again, as after a change of its headers. */
+  secretChanged(name: string): void {
+    if (secretNamesIn(this.#server).includes(name)) this.#reset()
+  }
+
+  #reset(): void {
     this.#disconnect()
     this.#failures = 0
     this.#wasConnected = false
@@ -106,7 +119,12 @@ export class ConnectionWatch {
 
   /** The open connection, or a new one. */
   connected(timeoutMs: number): Promise<Remote> {
-    this.#remote ??= this.#connect(timeoutMs)
+    if (this.#remote !== undefined) return this.#remote
+    try {
+      this.#remote = this.#connect(resolveServer(this.#server, this.#deps.references), timeoutMs)
+    } catch (error) {
+      return Promise.reject(error)
+    }
     return this.#remote
   }
 
@@ -147,17 +165,17 @@ export class ConnectionWatch {
     this.#disconnect()
   }
 
-  async #connect(timeoutMs: number): Promise<Remote> {
+  async #connect(server: HttpServer, timeoutMs: number): Promise<Remote> {
     const { remotes, catalogues, facts } = this.#deps
-    const { id } = this.#server
+    const { id } = server
     const before = catalogues.of(id)
     const known = before?.transport
       ? { transport: before.transport, protocol_version: before.protocol_version }
       : null
     const onReset = () => facts.publish('http_server_connected', { server_id: id })
-    const remote: Remote = remotes.open(this.#server, known, {
+    const remote: Remote = remotes.open(server, known, {
       onReset,
-      onDiscovered: (server) => catalogues.update(id, server),
+      onDiscovered: (discovered) => catalogues.update(id, discovered),
       onList: (kind, items) => catalogues.updateList(id, kind, items),
       onLogText: (text) => facts.publish('server_line', { server_id: id, stream: 'mcp', text, cut: 0 }),
       onNotification: (method, params) => facts.publish('server_note', { server_id: id, method, params }),
@@ -207,13 +225,14 @@ export class ConnectionWatch {
 
   #statusAfter({ code }: ConnectionFailure): Status {
     if (NEEDS_USER.includes(code)) return 'auth_required'
+    if (NEEDS_SETTING.includes(code)) return 'error'
     if (this.#wasConnected && this.#failures < FAILURES_UNTIL_UNREACHABLE) return 'degraded'
     return BROKEN.includes(code) ? 'error' : 'unreachable'
   }
 
   /** The time until the next check. Undefined when only a user can fix the failure. */
   #pauseAfter(failure: ConnectionFailure | null): number | undefined {
-    if (failure && NEEDS_USER.includes(failure.code)) return undefined
+    if (failure && [...NEEDS_USER, ...NEEDS_SETTING].includes(failure.code)) return undefined
     const { intervalMs, random } = this.#deps
     const grown = Math.min(
       intervalMs * 2 ** Math.min(this.#failures, 10),

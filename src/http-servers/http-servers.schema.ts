@@ -33,7 +33,7 @@ const HEADER_NAME = `^(?!(?:${CONNECTION_HEADERS.map(anyCase).join('|')})$)[A-Za
 
 const Url = Type.String({
   maxLength: 2048,
-  pattern: '^[hH][tT][tT][pP][sS]?://[^/?#@\\s\\\\]+([/?#]\\S*)?$',
+  pattern: '^([hH][tT][tT][pP][sS]?://[^/?#@\\s\\\\]+([/?#]\\S*)?|\\$\\{(env|secret):\\S+)$',
   expected: 'an http or https URL without a user name or spaces',
   description: 'The MCP endpoint: http or https, without a user name or password',
   examples: ['https://mcp.example.com/mcp'],

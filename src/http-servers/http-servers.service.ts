@@ -1,9 +1,8 @@
 import { AppError, invalidField, pointer } from '../kernel/errors.ts'
-import { MASK, maskValues } from '../kernel/secrets/secrets.ts'
-import { keepMaskedUrl, keepMaskedValues, originOf } from '../kernel/secrets/write-back.ts'
+import { MASK } from '../kernel/secrets/secrets.ts'
+import { keepMaskedUrl, keepMaskedValues } from '../kernel/secrets/write-back.ts'
 import type { ToolList } from '../kernel/tool-fields.ts'
 import type { Caller } from '../kernel/wire.ts'
-import { isBlockedHost } from '../net/blocked-address.ts'
 import type { RecordCall } from '../upstreams/calls.ts'
 import { changedOffer, type Stats } from '../upstreams/server-fields.ts'
 import { createRegistry, type RegistryDeps } from '../upstreams/server-registry.ts'
@@ -24,6 +23,7 @@ import {
 } from './http-servers.schema.ts'
 import { HttpUpstream } from './http-upstream.ts'
 import type { ConnectionReport } from './report.schema.ts'
+import { checkedUrl, isSameOrigin, resolveServer, SettingFailure } from './resolve-server.ts'
 import { definitionOf, liveOf } from './view.ts'
 
 /** What this room needs. `store/` and `mcp/` provide it, `compose/service.ts` connects them. */
@@ -53,6 +53,20 @@ export function createHttpServers(deps: Deps) {
     watches.delete(id)
   }
 
+  async function testOf(server: HttpServer): Promise<ConnectionReport> {
+    try {
+      return await deps.remotes.test(resolveServer(server, deps.references))
+    } catch (error) {
+      if (!(error instanceof SettingFailure)) throw error
+      const { code, message, hint } = error
+      return { ...NOT_TESTED, error: { code, message, hint } }
+    }
+  }
+
+  const unsubscribe = deps.facts.on('secret_changed', ({ name }) => {
+    for (const watch of watches.values()) watch.secretChanged(name)
+  })
+
   const connectionOf = (id: string): ConnectionState => watches.get(id)?.state ?? NEVER_CONNECTED
   const texts = new ViewTexts<HttpServer>()
   const shownOf = ({ id }: HttpServer) => [connectionOf(id), catalogues.of(id), deps.statsOf(id)] as const
@@ -69,13 +83,14 @@ export function createHttpServers(deps: Deps) {
     remove: (key: string, by: Caller) => registry.remove(key, by, forget),
 
     close(): void {
+      unsubscribe()
       for (const watch of watches.values()) watch.close()
     },
 
     async test(key: string): Promise<ConnectionReport> {
       const server = await registry.get(key)
       const startedAt = performance.now()
-      const report = await deps.remotes.test(server)
+      const report = await testOf(server)
       watches.get(server.id)?.tested(report, performance.now() - startedAt)
       return report
     },
@@ -130,6 +145,16 @@ export function createHttpServers(deps: Deps) {
     },
   }
 }
+const NOT_TESTED: Omit<ConnectionReport, 'error'> = {
+  ok: false,
+  latency_ms: null,
+  steps: [],
+  transport: null,
+  protocol_version: null,
+  server_info: null,
+  tool_count: null,
+}
+
 export type HttpServers = ReturnType<typeof createHttpServers>
 
 /** Secrets are sent only to the origin they were saved for. When the origin changes, the headers must be sent again. */
@@ -138,27 +163,15 @@ function headersFor(
   given: HttpServerUpdate['headers'],
   current: HttpServer,
 ): Record<string, string> {
-  const moved = originOf(url) !== originOf(current.url)
-  const next = given ?? (moved ? maskValues(current.headers) : current.headers)
+  const moved = !isSameOrigin(url, current.url)
+  const masked = () => Object.fromEntries(Object.keys(current.headers).map((name) => [name, MASK]))
+  const next = given ?? (moved ? masked() : current.headers)
   const kept = Object.entries(next).find(([, value]) => value === MASK)
   if (moved && kept) {
     const message = 'is a secret for the old origin, which is not sent to the new one'
     throw invalidField(`/headers/${pointer(kept[0])}`, message, 'Send the headers in full, or {} for none')
   }
   return checkedHeaders(keepMaskedValues('headers', next, current.headers))
-}
-
-function checkedUrl(url: string): string {
-  if (!URL.canParse(url)) throw invalidField('/url', 'is not a valid URL')
-  const { hostname, username, password } = new URL(url)
-  if (username || password)
-    throw invalidField('/url', 'must not contain a user name or password', 'Use a header instead')
-  if (isBlockedHost(hostname)) {
-    const message = `The address ${hostname} is link-local or a cloud metadata service`
-    const errors = [{ path: '/url', message: 'must not point to a link-local or metadata address' }]
-    throw new AppError('blocked_address', message, { errors })
-  }
-  return url
 }
 
 /** Header names are case-insensitive, so `Authorization` beside `authorization` would be ambiguous. */

@@ -115,6 +115,10 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
     happened: 'Tool servers use this package. The response names them.',
     todo: 'Delete those servers first, or send `?force=true`.',
   },
+  secret_in_use: {
+    happened: 'Tool servers refer to this secret. The response names them.',
+    todo: 'Change those servers first, or send `?force=true`. They do not start while the secret is missing.',
+  },
   package_too_new: {
     happened: 'The version was published less than MIN_RELEASE_AGE_DAYS ago.',
     todo: 'Wait, choose an older version, or lower that setting.',

@@ -28,6 +28,7 @@ export const CATALOGUE = {
   nothing_to_approve: { status: 409, title: 'Nothing to approve' },
   nothing_to_undo: { status: 409, title: 'Nothing to undo' },
   package_in_use: { status: 409, title: 'Package is in use' },
+  secret_in_use: { status: 409, title: 'Secret is in use' },
   package_too_new: { status: 409, title: 'Package is too new' },
   bin_unclear: { status: 409, title: 'Package has several programs' },
   node_too_old: { status: 409, title: 'Package needs a newer Node.js' },

@@ -63,6 +63,8 @@ export interface Facts {
   }
   /** A session with an HTTP server has started. Subscriptions of the previous session are lost. */
   http_server_connected: { readonly server_id: string }
+  /** A named secret was set or deleted. */
+  secret_changed: { readonly name: string }
   /** An HTTP server was checked. */
   http_server_check: {
     readonly server_id: string

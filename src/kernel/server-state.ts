@@ -67,11 +67,18 @@ export type Program =
   | { readonly ok: true; readonly command: string; readonly args: readonly string[] }
   | { readonly ok: false; readonly error: LastError }
 
+/** What to start: the program with its environment, references resolved. */
+export type Launch =
+  | (Extract<Program, { ok: true }> & { readonly env: Readonly<Record<string, string>> })
+  | Extract<Program, { ok: false }>
+
 /** How to run a server. */
 export interface Plan {
-  /** Called at every start: a package may have been installed, updated or removed in between. */
-  readonly program: () => Program
-  readonly env: Readonly<Record<string, string>>
+  /**
+   * Called at every start with the id of the process in the engine: a package may have been updated or removed in
+   * between, and a secret may have changed.
+   */
+  readonly program: (id: string) => Launch
   readonly cwd: string | null
   readonly restart: RestartRules
   readonly timeouts: Timeouts

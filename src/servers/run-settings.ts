@@ -129,17 +129,28 @@ interface Command {
   readonly command: string
   readonly args: readonly string[]
 }
-type Runnable = Command & Pick<Plan, 'env' | 'cwd'> & RunSettings
+type Runnable = Command & Pick<Plan, 'cwd'> & RunSettings & { readonly env: Environment }
+type Environment = Readonly<Record<string, string>>
 type FromPackage = { readonly package: string | null }
 
 /** The file of a package's program, or why it cannot be run. */
 export type ProgramOf = (packageName: string, program: string) => Program
 
-export function planOf(server: Runnable & FromPackage, programOf: ProgramOf): Plan {
-  const { env, cwd, restart, timeouts } = server
+type Stored = Runnable & FromPackage
+/** The server with its references resolved, for the start of the process with this id. */
+type ResolveFor = (processId: string) => { readonly ok: true; readonly definition: Stored } | NotStarted
+type NotStarted = Extract<Program, { ok: false }>
+
+export function planOf(server: Stored, programOf: ProgramOf, resolveFor: ResolveFor): Plan {
+  const { cwd, restart, timeouts } = server
   const sleeps_after_s = server.start_mode === 'on_demand' ? server.idle_timeout_s : null
-  const program = () => programFor(server, programOf)
-  return { program, env, cwd, restart, timeouts, sleeps_after_s }
+  const program: Plan['program'] = (processId) => {
+    const resolved = resolveFor(processId)
+    if (!resolved.ok) return resolved
+    const found = programFor(resolved.definition, programOf)
+    return found.ok ? { ...found, env: resolved.definition.env } : found
+  }
+  return { program, cwd, restart, timeouts, sleeps_after_s }
 }
 
 /** The server's own command, or the program of its package followed by the server's arguments. */

@@ -12,6 +12,7 @@ import { createLifecycle } from './lifecycle.ts'
 import type { DesiredState } from './live.schema.ts'
 import { DEFAULT_SETTINGS, needsRestart, type ProgramOf, planOf, settingsOver } from './run-settings.ts'
 import type { Server, ServerInput, ServerPatch, ServerView } from './servers.schema.ts'
+import { StartedWith } from './started-with.ts'
 import { StdioUpstream, type StdioUpstreamDeps } from './stdio-upstream.ts'
 import {
   type Current,
@@ -48,6 +49,7 @@ const FORGET_AFTER_MS = 5000
 export function createServers(deps: Deps) {
   const { instances, wishes, catalogues, secrets, record, facts } = deps
   const engine = instances
+  const startedWith = new StartedWith(deps.references, instances)
   const onAgentNote: StdioUpstreamDeps['onAgentNote'] = (agent_type, server_id, method, params, client_id) =>
     facts.publish('server_note', { server_id, method, params, client_id, agent_type })
   const registry = createRegistry(deps, {
@@ -79,7 +81,8 @@ export function createServers(deps: Deps) {
   }
 
   function register(server: Server): void {
-    engine.register(server.id, planOf(server, deps.packages.programOf))
+    const resolveFor = (processId: string) => startedWith.resolve(server, processId)
+    engine.register(server.id, planOf(server, deps.packages.programOf, resolveFor))
     settle(server)
   }
 
@@ -104,6 +107,7 @@ export function createServers(deps: Deps) {
     stats: deps.statsOf(server.id),
     linesDropped: deps.linesDropped(server.id),
     usedBy: deps.usedBy(server.id),
+    restartNeeded: startedWith.isOutdated(server),
   })
   const viewOf = (server: Server, current: Current, isOwner: boolean) => ({
     ...(isOwner ? definitionOf(server) : publicDefinitionOf(server)),

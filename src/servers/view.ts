@@ -42,16 +42,18 @@ export interface Current {
   readonly stats: Stats
   readonly linesDropped: number
   readonly usedBy: readonly string[]
+  /** A process runs with a secret that has changed since. */
+  readonly restartNeeded: boolean
 }
 
 /** The values that `liveOf` shows, except the uptime, which is different each time. */
 export function shownIn(current: Current): unknown[] {
-  const { life, instances, desired, catalogue, stats, linesDropped, usedBy } = current
+  const { life, instances, desired, catalogue, stats, linesDropped, usedBy, restartNeeded } = current
   const { state, restartCount, lastExit, lastError, resources, client } = life
   const own = instances.flatMap((instance) => [instance.id, instance.pid, instance.resources])
   const runtime = [state, restartCount, lastExit, lastError, resources, isRecent(life)]
   const problems = [client?.strayLines, client?.listError?.message]
-  return [...runtime, ...own, ...problems, desired, catalogue, stats, linesDropped, usedBy]
+  return [...runtime, ...own, ...problems, desired, catalogue, stats, linesDropped, usedBy, restartNeeded]
 }
 
 export const uptimeOf = ({ uptimeMs }: ServerLife): number | null =>
@@ -88,6 +90,7 @@ export function liveOf(current: Current): Live {
     stats,
     log_lines_dropped: linesDropped,
     used_by_agents: [...usedBy],
+    restart_needed: current.restartNeeded,
   }
 }
 

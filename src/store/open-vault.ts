@@ -1,6 +1,7 @@
 import { StartError } from '../kernel/exit.ts'
 import { Vault } from '../kernel/secrets/vault.ts'
 import type { ConfigurationDatabase } from './configuration/configuration.ts'
+import { placeOf } from './secrets.store.ts'
 
 interface KeySource {
   readonly file: string
@@ -33,7 +34,8 @@ async function hasSecrets({ db }: ConfigurationDatabase): Promise<boolean> {
     .where('sealed_fields', '!=', '{}')
     .limit(1)
     .execute()
-  return row.length > 0
+  const secret = await db.selectFrom('secrets').select('name').limit(1).execute()
+  return row.length + secret.length > 0
 }
 
 async function assertKeyMatches(database: ConfigurationDatabase, vault: Vault): Promise<void> {
@@ -41,7 +43,11 @@ async function assertKeyMatches(database: ConfigurationDatabase, vault: Vault): 
   const check = await db.selectFrom('meta').select('value').where('key', '=', KEY_CHECK).executeTakeFirst()
   if (opens(vault, KEY_CHECK, check?.value)) return
   const rows = await db.selectFrom('tool_servers').select(['id', 'sealed_fields']).execute()
-  if (!rows.some(({ id, sealed_fields }) => opensAny(vault, id, sealed_fields))) {
+  const secrets = await db.selectFrom('secrets').selectAll().execute()
+  const isRight =
+    rows.some(({ id, sealed_fields }) => opensAny(vault, id, sealed_fields)) ||
+    secrets.some(({ name, sealed }) => opens(vault, placeOf(name), sealed))
+  if (!isRight) {
     throw new StartError('configuration', 'The secret key does not match the stored secrets')
   }
   await saveKeyCheck(database, vault) // the key is correct, only the check was damaged

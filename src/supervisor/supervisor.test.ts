@@ -14,8 +14,7 @@ const fixture = (name: string) =>
   fileURLToPath(new URL(`../../test/fixtures/servers/${name}.mjs`, import.meta.url))
 
 const plan = (id: string, more: Partial<Plan> = {}): Plan => ({
-  program: () => ({ ok: true, command: process.execPath, args: [fixture(id.replace(/\d+$/, ''))] }),
-  env: {},
+  program: () => ({ ok: true, command: process.execPath, args: [fixture(id.replace(/\d+$/, ''))], env: {} }),
   cwd: null,
   restart: { policy: 'on_failure', max_delay_s: 300 },
   timeouts: { start_s: 60, request_s: 60, stop_s: 1 },

@@ -158,11 +158,11 @@ export class Supervisor<C extends McpConnection> {
       now: Date.now,
       random: Math.random,
       launch: async () => {
-        const { program, env, cwd } = entry.plan
-        const found = program()
+        const { program, cwd } = entry.plan
+        const found = program(id)
         if (!found.ok) throw new StartFailure(found.error, false)
         return launch({
-          definition: { command: found.command, args: found.args, env, cwd },
+          definition: { command: found.command, args: found.args, env: found.env, cwd },
           mark: `${this.#deps.mark}/${id}/`, // with a final slash, or the mark of `a` would be a prefix of that of `ab`
           graces: () => this.#gracesOf(entry),
           processes,

@@ -3,7 +3,8 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { invalidField, pointer } from '../kernel/errors.ts'
-import { MASK } from '../kernel/secrets/secrets.ts'
+import { SHOWN_REFERENCE } from '../kernel/references/references.ts'
+import type { MASK } from '../kernel/secrets/secrets.ts'
 import { ID_PATTERN, mapOf, orNull, Timestamp } from '../kernel/wire.ts'
 
 export const MAX_SERVERS = 500
@@ -82,11 +83,11 @@ export const toolFields = {
   tool_tokens: orNull(Type.Integer({ description: 'Estimated tokens of the tools in an agent’s context' })),
 }
 
-/** A map of masked secrets, such as environment variables or headers. */
+/** A map of masked secrets, such as environment variables or headers. A value that is a reference is shown. */
 export const masked = (example: Record<string, typeof MASK>) =>
-  Type.Unsafe<Record<string, typeof MASK>>({
+  Type.Unsafe<Record<string, string>>({
     type: 'object',
-    additionalProperties: { type: 'string', const: MASK },
+    additionalProperties: { type: 'string', pattern: `^\\*{3}$|${SHOWN_REFERENCE}` },
     examples: [example],
   })
 

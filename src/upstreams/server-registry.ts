@@ -5,6 +5,7 @@ import { type Carrier, secretsIn } from '../kernel/secrets/secrets.ts'
 import { type Caller, slugOf } from '../kernel/wire.ts'
 import type { CallResult } from '../protocol/call.ts'
 import type { Catalogues } from './catalogues.ts'
+import type { References } from './references.ts'
 import { MAX_SERVERS, type OfferSettings } from './server-fields.ts'
 import type { ToolCall, Upstream } from './upstream.ts'
 import type { Upstreams } from './upstreams.ts'
@@ -40,6 +41,7 @@ export interface RegistryDeps<T extends ServerRecord> {
   readonly secrets: KnownSecrets
   readonly catalogues: Catalogues
   readonly upstreams: Upstreams
+  readonly references: References
   readonly now: () => number
 }
 
@@ -56,7 +58,7 @@ type Fields<T extends ServerRecord> = Omit<T, Exclude<keyof ServerRecord, 'name'
 
 /** The records of one kind of server: names and ids, revisions, audit rows, facts, and secrets to mask. */
 export function createRegistry<T extends ServerRecord>(
-  { store, facts, secrets, catalogues, upstreams, now }: RegistryDeps<T>,
+  { store, facts, secrets, catalogues, upstreams, references, now }: RegistryDeps<T>,
   { kind, noun, shown, upstreamFor }: Kind<T>,
 ) {
   async function get(key: string): Promise<T> {
@@ -110,7 +112,10 @@ export function createRegistry<T extends ServerRecord>(
       const id = slugOf(fields.name)
       const record = { ...fields, id, created_at: now(), updated_at: now(), revision: 1 } as unknown as T
       const audit = { action: 'server_added', subject: id, ...by, detail: shown(record) }
-      const outcome = await maskingSecretsOf(record, () => store.insert(record, audit))
+      const outcome = await maskingSecretsOf(record, async () => {
+        references.check(record as Carrier)
+        return store.insert(record, audit)
+      })
       if (outcome === 'full') throw tooMany()
       if (outcome === 'taken') throw nameTaken(id)
       onStored(record)
@@ -134,6 +139,7 @@ export function createRegistry<T extends ServerRecord>(
           (field) => !same(edited[field as keyof T], current[field as keyof T]),
         )
         if (changed.length === 0) return undefined
+        if (changed.some((field) => REFERRING.has(field))) references.check(edited as Carrier)
         const next = { ...edited, updated_at: now(), revision: current.revision + 1 }
         const detail = { changed: difference(changed, shown(current), shown(next)) }
         return { next, audit: { action: 'server_updated', subject: id, ...by, detail } }
@@ -151,6 +157,7 @@ export function createRegistry<T extends ServerRecord>(
       const audit = { action: 'server_removed', subject: record.id, ...by, detail: shown(record) }
       if (!(await store.remove(record.id, audit))) await get(key)
       secrets.delete(`server:${record.id}`)
+      references.forget(record.id)
       known.delete(record.id)
       upstreams.remove(record.id)
       catalogues.forget(record.id)
@@ -159,6 +166,9 @@ export function createRegistry<T extends ServerRecord>(
     },
   }
 }
+
+/** The fields that may contain references. */
+const REFERRING: ReadonlySet<string> = new Set(['args', 'env', 'headers', 'url'])
 
 function difference(
   fields: readonly string[],

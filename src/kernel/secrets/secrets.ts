@@ -1,3 +1,4 @@
+import { isOnlyReference } from '../references/references.ts'
 import { isCertainlySecret, isSecretAfter, isSecretName } from './secret-names.ts'
 
 /** Recognises and masks secrets in everything that leaves the service or is logged. */
@@ -41,9 +42,11 @@ const KEY_SHAPES = new RegExp(
 /** At least 32 letters and digits mixed: right for an argument or a URL, too eager for a log line. */
 const RANDOM_WORD = /(?<![A-Za-z0-9])(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{32,}(?![A-Za-z0-9])/g
 
-/** Masks every value of a map such as env or headers. */
-export function maskValues(map: Readonly<Record<string, string>>): Record<string, typeof MASK> {
-  return Object.fromEntries(Object.keys(map).map((key) => [key, MASK]))
+/** Masks every value of a map such as env or headers, except a reference, which is not a secret itself. */
+export function maskValues(map: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(map).map(([key, value]) => [key, isOnlyReference(value) ? value : MASK]),
+  )
 }
 
 /** Arguments with their secrets masked. The rest stays readable. */
@@ -54,7 +57,9 @@ export function maskArgs(args: readonly string[], found: Found = hide): string[]
 /** A program. Users put whole command lines with tokens there. */
 export const maskCommand = (command: string): string => maskArg(command, undefined, hide)
 
-function maskArg(arg: string, before: string | undefined, found: Found): string {
+/** One argument, given the one before it. */
+export function maskArg(arg: string, before: string | undefined, found: Found): string {
+  if (isOnlyReference(arg)) return arg
   if (before !== undefined && isSecretAfter(before, arg))
     return before === '-p' && PACKAGE.test(arg) ? MASK : found(arg)
   const attached = ATTACHED.exec(arg)
@@ -84,7 +89,7 @@ function secretAssignment(arg: string): { name: string; value: string } | undefi
 
 /** A URL with user info, query values, fragment, and keys in the path masked. */
 export function maskUrl(url: string, found: Found = hide): string {
-  return maskUrlParts(url, found, 'command')
+  return isOnlyReference(url) ? url : maskUrlParts(url, found, 'command')
 }
 
 function maskUrlParts(url: string, found: Found, kind: Kind): string {
@@ -233,11 +238,11 @@ export function secretsIn(carrier: Carrier): string[] {
   if (carrier.command !== undefined) maskArgs([carrier.command], collect)
   if (carrier.args) maskArgs(carrier.args, collect)
   if (carrier.url !== undefined) maskUrl(carrier.url, collect)
-  return secrets
+  return secrets.filter((secret) => !isOnlyReference(secret))
 }
 
 /** `NODE_ENV=production` is not a secret, and masking the word would make log lines unreadable. */
-function isPlainSetting(name: string, value: string): boolean {
+export function isPlainSetting(name: string, value: string): boolean {
   if (isSecretName(name)) return false
   return /^(?:[a-z]{1,12}|[\d.:]{1,15}|(?:\/|~\/|\.{1,2}\/)[\w./ -]*)$/.test(value)
 }

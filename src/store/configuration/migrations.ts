@@ -116,4 +116,11 @@ export const MIGRATIONS: readonly ((db: Kysely<never>) => Promise<void>)[] = [
     )
     await db.schema.dropTable('tool_pins').execute()
   },
+  async (db) => {
+    await db.schema
+      .createTable('secrets')
+      .addColumn('name', 'text', (column) => column.primaryKey())
+      .addColumn('sealed', 'text', (column) => column.notNull())
+      .execute()
+  },
 ]

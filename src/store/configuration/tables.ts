@@ -55,6 +55,12 @@ export interface Tables {
     created_at: number
     last_used_at: number | null
   }
+  /** Named secrets. */
+  secrets: {
+    name: string
+    /** The value and the time of its last change. */
+    sealed: string
+  }
   /** Which tools an agent sees at the gateway. No row: all tools. */
   agent_tools: {
     agent_type: string

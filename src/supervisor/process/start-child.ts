@@ -1,5 +1,5 @@
 import { homedir } from 'node:os'
-import type { LastError, Plan, Program } from '../../kernel/server-state.ts'
+import type { LastError, Launch, Plan } from '../../kernel/server-state.ts'
 import { Child } from './child.ts'
 import { resolveCommand } from './resolve-command.ts'
 import { errnoOf } from './signals.ts'
@@ -18,7 +18,7 @@ export class StartFailure extends Error {
 }
 
 /** What to run. */
-export type Definition = Pick<Plan, 'env' | 'cwd'> & Pick<Extract<Program, { ok: true }>, 'command' | 'args'>
+export type Definition = Pick<Plan, 'cwd'> & Omit<Extract<Launch, { ok: true }>, 'ok'>
 
 /** Finds the program and spawns it. Rejects with a StartFailure. */
 export async function startChild({ command, args, env, cwd }: Definition, mark: string): Promise<Child> {
