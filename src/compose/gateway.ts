@@ -17,6 +17,7 @@ import type { Servers } from '../servers/servers.service.ts'
 import { openAgentToolsStore } from '../store/agent-tools.store.ts'
 import type { ConfigurationDatabase } from '../store/configuration/configuration.ts'
 import { openKeyStore } from '../store/keys.store.ts'
+import type { CallRecorder } from '../upstreams/calls.ts'
 import type { Catalogues } from '../upstreams/catalogues.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
 
@@ -30,6 +31,7 @@ interface Deps {
   readonly catalogues: Catalogues
   readonly pins: Pins
   readonly upstreams: Upstreams
+  readonly calls: CallRecorder
   readonly servers: Pick<Servers, 'get' | 'tools'>
   readonly httpServers: Pick<HttpServers, 'get' | 'tools'>
 }
@@ -65,6 +67,7 @@ export async function openGateway(deps: Deps) {
   const gateway = createGateway({
     version: VERSION,
     upstreams,
+    calls: deps.calls,
     toolLists,
     keys,
     facts,

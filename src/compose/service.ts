@@ -21,6 +21,7 @@ import { diskFull } from '../kernel/errors.ts'
 import { FactBus } from '../kernel/facts.ts'
 import type { Log } from '../kernel/log.ts'
 import { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
+import { redactText } from '../kernel/secrets/redact-text.ts'
 import { VERSION } from '../kernel/version.ts'
 import { liveRoutes } from '../live/live.routes.ts'
 import { logRoutes } from '../logs/logs.routes.ts'
@@ -176,6 +177,11 @@ async function open(
   })
   closer.add('the jobs', () => jobs.close())
   packages.cleanUp()
+  const calls = createCallRecorder({
+    facts,
+    now: Date.now,
+    redact: (text) => redactText(text, secrets),
+  })
   const common = {
     ...base,
     now: Date.now,
@@ -184,7 +190,7 @@ async function open(
     upstreams,
     catalogues,
     references,
-    record: createCallRecorder(facts),
+    calls,
   }
   const servers: Servers = createServers({
     ...common,
@@ -214,6 +220,7 @@ async function open(
     catalogues,
     pins,
     upstreams,
+    calls,
     servers,
     httpServers,
   })

@@ -3,6 +3,7 @@ import type { RequestListener } from 'node:http'
 import type { FactBus } from '../kernel/facts.ts'
 import { isObject } from '../kernel/is-object.ts'
 import type { Log } from '../kernel/log.ts'
+import type { CallRecorder } from '../upstreams/calls.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
 import { AgentPromptsAndResources } from './catalogue/agent-prompts-and-resources.ts'
 import type { AgentToolLists } from './catalogue/agent-tool-lists.ts'
@@ -11,6 +12,7 @@ import { createForward } from './endpoint/forward.ts'
 import { createMcpEndpoint, isMcpPath } from './endpoint/mcp-endpoint.ts'
 import { capabilitiesIn } from './endpoint/modern-messages.ts'
 import { ModernReplies } from './endpoint/modern-reply.ts'
+import { createRefusedCalls } from './endpoint/refused-calls.ts'
 import { createRequestHandler } from './endpoint/request-handler.ts'
 import type { Keys } from './keys/keys.service.ts'
 import { ChangeNotifications } from './notify/change-notifications.ts'
@@ -37,6 +39,7 @@ interface Deps {
   readonly now: () => number
   /** Undefined when nothing is held. */
   readonly approval: Approval | undefined
+  readonly calls: Pick<CallRecorder, 'refuse'>
 }
 
 export interface Gateway {
@@ -59,7 +62,8 @@ export function createGateway({ facts, log, now, keys, headerName, ...deps }: De
   const subscriptions = createSubscriptions({ upstreams, catalogues })
   const forward = createForward(upstreams, subscriptions)
   const aggregate = createAggregateHandler({ upstreams, catalogues, forward, approval })
-  const handler = createRequestHandler({ ...deps, aggregate, subscriptions, forward })
+  const refused = createRefusedCalls(deps)
+  const handler = createRequestHandler({ ...deps, aggregate, subscriptions, forward, refused })
   const sessions = new Sessions(now, onDropped)
   const changeNotifications = new ChangeNotifications(subscriptions.resources, onDropped)
   const rateLimit = new NotificationRateLimit(
@@ -95,6 +99,7 @@ export function createGateway({ facts, log, now, keys, headerName, ...deps }: De
     listener: createMcpEndpoint({
       ...parts,
       handler,
+      refused,
       listen,
       keys,
       headerName,

@@ -3,7 +3,6 @@ import { MASK } from '../kernel/secrets/secrets.ts'
 import { keepMaskedUrl, keepMaskedValues } from '../kernel/secrets/write-back.ts'
 import type { ToolList } from '../kernel/tool-fields.ts'
 import type { Caller } from '../kernel/wire.ts'
-import type { RecordCall } from '../upstreams/calls.ts'
 import { changedOffer, type Stats } from '../upstreams/server-fields.ts'
 import { createRegistry, type RegistryDeps } from '../upstreams/server-registry.ts'
 import { toolListOf } from '../upstreams/tool-view.ts'
@@ -31,11 +30,10 @@ interface Deps extends RegistryDeps<HttpServer>, ConnectionWatchDeps {
   readonly statsOf: (id: string) => Stats
   /** The names that the gateway gives a server's tools, by the tools' own names. */
   readonly gatewayNames: (id: string) => ReadonlyMap<string, string>
-  readonly record: RecordCall
 }
 
 export function createHttpServers(deps: Deps) {
-  const { catalogues, record } = deps
+  const { catalogues, calls } = deps
   const watches = new Map<string, ConnectionWatch>()
   const registry = createRegistry(deps, {
     kind: 'http',
@@ -44,7 +42,7 @@ export function createHttpServers(deps: Deps) {
     upstreamFor: (server: HttpServer) => {
       const watch = new ConnectionWatch(server, deps)
       watches.set(server.id, watch)
-      return new HttpUpstream(server, { watch, catalogues, record })
+      return new HttpUpstream(server, { watch, catalogues, calls })
     },
   })
 

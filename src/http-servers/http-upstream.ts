@@ -42,13 +42,13 @@ export class HttpUpstream extends RegisteredUpstream<HttpServer, Deps> implement
     return undefined
   }
 
-  async call(call: ToolCall): Promise<CallResult> {
+  call(call: ToolCall): Promise<CallResult> {
     const server = this.server
-    const { catalogues, record } = this.deps
+    const { catalogues, calls } = this.deps
     const { tool, args, options } = call
     const timeoutMs = requestMs(call, server.timeouts)
-    refuseUnknownTool(server, 'http-servers', tool, catalogues.of(server.id))
-    return record(server, call, async (times) => {
+    return calls.record(server, call, async (times) => {
+      refuseUnknownTool(server, 'http-servers', tool, catalogues.of(server.id))
       const before = performance.now()
       try {
         return await this.#using(timeoutMs, (remote, leftMs) => {

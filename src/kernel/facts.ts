@@ -75,6 +75,7 @@ export interface Facts {
   }
   call_started: Call
   call_completed: Call & {
+    readonly started_at: number
     /** From the request to the response: the sum of the next three. */
     readonly duration_ms: number
     /** Spent in Toolroom. */
@@ -85,6 +86,8 @@ export interface Facts {
     readonly server_ms: number
     readonly status: 'ok' | 'error' | 'timeout' | 'cancelled'
     readonly error_code: string | null
+    /** What went wrong, in a sentence: redacted. It may quote the server, so the live stream leaves it out. */
+    readonly error_message: string | null
     readonly response_bytes: number
   }
   /** An agent's file has changed. Names only. */
@@ -115,10 +118,15 @@ export interface Facts {
 /** One tool call, without its arguments and its result. */
 export interface Call {
   readonly call_id: number
-  readonly server_id: string
+  /** Null when the call reached no server, and it is not known which one was meant. */
+  readonly server_id: string | null
   readonly tool: string
   readonly agent_type: string | null
+  /** The session of a legacy agent. Modern agents and the API have none. */
+  readonly session_id: string | null
   readonly request_id: string | null
+  /** The size of the arguments. */
+  readonly request_bytes: number
 }
 
 type Listener<F> = (fact: F) => void

@@ -6,6 +6,10 @@ import * as Type from 'typebox'
 /** Ids appear in paths, file names and process marks, so they use only plain characters. */
 export const ID_PATTERN = '^[a-z0-9][a-z0-9._-]{0,63}$'
 
+/** The text, if it can be an id. */
+export const idIn = (text: string): string | null => (ID.test(text) ? text : null)
+const ID = new RegExp(ID_PATTERN)
+
 /**
  * The schema, or null. Written as `type: [x, "null"]`: with a union, serializers and validators would try both schemas
  * in turn.
@@ -41,6 +45,8 @@ export interface Caller {
   readonly request_id: string | null
   /** Set for a call through the gateway. */
   readonly agent_type?: string
+  /** Set for a call in a session of the gateway. */
+  readonly session_id?: string | undefined
 }
 
 /** `My Server (v2)` becomes `my-server-v2`. Empty if the name has no letter or digit that is valid in an id. */

@@ -58,7 +58,13 @@ export class Feed {
     return this.#listeners.size > 0
   }
 
-  publish(topic: Topic, data: object, server_id: string | null = null): void {
+  /** `shown` makes the data of the event. It is called only for events that are sent or kept. */
+  publish<D extends object>(
+    topic: Topic,
+    data: D,
+    server_id: string | null = null,
+    shown?: (data: D) => object,
+  ): void {
     this.#last += 1
     const isTransient = TRANSIENT.includes(topic)
     if (!this.hasListeners && (isTransient || this.#keptUntil === NOT_KEPT)) {
@@ -71,7 +77,7 @@ export class Feed {
       this.#expireAll()
       return
     }
-    const text = JSON.stringify(data)
+    const text = JSON.stringify(shown ? shown(data) : data)
     const event = { event: this.#last, topic, ts: isoTime(now()), data: text, server_id, at }
     if (!isTransient) this.#keep(event)
     for (const listener of this.#listeners) listener(event)

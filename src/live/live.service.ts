@@ -1,4 +1,4 @@
-import type { FactBus } from '../kernel/facts.ts'
+import type { FactBus, Facts } from '../kernel/facts.ts'
 import type { ServerState } from '../kernel/server-state.ts'
 import { isoTime } from '../kernel/time.ts'
 import { LiveClient } from './client.ts'
@@ -75,7 +75,6 @@ export type Live = ReturnType<typeof createLive>
 /** Facts with a `server_id` that are published unchanged. */
 const SERVER_FACTS = [
   'call_started',
-  'call_completed',
   'server_added',
   'server_updated',
   'server_removed',
@@ -87,6 +86,7 @@ const SERVER_FACTS = [
 function publishFacts(facts: FactBus, feed: Feed): (() => void)[] {
   return [
     ...SERVER_FACTS.map((kind) => facts.on(kind, (fact) => feed.publish(kind, fact, fact.server_id))),
+    facts.on('call_completed', (call) => feed.publish('call_completed', call, call.server_id, shownOf)),
     facts.on('package_progress', (fact) => feed.publish('package_progress', fact)),
     facts.on('agent_changed', (fact) => feed.publish('agent_changed', fact)),
     facts.on('server_status', ({ server_id, state, cause }) =>
@@ -96,6 +96,11 @@ function publishFacts(facts: FactBus, feed: Feed): (() => void)[] {
       if (feed.hasListeners) feed.publish('log', { ...entry, ts: isoTime(entry.ts) }, entry.server_id ?? null)
     }),
   ]
+}
+
+/** Without the sentence about an error, which may quote the server. */
+function shownOf({ error_message: _, started_at: __, ...shown }: Facts['call_completed']): object {
+  return shown
 }
 
 /** With times in ISO format. */

@@ -3,7 +3,6 @@ import { secretsIn } from '../kernel/secrets/secrets.ts'
 import { keepMaskedArgs, keepMaskedCommand, keepMaskedValues } from '../kernel/secrets/write-back.ts'
 import { Turns } from '../kernel/turns.ts'
 import type { Caller } from '../kernel/wire.ts'
-import type { RecordCall } from '../upstreams/calls.ts'
 import { changedOffer, OFFER_DEFAULTS, type Stats } from '../upstreams/server-fields.ts'
 import { createRegistry, type RegistryDeps } from '../upstreams/server-registry.ts'
 import { listText, ViewTexts } from '../upstreams/view-texts.ts'
@@ -29,7 +28,6 @@ import type { WishStore } from './wishes.ts'
 interface Deps extends RegistryDeps<Server> {
   readonly wishes: WishStore
   readonly instances: Instances
-  readonly record: RecordCall
   readonly linesDropped: (id: string) => number
   /** The agents whose files have an entry for the server. The same array until one of these files has changed. */
   readonly usedBy: (id: string) => readonly string[]
@@ -47,7 +45,7 @@ interface Deps extends RegistryDeps<Server> {
 const FORGET_AFTER_MS = 5000
 
 export function createServers(deps: Deps) {
-  const { instances, wishes, catalogues, secrets, record, facts } = deps
+  const { instances, wishes, catalogues, secrets, calls, facts } = deps
   const engine = instances
   const startedWith = new StartedWith(deps.references, instances)
   const onAgentNote: StdioUpstreamDeps['onAgentNote'] = (agent_type, server_id, method, params, client_id) =>
@@ -56,8 +54,7 @@ export function createServers(deps: Deps) {
     kind: 'stdio',
     noun: 'STDIO server',
     shown: definitionOf,
-    upstreamFor: (server: Server) =>
-      new StdioUpstream(server, { instances, catalogues, record, onAgentNote }),
+    upstreamFor: (server: Server) => new StdioUpstream(server, { instances, catalogues, calls, onAgentNote }),
   })
   /** Serializes the changes of each server. The restarts that follow from them are not awaited. */
   const turns = new Turns()

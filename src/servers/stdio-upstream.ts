@@ -51,7 +51,7 @@ export class StdioUpstream extends RegisteredUpstream<Server, StdioUpstreamDeps>
   /** On the path of every call of an agent: nothing is awaited while the shared process is running. */
   call(call: ToolCall): Promise<CallResult> {
     const server = this.server
-    const { catalogues, record } = this.deps
+    const { catalogues, calls } = this.deps
     const { tool, args, options } = call
     const deadline = performance.now() + requestMs(call, server.timeouts)
     const send = (times: CallTimes, instance: Instance | undefined) => {
@@ -60,16 +60,18 @@ export class StdioUpstream extends RegisteredUpstream<Server, StdioUpstreamDeps>
       const timed = { timeoutMs: Math.max(1, deadline - times.sentAt), ...options }
       return this.#using(instance, (client) => client.call(tool, args, timed))
     }
-    const isRunning = this.#lifeFor(call).client !== undefined
-    const own = this.#instanceFor(options.client)
-    if (!own) refuseUnknownTool(server, 'servers', tool, catalogues.of(server.id))
-    if (isRunning && !own) return record(server, call, (times) => send(times, undefined))
-    return record(server, call, async (times) => {
+    const start = async (times: CallTimes) => {
       const before = performance.now()
       const instance = await this.#started(call)
       if (!instance) refuseUnknownTool(server, 'servers', tool, catalogues.of(server.id))
       times.start_ms = performance.now() - before
       return send(times, instance)
+    }
+    return calls.record(server, call, (times) => {
+      const isRunning = this.#lifeFor(call).client !== undefined
+      const own = this.#instanceFor(options.client)
+      if (!own) refuseUnknownTool(server, 'servers', tool, catalogues.of(server.id))
+      return isRunning && !own ? send(times, undefined) : start(times)
     })
   }
 

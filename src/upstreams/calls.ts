@@ -1,6 +1,9 @@
 import { AppError } from '../kernel/errors.ts'
 import type { Call, FactBus } from '../kernel/facts.ts'
+import { isObject } from '../kernel/is-object.ts'
+import { bytesIn } from '../kernel/json/raw-json.ts'
 import { memo } from '../kernel/memo.ts'
+import type { Caller } from '../kernel/wire.ts'
 import { CallFailure, type CallResult, type FailureReason } from '../protocol/call.ts'
 import type { Catalogue } from './catalogues.ts'
 import type { ToolCall } from './upstream.ts'
@@ -26,60 +29,118 @@ export interface CallTimes {
   sentAt: number | undefined
 }
 
-/** Runs calls of tools and publishes the facts `call_started` and `call_completed` for each. */
-export function createCallRecorder(facts: FactBus) {
+/** A call that reaches no server. */
+export interface RefusedCall {
+  /** The server that was meant; null when that is not known. */
+  readonly server_id: string | null
+  readonly tool: string
+  readonly by: Caller
+  readonly args?: unknown
+}
+
+interface RecorderDeps {
+  readonly facts: FactBus
+  readonly now: () => number
+  /** Masks the secrets in names and sentences that a client or a server wrote. */
+  readonly redact: (text: string) => string
+}
+
+const MAX_NAME = 256
+const MAX_SENTENCE = 1000
+
+/** Publishes the facts `call_started` and `call_completed` of every call, whether it reaches a server or not. */
+export function createCallRecorder({ facts, now, redact }: RecorderDeps) {
   let lastId = 0
-  return async (
-    server: Called,
-    { tool, by }: ToolCall,
-    run: (times: CallTimes) => Promise<CallResult>,
-  ): Promise<CallResult> => {
+
+  function start(server_id: string | null, tool: string, by: Caller, args: unknown): Call {
     lastId += 1
-    const { request_id, agent_type = null } = by
-    const fact: Call = { call_id: lastId, server_id: server.id, tool, agent_type, request_id }
-    facts.publish('call_started', fact)
-    const startedAt = performance.now()
-    const times: CallTimes = { start_ms: 0, sentAt: undefined }
-    const completed = (
-      status: 'ok' | 'error' | 'timeout' | 'cancelled',
-      error_code: string | null,
-      response_bytes: number,
-    ) => {
-      const { start_ms, sentAt } = times
-      const endedAt = performance.now()
-      const duration_ms = endedAt - startedAt
-      const server_ms = sentAt === undefined ? 0 : endedAt - sentAt
-      const queue_ms = Math.max(0, duration_ms - start_ms - server_ms)
+    const { request_id, agent_type = null, session_id = null } = by
+    const request_bytes = args === undefined ? 0 : bytesIn(args)
+    const call = { call_id: lastId, server_id, tool, agent_type, session_id, request_id, request_bytes }
+    facts.publish('call_started', call)
+    return call
+  }
+
+  return {
+    /** Runs a call of a tool. */
+    async record(
+      server: Called,
+      { tool, by, args }: ToolCall,
+      run: (times: CallTimes) => Promise<CallResult>,
+    ): Promise<CallResult> {
+      const started_at = now()
+      const call = start(server.id, tool, by, args)
+      const startedAt = performance.now()
+      const times: CallTimes = { start_ms: 0, sentAt: undefined }
+      const completed = (
+        status: 'ok' | 'error' | 'timeout' | 'cancelled',
+        error_code: string | null,
+        error_message: string | null,
+        response_bytes: number,
+      ) => {
+        const { start_ms, sentAt } = times
+        const endedAt = performance.now()
+        const duration_ms = endedAt - startedAt
+        const server_ms = sentAt === undefined ? 0 : endedAt - sentAt
+        const queue_ms = Math.max(0, duration_ms - start_ms - server_ms)
+        facts.publish('call_completed', {
+          call_id: call.call_id,
+          server_id: call.server_id,
+          tool,
+          agent_type: call.agent_type,
+          session_id: call.session_id,
+          request_id: call.request_id,
+          request_bytes: call.request_bytes,
+          started_at,
+          status,
+          error_code,
+          error_message,
+          duration_ms,
+          queue_ms,
+          start_ms,
+          server_ms,
+          response_bytes,
+        })
+      }
+      try {
+        const result = await run(times)
+        const failed = isToolError(result)
+        if (failed)
+          completed('error', 'tool_error', sentence(toolErrorText(result.value)), result.json.length)
+        else completed('ok', null, null, result.json.length)
+        return result
+      } catch (error) {
+        const reason = error instanceof CallFailure ? error.reason : undefined
+        const status = reason === 'timeout' || reason === 'cancelled' ? reason : 'error'
+        const byAgent = call.agent_type !== null
+        const failure = reason ? callError(server.name, tool, reason, error as Error, byAgent) : error
+        completed(status, reason ?? codeOf(error), sentence(messageOf(failure)), 0)
+        throw failure
+      }
+    },
+
+    /** Records a call that reaches no server, so that it is not invisible. */
+    refuse({ server_id, tool, by, args }: RefusedCall, error_code: string, message: string): void {
+      const call = start(server_id, redact(tool.slice(0, MAX_NAME)), by, args)
+      const times = { duration_ms: 0, queue_ms: 0, start_ms: 0, server_ms: 0 }
       facts.publish('call_completed', {
-        call_id: fact.call_id,
-        server_id: fact.server_id,
-        tool,
-        agent_type,
-        request_id,
-        status,
+        ...call,
+        ...times,
+        started_at: now(),
+        status: 'error',
         error_code,
-        duration_ms,
-        queue_ms,
-        start_ms,
-        server_ms,
-        response_bytes,
+        error_message: sentence(message),
+        response_bytes: 0,
       })
-    }
-    try {
-      const result = await run(times)
-      const failed = isToolError(result)
-      completed(failed ? 'error' : 'ok', failed ? 'tool_error' : null, result.json.length)
-      return result
-    } catch (error) {
-      const reason = error instanceof CallFailure ? error.reason : undefined
-      const status = reason === 'timeout' || reason === 'cancelled' ? reason : 'error'
-      completed(status, reason ?? codeOf(error), 0)
-      throw reason ? callError(server.name, tool, reason, error as Error, agent_type !== null) : error
-    }
+    },
+  }
+
+  function sentence(text: string): string {
+    return redact(text.slice(0, MAX_SENTENCE))
   }
 }
 
-export type RecordCall = ReturnType<typeof createCallRecorder>
+export type CallRecorder = ReturnType<typeof createCallRecorder>
 
 type Limited = Pick<ToolCall, 'timeout_s' | 'waits'>
 interface Timeouts {
@@ -101,6 +162,13 @@ function isToolError(result: CallResult): boolean {
 }
 const LARGE_BYTES = 16 * 1024
 
+/** What the tool says about its error: the first text of its result. */
+function toolErrorText(result: unknown): string {
+  const content = isObject(result) && Array.isArray(result.content) ? (result.content as unknown[]) : []
+  const texts = content.map((item) => (isObject(item) ? item.text : undefined))
+  return texts.find((text) => typeof text === 'string') ?? 'The tool reported an error without a text'
+}
+
 /** False when the tool list of the server is known, complete, and does not have the tool. */
 export const mayHaveTool = (known: Listed | undefined, tool: string): boolean =>
   !known || known.truncated || namesIn(known).has(tool)
@@ -114,13 +182,22 @@ export function refuseUnknownTool(
 ): void {
   if (mayHaveTool(known, tool)) return
   const hint = `GET /api/${path}/${id}/tools lists its tools`
-  throw new AppError('not_found', `'${name}' has no tool '${tool.slice(0, 100)}'`, { hint })
+  throw new UnknownTool('not_found', `'${name}' has no tool '${tool.slice(0, 100)}'`, { hint })
 }
+class UnknownTool extends AppError {}
 
 const namesIn = memo(({ tools }: Listed) => new Set(tools.map(({ name }) => name)))
 
-const codeOf = (error: unknown): string =>
-  error instanceof Error && 'code' in error ? String(error.code) : 'internal_error'
+/** The most specific code: that a server requires a login says more than that the call failed. */
+export function codeOf(error: unknown): string {
+  if (error instanceof UnknownTool) return 'unknown_tool'
+  if (!(error instanceof Error)) return 'internal_error'
+  const { code, cause } = error as Error & { readonly code?: unknown }
+  if (code === 'call_failed' && cause instanceof Error && 'code' in cause) return codeOf(cause)
+  return typeof code === 'string' ? code : 'internal_error'
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 function callError(
   name: string,

@@ -1,11 +1,11 @@
-import type { RecordCall } from './calls.ts'
+import type { CallRecorder } from './calls.ts'
 import type { Catalogue, Catalogues } from './catalogues.ts'
 import type { OfferSettings } from './server-fields.ts'
 import type { ServerRecord } from './server-registry.ts'
 
 export interface UpstreamDeps {
   readonly catalogues: Catalogues
-  readonly record: RecordCall
+  readonly calls: CallRecorder
 }
 
 /** The part of an upstream that is the same for both kinds of server. */

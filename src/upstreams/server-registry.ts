@@ -2,8 +2,9 @@ import { AppError } from '../kernel/errors.ts'
 import type { AuditEntry, FactBus, ServerKind } from '../kernel/facts.ts'
 import type { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
 import { type Carrier, secretsIn } from '../kernel/secrets/secrets.ts'
-import { type Caller, slugOf } from '../kernel/wire.ts'
+import { type Caller, idIn, slugOf } from '../kernel/wire.ts'
 import type { CallResult } from '../protocol/call.ts'
+import type { CallRecorder } from './calls.ts'
 import type { Catalogues } from './catalogues.ts'
 import type { References } from './references.ts'
 import { MAX_SERVERS, type OfferSettings } from './server-fields.ts'
@@ -42,6 +43,7 @@ export interface RegistryDeps<T extends ServerRecord> {
   readonly catalogues: Catalogues
   readonly upstreams: Upstreams
   readonly references: References
+  readonly calls: CallRecorder
   readonly now: () => number
 }
 
@@ -58,7 +60,7 @@ type Fields<T extends ServerRecord> = Omit<T, Exclude<keyof ServerRecord, 'name'
 
 /** The records of one kind of server: names and ids, revisions, audit rows, facts, and secrets to mask. */
 export function createRegistry<T extends ServerRecord>(
-  { store, facts, secrets, catalogues, upstreams, references, now }: RegistryDeps<T>,
+  { store, facts, secrets, catalogues, upstreams, references, calls, now }: RegistryDeps<T>,
   { kind, noun, shown, upstreamFor }: Kind<T>,
 ) {
   async function get(key: string): Promise<T> {
@@ -103,7 +105,11 @@ export function createRegistry<T extends ServerRecord>(
     },
 
     async call(key: string, call: ToolCall): Promise<CallResult> {
-      const { id } = await get(key)
+      const { id } = await get(key).catch((error: Error) => {
+        const { tool, by, args } = call
+        calls.refuse({ server_id: idIn(key), tool, by, args }, 'unknown_server', error.message)
+        throw error
+      })
       await upstreams.refreshFor(id, call.tool)
       return upstreams.call(id, call)
     },

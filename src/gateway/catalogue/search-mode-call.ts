@@ -7,13 +7,19 @@ import { CALL_TOOL, DEFAULT_LIMIT, FIND_TOOLS, MAX_LIMIT, MAX_QUERY } from './se
 /** A tool of a server, or a result of our own. Undefined for an unknown tool. */
 type ResolvedToolCall =
   | { readonly kind: 'call'; readonly found: OfferedTool; readonly args: unknown }
-  | { readonly kind: 'result'; readonly result: object }
+  | { readonly kind: 'result'; readonly result: object; readonly error?: SearchModeError }
   | undefined
+
+/** What was wrong with the arguments of `find_tools` or `call_tool`. Without a code, the tool is unknown. */
+interface SearchModeError {
+  readonly message: string
+  readonly code?: string
+}
 
 /** Finds the tool of a tools/call request. In search mode, handles `find_tools` and `call_tool`. */
 export function resolveInSearchMode(list: AgentToolList, name: unknown, args: unknown): ResolvedToolCall {
   if (typeof name !== 'string') return undefined
-  if (list.mode === 'search' && name === FIND_TOOLS) return { kind: 'result', result: findTools(list, args) }
+  if (list.mode === 'search' && name === FIND_TOOLS) return findTools(list, args)
   if (list.mode === 'search' && name === CALL_TOOL) return innerCall(list, args)
   const found = list.find(name)
   return found && { kind: 'call', found, args }
@@ -26,17 +32,17 @@ export function toolNameIn({ mode }: AgentToolList, name: unknown, args: unknown
 }
 
 /** Invalid arguments become a tool error, which the model sees and can correct, instead of a protocol error. */
-function findTools(list: AgentToolList, args: unknown): object {
+function findTools(list: AgentToolList, args: unknown): ResolvedToolCall {
   const { query, limit = DEFAULT_LIMIT } = isObject(args) ? args : {}
   if (typeof query !== 'string' || query.length > MAX_QUERY)
-    return toolError(`query must be a string of at most ${MAX_QUERY} characters`)
+    return invalid(`query must be a string of at most ${MAX_QUERY} characters`)
   if (typeof limit !== 'number' || !Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT)
-    return toolError(`limit must be an integer from 1 to ${MAX_LIMIT}`)
+    return invalid(`limit must be an integer from 1 to ${MAX_LIMIT}`)
   const { tools: found, total } = list.search(query, limit)
   const tools = `[${found.map(shownText).join()}]`
   const content = [{ type: 'text', text: total === 0 ? noMatch(list, query) : tools }]
   const json = `{"content":${JSON.stringify(content)},"structuredContent":{"tools":${tools},"total":${total}}}`
-  return new RawJson(json, { content })
+  return { kind: 'result', result: new RawJson(json, { content }) }
 }
 
 /** The fields that a call needs, as the server wrote them. */
@@ -51,15 +57,14 @@ function innerCall(list: AgentToolList, args: unknown): ResolvedToolCall {
   const found = typeof name === 'string' ? list.find(name) : undefined
   if (!found) return undefined
   if (isObject(inner) || inner === null) return { kind: 'call', found, args: inner }
-  return { kind: 'result', result: toolError('arguments must be an object') }
+  return invalid('arguments must be an object')
 }
 
 /** The result of `call_tool` for a tool that does not exist. Undefined when the call is not one of `call_tool`. */
 export function unknownInSearchMode({ mode }: AgentToolList, name: unknown, args: unknown): ResolvedToolCall {
   if (mode !== 'search' || name !== CALL_TOOL) return undefined
   const wanted = String(isObject(args) ? args.name : undefined).slice(0, 100)
-  const text = `Unknown tool '${wanted}'. Use a name that ${FIND_TOOLS} returned`
-  return { kind: 'result', result: toolError(text) }
+  return toolError({ message: `Unknown tool '${wanted}'. Use a name that ${FIND_TOOLS} returned` })
 }
 
 function noMatch({ tools }: AgentToolList, query: string): string {
@@ -67,4 +72,10 @@ function noMatch({ tools }: AgentToolList, query: string): string {
   return `No tool matches '${query.slice(0, 100)}'. There ${all} in total: try other or fewer words.`
 }
 
-const toolError = (text: string): object => ({ content: [{ type: 'text', text }], isError: true })
+const invalid = (message: string): ResolvedToolCall => toolError({ message, code: 'invalid_arguments' })
+
+const toolError = (error: SearchModeError): ResolvedToolCall => ({
+  kind: 'result',
+  result: { content: [{ type: 'text', text: error.message }], isError: true },
+  error,
+})

@@ -36,6 +36,13 @@ export interface Incoming {
   readonly response: { readonly result?: unknown; readonly error?: unknown }
 }
 
+interface RpcErrorDetails {
+  readonly status?: number
+  readonly data?: unknown
+  readonly id?: RequestId | undefined
+  readonly cause?: unknown
+}
+
 /** An error response, with its HTTP status. */
 export class RpcError extends Error {
   override readonly name = 'RpcError'
@@ -45,12 +52,8 @@ export class RpcError extends Error {
   /** The request that it answers, when it was thrown before the request could be handled. */
   readonly id: RequestId | undefined
 
-  constructor(
-    code: number,
-    message: string,
-    { status = 200, data, id }: { status?: number; data?: unknown; id?: RequestId | undefined } = {},
-  ) {
-    super(message)
+  constructor(code: number, message: string, { status = 200, data, id, cause }: RpcErrorDetails = {}) {
+    super(message, { cause })
     this.code = code
     this.status = status
     this.data = data
@@ -86,7 +89,7 @@ export function asRpcError(error: unknown, era: Era): RpcError {
     return new RpcError(CODES.internal, message)
   }
   const data = { code: error.code, ...(error.hint !== undefined && { hint: error.hint }) }
-  return new RpcError(CODES.internal, error.message, { data })
+  return new RpcError(CODES.internal, error.message, { data, cause: error })
 }
 
 const remoteOf = (error: unknown): unknown => (error as { remote?: unknown } | undefined)?.remote

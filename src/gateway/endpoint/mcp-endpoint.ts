@@ -30,10 +30,12 @@ import {
 import { LegacyReply } from './legacy-reply.ts'
 import { capabilitiesIn, validateModern } from './modern-messages.ts'
 import type { ModernReplies, ModernReply } from './modern-reply.ts'
+import type { RefusedCalls } from './refused-calls.ts'
 import type { RequestHandler } from './request-handler.ts'
 
 interface Deps {
   readonly handler: RequestHandler
+  readonly refused: RefusedCalls
   readonly subscriptions: Pick<Subscriptions, 'remove'>
   readonly sessions: Sessions
   readonly changeNotifications: ChangeNotifications
@@ -136,6 +138,7 @@ export function createMcpEndpoint(deps: Deps): RequestListener {
         initialize(message, message.id, exchange)
       else receiveLegacy(message, exchange)
     } catch (error) {
+      deps.refused(message, { ...exchange.access, requestId: nextRequestId(), session: undefined }, error)
       fail(exchange.response, error, message.id ?? null)
     }
   }
@@ -188,6 +191,8 @@ export function createMcpEndpoint(deps: Deps): RequestListener {
           throw invalidRequest('initialize must not be part of a batch')
         else handle(message, access, legacyReply(id, response, session, batch), session)
       } catch (error) {
+        if (!(message instanceof RpcError))
+          deps.refused(message, { ...access, requestId: nextRequestId(), session }, error)
         batch.add(errorMessage(id ?? null, asRpcError(error)))
       }
     }

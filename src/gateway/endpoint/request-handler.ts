@@ -15,6 +15,7 @@ import type { Forward } from './forward.ts'
 import { createHandshakes } from './handshakes.ts'
 import { asRpcError, type Incoming, RpcError, rawParams, refuseCursor } from './json-rpc.ts'
 import { completed } from './modern-messages.ts'
+import type { RefusedCalls } from './refused-calls.ts'
 import type { RequestContext } from './request-context.ts'
 import { createToolHandler } from './tool-handler.ts'
 
@@ -27,6 +28,7 @@ interface Deps {
   readonly forward: Forward
   /** Undefined when nothing is held. */
   readonly approval: Approval | undefined
+  readonly refused: RefusedCalls
 }
 
 const ROOTS_CHANGED = 'notifications/roots/list_changed'

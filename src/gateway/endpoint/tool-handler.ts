@@ -14,6 +14,7 @@ import type { AgentScope } from '../sessions/sessions.ts'
 import type { AggregateHandler } from './aggregate-handler.ts'
 import { asRpcError, type Incoming, RpcError, rawParam, rawParams, refuseCursor } from './json-rpc.ts'
 import { completed, modernParamsOf, withoutModernKeys } from './modern-messages.ts'
+import type { RefusedCalls } from './refused-calls.ts'
 import { progressTo, progressTokenIn, type RequestContext } from './request-context.ts'
 
 interface Deps {
@@ -23,6 +24,7 @@ interface Deps {
   readonly subscriptions: Subscriptions
   /** Undefined when nothing is held. */
   readonly approval: Approval | undefined
+  readonly refused: RefusedCalls
 }
 
 const NOT_FOUND = {
@@ -31,7 +33,9 @@ const NOT_FOUND = {
 }
 
 /** Handles `tools/list` and `tools/call`, in both eras. */
-export function createToolHandler({ upstreams, toolLists, aggregate, subscriptions, approval }: Deps) {
+export function createToolHandler(deps: Deps) {
+  const { upstreams, toolLists, aggregate, subscriptions, approval, refused } = deps
+
   /** The description and the tools of the server, if it runs for this client alone. Only at `/mcp/{server_id}`. */
   const ownCatalogueOf = ({ serverId, options }: RequestContext): DiscoveredServer | undefined =>
     serverId === undefined || !options.client
@@ -104,14 +108,22 @@ export function createToolHandler({ upstreams, toolLists, aggregate, subscriptio
   async function callTool(message: Incoming, context: RequestContext): Promise<Buffer> {
     const { params } = message
     const { name, arguments: given = {} } = params
-    const list = toolListFor(context)
-    const resolved =
-      resolveCall(list, name, given) ??
-      (await resolveLate(message, list, context)) ??
-      unknownInSearchMode(list, name, given)
-    if (!resolved) throw new RpcError(CODES.params, `Unknown tool: ${String(name).slice(0, 100)}`)
     const isModern = context.era === 'modern'
+    let resolved: ReturnType<typeof resolveCall>
+    try {
+      const list = toolListFor(context)
+      resolved =
+        resolveCall(list, name, given) ??
+        (await resolveLate(message, list, context)) ??
+        unknownInSearchMode(list, name, given)
+      if (!resolved) throw new RpcError(CODES.params, `Unknown tool: ${String(name).slice(0, 100)}`)
+    } catch (error) {
+      refused(message, context, error)
+      throw error
+    }
     if (resolved.kind === 'result') {
+      const { error } = resolved
+      if (error) refused(message, context, new RpcError(CODES.params, error.message, { data: error }))
       const json = Buffer.from(textOf(resolved.result))
       return isModern ? completed({ json, value: resolved.result }, 'tools/call') : json
     }
@@ -136,7 +148,11 @@ export function createToolHandler({ upstreams, toolLists, aggregate, subscriptio
       const result = await upstreams.call(serverId, {
         tool,
         args: sent,
-        by: { request_id: context.requestId, agent_type: context.agentType },
+        by: {
+          request_id: context.requestId,
+          agent_type: context.agentType,
+          session_id: context.session?.id,
+        },
         waits: true,
         admit: approval && (() => approval.admitTool(serverId, tool)),
         options: {

@@ -40,6 +40,12 @@ const jsonOf = (json: unknown): string | Buffer =>
 /** The same, decoded. */
 export const textOf = (json: unknown): string => String(jsonOf(json))
 
+/** Its size. */
+export function bytesIn(json: unknown): number {
+  const text = jsonOf(json)
+  return typeof text === 'string' ? Buffer.byteLength(text) : text.length
+}
+
 /** A member of an object, as it was written. */
 export function memberOf(object: unknown, name: string): unknown {
   const value = plainOf(object)

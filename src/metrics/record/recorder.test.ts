@@ -159,13 +159,17 @@ const called = (tool: string) =>
     server_id: 'docs',
     tool,
     agent_type: 'cursor',
+    session_id: null,
     request_id: null,
+    request_bytes: 20,
+    started_at: NOON,
     duration_ms: 5,
     queue_ms: 1,
     start_ms: 0,
     server_ms: 4,
     status: 'ok',
     error_code: null,
+    error_message: null,
     response_bytes: 10,
   }) as const
 

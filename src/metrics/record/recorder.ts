@@ -120,21 +120,22 @@ export class Recorder {
   }
 
   #countCall(call: Facts['call_completed']): void {
-    const { server_id, tool, agent_type, status, error_code, duration_ms, response_bytes } = call
+    const { tool, agent_type, status, error_code, duration_ms, request_bytes, response_bytes } = call
+    const isUnknown = error_code === 'unknown_server' || error_code === 'unknown_tool'
     const key = {
       kind: 'tool_call',
-      server_id,
-      tool: plain(tool),
+      server_id: error_code === 'unknown_server' ? null : call.server_id,
+      tool: isUnknown ? null : plain(tool), // a wrong name would be a series of its own
       agent_type,
       name: null,
       labels: null,
     } as const
-    this.#observe(key, status, error_code, duration_ms, response_bytes)
+    this.#observe(key, status, error_code, duration_ms, request_bytes, response_bytes)
   }
 
   #countCheck({ server_id, ok, duration_ms, error_code }: Facts['http_server_check']): void {
     const key = { kind: 'check', server_id, tool: null, agent_type: null, name: null, labels: null } as const
-    this.#observe(key, ok ? 'ok' : 'error', error_code, duration_ms, 0)
+    this.#observe(key, ok ? 'ok' : 'error', error_code, duration_ms, 0, 0)
     this.checks.add({ server_id, ts: this.#deps.now(), ok, duration_ms, error_code })
   }
 
@@ -143,11 +144,12 @@ export class Recorder {
     status: Sample['status'],
     error_code: string | null,
     duration_ms: number,
+    request_bytes: number,
     response_bytes: number,
   ): void {
     const value = duration_ms >= 0 ? duration_ms : 0
     const ts = this.#deps.now()
-    const sample = { ts, value, status, error_code, request_bytes: 0, response_bytes }
+    const sample = { ts, value, status, error_code, request_bytes, response_bytes }
     this.#count(this.series.getOrCombine(key), sample)
   }
 

@@ -1,0 +1,63 @@
+import { isObject } from '../../kernel/is-object.ts'
+import { idIn } from '../../kernel/wire.ts'
+import { type CallRecorder, codeOf } from '../../upstreams/calls.ts'
+import { settingOf } from '../../upstreams/server-fields.ts'
+import type { Upstreams } from '../../upstreams/upstreams.ts'
+import { CALL_TOOL } from '../catalogue/search-mode-tools.ts'
+import { serverIn } from '../catalogue/tool-names.ts'
+import type { AgentScope } from '../sessions/sessions.ts'
+import { type Incoming, RpcError, rawParam } from './json-rpc.ts'
+
+interface Deps {
+  readonly upstreams: Upstreams
+  readonly calls: Pick<CallRecorder, 'refuse'>
+}
+
+interface RefusedBy extends AgentScope {
+  readonly requestId: string
+  readonly session: { readonly id: string } | undefined
+}
+
+/**
+ * Records the calls of agents that reach no server; other requests are ignored. The record says more than the error, which
+ * does not tell an agent what it may not use.
+ */
+export function createRefusedCalls({ upstreams, calls }: Deps) {
+  const ids = () => upstreams.all().map(({ id }) => id)
+
+  function whyUnknown(server_id: string, tool: string): string {
+    const upstream = upstreams.get(server_id)
+    if (!upstream) return 'unknown_server'
+    const { status, settings, catalogue } = upstream
+    if (status === 'disabled') return 'server_disabled'
+    const aliased = Object.entries(settings.tools).find(([, { alias }]) => alias === tool)?.[0] ?? tool
+    if (!catalogue?.tools.some(({ name }) => name === aliased)) return 'unknown_tool'
+    return settingOf(settings, aliased).enabled ? 'tool_hidden' : 'tool_disabled'
+  }
+
+  return (message: Incoming, refused: RefusedBy, error: unknown): void => {
+    if (message.method !== 'tools/call') return
+    const { serverId, agentType, requestId, session } = refused
+    const { name, arguments: given } = message.params
+    const wanted = String(name === CALL_TOOL && isObject(given) ? (given.name ?? name) : name)
+    const owner = serverId === undefined ? serverIn(wanted, ids()) : { id: serverId, tool: wanted }
+    const by = { request_id: requestId, agent_type: agentType, session_id: session?.id }
+    const tool = owner?.tool ?? wanted
+    const server_id = owner ? idIn(owner.id) : null
+    const unknown = owner ? whyUnknown(owner.id, tool) : 'unknown_tool'
+    const code = unknown === 'server_disabled' ? unknown : (codeIn(error) ?? unknown)
+    const sentence = error instanceof Error ? error.message : String(error)
+    calls.refuse({ server_id, tool, by, args: rawParam(message, 'arguments') }, code, sentence)
+  }
+}
+export type RefusedCalls = ReturnType<typeof createRefusedCalls>
+
+/** The code of an error that names its cause itself. */
+function codeIn(error: unknown): string | undefined {
+  if (!(error instanceof RpcError)) return 'internal_error'
+  if (error.cause !== undefined) return codeOf(error.cause)
+  const { code } = isObject(error.data) ? error.data : {}
+  if (code === 'not_found') return undefined
+  if (typeof code === 'string') return code
+  return error.status >= 400 ? 'invalid_request' : undefined
+}
