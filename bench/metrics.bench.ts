@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buildApp } from '../src/http/app.ts'
-import { Guesses } from '../src/http/auth.ts'
+import { AccessToken, Guesses } from '../src/http/auth.ts'
 import { Front } from '../src/http/front.ts'
 import { createLog } from '../src/kernel/log.ts'
 import { metricsRoutes } from '../src/metrics/metrics.routes.ts'
@@ -129,7 +129,7 @@ async function posting(metrics: Metrics, events: readonly Event[]): Promise<numb
     front: new Front({ allowedHosts: [] }),
     log: createLog(() => {}, 'fatal'),
     version: '0',
-    token: 'token',
+    token: new AccessToken('token'),
     headerName: 'X-SVC-Token',
     protectReads: false,
     guesses: new Guesses(() => {}),

@@ -11,12 +11,18 @@ const params = schema.AgentKey
 /** Reading, and what concerns all agents at once. */
 export function agentRoutes(agents: Agents, isOwner: IsOwner): FastifyPluginAsyncTypebox {
   return async (app) => {
-    const list = { tags, summary: 'List agents', response: { 200: schema.AgentList } }
+    const list = {
+      tags,
+      summary: 'List agents',
+      description: 'All agents that Toolroom knows, and their files.',
+      response: { 200: schema.AgentList },
+    }
     app.get('/agents', { schema: list }, async () => wholeList(agents.list()))
 
     const get = {
       tags,
       summary: "Get an agent's configuration",
+      description: 'Its files and the entries in them, secrets masked.',
       params,
       querystring: schema.AgentQuery,
       response: { 200: schema.AgentView },
@@ -43,6 +49,7 @@ export function agentRoutes(agents: Agents, isOwner: IsOwner): FastifyPluginAsyn
     const effective = {
       tags,
       summary: 'List the entries that the agent uses, merged from all its files',
+      description: 'Where several files have an entry of the same name, the one that the agent prefers.',
       params,
       querystring: schema.EffectiveQuery,
       response: { 200: schema.Effective },
@@ -54,6 +61,7 @@ export function agentRoutes(agents: Agents, isOwner: IsOwner): FastifyPluginAsyn
     const history = {
       tags,
       summary: "List Toolroom's changes to an agent's files, newest first",
+      description: 'Each of them can be undone with its id.',
       params,
       querystring: schema.AgentQuery,
       response: { 200: schema.History },
@@ -66,6 +74,7 @@ export function agentRoutes(agents: Agents, isOwner: IsOwner): FastifyPluginAsyn
     const scan = {
       tags,
       summary: 'Count agents, entries and distinct servers on this computer',
+      description: 'Reads the files of all agents and changes nothing.',
       response: { 200: importSchema.Scan },
     }
     app.get('/agents/scan', { schema: scan }, () => agents.scan())

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { listOf, orNull, Timestamp } from '../kernel/wire.ts'
+import { component, listOf, orNull, Timestamp } from '../kernel/wire.ts'
 import { masked } from '../upstreams/server-fields.ts'
 
 /** No pattern: an unknown type is `not_found`. */
@@ -26,6 +26,7 @@ export const Revision = Type.String({
   pattern: '^[0-9a-f]{64}$',
   expected: 'a revision from an earlier response',
   description: 'SHA-256 of the file as you read it',
+  examples: ['9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'],
 })
 
 const ParseError = Type.Object({
@@ -72,8 +73,10 @@ const summary = {
   reload_hint: orNull(Type.String({ examples: ['new session'] })),
 }
 
-export const AgentList = listOf(Type.Object(summary))
-export type AgentSummary = Static<typeof AgentList>['items'][number]
+const AgentSummary = Type.Object(summary)
+component({ AgentSummary }, 'An agent and its files')
+export const AgentList = listOf(AgentSummary)
+export type AgentSummary = Static<typeof AgentSummary>
 
 /** An entry of an agent's file with its secrets masked. */
 const EntryView = Type.Object({
@@ -96,6 +99,7 @@ const EntryView = Type.Object({
   problem: orNull(Type.String({ description: 'Why the agent ignores the entry' })),
 })
 export type EntryView = Static<typeof EntryView>
+component({ AgentEntry: EntryView }, "An entry of an agent's file")
 
 export const AgentView = Type.Object({
   ...summary,
@@ -107,6 +111,7 @@ export const AgentView = Type.Object({
   notes: Type.Array(Type.String()),
 })
 export type AgentView = Static<typeof AgentView>
+component({ Agent: AgentView }, 'An agent, its files and their entries')
 
 export const AgentQuery = Type.Object(
   { scope: Type.Optional(ScopeName), project_path: Type.Optional(ProjectPath) },
@@ -133,6 +138,7 @@ export const Effective = listOf(
     shadows: Type.Array(EntryLocation, { description: 'Entries with the same name in weaker scopes' }),
   }),
 )
+component({ EffectiveEntryList: Effective }, 'The entries that the agent uses')
 export type EffectiveEntry = Static<typeof Effective>['items'][number]
 
 export const History = listOf(
@@ -147,4 +153,5 @@ export const History = listOf(
     request_id: orNull(Type.String()),
   }),
 )
+component({ AgentChangeList: History }, "Toolroom's changes to the agent's files, newest first")
 export type HistoryItem = Static<typeof History>['items'][number]

@@ -1,5 +1,6 @@
 import { findAgent } from '../agents/catalogue/catalogue.ts'
 import { AgentToolLists } from '../gateway/catalogue/agent-tool-lists.ts'
+import { MCP_ROUTES } from '../gateway/endpoint/mcp.schema.ts'
 import { createGateway } from '../gateway/gateway.ts'
 import { keyRoutes } from '../gateway/keys/keys.routes.ts'
 import { createKeys } from '../gateway/keys/keys.service.ts'
@@ -28,6 +29,7 @@ interface Deps {
   readonly headerName: string
   /** Counts a wrong key. Returns how long its response has to wait. */
   readonly wrongKeyDelayMs: (address: string | undefined) => number
+  readonly isToken: (given: string) => boolean
   readonly catalogues: Catalogues
   readonly pins: Pins
   readonly upstreams: Upstreams
@@ -74,6 +76,7 @@ export async function openGateway(deps: Deps) {
     log,
     headerName,
     wrongKeyDelayMs: deps.wrongKeyDelayMs,
+    isToken: deps.isToken,
     now: Date.now,
     approval: approvalOf(pins, catalogues),
   })
@@ -86,6 +89,7 @@ export async function openGateway(deps: Deps) {
     namesOf: (serverId: string) => toolLists.namesOf(serverId),
     /** The tokens that an agent's tool list takes in its context; null for an agent without a key. */
     contextTokens: (agentType: string) => (hasKey(agentType) ? visibility.tokensOf(agentType) : null),
+    mcpRoutes: MCP_ROUTES,
     routes: [
       keyRoutes(keys),
       visibilityRoutes(visibility),

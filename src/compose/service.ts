@@ -9,7 +9,7 @@ import { assertMayBind, tokenFor } from '../config/token.ts'
 import { healthRoutes } from '../health/health.routes.ts'
 import { createHealth } from '../health/health.service.ts'
 import type { App } from '../http/app.ts'
-import { Guesses, hasToken } from '../http/auth.ts'
+import { AccessToken, Guesses, hasToken } from '../http/auth.ts'
 import { Front } from '../http/front.ts'
 import { httpServerRoutes } from '../http-servers/http-servers.routes.ts'
 import { DEFAULTS as HTTP_DEFAULTS, type HttpServer } from '../http-servers/http-servers.schema.ts'
@@ -210,6 +210,8 @@ async function open(
   })
   closer.add('the HTTP servers', () => httpServers.close())
   const headerName = config.auth_token_header_name
+  const accessToken = new AccessToken(token.value)
+  const isOwner = hasToken(accessToken, headerName)
   const guesses = new Guesses(
     (address) => void auditGuessing(database, address).catch((error) => log.error({ error }, 'audit failed')),
   )
@@ -217,6 +219,7 @@ async function open(
     ...base,
     headerName,
     wrongKeyDelayMs: (address) => guesses.delayMs(address),
+    isToken: (given) => accessToken.matches(given),
     catalogues,
     pins,
     upstreams,
@@ -278,16 +281,16 @@ async function open(
     await front.untilRequested(AGENTS_FIRST_MS)
   }
   const { buildApp } = await import('../http/app.ts')
-  const isOwner = hasToken(token.value, headerName)
   const app = await buildApp({
     front,
     log,
     version: VERSION,
     stream: { path: '/api/ws/metrics', ...live },
-    token: token.value,
+    token: accessToken,
     headerName,
     protectReads: config.protect_reads,
     guesses,
+    gatewayRoutes: gateway.mcpRoutes,
     routes: [
       healthRoutes(health),
       serverRoutes(servers, importer, isOwner),

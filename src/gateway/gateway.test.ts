@@ -233,6 +233,23 @@ describe('the MCP endpoint', () => {
     expect(await status({ ...json, authorization: `Bearer ${key}` })).toBe(401)
   })
 
+  test("the gateway's 401 distinguishes a missing key, a wrong one, and the management token", async () => {
+    const { house } = await setUp()
+    const refusal = async (headers: Record<string, string>) => {
+      const reply = await fetch(`${house.address}/mcp`, { method: 'POST', headers, body: '{}' })
+      const { error } = (await reply.json()) as { error: { message: string; data: { code: string } } }
+      return [reply.status, error.data.code, error.message.split(/[.,]/)[0]]
+    }
+    const missing = [401, 'missing_key', 'The gateway needs a gateway key']
+    expect(await refusal({})).toEqual(missing)
+    const invalid = [401, 'invalid_key', 'The gateway key is wrong or was deleted']
+    expect(await refusal({ authorization: 'Bearer tk_wrong' })).toEqual(invalid)
+    expect(await refusal({ authorization: 'Basic x' })).toEqual(invalid)
+    const token = [401, 'management_token', 'This is the management token']
+    expect(await refusal({ authorization: `Bearer ${TOKEN}` })).toEqual(token)
+    expect(await refusal({ 'x-svc-token': TOKEN })).toEqual(token)
+  })
+
   test.each([
     '',
     '[]',

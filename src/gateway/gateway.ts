@@ -36,6 +36,8 @@ interface Deps {
   readonly headerName: string
   /** Counts a wrong key. Returns how long its response has to wait. */
   readonly wrongKeyDelayMs: (address: string | undefined) => number
+  /** Whether a wrong key is the management token. */
+  readonly isToken: (given: string) => boolean
   readonly now: () => number
   /** Undefined when nothing is held. */
   readonly approval: Approval | undefined
@@ -51,7 +53,7 @@ export interface Gateway {
 
 /** The parts of the gateway, connected. */
 export function createGateway({ facts, log, now, keys, headerName, ...deps }: Deps): Gateway {
-  const { upstreams, toolLists, approval, wrongKeyDelayMs } = deps
+  const { upstreams, toolLists, approval, wrongKeyDelayMs, isToken } = deps
   const onDropped = ({ agentType: agent_type }: Partial<Session>, messages: number) =>
     log.warn({ agent_type, messages }, 'notifications dropped: the agent reads too slowly')
   const catalogues = new AgentPromptsAndResources(
@@ -104,6 +106,7 @@ export function createGateway({ facts, log, now, keys, headerName, ...deps }: De
       keys,
       headerName,
       wrongKeyDelayMs,
+      isToken,
       onError,
       instanceEvents: {
         onNote(session, serverId, method, params) {

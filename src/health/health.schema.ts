@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { orNull } from '../kernel/wire.ts'
+import { component, orNull } from '../kernel/wire.ts'
 
 const Check = Type.Object({
   name: Type.Enum(['store', 'logs', 'disk']),
@@ -20,3 +20,4 @@ export const Health = Type.Object({
   warnings: Type.Array(Type.String({ examples: ['AUTH_TOKEN is weak'] })),
 })
 export type Health = Static<typeof Health>
+component({ Health }, 'Whether the service works, and what needs attention')

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { MASK } from '../kernel/secrets/secrets.ts'
-import { mapOf, orNull } from '../kernel/wire.ts'
+import { component, mapOf, orNull } from '../kernel/wire.ts'
 import { REQUEST_S_DESCRIPTION } from '../upstreams/calls.ts'
 import {
   masked,
@@ -69,13 +69,18 @@ const optional = {
   ),
   ...offerInput,
 }
-const example = { name: 'Docs', url: 'https://mcp.example.com/mcp', headers: { Authorization: 'Bearer …' } }
+const example = {
+  name: 'Docs',
+  url: 'https://mcp.example.com/mcp',
+  headers: { Authorization: 'Bearer my-token' },
+}
 
 export const HttpServerInput = Type.Object(
   { name: ServerName, type: Type.Optional(Type.Literal('http')), url: Url, ...optional },
   { additionalProperties: false, examples: [example] },
 )
 export type HttpServerInput = Static<typeof HttpServerInput>
+component({ HttpServerInput }, 'An HTTP server to add')
 
 export const HttpServerUpdate = Type.Object(
   { name: Type.Optional(ServerName), url: Type.Optional(Url), ...optional },
@@ -86,6 +91,7 @@ export const HttpServerUpdate = Type.Object(
   },
 )
 export type HttpServerUpdate = Static<typeof HttpServerUpdate>
+component({ HttpServerUpdate }, 'The fields of an HTTP server to change')
 
 /** A server as the API shows it. Header values are secrets, so the type allows only '***'. */
 export const HttpServerView = Type.Object({
@@ -103,6 +109,7 @@ export const HttpServerView = Type.Object({
   ...recordFields,
 })
 export type HttpServerView = Static<typeof HttpServerView>
+component({ HttpServer: HttpServerView }, 'An HTTP server and its state')
 
 /** An HTTP server as it is stored. */
 export interface HttpServer extends ServerRecord {

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { orNull, Timestamp } from '../kernel/wire.ts'
+import { component, orNull, Timestamp } from '../kernel/wire.ts'
 import {
   describedFields,
   healthSchema,
@@ -39,6 +39,7 @@ export const ConnectionReport = Type.Object({
   error: lastErrorSchema('connection_refused'),
 })
 export type ConnectionReport = Static<typeof ConnectionReport>
+component({ ConnectionReport }, 'The result of each step of the test')
 
 /** The current state of a server. Read-only. */
 export const Live = Type.Object({

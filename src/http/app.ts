@@ -9,7 +9,7 @@ import { compileWhenUsed } from './compilers.ts'
 import { serveDocs } from './docs.ts'
 import type { Front } from './front.ts'
 import { Methods } from './methods.ts'
-import { describeApi } from './openapi.ts'
+import { type DescribedRoute, describeApi } from './openapi/openapi.ts'
 import { knownError, PROBLEM_TYPE, problemOf, unexpected } from './problem.ts'
 import { readQueriesBySchema } from './query.ts'
 import { newRequestId } from './request-id.ts'
@@ -23,6 +23,8 @@ export interface AppOptions extends AuthOptions {
   readonly log: Log
   readonly version: string
   readonly stream?: Stream
+  /** What the gateway serves, for the documentation. */
+  readonly gatewayRoutes?: readonly DescribedRoute[]
   /** The rooms' routes, below `/api`. */
   readonly routes: readonly FastifyPluginAsyncTypebox[]
 }
@@ -75,8 +77,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     const { statusCode: status } = reply
     options.log[level]({ request_id: request.id, method, route, status, ms }, `${method} ${route} ${status}`)
   })
-  await describeApi(fastify, options)
-  serveDocs(fastify, () => fastify.swagger())
+  serveDocs(fastify, describeApi(fastify, options))
   for (const room of options.routes) await fastify.register(room, { prefix: '/api' })
   await fastify.ready()
   front.serve(handler, upgrade)

@@ -10,7 +10,7 @@ const DELAY_MS = 250
 const MAX_ADDRESSES = 1000
 
 export interface AuthOptions {
-  readonly token: string
+  readonly token: AccessToken
   readonly headerName: string
   readonly protectReads: boolean
   readonly guesses: Guesses
@@ -26,10 +26,9 @@ export function createAuth({
   protectReads,
   guesses,
 }: AuthOptions): onRequestAsyncHookHandler {
-  const isValid = tokenMatcher(token)
   return async (request) => {
     const given = request.headers[headerName.toLowerCase()]
-    const isWrong = given !== undefined && !isValid(given)
+    const isWrong = given !== undefined && !token.matches(given)
     if (isWrong) {
       const delayMs = guesses.delayMs(request.socket.remoteAddress)
       if (delayMs > 0) await sleep(delayMs)
@@ -44,15 +43,28 @@ export function createAuth({
 }
 
 /** For public routes that show more with a token. A wrong one counts as none. */
-export function hasToken(token: string, headerName: string) {
-  const isValid = tokenMatcher(token)
-  return (headers: Readonly<Record<string, unknown>>): boolean => isValid(headers[headerName.toLowerCase()])
+export function hasToken(token: AccessToken, headerName: string) {
+  const name = headerName.toLowerCase()
+  return (headers: Readonly<Record<string, unknown>>): boolean => token.matches(headers[name])
 }
 
-/** Compares in constant time. */
-export function tokenMatcher(token: string): (given: unknown) => boolean {
-  const expected = digest(token)
-  return (given) => typeof given === 'string' && timingSafeEqual(digest(given), expected)
+/** The token that changes require. It can be replaced while the service runs. */
+export class AccessToken {
+  #digest: Buffer
+
+  constructor(value: string) {
+    this.#digest = digest(value)
+  }
+
+  /** The previous token stops working at once. */
+  replace(value: string): void {
+    this.#digest = digest(value)
+  }
+
+  /** Compares in constant time. */
+  matches(given: unknown): boolean {
+    return typeof given === 'string' && timingSafeEqual(digest(given), this.#digest)
+  }
 }
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()

@@ -19,7 +19,9 @@ export function acceptOnlyJson(app: FastifyInstance): void {
     }
   })
   app.addHook('preValidation', async (request) => {
-    const takesBody = request.routeOptions.schema?.body !== undefined
+    const schema = request.routeOptions.schema?.body
+    const takesBody = schema !== undefined
+    if (takesBody && request.body === undefined && isAllOptional(schema)) request.body = {}
     if (!takesBody && request.body !== undefined && request.body !== null && !isEmptyPost(request)) {
       throw new AppError('invalid_input', 'This operation does not accept a body', {
         errors: [{ path: '', message: 'must be omitted' }],
@@ -51,13 +53,31 @@ export interface RouteBody {
 const isPassedOn = ({ routeOptions }: FastifyRequest): boolean =>
   (routeOptions.config as RouteBody).passedOn === true
 
-/** True for an optional body. */
+interface BodySchema {
+  readonly type?: unknown
+  readonly anyOf?: readonly BodySchema[]
+  readonly required?: readonly string[]
+  readonly minProperties?: number
+}
+
+/** Whether a request without a body is valid. */
+export function mayBeEmpty(schema: unknown): boolean {
+  const { minProperties = 0 } = schema as BodySchema
+  return mayBeNull(schema) || (isAllOptional(schema) && minProperties === 0)
+}
+
 const mayBeNull = (schema: unknown): boolean =>
-  ((schema as { anyOf?: readonly { type?: unknown }[] }).anyOf ?? []).some(({ type }) => type === 'null')
+  ((schema as BodySchema).anyOf ?? []).some(({ type }) => type === 'null')
+
+/** An empty body then means `{}`. */
+function isAllOptional(schema: unknown): boolean {
+  const { type, required = [] } = schema as BodySchema
+  return type === 'object' && required.length === 0
+}
 
 function readJson(request: FastifyRequest, body: Buffer): unknown {
   const { schema } = request.routeOptions
-  const needed = schema?.body !== undefined && !mayBeNull(schema.body) && request.method !== 'DELETE'
+  const needed = schema?.body !== undefined && !mayBeNull(schema.body) && !isAllOptional(schema.body)
   if (body.length === 0) {
     if (needed) throw new AppError('invalid_json', 'The body is empty')
     return undefined // many clients send a Content-Type without a body

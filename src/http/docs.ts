@@ -7,6 +7,7 @@ import { ERROR_TEXTS, isErrorCode } from './error-texts.ts'
 import { PAGE_HEADERS } from './security-headers.ts'
 
 const HTML = 'text/html; charset=utf-8'
+const JSON_TYPE = 'application/json; charset=utf-8'
 const SCRIPT = 'text/javascript; charset=utf-8'
 
 /** The Swagger UI files that are served. No other file in its package is. */
@@ -39,11 +40,11 @@ SwaggerUIBundle({
 `
 
 /** Interactive documentation at `/docs`, and a page for every error code. Files are read on request. */
-export function serveDocs(app: FastifyInstance, openapi: () => unknown): void {
+export function serveDocs(app: FastifyInstance, openapi: () => string): void {
   const hidden = { schema: { hide: true } }
   app.get('/', hidden, async (_, reply) => reply.redirect('/docs'))
   app.get('/docs', hidden, async (_, reply) => reply.headers(PAGE_HEADERS).type(HTML).send(PAGE))
-  app.get('/docs/json', hidden, async () => openapi())
+  app.get('/docs/json', hidden, async (_, reply) => reply.type(JSON_TYPE).send(openapi()))
   app.get<{ Params: { file: string } }>('/docs/assets/:file', hidden, async (request, reply) => {
     const { file } = request.params
     if (file === 'start.js') return reply.type(SCRIPT).send(START)

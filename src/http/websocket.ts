@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { AppError } from '../kernel/errors.ts'
-import { type Guesses, tokenMatcher } from './auth.ts'
+import type { AccessToken, Guesses } from './auth.ts'
 
 /** The part of a WebSocket that a room uses. */
 interface TextSocket {
@@ -24,7 +24,7 @@ export interface Stream {
 
 export interface UpgradeOptions {
   readonly stream: Stream
-  readonly token: string
+  readonly token: AccessToken
   readonly protectReads: boolean
   readonly guesses: Guesses
 }
@@ -52,7 +52,6 @@ export function createUpgrade({ stream, token, protectReads, guesses }: UpgradeO
     perMessageDeflate: false, // it uses memory per connection, and loopback is fast
     handleProtocols: (offered) => [...offered].find((each) => SUBPROTOCOL.test(each)) ?? false,
   })
-  const isValid = tokenMatcher(token)
   return (request, socket, head) => {
     const path = (request.url ?? '').split('?')[0]?.replace(/(?<=.)\/$/, '')
     if (path !== stream.path)
@@ -66,7 +65,7 @@ export function createUpgrade({ stream, token, protectReads, guesses }: UpgradeO
           'missing_token',
           "Missing authentication token in the subprotocol 'toolroom.<token>'",
         )
-      if (!isValid(given)) {
+      if (!token.matches(given)) {
         const error = new AppError('invalid_token', 'Invalid authentication token')
         const delayMs = guesses.delayMs(request.socket.remoteAddress)
         return delayMs > 0 ? sleep(delayMs, error) : error

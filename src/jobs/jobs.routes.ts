@@ -8,10 +8,21 @@ const tags = ['Jobs']
 
 export function jobRoutes(jobs: Pick<Jobs, 'list' | 'get' | 'cancel'>): FastifyPluginAsyncTypebox {
   return async (app) => {
-    const list = { tags, summary: 'List jobs, newest first', response: { 200: JobList } }
+    const list = {
+      tags,
+      summary: 'List jobs, newest first',
+      description: 'Finished jobs are kept for a while.',
+      response: { 200: JobList },
+    }
     app.get('/jobs', { schema: list }, async () => wholeList(jobs.list().map(jobView)))
 
-    const get = { tags, summary: 'Get one job', params: JobKey, response: { 200: JobView } }
+    const get = {
+      tags,
+      summary: 'Get one job',
+      description: 'Its phase, output and result.',
+      params: JobKey,
+      response: { 200: JobView },
+    }
     app.get('/jobs/:id', { schema: get }, async (request) => jobView(jobs.get(request.params.id)))
 
     const cancel = {

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { listOf, orNull, Timestamp } from '../kernel/wire.ts'
+import { component, listOf, orNull, Timestamp } from '../kernel/wire.ts'
 
 export const JobKey = Type.Object({ id: Type.String({ examples: ['job_0123456789ab'] }) })
 
@@ -21,4 +21,5 @@ export const JobView = Type.Object({
   result: Type.Unknown({ description: 'The response to the original request, once the job is done' }),
 })
 export type JobView = Static<typeof JobView>
+component({ Job: JobView }, 'A job and its output')
 export const JobList = listOf(JobView)

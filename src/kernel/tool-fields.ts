@@ -2,7 +2,7 @@
 
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { orNull, Timestamp } from './wire.ts'
+import { component, orNull, Timestamp } from './wire.ts'
 
 const anything = Type.Object({}, { additionalProperties: true })
 
@@ -15,6 +15,7 @@ const ToolDiff = Type.Object({
   }),
 })
 export type ToolDiff = Static<typeof ToolDiff>
+component({ ToolDiff }, 'What has changed in one field of a tool, of a prompt, or of the instructions')
 
 export const HeldChange = Type.Object({
   since: Timestamp,
@@ -48,6 +49,7 @@ export const Tool = Type.Object({
   change: orNull(HeldChange),
 })
 export type Tool = Static<typeof Tool>
+component({ Tool }, 'A tool, and what agents see of it')
 
 export const ToolList = Type.Object({
   items: Type.Array(Tool),
@@ -61,6 +63,7 @@ export const ToolList = Type.Object({
   }),
 })
 export type ToolList = Static<typeof ToolList>
+component({ ToolList }, 'The tools of a server')
 
 export const ToolKey = Type.Object({
   id: Type.String({ description: 'The id, or the exact name', examples: ['github'] }),
@@ -79,13 +82,14 @@ export const CallInput = Type.Object(
   { additionalProperties: false },
 )
 export type CallInput = Static<typeof CallInput>
+component({ CallInput }, 'The arguments of a call')
 
 /** The result, byte for byte as the server sent it. */
 export const CallResult = Type.Object(
   {},
   {
     additionalProperties: true,
-    description: 'The MCP result as the server sent it, including one with `isError`',
     examples: [{ content: [{ type: 'text', text: 'done' }] }],
   },
 )
+component({ CallResult }, 'The MCP result as the server sent it, including one with `isError`')

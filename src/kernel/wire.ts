@@ -10,26 +10,44 @@ export const ID_PATTERN = '^[a-z0-9][a-z0-9._-]{0,63}$'
 export const idIn = (text: string): string | null => (ID.test(text) ? text : null)
 const ID = new RegExp(ID_PATTERN)
 
+interface Titled {
+  readonly title?: string
+}
+
+/**
+ * Names a schema, such as `component({ Server: ServerView }, 'A STDIO server')`: it becomes a component of the OpenAPI
+ * document, and the sentence describes the responses that consist of it.
+ */
+export function component<S extends TSchema>(named: Readonly<Record<string, S>>, description: string): S {
+  const [[title, schema] = []] = Object.entries(named)
+  if (schema === undefined) throw new Error('A component needs a name')
+  return Object.assign(schema, { title, description })
+}
+
 /**
  * The schema, or null. Written as `type: [x, "null"]`: with a union, serializers and validators would try both schemas
  * in turn.
  */
 export function orNull<S extends TSchema>(schema: S) {
+  const { title: _, ...rest } = schema as Titled
   const { type, enum: values } = schema as { type?: string; enum?: readonly unknown[] }
-  const nullable = values ? { ...schema, enum: [...values, null] } : { ...schema, type: [type, 'null'] }
+  const nullable = values ? { ...rest, enum: [...values, null] } : { ...rest, type: [type, 'null'] }
   return Type.Unsafe<Static<S> | null>(nullable)
 }
 
 /** ISO-8601 UTC with milliseconds. */
 export const Timestamp = Type.String({ format: 'date-time', examples: ['2026-11-15T09:30:00.000Z'] })
 
-/** `{"items": [...], "total": n, "next_cursor": null | "…"}` */
-export const listOf = <S extends TSchema>(item: S) =>
-  Type.Object({
+/** `{"items": [...], "total": n, "next_cursor": null | "…"}`. The list of a named schema is named after it. */
+export function listOf<S extends TSchema>(item: S) {
+  const { title } = item as Titled
+  const list = Type.Object({
     items: Type.Array(item),
     total: orNull(Type.Integer({ minimum: 0 })),
     next_cursor: orNull(Type.String()),
   })
+  return title === undefined ? list : component({ [`${title}List`]: list }, 'One page of the list')
+}
 
 export const wholeList = <T>(items: T[]) => ({ items, total: items.length, next_cursor: null })
 

@@ -17,6 +17,7 @@ export function logRoutes(logs: Logs): FastifyPluginAsyncTypebox {
     const list = {
       tags,
       summary: 'Get logs, with filtering',
+      description: 'The newest lines first. All filters must match.',
       querystring: schema.LogQuery,
       response: { 200: schema.LogPage },
     }

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { LEVELS, SOURCES, STREAMS } from '../kernel/log.ts'
-import { ID_PATTERN, listOf, orNull, Timestamp } from '../kernel/wire.ts'
+import { component, ID_PATTERN, listOf, orNull, Timestamp } from '../kernel/wire.ts'
 
 const LABEL = '^[^\\u0000-\\u001f\\u007f]{1,256}$'
 
@@ -88,6 +88,8 @@ export const LogLine = Type.Object({
   truncated: Type.Boolean({ description: 'The line was longer than 64 KiB, so its end was cut' }),
 })
 export type LogLine = Static<typeof LogLine>
+component({ LogLine }, 'One line of the log')
 
 export const LogPage = listOf(LogLine)
 export const Cleared = Type.Object({ deleted: Type.Integer({ minimum: 0 }) })
+component({ ClearedLogs: Cleared }, 'How many lines were deleted')

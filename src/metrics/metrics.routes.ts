@@ -15,6 +15,7 @@ export function metricsRoutes(metrics: Metrics): FastifyPluginAsyncTypebox {
     const summary = {
       tags,
       summary: 'Metrics summary',
+      description: 'Servers by status, calls, latencies, and what was called, slow or failing most.',
       querystring: schema.WindowQuery,
       response: { 200: schema.Summary },
     }
@@ -34,6 +35,7 @@ export function metricsRoutes(metrics: Metrics): FastifyPluginAsyncTypebox {
     const server = {
       tags,
       summary: 'Metrics of one server',
+      description: 'Calls, errors by code, latencies and checks.',
       params: ServerKey,
       querystring: schema.WindowQuery,
       response: { 200: schema.ServerMetrics },
@@ -50,6 +52,7 @@ export function metricsRoutes(metrics: Metrics): FastifyPluginAsyncTypebox {
     const tools = {
       tags,
       summary: 'Metrics by tool',
+      description: 'The most called tools first.',
       querystring: schema.ToolsQuery,
       response: { 200: schema.ToolFiguresList },
     }
@@ -60,6 +63,7 @@ export function metricsRoutes(metrics: Metrics): FastifyPluginAsyncTypebox {
     const agents = {
       tags,
       summary: 'Metrics by agent',
+      description: 'Calls of each agent, and what its tools take in its context.',
       querystring: schema.WindowQuery,
       response: { 200: schema.AgentFiguresList },
     }
@@ -87,6 +91,7 @@ export function metricsRoutes(metrics: Metrics): FastifyPluginAsyncTypebox {
     const prometheus = {
       tags,
       summary: 'Metrics for Prometheus',
+      description: 'The text format that Prometheus scrapes.',
       response: { 200: { description: 'Text format 0.0.4', content: { 'text/plain': { schema: text } } } },
     }
     app.get('/metrics/prometheus', { schema: prometheus }, async (_, reply) =>

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { ID_PATTERN, listOf, orNull, Timestamp } from '../kernel/wire.ts'
+import { component, ID_PATTERN, listOf, orNull, Timestamp } from '../kernel/wire.ts'
 import { KINDS } from './record/series.ts'
 import { WINDOWS } from './windows/levels.ts'
 
@@ -54,12 +54,11 @@ const Calls = Type.Object({
   error_rate: Share,
 })
 export type Calls = Static<typeof Calls>
+component({ CallCounts: Calls }, 'Calls by outcome')
 
-const Latency = Type.Object(
-  { p50: Ms, p90: Ms, p95: Ms, p99: Ms, max: Ms },
-  { description: 'Percentiles of all calls, exact within 1 %; null without calls' },
-)
+const Latency = Type.Object({ p50: Ms, p90: Ms, p95: Ms, p99: Ms, max: Ms })
 export type Latency = Static<typeof Latency>
+component({ Latency }, 'Percentiles of all calls, exact within 1 %; null without calls')
 
 const LastCallAt = orNull(Timestamp)
 const Figures = { calls: Calls, latency_ms: Latency, last_call_at: LastCallAt }
@@ -74,6 +73,7 @@ export const ToolFigures = Type.Object({
   response_bytes: Count(),
 })
 export type ToolFigures = Static<typeof ToolFigures>
+component({ ToolFigures }, 'The calls of one tool')
 export const ToolFiguresList = listOf(ToolFigures)
 
 export const AgentFigures = Type.Object({
@@ -81,6 +81,7 @@ export const AgentFigures = Type.Object({
   ...Figures,
 })
 export type AgentFigures = Static<typeof AgentFigures>
+component({ AgentFigures }, 'The calls of one agent')
 export const AgentFiguresList = listOf(
   Type.Object({
     ...AgentFigures.properties,
@@ -93,6 +94,7 @@ export const AgentFiguresList = listOf(
     ),
   }),
 )
+component({ AgentMetricsList: AgentFiguresList }, 'The calls of each agent')
 
 const ByStatus = Type.Record(Type.String(), Type.Integer({ minimum: 0 }), {
   description: 'Number of servers by status',
@@ -119,6 +121,7 @@ export const Summary = Type.Object({
   }),
 })
 export type Summary = Static<typeof Summary>
+component({ MetricsSummary: Summary }, 'The figures of the window')
 
 export const Point = Type.Object({
   ts: Timestamp,
@@ -134,12 +137,14 @@ export const Point = Type.Object({
   response_bytes: Count(),
 })
 export type Point = Static<typeof Point>
+component({ MetricsPoint: Point }, 'The calls of one step')
 export const Timeseries = Type.Object({
   window: Type.Enum(WINDOWS),
   step_s: Type.Integer({ minimum: 1, examples: [60] }),
   points: Type.Array(Point),
 })
 export type Timeseries = Static<typeof Timeseries>
+component({ Timeseries }, 'One point for each step')
 
 export const ServerMetrics = Type.Object({
   server_id: Type.String({ examples: ['github'] }),
@@ -166,6 +171,7 @@ export const ServerMetrics = Type.Object({
   series: Type.Array(Point),
 })
 export type ServerMetrics = Static<typeof ServerMetrics>
+component({ ServerMetrics }, 'The figures of one server')
 
 /** Metrics of a server in the list of servers, over 24 hours. */
 export interface ServerStats {

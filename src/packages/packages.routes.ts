@@ -3,7 +3,7 @@ import type { FastifyReply } from 'fastify'
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import type { ErrorCode } from '../kernel/errors.ts'
-import { wholeList } from '../kernel/wire.ts'
+import { component, wholeList } from '../kernel/wire.ts'
 import * as schema from './packages.schema.ts'
 import type { Packages, StartedJob } from './packages.service.ts'
 
@@ -28,6 +28,7 @@ const INSTALL: ErrorCode[] = [
 ]
 const UPDATE: ErrorCode[] = [...INSTALL, 'update_failed']
 const Accepted = Type.Object({ job: Type.String({ examples: ['job_0123456789ab'] }) })
+component({ StartedJob: Accepted }, 'The work has started; follow it with the job')
 
 const ById = Type.Object({
   id: Type.String({ description: 'The id, or the name', examples: ['playwright-mcp-1a2b3c'] }),
@@ -50,7 +51,12 @@ export function packageRoutes(
   hasToken: (headers: Readonly<Record<string, unknown>>) => boolean,
 ): FastifyPluginAsyncTypebox {
   return async (app) => {
-    const list = { tags, summary: 'List installed packages', response: { 200: schema.PackageList } }
+    const list = {
+      tags,
+      summary: 'List installed packages',
+      description: 'In the order of their names.',
+      response: { 200: schema.PackageList },
+    }
     app.get('/packages', { schema: list }, async () => wholeList(await packages.list()))
 
     const install = {
@@ -88,12 +94,19 @@ export function packageRoutes(
     )
 
     for (const { path, params, by } of PATHS) {
-      const get = { tags, summary: `Get one package${by}`, params, response: { 200: schema.PackageView } }
+      const get = {
+        tags,
+        summary: `Get one package${by}`,
+        description: 'Its version, programs and the servers that run from it.',
+        params,
+        response: { 200: schema.PackageView },
+      }
       app.get(path, { schema: get }, (request) => packages.view(packages.find(keyOf(request.params))))
 
       const remove = {
         tags,
         summary: `Uninstall a package${by}`,
+        description: 'Refused while servers run from it, unless `force` is set.',
         params,
         querystring: schema.RemoveQuery,
         response: { 204: Type.Null() },
@@ -128,6 +141,7 @@ export function packageRoutes(
       const rollback = {
         tags,
         summary: `Roll a package back${by}`,
+        description: 'Returns to the version before the last update.',
         params,
         response: { 200: schema.PackageView },
       }

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { listOf, orNull, Timestamp } from '../kernel/wire.ts'
+import { component, listOf, orNull, Timestamp } from '../kernel/wire.ts'
 
 const Name = Type.String({
   minLength: 1,
@@ -37,6 +37,7 @@ export const InstallInput = Type.Object(
   { additionalProperties: false, examples: [{ name: '@modelcontextprotocol/server-everything' }] },
 )
 export type InstallInput = Static<typeof InstallInput>
+component({ InstallInput }, 'A package to install')
 
 const closed = { additionalProperties: false }
 export const AsyncQuery = Type.Object(
@@ -48,6 +49,7 @@ export const RemoveQuery = Type.Object(
   closed,
 )
 export const UpdateInput = Type.Object({ version: Type.Optional(Version) }, closed)
+component({ UpdateInput }, 'The version to update to')
 
 const EnvHint = Type.Object({
   name: Type.String({ examples: ['GITHUB_TOKEN'] }),
@@ -79,6 +81,7 @@ export const PackageView = Type.Object({
   installed_at: Timestamp,
 })
 export type PackageView = Static<typeof PackageView>
+component({ Package: PackageView }, 'An installed package')
 export const PackageList = listOf(PackageView)
 
 const CreatedServer = Type.Object({
@@ -92,6 +95,7 @@ export const Installed = Type.Object({
   server: Type.Union([CreatedServer, Type.Null()]),
 })
 export type Installed = Static<typeof Installed>
+component({ InstalledPackage: Installed }, 'The installed package, and the server that was created from it')
 
 const Names = Type.Array(Type.String())
 export const Updated = Type.Object({
@@ -107,6 +111,7 @@ export const Updated = Type.Object({
   }),
 })
 export type Updated = Static<typeof Updated>
+component({ UpdatedPackage: Updated }, 'The updated package, and how its tools have changed')
 
 const Trust = Type.Object({
   fact: Type.String({ examples: ['install_scripts'] }),
@@ -130,6 +135,7 @@ export const SearchInput = Type.Object(
   { additionalProperties: false },
 )
 export type SearchInput = Static<typeof SearchInput>
+component({ SearchInput }, 'What to search for')
 
 export const SearchAnswer = Type.Object({
   items: Type.Array(
@@ -159,3 +165,4 @@ export const SearchAnswer = Type.Object({
   search_available: Type.Boolean({ description: 'False when the registry finds only exact names' }),
 })
 export type SearchAnswer = Static<typeof SearchAnswer>
+component({ SearchResults: SearchAnswer }, 'The packages or servers that were found')

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { listOf, Timestamp } from '../kernel/wire.ts'
+import { component, listOf, Timestamp } from '../kernel/wire.ts'
 
 const OrphanId = Type.String({
   description: 'The pid and the start time, which identify one process permanently',
@@ -28,4 +28,5 @@ export const OrphanView = Type.Object({
   processes: Type.Integer({ minimum: 1, description: 'The process and its descendants', examples: [2] }),
 })
 export type OrphanView = Static<typeof OrphanView>
+component({ LeakedProcess: OrphanView }, 'A process whose agent has ended')
 export const OrphanList = listOf(OrphanView)

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { leaveBehind } from '../../test/support/orphan.ts'
 import { buildApp } from '../http/app.ts'
-import { Guesses } from '../http/auth.ts'
+import { AccessToken, Guesses } from '../http/auth.ts'
 import { Front } from '../http/front.ts'
 import type { AuditEntry } from '../kernel/facts.ts'
 import { createLog } from '../kernel/log.ts'
@@ -38,7 +38,7 @@ async function open(deps: Partial<Deps> = {}) {
     front: new Front({ allowedHosts: [] }),
     log: createLog(() => {}, 'fatal'),
     version: '0',
-    token: TOKEN,
+    token: new AccessToken(TOKEN),
     headerName: 'X-SVC-Token',
     protectReads: false,
     guesses: new Guesses(() => {}),

@@ -32,6 +32,7 @@ export function secretRoutes(secrets: Secrets): FastifyPluginAsyncTypebox {
     const remove = {
       tags,
       summary: 'Delete a named secret',
+      description: 'Refused while servers refer to it, unless `force` is set.',
       params: schema.KnownKey,
       querystring: schema.DeleteQuery,
       response: { 204: Type.Null() },

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { NAME_PATTERN } from '../kernel/references/references.ts'
-import { listOf, Timestamp } from '../kernel/wire.ts'
+import { component, listOf, Timestamp } from '../kernel/wire.ts'
 
 const SecretName = Type.String({
   pattern: NAME_PATTERN,
@@ -26,6 +26,7 @@ export const SecretInput = Type.Object(
   { additionalProperties: false },
 )
 export type SecretInput = Static<typeof SecretInput>
+component({ SecretInput }, 'The value of a secret')
 
 export const SecretView = Type.Object({
   name: SecretName,
@@ -36,6 +37,7 @@ export const SecretView = Type.Object({
   updated_at: Timestamp,
 })
 export type SecretView = Static<typeof SecretView>
+component({ Secret: SecretView }, 'A named secret, without its value')
 export const SecretList = listOf(SecretView)
 
 export const DeleteQuery = Type.Object(

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { orNull } from '../kernel/wire.ts'
+import { component, orNull } from '../kernel/wire.ts'
 
 const Entries = Type.Object({}, { additionalProperties: true, maxProperties: 500 })
 
@@ -35,6 +35,7 @@ export const ImportInput = Type.Object(
   },
 )
 export type ImportInput = Static<typeof ImportInput>
+component({ SnippetInput: ImportInput }, 'A snippet with servers to import')
 
 const OUTCOMES = ['created', 'updated', 'unchanged', 'exists', 'refused'] as const
 
@@ -53,4 +54,5 @@ export const ImportReport = Type.Object({
   total: Type.Integer(),
 })
 export type ImportReport = Static<typeof ImportReport>
+component({ SnippetReport: ImportReport }, 'What became of each entry of the snippet')
 export type ImportItem = ImportReport['items'][number]

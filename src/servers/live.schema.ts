@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { STATUSES } from '../kernel/server-state.ts'
-import { orNull, Timestamp } from '../kernel/wire.ts'
+import { component, orNull, Timestamp } from '../kernel/wire.ts'
 import {
   describedFields,
   healthSchema,
@@ -36,6 +36,7 @@ const InstanceView = Type.Object({
   resources: orNull(Resources),
 })
 export type InstanceView = Static<typeof InstanceView>
+component({ Instance: InstanceView }, 'One process of a server')
 
 /** The current state of a server. Read-only. */
 export const Live = Type.Object({

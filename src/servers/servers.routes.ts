@@ -34,6 +34,8 @@ export function serverRoutes(
         updateMethod: 'PATCH',
         view: ServerView,
         descriptions: {
+          list: 'With their state, secrets masked.',
+          get: 'Its definition with secrets masked, and its state.',
           add: 'Registers the server without starting it.',
           update:
             'Omitted fields keep their value. The value `***` keeps the stored secret. A running server is restarted only when its command, args, env or cwd has changed.',

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { MASK } from '../kernel/secrets/secrets.ts'
-import { mapOf, orNull } from '../kernel/wire.ts'
+import { component, mapOf, orNull } from '../kernel/wire.ts'
 import {
   masked,
   offerInput,
@@ -67,6 +67,7 @@ export const ServerInput = Type.Object(
   { additionalProperties: false, examples: [{ name: 'GitHub', command: 'npx', ...example }] },
 )
 export type ServerInput = Static<typeof ServerInput>
+component({ ServerInput }, 'A STDIO server to add')
 
 export const ServerPatch = Type.Object(
   { name: Type.Optional(ServerName), command: Type.Optional(Command), ...optional },
@@ -77,6 +78,7 @@ export const ServerPatch = Type.Object(
   },
 )
 export type ServerPatch = Static<typeof ServerPatch>
+component({ ServerPatch }, 'The fields of a STDIO server to change')
 
 /** A server as the API shows it. The values of env are secrets, so the type allows only '***'. */
 export const ServerView = Type.Object({
@@ -96,6 +98,7 @@ export const ServerView = Type.Object({
   ...recordFields,
 })
 export type ServerView = Static<typeof ServerView>
+component({ Server: ServerView }, 'A STDIO server and its state')
 
 /** A STDIO server as it is stored. */
 export interface Server extends ServerRecord, RunSettings {

@@ -22,7 +22,9 @@ interface Options<Server extends ServerRecord, Input extends TSchema, Update ext
   readonly update: Update
   readonly updateMethod: 'PATCH' | 'PUT'
   readonly view: TSchema
-  readonly descriptions: Readonly<Record<'add' | 'update' | 'remove' | 'tools' | 'call', string>>
+  readonly descriptions: Readonly<
+    Record<'list' | 'get' | 'add' | 'update' | 'remove' | 'tools' | 'call', string>
+  >
   readonly callErrors: readonly ErrorCode[]
   /** Whether the caller has the token, and so sees more of a definition. */
   readonly isOwner: IsOwner
@@ -58,7 +60,12 @@ export function upstreamRoutes<S extends ServerRecord, I extends TSchema, U exte
   const withEtag = (reply: FastifyReply, server: S, owner: boolean) =>
     reply.header('etag', `"${server.revision}"`).send(servers.view(server, owner))
   return async (app) => {
-    const list = { tags, summary: `List ${tags[0]}`, response: { 200: listOf(view) } }
+    const list = {
+      tags,
+      summary: `List ${tags[0]}`,
+      description: descriptions.list,
+      response: { 200: listOf(view) },
+    }
     app.get(path, { schema: list }, async (request, reply) =>
       reply.type(JSON_TYPE).send((await servers.listText(isOwner(request.headers))) as never),
     )
@@ -75,7 +82,13 @@ export function upstreamRoutes<S extends ServerRecord, I extends TSchema, U exte
       return reply.code(201).header('location', `/api${path}/${server.id}`).send(servers.view(server, true))
     })
 
-    const get = { tags, summary: `Get ${one}`, params, response: { 200: view } }
+    const get = {
+      tags,
+      summary: `Get ${one}`,
+      description: descriptions.get,
+      params,
+      response: { 200: view },
+    }
     app.get(`${path}/:id`, { schema: get }, async (request, reply) =>
       withEtag(reply, await servers.get(request.params.id), isOwner(request.headers)),
     )

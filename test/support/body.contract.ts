@@ -106,6 +106,19 @@ export function bodyCases(): void {
       expect(answer.header('connection')).toBe('close')
     })
 
+    test('a body may be empty where every field is optional, and is invalid input where one field is needed', async () => {
+      const house = await furnished()
+      for (const headers of [AUTHORISED, { ...AUTHORISED, ...JSON_TYPE }]) {
+        const verdict = (method: 'POST' | 'PATCH' | 'PUT', url: string) =>
+          verdictOn(house, { method, url, headers })
+        expect(await verdict('POST', '/api/agents/import')).toEqual([200, undefined])
+        expect(await verdict('POST', '/api/agents/cursor/undo')).toEqual([409, 'nothing_to_undo'])
+        expect(await verdict('PATCH', '/api/servers/github')).toEqual([422, 'invalid_input'])
+        expect(await verdict('PUT', '/api/http-servers/docs')).toEqual([422, 'invalid_input'])
+        expect(await verdict('POST', '/api/servers')).toEqual([400, 'invalid_json'])
+      }
+    })
+
     test('the body of a DELETE must be empty, with or without a content type', async () => {
       covers('open-success-statuses')
       const house = await furnished()

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest'
 import { buildApp } from '../../src/http/app.ts'
-import { Guesses } from '../../src/http/auth.ts'
+import { AccessToken, Guesses } from '../../src/http/auth.ts'
 import { Front } from '../../src/http/front.ts'
 import { createLog } from '../../src/kernel/log.ts'
 import { metricsRoutes } from '../../src/metrics/metrics.routes.ts'
@@ -34,7 +34,7 @@ export async function openMetrics() {
     front: new Front({ allowedHosts: [] }),
     log: createLog(() => {}, 'fatal'),
     version: '0',
-    token: TOKEN,
+    token: new AccessToken(TOKEN),
     headerName: 'X-SVC-Token',
     protectReads: false,
     guesses: new Guesses(() => {}),

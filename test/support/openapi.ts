@@ -47,15 +47,36 @@ type Content = Readonly<Record<string, { readonly schema: Schema }>>
 
 export interface OpenApi {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>
-  readonly components: { readonly schemas: { readonly Problem: Schema } }
+  readonly components: Components & { readonly schemas: Readonly<Record<string, Schema>> }
+}
+interface Components {
+  readonly schemas: Readonly<Record<string, unknown>>
+  readonly responses: Readonly<Record<string, unknown>>
 }
 
-/** Reads `/docs/json`, so that the service is tested against its own documentation. */
-export function readOpenApi({ paths, components }: OpenApi): { operations: Operation[]; problem: Schema } {
-  const operations = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, described]) => operationOf(method.toUpperCase(), path, described)),
-  )
-  return { operations, problem: components.schemas.Problem }
+/** Reads `/docs/json`, so that the service is tested against its own documentation. Without the gateway. */
+export function readOpenApi(document: OpenApi): { operations: Operation[]; problem: Schema } {
+  const { paths, components } = resolved(document, document.components) as OpenApi
+  const operations = Object.entries(paths)
+    .filter(([path]) => path.startsWith('/api/'))
+    .flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, described]) =>
+        operationOf(method.toUpperCase(), path, described),
+      ),
+    )
+  return { operations, problem: components.schemas.Problem ?? {} }
+}
+
+/** The value with each reference replaced by the component. */
+export function resolved(value: unknown, components: Components): unknown {
+  if (Array.isArray(value)) return value.map((each) => resolved(each, components))
+  if (typeof value !== 'object' || value === null) return value
+  const { $ref } = value as { $ref?: unknown }
+  if (typeof $ref === 'string') {
+    const [kind = '', name = ''] = $ref.split('/').slice(2)
+    return resolved(components[kind as keyof typeof components][name], components)
+  }
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, resolved(each, components)]))
 }
 
 function operationOf(method: string, path: string, described: Described): Operation {

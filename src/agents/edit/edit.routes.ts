@@ -57,6 +57,7 @@ export function editRoutes(agents: Agents): FastifyPluginAsyncTypebox {
     const add = {
       tags,
       summary: 'Add an HTTP server to the agent configuration',
+      description: 'A registered server by `server_id`, or an entry with a URL.',
       params,
       body: schema.AddHttpServer,
       response,

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { mapOf, orNull } from '../../kernel/wire.ts'
+import { component, mapOf, orNull } from '../../kernel/wire.ts'
 import { ProjectPath, Revision } from '../agents.schema.ts'
 
 const Text = Type.String({ maxLength: 32_768 })
@@ -85,6 +85,7 @@ export const PutServers = Type.Object(
   },
 )
 export type PutServers = Static<typeof PutServers>
+component({ AgentServersInput: PutServers }, 'Entries to write')
 
 const Names = Type.Array(Name, {
   minItems: 1,
@@ -92,10 +93,9 @@ const Names = Type.Array(Name, {
   description: 'All entries that Toolroom manages, if omitted',
 })
 
-export const RemoveBody = Type.Union([
-  Type.Object({ names: Type.Optional(Names), ...options }, { additionalProperties: false }),
-  Type.Null(),
-])
+const Remove = Type.Object({ names: Type.Optional(Names), ...options }, { additionalProperties: false })
+component({ AgentServersRemoval: Remove }, 'Entries to remove')
+export const RemoveBody = Type.Union([Remove, Type.Null()])
 export const RemoveQuery = Type.Object(
   {
     name: Type.Optional(Names),
@@ -120,6 +120,7 @@ export const AddHttpServer = Type.Object(
   { additionalProperties: false, minProperties: 1, examples: [{ server_id: 'docs' }] },
 )
 export type AddHttpServer = Static<typeof AddHttpServer>
+component({ AgentHttpServerInput: AddHttpServer }, 'A registered HTTP server, or an entry')
 
 const bridge = Type.Optional(
   Type.Boolean({
@@ -127,14 +128,12 @@ const bridge = Type.Optional(
     description: 'Write a local command instead of a URL; always used for agents that accept no URL',
   }),
 )
-export const ConnectInput = Type.Union([
-  Type.Object({ bridge, ...options }, { additionalProperties: false }),
-  Type.Null(),
-])
-export const DisconnectInput = Type.Union([
-  Type.Object(options, { additionalProperties: false }),
-  Type.Null(),
-])
+const Connect = Type.Object({ bridge, ...options }, { additionalProperties: false })
+component({ ConnectInput: Connect }, 'How to connect the agent')
+export const ConnectInput = Type.Union([Connect, Type.Null()])
+const Disconnect = Type.Object(options, { additionalProperties: false })
+component({ DisconnectInput: Disconnect }, 'From which file to remove the entry')
+export const DisconnectInput = Type.Union([Disconnect, Type.Null()])
 
 export const UndoInput = Type.Object(
   {
@@ -149,6 +148,7 @@ export const UndoInput = Type.Object(
   { additionalProperties: false },
 )
 export type UndoInput = Static<typeof UndoInput>
+component({ UndoInput }, 'Which change to undo')
 
 export const ChangeReport = Type.Object({
   agent_type: Type.String(),
@@ -166,3 +166,4 @@ export const ChangeReport = Type.Object({
   warnings: Type.Array(Type.String()),
 })
 export type ChangeReport = Static<typeof ChangeReport>
+component({ AgentChangeReport: ChangeReport }, "What has changed in the agent's file")

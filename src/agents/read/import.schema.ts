@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { orNull } from '../../kernel/wire.ts'
+import { component, orNull } from '../../kernel/wire.ts'
 import { ProjectPath } from '../agents.schema.ts'
 
 const Source = Type.Object({ agent_type: Type.String(), scope: Type.String(), name: Type.String() })
@@ -29,6 +29,7 @@ export const ImportInput = Type.Object(
   { additionalProperties: false, examples: [{ dry_run: true }] },
 )
 export type ImportInput = Static<typeof ImportInput>
+component({ AgentImportInput: ImportInput }, 'Which entries to register')
 
 export const ImportReport = Type.Object({
   dry_run: Type.Boolean(),
@@ -49,6 +50,7 @@ export const ImportReport = Type.Object({
   total: Type.Integer({ minimum: 0 }),
 })
 export type ImportReport = Static<typeof ImportReport>
+component({ AgentImportReport: ImportReport }, 'What became of each entry')
 export type ImportItem = ImportReport['items'][number]
 
 export const Scan = Type.Object({
@@ -70,3 +72,4 @@ export const Scan = Type.Object({
   }),
 })
 export type Scan = Static<typeof Scan>
+component({ AgentScan: Scan }, 'How many agents, entries and servers were found')

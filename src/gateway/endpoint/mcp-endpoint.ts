@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { isObject } from '../../kernel/is-object.ts'
-import type { KeyRecord } from '../../kernel/secrets/key-record.ts'
 import { CODES } from '../../protocol/codes.ts'
 import { LEGACY_VERSIONS } from '../../protocol/versions.ts'
 import type { Keys } from '../keys/keys.service.ts'
@@ -27,6 +26,7 @@ import {
   requestId,
   resultMessage,
 } from './json-rpc.ts'
+import { keyRefusal } from './key-refusal.ts'
 import { LegacyReply } from './legacy-reply.ts'
 import { capabilitiesIn, validateModern } from './modern-messages.ts'
 import type { ModernReplies, ModernReply } from './modern-reply.ts'
@@ -46,6 +46,8 @@ interface Deps {
   readonly headerName: string
   /** Counts a wrong key. Returns how long its response has to wait. */
   readonly wrongKeyDelayMs: (address: string | undefined) => number
+  /** Whether a wrong key is the management token. */
+  readonly isToken: (given: string) => boolean
   /** Of servers that run for one session alone. */
   readonly instanceEvents: InstanceEvents
   /** Receives the notifications of servers that run for a modern agent alone. */
@@ -71,26 +73,26 @@ export function createMcpEndpoint(deps: Deps): RequestListener {
   const { handler, sessions, changeNotifications, modernReplies, keys } = deps
   const headerName = deps.headerName.toLowerCase()
 
-  function keyOf({ headers }: IncomingMessage): KeyRecord | undefined {
+  function givenKey({ headers }: IncomingMessage): string | undefined {
     const bearer = /^Bearer\s+(\S+)\s*$/i.exec(headers.authorization ?? '')?.[1]
     const given = bearer ?? headers[headerName]
-    return typeof given === 'string' ? keys.find(given) : undefined
+    return typeof given === 'string' ? given : undefined
   }
 
   /** A request that carries a wrong key, in whatever form, counts as a guess. */
-  function refuseKey({ headers, socket }: IncomingMessage, response: ServerResponse): void {
-    const message = 'The gateway needs a gateway key. Send it as Authorization: Bearer <key>'
-    const error = new RpcError(CODES.noKey, message, { status: 401 })
+  function refuseKey({ headers, socket }: IncomingMessage, given: string, response: ServerResponse): void {
     const isGuess = headers.authorization !== undefined || headers[headerName] !== undefined
-    const delayMs = isGuess ? deps.wrongKeyDelayMs(socket.remoteAddress) : 0
-    if (delayMs > 0) setTimeout(() => fail(response, error, null), delayMs)
-    else fail(response, error, null)
+    const code = !isGuess ? 'missing_key' : deps.isToken(given) ? 'management_token' : 'invalid_key'
+    const delayMs = code === 'invalid_key' ? deps.wrongKeyDelayMs(socket.remoteAddress) : 0
+    if (delayMs > 0) setTimeout(() => fail(response, keyRefusal(code), null), delayMs)
+    else fail(response, keyRefusal(code), null)
   }
 
   function route(request: IncomingMessage, response: ServerResponse): void {
-    const key = keyOf(request)
+    const given = givenKey(request) ?? ''
+    const key = keys.find(given)
     if (!key) {
-      refuseKey(request, response)
+      refuseKey(request, given, response)
       return
     }
     const { id: keyId, agent_type: agentType } = key

@@ -8,7 +8,12 @@ const tags = ['Gateway']
 
 export function keyRoutes(keys: Keys): FastifyPluginAsyncTypebox {
   return async (app) => {
-    const list = { tags, summary: 'List the gateway keys', response: { 200: schema.KeyList } }
+    const list = {
+      tags,
+      summary: 'List the gateway keys',
+      description: 'Their values are not stored.',
+      response: { 200: schema.KeyList },
+    }
     app.get('/keys', { schema: list }, async () => wholeList(keys.list()))
 
     const add = {
@@ -26,6 +31,7 @@ export function keyRoutes(keys: Keys): FastifyPluginAsyncTypebox {
     const remove = {
       tags,
       summary: 'Delete a gateway key',
+      description: 'Agents that use it are refused from now on.',
       params: schema.KeyId,
       response: { 204: Type.Null() },
     }

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { listOf, orNull, Timestamp } from '../../kernel/wire.ts'
+import { component, listOf, orNull, Timestamp } from '../../kernel/wire.ts'
 
 const Name = Type.String({
   minLength: 1,
@@ -22,6 +22,7 @@ export const KeyInput = Type.Object(
   { additionalProperties: false, examples: [{ agent_type: 'claude-code' }] },
 )
 export type KeyInput = Static<typeof KeyInput>
+component({ GatewayKeyInput: KeyInput }, 'A gateway key to create')
 
 export const KeyView = Type.Object({
   id: Type.String({ examples: ['key_0123456789ab'] }),
@@ -31,6 +32,7 @@ export const KeyView = Type.Object({
   last_used_at: orNull(Timestamp),
 })
 export type KeyView = Static<typeof KeyView>
+component({ GatewayKey: KeyView }, 'A gateway key, without its value')
 export const KeyList = listOf(KeyView)
 
 export const NewKey = Type.Object({
@@ -38,5 +40,6 @@ export const NewKey = Type.Object({
   key: Type.String({ description: 'Shown only once. Toolroom stores a digest of it', examples: ['tk_…'] }),
 })
 export type NewKey = Static<typeof NewKey>
+component({ NewGatewayKey: NewKey }, 'The new gateway key')
 
 export const KeyId = Type.Object({ id: Type.String({ examples: ['key_0123456789ab'] }) })

@@ -1,6 +1,6 @@
 import * as Type from 'typebox'
 import { HeldChange, ToolList } from '../../kernel/tool-fields.ts'
-import { orNull } from '../../kernel/wire.ts'
+import { component, orNull } from '../../kernel/wire.ts'
 
 const Hash = Type.String({
   pattern: '^[0-9a-f]{64}$',
@@ -9,6 +9,7 @@ const Hash = Type.String({
     'The hash of the definition that you have reviewed. If it has changed since, it is not approved',
 })
 const Approval = Type.Object({ hash: Type.Optional(Hash) }, { additionalProperties: false, examples: [{}] })
+component({ ApproveInput: Approval }, 'What to approve')
 export const ApproveInput = Type.Union([Approval, Type.Null()], { examples: [{}] })
 
 export const PromptKey = Type.Object({
@@ -30,9 +31,11 @@ export const Prompt = Type.Object({
   change: orNull(HeldChange),
 })
 export type Prompt = Type.Static<typeof Prompt>
+component({ Prompt }, 'A prompt, and whether agents see it')
 
 const { total, next_cursor, source, fetched_at } = ToolList.properties
 export const PromptList = Type.Object({ items: Type.Array(Prompt), total, next_cursor, source, fetched_at })
+component({ PromptList }, 'The prompts of a server')
 
 export const Instructions = Type.Object({
   instructions: orNull(Type.String({ description: 'The current text, also while it is held' })),
@@ -41,3 +44,4 @@ export const Instructions = Type.Object({
   change: orNull(HeldChange),
 })
 export type Instructions = Type.Static<typeof Instructions>
+component({ Instructions }, "A server's instructions, and whether agents get them")

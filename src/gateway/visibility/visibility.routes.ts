@@ -10,6 +10,7 @@ export function visibilityRoutes(visibility: Visibility): FastifyPluginAsyncType
     const get = {
       tags,
       summary: 'Get the tools that an agent sees, and their token cost',
+      description: 'By server, with what they take in the context of the agent.',
       params,
       response: { 200: schema.AgentToolsView },
     }

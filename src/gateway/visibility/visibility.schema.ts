@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { ID_PATTERN, mapOf, orNull } from '../../kernel/wire.ts'
+import { component, ID_PATTERN, mapOf, orNull } from '../../kernel/wire.ts'
 import { MAX_SERVERS, MAX_TOOLS, ServerId, TOOL_NAME_PATTERN } from '../../upstreams/server-fields.ts'
 
 const ToolMode = Type.Enum(['full', 'search'], {
@@ -37,6 +37,7 @@ export const AgentToolsInput = Type.Object(
   },
 )
 export type AgentToolsInput = Static<typeof AgentToolsInput>
+component({ AgentToolsInput }, 'Which tools the agent sees')
 
 const Tokens = Type.Integer({ minimum: 0, description: 'Estimated: characters / 4', examples: [180] })
 const Count = Type.Integer({ minimum: 0, examples: [2] })
@@ -66,6 +67,7 @@ export const AgentToolsView = Type.Object({
   by_server: Type.Array(Type.Object({ server_id: ServerId, tools: Count, tokens: Tokens })),
 })
 export type AgentToolsView = Static<typeof AgentToolsView>
+component({ AgentTools: AgentToolsView }, 'Which tools the agent sees, and what they cost')
 
 export const AgentKey = Type.Object({
   agent_type: Type.String({

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { ID_PATTERN, mapOf } from '../../kernel/wire.ts'
+import { component, ID_PATTERN, mapOf } from '../../kernel/wire.ts'
 import { LABEL_PATTERN, NAME_PATTERN } from '../metrics.schema.ts'
 import { CALL_STATUSES } from '../sketch/cell.ts'
 import { KINDS } from './series.ts'
@@ -53,6 +53,7 @@ export const MetricEvent = Type.Object(
   { additionalProperties: false },
 )
 export type MetricEvent = Static<typeof MetricEvent>
+component({ MetricEvent }, 'One event')
 
 const example = {
   kind: 'tool_call',
@@ -73,9 +74,11 @@ export const MetricEvents = Type.Unsafe<MetricEvent | MetricEvent[]>({
   items: MetricEvent,
   minItems: 1,
   maxItems: MAX_EVENTS,
+  title: 'MetricEvents',
   description:
     'One event, or up to 1000. `tool_call` needs `server_id`, `tool`, `duration_ms` and `status`; `check` needs `server_id`, `duration_ms` and `status`; `custom` needs `name` and `value`.',
   examples: [example],
 })
 
 export const Accepted = Type.Object({ accepted: Type.Integer({ minimum: 1 }) })
+component({ RecordedMetrics: Accepted }, 'How many events were recorded')

@@ -1,0 +1,21 @@
+/** What the operations of each group are about. */
+export const TAGS: Readonly<Record<string, string>> = {
+  'STDIO servers': 'Tool servers that are local processes.',
+  'HTTP servers': 'Tool servers that are reached at a URL.',
+  Agents: 'Programs that use tool servers, and their configuration files.',
+  Packages: 'npm packages that contain tool servers.',
+  Secrets: 'Named secrets that servers refer to.',
+  Calls: 'What agents and people called, and what came of it.',
+  Notices: 'What needs your attention.',
+  Events: 'What happened, for people.',
+  Presets: 'Named choices of servers and tools.',
+  'Saved calls': 'Calls of tools that are kept to be made again.',
+  Backups: "Earlier versions of agents' files, and of the whole configuration.",
+  Service: 'Settings, access, and the end of the service.',
+  Jobs: 'Work that continues after the request that started it.',
+  Logs: "The log of the service and of every server's output.",
+  Metrics: 'Calls, latencies, errors and the live stream.',
+  Gateway: 'One MCP endpoint for all servers, its keys, and what each agent may use.',
+  Processes: 'MCP processes whose agent has exited.',
+  Health: 'Whether the service works.',
+}
