@@ -24,6 +24,37 @@ export function logStoreContract(open: () => LogStore, runs: number): void {
     await fc.assert(property, { numRuns: runs * 10 })
   })
 
+  test('a histogram counts the same lines as a page lists, by time and level', async () => {
+    const { store, model } = { store: open(), model: new ModelLog() }
+    await append(store, model, fc.sample(line, { numRuns: 400, seed: 3 }))
+    const property = fc.asyncProperty(filter, fc.integer({ min: 100, max: 5000 }), async (filter, step) => {
+      const expected = new Map<string, number>()
+      const ids = new Set(model.ids(filter, 'asc'))
+      for (const { id, ts, level } of model.lines) {
+        const key = `${Math.floor(ts / step) * step} ${level}`
+        if (ids.has(id)) expected.set(key, (expected.get(key) ?? 0) + 1)
+      }
+      const { counts, from } = await store.histogram({ filter, step })
+      const counted = counts.map(({ start, level, lines }) => [`${start} ${level}`, lines] as const)
+      expect({ counted: new Map(counted), from }).toEqual({ counted: expected, from: null })
+    })
+    await fc.assert(property, { numRuns: runs })
+    expect(await store.oldest()).toBe(Math.min(...model.lines.map(({ ts }) => ts)))
+  })
+
+  test('an append returns the id of its first line, and the others follow it', async () => {
+    const store = open()
+    expect(await store.oldest()).toBeNull()
+    expect(await store.append([entry(), entry()])).toBe(1)
+    await store.clear({})
+    // More than fits into one transaction or one message to a thread.
+    const long = Array.from({ length: 50 }, () => entry({ message: 'x'.repeat(60_000) }))
+    expect(await store.append(long)).toBe(3)
+    expect(await store.append([entry({ message: 'last' })])).toBe(53)
+    const { items } = await store.page({ filter: { search: 'last' }, order: 'asc', limit: 1, after: null })
+    expect(items[0]?.id).toBe(53)
+  })
+
   test('writing, clearing and reading in any order give the same results as the model', async () => {
     const step = fc.oneof(
       { weight: 3, arbitrary: fc.array(line, { maxLength: 40 }).map((lines) => ({ lines })) },

@@ -77,7 +77,8 @@ export async function openLogging(parts: Parts): Promise<Logging> {
   const onLost = (lines: readonly StoredEntry[], error: unknown) => {
     for (const { source, server_id, repeat } of lines)
       if (source === 'server' && server_id) serverLines.lost(server_id, repeat)
-    lostLines.add(lines.length, error instanceof Error ? error.message : String(error))
+    const total = lines.reduce((sum, { repeat }) => sum + repeat, 0)
+    lostLines.add(total, error instanceof Error ? error.message : String(error))
   }
   const pipeline = new LogPipeline({ store, secrets, facts, now: Date.now, onLost })
   const serverLines = new ServerLines({
@@ -86,9 +87,11 @@ export async function openLogging(parts: Parts): Promise<Logging> {
   })
   facts.on('server_line', (line) => serverLines.add(line))
   facts.on('server_removed', ({ server_id }) => serverLines.forget(server_id))
-  closer.add('the log pipeline', () => {
+  closer.add('the log pipeline', async () => {
     serverLines.flush()
-    return Promise.race([pipeline.flush(), sleep(FLUSH_MS, undefined, { ref: false })])
+    lostLines.flush()
+    await Promise.race([pipeline.flush(), sleep(FLUSH_MS, undefined, { ref: false })])
+    lostLines.flush() // of the last lines; the terminal shows it
   })
   const log = createLog((entry) => pipeline.push(entry), config.log_level)
   return {

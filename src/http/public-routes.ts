@@ -34,6 +34,7 @@ const OPEN_READS = [
   'GET /api/metrics/prometheus',
   'GET /api/logs',
   'GET /api/logs/download',
+  'GET /api/logs/histogram',
 ]
 
 /**

@@ -1,4 +1,4 @@
-import type { LogEntry, Stream } from './log.ts'
+import type { LoggedLine, Stream } from './log.ts'
 import type { Resources, ServerState } from './server-state.ts'
 import type { ToolDiff } from './tool-fields.ts'
 
@@ -109,10 +109,20 @@ export interface Facts {
     readonly phase: string
     readonly line: string | null
   }
+  /** Another version of a package is installed, or the registry has news about it. `version` is null when it is removed. */
+  package_state: {
+    readonly package_id: string
+    readonly name: string
+    readonly version: string | null
+    /** The newer version that the registry has. */
+    readonly update: string | null
+    /** Why the installed version should not be used any more. */
+    readonly deprecated: string | null
+  }
   /** A change was committed with this audit row. */
   audited: AuditEntry & { readonly audit_id: number; readonly ts: number }
-  /** The log pipeline accepted a line. It is redacted. */
-  log: LogEntry
+  /** A line was stored, or is lost because it could not be. It is redacted. */
+  log: LoggedLine
 }
 
 /** One tool call, without its arguments and its result. */

@@ -33,6 +33,13 @@ export interface LogEntry {
   readonly cut?: number
 }
 
+/** A line as it was stored: redacted, and with its id. The id is null when it could not be stored. */
+export interface LoggedLine extends Required<Omit<LogEntry, 'cut'>> {
+  readonly id: number | null
+  readonly repeat: number
+  readonly truncated: boolean
+}
+
 type Fields = Readonly<Record<string, unknown>>
 type Write = (fields: Fields | string, message?: string) => void
 

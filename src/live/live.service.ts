@@ -28,12 +28,8 @@ export function createLive({ facts, version, summary, servers, now, clock = () =
   const subscriptions = publishFacts(facts, feed)
   let ticks = 0
   let timer: NodeJS.Timeout | undefined
-  /** Subscribed only while a client is connected: without a listener, resources are read less often. */
-  let stopResources: (() => void) | undefined
-  const followResources = () =>
-    facts.on('server_resources', ({ server_id, resources }) =>
-      feed.publish('server_resources', { server_id, ...resources }, server_id),
-    )
+  /** Only while a client is connected: without a listener, log lines are not published. */
+  let stopLog: (() => void) | undefined
 
   const tick = () => {
     ticks += 1
@@ -42,6 +38,7 @@ export function createLive({ facts, version, summary, servers, now, clock = () =
   }
 
   return {
+    hasClients: (): boolean => clients.size > 0,
     /** False when the maximum number of clients is connected. */
     hasRoom: (): boolean => clients.size < MAX_CLIENTS,
     maxClients: MAX_CLIENTS,
@@ -51,21 +48,23 @@ export function createLive({ facts, version, summary, servers, now, clock = () =
       const client = new LiveClient(socket, { feed, version, interval_ms: INTERVAL_MS, snapshot, now, clock })
       clients.add(client)
       timer ??= setInterval(tick, INTERVAL_MS)
-      stopResources ??= followResources()
+      stopLog ??= facts.on('log', (line) =>
+        feed.publish('log', { ...line, ts: isoTime(line.ts) }, line.server_id),
+      )
       socket.onClose(() => {
         clients.delete(client)
         if (clients.size > 0) return
         clearInterval(timer)
         timer = undefined
-        stopResources?.()
-        stopResources = undefined
+        stopLog?.()
+        stopLog = undefined
       })
     },
 
     close(): void {
       clearInterval(timer)
-      stopResources?.()
       for (const stop of subscriptions) stop()
+      stopLog?.()
       for (const client of clients) client.close(CLOSE.goingAway, 'Toolroom is shutting down')
     },
   }
@@ -88,13 +87,13 @@ function publishFacts(facts: FactBus, feed: Feed): (() => void)[] {
     ...SERVER_FACTS.map((kind) => facts.on(kind, (fact) => feed.publish(kind, fact, fact.server_id))),
     facts.on('call_completed', (call) => feed.publish('call_completed', call, call.server_id, shownOf)),
     facts.on('package_progress', (fact) => feed.publish('package_progress', fact)),
+    facts.on('server_resources', ({ server_id, resources }) =>
+      feed.publish('server_resources', { server_id, ...resources }, server_id),
+    ),
     facts.on('agent_changed', (fact) => feed.publish('agent_changed', fact)),
     facts.on('server_status', ({ server_id, state, cause }) =>
       feed.publish('server_status', { server_id, ...stateOf(state), cause }, server_id),
     ),
-    facts.on('log', (entry) => {
-      if (feed.hasListeners) feed.publish('log', { ...entry, ts: isoTime(entry.ts) }, entry.server_id ?? null)
-    }),
   ]
 }
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { FactBus } from '../kernel/facts.ts'
+import type { LoggedLine } from '../kernel/log.ts'
 import { createLive } from './live.service.ts'
 import type { LiveSocket } from './socket.ts'
 
@@ -74,8 +75,22 @@ function openStream() {
   return { facts, live, statuses, setStatus, open, tick }
 }
 
-const line = (message: string, more = {}) =>
-  ({ ts: 1, level: 'info', source: 'server', server_id: 'a', message, ...more }) as const
+const line = (message: string, more: Partial<LoggedLine> = {}): LoggedLine => ({
+  id: 1,
+  ts: 1,
+  level: 'info',
+  source: 'server',
+  stream: null,
+  server_id: 'a',
+  agent_type: null,
+  tool: null,
+  request_id: null,
+  message,
+  data: null,
+  repeat: 1,
+  truncated: false,
+  ...more,
+})
 
 describe('live stream', () => {
   test('a client receives hello, then a snapshot, then changes', () => {

@@ -31,14 +31,29 @@ export interface PageRequest {
   readonly limit: number
   /** The id of the last line of the previous page. */
   readonly after: number | null
+  /** False: the total is not needed, and null. */
+  readonly counts?: boolean
 }
 
 export interface Page {
   readonly items: LogLine[]
-  /** Null above 10,000. Independent of `after`. */
+  /** Null above 10,000, and when it was not requested. Independent of `after`. */
   readonly total: number | null
   /** The `after` of the next page; null on the last page. */
   readonly next: number | null
+}
+
+export interface HistogramRequest {
+  readonly filter: ResolvedFilter
+  /** In milliseconds. */
+  readonly step: number
+}
+
+export interface Histogram {
+  /** The number of lines of one level in the step that starts at `start`. Steps without lines are absent. */
+  readonly counts: readonly { readonly start: number; readonly level: Level; readonly lines: number }[]
+  /** Lines before this time were not counted, because there are too many. Null: all lines were counted. */
+  readonly from: number | null
 }
 
 export interface DownloadRequest {
@@ -67,9 +82,16 @@ export interface Discarded {
 export interface LogStore {
   /** About how many bytes of text `append` stores in one transaction. */
   readonly maxBatchBytes: number
-  /** Resolves when the entries can be read. They survive a power cut a few seconds later. */
-  append(entries: readonly StoredEntry[]): Promise<void>
+  /**
+   * Resolves when the entries can be read, with the id of the first; the ids of the others follow it without a gap. They
+   * survive a power cut a few seconds later.
+   */
+  append(entries: readonly StoredEntry[]): Promise<number>
   page(request: PageRequest): Promise<Page>
+  /** Reads the newest lines first, and for a limited time. */
+  histogram(request: HistogramRequest): Promise<Histogram>
+  /** The time of the oldest line; null without lines. */
+  oldest(): Promise<number | null>
   /** Formatted text in chunks of limited size, up to the highest id at the time of the call. */
   download(request: DownloadRequest): AsyncIterable<Uint8Array>
   /** Deletes matching lines except audit lines, and returns how many were deleted. */

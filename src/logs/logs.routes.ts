@@ -21,10 +21,17 @@ export function logRoutes(logs: Logs): FastifyPluginAsyncTypebox {
       querystring: schema.LogQuery,
       response: { 200: schema.LogPage },
     }
-    app.get('/logs', { schema: list }, async (request) => {
-      const { items, total, next } = await logs.page(request.query)
-      return { items, total, next_cursor: next === null ? null : String(next) }
-    })
+    app.get('/logs', { schema: list }, (request) => logs.page(request.query))
+
+    const histogram = {
+      tags,
+      summary: 'Count log lines by time and level',
+      description:
+        'One point for each step, including empty ones. Without `since`, the points begin at the oldest line. The newest lines are counted first, and counting stops after a second: then `complete` is false, and `since` is the time of the oldest line that was counted.',
+      querystring: schema.HistogramQuery,
+      response: { 200: schema.Histogram },
+    }
+    app.get('/logs/histogram', { schema: histogram }, (request) => logs.histogram(request.query))
 
     const text = Type.String({ description: 'The lines as a file' })
     const content = Object.fromEntries(

@@ -51,6 +51,14 @@ export const LogQuery = Type.Object(
         description: '`next_cursor` of the previous page',
       }),
     ),
+    around: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: Number.MAX_SAFE_INTEGER,
+        examples: [4711],
+        description: 'The id of a line: returns it with the lines before and after it, half of `limit` each',
+      }),
+    ),
   },
   { additionalProperties: false },
 )
@@ -68,6 +76,22 @@ export const DownloadQuery = Type.Object(
   { additionalProperties: false },
 )
 export type DownloadQuery = Static<typeof DownloadQuery>
+
+export const HistogramQuery = Type.Object(
+  {
+    ...LogFilters.properties,
+    step: Type.Optional(
+      Type.String({
+        pattern: '^[1-9]\\d{0,4}(s|m|h|d)$',
+        expected: 'a duration, such as 10s, 5m or 1h',
+        examples: ['1m'],
+        description: 'Duration of one point. The default gives at most 120 points',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+)
+export type HistogramQuery = Static<typeof HistogramQuery>
 
 export const LogLine = Type.Object({
   id: Type.Integer({ examples: [4711] }),
@@ -90,6 +114,41 @@ export const LogLine = Type.Object({
 export type LogLine = Static<typeof LogLine>
 component({ LogLine }, 'One line of the log')
 
-export const LogPage = listOf(LogLine)
+export const LogPage = Type.Object({
+  ...listOf(LogLine).properties,
+  prev_cursor: Type.Optional(
+    orNull(
+      Type.String({
+        description: 'With `around`: the cursor of the lines before the first one, for the opposite `order`',
+      }),
+    ),
+  ),
+})
+export type LogPage = Static<typeof LogPage>
+
+const Lines = Type.Integer({ minimum: 0, examples: [12] })
+export const Histogram = Type.Object({
+  since: Timestamp,
+  until: Timestamp,
+  step_s: Type.Integer({ minimum: 1, examples: [60] }),
+  total: Lines,
+  complete: Type.Boolean({
+    description: 'False: there are lines before `since` that were not counted, because there are too many',
+  }),
+  points: Type.Array(
+    Type.Object({
+      ts: Timestamp,
+      total: Lines,
+      trace: Lines,
+      debug: Lines,
+      info: Lines,
+      warn: Lines,
+      error: Lines,
+      fatal: Lines,
+    }),
+  ),
+})
+export type Histogram = Static<typeof Histogram>
+
 export const Cleared = Type.Object({ deleted: Type.Integer({ minimum: 0 }) })
 component({ ClearedLogs: Cleared }, 'How many lines were deleted')

@@ -5,7 +5,7 @@ import { covers } from '../../test/support/covers.ts'
 import { ownFolder } from '../../test/support/folder.ts'
 import { type House, AUTHORISED as headers, openHouse } from '../../test/support/house.ts'
 import { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
-import type { LogLine } from './logs.schema.ts'
+import type { LogLine, LogPage } from './logs.schema.ts'
 import { redactEntry } from './redact.ts'
 
 const url = '/api/logs'
@@ -23,7 +23,7 @@ async function withLines(count: number): Promise<House> {
 const page = async (house: House, query = '') => {
   const reply = await house.inject(`${url}${query}`)
   expect(reply.statusCode, reply.body).toBe(200)
-  return reply.json() as { items: LogLine[]; total: number | null; next_cursor: string | null }
+  return reply.json() as LogPage
 }
 
 test('lines that the service logs can be read immediately, newest first', async () => {
@@ -120,6 +120,52 @@ test.each(['desc', 'asc'])(
     expect(seen.length).toBe(order === 'asc' ? 59 : 57)
   },
 )
+
+test('around an id, a page has the line with as many lines before and after it, and cursors for both directions', async () => {
+  const house = await withLines(41)
+  const all = (await page(house, '?search=line&order=asc&limit=1000')).items.map(({ id }) => id)
+  const middle = all[20] as number
+  const ids = (items: readonly LogLine[]) => items.map(({ id }) => id)
+  const descending = await page(house, `?search=line&around=${middle}&limit=11`)
+  expect(ids(descending.items)).toEqual(all.slice(15, 26).reverse())
+  expect(descending.total).toBe(41)
+  const older = await page(house, `?search=line&limit=11&cursor=${descending.next_cursor}`)
+  expect(ids(older.items)).toEqual(all.slice(4, 15).reverse())
+  const newer = await page(house, `?search=line&limit=11&order=asc&cursor=${descending.prev_cursor}`)
+  expect(ids(newer.items)).toEqual(all.slice(26, 37))
+
+  const ascending = await page(house, `?search=line&around=${middle}&limit=100&order=asc`)
+  expect(ids(ascending.items)).toEqual(all)
+  expect(ascending).toMatchObject({ next_cursor: null, prev_cursor: null })
+  // An id that the filter does not select, and the smallest window.
+  expect((await page(house, `?search=no+line&around=${middle}`)).items).toEqual([])
+  expect(ids((await page(house, `?search=line&around=${middle}&limit=1`)).items)).toEqual([middle])
+  expect('prev_cursor' in (await page(house))).toBe(false)
+  const both = await house.inject(`${url}?around=${middle}&cursor=3`)
+  expect(both.json()).toMatchObject({ status: 422, errors: [{ path: '/around' }] })
+})
+
+test('a histogram counts the lines of a filter by time and level, with a point for each step', async () => {
+  const house = await withLines(30)
+  const histogram = async (query: string) => (await house.inject(`${url}/histogram?${query}`)).json()
+  const recent = await histogram('search=line&since=1h&step=10m')
+  expect(recent).toMatchObject({ step_s: 600, total: 30, complete: true })
+  expect(recent.points).toHaveLength(7)
+  const sum = (level: string) =>
+    recent.points.reduce((count: number, point: Record<string, number>) => count + (point[level] ?? 0), 0)
+  expect({ total: sum('total'), info: sum('info'), error: sum('error') }).toEqual({
+    total: 30,
+    info: 27,
+    error: 3,
+  })
+  expect(await histogram('search=line&server_id=s1&level=error')).toMatchObject({ total: 1, step_s: 1 })
+  expect(await histogram('until=1h')).toMatchObject({ total: 0, complete: true })
+  // Without `since`, more points than allowed are cut off at the old end; with it, the step is refused.
+  expect((await histogram('since=2020-01-01')).points.length).toBeLessThanOrEqual(120)
+  expect(await histogram('since=1h&step=1s')).toMatchObject({ status: 422, errors: [{ path: '/step' }] })
+  for (const step of ['0s', '1', '1w', '-1m'])
+    expect(await histogram(`step=${step}`)).toMatchObject({ status: 422 })
+})
 
 describe('download', () => {
   test('logs can be downloaded as a file in three formats', async () => {

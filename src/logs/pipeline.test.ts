@@ -13,12 +13,20 @@ const entry = (message: string, more: Partial<LogEntry> = {}): LogEntry => {
 function pipelineInto(append: (entries: readonly StoredEntry[]) => Promise<void>) {
   const lost: number[] = []
   const facts = new FactBus(() => {})
-  const published: string[] = []
-  facts.on('log', ({ message }) => published.push(message))
+  const published: { readonly id: number | null; readonly message: string }[] = []
+  facts.on('log', ({ id, message }) => published.push({ id, message }))
+  let highestId = 0
   const secrets = new KnownSecrets()
   secrets.set('x', ['canary-secret'])
   const pipeline = new LogPipeline({
-    store: { append, maxBatchBytes: 64 * 1024 },
+    store: {
+      append: async (entries) => {
+        await append(entries)
+        highestId += entries.length
+        return highestId - entries.length + 1
+      },
+      maxBatchBytes: 64 * 1024,
+    },
     secrets,
     facts,
     now: () => 1,
@@ -30,7 +38,7 @@ function pipelineInto(append: (entries: readonly StoredEntry[]) => Promise<void>
   return { pipeline, lost, published }
 }
 
-test('every line is redacted, then stored and published once, in order', async () => {
+test('every line is redacted, then stored, and published once with its id, in order', async () => {
   const stored: string[] = []
   const { pipeline, published } = pipelineInto(
     async (entries) => void stored.push(...entries.map(({ message }) => message)),
@@ -38,13 +46,13 @@ test('every line is redacted, then stored and published once, in order', async (
   for (let n = 0; n < 1234; n += 1) pipeline.push(entry(`line ${n} canary-secret`))
   await pipeline.flush()
   expect(stored).toEqual(Array.from({ length: 1234 }, (_, n) => `line ${n} ***`))
-  expect(published).toEqual(stored)
+  expect(published).toEqual(stored.map((message, index) => ({ id: index + 1, message })))
 })
 
 test('a flush ends even if the store fails, and audit lines are stored by a later flush', async () => {
   const stored: string[] = []
   let broken = true
-  const { pipeline, lost } = pipelineInto(async (entries) => {
+  const { pipeline, lost, published } = pipelineInto(async (entries) => {
     if (broken) throw new Error('no')
     stored.push(...entries.map(({ message }) => message))
   })
@@ -52,6 +60,7 @@ test('a flush ends even if the store fails, and audit lines are stored by a late
   pipeline.push(entry('audited', { source: 'audit' }))
   await pipeline.flush()
   expect(lost).toEqual([1])
+  expect(published).toEqual([{ id: null, message: 'plain' }])
   expect(pipeline.failure).toBe('2 log lines could not be stored: no')
   broken = false
   await pipeline.flush()
@@ -59,21 +68,27 @@ test('a flush ends even if the store fails, and audit lines are stored by a late
   expect(pipeline.failure).toBeUndefined()
 })
 
-test('a store that is too slow causes lines to be dropped, and one line reports how many', async () => {
+test('a store that is too slow causes lines to be dropped, and one line reports how many, also if it fails at first', async () => {
   const stored: string[] = []
   let release = () => {}
   const gate = new Promise<void>((resolve) => {
     release = resolve
   })
-  const { pipeline } = pipelineInto(async (entries) => {
+  let failures = 1
+  const { pipeline, lost } = pipelineInto(async (entries) => {
     await gate
+    const hasNotice = entries.some(({ message }) => message.includes('were dropped'))
+    if (hasNotice && failures-- > 0) throw new Error('no')
     stored.push(...entries.map(({ message }) => message))
   })
   for (let n = 0; n < 25_000; n += 1) pipeline.push(entry(`line ${n}`))
   release()
   await pipeline.flush()
+  expect(lost).toHaveLength(1)
+  await pipeline.flush()
   const notice = stored.find((message) => message.includes('were dropped'))
-  expect(stored.length - 1 + Number(notice?.split(' ')[0])).toBe(25_000)
+  const lines = stored.filter((message) => message.startsWith('line '))
+  expect(lines.length + (lost[0] ?? 0) + Number(notice?.split(' ')[0])).toBe(25_000)
 })
 
 test('a flush waits only for earlier lines, no matter how fast later lines arrive', async () => {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AppError } from '../kernel/errors.ts'
 import type { FactBus } from '../kernel/facts.ts'
-import type { LogEntry } from '../kernel/log.ts'
+import type { LogEntry, LoggedLine } from '../kernel/log.ts'
 import type { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
 import type { LogStore, StoredEntry } from './log-store.ts'
 import { redactEntry } from './redact.ts'
@@ -34,6 +34,8 @@ export class LogPipeline {
   /** Lines that the store refused, for the next write. */
   #retry: StoredEntry[] = []
   #dropped = 0
+  /** Lines that report dropped lines, until they are stored. */
+  readonly #dropNotices = new Set<StoredEntry>()
   #failure: { readonly lines: number; readonly why: string } | undefined
   #timer: NodeJS.Timeout | undefined
   /** Counters of lines since the start: added, passed to the store, stored or failed, and requested by a flush. */
@@ -55,10 +57,7 @@ export class LogPipeline {
       if (entry.source !== 'server') this.#dropped += 1
       return false
     }
-    const line = redactEntry(entry, this.#deps.secrets, repeat)
-    this.#add(line)
-    const data = line.data && JSON.parse(line.data)
-    this.#deps.facts.publish('log', { ...entry, tool: line.tool ?? null, message: line.message, data })
+    this.#add(redactEntry(entry, this.#deps.secrets, repeat))
     if (this.#pending.length >= BATCH.lines || this.#pendingBytes >= this.#batchBytes) this.#startWriting()
     else this.#timer ??= setTimeout(() => this.#startWriting(), FLUSH_MS)
     return true
@@ -116,10 +115,12 @@ export class LogPipeline {
     if (batch.length === 0) return
     this.#sent += batch.length
     const { failed, error } = await this.#append(batch)
+    const isRetried = (line: StoredEntry) => mustBeStored(line) || this.#dropNotices.has(line)
     this.#retry.push(...failed.filter(isRetried))
     const lost = failed.filter((line) => !isRetried(line))
     const before = this.#failure?.lines ?? 0
     this.#failure = failed.length > 0 ? { lines: before + failed.length, why: whyOf(error) } : undefined
+    this.#publish(lost, null)
     if (lost.length > 0) this.#deps.onLost(lost, error) // a failing log must not stop the service
     this.#settled += batch.length
     while ((this.#flushes[0]?.requested ?? Infinity) <= this.#settled) this.#flushes.shift()?.resolve()
@@ -131,8 +132,9 @@ export class LogPipeline {
   ): Promise<{ readonly failed: readonly StoredEntry[]; readonly error?: unknown }> {
     let size = batch.length
     for (let at = 0; at < batch.length; ) {
+      const part = batch.slice(at, at + size)
       try {
-        await this.#deps.store.append(batch.slice(at, at + size))
+        this.#publish(part, await this.#deps.store.append(part))
         at += size
       } catch (error) {
         const isFull = error instanceof AppError && error.code === 'disk_full'
@@ -141,6 +143,16 @@ export class LogPipeline {
       }
     }
     return { failed: [] }
+  }
+
+  /** After a line is stored, so that a client can find it by its id. `firstId` is null for lines that are lost. */
+  #publish(lines: readonly StoredEntry[], firstId: number | null): void {
+    const { facts } = this.#deps
+    if (firstId !== null && this.#dropNotices.size > 0)
+      for (const line of lines) this.#dropNotices.delete(line)
+    if (!facts.hasListeners('log')) return
+    for (const [index, line] of lines.entries())
+      facts.publish('log', loggedLine(line, firstId === null ? null : firstId + index))
   }
 
   #add(line: StoredEntry, place: 'first' | 'last' = 'last'): void {
@@ -166,20 +178,34 @@ export class LogPipeline {
   #dropNotice(): StoredEntry {
     const message = `${this.#dropped} log lines were dropped because the log store was too slow`
     this.#dropped = 0
-    return {
-      ts: this.#deps.now(),
-      level: 'warn',
-      source: 'service',
-      message,
-      data: null,
-      repeat: 1,
-      truncated: false,
-    }
+    const entry = { ts: this.#deps.now(), level: 'warn', source: 'service', message } as const
+    const notice = redactEntry(entry, this.#deps.secrets)
+    this.#dropNotices.add(notice)
+    return notice
+  }
+}
+
+function loggedLine(line: StoredEntry, id: number | null): LoggedLine {
+  const { stream = null, server_id = null, agent_type = null, tool = null, request_id = null, data } = line
+  return {
+    id,
+    ts: line.ts,
+    level: line.level,
+    source: line.source,
+    stream,
+    server_id,
+    agent_type,
+    tool,
+    request_id,
+    message: line.message,
+    data: data === null ? null : (JSON.parse(data) as LoggedLine['data']),
+    repeat: line.repeat,
+    truncated: line.truncated,
   }
 }
 
 /** An audit line, or a line that reports dropped lines of a server, because nothing else reports them. */
-const isRetried = ({ source, stream }: StoredEntry): boolean =>
+const mustBeStored = ({ source, stream }: StoredEntry): boolean =>
   source === 'audit' || (source === 'server' && stream === null)
 
 const whyOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

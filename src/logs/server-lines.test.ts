@@ -188,10 +188,11 @@ class FaultyStore {
   #gate = Promise.resolve()
   #open = () => {}
 
-  async append(lines: readonly StoredEntry[]): Promise<void> {
+  async append(lines: readonly StoredEntry[]): Promise<number> {
     await this.#gate
     if (!this.#works) throw new Error('no')
     this.lines.push(...lines)
+    return this.lines.length - lines.length + 1
   }
 
   async become(what: 'flush' | 'fails' | 'works' | 'waits' | 'goes on'): Promise<void> {

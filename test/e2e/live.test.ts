@@ -80,6 +80,11 @@ describe('the live stream', () => {
     await expect.poll(logged).toContain('[error] noisy speaks at level error')
     await sleep(200)
     expect(logged()).not.toContain('[info] noisy speaks at level info')
+    const stored = (
+      await house.inject('/api/logs?server_id=noisy&level=error&source=server&order=asc')
+    ).json()
+    const sent = frames.filter(({ type, data }) => type === 'log' && data.source === 'server')
+    expect(sent.map(({ data }) => data)).toEqual(stored.items)
   })
 
   test('the live stream refuses other origins, other paths, wrong versions and, with PROTECT_READS, a missing token', async () => {

@@ -124,6 +124,7 @@ test('the OpenAPI document marks protected routes and names the configured token
     'GET /api/http-servers/{id}/tools',
     'GET /api/logs',
     'GET /api/logs/download',
+    'GET /api/logs/histogram',
     'GET /api/metrics/agents',
     'GET /api/metrics/prometheus',
     'GET /api/metrics/servers/{id}',

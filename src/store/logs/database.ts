@@ -4,6 +4,8 @@ import { AppError, diskFull } from '../../kernel/errors.ts'
 import type {
   AuditIds,
   Discarded,
+  Histogram,
+  HistogramRequest,
   Page,
   PageRequest,
   ResolvedFilter,
@@ -13,6 +15,7 @@ import type { Connection } from '../sqlite/connection.ts'
 import { sqliteErrorKind } from '../sqlite/sqlite.ts'
 import { openLogFile } from './file.ts'
 import { TextIndex } from './index/text-index.ts'
+import { oldestTime, readHistogram } from './read/histogram.ts'
 import { type Chunk, type ChunkRequest, type ReadContext, readChunk, readPage } from './read/reading.ts'
 import { readAuditIds } from './write/audit-ids.ts'
 import { type Batch, batches } from './write/batches.ts'
@@ -36,6 +39,7 @@ export interface LogFileOptions {
 const MAX_TRIMS = 16
 /** The same while the disk is nearly full. Freed pages may be too few at first, because lines share them. */
 const MAX_DISCARDS = 4
+const NOT_STORED = 'The disk is full: log lines could not be stored'
 /** How long a read may block other calls. */
 const READING_MS = 5
 
@@ -65,18 +69,31 @@ export class LogDatabase {
     this.#writer = new LineWriter(this.#connection)
   }
 
-  /** Uses one transaction, or several when one would exceed the limit of the write-ahead log. */
-  append(entries: readonly StoredEntry[]): void {
+  /**
+   * Uses one transaction, or several when one would exceed the limit of the write-ahead log. Returns the id of the first
+   * entry.
+   */
+  append(entries: readonly StoredEntry[]): number {
+    const first = this.#writer.highestId + 1
     for (const batch of batches(entries, this.#sizes.step)) {
       for (let trims = 0; trims < MAX_TRIMS && this.#space.isTight(batch.bytes); trims++) this.#trim()
       for (let trims = 0; trims < MAX_TRIMS && this.#trimShare(this.#shares.exceeded()); trims++);
       this.#makeRoom(batch.bytes)
       this.#write(batch)
     }
+    return first
   }
 
   page(request: PageRequest): Promise<Page> {
     return readPage(this.#readContext(), request)
+  }
+
+  histogram(request: HistogramRequest): Promise<Histogram> {
+    return readHistogram(this.#readContext(), request)
+  }
+
+  oldest(): number | null {
+    return oldestTime(this.#connection)
   }
 
   chunk(request: ChunkRequest): Promise<Chunk> {
@@ -110,7 +127,8 @@ export class LogDatabase {
         return true
     } catch (error) {
       if (sqliteErrorKind(error) !== 'full') throw error
-      return this.#trim()
+      // On a full disk, no line is deleted for the index: a search reads the lines that are not indexed.
+      return this.#space.isAtLimit(this.#sizes.indexStep) && this.#trim()
     }
     return this.#space.shrinkStep()
   }
@@ -149,15 +167,25 @@ export class LogDatabase {
     }
   }
 
-  /** Tries once more with the space of the write-ahead log. The caller may try again with fewer lines. */
+  /**
+   * Tries once more with the space of the write-ahead log, then with that of the oldest lines: a quota, which the free
+   * space of the disk does not show. The caller may try again with fewer lines.
+   */
   #writeOnFullDisk({ entries, bytes }: Batch): void {
     try {
       this.#space.reuseWal()
       if (this.#space.isAtLimit(bytes)) for (let trims = 0; trims < MAX_TRIMS / 4; trims++) this.#trim()
       this.#writer.write(entries)
-    } catch (cause) {
-      if (sqliteErrorKind(cause) !== 'full') throw cause
-      throw diskFull('The disk is full: log lines could not be stored', cause)
+      return
+    } catch (error) {
+      if (sqliteErrorKind(error) !== 'full') throw error
+      if (!this.#discard(bytes * 2)) throw diskFull(NOT_STORED, error)
+    }
+    try {
+      this.#writer.write(entries)
+    } catch (error) {
+      if (sqliteErrorKind(error) !== 'full') throw error
+      throw diskFull(NOT_STORED, error)
     }
   }
 

@@ -3,6 +3,8 @@ import { AppError, diskFull } from '../../kernel/errors.ts'
 import type {
   AuditIds,
   DownloadRequest,
+  Histogram,
+  HistogramRequest,
   LogStore,
   Page,
   PageRequest,
@@ -50,19 +52,29 @@ export class SqliteLogStore implements LogStore {
     this.#scheduleMaintenance()
   }
 
-  async append(entries: readonly StoredEntry[]): Promise<void> {
+  async append(entries: readonly StoredEntry[]): Promise<number> {
+    let first: number
     try {
-      this.#append(entries)
+      first = this.#append(entries)
     } catch (error) {
       throw appErrorOf(error)
     }
     this.#writtenAt = performance.now()
     this.#checkpointDue ??= performance.now() + CHECKPOINT_EVERY_MS
     this.#scheduleMaintenance()
+    return first
   }
 
   page(request: PageRequest): Promise<Page> {
     return this.#read((database) => database.page(request))
+  }
+
+  histogram(request: HistogramRequest): Promise<Histogram> {
+    return this.#read((database) => database.histogram(request))
+  }
+
+  oldest(): Promise<number | null> {
+    return this.#read(async (database) => database.oldest())
   }
 
   chunk(request: ChunkRequest): Promise<Chunk> {
@@ -101,13 +113,13 @@ export class SqliteLogStore implements LogStore {
     return work(this.#database)
   }
 
-  #append(entries: readonly StoredEntry[]): void {
+  #append(entries: readonly StoredEntry[]): number {
     try {
-      this.#use((database) => database.append(entries))
+      return this.#use((database) => database.append(entries))
     } catch (error) {
       if (sqliteErrorKind(error) !== 'damaged') throw error
       this.#setAside(error)
-      this.#use((database) => database.append(entries))
+      return this.#use((database) => database.append(entries))
     }
   }
 

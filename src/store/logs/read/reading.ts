@@ -26,7 +26,7 @@ const PAGE_BYTES = 4 * 1024 * 1024
 const CHUNK_BYTES = 192 * 1024
 
 export async function readPage(context: ReadContext, request: PageRequest): Promise<Page> {
-  const { filter, order, limit, after } = request
+  const { filter, order, limit, after, counts = true } = request
   const query = logQuery(filter)
   const walk = startWalk(context, filter, query, order, after)
   const ids = await collect(context, walk, limit + 1)
@@ -41,14 +41,12 @@ export async function readPage(context: ReadContext, request: PageRequest): Prom
   }
   const cut = bytes > PAGE_BYTES ? last : ids[limit - 1]
   const hasMore = ids.length > limit || (bytes > PAGE_BYTES && last !== ids.at(-1))
+  const next = hasMore ? (cut ?? null) : null
+  if (!counts) return { items, total: null, next }
   const counted = after === null ? walk : startWalk(context, filter, query, 'desc', null)
   const already = after === null ? ids.length : 0
   const total = already + (await collect(context, counted, MAX_COUNTED + 1 - already)).length
-  return {
-    items,
-    total: total > MAX_COUNTED ? null : total,
-    next: hasMore ? (cut ?? null) : null,
-  }
+  return { items, total: total > MAX_COUNTED ? null : total, next }
 }
 
 export interface ChunkRequest {

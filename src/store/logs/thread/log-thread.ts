@@ -4,6 +4,8 @@ import { AppError } from '../../../kernel/errors.ts'
 import type {
   AuditIds,
   DownloadRequest,
+  Histogram,
+  HistogramRequest,
   LogStore,
   PageRequest,
   ResolvedFilter,
@@ -55,13 +57,22 @@ export class LogThread implements LogStore {
     this.#start()
   }
 
-  async append(entries: readonly StoredEntry[]): Promise<void> {
+  async append(entries: readonly StoredEntry[]): Promise<number> {
     const sent = [...batches(entries, MESSAGE_BYTES)].map((batch) => this.#call('append', batch.entries))
-    await Promise.all(sent)
+    const [first = 0] = await Promise.all(sent)
+    return first
   }
 
   page(request: PageRequest): Promise<Result<'page'>> {
     return this.#call('page', request)
+  }
+
+  histogram(request: HistogramRequest): Promise<Histogram> {
+    return this.#call('histogram', request)
+  }
+
+  oldest(): Promise<number | null> {
+    return this.#call('oldest')
   }
 
   download(request: DownloadRequest): AsyncIterable<Uint8Array> {

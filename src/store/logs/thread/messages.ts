@@ -3,7 +3,10 @@ import type { Discarded } from '../../../logs/log-store.ts'
 import type { LogOptions, SqliteLogStore } from '../sqlite-log-store.ts'
 
 /** The calls between the main thread and the log thread. A `download` is a series of `chunk` calls. */
-type Calls = Pick<SqliteLogStore, 'append' | 'page' | 'chunk' | 'clear' | 'auditIds' | 'check' | 'close'>
+type Calls = Pick<
+  SqliteLogStore,
+  'append' | 'page' | 'histogram' | 'oldest' | 'chunk' | 'clear' | 'auditIds' | 'check' | 'close'
+>
 export type Operation = keyof Calls
 export type Arguments<O extends Operation> = Parameters<Calls[O]>
 export type Result<O extends Operation> = Awaited<ReturnType<Calls[O]>>

@@ -4,6 +4,9 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { ownFolder } from '../../../../test/support/folder.ts'
 import { idsOf, MIB, openDatabase, randomText, settle } from '../../../../test/support/log-database.ts'
 import { entry } from '../../../../test/support/log-model.ts'
+import type { Discarded } from '../../../logs/log-store.ts'
+import { LogDatabase } from '../database.ts'
+import { TextIndex } from '../index/text-index.ts'
 import { LineWriter } from './line-writer.ts'
 
 test('a flood of lines never makes the files larger than the cap, and the newest lines are kept', async () => {
@@ -97,10 +100,41 @@ test('a write that fails because the disk is full is repeated with the space of 
   expect(total).toBe(1001)
 })
 
+test('behind a quota, which the free space does not show, the oldest lines make room and are counted', async () => {
+  const discarded: Discarded[] = []
+  const path = join(ownFolder(), 'logs.db')
+  const onDiscarded = (lines: readonly Discarded[]) => discarded.push(...lines)
+  const database = new LogDatabase({ path, maxBytes: 64 * MIB, onDamaged: expect.unreachable, onDiscarded })
+  onTestFinished(() => database.close())
+  const line = { server_id: 'a', stream: 'stderr', repeat: 2, message: 'x'.repeat(100) } as const
+  database.append(Array.from({ length: 100 }, () => entry(line)))
+  failWithFullDisk(2)
+  database.append([entry({ message: 'newest' })])
+
+  const { items, total } = await database.page({ filter: {}, order: 'desc', limit: 1, after: null })
+  expect(items[0]).toMatchObject({ id: 101, message: 'newest' })
+  const gone = 101 - (total ?? 0)
+  expect(gone).toBeGreaterThan(0)
+  expect(discarded).toEqual([{ server_id: 'a', lines: gone * 2 }])
+})
+
+test('no line is deleted when the text index does not fit on the disk', async () => {
+  const database = openDatabase(join(ownFolder(), 'logs.db'))
+  database.append(Array.from({ length: 100 }, () => entry({ message: 'a needle' })))
+  const step = vi.spyOn(TextIndex.prototype, 'step').mockImplementation(() => {
+    throw Object.assign(new Error('database or disk is full'), { errcode: 13 })
+  })
+  onTestFinished(() => step.mockRestore())
+
+  expect(database.maintain()).toBe(false)
+  expect(step).toHaveBeenCalledOnce()
+  expect(await idsOf(database, { search: 'needle' })).toHaveLength(100)
+})
+
 test('lines are refused while the disk stays full and accepted again afterwards', async () => {
   const database = openDatabase(join(ownFolder(), 'logs.db'))
   database.append([entry({ message: 'before' })])
-  const full = failWithFullDisk(2)
+  const full = failWithFullDisk(3)
 
   expect(() => database.append([entry()])).toThrow(expect.objectContaining({ code: 'disk_full' }))
   full.mockRestore()
