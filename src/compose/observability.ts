@@ -33,7 +33,7 @@ export function openObservability(deps: Deps): { metrics: Metrics; live: Live } 
   })
   closer.add('the metrics store', () => store.close())
   const onTrouble = (message: string, error: unknown) => log.error({ error }, message)
-  const recorder = new Recorder({ store, retentionDays, now: Date.now, onTrouble })
+  const recorder = new Recorder({ store, retentionDays, now: Date.now, servers, onTrouble })
   closer.add('the metrics', () => recorder.close())
   recorder.listen(facts)
   const sampler = new ProcessSampler()
@@ -44,6 +44,7 @@ export function openObservability(deps: Deps): { metrics: Metrics; live: Live } 
     retentionDays,
     serverStatuses: statuses('stdio'),
     httpServerStatuses: statuses('http'),
+    servers,
     findServer: deps.findServer,
     processFigures: () => sampler.figures(),
     contextTokens: deps.contextTokens,

@@ -44,6 +44,8 @@ interface Deps {
   readonly secrets: KnownSecrets
   readonly catalogues: Catalogues
   readonly log: Log
+  /** Whether a client follows the resources of servers, which are then read more often. */
+  readonly isWatched: () => boolean
 }
 
 export interface Runtime {
@@ -59,7 +61,7 @@ export interface Runtime {
 }
 
 /** Runs STDIO servers: processes with MCP clients. First ends the processes that a killed service left behind. */
-export function openRuntime({ folder, facts, secrets, catalogues, log }: Deps): Runtime {
+export function openRuntime({ folder, facts, secrets, catalogues, log, isWatched }: Deps): Runtime {
   const clean = (text: string) => redactText(text, secrets)
   const { ofFolder, ofRun: mark } = marksOf(folder)
   const leftovers = sweep(ofFolder)
@@ -91,7 +93,7 @@ export function openRuntime({ folder, facts, secrets, catalogues, log }: Deps): 
       const resources = instances.resourcesOf(server_id)
       if (resources) facts.publish('server_resources', { server_id, resources })
     },
-    isWatched: () => facts.hasListeners('server_resources'),
+    isWatched,
     connect: (id, { timeouts }, streams) => {
       const instance = instances.get(id)
       const known = catalogues.of(instance?.serverId ?? id)

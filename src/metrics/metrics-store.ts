@@ -1,3 +1,4 @@
+import type { ServerPeriod } from './life/server-period.ts'
 import type { SeriesRow } from './record/series.ts'
 
 /** Each level is the sum of the previous one. */
@@ -28,6 +29,8 @@ export interface Change {
   /** Each replaces the stored block with the same level, start and chunk. */
   readonly blocks: readonly Block[]
   readonly checks: readonly Check[]
+  /** By minute. Each is added to what is stored of its minute and its hour. */
+  readonly periods: readonly ServerPeriod[]
 }
 
 /** Time limits by level, and the maximum share of rows to delete at once. */
@@ -49,6 +52,14 @@ export interface MetricsStore {
   /** Blocks that start at `from` or later and before `to`, oldest first. */
   read(level: Level, from: number, to: number): Iterable<Block>
   one(level: Level, start: number, chunk: number): Uint8Array | undefined
+  /** The periods of all servers, or of one, combined into steps, which are a multiple of the level's. Seconds have none. */
+  periods(
+    level: Level,
+    from: number,
+    to: number,
+    step: number,
+    server_id: string | undefined,
+  ): readonly ServerPeriod[]
   /** Uses one transaction. `recreated`: the file was damaged and replaced by an empty one; nothing was saved. */
   save(change: Change): 'saved' | 'recreated'
   /** Deletes the oldest rows first, at most the share of all, but at least one period. */

@@ -8,6 +8,7 @@ import { Accepted, MetricEvents } from './record/record.schema.ts'
 
 const tags = ['Metrics']
 const TEXT_FORMAT = 'text/plain; version=0.0.4; charset=utf-8'
+const JSON_TYPE = 'application/json; charset=utf-8'
 const MAX_BODY_BYTES = 10 * 1_048_576
 
 export function metricsRoutes(metrics: Metrics): FastifyPluginAsyncTypebox {
@@ -26,11 +27,15 @@ export function metricsRoutes(metrics: Metrics): FastifyPluginAsyncTypebox {
     const timeseries = {
       tags,
       summary: 'Calls and latencies over time',
-      description: 'One point for each step, including empty ones. The last point is not complete.',
+      description:
+        'One point for each step, including empty ones. The last point is not complete. With `by=server_id`, and for `kind=resources`, one series for each server. In a window of `5m`, availability and resources are known since the start of Toolroom.',
       querystring: schema.SeriesQuery,
-      response: { 200: schema.Timeseries },
+      response: { 200: Type.Union([schema.Timeseries, schema.ServerTimeseries]) },
     }
-    app.get('/metrics/timeseries', { schema: timeseries }, async ({ query }) => metrics.timeseries(query))
+    // As text: a serializer would have to validate every point to find out which of the two it is.
+    app.get('/metrics/timeseries', { schema: timeseries }, async ({ query }, reply) =>
+      reply.type(JSON_TYPE).send(JSON.stringify(metrics.timeseries(query)) as never),
+    )
 
     const server = {
       tags,

@@ -29,7 +29,13 @@ export const SeriesQuery = Type.Object(
         description: 'Duration of one point. The default gives about 60 to 170 points',
       }),
     ),
-    kind: Type.Optional(Type.Enum(KINDS, { default: 'tool_call' })),
+    kind: Type.Optional(
+      Type.Enum([...KINDS, 'resources'] as const, {
+        default: 'tool_call',
+        description: '`resources`: CPU and memory of each server',
+      }),
+    ),
+    by: Type.Optional(Type.Enum(['server_id'] as const, { description: 'One series for each server' })),
     server_id: Type.Optional(ServerId),
     tool: Type.Optional(Tool),
     agent_type: Type.Optional(AgentType),
@@ -146,6 +152,52 @@ export const Timeseries = Type.Object({
 export type Timeseries = Static<typeof Timeseries>
 component({ Timeseries }, 'One point for each step')
 
+const ServerPoint = Type.Object({
+  ...Point.properties,
+  down_s: Type.Number({
+    minimum: 0,
+    examples: [12.5],
+    description: 'Seconds in which the server was not available, although it should have been',
+  }),
+})
+export type ServerPoint = Static<typeof ServerPoint>
+
+const Measured = (example: number) =>
+  Type.Union([
+    Type.Object({
+      avg: Type.Number({ examples: [example] }),
+      max: Type.Number({ examples: [example] }),
+    }),
+    Type.Null(),
+  ])
+const ResourcePoint = Type.Object(
+  {
+    ts: Timestamp,
+    cpu_pct: Measured(1.4),
+    rss_bytes: Measured(52_428_800),
+  },
+  { description: 'The sum of all processes of the server; null while it did not run' },
+)
+export type ResourcePoint = Static<typeof ResourcePoint>
+
+/** With `by=server_id`, or of resources. */
+export const ServerTimeseries = Type.Object({
+  window: Type.Enum(WINDOWS),
+  step_s: Type.Integer({ minimum: 1, examples: [60] }),
+  series: Type.Array(
+    Type.Object({
+      server_id: orNull(
+        Type.String({
+          description: 'Null: several servers, combined because there are too many',
+          examples: ['github'],
+        }),
+      ),
+      points: Type.Union([Type.Array(ServerPoint), Type.Array(ResourcePoint)]),
+    }),
+  ),
+})
+export type ServerTimeseries = Static<typeof ServerTimeseries>
+
 export const ServerMetrics = Type.Object({
   server_id: Type.String({ examples: ['github'] }),
   window: Type.Enum(WINDOWS),
@@ -157,7 +209,12 @@ export const ServerMetrics = Type.Object({
   latency_ms: Latency,
   last_call_at: LastCallAt,
   availability_pct: orNull(
-    Type.Number({ minimum: 0, maximum: 100, description: 'Share of successful checks; null without checks' }),
+    Type.Number({
+      minimum: 0,
+      maximum: 100,
+      description:
+        'Share of successful checks. Of a STDIO server: share of the time in which it should have been available and was; null if it should not have been',
+    }),
   ),
   checks: Type.Array(
     Type.Object({

@@ -1,7 +1,15 @@
 import { AppError } from '../kernel/errors.ts'
 import { isoTime } from '../kernel/time.ts'
-import type { SeriesQuery, ServerMetrics, ServerStats, Summary, Timeseries } from './metrics.schema.ts'
+import type {
+  SeriesQuery,
+  ServerMetrics,
+  ServerStats,
+  ServerTimeseries,
+  Summary,
+  Timeseries,
+} from './metrics.schema.ts'
 import type { ProcessFigures } from './process-figures.ts'
+import { availabilityOf, timeseriesByServer } from './query/by-server.ts'
 import { callsOf, errorsOf, lastOf, latencyOf, quantileOf, round } from './query/figures.ts'
 import { prometheusText } from './query/prometheus.ts'
 import { agentsIn, summaryOf, toolsIn } from './query/summary.ts'
@@ -18,6 +26,8 @@ export interface Deps {
   readonly retentionDays: number
   readonly serverStatuses: () => Readonly<Record<string, number>>
   readonly httpServerStatuses: () => Readonly<Record<string, number>>
+  /** All registered servers with their status. */
+  readonly servers: () => readonly { readonly server_id: string; readonly status: string }[]
   /** The id of the server with this id or name, of one kind or of both. */
   readonly findServer: (key: string, kind?: 'http') => Promise<string | undefined>
   readonly processFigures: () => ProcessFigures
@@ -46,7 +56,10 @@ export function createMetrics(deps: Deps) {
       errors: Object.fromEntries(calls.codes ?? []),
       latency_ms: latencyOf(calls),
       last_call_at: lastOf(calls),
-      availability_pct: checks.count === 0 ? null : round((checks.ok / checks.count) * 100),
+      availability_pct:
+        checks.count === 0
+          ? availabilityOf(recorder, server_id, window, now())
+          : round((checks.ok / checks.count) * 100),
       checks: recorder.checks
         .of(server_id)
         .map(({ ts, ok, duration_ms, error_code }) => ({ ts: isoTime(ts), ok, duration_ms, error_code }))
@@ -73,7 +86,11 @@ export function createMetrics(deps: Deps) {
       }
     },
 
-    timeseries: (query: SeriesQuery): Timeseries => timeseriesOf(recorder, query, now()),
+    timeseries(query: SeriesQuery): Timeseries | ServerTimeseries {
+      if (query.by === undefined && query.kind !== 'resources') return timeseriesOf(recorder, query, now())
+      const ids = deps.servers().map(({ server_id }) => server_id)
+      return timeseriesByServer(recorder, query, ids, now())
+    },
     tools: (window: WindowName, server_id?: string) => toolsIn(recorder, window, now(), server_id),
     agents: (window: WindowName) =>
       agentsIn(recorder, window, now()).map((figures) => {

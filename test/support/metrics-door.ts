@@ -18,12 +18,18 @@ export const CUSTOM = { kind: 'custom', name: 'queue', value: 3 }
 /** The HTTP app with the metrics routes. */
 export async function openMetrics() {
   const clock = ownClock()
-  const { recorder } = openRecorder({ now: clock.now })
+  const statuses = new Map([
+    ['docs', 'running'],
+    ['quiet', 'stopped'],
+  ])
+  const servers = () => [...statuses].map(([server_id, status]) => ({ server_id, status }))
+  const { recorder } = openRecorder({ now: clock.now, elapsed: clock.steady, servers })
   const metrics = createMetrics({
     recorder,
     retentionDays: 30,
     serverStatuses: () => ({ running: 2, stopped: 1 }),
     httpServerStatuses: () => ({ connected: 1 }),
+    servers,
     findServer: async (key) => ({ docs: 'docs', Docs: 'docs', quiet: 'quiet' })[key],
     contextTokens: () => null,
     processFigures: () => FIGURES,
@@ -49,5 +55,5 @@ export async function openMetrics() {
       headers: { 'content-type': 'application/json', ...headers },
       payload: typeof payload === 'string' ? payload : JSON.stringify(payload),
     })
-  return { clock, recorder, metrics, get, post, inject: fastify.inject.bind(fastify) }
+  return { clock, statuses, recorder, metrics, get, post, inject: fastify.inject.bind(fastify) }
 }

@@ -10,6 +10,8 @@ interface Options {
   readonly now?: () => number
   /** A clock that never jumps; by default `now`, so that a test can let days pass. */
   readonly steady?: () => number
+  readonly elapsed?: () => number
+  readonly servers?: () => readonly { readonly server_id: string; readonly status: string }[]
 }
 
 /** A Sunday morning, in the middle of a minute and of an hour. */
@@ -21,6 +23,7 @@ export function openRecorder({
   retentionDays = 30,
   now = () => NOON,
   steady = now,
+  ...others
 }: Options = {}) {
   const troubles: string[] = []
   const store = new MetricsDatabase({
@@ -29,7 +32,7 @@ export function openRecorder({
   })
   onTestFinished(() => store.close())
   const onTrouble = (message: string, error: unknown) => troubles.push(`${message}: ${String(error)}`)
-  const recorder = new Recorder({ store, retentionDays, now, steady, onTrouble })
+  const recorder = new Recorder({ store, retentionDays, now, steady, onTrouble, ...others })
   return { folder, store, recorder, troubles }
 }
 

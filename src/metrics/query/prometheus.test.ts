@@ -7,7 +7,10 @@ import { findPromtool } from '../../../test/support/promtool.ts'
 const promtool = findPromtool()
 
 async function text() {
-  const { get, post } = await openMetrics()
+  const { get, post, recorder, clock } = await openMetrics()
+  for (const status of ['running', 'backoff', 'starting', 'running']) recorder.life.setStatus('docs', status)
+  clock.pass(2000)
+  recorder.life.sample('docs', { cpu_pct: 25, rss_bytes: 5_000_000, processes: 2 })
   await post([
     CALL,
     {
@@ -45,8 +48,16 @@ test('the Prometheus text has types, help, escaped labels and cumulative buckets
     'toolroom_custom_count{exported_name="x",exported_quantile="y",plain="z",name="queue"} 1',
     'toolroom_custom{name="queue",quantile="0.5"} 3',
     'process_resident_memory_bytes 90000000',
+    'toolroom_server_up{server_id="docs"} 1',
+    'toolroom_server_restarts_total{server_id="docs"} 1',
+    'toolroom_server_resident_memory_bytes{server_id="docs"} 5000000',
+    'toolroom_server_cpu_seconds_total{server_id="docs"} 0.5',
+    'toolroom_server_calls_total{server_id="docs",status="ok"} 2',
+    'toolroom_server_call_duration_seconds_bucket{server_id="docs",le="0.1"} 2',
+    'toolroom_server_call_duration_seconds_count{server_id="docs"} 3',
   ])
     expect(reply.body.split('\n')).toContain(line)
+  expect(reply.body).not.toContain('toolroom_server_up{server_id="quiet"}') // it is stopped
 })
 
 test.runIf(promtool)('promtool accepts the Prometheus text', async () => {

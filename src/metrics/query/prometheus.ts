@@ -7,6 +7,7 @@ interface Deps {
   readonly recorder: Recorder
   readonly serverStatuses: () => Readonly<Record<string, number>>
   readonly httpServerStatuses: () => Readonly<Record<string, number>>
+  readonly servers: () => readonly { readonly server_id: string; readonly status: string }[]
   readonly processFigures: () => ProcessFigures
   readonly uptimeMs: () => number
   readonly now: () => number
@@ -20,6 +21,7 @@ const LIMITS_S = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300
 /** How many label sets are exported; later ones are combined, to limit the memory of Prometheus. */
 const MAX_TOOLS = 500
 const MAX_CUSTOM = 1000
+const MAX_SERVERS = 1000
 const OTHER = 'other'
 const METHOD = { mcp_method_name: 'tools/call' }
 
@@ -35,6 +37,15 @@ export function prometheusText(deps: Deps): string {
     ...Object.fromEntries(Object.entries(labels ?? {}).map(([label, value]) => [unreserved(label), value])),
     name: name ?? OTHER,
   }))
+  const byServer = groups(recorder, 'tool_call', MAX_SERVERS, ({ server_id }) => ({
+    server_id: server_id ?? OTHER,
+  }))
+  const servers = serverFigures(deps).slice(0, MAX_SERVERS)
+  const ofServers = (figure: keyof ServerFigures): Sample[] =>
+    servers.flatMap(([labels, figures]) => {
+      const value = figures[figure]
+      return value === null ? [] : [['', labels, value] as const]
+    })
   const { cpu_pct, rss_bytes, event_loop_lag_ms } = deps.processFigures()
   const { user, system } = process.cpuUsage()
   const startedAt = (deps.now() - deps.uptimeMs()) / 1000
@@ -70,6 +81,37 @@ export function prometheusText(deps: Deps): string {
       'counter',
       'HTTP server checks by outcome',
       checks.flatMap(byStatus),
+    ),
+    metric(
+      'toolroom_server_up',
+      'gauge',
+      'Whether a call would reach the server; absent for servers that are stopped or disabled',
+      ofServers('up'),
+    ),
+    metric('toolroom_server_restarts_total', 'counter', 'Restarts after an exit', ofServers('restarts')),
+    metric(
+      'toolroom_server_resident_memory_bytes',
+      'gauge',
+      'Resident memory of all processes of a server',
+      ofServers('rss'),
+    ),
+    metric(
+      'toolroom_server_cpu_seconds_total',
+      'counter',
+      'CPU time used by all processes of a server',
+      ofServers('cpu'),
+    ),
+    metric(
+      'toolroom_server_calls_total',
+      'counter',
+      'Tool calls by server and outcome',
+      byServer.flatMap(byStatus),
+    ),
+    metric(
+      'toolroom_server_call_duration_seconds',
+      'histogram',
+      'Duration of tool calls by server',
+      byServer.flatMap(([labels, cell]) => histogram(labels, cell)),
     ),
     metric('mcp_server_states', 'gauge', 'Tool servers by kind and status', [
       ...states('stdio', deps.serverStatuses()),
@@ -115,6 +157,26 @@ function groups(
     sums.set(key, sum)
   }
   return [...sums.values()]
+}
+
+interface ServerFigures {
+  readonly up: number | null
+  readonly restarts: number
+  readonly rss: number | null
+  readonly cpu: number
+}
+
+const UP: Readonly<Record<string, number>> = {
+  ...{ running: 1, idle: 1, connected: 1, degraded: 1 },
+  ...{ starting: 0, backoff: 0, failed: 0, auth_required: 0, unreachable: 0, error: 0 },
+}
+
+function serverFigures({ recorder, servers }: Deps): (readonly [Labels, ServerFigures])[] {
+  return servers().map(({ server_id, status }) => {
+    const { restarts, cpuMs, rssBytes } = recorder.life.totals(server_id)
+    const rss = rssBytes > 0 ? rssBytes : null
+    return [{ server_id }, { up: UP[status] ?? null, restarts, rss, cpu: cpuMs / 1000 }]
+  })
 }
 
 const NO_SERIES = { server_id: null, tool: null, name: null, labels: null } as Series

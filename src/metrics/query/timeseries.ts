@@ -19,17 +19,24 @@ const DEFAULT_STEP: Readonly<Record<WindowName, string>> = {
 
 /** One point for each step of the window, including empty ones. The last point is not complete. */
 export function timeseriesOf(recorder: Recorder, query: SeriesQuery, now: number): Timeseries {
-  const window = query.window ?? '5m'
-  const step = stepOf(window, query.step ?? DEFAULT_STEP[window])
-  const first = ceilTo(now - WINDOW[window].ms, step)
-  const last = floorTo(now, step)
-  const cells = new Map<number, Cell>()
-  for (let start = first; start <= last; start += step) cells.set(start, new Cell())
+  const { window, step, first, last, starts } = stepsOf(query, now)
+  const cells = new Map(starts.map((start) => [start, new Cell()]))
   const isSelected = (id: number) => matches(recorder.series.get(id), query)
   const add = (start: number, _: number, cell: Cell) => cells.get(floorTo(start, step))?.merge(cell)
   recorder.visit(levelFor(window, step), first, last + step, add, isSelected)
   const points = [...cells].map(([start, cell]) => pointOf(start, cell))
   return { window, step_s: step / 1000, points }
+}
+
+/** The steps of a query. */
+export function stepsOf(query: SeriesQuery, now: number) {
+  const window = query.window ?? '5m'
+  const step = stepOf(window, query.step ?? DEFAULT_STEP[window])
+  const first = ceilTo(now - WINDOW[window].ms, step)
+  const last = floorTo(now, step)
+  const starts: number[] = []
+  for (let start = first; start <= last; start += step) starts.push(start)
+  return { window, step, first, last, starts }
 }
 
 function stepOf(window: WindowName, text: string): number {
@@ -47,7 +54,7 @@ function stepOf(window: WindowName, text: string): number {
 }
 
 /** The coarsest level that divides the step and is kept for the whole window. */
-function levelFor(window: WindowName, step: number): Level {
+export function levelFor(window: WindowName, step: number): Level {
   if (step % HOUR_MS === 0) return 'hours'
   return step % STEP_MS.minutes === 0 ? 'minutes' : WINDOW[window].level
 }
@@ -64,7 +71,7 @@ export function matches(series: Series | undefined, query: SeriesQuery): boolean
   )
 }
 
-function pointOf(start: number, cell: Cell): Point {
+export function pointOf(start: number, cell: Cell): Point {
   const { cancelled, requestBytes: request_bytes, responseBytes: response_bytes } = cell
   const counts = { calls: cell.count, errors: errorsOf(cell), cancelled }
   return { ts: isoTime(start), ...counts, ...latencyOf(cell), request_bytes, response_bytes }

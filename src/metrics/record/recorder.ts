@@ -1,6 +1,7 @@
 import { uptime } from 'node:os'
 import { AppError } from '../../kernel/errors.ts'
 import type { FactBus, Facts } from '../../kernel/facts.ts'
+import { ServerLife } from '../life/server-life.ts'
 import type { Level, MetricsStore } from '../metrics-store.ts'
 import type { Sample } from '../sketch/cell.ts'
 import { Tally } from '../sketch/tally.ts'
@@ -18,6 +19,10 @@ interface RecorderDeps {
   readonly now: () => number
   /** Milliseconds of a clock that never jumps and also counts while the computer sleeps. */
   readonly steady?: () => number
+  /** The same of a clock that stands still while the computer sleeps. */
+  readonly elapsed?: () => number
+  /** All servers with their status. Called every ten seconds. */
+  readonly servers?: () => readonly { readonly server_id: string; readonly status: string }[]
   /** Called once when the store fails, and again only after it has recovered. */
   readonly onTrouble: (message: string, error: unknown) => void
 }
@@ -36,6 +41,7 @@ export class Recorder {
   readonly #retention: Retention
   readonly series: SeriesTable
   readonly checks: RecentChecks
+  readonly life: ServerLife
   readonly #total = new Tally()
   #second = 0
   #current = new Tally()
@@ -48,6 +54,8 @@ export class Recorder {
     this.series = new SeriesTable(series, next_id)
     this.checks = new RecentChecks(checks)
     this.#history = new History(deps.store)
+    const { store, now, elapsed = () => performance.now() } = deps
+    this.life = new ServerLife({ store, now, elapsed })
     const clock = new ClockTrust(deps.now(), deps.steady ?? sinceBoot, newest)
     this.#retention = new Retention(deps.store, this.series, deps.retentionDays, clock)
     const kept = deps.retentionDays * DAY_MS
@@ -56,8 +64,12 @@ export class Recorder {
 
   /** Counts published facts from now on and saves every ten seconds. Returns a function that stops counting. */
   listen(facts: FactBus): () => void {
-    this.#timer ??= setInterval(() => this.flush(), FLUSH_EVERY_MS).unref()
+    this.#timer ??= setInterval(() => {
+      this.observeServers()
+      this.flush()
+    }, FLUSH_EVERY_MS).unref()
     const unsubscribes = [
+      ...this.life.listen(facts),
       facts.on('call_completed', (call) => this.#countCall(call)),
       facts.on('http_server_check', (check) => this.#countCheck(check)),
       facts.on('server_removed', ({ server_id }) => this.checks.forget(server_id, this.#deps.store)),
@@ -96,18 +108,24 @@ export class Recorder {
     this.#history.visit(level, from, to, visit, isSelected)
   }
 
+  /** Counts the time since the last call for the status that each server had. */
+  observeServers(): void {
+    for (const { server_id, status } of this.#deps.servers?.() ?? []) this.life.setStatus(server_id, status)
+  }
+
   /** Saves new events. On failure they stay pending for the next flush. */
-  flush(): void {
+  flush(isLast = false): void {
     try {
       this.#fold()
-      if (this.#save() === 'recreated') {
+      if (this.#save(isLast) === 'recreated') {
         for (const each of this.series.all()) each.savedAt = undefined
-        this.#save()
+        this.#save(isLast)
       }
       for (const deleted of this.#retention.run(this.#deps.now())) this.#total.cells.delete(deleted)
       this.#failing = false
     } catch (error) {
       this.#history.compact()
+      this.life.dropOldest()
       if (!this.#failing) this.#deps.onTrouble('metrics could not be stored', error)
       this.#failing = true
     }
@@ -116,7 +134,8 @@ export class Recorder {
   close(): void {
     clearInterval(this.#timer)
     this.#timer = undefined
-    this.flush()
+    this.observeServers()
+    this.flush(true)
   }
 
   #countCall(call: Facts['call_completed']): void {
@@ -180,16 +199,18 @@ export class Recorder {
     this.#current = new Tally()
   }
 
-  #save(): 'saved' | 'recreated' {
+  #save(isLast: boolean): 'saved' | 'recreated' {
     const blocks = this.#history.blocks()
     const series = this.#retention.unsaved()
     const { unsaved: checks } = this.checks
-    if (blocks.length + series.length + checks.length === 0) return 'saved'
+    const periods = this.life.unsaved(isLast)
+    if (blocks.length + series.length + checks.length + periods.length === 0) return 'saved'
     const rows = series.map(({ ofServer, lastAt, savedAt, ...key }) => ({ ...key, last_at: lastAt }))
-    const outcome = this.#deps.store.save({ blocks, series: rows, checks })
+    const outcome = this.#deps.store.save({ blocks, series: rows, checks, periods })
     if (outcome === 'recreated') return outcome
     this.#history.flushed()
     this.checks.saved()
+    this.life.saved(periods)
     for (const each of series) each.savedAt = each.lastAt
     return outcome
   }

@@ -1,4 +1,5 @@
 import { AppError } from '../../kernel/errors.ts'
+import type { ServerPeriod } from '../../metrics/life/server-period.ts'
 import type { Block, Change, Check, Level, MetricsStore, Trim } from '../../metrics/metrics-store.ts'
 import type { SeriesRow } from '../../metrics/record/series.ts'
 import type { Connection } from '../sqlite/connection.ts'
@@ -43,14 +44,8 @@ export class MetricsDatabase implements MetricsStore {
 
   read(level: Level, from: number, to: number): Block[] {
     const sql = `SELECT start, chunk, block AS bytes FROM ${level} WHERE start >= ? AND start < ? ORDER BY start, chunk`
-    try {
-      return this.#connection.rows<Omit<Block, 'level'>>(sql, from, to).map((row) => ({ level, ...row }))
-    } catch (cause) {
-      if (sqliteErrorKind(cause) !== 'damaged') throw cause
-      this.#damage = cause // the next save sets the file aside
-      const hint = 'The next save replaces the file within seconds; the damaged file is kept'
-      throw new AppError('store_damaged', 'The metrics cannot be read', { hint, cause })
-    }
+    const rows = this.#read(() => this.#connection.rows<Omit<Block, 'level'>>(sql, from, to))
+    return rows.map((row) => ({ level, ...row }))
   }
 
   one(level: Level, start: number, chunk: number): Uint8Array | undefined {
@@ -64,7 +59,23 @@ export class MetricsDatabase implements MetricsStore {
     }
   }
 
-  save({ series, blocks, checks }: Change): 'saved' | 'recreated' {
+  periods(
+    level: Level,
+    from: number,
+    to: number,
+    step: number,
+    server_id: string | undefined,
+  ): readonly ServerPeriod[] {
+    if (level === 'seconds') return []
+    const ofServer = server_id === undefined ? '' : 'AND server_id = ?'
+    const sql = `SELECT server_id, start / ? * ? AS start, sum(expected_ms) AS expected_ms, sum(down_ms) AS down_ms,
+        sum(sampled_ms) AS sampled_ms, sum(cpu) AS cpu, max(cpu_max) AS cpu_max, sum(rss) AS rss, max(rss_max) AS rss_max
+      FROM server_${level} WHERE start >= ? AND start < ? ${ofServer} GROUP BY 1, 2`
+    const values = server_id === undefined ? [] : [server_id]
+    return this.#read(() => this.#connection.rows<ServerPeriod>(sql, step, step, from, to, ...values))
+  }
+
+  save({ series, blocks, checks, periods }: Change): 'saved' | 'recreated' {
     try {
       if (this.#damage !== undefined) throw this.#damage
       this.#connection.transaction(() => {
@@ -72,6 +83,7 @@ export class MetricsDatabase implements MetricsStore {
         for (const { level, start, chunk, bytes } of blocks)
           this.#connection.run(`INSERT OR REPLACE INTO ${level} VALUES (?, ?, ?)`, start, chunk, bytes)
         for (const check of checks) this.#saveCheck(check)
+        for (const period of periods) this.#savePeriod(period)
         for (const server_id of new Set(checks.map((check) => check.server_id))) this.#trimChecks(server_id)
       })
       return 'saved'
@@ -84,7 +96,9 @@ export class MetricsDatabase implements MetricsStore {
 
   trim({ before, series = [], share }: Trim): void {
     this.#connection.transaction(() => {
-      for (const [level, limit] of Object.entries(before)) this.#trimLevel(level as Level, limit, share)
+      for (const [level, limit] of Object.entries(before)) this.#trimTable(level, limit, share)
+      if (before.minutes !== undefined) this.#trimTable('server_minutes', before.minutes, share)
+      if (before.hours !== undefined) this.#trimTable('server_hours', before.hours, share)
       for (const id of series) this.#connection.run('DELETE FROM series WHERE id = ?', id)
     })
   }
@@ -116,16 +130,35 @@ export class MetricsDatabase implements MetricsStore {
     this.#connection.run(sql, server_id, server_id, KEPT_CHECKS)
   }
 
-  /** Deletes the oldest rows first, and all chunks of a start together. */
-  #trimLevel(level: Level, before: number, share: number): void {
-    const count = `SELECT count(*) AS value FROM ${level}`
+  #savePeriod({ server_id, start, ...sums }: ServerPeriod): void {
+    const { expected_ms, down_ms, sampled_ms, cpu, cpu_max, rss, rss_max } = sums
+    const values = [server_id, expected_ms, down_ms, sampled_ms, cpu, cpu_max, rss, rss_max]
+    this.#connection.run(ADD_TO_MINUTE, start, ...values)
+    this.#connection.run(ADD_TO_HOUR, floorToHour(start), ...values)
+  }
+
+  /** Deletes the oldest rows first, and all rows of a start together. */
+  #trimTable(table: string, before: number, share: number): void {
+    const count = `SELECT count(*) AS value FROM ${table}`
     const old = this.#number(`${count} WHERE start < ?`, before)
     if (old === 0) return
     const most = Math.floor(this.#number(count) * share)
-    const firstKept = `SELECT start AS value FROM ${level} ORDER BY start LIMIT 1 OFFSET ?`
-    const second = `SELECT start AS value FROM ${level} WHERE start > (SELECT min(start) FROM ${level}) LIMIT 1`
+    const firstKept = `SELECT start AS value FROM ${table} ORDER BY start LIMIT 1 OFFSET ?`
+    const second = `SELECT start AS value FROM ${table} WHERE start > (SELECT min(start) FROM ${table}) LIMIT 1`
     const end = old <= most ? before : Math.max(this.#number(firstKept, most), this.#number(second) || before)
-    this.#connection.run(`DELETE FROM ${level} WHERE start < ?`, end)
+    this.#connection.run(`DELETE FROM ${table} WHERE start < ?`, end)
+  }
+
+  /** Damage that a read finds is mended by the next save. */
+  #read<T>(read: () => T): T {
+    try {
+      return read()
+    } catch (cause) {
+      if (sqliteErrorKind(cause) !== 'damaged') throw cause
+      this.#damage = cause
+      const hint = 'The next save replaces the file within seconds; the damaged file is kept'
+      throw new AppError('store_damaged', 'The metrics cannot be read', { hint, cause })
+    }
   }
 
   #number(sql: string, ...values: Value[]): number {
@@ -138,6 +171,19 @@ export class MetricsDatabase implements MetricsStore {
     this.#damage = undefined
   }
 }
+
+const HOUR_MS = 3_600_000
+const floorToHour = (start: number): number => Math.floor(start / HOUR_MS) * HOUR_MS
+
+const addTo = (table: string): string => `
+  INSERT INTO ${table} (start, server_id, expected_ms, down_ms, sampled_ms, cpu, cpu_max, rss, rss_max)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT (start, server_id) DO UPDATE SET
+    expected_ms = expected_ms + excluded.expected_ms, down_ms = down_ms + excluded.down_ms,
+    sampled_ms = sampled_ms + excluded.sampled_ms, cpu = cpu + excluded.cpu, rss = rss + excluded.rss,
+    cpu_max = max(cpu_max, excluded.cpu_max), rss_max = max(rss_max, excluded.rss_max)`
+const ADD_TO_MINUTE = addTo('server_minutes')
+const ADD_TO_HOUR = addTo('server_hours')
 
 type Row = Record<string, Value>
 

@@ -29,7 +29,26 @@ const MIGRATIONS = [
   );
   CREATE INDEX checks_server ON checks (server_id, id);
   `,
+  ['minutes', 'hours'].map(createServerTable).join(''),
 ]
+
+/** How long servers were available, and what they used. `cpu` and `rss` are sums of values × milliseconds. */
+function createServerTable(level: string): string {
+  return `
+  CREATE TABLE server_${level} (
+    start INTEGER,
+    server_id TEXT,
+    expected_ms REAL NOT NULL,
+    down_ms REAL NOT NULL,
+    sampled_ms REAL NOT NULL,
+    cpu REAL NOT NULL,
+    cpu_max REAL NOT NULL,
+    rss REAL NOT NULL,
+    rss_max REAL NOT NULL,
+    PRIMARY KEY (start, server_id)
+  ) WITHOUT ROWID;
+  `
+}
 
 export const METRICS_SCHEMA: Schema = {
   // A short timeout: a wait for a lock blocks the main thread.
@@ -44,6 +63,8 @@ export const METRICS_SCHEMA: Schema = {
     ...['seconds', 'minutes', 'hours'].flatMap((table) =>
       ['ASC', 'DESC'].map((order) => `SELECT * FROM ${table} ORDER BY start ${order} LIMIT 2`),
     ),
-    ...['series', 'checks', 'sqlite_sequence'].map((table) => `SELECT * FROM ${table} LIMIT 10`),
+    ...['series', 'checks', 'server_minutes', 'server_hours', 'sqlite_sequence'].map(
+      (table) => `SELECT * FROM ${table} LIMIT 10`,
+    ),
   ],
 }
