@@ -139,6 +139,10 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
     happened: 'The job was cancelled before it was done. It has left nothing behind.',
     todo: 'Send the request again if you still need it.',
   },
+  job_not_waiting: {
+    happened: 'The job does not wait to be continued: it is queued, at work, or has finished.',
+    todo: '`GET /api/jobs/{id}` shows its phase. Only an update with `hold=true` waits, in the phase `waiting`.',
+  },
   limit_reached: {
     happened: 'The maximum number of tool servers or gateway keys is reached.',
     todo: 'Delete one that you no longer need.',

@@ -6,7 +6,9 @@ import { JobKey, JobList, JobView } from './jobs.schema.ts'
 
 const tags = ['Jobs']
 
-export function jobRoutes(jobs: Pick<Jobs, 'list' | 'get' | 'cancel'>): FastifyPluginAsyncTypebox {
+export function jobRoutes(
+  jobs: Pick<Jobs, 'list' | 'get' | 'cancel' | 'continue'>,
+): FastifyPluginAsyncTypebox {
   return async (app) => {
     const list = {
       tags,
@@ -35,6 +37,20 @@ export function jobRoutes(jobs: Pick<Jobs, 'list' | 'get' | 'cancel'>): FastifyP
     app.post('/jobs/:id/cancel', { schema: cancel }, async (request) =>
       jobView(await jobs.cancel(request.params.id)),
     )
+
+    const resume = {
+      tags,
+      summary: 'Continue a waiting job',
+      description:
+        'An update with `hold=true` waits before it replaces the old version. The detail of its phase `waiting` has the difference.',
+      params: JobKey,
+      response: { 200: JobView },
+    }
+    app.post(
+      '/jobs/:id/continue',
+      { schema: resume, config: { errors: ['job_not_waiting'] } },
+      async (request) => jobView(jobs.continue(request.params.id)),
+    )
   }
 }
 
@@ -42,6 +58,12 @@ function jobView(job: Job): JobView {
   const { error } = job
   return {
     ...job,
+    phases: job.phases.map(({ name, started_at, finished_at, detail }) => ({
+      name,
+      started_at: isoTime(started_at),
+      finished_at: finished_at === null ? null : isoTime(finished_at),
+      detail,
+    })),
     created_at: isoTime(job.created_at),
     started_at: job.started_at === null ? null : isoTime(job.started_at),
     finished_at: job.finished_at === null ? null : isoTime(job.finished_at),

@@ -10,6 +10,20 @@ export const JobView = Type.Object({
   subject: Type.String({ examples: ['@modelcontextprotocol/server-everything'] }),
   status: Type.Enum(['queued', 'running', 'done', 'failed', 'cancelled']),
   phase: Type.String({ examples: ['installing'] }),
+  phases: Type.Array(
+    Type.Object({
+      name: Type.String({ examples: ['installing'] }),
+      started_at: Timestamp,
+      finished_at: orNull(Timestamp),
+      detail: orNull(
+        Type.Object(
+          {},
+          { additionalProperties: true, description: 'For `waiting`: what continuing will do' },
+        ),
+      ),
+    }),
+    { description: 'The phases so far, in order' },
+  ),
   created_at: Timestamp,
   started_at: orNull(Timestamp),
   finished_at: orNull(Timestamp),

@@ -34,6 +34,7 @@ export const CATALOGUE = {
   node_too_old: { status: 409, title: 'Package needs a newer Node.js' },
   nothing_to_roll_back: { status: 409, title: 'No earlier version' },
   job_cancelled: { status: 409, title: 'Job was cancelled' },
+  job_not_waiting: { status: 409, title: 'Job is not waiting' },
   limit_reached: { status: 409, title: 'Limit reached' },
   revision_mismatch: { status: 412, title: 'Revision is outdated' },
   body_too_large: { status: 413, title: 'Body too large' },

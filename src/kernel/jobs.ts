@@ -3,6 +3,16 @@ import { AppError } from './errors.ts'
 
 export type JobStatus = 'queued' | 'running' | 'done' | 'failed' | 'cancelled'
 
+/** One part of a job. */
+export interface Phase {
+  readonly name: string
+  readonly started_at: number
+  /** Null while it lasts. */
+  readonly finished_at: number | null
+  /** What is known in this phase: for `waiting`, what the user decides about. */
+  readonly detail: Readonly<Record<string, unknown>> | null
+}
+
 /** The public view of a job. */
 export interface Job {
   readonly id: string
@@ -11,6 +21,8 @@ export interface Job {
   readonly subject: string
   readonly status: JobStatus
   readonly phase: string
+  /** What it has announced so far, in order. */
+  readonly phases: readonly Phase[]
   readonly created_at: number
   readonly started_at: number | null
   readonly finished_at: number | null
@@ -23,8 +35,13 @@ export interface Job {
 /** Passed to the work function. */
 export interface JobHandle {
   readonly signal: AbortSignal
-  phase(name: string): void
+  phase(name: string, detail?: Phase['detail']): void
   line(text: string): void
+  /**
+   * Enters the phase `waiting`, and resolves when the user lets the job go on. Other jobs run meanwhile. Rejects after
+   * `timeoutMs`, and when the job is cancelled.
+   */
+  untilContinued(detail: Phase['detail'], timeoutMs: number): Promise<void>
 }
 
 interface Deps {
@@ -41,8 +58,11 @@ interface Entry {
   readonly work: (handle: JobHandle) => Promise<unknown>
   readonly settle: { resolve: (value: unknown) => void; reject: (error: unknown) => void }
   readonly settled: Promise<unknown>
+  /** Set while the job waits for the user. */
+  resume: (() => void) | undefined
 }
 
+const WAITING = 'waiting'
 const KEPT = 100
 const OUTPUT_LINES = 200
 
@@ -87,6 +107,15 @@ export class Jobs {
     return this.get(id)
   }
 
+  /** Lets a job go on that waits for it. */
+  continue(id: string): Job {
+    const { resume, job } = this.#entry(id)
+    if (!resume)
+      throw new AppError('job_not_waiting', `The job for ${job.subject} does not wait: it is ${job.phase}`)
+    resume()
+    return this.get(id)
+  }
+
   async close(): Promise<void> {
     await Promise.all([...this.#entries.keys()].map((id) => this.cancel(id)))
   }
@@ -99,6 +128,7 @@ export class Jobs {
       subject,
       status: 'queued',
       phase: 'queued',
+      phases: [],
       created_at: this.#deps.now(),
       started_at: null,
       finished_at: null,
@@ -108,7 +138,8 @@ export class Jobs {
     }
     const { promise: settled, ...settle } = withResolvers()
     settled.catch(() => {}) // handled by the caller of `run`, and kept in the job
-    const entry: Entry = { job, key, abort: new AbortController(), work, settle, settled }
+    const abort = new AbortController()
+    const entry: Entry = { job, key, abort, work, settle, settled, resume: undefined }
     this.#entries.set(id, entry)
     this.#forgetOldest()
     this.#next()
@@ -130,19 +161,55 @@ export class Jobs {
   async #work(entry: Entry): Promise<void> {
     const handle: JobHandle = {
       signal: entry.abort.signal,
-      phase: (phase) => this.#change(entry, { phase }),
+      phase: (name, detail = null) => this.#enter(entry, name, detail),
+      untilContinued: (detail, timeoutMs) => this.#wait(entry, detail, timeoutMs),
       line: (text) => this.#change(entry, { output: [...entry.job.output, text].slice(-OUTPUT_LINES) }, text),
     }
     try {
       this.#finish(entry, 'done', { result: await entry.work(handle) })
     } catch (error) {
       if (entry.abort.signal.aborted) this.#finish(entry, 'cancelled', { error: cancelled(entry.job) })
+      else if (error instanceof AppError && error.code === 'job_cancelled')
+        this.#finish(entry, 'cancelled', { error })
       else this.#finish(entry, 'failed', { error: asAppError(error) }, error)
     }
   }
 
+  #enter(entry: Entry, name: string, detail: Phase['detail']): void {
+    const phase = { name, started_at: this.#deps.now(), finished_at: null, detail }
+    this.#change(entry, { phase: name, phases: [...this.#endedPhases(entry), phase] })
+  }
+
+  /** The phases, the last of which ends now. */
+  #endedPhases({ job }: Entry): Phase[] {
+    const finished_at = this.#deps.now()
+    return job.phases.map((phase) => (phase.finished_at === null ? { ...phase, finished_at } : phase))
+  }
+
+  async #wait(entry: Entry, detail: Phase['detail'], timeoutMs: number): Promise<void> {
+    const { signal } = entry.abort
+    const { promise, resolve, reject } = withResolvers()
+    const onAbort = () => reject(signal.reason)
+    const late = setTimeout(() => reject(notContinued(entry.job, timeoutMs)), timeoutMs)
+    signal.addEventListener('abort', onAbort)
+    entry.resume = () => resolve(undefined)
+    this.#running -= 1
+    this.#enter(entry, WAITING, detail)
+    this.#next()
+    try {
+      signal.throwIfAborted()
+      await promise
+    } finally {
+      this.#running += 1
+      entry.resume = undefined
+      clearTimeout(late)
+      signal.removeEventListener('abort', onAbort)
+    }
+  }
+
   #finish(entry: Entry, status: JobStatus, rest: Partial<Job>, error: unknown = rest.error): void {
-    this.#change(entry, { status, phase: status, finished_at: this.#deps.now(), ...rest })
+    const phases = this.#endedPhases(entry)
+    this.#change(entry, { status, phase: status, phases, finished_at: this.#deps.now(), ...rest })
     if (status === 'done') entry.settle.resolve(rest.result)
     else entry.settle.reject(error)
   }
@@ -170,6 +237,12 @@ const isOpen = ({ status }: Job): boolean => status === 'queued' || status === '
 
 const cancelled = ({ subject }: Job): AppError =>
   new AppError('job_cancelled', `The job for ${subject} was cancelled and has left nothing behind`)
+
+const notContinued = ({ subject }: Job, timeoutMs: number): AppError =>
+  new AppError(
+    'job_cancelled',
+    `The job for ${subject} was cancelled because it was not continued within ${Math.round(timeoutMs / 60_000)} minutes. It has left nothing behind`,
+  )
 
 const asAppError = (error: unknown): AppError =>
   error instanceof AppError

@@ -226,3 +226,20 @@ describe('walking', () => {
     expect(await walk(documents, true)).toContain("'a' 1.0.0 needs 'x' from outside of the registry")
   })
 })
+
+test('R25: a walk whose lookups together take too long ends with registry_timeout', async () => {
+  let lookups = 0
+  // A chain without end: each package needs the next.
+  const manifestsOf = async (name: string) => {
+    lookups += 1
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    const next = `${name.split('-')[0]}-${lookups}`
+    return readManifests({ versions: { '1.0.0': { dependencies: { [next]: '1.0.0' } } }, 'dist-tags': {} })
+  }
+  const walk = { manifestsOf, npm: '10.8.0', node: '20.0.0', hasDateLimit: false, deadlineMs: 50 }
+  await expect(walkDependencies({ name: 'chain', wanted: '1.0.0' }, walk)).rejects.toMatchObject({
+    code: 'registry_timeout',
+    message: expect.stringContaining('too slowly to check all its dependencies'),
+  })
+  expect(lookups).toBeLessThan(50)
+})

@@ -5,6 +5,7 @@ import { type Chooser, candidates, type Manifests } from './registry/manifests.t
 export interface Walk extends Chooser {
   /** Undefined when the registry does not have the package. */
   readonly manifestsOf: (name: string) => Promise<Manifests | undefined>
+  readonly deadlineMs?: number
 }
 
 interface Step {
@@ -14,6 +15,8 @@ interface Step {
 
 const AT_ONCE = 8
 const MAX_SEEN = 20_000
+/** For all lookups together. Each has a deadline of its own. */
+const WALK_MS = 3 * 60_000
 
 /**
  * Follows every dependency that npm might follow, in the registry alone, and throws when one of them leads out of it. For
@@ -22,6 +25,7 @@ const MAX_SEEN = 20_000
 export async function walkDependencies(root: Step, walk: Walk): Promise<void> {
   const seen = new Set<string>()
   const isNew = (key: string) => seen.size < seen.add(key).size
+  const endsAt = performance.now() + (walk.deadlineMs ?? WALK_MS)
   const waiting = [root]
   const running = new Set<Promise<void>>()
 
@@ -36,6 +40,7 @@ export async function walkDependencies(root: Step, walk: Walk): Promise<void> {
       }
     }
     if (seen.size > MAX_SEEN) throw tooMany(root)
+    if (performance.now() > endsAt) throw tooSlow(root, seen.size)
   }
 
   for (let step = waiting.pop(); step !== undefined || running.size > 0; step = waiting.pop()) {
@@ -68,6 +73,15 @@ const hiddenTree = ({ name }: Step, owner: string, { npm }: Walk): AppError =>
     'install_failed',
     `'${name}' was not installed: ${owner} contains dependencies that the registry does not list, and npm ${npm} does not check where they come from`,
     { hint: 'Install a newer npm: npm install --global npm@11' },
+  )
+
+const tooSlow = ({ name }: Step, seen: number): AppError =>
+  new AppError(
+    'registry_timeout',
+    `'${name}' was not installed: the registry answered too slowly to check all its dependencies, ${seen} so far`,
+    {
+      hint: 'Try again later, or install a newer npm, which checks them itself: npm install --global npm@11',
+    },
   )
 
 const tooMany = ({ name }: Step): AppError =>

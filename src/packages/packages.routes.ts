@@ -93,6 +93,15 @@ export function packageRoutes(
       (request) => packages.search(request.body, hasToken(request.headers)),
     )
 
+    const refresh = {
+      tags,
+      summary: 'Ask the registry for newer versions',
+      description:
+        'Asks for every installed package, within a minute. Installs nothing. A second request joins the running one.',
+      response: { 200: schema.RefreshedList },
+    }
+    app.post('/packages/refresh', { schema: refresh }, async () => wholeList(await packages.refresh()))
+
     for (const { path, params, by } of PATHS) {
       const get = {
         tags,
@@ -127,14 +136,15 @@ export function packageRoutes(
         description:
           'Installs the new version beside the old one and starts it on trial. It replaces the old version only if it works; the old version is kept for a rollback.',
         params,
-        querystring: schema.AsyncQuery,
+        querystring: schema.UpdateQuery,
         body: Type.Union([schema.UpdateInput, Type.Null()]),
         response: { 200: schema.Updated, 202: Accepted },
       }
       app.post(`${path}/update`, { schema: update, config: { errors: UPDATE } }, async (request, reply) => {
         const caller = { request_id: request.id }
-        const started = packages.update(keyOf(request.params), request.body?.version, caller)
-        if (request.query.async) return accepted(reply, started)
+        const { async: isAsync = false, hold = false } = request.query
+        const started = packages.update(keyOf(request.params), request.body?.version, hold, caller)
+        if (isAsync || hold) return accepted(reply, started)
         return reply.code(200).send(await started.settled)
       })
 

@@ -44,6 +44,18 @@ export const AsyncQuery = Type.Object(
   { async: Type.Optional(Type.Boolean({ description: 'Respond at once with the id of a job' })) },
   closed,
 )
+export const UpdateQuery = Type.Object(
+  {
+    ...AsyncQuery.properties,
+    hold: Type.Optional(
+      Type.Boolean({
+        description:
+          'Respond at once with the id of a job, which waits for `POST /api/jobs/{id}/continue` before it replaces the old version. After 10 minutes it is cancelled',
+      }),
+    ),
+  },
+  closed,
+)
 export const RemoveQuery = Type.Object(
   { force: Type.Optional(Type.Boolean({ description: 'Uninstall even if servers use the package' })) },
   closed,
@@ -63,7 +75,7 @@ export const PackageView = Type.Object({
   name: Name,
   version: Type.String({ examples: ['2026.8.31'] }),
   requested: Type.String({ examples: ['latest'] }),
-  latest: orNull(Type.String({ description: 'The latest version at the last install or update' })),
+  latest: orNull(Type.String({ description: 'The latest version at the last install, update or refresh' })),
   previous_version: orNull(Type.String({ description: 'Kept for a rollback' })),
   status: Type.Enum(['installed', 'broken'], { description: '`broken`: its files are missing' }),
   bin: Type.Record(Type.String(), Type.String()),
@@ -83,6 +95,20 @@ export const PackageView = Type.Object({
 export type PackageView = Static<typeof PackageView>
 component({ Package: PackageView }, 'An installed package')
 export const PackageList = listOf(PackageView)
+
+export const RefreshedPackage = Type.Object({
+  id: Type.String({ examples: ['modelcontextprotocol-server-everything-1a2b3c'] }),
+  name: Name,
+  version: Type.String({ examples: ['2026.8.31'] }),
+  latest: orNull(Type.String({ examples: ['2026.11.2'] })),
+  update_available: Type.Boolean(),
+  deprecated: orNull(Type.String({ description: 'Why the installed version should not be used any more' })),
+  error: orNull(
+    Type.String({ description: 'Why the registry gave no answer; the other fields are as before' }),
+  ),
+})
+export type RefreshedPackage = Static<typeof RefreshedPackage>
+export const RefreshedList = listOf(RefreshedPackage)
 
 const CreatedServer = Type.Object({
   id: Type.String(),

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
-import { gt, valid } from 'semver'
 import { AppError } from '../kernel/errors.ts'
+import type { Facts } from '../kernel/facts.ts'
 import type { JobHandle, Jobs } from '../kernel/jobs.ts'
 import type { Program } from '../kernel/server-state.ts'
 import { isoTime } from '../kernel/time.ts'
@@ -10,22 +10,28 @@ import type { Network } from '../net/connection-pool.ts'
 import { removeFolder } from './folders.ts'
 import { packageFolder } from './inspect.ts'
 import { activate, fetchPackage, undoneEntry } from './install.ts'
+import { statePublisher } from './package-states.ts'
 import type { PackageRecord } from './package-store.ts'
 import type {
   Installed,
   InstallInput,
   PackageView,
+  RefreshedPackage,
   SearchAnswer,
   SearchInput,
   Updated,
 } from './packages.schema.ts'
 import { chooseBin, installedProgram } from './program.ts'
+import { refreshPackages } from './refresh.ts'
 import { searchMcpRegistry } from './registry/mcp-registry.ts'
 import type { Registry } from './registry/registry.ts'
 import { parseSpec, type Spec } from './spec.ts'
-import { type UpdateDeps, updatePackage } from './update.ts'
+import { type PreparedUpdate, prepareUpdate, switchVersion, type UpdateDeps } from './update.ts'
+import { isNewer } from './versions.ts'
 
 export interface Deps extends UpdateDeps {
+  /** Called when another version of a package is installed, and when the registry has news about it. */
+  readonly onState: (state: Facts['package_state']) => void
   readonly registry: UpdateDeps['registry'] & Pick<Registry, 'search'>
   readonly jobs: Pick<Jobs, 'run'>
   readonly mcpRegistry: string
@@ -50,6 +56,8 @@ export function createPackages(deps: Deps) {
   const { store, folders, jobs } = deps
   /** One change of a package at a time. */
   const turns = new Turns()
+  let refreshing: Promise<RefreshedPackage[]> | undefined
+  const publishStates = statePublisher(store, deps.onState)
 
   const recordOf = (name: string) => store.all().find((record) => record.name === name)
 
@@ -123,13 +131,41 @@ export function createPackages(deps: Deps) {
       if (hasRestarted) await deps.restartServers(name) // with the version before, or none
       throw error
     })
+    publishStates()
     return { ...(await view(find(name))), warnings: [...fetched.chosen.warnings], server }
   }
 
-  async function update(name: string, spec: Spec, handle: JobHandle, by: Caller): Promise<Updated> {
-    const { record, fetched, from, tools, tried } = await updatePackage(deps, find(name), spec, handle, by)
-    const warnings = [...fetched.chosen.warnings]
-    return { ...(await view(record)), warnings, from_version: from, tools, tried_with: tried }
+  async function switchTo(prepared: PreparedUpdate, handle: JobHandle, by: Caller): Promise<Updated> {
+    const { record, fetched, tools, tried } = prepared
+    const updated = await switchVersion(deps, prepared, handle, by)
+    publishStates()
+    return {
+      ...(await view(updated)),
+      warnings: [...fetched.chosen.warnings],
+      from_version: record.current.version,
+      tools,
+      tried_with: [...tried],
+    }
+  }
+
+  /** Does not keep other changes of the package from taking place while it waits. */
+  async function updateWhenContinued(
+    name: string,
+    spec: Spec,
+    handle: JobHandle,
+    by: Caller,
+  ): Promise<Updated> {
+    const prepared = await turns.take(name, () => prepareUpdate(deps, find(name), spec, handle))
+    const { record, fetched, tools } = prepared
+    if (fetched.staging !== null) {
+      const detail = { from: record.current.version, to: fetched.installed.version, tools }
+      const { staging } = fetched
+      await handle.untilContinued(detail, HOLD_MS).catch(async (error: unknown) => {
+        await removeFolder(staging)
+        throw error
+      })
+    }
+    return turns.take(name, () => switchTo(prepared, handle, by))
   }
 
   async function rollback(record: PackageRecord, by: Caller): Promise<PackageView> {
@@ -146,6 +182,7 @@ export function createPackages(deps: Deps) {
       throw error
     }
     placed.use()
+    publishStates()
     await deps.restartServers(record.name)
     return view(back)
   }
@@ -159,6 +196,7 @@ export function createPackages(deps: Deps) {
       })
     const detail = { name: record.name, version: record.current.version, servers }
     await store.remove(record.name, { action: 'package_removed', subject: record.id, ...by, detail })
+    publishStates()
     await folders.remove(record)
     await deps.restartServers(record.name)
   }
@@ -191,13 +229,30 @@ export function createPackages(deps: Deps) {
       return { job: id, settled }
     },
 
-    update(key: string, version: string | undefined, by: Caller): StartedJob<Updated> {
+    /** With `hold`, the new version replaces the old one when the user lets the job go on. */
+    update(key: string, version: string | undefined, hold: boolean, by: Caller): StartedJob<Updated> {
       const { name } = find(key)
       const spec = parseSpec(name, version)
-      const { id, settled } = jobs.run('package_update', name, JSON.stringify(['update', spec]), (handle) =>
-        turns.take(name, () => update(name, spec, handle, by)),
+      const sameAs = JSON.stringify(['update', spec, hold])
+      const { id, settled } = jobs.run('package_update', name, sameAs, (handle) =>
+        hold
+          ? updateWhenContinued(name, spec, handle, by)
+          : turns.take(name, async () =>
+              switchTo(await prepareUpdate(deps, find(name), spec, handle), handle, by),
+            ),
       )
       return { job: id, settled }
+    },
+
+    /** Asks the registry for the newest versions of all packages. */
+    refresh(): Promise<RefreshedPackage[]> {
+      refreshing ??= refreshPackages({ ...deps, inTurn: (name, work) => turns.take(name, work) }).finally(
+        () => {
+          refreshing = undefined
+          publishStates()
+        },
+      )
+      return refreshing
     },
 
     rollback: (key: string, by: Caller): Promise<PackageView> =>
@@ -240,7 +295,7 @@ export function createPackages(deps: Deps) {
 }
 export type Packages = ReturnType<typeof createPackages>
 
-const serverNameOf = (name: string): string => name.replace(/^@[^/]+\//, '').slice(0, 64)
+/** How long an update waits for the user. */
+const HOLD_MS = 10 * 60_000
 
-const isNewer = (latest: string | null, version: string): boolean =>
-  latest !== null && valid(latest) !== null && valid(version) !== null && gt(latest, version)
+const serverNameOf = (name: string): string => name.replace(/^@[^/]+\//, '').slice(0, 64)

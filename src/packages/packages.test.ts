@@ -14,7 +14,7 @@ import {
 import { toolPackage } from '../../test/support/registry/registry.ts'
 import type { JobView } from '../jobs/jobs.schema.ts'
 import type { ServerView } from '../servers/servers.schema.ts'
-import type { PackageView, SearchAnswer, Updated } from './packages.schema.ts'
+import type { PackageView, RefreshedPackage, SearchAnswer, Updated } from './packages.schema.ts'
 
 const post = (house: Awaited<ReturnType<typeof houseWithRegistry>>['house'], url: string, payload?: object) =>
   house.inject({ method: 'POST', url, headers: AUTHORISED, ...(payload && { payload }) })
@@ -260,6 +260,85 @@ describe('updating', () => {
           .items?.map((tool: { name: string }) => tool.name),
       )
       .toEqual(['a', 'b'])
+  })
+
+  test('an update with hold waits with the difference of the tools, and replaces the version only when it is continued', async () => {
+    const { house, registry } = await houseWithRegistry([toolPackage('held', '1.0.0', { tools: ['a', 'b'] })])
+    await install(house, { name: 'held', create_server: true })
+    registry.publish(toolPackage('held', '1.1.0', { tools: ['b', 'c'] }))
+    const jobs = async (path: string, method: 'GET' | 'POST' = 'POST') =>
+      (await house.inject({ method, url: `/api/jobs/${path}`, headers: AUTHORISED })).json()
+    const waiting = async () => {
+      const accepted = await packages<{ job: string }>(house, 'POST', '/held/update?hold=true')
+      expect(accepted.status).toBe(202)
+      const { job } = accepted.body
+      await expect.poll(async () => (await jobs(job, 'GET')).phase, { timeout: 30_000 }).toBe('waiting')
+      return job
+    }
+    const version = async () => (await installed(house))[0]?.version
+
+    const first = await waiting()
+    const { phases } = (await jobs(first, 'GET')) as JobView
+    expect(phases.map(({ name }) => name)).toEqual([
+      'resolving',
+      'installing',
+      'checking',
+      'trying',
+      'waiting',
+    ])
+    expect(phases.slice(0, -1).every(({ finished_at }) => finished_at !== null)).toBe(true)
+    const tools = { added: ['c'], removed: ['a'], changed: [] }
+    expect(phases.at(-1)).toMatchObject({ finished_at: null, detail: { from: '1.0.0', to: '1.1.0', tools } })
+    expect(await version()).toBe('1.0.0')
+    expect(await jobs(`${first}/cancel`)).toMatchObject({ status: 'cancelled' })
+    expect(await version()).toBe('1.0.0')
+    expect(readdirSync(join(house.data, 'packages/.staging'))).toEqual([])
+    expect(await jobs(`${first}/continue`)).toMatchObject({ status: 409, code: 'job_not_waiting' })
+
+    const second = await waiting()
+    expect(await jobs(`${second}/continue`)).toMatchObject({ status: 'running' })
+    await expect.poll(async () => (await jobs(second, 'GET')).status).toBe('done')
+    expect(await jobs(second, 'GET')).toMatchObject({ result: { version: '1.1.0', tools } })
+    expect(await version()).toBe('1.1.0')
+
+    registry.publish(toolPackage('held', '1.2.0'))
+    const third = await waiting()
+    expect((await packages(house, 'POST', '/held/rollback')).status).toBe(200) // is not kept waiting
+    await jobs(`${third}/continue`)
+    await expect.poll(async () => (await jobs(third, 'GET')).status).toBe('failed')
+    expect(await jobs(third, 'GET')).toMatchObject({ error: { code: 'update_failed' } })
+    expect(await version()).toBe('1.0.0')
+  })
+
+  test('a refresh finds newer and deprecated versions, names those that it could not ask for, and installs nothing', async () => {
+    const { house, registry } = await houseWithRegistry([
+      toolPackage('fresh', '1.0.0'),
+      toolPackage('gone', '1.0.0'),
+    ])
+    for (const name of ['fresh', 'gone']) await install(house, { name })
+    registry.publish(toolPackage('fresh', '1.0.0', { deprecated: 'use 2' }))
+    registry.publish(toolPackage('fresh', '2.0.0'))
+    registry.faults.set('gone', 'server_error')
+    const refresh = () => packages<{ items: RefreshedPackage[] }>(house, 'POST', '/refresh')
+    const [one, other] = await Promise.all([refresh(), refresh()])
+    expect(one).toEqual(other)
+    expect(one.body.items).toMatchObject([
+      {
+        name: 'fresh',
+        version: '1.0.0',
+        latest: '2.0.0',
+        update_available: true,
+        deprecated: 'use 2',
+        error: null,
+      },
+      { name: 'gone', update_available: false, error: expect.stringContaining('registry') },
+    ])
+    await refresh()
+    expect(await installed(house)).toMatchObject([
+      { latest: '2.0.0', deprecated: 'use 2' },
+      { version: '1.0.0' },
+    ])
+    expect((await house.inject({ method: 'POST', url: '/api/packages/refresh' })).statusCode).toBe(401)
   })
 
   test('an update to a version that does not start changes nothing and fails with the reason', async () => {

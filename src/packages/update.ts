@@ -45,31 +45,57 @@ interface ToolDifference {
 
 const MAX_TRIALS = 3
 
-/** Installs the new version beside the old one and starts it on trial. It replaces the old version only if it works. */
-export async function updatePackage(
+/** A new version that works, beside the old one. */
+export interface PreparedUpdate {
+  readonly record: PackageRecord
+  readonly fetched: Fetched
+  readonly tools: ToolDifference
+  /** The servers whose settings were used for the trial. */
+  readonly tried: readonly string[]
+}
+
+/** Installs the new version beside the old one and starts it on trial. Nothing is left of it if it does not work. */
+export async function prepareUpdate(
   deps: UpdateDeps,
   record: PackageRecord,
   spec: Spec,
   handle: JobHandle,
-  by: Caller,
-) {
+): Promise<PreparedUpdate> {
   const fetched = await fetchPackage(deps, spec, record.current.scripts_ran, handle)
-  const from = record.current.version
-  const undone = undoneEntry(record.id, by, { name: record.name, version: fetched.installed.version })
-  if (fetched.staging === null) {
-    const same = await activate(deps, fetched, { audit: null, undone, finish: async (saved) => saved })
-    return { record: same, fetched, from, tools: UNCHANGED, tried: [] }
-  }
+  if (fetched.staging === null) return { record, fetched, tools: UNCHANGED, tried: [] }
   try {
-    handle.phase('trying')
+    handle.phase('trying', { version: fetched.installed.version })
     const { tools, tried } = await tryOut(deps, record, fetched)
     handle.signal.throwIfAborted()
+    return { record, fetched, tools, tried }
+  } catch (error) {
+    await removeFolder(fetched.staging)
+    throw error
+  }
+}
+
+/** Replaces the old version, unless the package has changed since the update was prepared. */
+export async function switchVersion(
+  deps: UpdateDeps,
+  { record, fetched, tools }: PreparedUpdate,
+  handle: JobHandle,
+  by: Caller,
+): Promise<PackageRecord> {
+  const from = record.current.version
+  const undone = undoneEntry(record.id, by, { name: record.name, version: fetched.installed.version })
+  const finish = async (saved: PackageRecord) => saved
+  if (fetched.staging === null) return activate(deps, fetched, { audit: null, undone, finish })
+  try {
+    handle.signal.throwIfAborted()
+    const now = deps.store.all().find(({ name }) => name === record.name)
+    const { version, installed_at } = now?.current ?? {}
+    if (version !== from || installed_at !== record.current.installed_at) throw changedMeanwhile(record)
     handle.phase('switching')
     const detail = { name: record.name, from, to: fetched.installed.version, tools }
     const audit = { action: 'package_updated', subject: record.id, ...by, detail }
-    const updated = await activate(deps, fetched, { audit, undone, finish: async (saved) => saved })
+    const updated = await activate(deps, fetched, { audit, undone, finish })
     await deps.restartServers(record.name)
-    return { record: updated, fetched, from, tools, tried }
+    return updated
   } catch (error) {
     await removeFolder(fetched.staging)
     throw error
@@ -119,6 +145,13 @@ function addDifference(all: ToolDifference, before: readonly TrialTool[], now: r
   )
   put(all.changed, now.filter(differs))
 }
+
+const changedMeanwhile = ({ name }: PackageRecord): AppError =>
+  new AppError(
+    'update_failed',
+    `'${name}' was changed or uninstalled while its update waited, so nothing was updated`,
+    { hint: 'Start the update again' },
+  )
 
 function trialFailed(
   { name, current }: PackageRecord,
