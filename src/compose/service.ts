@@ -48,6 +48,8 @@ import { openWishes } from '../store/wishes.store.ts'
 import { endOrphan } from '../supervisor/orphans/end-orphan.ts'
 import { findOrphans } from '../supervisor/orphans/orphans.ts'
 import { createCallRecorder } from '../upstreams/calls.ts'
+import { elicitationRoutes } from '../upstreams/elicitations.routes.ts'
+import { Elicitations } from '../upstreams/elicitations.ts'
 import { MAX_SERVERS, OFFER_DEFAULTS } from '../upstreams/server-fields.ts'
 import { Upstreams } from '../upstreams/upstreams.ts'
 import { openAgents } from './agents.ts'
@@ -146,7 +148,7 @@ async function open(
   // Processes, MCP, metrics and the live stream.
   const base = { folder, facts, secrets, log, closer, database }
   const { catalogues, pins } = await openCatalogues({ ...base, table, hold: config.hold_changed_tools })
-  const runtime = openRuntime({ ...base, catalogues })
+  const runtime = openRuntime({ ...base, catalogues, isWatched: () => live.hasClients() })
   closer.add('the tool servers', () => runtime.close())
   const upstreams = new Upstreams()
   const { metrics, live } = openObservability({
@@ -281,6 +283,7 @@ async function open(
     await front.untilRequested(AGENTS_FIRST_MS)
   }
   const { buildApp } = await import('../http/app.ts')
+  const elicitations = new Elicitations()
   const app = await buildApp({
     front,
     log,
@@ -293,8 +296,9 @@ async function open(
     gatewayRoutes: gateway.mcpRoutes,
     routes: [
       healthRoutes(health),
-      serverRoutes(servers, importer, isOwner),
-      httpServerRoutes(httpServers, isOwner),
+      serverRoutes(servers, importer, isOwner, elicitations),
+      httpServerRoutes(httpServers, isOwner, elicitations),
+      elicitationRoutes(elicitations),
       logRoutes(logs),
       processRoutes(processes),
       liveRoutes(),

@@ -1,4 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { Elicitations } from '../upstreams/elicitations.ts'
 import { ServerKey } from '../upstreams/server-fields.ts'
 import { type IsOwner, upstreamRoutes } from '../upstreams/upstreams.routes.ts'
 import { HttpServerInput, HttpServerUpdate, HttpServerView } from './http-servers.schema.ts'
@@ -7,7 +8,11 @@ import { ConnectionReport } from './report.schema.ts'
 
 const tags = ['HTTP servers']
 
-export function httpServerRoutes(servers: HttpServers, isOwner: IsOwner): FastifyPluginAsyncTypebox {
+export function httpServerRoutes(
+  servers: HttpServers,
+  isOwner: IsOwner,
+  elicitations: Elicitations,
+): FastifyPluginAsyncTypebox {
   return async (app) => {
     await app.register(
       upstreamRoutes({
@@ -30,6 +35,7 @@ export function httpServerRoutes(servers: HttpServers, isOwner: IsOwner): Fastif
         },
         callErrors: ['server_not_running'],
         isOwner,
+        elicitations,
         servers,
       }),
     )

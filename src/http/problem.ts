@@ -1,35 +1,8 @@
-import { AppError, CATALOGUE, type ErrorCode, type FieldError } from '../kernel/errors.ts'
-
-/** RFC 9457. The body of every HTTP error that the service sends. */
-export interface Problem {
-  readonly type: string
-  readonly title: string
-  readonly status: number
-  readonly detail: string
-  readonly code: ErrorCode
-  readonly request_id: string
-  readonly errors?: readonly FieldError[]
-  readonly hint?: string
-}
+import { AppError } from '../kernel/errors.ts'
 
 const MIB = 1_048_576
 
 export const PROBLEM_TYPE = 'application/problem+json'
-
-export function problemOf(error: AppError, requestId: string): Problem {
-  const { status, title } = CATALOGUE[error.code]
-  return {
-    type: `/docs/errors/${error.code}`,
-    title,
-    status,
-    detail: error.message,
-    code: error.code,
-    request_id: requestId,
-    ...(error.errors && { errors: error.errors }),
-    ...(error.hint !== undefined && { hint: error.hint }),
-    ...error.members,
-  }
-}
 
 /** Translates the framework's errors. Undefined for an unexpected error. */
 export function knownError(error: unknown, bodyLimit = MIB): AppError | undefined {
@@ -57,10 +30,4 @@ export function knownError(error: unknown, bodyLimit = MIB): AppError | undefine
 
 export function unsupportedMediaType(message: string): AppError {
   return new AppError('unsupported_media_type', message)
-}
-
-/** The response to an unexpected error. It reveals only how to find the error in the log. */
-export function unexpected(cause: unknown): AppError {
-  const hint = 'Search the log for the request_id. If the error occurs again, please report it'
-  return new AppError('internal_error', 'An internal error occurred in Toolroom', { hint, cause })
 }

@@ -65,6 +65,8 @@ export interface CallOptions {
   readonly meta?: unknown
   /** Called with the server's progress notifications. A progress token is sent only when this is set. */
   readonly onProgress?: ((params: Params) => void) | undefined
+  /** Called with the server's log messages, as far as they belong to this request alone. */
+  readonly onLog?: ((params: unknown) => void) | undefined
   /** Receives the notifications of a subscription, if the request is one. */
   readonly onNotification?: ((method: string, params: unknown) => void) | undefined
   /** Answers the server's sampling and elicitation requests. */

@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { ErrorCode } from '../kernel/errors.ts'
+import type { Elicitations } from '../upstreams/elicitations.ts'
 import { ServerKey } from '../upstreams/server-fields.ts'
 import { type IsOwner, upstreamRoutes } from '../upstreams/upstreams.routes.ts'
 import { ImportInput, ImportReport } from './import.schema.ts'
@@ -22,6 +23,7 @@ export function serverRoutes(
   servers: Servers,
   importer: Importer,
   isOwner: IsOwner,
+  elicitations: Elicitations,
 ): FastifyPluginAsyncTypebox {
   return async (app) => {
     await app.register(
@@ -45,6 +47,7 @@ export function serverRoutes(
         },
         callErrors: startErrors,
         isOwner,
+        elicitations,
         servers,
       }),
     )

@@ -5,9 +5,11 @@ import * as Type from 'typebox'
 import type { ErrorCode } from '../kernel/errors.ts'
 import * as tool from '../kernel/tool-fields.ts'
 import { type Caller, listOf } from '../kernel/wire.ts'
-import type { CallResult } from '../protocol/call.ts'
+import type { CallOptions, CallResult } from '../protocol/call.ts'
+import type { Elicitations } from './elicitations.ts'
 import { IfMatch, revisionOf, ServerKey } from './server-fields.ts'
 import type { ServerRecord } from './server-registry.ts'
+import { acceptsEvents, EVENT_STREAM, streamedCall } from './streamed-call.ts'
 import type { ToolCall } from './upstream.ts'
 
 /** By the headers of a request. */
@@ -28,6 +30,7 @@ interface Options<Server extends ServerRecord, Input extends TSchema, Update ext
   readonly callErrors: readonly ErrorCode[]
   /** Whether the caller has the token, and so sees more of a definition. */
   readonly isOwner: IsOwner
+  readonly elicitations: Elicitations
   readonly servers: {
     /** All views as JSON. */
     listText(isOwner: boolean): Promise<string>
@@ -48,6 +51,8 @@ interface Options<Server extends ServerRecord, Input extends TSchema, Update ext
 
 /** With this type, text and bytes are sent as they are. */
 const JSON_TYPE = 'application/json; charset=utf-8'
+const EVENTS_EXAMPLE =
+  'event: progress\ndata: {"progress":1,"total":2}\n\nevent: result\ndata: {"content":[{"type":"text","text":"done"}]}\n\n'
 const MAX_CALL_BYTES = 10 * 1_048_576
 
 /** The routes that both kinds of server have. */
@@ -56,6 +61,7 @@ export function upstreamRoutes<S extends ServerRecord, I extends TSchema, U exte
 ): FastifyPluginAsyncTypebox {
   const { path, tags, one, input, update, updateMethod, view, descriptions, callErrors, isOwner, servers } =
     options
+  const { elicitations } = options
   const params = ServerKey
   const withEtag = (reply: FastifyReply, server: S, owner: boolean) =>
     reply.header('etag', `"${server.revision}"`).send(servers.view(server, owner))
@@ -146,7 +152,15 @@ export function upstreamRoutes<S extends ServerRecord, I extends TSchema, U exte
       description: descriptions.call,
       params: tool.ToolKey,
       body: tool.CallInput,
-      response: { 200: tool.CallResult },
+      response: {
+        200: {
+          description: 'The result, or with `Accept: text/event-stream` the events of the call',
+          content: {
+            'application/json': { schema: tool.CallResult },
+            [EVENT_STREAM]: { schema: Type.String({ examples: [EVENTS_EXAMPLE] }) },
+          },
+        },
+      },
     }
     const config = { errors: [...callErrors, 'call_failed', 'call_timeout'], passedOn: true }
     app.post(
@@ -154,11 +168,20 @@ export function upstreamRoutes<S extends ServerRecord, I extends TSchema, U exte
       { schema: call, bodyLimit: MAX_CALL_BYTES, config },
       async (request, reply) => {
         const { arguments: args = {}, timeout_s } = request.body
-        const options = { signal: abortOnDisconnect(reply) }
+        const signal = abortOnDisconnect(reply)
         const by = { request_id: request.id }
-        const called = { tool: request.params.tool, args, by, options, timeout_s }
-        const { json } = await servers.call(request.params.id, called)
-        return reply.type(JSON_TYPE).send(json as never)
+        const run = (options: CallOptions) =>
+          servers.call(request.params.id, { tool: request.params.tool, args, by, options, timeout_s })
+        if (!acceptsEvents(request.headers.accept)) {
+          const { json } = await run({ signal })
+          return reply.type(JSON_TYPE).send(json as never)
+        }
+        const onUnexpected = (error: unknown) => request.log.error({ ...by, error }, 'streamed call failed')
+        const events = await streamedCall(run, { elicitations, signal, ...by, onUnexpected })
+        return reply
+          .type(EVENT_STREAM)
+          .header('x-accel-buffering', 'no')
+          .send(events as never)
       },
     )
   }

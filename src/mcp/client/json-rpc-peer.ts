@@ -239,7 +239,9 @@ export class JsonRpcPeer {
       return
     }
     if (method !== 'notifications/progress' || !isObject(params)) {
-      this.#options.onNotification(method, params, clientIdOf(this.#relatedRequest(requestId)))
+      const related = this.#relatedRequest(requestId)
+      if (method === 'notifications/message' && typeof related === 'object') related.options.onLog?.(params)
+      this.#options.onNotification(method, params, clientIdOf(related))
       return
     }
     const { progressToken } = params
