@@ -22,9 +22,6 @@ export const yamlFormat: Format = verifiedFormat<ParsedYaml>({
   remove: removal,
 })
 
-/** Up to this length an addition must be reversible. In a longer file the check would take seconds. */
-const MAX_CONFIRMED_LENGTH = 1024 * 1024
-
 function set(parsed: ParsedYaml, path: Path, value: Json): Proposal<ParsedYaml> {
   const { text } = parsed
   const levels = walk(parsed, path)
@@ -39,13 +36,11 @@ function set(parsed: ParsedYaml, path: Path, value: Json): Proposal<ParsedYaml> 
   }
   const { splices, before } = add(parsed, levels, path, value)
   const trace = before && writeTrace(before)
-  const proposal = { text: spliced(text, splices), at: levels.at(-1)?.item?.start ?? 0, trace }
-  if (text.length > MAX_CONFIRMED_LENGTH) return proposal
   const confirm = (edited: ParsedYaml) => {
     if (removal(edited, path, trace).text === text) return trace
     throw refusal(text, 0, 'This addition could not be undone')
   }
-  return { ...proposal, confirm }
+  return { text: spliced(text, splices), at: levels.at(-1)?.item?.start ?? 0, trace, confirm }
 }
 
 function removal(parsed: ParsedYaml, path: Path, trace: Trace | undefined): Proposal<ParsedYaml> {
