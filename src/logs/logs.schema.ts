@@ -125,6 +125,7 @@ export const LogPage = Type.Object({
   ),
 })
 export type LogPage = Static<typeof LogPage>
+component({ LogPage }, 'Lines of the log')
 
 const Lines = Type.Integer({ minimum: 0, examples: [12] })
 export const Histogram = Type.Object({
@@ -149,6 +150,7 @@ export const Histogram = Type.Object({
   ),
 })
 export type Histogram = Static<typeof Histogram>
+component({ LogHistogram: Histogram }, 'How many lines each step has, by level')
 
 export const Cleared = Type.Object({ deleted: Type.Integer({ minimum: 0 }) })
 component({ ClearedLogs: Cleared }, 'How many lines were deleted')

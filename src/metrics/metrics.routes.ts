@@ -30,7 +30,7 @@ export function metricsRoutes(metrics: Metrics): FastifyPluginAsyncTypebox {
       description:
         'One point for each step, including empty ones. The last point is not complete. With `by=server_id`, and for `kind=resources`, one series for each server. In a window of `5m`, availability and resources are known since the start of Toolroom.',
       querystring: schema.SeriesQuery,
-      response: { 200: Type.Union([schema.Timeseries, schema.ServerTimeseries]) },
+      response: { 200: schema.AnyTimeseries },
     }
     // As text: a serializer would have to validate every point to find out which of the two it is.
     app.get('/metrics/timeseries', { schema: timeseries }, async ({ query }, reply) =>

@@ -197,6 +197,10 @@ export const ServerTimeseries = Type.Object({
   ),
 })
 export type ServerTimeseries = Static<typeof ServerTimeseries>
+component({ ServerTimeseries }, 'One series for each server')
+
+export const AnyTimeseries = Type.Union([Timeseries, ServerTimeseries])
+component({ AnyTimeseries }, 'One point for each step, or one series for each server')
 
 export const ServerMetrics = Type.Object({
   server_id: Type.String({ examples: ['github'] }),

@@ -108,6 +108,7 @@ export const RefreshedPackage = Type.Object({
   ),
 })
 export type RefreshedPackage = Static<typeof RefreshedPackage>
+component({ RefreshedPackage }, 'What the registry has for a package')
 export const RefreshedList = listOf(RefreshedPackage)
 
 const CreatedServer = Type.Object({

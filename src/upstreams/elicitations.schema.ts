@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { mapOf } from '../kernel/wire.ts'
+import { component, mapOf } from '../kernel/wire.ts'
 
 const Text = Type.String({ maxLength: 65_536 })
 
@@ -27,3 +27,4 @@ export const ElicitationAnswer = Type.Object(
   { additionalProperties: false, examples: [{ action: 'accept', content: { name: 'Ada' } }] },
 )
 export type ElicitationAnswer = Static<typeof ElicitationAnswer>
+component({ ElicitationAnswer }, 'The answer to a question of a tool server')
