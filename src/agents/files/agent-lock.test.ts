@@ -53,3 +53,20 @@ test('a lock of a killed run is released at the next start, and a lock of anothe
   expect(existsSync(lock.path)).toBe(true)
   void held
 })
+
+test('a lock without a known inode is released if it was made at the moment of its note, and stays if it was touched later', () => {
+  for (const [laterMs, isLeft] of [
+    [0, false],
+    [5_000, true],
+  ] as const) {
+    const lock = lockIn(ownFolder(), 'directory')
+    mkdirSync(lock.path)
+    mkdirSync(lock.ledger)
+    const at = Date.now()
+    const touched = new Date(at + laterMs)
+    if (laterMs > 0) utimesSync(lock.path, touched, touched)
+    writeFileSync(join(lock.ledger, '0123456789ab.json'), JSON.stringify({ ...lock, inode: null, at }))
+    releaseLeftLocks(lock.ledger)
+    expect([existsSync(lock.path), readdirSync(lock.ledger)]).toEqual([isLeft, []])
+  }
+})

@@ -35,8 +35,7 @@ const TIMEOUT_MS = 5_000
 /** Runs `work` while holding the agent's lock. A lock that was not touched for `STALE_MS` is taken over. */
 export async function withLock<T>(lock: LockFacts | null, work: () => Promise<T>): Promise<T> {
   if (!lock || !existsSync(dirname(lock.path))) return work()
-  await take(lock)
-  const note = recordOrRelease(lock)
+  const note = await take(lock)
   const timer = setInterval(() => touch(lock.path), STALE_MS / 4).unref()
   try {
     return await work()
@@ -47,58 +46,98 @@ export async function withLock<T>(lock: LockFacts | null, work: () => Promise<T>
   }
 }
 
+/**
+ * A lock that we hold, or are about to take. It is written before the lock exists, so that a kill at any moment leaves
+ * no lock without a note.
+ */
+interface Note extends LockFacts {
+  /** Null for a lock that is about to be made at `at`, and whose inode is not known yet. */
+  readonly inode: number | null
+  readonly at: number
+}
+
 /** Releases locks that a killed run left behind, so that agents do not wait until they are stale. */
 export function releaseLeftLocks(ledger: string): void {
   for (const name of namesIn(ledger).filter((name) => NOTE.test(name))) {
-    const note = join(ledger, name)
+    const file = join(ledger, name)
     try {
-      const { inode, ...lock } = JSON.parse(readFileSync(note, 'utf8')) as LockFacts & { inode: number }
-      if (statSync(lock.path).ino === inode) release(lock)
+      const note = JSON.parse(readFileSync(file, 'utf8')) as Note
+      if (isOurs(note)) release(note)
+      rmSync(stagingOf(note, name), { recursive: true, force: true })
     } catch {
       // the lock was released, or the note is incomplete
     }
-    rmSync(note, { force: true })
+    rmSync(file, { force: true })
   }
 }
 
 /** The name of a note. Other files in the ledger are not ours. */
 const NOTE = /^[0-9a-f]{12}\.json$/
+/** The clock of a file system may be behind by some milliseconds. */
+const CLOCK_MS = 100
+/** An agent that holds the lock touches it again later. */
+const MADE_WITHIN_MS = 1_000
 
-/** A lock that cannot be recorded, on a full disk for example, is released again. */
-function recordOrRelease(lock: LockFacts): string {
-  const note = join(lock.ledger, `${randomBytes(6).toString('hex')}.json`)
-  try {
-    mkdirSync(lock.ledger, { recursive: true, mode: 0o700 })
-    writeFileSync(note, JSON.stringify({ ...lock, inode: statSync(lock.path).ino }), { mode: 0o600 })
-    return note
-  } catch (error) {
-    release(lock)
-    rmSync(note, { force: true })
-    throw error
-  }
+function isOurs({ path, inode, at }: Note): boolean {
+  const { ino, mtimeMs } = statSync(path)
+  return inode === null ? mtimeMs > at - CLOCK_MS && mtimeMs < at + MADE_WITHIN_MS : ino === inode
 }
 
-async function take(lock: LockFacts): Promise<void> {
+/** Returns the note. */
+async function take(lock: LockFacts): Promise<string> {
   const end = performance.now() + TIMEOUT_MS
-  while (!tryToTake(lock)) {
+  for (;;) {
+    const note = existsSync(lock.path) ? undefined : tryToTake(lock)
+    if (note !== undefined) return note
     if (isStale(lock.path)) release(lock)
     else if (performance.now() > end) throw locked(lock.path)
     else await sleep(POLL_MS)
   }
 }
 
-function tryToTake({ path, kind }: LockFacts): boolean {
+/** Undefined if another program was faster. */
+function tryToTake(lock: LockFacts): string | undefined {
+  const name = `${randomBytes(6).toString('hex')}.json`
+  const note = join(lock.ledger, name)
+  const staging = stagingOf(lock, name)
+  const write = (inode: number | null) => {
+    const facts: Note = { ...lock, inode, at: Date.now() }
+    writeFileSync(note, JSON.stringify(facts), { mode: 0o600 })
+  }
+  let isTaken = false
   try {
-    if (kind === 'directory') mkdirSync(path)
-    else if (kind === 'file') takeFile(path)
-    else takePopulated(path)
-    return true
+    mkdirSync(lock.ledger, { recursive: true, mode: 0o700 })
+    write(lock.kind === 'populated-directory' ? populated(staging) : null)
+    putInPlace(lock, staging)
+    isTaken = true
+    if (lock.kind !== 'populated-directory') write(statSync(lock.path).ino)
+    return note
   } catch (error) {
-    if (TAKEN.has((error as NodeJS.ErrnoException).code ?? '')) return false
+    if (isTaken) release(lock)
+    rmSync(staging, { recursive: true, force: true })
+    rmSync(note, { force: true })
+    if (!isTaken && TAKEN.has((error as NodeJS.ErrnoException).code ?? '')) return undefined
     throw error
   }
 }
 const TAKEN = new Set(['EEXIST', 'ENOTEMPTY', 'EISDIR', 'ENOTDIR', 'EPERM'])
+
+/** Where a populated folder is filled, so that it never exists without its owner's file. */
+const stagingOf = ({ path }: LockFacts, note: string): string => `${path}.${note.slice(0, -'.json'.length)}`
+
+/** Returns its inode, which the lock is going to have. */
+function populated(folder: string): number {
+  mkdirSync(folder)
+  writeFileSync(join(folder, 'owner.json'), JSON.stringify({ pid: process.pid }))
+  return statSync(folder).ino
+}
+
+/** Fails if the lock exists: a folder that has a file in it is not replaced by a rename. */
+function putInPlace({ path, kind }: LockFacts, staging: string): void {
+  if (kind === 'directory') mkdirSync(path)
+  else if (kind === 'populated-directory') renameSync(staging, path)
+  else takeFile(path)
+}
 
 /** A full disk lets the file be created but not written. */
 function takeFile(path: string): void {
@@ -110,20 +149,6 @@ function takeFile(path: string): void {
     throw error
   } finally {
     closeSync(file)
-  }
-}
-
-/** Filled aside and moved into place, so that the folder never exists without its owner's file. */
-function takePopulated(path: string): void {
-  if (existsSync(path)) throw Object.assign(new Error('taken'), { code: 'EEXIST' })
-  const staging = `${path}.${randomBytes(6).toString('hex')}`
-  mkdirSync(staging)
-  try {
-    writeFileSync(join(staging, 'owner.json'), JSON.stringify({ pid: process.pid }))
-    renameSync(staging, path)
-  } catch (error) {
-    rmSync(staging, { recursive: true, force: true })
-    throw error
   }
 }
 
