@@ -8,6 +8,8 @@ import { logCalls } from '../gateway/log-calls.ts'
 import { approvalOf } from '../gateway/pins/approval.ts'
 import { pinRoutes } from '../gateway/pins/pins.routes.ts'
 import type { Pins } from '../gateway/pins/pins.ts'
+import { presetRoutes } from '../gateway/presets/presets.routes.ts'
+import { createPresets } from '../gateway/presets/presets.service.ts'
 import { visibilityRoutes } from '../gateway/visibility/visibility.routes.ts'
 import { createVisibility } from '../gateway/visibility/visibility.service.ts'
 import type { HttpServers } from '../http-servers/http-servers.service.ts'
@@ -18,6 +20,7 @@ import type { Servers } from '../servers/servers.service.ts'
 import { openAgentToolsStore } from '../store/agent-tools.store.ts'
 import type { ConfigurationDatabase } from '../store/configuration/configuration.ts'
 import { openKeyStore } from '../store/keys.store.ts'
+import { openPresetStore } from '../store/presets.store.ts'
 import type { CallRecorder } from '../upstreams/calls.ts'
 import type { Catalogues } from '../upstreams/catalogues.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
@@ -66,6 +69,12 @@ export async function openGateway(deps: Deps) {
     typeOf: (word) => findAgent(word)?.type ?? (hasKey(word) ? word : undefined),
     hasServer: (id) => upstreams.get(id) !== undefined,
   })
+  const presets = createPresets({
+    store: await openPresetStore(database),
+    visibility,
+    hasServer: (id) => upstreams.get(id) !== undefined,
+    now: Date.now,
+  })
   const gateway = createGateway({
     version: VERSION,
     upstreams,
@@ -87,12 +96,20 @@ export async function openGateway(deps: Deps) {
     gateway,
     /** The gateway names of a server's tools, by their own names. */
     namesOf: (serverId: string) => toolLists.namesOf(serverId),
+    /** The tools of each server that an agent sees, by their own names. */
+    offeredTo: (agentType: string): ReadonlyMap<string, readonly string[]> => {
+      const list = toolLists.of(undefined, agentType)
+      const offered = new Map((list?.servers ?? []).map((id) => [id, [] as string[]]))
+      for (const { server_id, tool } of list?.tools ?? []) offered.get(server_id)?.push(tool)
+      return offered
+    },
     /** The tokens that an agent's tool list takes in its context; null for an agent without a key. */
     contextTokens: (agentType: string) => (hasKey(agentType) ? visibility.tokensOf(agentType) : null),
     mcpRoutes: MCP_ROUTES,
     routes: [
       keyRoutes(keys),
       visibilityRoutes(visibility),
+      presetRoutes(presets),
       pinRoutes(pins, catalogues, [
         { path: '/servers', tag: 'STDIO servers', servers },
         { path: '/http-servers', tag: 'HTTP servers', servers: httpServers },

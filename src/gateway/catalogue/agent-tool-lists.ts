@@ -86,6 +86,11 @@ export class AgentToolLists {
     return list
   }
 
+  /** What an agent with these settings would see. Not cached. */
+  ofSettings(settings: AgentTools): AgentToolList | undefined {
+    return this.#create(undefined, settings)
+  }
+
   /** The tools of a server that runs for one client alone. Undefined when the agent may not use the server. */
   ofInstance(serverId: string, agentType: string, tools: readonly Definition[]): AgentToolList | undefined {
     const shared = this.of(serverId, agentType)

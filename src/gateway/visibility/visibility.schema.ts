@@ -8,7 +8,7 @@ const ToolMode = Type.Enum(['full', 'search'], {
     '`full`: the agent gets all its tools. `search`: it gets two, `find_tools` and `call_tool`, and finds the others with them.',
   examples: ['full'],
 })
-const ServerIds = orNull(
+export const ServerIds = orNull(
   Type.Array(ServerId, {
     maxItems: MAX_SERVERS,
     uniqueItems: true,
@@ -16,7 +16,7 @@ const ServerIds = orNull(
     examples: [['github']],
   }),
 )
-const ToolNames = orNull(
+export const ToolNames = orNull(
   Type.Array(Type.String({ pattern: TOOL_NAME_PATTERN, expected: 'the name of a tool' }), {
     maxItems: MAX_TOOLS,
     uniqueItems: true,

@@ -2,7 +2,7 @@ import { AppError, invalidField, pointer } from '../../kernel/errors.ts'
 import type { AuditEntry, FactBus } from '../../kernel/facts.ts'
 import type { Caller } from '../../kernel/wire.ts'
 import { toolTokens } from '../../upstreams/tool-view.ts'
-import type { AgentToolLists } from '../catalogue/agent-tool-lists.ts'
+import type { AgentToolList, AgentToolLists } from '../catalogue/agent-tool-lists.ts'
 import { SEARCH_MODE_TOOLS } from '../catalogue/search-mode-tools.ts'
 import {
   type AgentTools,
@@ -45,9 +45,14 @@ export function createVisibility({ store, toolLists, facts, typeOf, hasServer }:
     )
   }
 
-  function view(agent_type: string): AgentToolsView {
-    const { tool_mode, servers, tools } = store.of(agent_type) ?? DEFAULT_AGENT_TOOLS
-    const list = toolLists.of(undefined, agent_type)
+  const view = (agent_type: string): AgentToolsView =>
+    viewOf(agent_type, store.of(agent_type) ?? DEFAULT_AGENT_TOOLS, toolLists.of(undefined, agent_type))
+
+  function viewOf(
+    agent_type: string,
+    { tool_mode, servers, tools }: AgentTools,
+    list: AgentToolList | undefined,
+  ): AgentToolsView {
     const costs = new Map((list?.servers ?? []).map((id) => [id, { tools: 0, tokens: 0 }]))
     for (const { server_id, definition } of list?.tools ?? []) {
       const cost = costs.get(server_id)
@@ -72,7 +77,7 @@ export function createVisibility({ store, toolLists, facts, typeOf, hasServer }:
     }
   }
 
-  function refuseUnknownServers({ servers, tools }: AgentToolsInput): void {
+  function refuseUnknownServers({ servers, tools }: Pick<AgentToolsInput, 'servers' | 'tools'>): void {
     for (const [index, id] of (servers ?? []).entries())
       if (!hasServer(id))
         throw invalidField(`/servers/${index}`, `must be the id of a server: no server has the id '${id}'`)
@@ -81,7 +86,15 @@ export function createVisibility({ store, toolLists, facts, typeOf, hasServer }:
   }
 
   return {
+    refuseUnknownServers,
     get: (agentType: string): AgentToolsView => view(resolve(agentType)),
+
+    /** What the agent would see after a change. */
+    preview(agentType: string, input: AgentToolsInput): AgentToolsView {
+      const type = resolve(agentType)
+      const next = withInput(store.of(type) ?? DEFAULT_AGENT_TOOLS, input)
+      return viewOf(type, next, toolLists.ofSettings(next))
+    },
 
     async change(agentType: string, input: AgentToolsInput, by: Caller): Promise<AgentToolsView> {
       const type = resolve(agentType)
@@ -104,12 +117,18 @@ export type Visibility = ReturnType<typeof createVisibility>
 
 /** A server without an entry in `tools` shows all its tools. */
 function withInput(before: AgentTools, { tool_mode, servers, tools }: AgentToolsInput): AgentTools {
-  const lists = Object.entries(tools ?? {}).flatMap(([id, names]) => (names ? [[id, names] as const] : []))
   return {
     tool_mode: tool_mode ?? before.tool_mode,
     servers: servers === undefined ? before.servers : servers,
-    tools: tools === undefined ? before.tools : Object.fromEntries(lists),
+    tools: tools === undefined ? before.tools : toolNamesOf(tools),
   }
+}
+
+/** Null means all tools of a server, as no entry does. */
+export function toolNamesOf(tools: NonNullable<AgentToolsInput['tools']>): AgentTools['tools'] {
+  return Object.fromEntries(
+    Object.entries(tools).flatMap(([id, names]) => (names ? [[id, names] as const] : [])),
+  )
 }
 
 function differenceOf(

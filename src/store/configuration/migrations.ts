@@ -123,4 +123,11 @@ export const MIGRATIONS: readonly ((db: Kysely<never>) => Promise<void>)[] = [
       .addColumn('sealed', 'text', (column) => column.notNull())
       .execute()
   },
+  async (db) => {
+    await db.schema
+      .createTable('presets')
+      .addColumn('name', 'text', (column) => column.primaryKey())
+      .addColumn('body', 'text', (column) => column.notNull())
+      .execute()
+  },
 ]

@@ -67,6 +67,12 @@ export interface Tables {
     /** JSON. */
     body: string
   }
+  /** Named choices of servers and tools. */
+  presets: {
+    name: string
+    /** JSON. */
+    body: string
+  }
   /** Approved definitions of tools and prompts, and approved instructions. */
   pins: {
     server_id: string

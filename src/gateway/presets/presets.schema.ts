@@ -1,0 +1,68 @@
+import type { Static } from 'typebox'
+import * as Type from 'typebox'
+import { ID_PATTERN, listOf, mapOf, Timestamp } from '../../kernel/wire.ts'
+import { MAX_SERVERS } from '../../upstreams/server-fields.ts'
+import { AgentToolsView, ServerIds, ToolNames } from '../visibility/visibility.schema.ts'
+
+/** No pattern: an unknown name is `not_found`. */
+export const PresetKey = Type.Object({ name: Type.String({ examples: ['work'] }) })
+
+/** A whole preset: omitted fields get their default. */
+export const PresetInput = Type.Object(
+  {
+    servers: Type.Optional(ServerIds),
+    tools: Type.Optional(mapOf(ID_PATTERN, ToolNames, MAX_SERVERS)),
+  },
+  {
+    additionalProperties: false,
+    minProperties: 1,
+    description: 'The same fields as those of an agent. Omitted: all servers, and all tools of each',
+    examples: [{ servers: ['github'], tools: { github: ['create_issue', 'search_issues'] } }],
+  },
+)
+export type PresetInput = Static<typeof PresetInput>
+
+export const PresetView = Type.Object({
+  name: Type.String({ examples: ['work'] }),
+  servers: ServerIds,
+  tools: AgentToolsView.properties.tools,
+  updated_at: Timestamp,
+})
+export type PresetView = Static<typeof PresetView>
+
+export const PresetList = listOf(PresetView)
+
+export const ApplyInput = Type.Object(
+  {
+    preset: Type.String({
+      minLength: 1,
+      maxLength: 64,
+      description: 'The name of a preset',
+      examples: ['work'],
+    }),
+    dry_run: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description: 'Report what the agent would see without changing anything',
+      }),
+    ),
+  },
+  { additionalProperties: false, examples: [{ preset: 'work', dry_run: true }] },
+)
+export type ApplyInput = Static<typeof ApplyInput>
+
+export const ApplyReport = Type.Object({
+  preset: Type.String({ examples: ['work'] }),
+  dry_run: Type.Boolean(),
+  changed: Type.Boolean(),
+  warnings: Type.Array(Type.String()),
+  ...AgentToolsView.properties,
+})
+export type ApplyReport = Static<typeof ApplyReport>
+
+/** A preset as it is stored. */
+export interface Preset {
+  readonly servers: readonly string[] | null
+  readonly tools: Readonly<Record<string, readonly string[]>>
+  readonly updated_at: number
+}

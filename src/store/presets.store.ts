@@ -1,0 +1,35 @@
+import type { Preset } from '../gateway/presets/presets.schema.ts'
+import type { PresetStore } from '../gateway/presets/presets.service.ts'
+import type { ConfigurationDatabase } from './configuration/configuration.ts'
+
+/** Named choices of servers and tools. Read once, then answered from memory. */
+export async function openPresetStore(database: ConfigurationDatabase): Promise<PresetStore> {
+  const presets = new Map<string, Preset>()
+  for (const { name, body } of await database.db.selectFrom('presets').selectAll().execute()) {
+    try {
+      presets.set(name, JSON.parse(body) as Preset)
+    } catch {
+      throw await database.refuse(`the preset '${name}' cannot be read`)
+    }
+  }
+  return {
+    all: () => presets,
+    save: (name, preset, audit) =>
+      database.change(
+        async (trx) => {
+          const body = JSON.stringify(preset)
+          await trx.replaceInto('presets').values({ name, body }).execute()
+          return [undefined, audit]
+        },
+        { committed: () => void presets.set(name, preset) },
+      ),
+    remove: (name, audit) =>
+      database.change(
+        async (trx) => {
+          await trx.deleteFrom('presets').where('name', '=', name).execute()
+          return [undefined, audit]
+        },
+        { frees: true, committed: () => void presets.delete(name) },
+      ),
+  }
+}
