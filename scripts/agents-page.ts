@@ -53,6 +53,66 @@ Toolroom reads and edits the files in which these agents keep their tool servers
 - **With the agent's lock**, if it has one.
 - **Disabled in the agent's way.** If an agent has no switch in a file, Toolroom removes the entry and keeps it until it is
   enabled again.
+- **The file that is read.** Where an agent has several possible files, the one that exists is edited. The file of an
+  earlier version counts as the user's own as long as it is the only one: Windsurf's, until Devin Desktop has made its
+  own.
+
+## Connect without doubled tools
+
+\`POST /api/agents/cursor/connect\` writes one entry, \`toolroom\`, through which Cursor reaches every server. If the file
+also has entries for servers that the gateway offers, Cursor gets their tools twice, and the response says which:
+
+\`\`\`
+"doubled": [{"name": "echo", "server_id": "echo", "tools": ["echo", "env", "slow", "pid"]}],
+"warnings": ["Cursor gets 4 tools of 'echo' twice: from its own entry and from the gateway. Send \\"take_over\\": true to park the entry"]
+\`\`\`
+
+With \`{"take_over": true}\` these entries are parked in the same change: they leave the file, and Toolroom keeps them.
+
+\`\`\`
+"updated": ["toolroom"], "parked": ["echo"],
+"diff": "--- /home/me/.cursor/mcp.json
++++ /home/me/.cursor/mcp.json
+@@ -1,10 +1,9 @@
+ {
+   \\"mcpServers\\": {
+-    \\"echo\\": { \\"command\\": \\"node\\", \\"args\\": [\\"/home/me/echo.mjs\\"] },
+     \\"toolroom\\": {
+…
+\`\`\`
+
+- An entry belongs to a server of Toolroom if it was written for it, or if it has the same command with the same arguments,
+  or the same URL. Entries of servers that this agent does not get from the gateway stay, and so do disabled ones.
+- Only the file that \`connect\` writes to is changed. With Claude Code's user file that includes the servers of single
+  projects, which are in the same file; files in projects stay.
+- \`GET /api/agents/cursor\` lists parked entries with \`parked: true\`.
+- \`disconnect\` restores them (\`restored\`). The file gets every byte from before, unless another program has written to it
+  since: then only these entries change, at their old place and with their comments if the lines around them are the
+  same. An entry that another program has added again stays, with a warning.
+- \`undo\` takes back a take-over as a whole. \`dry_run\` shows what any of these would do.
+
+## Backups
+
+\`GET /api/backups\` lists the contents of files from before each change, newest first. The last 20 of each file are kept,
+and the first one, \`original\`, for ever.
+
+\`\`\`
+{"id": "1794806369268-29f62401-7281", "ts": "2026-11-16T05:19:29.268Z", "agent_type": "cursor", "scope": "user",
+ "path": "/home/me/.cursor/mcp.json", "action": "set", "names": ["toolroom"], "original": true, "bytes": 165}
+\`\`\`
+
+\`POST /api/backups/restore\` takes everything of Toolroom out of all files, or out of those of one \`agent_type\`: entries
+that it wrote leave, entries that it changed get their former value, and parked ones return. A file to which no other
+program has written gets the bytes of its original (\`exact\`); in any other file only these entries change. Each restore
+is a change like any other: it has a diff, a dry run, a backup and an undo.
+
+\`\`\`
+{"dry_run": true, "total": 1, "items": [{"agent_type": "cursor", "scope": "user", "path": "/home/me/.cursor/mcp.json",
+ "changed": true, "exact": true, "updated": [], "removed": ["toolroom"], "restored": ["echo"], "diff": "…",
+ "backup_id": null, "reload_hint": "Automatically; some versions need the refresh button", "warnings": [], "problem": null}]}
+\`\`\`
+
+A file that cannot be changed has a \`problem\`, and the others are restored.
 `
 
 /** The text of docs/agents.md. */
@@ -123,6 +183,9 @@ function details(agent: Agent): string {
 function scopeRow(scope: Scope): string[] {
   const notes = [
     scope.note,
+    scope.standsInFor === undefined
+      ? null
+      : `Used for \`${scope.standsInFor}\` as long as it is the only file of the two`,
     scope.readOnly ? 'Read-only' : null,
     ...scope.overrides.map((path) => `Or ${code(path)}`),
   ]

@@ -40,6 +40,8 @@ const Scope = Type.Object(
     container: orNull(Container),
     readOnly: Type.Boolean(),
     note: orNull(Text),
+    /** Earlier versions read this file. It is the one of that scope for as long as it is the only one that exists. */
+    standsInFor: Type.Optional(Word),
   },
   closed,
 )

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { computer } from '../../../test/support/test-computer.ts'
 import type { Agent, System } from './catalogue.schema.ts'
 import { AGENTS, findAgent } from './catalogue.ts'
-import { placesOf } from './config-places.ts'
+import { isScope, placesOf } from './config-places.ts'
 
 /** The user file relative to the home and the project file relative to the project; null if there is none. */
 type Files = readonly [
@@ -116,6 +116,109 @@ describe('place', () => {
     const old = '/home/ada/.gemini/antigravity/mcp_config.json'
     const [user] = placesOf(agentOf('antigravity'), computer({ os: 'linux', files: [old] }))
     expect(user).toMatchObject({ path: old, candidates: ['/home/ada/.gemini/config/mcp_config.json', old] })
+  })
+
+  /** Best first, below the home or the project. Written by hand. */
+  const SEVERAL: [string, string, System, readonly string[]][] = [
+    [
+      'claude-desktop',
+      'user',
+      'linux',
+      ['.config/Claude/claude_desktop_config.json', '.config/claude/claude_desktop_config.json'],
+    ],
+    ['github-copilot-cli', 'project', 'linux', ['.mcp.json', '.github/mcp.json']],
+    [
+      'antigravity',
+      'user',
+      'linux',
+      ['.gemini/config/mcp_config.json', '.gemini/antigravity/mcp_config.json'],
+    ],
+    ['opencode', 'user', 'linux', ['.config/opencode/opencode.jsonc', '.config/opencode/opencode.json']],
+    [
+      'opencode',
+      'project',
+      'linux',
+      ['opencode.jsonc', 'opencode.json', '.opencode/opencode.jsonc', '.opencode/opencode.json'],
+    ],
+    ['kilo-code', 'user', 'linux', ['.config/kilo/kilo.jsonc', '.config/kilo/kilo.json']],
+    [
+      'kilo-code',
+      'project',
+      'linux',
+      ['.kilo/kilo.jsonc', '.kilo/kilo.json', 'kilo.jsonc', 'kilo.json', '.kilocode/kilo.jsonc'],
+    ],
+    ['lm-studio', 'user', 'linux', ['.lmstudio/mcp.json', '.cache/lm-studio/mcp.json']],
+    ['amp', 'user', 'linux', ['.config/amp/settings.json', '.config/amp/settings.jsonc']],
+    ['amp', 'user', 'win32', ['.config/amp/settings.json', 'AppData/Roaming/amp/settings.json']],
+    ['amp', 'project', 'linux', ['.amp/settings.json', '.amp/settings.jsonc']],
+    ['crush', 'user', 'win32', ['.config/crush/crush.json', 'AppData/Local/crush/crush.json']],
+    ['crush', 'project', 'linux', ['.crush.json', 'crush.json']],
+    ['mcporter', 'user', 'linux', ['.mcporter/mcporter.json', '.mcporter/mcporter.jsonc']],
+    [
+      'devin-desktop',
+      'user',
+      'linux',
+      ['.config/devin/mcp_config.json', '.codeium/windsurf/mcp_config.json'],
+    ],
+    [
+      'devin-desktop',
+      'user',
+      'win32',
+      ['AppData/Roaming/devin/mcp_config.json', '.codeium/windsurf/mcp_config.json'],
+    ],
+    [
+      'cline',
+      'user',
+      'linux',
+      [
+        '.cline/data/settings/cline_mcp_settings.json',
+        '.config/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json',
+      ],
+    ],
+  ]
+
+  test('every agent with several files for one scope is in the table', () => {
+    const several = AGENTS.flatMap(({ type, scopes }) =>
+      scopes.flatMap(({ scope, paths, standsInFor }) => [
+        ...(Object.values(paths).some((list) => list.length > 1) ? [`${type} ${scope}`] : []),
+        ...(standsInFor === undefined ? [] : [`${type} ${standsInFor}`]),
+      ]),
+    )
+    expect([...new Set(SEVERAL.map(([type, scope]) => `${type} ${scope}`))].toSorted()).toEqual(
+      several.toSorted(),
+    )
+  })
+
+  test.each(SEVERAL)(
+    'where %s has several files for the scope %s on %s, the only one that exists is edited, and the best one if there is a choice',
+    (type, scope, os, relative) => {
+      const { home } = computer({ os })
+      const folder = scope === 'project' ? PROJECT[os] : home
+      const paths = relative.map((path) =>
+        os === 'win32' ? `${folder}\\${path.replaceAll('/', '\\')}` : `${folder}/${path}`,
+      )
+      const chosen = (files: readonly string[]) =>
+        placesOf(agentOf(type), computer({ os, files }), PROJECT[os]).find((each) => each.scope === scope)
+      expect([chosen([])?.path, chosen(paths)?.path]).toEqual([paths[0], paths[0]])
+      for (const path of paths) expect(chosen([path])).toMatchObject({ path, readOnly: false })
+    },
+  )
+
+  test('the file of an earlier version is listed once, answers to both scopes, and is not used where a variable names the file', () => {
+    const old = '/home/ada/.codeium/windsurf/mcp_config.json'
+    const scopes = (files: string[]) =>
+      placesOf(agentOf('windsurf'), computer({ os: 'linux', files })).map(({ scope, path }) => [scope, path])
+    const plugin = ['user-jetbrains-plugin', '/home/ada/.codeium/mcp_config.json']
+    expect(scopes([old])).toEqual([['user', old], plugin])
+    const current = '/home/ada/.config/devin/mcp_config.json'
+    expect(scopes([old, current])).toEqual([['user', current], ['user-legacy', old], plugin])
+    const [windsurf] = placesOf(agentOf('windsurf'), computer({ os: 'linux', files: [old] }))
+    expect(windsurf && [isScope(windsurf, 'user'), isScope(windsurf, 'user-legacy')]).toEqual([true, true])
+    const files = [
+      '/home/ada/.config/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json',
+    ]
+    const cline = placesOf(agentOf('cline'), computer({ os: 'linux', files, env: { CLINE_DIR: '/cfg' } }))
+    expect(cline[0]?.path).toBe('/cfg/data/settings/cline_mcp_settings.json')
   })
 
   test('project files are listed only with a project', () => {

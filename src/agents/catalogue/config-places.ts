@@ -18,9 +18,12 @@ export interface ConfigPlace {
   readonly note: string | null
   /** Files of which only the user knows which one the agent uses. Then nothing is written. */
   readonly ambiguous: readonly string[]
+  /** The scope whose file is used for this one. */
+  readonly standIn: string | null
 }
 
-const PROJECT = '<project>'
+/** Stands for the absolute path of the project in a key path. */
+export const PROJECT = '<project>'
 const STRICT: Dialect = { comments: false, trailingCommas: false, bom: false }
 /** A placeholder that only the user can resolve: a plugin, a profile, an agent. */
 const OPEN = /<[^>]+>/
@@ -31,7 +34,35 @@ const OPEN = /<[^>]+>/
  */
 export function placesOf(agent: Agent, platform: Platform, project?: string): ConfigPlace[] {
   const folder = project === undefined ? undefined : pathsOf(platform).resolve(project)
-  return agent.scopes.flatMap((scope) => placeOf(agent, scope, platform, folder) ?? [])
+  const places = agent.scopes.flatMap((scope) => placeOf(agent, scope, platform, folder) ?? [])
+  return agent.scopes.reduce((all, scope) => withStandIn(all, scope, agent, platform), places)
+}
+
+/** By its name, or by the name of the scope whose file is used. */
+export const isScope = ({ scope, standIn }: ConfigPlace, name: string): boolean =>
+  scope === name || standIn === name
+
+/** Replaces a file that does not exist by the one of an earlier version, unless a variable names the file. */
+function withStandIn(
+  places: ConfigPlace[],
+  { scope, standsInFor }: Scope,
+  agent: Agent,
+  platform: Platform,
+): ConfigPlace[] {
+  const [old, current] = [scope, standsInFor].map((name) => places.find((place) => place.scope === name))
+  const overrides = agent.scopes.find((each) => each.scope === standsInFor)?.overrides ?? []
+  if (!old || !current || overridden(overrides, platform)) return places
+  if (platform.exists(current.path) || !platform.exists(old.path)) return places
+  const { path, note, ambiguous } = old
+  const merged = {
+    ...current,
+    path,
+    note,
+    ambiguous,
+    candidates: [...current.candidates, path],
+    standIn: scope,
+  }
+  return places.flatMap((place) => (place === old ? [] : place === current ? [merged] : [place]))
 }
 
 function placeOf(
@@ -55,6 +86,7 @@ function placeOf(
     nameField: container === 'list' ? agent.nameField : null,
     readOnly: scope.readOnly,
     note: scope.note,
+    standIn: null,
   }
 }
 
