@@ -90,7 +90,8 @@ const EntryView = Type.Object({
   headers: Type.Optional(masked({ Authorization: '***' })),
   enabled: orNull(Type.Boolean({ description: 'Null if only the agent itself can tell' })),
   parked: Type.Boolean({
-    description: 'Removed from the file and kept by Toolroom, because the agent has no switch',
+    description:
+      'Removed from the file and kept by Toolroom: disabled in an agent that has no switch, or replaced by the gateway entry',
   }),
   managed: Type.Boolean({ description: 'Written by Toolroom' }),
   linked_server_id: orNull(Type.String({ description: 'The registered server behind this entry' })),
@@ -141,13 +142,17 @@ export const Effective = listOf(
 component({ EffectiveEntryList: Effective }, 'The entries that the agent uses')
 export type EffectiveEntry = Static<typeof Effective>['items'][number]
 
+export const BackupAction = Type.Enum(['set', 'remove', 'undo', 'restore', 'foreign_edit'], {
+  description: '`foreign_edit`: what another program wrote during a change of ours',
+})
+
 export const History = listOf(
   Type.Object({
     id: Type.String(),
     ts: Timestamp,
     scope: ScopeName,
     path: Path,
-    action: Type.Enum(['set', 'remove', 'undo', 'foreign_edit']),
+    action: BackupAction,
     names: Type.Array(Type.String()),
     current: Type.Boolean({ description: 'The file has not changed since' }),
     request_id: orNull(Type.String()),

@@ -4,12 +4,14 @@ import type { Caller } from '../kernel/wire.ts'
 import type { AgentSummary, AgentView, EffectiveEntry, EntryView } from './agents.schema.ts'
 import type { Agent } from './catalogue/catalogue.schema.ts'
 import { AGENTS } from './catalogue/catalogue.ts'
+import { isScope } from './catalogue/config-places.ts'
 import type { Definition } from './catalogue/definition.ts'
 import { detect } from './catalogue/detect.ts'
 import { createEdit, type EditDeps } from './edit/edit.service.ts'
 import { FileChanges } from './edit/file-changes.ts'
 import { createGatewayConnection } from './edit/gateway-connection.ts'
 import { type FileRecord, recordOf } from './edit/ownership.ts'
+import { createRestore } from './edit/restore.ts'
 import { createUndo } from './edit/undo.ts'
 import { releaseLeftLocks } from './files/agent-lock.ts'
 import type { Backups } from './files/backups.ts'
@@ -34,8 +36,9 @@ export function createAgents(deps: Deps) {
   const changes = new FileChanges({ ...deps, store: ownership, cleanUp })
   const edit = createEdit({ ...deps, changes })
   const { undo, history } = createUndo({ ...deps, changes })
-  const connection = createGatewayConnection(edit, deps.gateway)
+  const connection = createGatewayConnection(edit, deps)
   const importing = createImport(deps)
+  const restoring = createRestore({ ...deps, edit })
   const watcher = new FileWatcher({
     facts: deps.facts,
     targets: allTargets,
@@ -54,7 +57,7 @@ export function createAgents(deps: Deps) {
     const projects = ownership.all().flatMap(({ agent_type, scope, project_path }) => {
       const agent = AGENTS.find(({ type }) => type === agent_type)
       if (!agent || project_path === null || !platform.exists(project_path)) return []
-      return configTargets(agent, platform, project_path).filter(({ place }) => place.scope === scope)
+      return configTargets(agent, platform, project_path).filter(({ place }) => isScope(place, scope))
     })
     return [...users, ...projects]
   }
@@ -72,7 +75,7 @@ export function createAgents(deps: Deps) {
 
   const filesOf = (agent: Agent, project?: string, scope?: string): KnownFile[] =>
     configTargets(agent, platform, project)
-      .filter(({ place }) => scope === undefined || place.scope === scope)
+      .filter(({ place }) => scope === undefined || isScope(place, scope))
       .map((target) => ({ state: readFileState(target), record: recordFor(target) }))
 
   async function entries(agent: Agent, files: readonly KnownFile[], isOwner: boolean): Promise<EntryView[]> {
@@ -95,6 +98,8 @@ export function createAgents(deps: Deps) {
     disconnect: connection.disconnect,
     undo,
     history,
+    backups: restoring.backups,
+    restore: restoring.restore,
 
     /** Cleans up after a crash, then watches the files. */
     async open(): Promise<void> {
@@ -115,7 +120,7 @@ export function createAgents(deps: Deps) {
     async get(key: string, isOwner: boolean, scope?: string, project?: string): Promise<AgentView> {
       const agent = agentOf(key)
       const files = filesOf(agent, project, scope)
-      const main = files.find(({ state }) => state.place.scope === (scope ?? 'user')) ?? files[0]
+      const main = files.find(({ state }) => isScope(state.place, scope ?? 'user')) ?? files[0]
       return {
         ...summaryOf(agent, detect(agent, platform), files),
         homepage: agent.homepage,

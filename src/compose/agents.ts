@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { type Agents, createAgents } from '../agents/agents.service.ts'
 import type { Definition, RegisteredServer } from '../agents/catalogue/definition.ts'
 import type { Platform } from '../agents/catalogue/platform.ts'
+import type { OfferedTools } from '../agents/edit/offered-entries.ts'
 import type { OwnershipStore } from '../agents/edit/ownership.ts'
 import { Backups } from '../agents/files/backups.ts'
 import type { Keys } from '../gateway/keys/keys.service.ts'
@@ -26,6 +27,7 @@ interface Parts {
   readonly httpServers: Pick<HttpServers, 'list' | 'add'>
   readonly programOf: ProgramOf
   readonly keys: Keys
+  readonly offeredTo: (agentType: string) => OfferedTools
   /** The address of the service, once it listens. */
   readonly address: () => string
   /** The file of the running program. By default the build, for tests that run the sources. */
@@ -36,7 +38,7 @@ const BUILT = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
 
 /** The agents, connected to the registered servers and to the gateway. */
 export function openAgents({ mainFile = BUILT, ...parts }: Parts): Agents {
-  const { folder, facts, log, ownership, servers, httpServers, programOf, keys, address } = parts
+  const { folder, facts, log, ownership, servers, httpServers, programOf, keys, offeredTo, address } = parts
   return createAgents({
     platform: platformOf(parts.platform),
     facts,
@@ -57,6 +59,7 @@ export function openAgents({ mainFile = BUILT, ...parts }: Parts): Agents {
           .map(({ id }) => id),
     },
     now: Date.now,
+    offeredTo,
     registered: async () => [
       ...(await servers.list()).map((server) => stdioServer(server, programOf)),
       ...(await httpServers.list()).map(httpServer),

@@ -1,5 +1,6 @@
 import { agentRoutes } from '../agents/agents.routes.ts'
 import { editRoutes } from '../agents/edit/edit.routes.ts'
+import { restoreRoutes } from '../agents/edit/restore.routes.ts'
 import type { Config } from '../config/config.ts'
 import { prepareDataFolder, removeOwnTemps } from '../config/data-folder.ts'
 import { bindOf, exposure } from '../config/host.ts'
@@ -238,6 +239,7 @@ async function open(
     httpServers,
     programOf: packages.programOf,
     keys: gateway.keys,
+    offeredTo: gateway.offeredTo,
     address: () => front.address(host),
     mainFile: options.mainFile,
   })
@@ -305,6 +307,7 @@ async function open(
       metricsRoutes(metrics),
       agentRoutes(agents, isOwner),
       editRoutes(agents),
+      restoreRoutes(agents),
       packageRoutes(packages, isOwner),
       jobRoutes(jobs),
       secretRoutes(namedSecrets),

@@ -123,5 +123,9 @@ export async function openOwnership(
 
 const idOf = ({ path, key_path }: FileRecord): string => JSON.stringify([path, ...key_path])
 
-const isEmpty = ({ trace, made_file, entries, keys = [] }: FileRecord): boolean =>
-  trace === null && !made_file && Object.keys(entries).length === 0 && keys.length === 0
+const isEmpty = ({ trace, made_file, entries, keys = [], taken_over = null }: FileRecord): boolean =>
+  trace === null &&
+  !made_file &&
+  Object.keys(entries).length === 0 &&
+  keys.length === 0 &&
+  taken_over === null

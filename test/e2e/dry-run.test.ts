@@ -12,7 +12,15 @@ const TWO_FILES = { type: 'gemini-cli', file: '.gemini/settings.json' }
 
 /** Everything that a user can see: registered servers, keys, audit rows, and every file outside of the data folder. */
 async function stateOf(house: House) {
-  const reads = ['servers', 'http-servers', 'keys', 'logs?source=audit', 'agents/cursor/history']
+  const reads = [
+    'servers',
+    'http-servers',
+    'keys',
+    'logs?source=audit',
+    'agents/cursor/history',
+    'agents/cursor/tools',
+    'backups',
+  ]
   const answers = reads.map(async (path) => {
     const { statusCode, body } = await house.inject({ url: `/api/${path}`, headers: AUTHORISED })
     expect(statusCode, path).toBe(200)
@@ -39,6 +47,7 @@ async function furnish() {
   const house = await openHouse({ home })
   await add(house, { name: 'github', command: 'old-command' })
   await send(house, 'POST', 'http-servers', { name: 'far', url: 'https://far.example/mcp' })
+  await send(house, 'PUT', 'presets/work', { servers: ['github'] })
   await send(house, 'POST', 'agents/cursor/connect', {})
   const ours = { ours: { command: 'ours', args: ['1'] } }
   await send(house, 'PUT', 'agents/cursor/servers', { servers: ours })
@@ -53,7 +62,10 @@ test.each<[method: 'PUT' | 'POST' | 'DELETE', path: string, body: object]>([
   ['DELETE', 'agents/cursor/servers', { names: ['ours', 'theirs'] }],
   ['POST', 'agents/cursor/http-servers', { server_id: 'far' }],
   ['POST', 'agents/cursor/connect', {}],
+  ['POST', 'agents/cursor/connect', { take_over: true }],
   ['POST', 'agents/cursor/disconnect', {}],
+  ['POST', 'agents/cursor/apply', { preset: 'work' }],
+  ['POST', 'backups/restore', {}],
   ['POST', 'agents/cursor/undo', {}],
   ['POST', 'agents/import', {}],
   ['POST', 'servers/import', { mcpServers: { fresh: { command: 'x' } } }],

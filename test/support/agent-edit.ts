@@ -71,6 +71,7 @@ export async function openEdit(home: string) {
     now: Date.now,
     lockLedger: join(folder, 'agent-locks'),
     registered: async () => [],
+    offeredTo: () => new Map(),
   }
   const onTrouble = (_: string, error: unknown) => {
     throw error
@@ -78,5 +79,5 @@ export async function openEdit(home: string) {
   const changes = new FileChanges({ ...deps, store: ownership, cleanUp: () => {}, onTrouble })
   const edit = createEdit({ ...deps, changes })
   const { undo } = createUndo({ ...deps, changes })
-  return { backups, ownership, keys, gateway, edit, undo, addresses: () => addresses }
+  return { ...deps, keys, edit, undo, addresses: () => addresses }
 }

@@ -360,7 +360,7 @@ function windsurf(home: string): Written[] {
     {
       path: join(home, '.codeium', 'windsurf', 'mcp_config.json'),
       text: json(settings),
-      entries: named('devin-desktop', 'user-legacy', null, 'slack', 'deepwiki', 'jira'),
+      entries: named('devin-desktop', 'user', null, 'slack', 'deepwiki', 'jira'),
     },
   ]
 }

@@ -9,10 +9,11 @@ import { writeEntry } from '../catalogue/write-entry.ts'
 import type { ConfigTarget } from '../files/config-target.ts'
 import type { Operation } from '../formats/config-format.ts'
 import type { Json, Path } from '../formats/format.ts'
-import { hashOf, isMap, withValue } from '../formats/json-value.ts'
+import { hashOf, isMap, valueAt, withValue } from '../formats/json-value.ts'
 import { containersIn, type Entry } from '../read/read-entries.ts'
 import type { DesiredEntry } from './desired-entry.ts'
-import type { FileRecord, OwnedEntry } from './ownership.ts'
+import { GATEWAY_ENTRY } from './gateway-entry.ts'
+import type { FileRecord, OwnedEntry, TakenEntry } from './ownership.ts'
 
 /** An operation on another file of the agent, such as its list of disabled servers. */
 export interface OtherFileOperation extends Operation {
@@ -23,6 +24,8 @@ export interface OtherFileOperation extends Operation {
 
 /** Everything that one request changes, computed from one content of the file. */
 export interface Plan {
+  /** Of the gateway entry and the entries that it replaces. They come first. */
+  readonly gatewayOperations: readonly Operation[]
   readonly operations: readonly Operation[]
   readonly otherFiles: readonly OtherFileOperation[]
   /** The managed entries after the change. */
@@ -30,7 +33,21 @@ export interface Plan {
   readonly added: readonly string[]
   readonly updated: readonly string[]
   readonly removed: readonly string[]
+  /** The entries that the gateway entry replaces, after the change. */
+  readonly taken: readonly TakenEntry[]
+  /** Entries that this change takes over. */
+  readonly parked: readonly string[]
+  /** Entries that were taken over and are back in the file. */
+  readonly restored: readonly string[]
+  /** Entries whose tools the agent gets from the gateway, too. */
+  readonly doubled: readonly Doubled[]
   readonly warnings: readonly string[]
+}
+
+export interface Doubled {
+  readonly name: string
+  readonly server_id: string
+  readonly tools: readonly string[]
 }
 
 /** The file before the change. */
@@ -38,15 +55,19 @@ export interface CurrentConfig {
   readonly root: Json | undefined
   readonly entries: readonly Entry[]
   readonly owned: FileRecord['entries']
+  readonly taken: readonly TakenEntry[]
 }
 
 interface Draft {
+  gatewayOperations: Operation[]
   operations: Operation[]
   otherFiles: OtherFileOperation[]
   owned: Map<string, OwnedEntry>
   added: string[]
   updated: string[]
   removed: string[]
+  taken: readonly TakenEntry[]
+  restored: string[]
   warnings: string[]
 }
 
@@ -74,22 +95,62 @@ export function planRemove(
   names: readonly string[] | undefined,
 ): Plan {
   const draft = draftOf(current)
-  for (const name of names ?? Object.keys(current.owned))
+  for (const name of names ?? managedIn(current))
     removeEntry(target, current, keyOf(target.agent, name), draft)
   return planOf(draft)
 }
 
-const draftOf = ({ owned }: CurrentConfig): Draft => ({
+/**
+ * Removes everything of ours, and returns what was parked. Entries that were there before us and that we have updated get
+ * their former value from `originals`.
+ */
+export function planRestore(
+  target: ConfigTarget,
+  current: CurrentConfig,
+  originals: ReadonlyMap<string, Json>,
+): Plan {
+  const draft = draftOf(current)
+  for (const name of managedIn(current)) {
+    const existing = current.entries.find((entry) => entry.name === name)
+    const original = originals.get(name)
+    if (!existing || original === undefined || name === GATEWAY_ENTRY)
+      removeEntry(target, current, name, draft)
+    else {
+      const operations = fieldChanges(existing.path, existing.value, original)
+      draft.operations.push(...operations)
+      draft.owned.delete(name)
+      if (operations.length > 0) draft.updated.push(name)
+    }
+  }
+  restoreTaken(current, draft)
+  return planOf(draft)
+}
+
+/** Those that were taken over come first: the gateway entry would bring them back. */
+const managedIn = ({ owned, taken }: CurrentConfig): string[] => [
+  ...taken.flatMap((entry) => (entry.owned ? [entry.name] : [])),
+  ...Object.keys(owned),
+]
+
+const draftOf = ({ owned, taken }: CurrentConfig): Draft => ({
+  gatewayOperations: [],
   operations: [],
   otherFiles: [],
   owned: new Map(Object.entries(owned)),
   added: [],
   updated: [],
   removed: [],
+  taken,
+  restored: [],
   warnings: [],
 })
 
-const planOf = ({ owned, ...rest }: Draft): Plan => ({ ...rest, entries: Object.fromEntries(owned) })
+const planOf = ({ owned, ...rest }: Draft): Plan => ({
+  ...rest,
+  entries: Object.fromEntries(owned),
+  parked: [],
+  doubled: [],
+})
 
 function putEntry(target: ConfigTarget, current: CurrentConfig, desired: DesiredEntry, draft: Draft): void {
   const { agent } = target
@@ -107,13 +168,13 @@ function putEntry(target: ConfigTarget, current: CurrentConfig, desired: Desired
   if (change?.kind === 'elsewhere') addSwitch(target, change, draft)
   if (change?.kind === 'none' && isOff) {
     draft.warnings.push(`${change.reason}. Toolroom keeps the entry '${key}' until it is enabled again`)
-    if (existing) draft.operations.push({ path, value: undefined })
+    if (existing) operationsOf(draft, key).push({ path, value: undefined })
     draft.owned.set(key, { server_id: desired.server_id, hash: hashOf(value), parked: value })
     draft[existing ? 'updated' : 'added'].push(key)
     return
   }
   const operations = existing ? fieldChanges(path, existing.value, value) : [{ path, value }]
-  draft.operations.push(...operations)
+  operationsOf(draft, key).push(...operations)
   draft.owned.set(key, {
     server_id: desired.server_id ?? draft.owned.get(key)?.server_id ?? null,
     hash: hashOf(value),
@@ -160,14 +221,44 @@ function fieldChanges(path: Path, before: Json, after: Json, depth = 0): Operati
 
 function removeEntry(target: ConfigTarget, current: CurrentConfig, key: string, draft: Draft): void {
   const existing = current.entries.find(({ name }) => name === key)
+  if (key === GATEWAY_ENTRY) restoreTaken(current, draft)
+  else if (!existing) forgetTaken(target, key, draft)
   if (!existing && !draft.owned.has(key)) return
   if (existing) {
-    draft.operations.push({ path: existing.path, value: undefined })
+    operationsOf(draft, key).push({ path: existing.path, value: undefined })
     const change = existing.enabled === false ? switchTo(target, key, true, existing.path) : undefined
     if (change?.kind === 'elsewhere') addSwitch(target, change, draft)
   }
   draft.owned.delete(key)
   draft.removed.push(key)
+}
+
+const operationsOf = (draft: Draft, key: string): Operation[] =>
+  key === GATEWAY_ENTRY ? draft.gatewayOperations : draft.operations
+
+/** The entry does not come back. The operation concerns the file without the take-over. */
+function forgetTaken({ place }: ConfigTarget, key: string, draft: Draft): void {
+  const found = draft.taken.find(({ name, scope }) => name === key && scope === place.scope)
+  if (!found) return
+  draft.taken = draft.taken.filter((entry) => entry !== found)
+  draft.operations.push({ path: found.path, value: undefined })
+  draft.removed.push(key)
+}
+
+/** An entry that another program added again meanwhile stays as it is. */
+function restoreTaken(current: CurrentConfig, draft: Draft): void {
+  for (const { name, path, value, owned } of draft.taken) {
+    const present = valueAt(current.root, path)
+    if (present === undefined) {
+      draft.gatewayOperations.push({ path, value })
+      draft.restored.push(name)
+    } else if (hashOf(present) !== hashOf(value))
+      draft.warnings.push(
+        `'${name}' is in the file again, with other settings. It stays, and the entry from before the take-over is in the backups`,
+      )
+    if (owned && !draft.owned.has(name)) draft.owned.set(name, owned)
+  }
+  draft.taken = []
 }
 
 /** The switch depends on the key path under which the entry is, where the agent reads several. */

@@ -35,6 +35,9 @@ export function reportOf(
     added: [...plan.added],
     updated: [...plan.updated],
     removed: [...plan.removed],
+    parked: [...plan.parked],
+    restored: [...plan.restored],
+    doubled: plan.doubled.map((each) => ({ ...each, tools: [...each.tools] })),
     diff: diff + otherDiff,
     backup_id: kept.get(place.path)?.backup.id ?? null,
     revision,
@@ -46,12 +49,16 @@ export function reportOf(
 export function auditOf(
   action: AuditEntry['action'],
   { agent, place }: ConfigTarget,
-  { plan: { added, updated, removed }, publicDiff }: Pick<FileChange, 'plan' | 'publicDiff'>,
+  {
+    plan: { added, updated, removed, parked, restored },
+    publicDiff,
+  }: Pick<FileChange, 'plan' | 'publicDiff'>,
   otherDiff: string,
   { request_id }: Caller,
 ): AuditEntry {
   const { scope, path } = place
-  const detail = { scope, path, added, updated, removed, diff: publicDiff + otherDiff }
+  const moved = { ...(parked.length > 0 && { parked }), ...(restored.length > 0 && { restored }) }
+  const detail = { scope, path, added, updated, removed, ...moved, diff: publicDiff + otherDiff }
   return { action, subject: agent.type, request_id, detail }
 }
 

@@ -70,7 +70,7 @@ export function editRoutes(agents: Agents): FastifyPluginAsyncTypebox {
       tags,
       summary: 'Connect the agent to the gateway',
       description:
-        'Creates a key and writes one entry, `toolroom`, through which the agent reaches every server. An agent that accepts only local commands gets a command that starts a bridge. `dry_run` returns the diff only.',
+        'Creates a key and writes one entry, `toolroom`, through which the agent reaches every server. An agent that accepts only local commands gets a command that starts a bridge. With `take_over`, entries whose servers the gateway offers leave the file in the same change, and come back with `disconnect`; without it, `doubled` names the tools that the agent gets twice. `dry_run` returns the diff only.',
       params,
       body: schema.ConnectInput,
       response,
@@ -82,7 +82,8 @@ export function editRoutes(agents: Agents): FastifyPluginAsyncTypebox {
     const disconnect = {
       tags,
       summary: 'Disconnect the agent from the gateway',
-      description: 'Removes the entry and its key.',
+      description:
+        'Removes the entry and its key, and restores the entries that were parked. The file gets the exact bytes from before, unless another program has changed it since; then only these entries change.',
       params,
       body: schema.DisconnectInput,
       response,

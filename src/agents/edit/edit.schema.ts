@@ -128,7 +128,14 @@ const bridge = Type.Optional(
     description: 'Write a local command instead of a URL; always used for agents that accept no URL',
   }),
 )
-const Connect = Type.Object({ bridge, ...options }, { additionalProperties: false })
+const takeOver = Type.Optional(
+  Type.Boolean({
+    default: false,
+    description:
+      'Park the entries in this file whose servers the gateway offers to the agent, so that it does not get their tools twice. `disconnect` restores them',
+  }),
+)
+const Connect = Type.Object({ bridge, take_over: takeOver, ...options }, { additionalProperties: false })
 component({ ConnectInput: Connect }, 'How to connect the agent')
 export const ConnectInput = Type.Union([Connect, Type.Null()])
 const Disconnect = Type.Object(options, { additionalProperties: false })
@@ -159,6 +166,18 @@ export const ChangeReport = Type.Object({
   added: Type.Array(Type.String()),
   updated: Type.Array(Type.String()),
   removed: Type.Array(Type.String()),
+  parked: Type.Array(Type.String(), {
+    description: 'Entries that the gateway replaces. They left the file and are kept by Toolroom',
+  }),
+  restored: Type.Array(Type.String(), { description: 'Parked entries that are back in the file' }),
+  doubled: Type.Array(
+    Type.Object({
+      name: Type.String({ description: "The agent's own entry", examples: ['github'] }),
+      server_id: Type.String({ examples: ['github'] }),
+      tools: Type.Array(Type.String(), { description: 'Empty if they are not known yet' }),
+    }),
+    { description: 'Tools that the agent gets twice: from its own entry and from the gateway' },
+  ),
   diff: Type.String({ description: 'A unified diff with secrets masked' }),
   backup_id: orNull(Type.String()),
   revision: orNull(Revision),

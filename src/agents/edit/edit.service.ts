@@ -19,6 +19,7 @@ import { type DesiredEntry, desiredFromInput, desiredFromServer } from './desire
 import type { AddHttpServer, ChangeOptions, ChangeReport, PutServers } from './edit.schema.ts'
 import type { ChangeRequest, FileChanges } from './file-changes.ts'
 import { type GatewayKeys, type KeyKind, keyName, keysAfter } from './gateway-keys.ts'
+import type { OfferedTools } from './offered-entries.ts'
 import { planOtherFiles } from './other-files.ts'
 import { type OwnershipStore, recordOf } from './ownership.ts'
 
@@ -31,6 +32,8 @@ export interface EditDeps {
   /** The folder where we record which agents' locks we hold. */
   readonly lockLedger: string
   readonly registered: () => Promise<readonly RegisteredServer[]>
+  /** What the gateway offers to an agent. */
+  readonly offeredTo: (agentType: string) => OfferedTools
 }
 
 interface Put {
@@ -38,6 +41,16 @@ interface Put {
   readonly replace: boolean
   /** The entries lead to the gateway, with a new key. */
   readonly keyKind?: KeyKind
+  /** Completes the plan for the gateway entry: what happens to entries whose servers the gateway offers. */
+  readonly offered?: (target: ConfigTarget, plan: Plan, current: CurrentConfig) => Plan
+}
+
+interface Change {
+  readonly action: 'set' | 'remove' | 'restore'
+  readonly planFor: (target: ConfigTarget, current: CurrentConfig, key: string) => Plan
+  readonly keyKind?: KeyKind | undefined
+  /** The bytes that the file gets instead of an edit; see `computeChange`. */
+  readonly exact?: Parameters<typeof computeChange>[5]
 }
 
 type NewGatewayKey = ReturnType<GatewayKeys['draft']>
@@ -46,15 +59,15 @@ type NewGatewayKey = ReturnType<GatewayKeys['draft']>
 export function createEdit(deps: EditDeps) {
   const { platform, facts, changes, ownership, gateway, lockLedger } = deps
 
-  async function change(
-    agent: string,
+  const change = (agent: string, options: ChangeOptions, by: Caller, what: Change): Promise<ChangeReport> =>
+    changeFile(configTarget(agentOf(agent), platform, options), options, by, what)
+
+  async function changeFile(
+    target: ConfigTarget,
     options: ChangeOptions,
     by: Caller,
-    action: 'set' | 'remove',
-    planFor: (target: ConfigTarget, current: CurrentConfig, key: string) => Plan,
-    keyKind?: KeyKind,
+    { action, planFor, keyKind, exact }: Change,
   ): Promise<ChangeReport> {
-    const target = configTarget(agentOf(agent), platform, options)
     assertMayChange(target, options.create)
     const request: ChangeRequest = {
       target,
@@ -67,7 +80,9 @@ export function createEdit(deps: EditDeps) {
     }
     const newKey = keyKind ? gateway.draft(target.agent.type, keyName(keyKind, target), by) : null
     const planOnce = (current: CurrentConfig) => planFor(target, current, newKey?.key ?? '')
-    const { planned, kept } = await changes.run(request, () => plan(request, options, planOnce, newKey))
+    const { planned, kept } = await changes.run(request, () =>
+      plan(request, options, planOnce, newKey, exact),
+    )
     if (kept.size > 0) publishChange(facts, target)
     return reportOf(target, options, planned.main, planned.otherDiff, kept)
   }
@@ -78,29 +93,31 @@ export function createEdit(deps: EditDeps) {
     options: ChangeOptions,
     planFor: (current: CurrentConfig) => Plan,
     newKey: NewGatewayKey | null,
+    exact: Change['exact'],
   ) {
     const { target, by } = request
     const { place } = target
     const before = recordOf(ownership, place.path, place.keyPath)
     const reading = await changes.read(lockedFile(lockLedger, target), place.format, before, (content) =>
-      computeChange(target, options.revision, planFor, content, before),
+      computeChange(target, options.revision, planFor, content, before, exact),
     )
     const main = reading.result
     const others = await planOtherFiles(deps, request, main.plan.otherFiles)
     const otherDiff = others.map(({ diff }) => diff).join('')
-    const { added, updated, removed, entries } = main.plan
-    const { keys, removedKeys } = keysAfter(deps, target, { text: main.text, entries }, newKey, by)
+    const { added, updated, removed, parked, restored, entries, taken } = main.plan
+    const { keys, removedKeys } = keysAfter(deps, target, { text: main.text, entries, taken }, newKey, by)
     const record = {
       ...recordKey(target, place.path, place.keyPath),
       trace: main.trace,
       made_file: main.madeFile,
       entries,
       keys,
+      taken_over: main.takenOver,
     }
     // Disabled servers are listed first: a listed name without an entry has no effect.
     const steps = [
       ...others.map(({ step }) => step),
-      { ...reading, names: [...added, ...updated, ...removed] },
+      { ...reading, names: [...added, ...updated, ...removed, ...parked, ...restored] },
     ]
     const isChanged = steps.some(({ result }) => result.next !== undefined)
     return {
@@ -127,14 +144,17 @@ export function createEdit(deps: EditDeps) {
     options: ChangeOptions,
     by: Caller,
     desired: (current: CurrentConfig, key: string) => readonly DesiredEntry[],
-    { replace, keyKind }: Put,
+    { replace, keyKind, offered }: Put,
   ): Promise<ChangeReport> {
-    const planFor = (target: ConfigTarget, current: CurrentConfig, key: string) =>
-      planSet(target, current, desired(current, key), replace)
-    return change(agent, options, by, 'set', planFor, keyKind)
+    const planFor = (target: ConfigTarget, current: CurrentConfig, key: string) => {
+      const plan = planSet(target, current, desired(current, key), replace)
+      return offered ? offered(target, plan, current) : plan
+    }
+    return change(agent, options, by, { action: 'set', planFor, keyKind })
   }
 
   return {
+    changeFile,
     put,
     find,
 
@@ -179,7 +199,8 @@ export function createEdit(deps: EditDeps) {
       options: ChangeOptions,
       by: Caller,
     ): Promise<ChangeReport> {
-      return change(agent, options, by, 'remove', (target, current) => planRemove(target, current, names))
+      const planFor: Change['planFor'] = (target, current) => planRemove(target, current, names)
+      return change(agent, options, by, { action: 'remove', planFor })
     },
   }
 }

@@ -57,13 +57,14 @@ test('a change is computed again if another program changes the file during the 
 })
 
 test('a change that another program prevents three times is refused and leaves no intent, key or backup', async () => {
-  const { backups, gateway, edit, file, ownership, keys } = await cursorHome()
+  const { edit, file, keys, ...deps } = await cursorHome()
+  const { backups, ownership } = deps
   let n = 0
   backups.onKeep = () => {
     n += 1
     writeFileSync(file, `{"mcpServers": {"theirs": {"command": "${n}"}}}\n`)
   }
-  const { connect } = createGatewayConnection(edit, gateway)
+  const { connect } = createGatewayConnection(edit, deps)
   await expect(connect('cursor', {}, BY)).rejects.toMatchObject({ code: 'config_changed' })
   expect([n, names(file)]).toEqual([3, ['theirs']])
   expect([ownership.pending(), ownership.all(), keys.list(), backups.of('cursor')]).toEqual([[], [], [], []])
@@ -77,8 +78,8 @@ test('an undo reads and compares the backup once', async () => {
 })
 
 test('connecting computes the change once, with the key that is written', async () => {
-  const { edit, gateway, keys, file, addresses } = await cursorHome()
-  await createGatewayConnection(edit, gateway).connect('cursor', {}, BY)
+  const { edit, keys, file, addresses, ...deps } = await cursorHome()
+  await createGatewayConnection(edit, deps).connect('cursor', {}, BY)
   expect([addresses(), names(file)]).toEqual([1, ['toolroom']])
   const [key = ''] = /tk_[\w-]+/.exec(readFileSync(file, 'utf8')) ?? []
   expect([keys.idOf(key)]).toEqual(keys.list().map(({ id }) => id))

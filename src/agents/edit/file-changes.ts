@@ -10,7 +10,14 @@ import type { ConfigTarget } from '../files/config-target.ts'
 import type { Content } from '../files/config-text.ts'
 import { assertWritable } from '../files/file-safety.ts'
 import { type Reading, readSettled } from '../files/settled-read.ts'
-import type { FileRecord, Intent, NewKey, Outcome, OwnershipStore } from './ownership.ts'
+import {
+  type FileRecord,
+  type Intent,
+  type NewKey,
+  type Outcome,
+  type OwnershipStore,
+  recordOf,
+} from './ownership.ts'
 import { revisionNow, rollBack, type SettleDeps, settle } from './settle.ts'
 
 export interface FileDeps extends SettleDeps {
@@ -29,7 +36,7 @@ export interface ChangeRequest {
   /** The agent's own lock, which protects its main file. */
   readonly lock: LockFacts | null
   readonly by: Caller
-  readonly action: 'set' | 'remove' | 'undo'
+  readonly action: 'set' | 'remove' | 'undo' | 'restore'
   /** The same for all files that this request changes. */
   readonly changeId: string
   readonly dryRun: boolean
@@ -110,7 +117,7 @@ export class FileChanges {
     return this.#inTurns(turnsOf(request.paths), async () => {
       if (request.dryRun) return { planned: await plan(), kept: new Map() }
       await this.#settlePending(request.paths)
-      const frees = request.action === 'remove'
+      const frees = request.action === 'remove' || request.action === 'restore'
       const { planned, kept } = await this.#write(request, plan, frees).catch((error: unknown) => {
         if (!frees || !(error instanceof AppError) || error.code !== 'disk_full') throw error
         this.#deps.store.makeRoom()
@@ -176,7 +183,14 @@ export class FileChanges {
   async #writeStep(request: ChangeRequest, step: FileStep): Promise<Kept | undefined> {
     const { backups, now } = this.#deps
     const { next = null, revision } = step.result
-    const facts = { ...backupFacts(request, step), ts: now(), after: revision }
+    const { path, keyPath } = request.target.place
+    const taken_over = recordOf(this.#deps.store, path, keyPath)?.taken_over ?? null
+    const facts = {
+      ...backupFacts(request, step),
+      ts: now(),
+      after: revision,
+      ...(step.file.path === path && { taken_over }),
+    }
     const backup = backups.keep(facts, step.content?.bytes ?? null)
     const replaced = await replaceFile(step.real, step.content, next)
     if (!replaced) return undefined

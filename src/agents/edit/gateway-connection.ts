@@ -1,29 +1,47 @@
 import { invalidField } from '../../kernel/errors.ts'
 import type { Caller } from '../../kernel/wire.ts'
+import type { RegisteredServer } from '../catalogue/definition.ts'
 import { agentOf } from '../files/config-target.ts'
 import type { DesiredEntry } from './desired-entry.ts'
 import type { ChangeOptions, ChangeReport, PutServers } from './edit.schema.ts'
 import type { EditService } from './edit.service.ts'
-import { type GatewayAddress, gatewayEntry, readGatewayEntry } from './gateway-entry.ts'
+import { GATEWAY_ENTRY, type GatewayAddress, gatewayEntry, readGatewayEntry } from './gateway-entry.ts'
+import { type OfferedTools, offeredEntries } from './offered-entries.ts'
+import { takeOver, warnOfDoubled } from './take-over.ts'
 
-/** The entry through which an agent reaches all servers. */
-const ENTRY = 'toolroom'
+interface Deps {
+  readonly gateway: GatewayAddress
+  readonly registered: () => Promise<readonly RegisteredServer[]>
+  readonly offeredTo: (agentType: string) => OfferedTools
+}
+
+interface ConnectOptions extends ChangeOptions {
+  readonly bridge?: boolean
+  readonly replace?: boolean
+  readonly take_over?: boolean
+}
 
 /** Writes entries that lead to the gateway, each agent with its own key. */
-export function createGatewayConnection(edit: EditService, gateway: GatewayAddress) {
+export function createGatewayConnection(edit: EditService, { gateway, registered, offeredTo }: Deps) {
   async function connect(
     agent: string,
-    { bridge = false, replace = false, ...options }: ChangeOptions & { bridge?: boolean; replace?: boolean },
+    { bridge = false, replace = false, take_over = false, ...options }: ConnectOptions,
     by: Caller,
   ): Promise<ChangeReport> {
-    const isBridge = bridge || agentOf(agent).http === null
+    const { type, http } = agentOf(agent)
+    const isBridge = bridge || http === null
+    const servers = await registered()
+    const offered: Parameters<typeof edit.put>[4]['offered'] = (target, plan, current) => {
+      const entries = offeredEntries(target, current, servers, offeredTo(type))
+      return take_over ? takeOver(target, plan, current, entries) : warnOfDoubled(target, plan, entries)
+    }
     const entry = (key: string): DesiredEntry => ({
-      name: ENTRY,
+      name: GATEWAY_ENTRY,
       server_id: null,
       definition: () => gatewayEntry(gateway, { key, serverId: null, bridge: isBridge }),
       enabled: undefined,
     })
-    return edit.put(agent, options, by, (_, key) => [entry(key)], { replace, keyKind: 'connect' })
+    return edit.put(agent, options, by, (_, key) => [entry(key)], { replace, keyKind: 'connect', offered })
   }
 
   /** One entry for each server. Existing entries get the new key too, because the old key cannot be read back. */
@@ -58,7 +76,7 @@ export function createGatewayConnection(edit: EditService, gateway: GatewayAddre
     connect,
 
     disconnect: (agent: string, options: ChangeOptions, by: Caller): Promise<ChangeReport> =>
-      edit.remove(agent, [ENTRY], options, by),
+      edit.remove(agent, [GATEWAY_ENTRY], options, by),
 
     async set(agent: string, input: PutServers, by: Caller): Promise<ChangeReport> {
       const { servers, server_ids, mode, via, ...options } = input

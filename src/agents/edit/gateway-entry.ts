@@ -1,5 +1,8 @@
 import type { Definition } from '../catalogue/definition.ts'
 
+/** The entry through which an agent reaches all servers. */
+export const GATEWAY_ENTRY = 'toolroom'
+
 /** How agents on this computer reach the gateway. */
 export interface GatewayAddress {
   /** The URL of Toolroom. */

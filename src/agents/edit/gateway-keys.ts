@@ -2,7 +2,14 @@ import type { AuditEntry } from '../../kernel/facts.ts'
 import type { Caller } from '../../kernel/wire.ts'
 import type { ConfigTarget } from '../files/config-target.ts'
 import type { GatewayAddress } from './gateway-entry.ts'
-import { type FileRecord, type KeyRemoval, type NewKey, type OwnershipStore, recordOf } from './ownership.ts'
+import {
+  type FileRecord,
+  type KeyRemoval,
+  type NewKey,
+  type OwnershipStore,
+  recordOf,
+  type TakenEntry,
+} from './ownership.ts'
 
 /** What this room needs of the gateway. */
 export interface GatewayKeys extends GatewayAddress {
@@ -41,11 +48,12 @@ export const hasInvalidKey = ({ idOf }: Pick<GatewayKeys, 'idOf'>, text: string)
 export function keysAfter(
   { gateway, ownership }: { readonly gateway: GatewayKeys; readonly ownership: Pick<OwnershipStore, 'all'> },
   target: ConfigTarget,
-  after: { readonly text: string; readonly entries: FileRecord['entries'] },
+  after: Pick<FileRecord, 'entries'> & { readonly text: string; readonly taken: readonly TakenEntry[] },
   newKey: (NewKey & { readonly key: string }) | null,
   by: Caller,
 ): { readonly keys: readonly string[]; readonly removedKeys: readonly KeyRemoval[] } {
-  const text = after.text + JSON.stringify(Object.values(after.entries).map(({ parked }) => parked))
+  const parked = [...Object.values(after.entries).map((entry) => entry.parked), ...after.taken]
+  const text = after.text + JSON.stringify(parked)
   const present = keysIn(gateway, text)
   const before = recordOf(ownership, target.place.path, target.place.keyPath)
   const owned = before?.keys ?? keysByName(gateway, target, ownership.all())

@@ -1,6 +1,7 @@
 import type { AuditEntry } from '../../kernel/facts.ts'
 import type { KeyRecord } from '../../kernel/secrets/key-record.ts'
-import type { Json } from '../formats/format.ts'
+import type { Patch } from '../diff/patch.ts'
+import type { Json, Path } from '../formats/format.ts'
 
 /** An entry that Toolroom wrote. */
 export interface OwnedEntry {
@@ -10,6 +11,29 @@ export interface OwnedEntry {
   readonly hash: string
   /** A disabled entry of an agent that has no switch. It is kept here instead of in the file. */
   readonly parked: Json | null
+}
+
+/** An entry that was removed because the gateway offers its server. */
+export interface TakenEntry {
+  readonly name: string
+  /** Its scope, which may be narrower than that of the gateway entry: a project of the same file. */
+  readonly scope: string
+  /** The registered server behind it. */
+  readonly server_id: string
+  readonly path: Path
+  readonly value: Json
+  /** What we knew of it, if Toolroom wrote it. */
+  readonly owned: OwnedEntry | null
+}
+
+/** The entries that come back when the gateway entry is removed. */
+export interface TakenOver {
+  readonly entries: readonly TakenEntry[]
+  /** From the current text to the one without the take-over; null if its exact bytes are not known. */
+  readonly patch: Patch | null
+  /** `trace` and `made_file` of the file without the take-over. */
+  readonly trace: string | null
+  readonly made_file: boolean
 }
 
 /** What we remember of the entries under one key path of one file. Nothing of this is in the file itself. */
@@ -26,6 +50,8 @@ export interface FileRecord {
   readonly entries: Readonly<Record<string, OwnedEntry>>
   /** The ids of the gateway keys in these entries. Missing in records of earlier versions. */
   readonly keys?: readonly string[]
+  /** Missing in records of earlier versions. */
+  readonly taken_over?: TakenOver | null
 }
 
 /** A gateway key that is saved together with the change that writes it into a file. */

@@ -6,10 +6,19 @@ import { agentOf, configTarget } from '../files/config-target.ts'
 import { type Content, revisionOf } from '../files/config-text.ts'
 import { realFileOf } from '../files/file-safety.ts'
 import { readSettled } from '../files/settled-read.ts'
-import { hashOf } from '../formats/json-value.ts'
+import type { Json } from '../formats/format.ts'
+import { hashOf, valueAt } from '../formats/json-value.ts'
 import { readEntries } from '../read/read-entries.ts'
+import { GATEWAY_ENTRY } from './gateway-entry.ts'
 import { type GatewayKeys, keysIn } from './gateway-keys.ts'
-import { type FileRecord, type Intent, type OwnedEntry, type OwnershipStore, recordOf } from './ownership.ts'
+import {
+  type FileRecord,
+  type Intent,
+  type OwnedEntry,
+  type OwnershipStore,
+  recordOf,
+  type TakenOver,
+} from './ownership.ts'
 
 export interface SettleDeps {
   readonly store: OwnershipStore
@@ -64,13 +73,18 @@ export function revisionNow(file: Pick<ConfigFile, 'path' | 'root'>): string | n
 
 /** Another program has changed the file since we wrote it, or instead of us: each entry and key decides for itself. */
 function withForeignEdit({ store, platform, gateway }: SettleDeps, intent: Intent, text: string): Intent {
-  const hashes = new Map(entriesIn(platform, intent, text).map(({ name, value }) => [name, hashOf(value)]))
-  const parked = intent.records.flatMap(({ entries }) => Object.values(entries).map((each) => each.parked))
+  const { root, entries } = entriesIn(platform, intent, text)
+  const hashes = new Map(entries.map(({ name, value }) => [name, hashOf(value)]))
+  const parked = intent.records.flatMap((record) => [
+    ...Object.values(record.entries).map((each) => each.parked),
+    ...(record.taken_over?.entries ?? []),
+  ])
   const keys = keysIn(gateway, text + JSON.stringify(parked))
   const records = intent.records.map((record) => {
     if (record.path !== intent.main) return record
     const before = recordOf(store, record.path, record.key_path)
-    return mergedRecord(before, record, hashes, keys)
+    const merged = mergedRecord(before, record, hashes, keys)
+    return { ...merged, taken_over: mergedTaken(before, record, merged, root) }
   })
   const { newKey } = intent
   const candidates = [
@@ -81,7 +95,11 @@ function withForeignEdit({ store, platform, gateway }: SettleDeps, intent: Inten
   return { ...intent, records, removedKeys: candidates.filter(({ id }) => !kept.has(id)) }
 }
 
-function entriesIn(platform: Platform, { agent_type, scope, project_path }: Intent, text: string) {
+function entriesIn(
+  platform: Platform,
+  { agent_type, scope, project_path }: Intent,
+  text: string,
+): ReturnType<typeof readEntries> {
   let target: ReturnType<typeof configTarget>
   try {
     target = configTarget(agentOf(agent_type), platform, {
@@ -89,10 +107,10 @@ function entriesIn(platform: Platform, { agent_type, scope, project_path }: Inte
       ...(project_path !== null && { project_path }),
     })
   } catch (error) {
-    if (error instanceof AppError) return [] // the project is gone, and its file with it
+    if (error instanceof AppError) return { root: undefined, entries: [] } // the project is gone, and its file with it
     throw error
   }
-  return readEntries(target, text).entries
+  return readEntries(target, text)
 }
 
 /** `hashes` are those of the entries in the file, `keys` the valid keys in it. */
@@ -122,6 +140,19 @@ export function mergedRecord(
     entries: Object.fromEntries(entries),
     keys: [...all].filter((id) => keys.has(id)),
   }
+}
+
+/** What is parked and not in the file. A take-over is made if the gateway entry is there. */
+function mergedTaken(
+  before: FileRecord | undefined,
+  intended: FileRecord,
+  merged: FileRecord,
+  root: Json | undefined,
+): TakenOver | null {
+  const isMade = Object.hasOwn(merged.entries, GATEWAY_ENTRY) && intended.taken_over
+  const taken = isMade ? intended.taken_over : before?.taken_over
+  const entries = taken?.entries.filter(({ path }) => valueAt(root, path) === undefined) ?? []
+  return taken && entries.length > 0 ? { ...taken, entries } : null
 }
 
 const ownEntry = (record: FileRecord | undefined, name: string): OwnedEntry | undefined =>

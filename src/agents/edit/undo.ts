@@ -20,15 +20,16 @@ import {
   rootOf,
 } from '../files/config-target.ts'
 import { type Content, contentOf } from '../files/config-text.ts'
-import { hashOf } from '../formats/json-value.ts'
+import type { Json } from '../formats/format.ts'
+import { hashOf, valueAt } from '../formats/json-value.ts'
 import { type Entry, readEntries } from '../read/read-entries.ts'
-import { assertRevision } from './change-file.ts'
+import { assertRevision, recordKey } from './change-file.ts'
 import type { Plan } from './change-plan.ts'
 import { auditOf, publishChange, reportOf } from './change-report.ts'
 import type { ChangeReport, UndoInput } from './edit.schema.ts'
 import type { EditDeps } from './edit.service.ts'
 import { hasInvalidKey, keysAfter } from './gateway-keys.ts'
-import { type FileRecord, recordOf } from './ownership.ts'
+import { type FileRecord, recordOf, type TakenOver } from './ownership.ts'
 import { revisionNow } from './settle.ts'
 
 interface UndoDeps extends EditDeps {
@@ -96,14 +97,20 @@ export function createUndo(deps: UndoDeps) {
     const main = steps.find(({ file }) => file.path === place.path)?.result ?? unchanged(target)
     const otherDiff = steps.map(({ file, result }) => (file.path === place.path ? '' : result.diff)).join('')
     const before = recordOf(ownership, place.path, place.keyPath)
-    const record = before && recordAfterUndo(before, main.entries)
-    const after = { text: main.text, entries: record?.entries ?? {} }
+    const backup = toRestore.find(({ path }) => path === place.path)
+    const taken = backup?.taken_over === undefined ? before?.taken_over : backup.taken_over
+    const record = recordAfterUndo(
+      before ?? emptyRecord(target),
+      main.entries,
+      taken && stillTaken(taken, rootIn(target, main.text)),
+    )
+    const after = { text: main.text, entries: record.entries, taken: record.taken_over?.entries ?? [] }
     const { keys, removedKeys } = keysAfter(deps, target, after, null, by)
     return {
       main,
       otherDiff,
       steps,
-      records: record ? [{ ...record, keys }] : [],
+      records: [{ ...record, keys }],
       newKey: null,
       removedKeys,
       audit: auditOf('agent_config_undone', target, main, otherDiff, by),
@@ -193,7 +200,11 @@ function newestNotUndone(backups: readonly Backup[]): string | undefined {
 }
 
 /** The restored content counts as written by us, so our entries get its hashes. */
-function recordAfterUndo(record: FileRecord, after: readonly Entry[]): FileRecord {
+function recordAfterUndo(
+  record: FileRecord,
+  after: readonly Entry[],
+  taken_over: TakenOver | null = null,
+): FileRecord {
   const entries = Object.entries(record.entries).flatMap(([name, owned]) => {
     const restored = after.find((entry) => entry.name === name)
     if (restored) return [[name, { ...owned, hash: hashOf(restored.value), parked: null }] as const]
@@ -205,6 +216,29 @@ function recordAfterUndo(record: FileRecord, after: readonly Entry[]): FileRecor
     entries: Object.fromEntries(entries),
     trace: isEmpty ? null : record.trace,
     made_file: !isEmpty && record.made_file,
+    taken_over,
+  }
+}
+
+const emptyRecord = (target: ConfigTarget): FileRecord => ({
+  ...recordKey(target, target.place.path, target.place.keyPath),
+  trace: null,
+  made_file: false,
+  entries: {},
+})
+
+/** Without the entries that the restored content has. */
+function stillTaken(taken: TakenOver, root: Json | undefined): TakenOver | null {
+  const entries = taken.entries.filter(({ path }) => valueAt(root, path) === undefined)
+  return entries.length === 0 ? null : { ...taken, entries }
+}
+
+/** Undefined for a file that cannot be parsed. */
+function rootIn(target: ConfigTarget, text: string): Json | undefined {
+  try {
+    return readEntries(target, text).root
+  } catch {
+    return undefined
   }
 }
 
@@ -215,9 +249,14 @@ function differenceOf(before: readonly Entry[], after: readonly Entry[]): Plan {
   const [old, now] = [hashes(before), hashes(after)]
   const names = [...now.keys()]
   return {
+    gatewayOperations: [],
     operations: [],
     otherFiles: [],
     entries: {},
+    taken: [],
+    parked: [],
+    restored: [],
+    doubled: [],
     added: names.filter((name) => !old.has(name)),
     removed: [...old.keys()].filter((name) => !now.has(name)),
     updated: names.filter((name) => old.has(name) && old.get(name) !== now.get(name)),

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { readFileSync, rmSync } from 'node:fs'
+import { readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeFolder, writeDurably } from '../../kernel/files/durable-file.ts'
+import type { TakenOver } from '../edit/ownership.ts'
 import { revisionOf } from './config-text.ts'
 import { namesIn } from './list-folder.ts'
 
@@ -17,15 +18,20 @@ export interface Backup {
   /** The same for all files that one request changed. */
   readonly change: string
   /** `foreign_edit` is content that another program wrote during our own change. */
-  readonly action: 'set' | 'remove' | 'undo' | 'foreign_edit'
+  readonly action: 'set' | 'remove' | 'undo' | 'restore' | 'foreign_edit'
   readonly names: readonly string[]
   /** Revision of the content before; null if there was no file. */
   readonly before: string | null
   /** Revision of the content after; null if the file was removed. */
   readonly after: string | null
   readonly request_id: string | null
+  /** Only Toolroom wrote to the file from its first backup to this one. Missing in earlier versions. */
+  readonly unbroken?: boolean
+  /** The entries that were parked before, for the file that the request named. Missing in earlier versions. */
+  readonly taken_over?: TakenOver | null
 }
 
+/** Besides the first one, which has the file from before Toolroom. */
 const KEPT = 20
 const ID = /^\d{13}-[0-9a-f]{8}-[0-9a-f]{4}$/
 
@@ -40,12 +46,17 @@ export class Backups {
     this.#folder = join(dataFolder, 'backups', 'agents')
   }
 
-  keep(facts: Omit<Backup, 'id' | 'before'>, content: Uint8Array | null): Backup {
+  keep(facts: Omit<Backup, 'id' | 'before' | 'unbroken'>, content: Uint8Array | null): Backup {
     const digest = content === null ? revisionOf(Buffer.from(facts.path)) : revisionOf(content)
     const order = String(this.#nextOrder(facts)).padStart(13, '0')
     const id = `${order}-${digest.slice(0, 8)}-${randomBytes(2).toString('hex')}`
-    const backup: Backup = { id, ...facts, before: content === null ? null : digest }
+    const before = content === null ? null : digest
     const folder = this.#folderOf(facts.agent_type, facts.path)
+    const last = idsIn(folder).sort().at(-1)
+    const previous = last === undefined ? undefined : readBackup(join(folder, `${last}.json`))
+    const isNext = last === undefined || (previous?.unbroken === true && previous.after === before)
+    const unbroken = isNext && facts.action !== 'foreign_edit'
+    const backup: Backup = { id, ...facts, before, unbroken }
     makeFolder(folder)
     try {
       if (content !== null) writeDurably(join(folder, `${id}.before`), content, 0o600)
@@ -54,13 +65,18 @@ export class Backups {
       remove(folder, id)
       throw error
     }
-    for (const old of idsIn(folder).sort().slice(0, -KEPT)) remove(folder, old)
+    for (const old of idsIn(folder).sort().slice(1, -KEPT)) remove(folder, old)
     return backup
   }
 
   /** For a change that was not made after all. */
   discard({ agent_type, path, id }: Backup): void {
     remove(this.#folderOf(agent_type, path), id)
+  }
+
+  /** Newest first. The last one has the content from before Toolroom. */
+  ofFile(agentType: string, path: string): Backup[] {
+    return this.of(agentType).filter((backup) => backup.path === path)
   }
 
   /** Newest first. */
@@ -80,6 +96,12 @@ export class Backups {
     } catch {
       return undefined
     }
+  }
+
+  /** The length of the content; null if there was no file. */
+  sizeOf({ agent_type, path, id, before }: Backup): number | null {
+    const file = join(this.#folderOf(agent_type, path), `${id}.before`)
+    return before === null ? null : (statSync(file, { throwIfNoEntry: false })?.size ?? null)
   }
 
   /** The time, but never before that of an older backup: the clock may have been set back. */

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { AppError, invalidField } from '../../kernel/errors.ts'
 import type { Agent } from '../catalogue/catalogue.schema.ts'
 import { AGENTS, findAgent } from '../catalogue/catalogue.ts'
-import { type ConfigPlace, fileAt, type Platform, placesOf } from '../catalogue/config-places.ts'
+import { type ConfigPlace, fileAt, isScope, type Platform, placesOf } from '../catalogue/config-places.ts'
 import { detect } from '../catalogue/detect.ts'
 import type { LockFacts } from './agent-lock.ts'
 import type { ConfigFile } from './config-file.ts'
@@ -43,7 +43,7 @@ export function configTarget(
   { scope = 'user', project_path }: { readonly scope?: string; readonly project_path?: string },
 ): ConfigTarget {
   const targets = configTargets(agent, platform, project_path)
-  const target = targets.find(({ place }) => place.scope === scope)
+  const target = targets.find(({ place }) => isScope(place, scope))
   if (target) return target
   if (project_path === undefined && agent.scopes.some((each) => each.scope === scope)) {
     const needsProject = placesOf(agent, platform, platform.home).some((place) => place.scope === scope)
@@ -104,7 +104,7 @@ export function lockOf(
 ): LockFacts | null {
   const { lock } = agent
   const places = placesOf(agent, platform, project).filter((place) => place.path === path)
-  if (!lock || !places.some(({ scope }) => lock.scopes.includes(scope))) return null
+  if (!lock || !places.some((place) => lock.scopes.some((scope) => isScope(place, scope)))) return null
   const lockPath = lock.path.replace('<config>', path).replace('<folder>', folderOf(path))
   return { path: lockPath, kind: lock.kind, ledger }
 }

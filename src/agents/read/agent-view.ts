@@ -116,7 +116,21 @@ export function entryViews(
       },
     ]
   })
-  return [...inFile, ...parked]
+  const taken = (record?.taken_over?.entries ?? []).map((entry): EntryView => {
+    const { definition, problem } = readEntry(agent, entry.name, entry.value)
+    return {
+      name: entry.name,
+      ...masked(definition, isOwner),
+      enabled: false,
+      parked: true,
+      managed: entry.owned !== null,
+      linked_server_id: registered.some(({ id }) => id === entry.server_id) ? entry.server_id : null,
+      scope: entry.scope,
+      line: null,
+      problem,
+    }
+  })
+  return [...inFile, ...parked, ...taken]
 }
 
 function masked(

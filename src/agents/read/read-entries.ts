@@ -70,6 +70,15 @@ export function readEntries(
   const { agent, place } = target
   const root = readText(formatOf(place.format, place.dialect), place.path, text)
   const isListedOff = disabledList(target, root)
+  const entries = entriesUnder(agent, place, root).map((entry) => {
+    const isOff = isListedOff(entry.name)
+    return isOff === undefined ? entry : { ...entry, enabled: !isOff }
+  })
+  return { root, entries }
+}
+
+/** The entries in a parsed file. Whether the agent lists one as disabled elsewhere is not considered. */
+export function entriesUnder(agent: Agent, place: ConfigPlace, root: Json | undefined): Entry[] {
   const containers = containersIn(agent, place, root).map((at) => ({
     at,
     members: membersOf(valueAt(root, at), place),
@@ -79,17 +88,15 @@ export function readEntries(
       'config_too_large',
       `${place.path} has more than ${MAX_ENTRIES} servers; it is neither read nor edited`,
     )
-  const entries = containers.flatMap(({ at, members }) =>
+  return containers.flatMap(({ at, members }) =>
     members.flatMap(([name, value]): Entry[] => {
       const { definition, enabled, problem } = readEntry(agent, name, value)
       // Not a tool server.
       if (definition === null && (problem === null || at.length < place.keyPath.length)) return []
       const path = [...at, place.nameField === null ? name : { field: place.nameField, is: name }]
-      const isOff = isListedOff(name)
-      return [{ name, path, value, definition, enabled: isOff === undefined ? enabled : !isOff, problem }]
+      return [{ name, path, value, definition, enabled, problem }]
     }),
   )
-  return { root, entries }
 }
 
 /**

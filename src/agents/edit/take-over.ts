@@ -1,0 +1,144 @@
+import { AppError } from '../../kernel/errors.ts'
+import { applyPatch, isFor, patchOf } from '../diff/patch.ts'
+import type { ConfigTarget } from '../files/config-target.ts'
+import { applyOperations, formatOf, type Operation } from '../formats/config-format.ts'
+import { CannotEdit, type Json, type Path } from '../formats/format.ts'
+import { isSame, valueAt, withoutEmpty, withValue } from '../formats/json-value.ts'
+import type { Entry } from '../read/read-entries.ts'
+import type { CurrentConfig, Plan } from './change-plan.ts'
+import { GATEWAY_ENTRY } from './gateway-entry.ts'
+import type { OfferedEntry } from './offered-entries.ts'
+import type { FileRecord, TakenEntry, TakenOver } from './ownership.ts'
+
+/** Adds to a plan that these entries leave the file until the gateway entry does. */
+export function takeOver(
+  { place }: ConfigTarget,
+  plan: Plan,
+  { owned }: CurrentConfig,
+  offered: readonly OfferedEntry[],
+): Plan {
+  const gone = new Set(plan.removed)
+  const taken = offered
+    .filter(({ entry, scope }) => scope !== place.scope || !gone.has(entry.name))
+    .map(({ entry: { name, path, value }, scope, server_id }): TakenEntry => {
+      const isOurs = scope === place.scope && Object.hasOwn(owned, name)
+      return { name, scope, server_id, path, value, owned: (isOurs ? owned[name] : null) ?? null }
+    })
+  const ours = new Set(taken.flatMap((entry) => (entry.owned ? [entry.name] : [])))
+  return {
+    ...plan,
+    gatewayOperations: [...plan.gatewayOperations, ...taken.map(({ path }) => ({ path, value: undefined }))],
+    entries: Object.fromEntries(Object.entries(plan.entries).filter(([name]) => !ours.has(name))),
+    taken: [...plan.taken.filter((before) => !taken.some(({ path }) => isAt(path, before.path))), ...taken],
+    parked: taken.map(({ name }) => name),
+  }
+}
+
+/** Adds to a plan which tools the agent gets twice, because its own entries stay. */
+export function warnOfDoubled({ agent }: ConfigTarget, plan: Plan, offered: readonly OfferedEntry[]): Plan {
+  const doubled = offered.map(({ entry: { name }, server_id, tools }) => ({ name, server_id, tools }))
+  const warnings = doubled.map(
+    ({ name, tools }) =>
+      `${agent.name} gets ${tools.length === 0 ? 'the' : tools.length} tools of '${name}' twice: from its own entry and from the gateway. Send "take_over": true to park the entry`,
+  )
+  return { ...plan, doubled, warnings: [...plan.warnings, ...warnings] }
+}
+
+/** A text, and what is remembered to edit it. */
+interface Original {
+  readonly text: string
+  readonly trace: string | null
+  readonly madeFile: boolean
+}
+
+/**
+ * The file after the change, but without the gateway entry and with the entries that it replaces; undefined if its bytes
+ * are not known, because another program has changed that part.
+ */
+export function originalAfter(
+  target: ConfigTarget,
+  current: CurrentConfig,
+  text: string,
+  operations: readonly Operation[],
+  record: FileRecord | undefined,
+): Original | undefined {
+  const taken = record?.taken_over
+  const before = taken
+    ? withTaken(target, current, text, taken)
+    : withoutGateway(target, current, text, record)
+  if (!before) return undefined
+  const edited = edit(target, before.text, operations, before.trace)
+  return edited && { ...edited, madeFile: before.madeFile }
+}
+
+export function takenOver({ taken }: Plan, text: string, original: Original | undefined): TakenOver | null {
+  if (taken.length === 0) return null
+  const { trace, madeFile: made_file } = original ?? { trace: null, madeFile: false }
+  return { entries: taken, patch: original ? patchOf(text, original.text) : null, trace, made_file }
+}
+
+function withoutGateway(
+  target: ConfigTarget,
+  { entries }: CurrentConfig,
+  text: string,
+  record: FileRecord | undefined,
+): Original | undefined {
+  const removal = gatewayIn(entries).map(({ path }) => ({ path, value: undefined }))
+  const edited = edit(target, text, removal, record?.trace ?? null)
+  return edited && { ...edited, madeFile: record?.made_file ?? false }
+}
+
+function withTaken(
+  target: ConfigTarget,
+  current: CurrentConfig,
+  text: string,
+  { entries, patch, trace, made_file }: TakenOver,
+): Original | undefined {
+  if (!patch || entries.some(({ path }) => valueAt(current.root, path) !== undefined)) return undefined
+  const original = applyPatch(text, patch)
+  if (original === undefined) return undefined
+  if (!isFor(patch, text) && !isIntended(target, current, original, entries)) return undefined
+  return { text: original, trace, madeFile: made_file }
+}
+
+/** Whether only the gateway entry and these entries differ, by both parsers. */
+function isIntended(
+  { place }: ConfigTarget,
+  { root, entries }: CurrentConfig,
+  text: string,
+  taken: readonly TakenEntry[],
+): boolean {
+  const [gateway] = gatewayIn(entries)
+  const relevant = (json: Json | undefined) =>
+    gateway ? withoutEmpty(json, gateway.path.slice(0, -1)) : json
+  const without = gateway ? withValue(root, gateway.path, undefined) : root
+  const intended = taken.reduce((json, { path, value }) => withValue(json, path, value), without)
+  const format = formatOf(place.format, place.dialect)
+  try {
+    const readings = [format.read(text), format.readAgain(text)]
+    return readings.every((json) => isSame(relevant(json), relevant(intended)))
+  } catch (error) {
+    if (error instanceof CannotEdit) return false
+    throw error
+  }
+}
+
+/** Undefined if the text cannot be edited: then its bytes are not known. */
+function edit(
+  { place: { path, format, dialect } }: ConfigTarget,
+  text: string,
+  operations: readonly Operation[],
+  trace: string | null,
+): { readonly text: string; readonly trace: string | null } | undefined {
+  try {
+    const edited = applyOperations(formatOf(format, dialect), path, text, operations, trace ?? undefined)
+    return { text: edited.text, trace: edited.trace ?? null }
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'config_unparsable') return undefined
+    throw error
+  }
+}
+
+const isAt = (one: Path, other: Path): boolean => JSON.stringify(one) === JSON.stringify(other)
+
+const gatewayIn = (entries: readonly Entry[]): Entry[] => entries.filter(({ name }) => name === GATEWAY_ENTRY)
