@@ -10,10 +10,21 @@ const params = schema.PresetKey
 
 export function presetRoutes(presets: Presets): FastifyPluginAsyncTypebox {
   return async (app) => {
-    const list = { tags, summary: 'List presets', response: { 200: schema.PresetList } }
+    const list = {
+      tags,
+      summary: 'List presets',
+      description: 'By name.',
+      response: { 200: schema.PresetList },
+    }
     app.get('/presets', { schema: list }, async () => wholeList(presets.list()))
 
-    const get = { tags, summary: 'Get a preset', params, response: { 200: schema.PresetView } }
+    const get = {
+      tags,
+      summary: 'Get a preset',
+      description: 'The servers and tools that an agent sees after the preset was applied to it.',
+      params,
+      response: { 200: schema.PresetView },
+    }
     app.get('/presets/:name', { schema: get }, async (request) => presets.get(request.params.name))
 
     const put = {
@@ -28,7 +39,13 @@ export function presetRoutes(presets: Presets): FastifyPluginAsyncTypebox {
       presets.put(request.params.name, request.body, { request_id: request.id }),
     )
 
-    const remove = { tags, summary: 'Delete a preset', params, response: { 204: Type.Null() } }
+    const remove = {
+      tags,
+      summary: 'Delete a preset',
+      description: 'Agents that it was applied to do not change.',
+      params,
+      response: { 204: Type.Null() },
+    }
     app.delete('/presets/:name', { schema: remove }, async (request, reply) => {
       await presets.remove(request.params.name, { request_id: request.id })
       return reply.code(204).send(null)

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { ID_PATTERN, listOf, mapOf, Timestamp } from '../../kernel/wire.ts'
+import { component, ID_PATTERN, listOf, mapOf, Timestamp } from '../../kernel/wire.ts'
 import { MAX_SERVERS } from '../../upstreams/server-fields.ts'
 import { AgentToolsView, ServerIds, ToolNames } from '../visibility/visibility.schema.ts'
 
@@ -16,10 +16,10 @@ export const PresetInput = Type.Object(
   {
     additionalProperties: false,
     minProperties: 1,
-    description: 'The same fields as those of an agent. Omitted: all servers, and all tools of each',
     examples: [{ servers: ['github'], tools: { github: ['create_issue', 'search_issues'] } }],
   },
 )
+component({ PresetInput }, 'The whole preset. Omitted fields mean all servers, and all tools of each')
 export type PresetInput = Static<typeof PresetInput>
 
 export const PresetView = Type.Object({
@@ -28,6 +28,7 @@ export const PresetView = Type.Object({
   tools: AgentToolsView.properties.tools,
   updated_at: Timestamp,
 })
+component({ Preset: PresetView }, 'A named choice of servers and tools')
 export type PresetView = Static<typeof PresetView>
 
 export const PresetList = listOf(PresetView)
@@ -49,6 +50,7 @@ export const ApplyInput = Type.Object(
   },
   { additionalProperties: false, examples: [{ preset: 'work', dry_run: true }] },
 )
+component({ ApplyInput }, 'The preset to apply')
 export type ApplyInput = Static<typeof ApplyInput>
 
 export const ApplyReport = Type.Object({
@@ -58,6 +60,7 @@ export const ApplyReport = Type.Object({
   warnings: Type.Array(Type.String()),
   ...AgentToolsView.properties,
 })
+component({ AppliedPreset: ApplyReport }, 'Which tools the agent sees now, or would see')
 export type ApplyReport = Static<typeof ApplyReport>
 
 /** A preset as it is stored. */
