@@ -117,7 +117,7 @@ export function openRuntime({ folder, facts, secrets, catalogues, log, isWatched
         log.info({ server_id: id, dependency }, 'the server depends on its client')
     },
   })
-  const instances = new Instances({
+  const instances: Instances = new Instances({
     engine: supervisor,
     onChange: (server_id) => facts.publish('server_instances', { server_id }),
   })

@@ -23,6 +23,7 @@ import { NotificationRateLimit } from './notify/notification-rate-limit.ts'
 import { type IsReceiver, subscriberOf } from './notify/subscriber.ts'
 import type { Approval } from './pins/approval.ts'
 import { type OnInstanceNote, RequestClient } from './sessions/calling-clients.ts'
+import { LastPages } from './sessions/last-pages.ts'
 import { type Session, Sessions } from './sessions/sessions.ts'
 
 interface Deps {
@@ -63,9 +64,10 @@ export function createGateway({ facts, log, now, keys, headerName, ...deps }: De
   )
   const subscriptions = createSubscriptions({ upstreams, catalogues })
   const forward = createForward(upstreams, subscriptions)
-  const aggregate = createAggregateHandler({ upstreams, catalogues, forward, approval })
+  const lastPages = new LastPages()
+  const aggregate = createAggregateHandler({ upstreams, catalogues, forward, lastPages, approval })
   const refused = createRefusedCalls(deps)
-  const handler = createRequestHandler({ ...deps, aggregate, subscriptions, forward, refused })
+  const handler = createRequestHandler({ ...deps, aggregate, subscriptions, forward, lastPages, refused })
   const sessions = new Sessions(now, onDropped)
   const changeNotifications = new ChangeNotifications(subscriptions.resources, onDropped)
   const rateLimit = new NotificationRateLimit(

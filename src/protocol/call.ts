@@ -72,7 +72,7 @@ export interface CallOptions {
   /** Answers the server's sampling and elicitation requests. */
   readonly onServerRequest?: OnServerRequest | undefined
   /** The caller's client capabilities. Modern servers receive them with each request. */
-  readonly capabilities?: object | undefined
+  readonly capabilities?: Params | undefined
   /** Further params of a tool call, for a server that runs for the client alone. */
   readonly extraParams?: unknown
   /** The params of a modern client's request, for a modern server. */

@@ -1,4 +1,4 @@
-import { RawJson, textOf, withMembers } from '../kernel/json/raw-json.ts'
+import { RawJson, rewritten, textOf } from '../kernel/json/raw-json.ts'
 
 /** A tool, prompt, resource or resource template as its server describes it, unknown fields included. */
 export type Definition = Readonly<Record<string, unknown>>
@@ -33,10 +33,13 @@ export function keepText(definition: Definition, text: string): void {
 }
 
 /** A copy with another name or URI, written like the original. */
-export function renamed(definition: Definition, own: Definition): Definition {
-  const copy = { ...definition, ...own }
+export const renamed = (definition: Definition, own: Definition): Definition =>
+  writtenLike(definition, { ...definition, ...own })
+
+/** A changed copy. It is written like the original wherever both have the same value. */
+export function writtenLike(definition: Definition, copy: Definition): Definition {
   const text = written.get(definition)
-  if (text !== undefined) written.set(copy, textOf(withMembers(new RawJson(text, definition), own)))
+  if (text !== undefined) written.set(copy, textOf(rewritten(new RawJson(text, definition), copy)))
   return copy
 }
 

@@ -6,7 +6,7 @@ import {
   mergeCatalogues,
   type ResourceLocation,
 } from './merge-prompts-and-resources.ts'
-import { wrap } from './wrapped-uri.ts'
+import { isPage, wrap } from './wrapped-uri.ts'
 
 const MAX_CATALOGUES = 100
 
@@ -51,9 +51,12 @@ export class AgentPromptsAndResources {
     this.#byServers.clear()
   }
 
-  /** Listed resources win over mentioned ones, so that a server cannot take over what another one lists. */
-  locate(uri: string, agentType: string): ResourceLocation | undefined {
-    const listed = this.of(agentType).resource(uri)
+  /**
+   * Listed resources win over mentioned ones, so that a server cannot take over what another one lists. `pageServer`: the
+   * server of the page that the client has read last.
+   */
+  locate(uri: string, agentType: string, pageServer?: string): ResourceLocation | undefined {
+    const listed = this.of(agentType).resource(uri, pageServer)
     if (listed) return listed
     const serverId = this.owners.serverOf(uri)
     const isVisible = serverId !== undefined && this.visibleServers(agentType).includes(serverId)
@@ -62,6 +65,7 @@ export class AgentPromptsAndResources {
 
   /** The URI by which an agent can read a resource that this server has mentioned. */
   nameOf(uri: string, serverId: string, agentType: string): string {
+    if (isPage(uri)) return wrap(serverId, uri)
     const location = this.locate(uri, agentType)
     const isOwn = location === undefined || (location.serverId === serverId && !location.isWrapped)
     return isOwn ? uri : wrap(serverId, uri)

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { OFFER_DEFAULTS, type OfferSettings } from '../../upstreams/server-fields.ts'
 import { type AgentTools, DEFAULT_AGENT_TOOLS } from '../visibility/visibility.schema.ts'
 import { type AgentToolList, AgentToolLists, type ServerTools } from './agent-tool-lists.ts'
@@ -172,4 +172,50 @@ test('tool lists are cached until something changes', () => {
   servers.push(server('zoo', ['feed']))
   toolLists.changed()
   expect(namesIn(toolLists.of(undefined, 'codex'))).toEqual(['files__read', 'zoo__feed'])
+})
+
+describe('pages of MCP Apps', () => {
+  const app = (visibility?: string[]) => ({ _meta: { ui: { resourceUri: 'ui://x/view.html', visibility } } })
+  const servers = ['one', 'two'].map((id) => ({
+    ...server(id, []),
+    tools: [
+      tool('show', app()),
+      tool('refresh', app(['app'])),
+      tool('both', app(['model', 'app'])),
+      tool('call_tool'),
+    ],
+  }))
+  const lists = toolListsOf([...servers, server('zoo', ['feed'])], { searcher: { tool_mode: 'search' } })
+  const namesOf = (list: AgentToolList | undefined, name: string) =>
+    list?.ownNamed(name).map((each) => each.name)
+
+  test('tools are found by the names that they have on their servers, at /mcp only', () => {
+    expect(namesOf(lists.of(undefined), 'show')).toEqual(['one__show', 'two__show'])
+    expect(namesOf(lists.of(undefined), 'feed')).toEqual(['zoo__feed'])
+    expect(namesOf(lists.of(undefined), 'zoo__feed')).toEqual([])
+    expect(namesOf(lists.of('zoo'), 'feed')).toEqual([])
+    // In search mode this name is that of our own tool.
+    expect(namesOf(lists.of(undefined), 'call_tool')).toHaveLength(2)
+    expect(namesOf(lists.of(undefined, 'searcher'), 'call_tool')).toEqual([])
+    expect(namesOf(lists.of(undefined, 'searcher'), 'show')).toHaveLength(2)
+  })
+
+  test('the pages of tools have our URIs at /mcp, and their own at the endpoint of the server', () => {
+    const pageAt = (path: string | undefined) =>
+      JSON.parse(String(lists.of(path)?.result.legacy)).tools[0]._meta.ui.resourceUri
+    expect(pageAt(undefined)).toBe('ui://one/x/view.html')
+    expect(pageAt('two')).toBe('ui://x/view.html')
+  })
+
+  test('a search does not find tools that are for a page alone, which hosts hide from the model', () => {
+    const found = (query: string) =>
+      lists
+        .of(undefined, 'searcher')
+        ?.search(query, 5)
+        .tools.map(({ name }) => name)
+    expect(found('refresh')).toEqual([])
+    expect(found('show')).toEqual(['one__show', 'two__show'])
+    expect(found('both')).toEqual(['one__both', 'two__both'])
+    expect(namesIn(lists.of('one'))).toEqual(['show', 'refresh', 'both', 'call_tool'])
+  })
 })

@@ -1,12 +1,14 @@
 import { memo } from '../../kernel/memo.ts'
-import { type Definition, renamed } from '../../protocol/lists.ts'
+import { type Definition, renamed, writtenLike } from '../../protocol/lists.ts'
 import { headerProblem } from '../../protocol/x-mcp-header.ts'
 import { type OfferSettings, settingOf } from '../../upstreams/server-fields.ts'
 import { type AgentTools, DEFAULT_AGENT_TOOLS } from '../visibility/visibility.schema.ts'
 import { type ListResult, listResult } from './merge-prompts-and-resources.ts'
 import { SEARCH_MODE_TOOLS } from './search-mode-tools.ts'
 import { type Conflict, type NamedTool, nameTools } from './tool-names.ts'
+import { isForModel, withPages } from './tool-pages.ts'
 import { indexTools, type SearchResult } from './tool-search-index.ts'
+import { wrap } from './wrapped-uri.ts'
 
 export type OfferedTool = NamedTool<Definition>
 
@@ -22,6 +24,8 @@ export interface AgentToolList {
   readonly mode: AgentTools['tool_mode']
   /** Finds a tool by its gateway name. In search mode also tools that are not listed. */
   readonly find: (name: string) => OfferedTool | undefined
+  /** At `/mcp`: the tools that have this name on their servers. */
+  readonly ownNamed: (name: string) => readonly OfferedTool[]
   readonly search: (query: string, limit: number) => SearchResult
   /** The result of tools/list. */
   readonly result: ListResult
@@ -150,27 +154,42 @@ export class AgentToolLists {
     const { servers, together } = this.#allTools()
     const filter = filterOf(settings)
     const visible = servers.filter(({ id }) => filter.server(id))
-    const tools = serverId === undefined ? together : visible.find(({ id }) => id === serverId)?.alone
-    return (
-      tools &&
-      this.#listOf(tools, settings, serverId === undefined ? visible.map(({ id }) => id) : [serverId])
-    )
+    if (serverId === undefined) {
+      const ids = visible.map(({ id }) => id)
+      return this.#listOf(together, settings, ids, 'together')
+    }
+    const alone = visible.find(({ id }) => id === serverId)?.alone
+    return alone && this.#listOf(alone, settings, [serverId])
   }
 
-  #listOf(tools: readonly OfferedTool[], settings: AgentTools, servers: readonly string[]): AgentToolList {
+  #listOf(
+    tools: readonly OfferedTool[],
+    settings: AgentTools,
+    servers: readonly string[],
+    together?: 'together',
+  ): AgentToolList {
+    const listed = together ? asListedTogether : asListed
     const allowed = tools.filter(filterOf(settings).tool)
     const open = allowed.filter(({ server_id, definition }) => !this.#isHeld(server_id, definition))
     const byName = new Map(allowed.map((tool) => [tool.name, tool]))
+    const isSearch = settings.tool_mode === 'search'
     let index: ReturnType<typeof indexTools> | undefined
+    let ownNames: ReadonlyMap<string, readonly OfferedTool[]> | undefined
     return {
       mode: settings.tool_mode,
       // A held tool is found, too, so that a call of it gets an error that explains the approval.
       find: (name) => byName.get(name),
+      ownNamed(name) {
+        const isOurs = (tool: string) => isSearch && SEARCH_MODE_TOOLS.some((each) => each.name === tool)
+        ownNames ??= byOwnName(together ? allowed.filter(({ tool }) => !isOurs(tool)) : [])
+        return ownNames.get(name) ?? []
+      },
       search(query, limit) {
-        index ??= indexTools(open.map(asListed))
+        // In the mode `full`, hosts hide what is not meant for the model.
+        index ??= indexTools(open.filter(({ definition }) => isForModel(definition)).map(listed))
         return index(query, limit)
       },
-      result: listResult('tools', settings.tool_mode === 'search' ? SEARCH_MODE_TOOLS : open.map(asListed)),
+      result: listResult('tools', isSearch ? SEARCH_MODE_TOOLS : open.map(listed)),
       tools: open,
       servers,
     }
@@ -238,3 +257,19 @@ function filterOf({ servers, tools }: AgentTools) {
 }
 
 const asListed = ({ name, definition }: OfferedTool): Definition => renamed(definition, { name })
+
+/** At `/mcp` also the page of a tool has our URI. */
+function asListedTogether({ name, server_id, definition }: OfferedTool): Definition {
+  const copy = withPages(definition, (uri) => wrap(server_id, uri))
+  return renamed(copy === definition ? definition : writtenLike(definition, copy), { name })
+}
+
+function byOwnName(tools: readonly OfferedTool[]): ReadonlyMap<string, readonly OfferedTool[]> {
+  const named = new Map<string, OfferedTool[]>()
+  for (const each of tools) {
+    const others = named.get(each.tool)
+    if (others) others.push(each)
+    else named.set(each.tool, [each])
+  }
+  return named
+}

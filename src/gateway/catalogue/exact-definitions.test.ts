@@ -96,6 +96,28 @@ test('definitions of tools, prompts, resources and templates are listed as the s
   expect((await again.inject('/api/servers/raw')).json()).toMatchObject({ status: 'stopped' })
 })
 
+test('of a tool with a page, of a page and of a template of pages only the URI is replaced at /mcp (bytes are bytes)', async () => {
+  const { open, write } = written()
+  const page = (uri: string) =>
+    `{ "n":1.0,"ui": {"visibility":["model"], "resourceUri":"${uri}","x":1e2},"ui/resourceUri":"${uri}"}`
+  const texts = (uri: string) => ({
+    tool: `{"name":"big", "_meta":${page(uri)},${ODD},"inputSchema":{"type":"object"}}`,
+    resource: `{"uri":"${uri}", "name":"one",${ODD}}`,
+    template: `{"uriTemplate":"${uri}/{id}","name":"any",${ODD}}`,
+  })
+  write({ ...texts('ui://a/b.html'), prompt: PROMPT })
+  const { house, key } = await open()
+  await listed(house, key)
+  const { tool, resource, template } = texts('ui://raw/a/b.html')
+  for (const era of ERAS) {
+    const list = (kind: string, path = '/mcp') => ask(house, key, era, path, `${kind}/list`)
+    expect(await list('tools')).toContain(`[${tool.replace('"big"', '"raw__big"')}]`)
+    expect(await list('resources')).toContain(`[${resource}]`)
+    expect(await list('resources/templates')).toContain(`[${template}]`)
+    expect(await list('tools', '/mcp/raw')).toContain(`[${texts('ui://a/b.html').tool}]`)
+  }
+})
+
 test.each(ERAS)(
   'find_tools shows a %s agent the schema as the server wrote it (bytes are bytes)',
   async (era) => {

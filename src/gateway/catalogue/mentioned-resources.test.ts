@@ -31,16 +31,30 @@ test.each([
     { messages: [{ role: 'user', content: link('y') }] },
   ],
   [{ contents: [{ uri: 'x://1', text: 'x' }] }, { contents: [{ uri: 'y', text: 'x' }] }],
+  [
+    { _meta: { ui: { resourceUri: 'ui://1', more: 1 }, 'ui/resourceUri': 'ui://2', other: 'ui://3' } },
+    { _meta: { ui: { resourceUri: 'y', more: 1 }, 'ui/resourceUri': 'y', other: 'ui://3' } },
+  ],
+  [
+    { _meta: { 'openai/outputTemplate': 'ui://1' }, content: [link('x://1')] },
+    { _meta: { 'openai/outputTemplate': 'y' }, content: [link('y')] },
+  ],
 ])('the URI in %j is replaced by the one that the agent uses', (result, expected) => {
   expect(new MentionedResources().record('a', result, () => 'y')).toEqual(expected)
 })
 
-test.each([[null], [7], ['x'], [[]], [{}], [{ content: 'x', contents: [null, 7, {}], messages: [{}, 7] }]])(
-  'the result %j mentions no resource and stays unchanged',
-  (result) => {
-    expect(new MentionedResources().record('a', result, () => 'y')).toBe(result)
-  },
-)
+test.each([
+  [null],
+  [7],
+  ['x'],
+  [[]],
+  [{}],
+  [{ _meta: 7 }],
+  [{ _meta: { ui: { resourceUri: 'x://1' } } }],
+  [{ content: 'x', contents: [null, 7, {}], messages: [{}, 7] }],
+])('the result %j mentions no resource and stays unchanged', (result) => {
+  expect(new MentionedResources().record('a', result, () => 'y')).toBe(result)
+})
 
 test('at the limit the least recently used resource is forgotten', () => {
   const owners = new MentionedResources()

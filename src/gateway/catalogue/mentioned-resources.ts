@@ -1,4 +1,5 @@
 import { isObject } from '../../kernel/is-object.ts'
+import { withPages } from './tool-pages.ts'
 
 const MAX_URIS = 10_000
 const MAX_URI_CHARS = 4096
@@ -23,13 +24,14 @@ export class MentionedResources {
       if (uri.length <= MAX_URI_CHARS) this.#keep(uri, serverId)
       return nameOf(uri)
     }
+    const named = withPages(result, rename)
     for (const [field, read] of READERS) {
       const items = result[field]
       if (!Array.isArray(items)) continue
       const after = mapped(items, (item) => read(item, rename))
-      if (after !== items) return { ...result, [field]: after }
+      if (after !== items) return { ...named, [field]: after }
     }
-    return result
+    return named
   }
 
   /** Drops the least recently used URI at the limit. */

@@ -7,6 +7,7 @@ const server = (id: string, own: Partial<ServerLists> = {}): ServerLists => ({
   prompts: [],
   resources: [],
   resource_templates: [],
+  tools: [],
   ...own,
 })
 const listed = (merged: ReturnType<typeof mergeCatalogues>, method: string) =>
@@ -62,6 +63,55 @@ describe('merged resources', () => {
   })
 })
 
+describe('merged pages', () => {
+  const tool = (uri: string) => ({ name: 't', _meta: { ui: { resourceUri: uri } } })
+  const merged = mergeCatalogues([
+    server('b', { resources: [{ uri: 'ui://x/1' }], tools: [tool('ui://x/2')] }),
+    server('a', { resources: [{ uri: 'ui://x/1' }], resource_templates: [{ uriTemplate: 'ui://x/{id}' }] }),
+    server('x', { resources: [{ uri: 'ui://x/own' }, { uri: 'ui://a/1' }] }),
+  ])
+  const at = (serverId: string, uri: string, isWrapped: boolean) => ({ serverId, uri, isWrapped })
+
+  test('every page and every template of pages has our URI, also if only one server lists it', () => {
+    const uris = listed(merged, 'resources/list').resources.map(({ uri }: { uri: string }) => uri)
+    expect(uris).toEqual(['ui://a/x/1', 'ui://b/x/1', 'ui://x/x/own', 'ui://x/a/1'])
+    expect(listed(merged, 'resources/templates/list').resourceTemplates).toEqual([
+      { uriTemplate: 'ui://a/x/{id}' },
+    ])
+    expect(merged.template('ui://a/x/{id}')).toMatchObject({ serverId: 'a', uri: 'ui://x/{id}' })
+    expect(merged.conflicts).toEqual([])
+  })
+
+  test.each([
+    ['ui://b/x/1', undefined, at('b', 'ui://x/1', true)],
+    ['ui://b/anything', 'a', at('b', 'ui://anything', true)],
+    ['ui://x/own', undefined, at('x', 'ui://x/own', false)],
+    // Another server may list a page with the id of `a` in its URI, and does not get the requests for pages of `a`.
+    ['ui://a/1', 'x', at('a', 'ui://1', true)],
+    ['ui://other/1', 'b', undefined],
+    ['ui://', undefined, undefined],
+    ['ui://b', undefined, undefined],
+    ['ui://%E0%A4%A/1', undefined, undefined],
+  ])('the page %s, read after a page of %s, is located at %j', (uri, pageServer, location) => {
+    expect(merged.resource(uri, pageServer)).toEqual(location)
+  })
+
+  test.each([
+    [undefined, 'a'],
+    ['b', 'b'],
+    ['x', 'a'],
+  ])(
+    'a page that two servers have, by its own URI after a page of %s, is that of %s',
+    (pageServer, serverId) => {
+      const two = mergeCatalogues([
+        server('a', { tools: [tool('ui://map/1')] }),
+        server('b', { resources: [{ uri: 'ui://map/1' }] }),
+      ])
+      expect(two.resource('ui://map/1', pageServer)).toEqual(at(serverId, 'ui://map/1', false))
+    },
+  )
+})
+
 describe('merged templates', () => {
   const merged = mergeCatalogues([
     server('b', { resource_templates: [{ uriTemplate: 'x://{id}' }, { uriTemplate: 'x://b/{id}' }] }),
@@ -82,7 +132,7 @@ describe('merged templates', () => {
       ['b', 'x://{id}'],
       ['c', 'toolroom://a/{id}'],
     ])
-    expect(merged.template('x://{id}')).toBe('a')
+    expect(merged.template('x://{id}')).toMatchObject({ serverId: 'a', uri: 'x://{id}' })
   })
 
   test.each([
@@ -107,7 +157,7 @@ test('the merged lists do not depend on the order of the servers', () => {
   expect(bodies(some)).toEqual(bodies(some.toReversed()))
 })
 
-test.each(['x://a b/ü?#%', 'toolroom://a/b', '/'])(
+test.each(['x://a b/ü?#%', 'toolroom://a/b', '/', 'ui://a/b?c#%2F', 'ui://', 'ui:///x', 'UI://a/b'])(
   'the URI %s is unchanged after wrapping and unwrapping',
   (uri) => {
     expect(unwrap(wrap('a b', uri))).toEqual({ serverId: 'a b', uri })

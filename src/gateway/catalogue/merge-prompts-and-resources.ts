@@ -1,11 +1,14 @@
 import { type Definition, definitionText, type OtherLists, renamed } from '../../protocol/lists.ts'
 import { type Conflict, nameTools } from './tool-names.ts'
+import { pagesOf } from './tool-pages.ts'
 import { parseTemplate, type UriTemplate } from './uri-template.ts'
-import { isWrapped, unwrap, wrap } from './wrapped-uri.ts'
+import { isPage, isWrapped, unwrap, wrap } from './wrapped-uri.ts'
 
-/** The other lists of one server. */
+/** The lists of one server. */
 export interface ServerLists extends OtherLists {
   readonly id: string
+  /** They name pages that servers do not have to list as resources. */
+  readonly tools: readonly Definition[]
 }
 
 /** The server of a resource. */
@@ -29,10 +32,13 @@ export interface MergedCatalogue {
   readonly lists: Readonly<Record<string, ListResult>>
   /** Finds held prompts, too, so that the error can explain the approval. */
   readonly prompt: (name: string) => { readonly serverId: string; readonly name: string } | undefined
-  /** Finds listed resources, resources with our URI, and resources that match a template. */
-  readonly resource: (uri: string) => ResourceLocation | undefined
-  /** The server of a template. */
-  readonly template: (template: string) => string | undefined
+  /**
+   * Finds listed resources, resources with our URI, and resources that match a template. `pageServer`: the server of the
+   * page that may have sent the request, which uses the URIs of its server.
+   */
+  readonly resource: (uri: string, pageServer?: string) => ResourceLocation | undefined
+  /** The server of a listed template, and its own form of it. */
+  readonly template: (template: string) => { readonly serverId: string; readonly uri: string } | undefined
   readonly conflicts: readonly Conflict[]
 }
 
@@ -51,6 +57,7 @@ export function mergeCatalogues(
   const prompts = nameTools(sorted.map(({ id, prompts: all }) => ({ id, tools: all.map(named) })))
   const resources = placeResources(sorted)
   const templates = placeTemplates(sorted)
+  const pages = serversOfPages(sorted)
   const ids = new Set(sorted.map(({ id }) => id))
   const promptByName = new Map(prompts.tools.map(({ name, server_id, tool }) => [name, [server_id, tool]]))
   return {
@@ -68,13 +75,22 @@ export function mergeCatalogues(
       const [serverId, name] = promptByName.get(requested) ?? []
       return serverId === undefined || name === undefined ? undefined : { serverId, name }
     },
-    resource(uri) {
+    resource(uri, pageServer) {
       const own = unwrap(uri)
-      if (own) return ids.has(own.serverId) ? { ...own, isWrapped: true } : undefined
-      const serverId = resources.byUri.get(uri) ?? templates.match(uri)
+      const hasPage = (serverId: string, page: string) => pages.get(page)?.includes(serverId) === true
+      if (own && ids.has(own.serverId)) {
+        // `ui://map/x` is the page `ui://x` of `map`, unless `map` itself has only a page `ui://map/x`.
+        const isOwnUri = hasPage(own.serverId, uri) && !hasPage(own.serverId, own.uri)
+        return isOwnUri
+          ? { serverId: own.serverId, uri, isWrapped: false }
+          : { serverId: own.serverId, uri: own.uri, isWrapped: true }
+      }
+      if (own && !isPage(uri)) return undefined
+      const page = pageServer !== undefined && hasPage(pageServer, uri) ? pageServer : pages.get(uri)?.[0]
+      const serverId = page ?? resources.byUri.get(uri) ?? templates.match(uri)
       return serverId === undefined ? undefined : { serverId, uri, isWrapped: false }
     },
-    template: (template) => templates.byTemplate.get(template)?.serverId,
+    template: (template) => templates.byTemplate.get(template),
     conflicts: [
       ...prompts.conflicts.map((conflict) => ({ ...conflict, kind: 'prompt' as const })),
       ...templates.conflicts,
@@ -84,36 +100,54 @@ export function mergeCatalogues(
 
 const named = (definition: Definition) => ({ name: String(definition.name), definition })
 
-/** When two servers list the same URI, the second one gets our URI. */
+/**
+ * When two servers list the same URI, the second one gets our URI. Every page gets it, so that its URI does not depend on
+ * other servers: hosts keep it with a conversation.
+ */
 function placeResources(servers: readonly ServerLists[]) {
   const byUri = new Map<string, string>()
   const listed: Definition[] = []
   for (const { id, resources } of servers) {
     for (const resource of resources) {
       const uri = String(resource.uri)
-      const isTaken = byUri.has(uri) || isWrapped(uri)
-      if (!isTaken) byUri.set(uri, id)
-      listed.push(isTaken ? renamed(resource, { uri: wrap(id, uri) }) : resource)
+      const isRenamed = byUri.has(uri) || isWrapped(uri) || isPage(uri)
+      if (!isRenamed) byUri.set(uri, id)
+      listed.push(isRenamed ? renamed(resource, { uri: wrap(id, uri) }) : resource)
     }
   }
   return { byUri, listed }
 }
 
-/** A template cannot get our URI: an expanded template would not be recognized. */
+/** The servers of each page, by its own URI. */
+function serversOfPages(servers: readonly ServerLists[]): ReadonlyMap<string, readonly string[]> {
+  const pages = new Map<string, string[]>()
+  for (const { id, resources, tools } of servers) {
+    const listed = resources.map(({ uri }) => String(uri)).filter(isPage)
+    for (const uri of new Set([...listed, ...tools.flatMap(pagesOf)]))
+      pages.set(uri, [...(pages.get(uri) ?? []), id])
+  }
+  return pages
+}
+
+/**
+ * A template cannot get a URI with our scheme: an expanded template would not be recognized. That of pages gets our URI, in
+ * which only the beginning is ours.
+ */
 function placeTemplates(servers: readonly ServerLists[]) {
-  const byTemplate = new Map<string, UriTemplate & { readonly serverId: string }>()
+  const byTemplate = new Map<string, UriTemplate & { readonly serverId: string; readonly uri: string }>()
   const listed: Definition[] = []
   const conflicts: Conflict[] = []
   for (const { id, resource_templates } of servers) {
     for (const definition of resource_templates) {
-      const template = String(definition.uriTemplate)
+      const uri = String(definition.uriTemplate)
+      const template = isPage(uri) ? wrap(id, uri) : uri
       const reason = conflictOf(template, byTemplate.get(template)?.serverId)
       if (reason !== undefined) {
-        conflicts.push({ server_id: id, kind: 'resource_template', name: template, reason })
+        conflicts.push({ server_id: id, kind: 'resource_template', name: uri, reason })
         continue
       }
-      byTemplate.set(template, { serverId: id, ...(parseTemplate(template) ?? UNPARSABLE) })
-      listed.push(definition)
+      byTemplate.set(template, { serverId: id, uri, ...(parseTemplate(uri) ?? UNPARSABLE) })
+      listed.push(template === uri ? definition : renamed(definition, { uriTemplate: template }))
     }
   }
   // The template with the longest literal part wins; the sort is stable.

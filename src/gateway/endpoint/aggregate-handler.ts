@@ -1,12 +1,16 @@
 import { isObject } from '../../kernel/is-object.ts'
 import { memberOf, RawJson, rewritten, withMembers } from '../../kernel/json/raw-json.ts'
+import { memo } from '../../kernel/memo.ts'
+import { UI, uiIn } from '../../protocol/apps.ts'
 import type { CallResult, Params } from '../../protocol/call.ts'
 import { CODES } from '../../protocol/codes.ts'
 import type { Catalogue } from '../../upstreams/catalogues.ts'
 import type { Upstreams } from '../../upstreams/upstreams.ts'
 import type { AgentPromptsAndResources } from '../catalogue/agent-prompts-and-resources.ts'
-import { wrap } from '../catalogue/wrapped-uri.ts'
+import { pagesOf } from '../catalogue/tool-pages.ts'
+import { isPage, wrap } from '../catalogue/wrapped-uri.ts'
 import type { Approval } from '../pins/approval.ts'
+import type { LastPages } from '../sessions/last-pages.ts'
 import type { AgentScope } from '../sessions/sessions.ts'
 import type { Forward } from './forward.ts'
 import { asRpcError, type Incoming, RpcError, rawParams, refuseCursor, resourceNotFound } from './json-rpc.ts'
@@ -17,13 +21,14 @@ interface Deps {
   readonly upstreams: Upstreams
   readonly catalogues: AgentPromptsAndResources
   readonly forward: Forward
+  readonly lastPages: LastPages
   readonly approval: Approval | undefined
 }
 
 const EMPTY = Buffer.from('{}')
 
 /** Prompts, resources and completions of all servers together, as `/mcp` offers them. */
-export function createAggregateHandler({ upstreams, catalogues, forward, approval }: Deps) {
+export function createAggregateHandler({ upstreams, catalogues, forward, lastPages, approval }: Deps) {
   const catalogueOf = (serverId: string) => upstreams.get(serverId)?.catalogue
   const instructionsOf = (
     serverId: string,
@@ -68,13 +73,22 @@ export function createAggregateHandler({ upstreams, catalogues, forward, approva
   async function readResource(message: Incoming, context: RequestContext): Promise<Buffer> {
     const { params } = message
     if (typeof params.uri !== 'string') throw new RpcError(CODES.params, 'uri must be a string')
-    const location = catalogues.locate(params.uri, context.agentType)
+    const location = catalogues.locate(params.uri, context.agentType, lastPages.serverOf(context))
     if (!location) throw resourceNotFound(params.uri, context.era)
     const { serverId, uri, isWrapped } = location
-    // An agent that uses our name for one resource gets our names for all resources in the result.
-    const nameOf = isWrapped ? (each: string) => wrap(serverId, each) : undefined
+    // An agent that uses our name for one resource gets our names for all resources in the result. The resource itself has
+    // the name that it was requested by.
+    const nameOf = (each: string) =>
+      isWrapped
+        ? wrap(serverId, each)
+        : each === uri
+          ? uri
+          : catalogues.nameOf(each, serverId, context.agentType)
     try {
-      return await request('resources/read', replaced(rawParams(message), { uri }), serverId, context, nameOf)
+      const sent = replaced(rawParams(message), { uri })
+      const result = await request('resources/read', sent, serverId, context, nameOf)
+      if (isPage(uri)) lastPages.record(context, serverId)
+      return result
     } catch (error) {
       const isMissing = error instanceof RpcError && error.code === CODES.resourceNotFound
       throw isMissing && context.era === 'modern' ? resourceNotFound(params.uri, context.era) : error
@@ -93,9 +107,8 @@ export function createAggregateHandler({ upstreams, catalogues, forward, approva
       return send({ name }, serverId)
     }
     const uri = String(ref.uri)
-    const owner = catalogues.of(context.agentType).template(uri)
     const location =
-      owner === undefined ? catalogues.locate(uri, context.agentType) : { serverId: owner, uri }
+      catalogues.of(context.agentType).template(uri) ?? catalogues.locate(uri, context.agentType)
     if (ref.type !== 'ref/resource' || !location)
       throw new RpcError(CODES.params, 'ref is neither a known prompt nor a known resource template')
     return send({ uri: location.uri }, location.serverId)
@@ -132,15 +145,17 @@ export function createAggregateHandler({ upstreams, catalogues, forward, approva
     },
 
     capabilities(agentType: string): object {
-      const all = catalogues.visibleServers(agentType).map((id) => catalogueOf(id)?.capabilities)
-      const some = (capability: string) => all.some((each) => each?.[capability] !== undefined)
-      const subscribe = all.some((each) => isObject(each?.resources) && each.resources.subscribe === true)
+      const servers = catalogues.visibleServers(agentType).flatMap((id) => catalogueOf(id) ?? [])
+      const all = servers.map(({ capabilities }) => capabilities)
+      const some = (capability: string) => all.some((each) => each[capability] !== undefined)
+      const subscribe = all.some((each) => isObject(each.resources) && each.resources.subscribe === true)
       return {
         tools: { listChanged: true },
         ...(some('prompts') && { prompts: { listChanged: true } }),
         ...(some('resources') && { resources: { listChanged: true, ...(subscribe && { subscribe }) } }),
         ...(some('completions') && { completions: {} }),
         ...(some('logging') && { logging: {} }),
+        ...(servers.some(hasPages) && { extensions: { [UI]: {} } }),
       }
     },
 
@@ -156,6 +171,12 @@ export function createAggregateHandler({ upstreams, catalogues, forward, approva
   }
 }
 export type AggregateHandler = ReturnType<typeof createAggregateHandler>
+
+/** Most servers with pages do not declare the extension, because only clients have to. */
+const hasPages = memo(
+  ({ capabilities, tools }: Catalogue): boolean =>
+    uiIn(capabilities) !== undefined || tools.some((tool) => pagesOf(tool).length > 0),
+)
 
 /** The params with our names replaced by those of the server. */
 const replaced = (params: RawJson, own: Params) => withMembers(params, own) as RawJson

@@ -1,4 +1,5 @@
 import { isObject } from '../../kernel/is-object.ts'
+import { uiIn } from '../../protocol/apps.ts'
 import type { Params } from '../../protocol/call.ts'
 import { META } from '../../protocol/meta.ts'
 import { LEGACY_VERSIONS, MODERN_VERSION } from '../../protocol/versions.ts'
@@ -80,7 +81,8 @@ export function createHandshakes({ version, upstreams, aggregate }: Deps) {
 /** Of a legacy server that several clients share: what is true for each of them. Other capabilities are left out. */
 function sharedCapabilities(own: Params): Params {
   const shared = Object.entries(own).filter(([name]) => SHARED.includes(name))
-  return withChangedTools(Object.fromEntries(shared))
+  const extensions = uiIn(own)
+  return withChangedTools({ ...Object.fromEntries(shared), ...(extensions && { extensions }) })
 }
 const SHARED = ['tools', 'prompts', 'resources', 'completions', 'logging']
 

@@ -221,6 +221,7 @@ export function createMcpEndpoint(deps: Deps): RequestListener {
       era: session ? 'legacy' : 'modern',
       agentType: access.agentType,
       requestId: id,
+      keyId: access.keyId,
       clientId: session?.id ?? id,
       session,
       notify: (method, params) => reply.notify(method, params),

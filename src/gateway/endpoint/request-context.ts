@@ -9,6 +9,8 @@ import type { Session } from '../sessions/sessions.ts'
 export interface RequestContext extends Subscriber {
   readonly era: Era
   readonly requestId: string
+  /** The key that the request was sent with. */
+  readonly keyId: string
   /** The session of a legacy agent. Modern agents have none. */
   readonly session: Session | undefined
   /** What accompanies the request to its server. */

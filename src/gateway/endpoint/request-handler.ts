@@ -9,6 +9,7 @@ import { listResult } from '../catalogue/merge-prompts-and-resources.ts'
 import type { Subscriptions } from '../notify/log-and-resource-subscriptions.ts'
 import { subscriberOf } from '../notify/subscriber.ts'
 import type { Approval } from '../pins/approval.ts'
+import type { LastPages } from '../sessions/last-pages.ts'
 import type { Session } from '../sessions/sessions.ts'
 import type { AggregateHandler } from './aggregate-handler.ts'
 import type { Forward } from './forward.ts'
@@ -26,6 +27,7 @@ interface Deps {
   readonly aggregate: AggregateHandler
   readonly subscriptions: Subscriptions
   readonly forward: Forward
+  readonly lastPages: LastPages
   /** Undefined when nothing is held. */
   readonly approval: Approval | undefined
   readonly refused: RefusedCalls

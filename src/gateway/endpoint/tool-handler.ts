@@ -10,6 +10,7 @@ import { resolveInSearchMode, toolNameIn, unknownInSearchMode } from '../catalog
 import { serverIn } from '../catalogue/tool-names.ts'
 import type { Subscriptions } from '../notify/log-and-resource-subscriptions.ts'
 import type { Approval } from '../pins/approval.ts'
+import type { LastPages } from '../sessions/last-pages.ts'
 import type { AgentScope } from '../sessions/sessions.ts'
 import type { AggregateHandler } from './aggregate-handler.ts'
 import { asRpcError, type Incoming, RpcError, rawParam, rawParams, refuseCursor } from './json-rpc.ts'
@@ -22,6 +23,7 @@ interface Deps {
   readonly toolLists: AgentToolLists
   readonly aggregate: AggregateHandler
   readonly subscriptions: Subscriptions
+  readonly lastPages: LastPages
   /** Undefined when nothing is held. */
   readonly approval: Approval | undefined
   readonly refused: RefusedCalls
@@ -34,7 +36,7 @@ const NOT_FOUND = {
 
 /** Handles `tools/list` and `tools/call`, in both eras. */
 export function createToolHandler(deps: Deps) {
-  const { upstreams, toolLists, aggregate, subscriptions, approval, refused } = deps
+  const { upstreams, toolLists, aggregate, subscriptions, lastPages, approval, refused } = deps
 
   /** The description and the tools of the server, if it runs for this client alone. Only at `/mcp/{server_id}`. */
   const ownCatalogueOf = ({ serverId, options }: RequestContext): DiscoveredServer | undefined =>
@@ -65,14 +67,33 @@ export function createToolHandler(deps: Deps) {
   }
 
   /**
+   * The tool that has this name on its server, if only one server has such a tool or the client shows the page of one. A page
+   * does not know the names at the gateway.
+   */
+  function ownNamed(list: AgentToolList, name: unknown, context: RequestContext): OfferedTool | undefined {
+    const named = list.ownNamed(String(name))
+    if (named.length < 2) return named[0]
+    const pageServer = lastPages.serverOf(context)
+    return named.find(({ server_id }) => server_id === pageServer)
+  }
+
+  /** The server that the name of a tool points to. A name without a server belongs to the page that was read last. */
+  function ownerOf(wanted: string, { servers }: AgentToolList, context: RequestContext) {
+    const { serverId } = context
+    if (serverId !== undefined) return { id: serverId, tool: wanted }
+    const pageServer = lastPages.serverOf(context)
+    const isVisible = pageServer !== undefined && servers.includes(pageServer)
+    return serverIn(wanted, servers) ?? (isVisible ? { id: pageServer, tool: wanted } : undefined)
+  }
+
+  /**
    * The tool of a call that the list does not have. The server is asked again, because its last result may have announced
    * the tool. If its tools are not known at all, it is started; if it cannot list them, the call is passed on.
    */
   async function resolveLate({ params }: Incoming, list: AgentToolList, context: RequestContext) {
     const { name, arguments: given = {} } = params
-    const { serverId, agentType } = context
-    const wanted = toolNameIn(list, name, given)
-    const owner = serverId === undefined ? serverIn(wanted, list.servers) : { id: serverId, tool: wanted }
+    const { agentType } = context
+    const owner = ownerOf(toolNameIn(list, name, given), list, context)
     const upstream = owner && upstreams.get(owner.id)
     if (!upstream) return undefined
     // A server that runs for this client alone answers for itself.
@@ -82,7 +103,8 @@ export function createToolHandler(deps: Deps) {
       await known(upstream, context).catch((error: unknown) => {
         if (!upstream.isUnlisted) throw error
       })
-    const resolved = resolveCall(toolListFor(context), name, given)
+    const fresh = toolListFor(context)
+    const resolved = resolveCall(fresh, name, given) ?? toolCall(ownNamed(fresh, name, context), given)
     if (resolved || upstream.catalogue || list.mode === 'search') return resolved
     if (approval)
       throw new RpcError(
@@ -114,9 +136,10 @@ export function createToolHandler(deps: Deps) {
       const list = toolListFor(context)
       resolved =
         resolveCall(list, name, given) ??
+        toolCall(ownNamed(list, name, context), given) ??
         (await resolveLate(message, list, context)) ??
         unknownInSearchMode(list, name, given)
-      if (!resolved) throw new RpcError(CODES.params, `Unknown tool: ${String(name).slice(0, 100)}`)
+      if (!resolved) throw unknownTool(list, String(name))
     } catch (error) {
       refused(message, context, error)
       throw error
@@ -163,7 +186,8 @@ export function createToolHandler(deps: Deps) {
           ...context.options,
         },
       })
-      const mentions = context.serverId === undefined && result.json.includes(RESOURCE)
+      const { json } = result
+      const mentions = context.serverId === undefined && (json.includes(RESOURCE) || json.includes(PAGE))
       const shown = mentions ? aggregate.recordResources(serverId, result, context.agentType) : result
       return isModern ? completed(shown, 'tools/call') : shown.json
     } catch (error) {
@@ -202,6 +226,17 @@ export function createToolHandler(deps: Deps) {
 
 /** Occurs in the JSON of every content item that mentions a resource: `"resource"` and `"resource_link"`. */
 const RESOURCE = '"resource'
+/** Occurs in the JSON of every result whose `_meta` names a page: `"ui://…"` and `"ui:\\/\\/…"`. */
+const PAGE = '"ui:'
+
+function unknownTool(list: AgentToolList, name: string): RpcError {
+  const message = `Unknown tool: ${name.slice(0, 100)}`
+  const named = list.ownNamed(name).slice(0, MAX_NAMED)
+  if (named.length === 0) return new RpcError(CODES.params, message)
+  const names = named.map((tool) => tool.name).join(' or ')
+  return new RpcError(CODES.params, `${message}. Several servers have a tool of this name: call ${names}`)
+}
+const MAX_NAMED = 5
 
 /** The params of a tool call that Toolroom does not know. Tasks are passed on only where they can be followed. */
 function extraParamsOf(message: Incoming, hasTasks: boolean): unknown {

@@ -81,7 +81,8 @@ export function withMembers(object: unknown, changes: Readonly<Record<string, un
       parts.push(parts.length > 0 || at === 0 ? bytes.subarray(end, start) : '')
     end = members[at + 3] ?? 0
     if (isKept) parts.push(bytes.subarray(start, end))
-    else if (change !== undefined) parts.push(`${JSON.stringify(name)}:`, jsonOf(change))
+    else if (change !== undefined)
+      parts.push(JSON.stringify(name), bytes.subarray(members[at + 1], members[at + 2]), jsonOf(change))
     added.delete(name)
   }
   for (const [name, change] of added)

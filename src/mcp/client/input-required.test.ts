@@ -79,7 +79,7 @@ describe.each([
     const server = await connect()
     const { options } = legacyCaller()
     const tool = 'test_input_required_result_capabilities'
-    const answered = async (capabilities: object) =>
+    const answered = async (capabilities: Readonly<Record<string, unknown>>) =>
       textOf(await server.call(tool, {}, { ...options, capabilities }))
     expect(await answered({ elicitation: {} })).toBe('Answered: user_name')
     expect(await answered(CAN)).toBe('Answered: user_name, greeting, client_roots')

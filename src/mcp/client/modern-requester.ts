@@ -1,5 +1,6 @@
 import { plainOf, withMeta } from '../../kernel/json/raw-json.ts'
-import type { TimedCallOptions } from '../../protocol/call.ts'
+import { SHOWS_PAGES, uiIn } from '../../protocol/apps.ts'
+import type { Params, TimedCallOptions } from '../../protocol/call.ts'
 import { metaOf } from '../../protocol/json-rpc-message.ts'
 import { META } from '../../protocol/meta.ts'
 import { MODERN_VERSION } from '../../protocol/versions.ts'
@@ -10,7 +11,7 @@ import { CLIENT_CAPABILITIES } from './server-request-policy.ts'
 export function modernRequester(peer: Requester, version: string): Requester {
   const own = {
     [META.protocolVersion]: MODERN_VERSION,
-    [META.clientCapabilities]: {},
+    [META.clientCapabilities]: { extensions: SHOWS_PAGES },
     [META.clientInfo]: { name: 'toolroom', version },
   }
   const asModern = (params: unknown, { capabilities }: TimedCallOptions) => {
@@ -26,8 +27,9 @@ export function modernRequester(peer: Requester, version: string): Requester {
 }
 
 /** The part of a caller's capabilities that a server may use through Toolroom. */
-function forwardedCapabilities(capabilities: object): object {
-  return Object.fromEntries(
-    Object.entries(capabilities).filter(([name]) => Object.hasOwn(CLIENT_CAPABILITIES, name)),
-  )
+function forwardedCapabilities(capabilities: Params): object {
+  const { extensions: _, ...others } = capabilities
+  const extensions = uiIn(capabilities)
+  const kept = Object.entries(others).filter(([name]) => Object.hasOwn(CLIENT_CAPABILITIES, name))
+  return { ...Object.fromEntries(kept), ...(extensions && { extensions }) }
 }

@@ -1,14 +1,17 @@
+import { SHOWS_PAGES } from '../../protocol/apps.ts'
 import type { ClientDependency } from '../../protocol/call.ts'
 import { CODES } from '../../protocol/codes.ts'
 
 /**
  * The client capabilities that we declare to a server that several clients share. When the client that is asked lacks one,
- * the server's request is refused.
+ * the server's request is refused. Many servers offer tools with pages only to a client that shows pages; other clients use
+ * the text of their results.
  */
 export const CLIENT_CAPABILITIES = {
   roots: { listChanged: true },
   sampling: {},
   elicitation: { form: {}, url: {} },
+  extensions: SHOWS_PAGES,
 }
 
 const FORWARDED: Readonly<Record<string, ClientDependency>> = {

@@ -137,7 +137,9 @@ describe('modern server', () => {
     expect(JSON.parse(text)).toEqual({
       ...meta,
       'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-      'io.modelcontextprotocol/clientCapabilities': {},
+      'io.modelcontextprotocol/clientCapabilities': {
+        extensions: { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] } },
+      },
     })
   })
 

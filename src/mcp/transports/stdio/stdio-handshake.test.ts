@@ -58,7 +58,9 @@ describe('stdio handshake', () => {
         params: {
           _meta: {
             'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-            'io.modelcontextprotocol/clientCapabilities': {},
+            'io.modelcontextprotocol/clientCapabilities': {
+              extensions: { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] } },
+            },
             'io.modelcontextprotocol/clientInfo': { name: 'toolroom', version: '1.2.3' },
           },
         },
