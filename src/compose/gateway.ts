@@ -57,7 +57,12 @@ export async function openGateway(deps: Deps) {
     upstreams
       .all()
       .filter(({ status }) => status !== 'disabled')
-      .map(({ id, catalogue, settings }) => ({ id, tools: catalogue?.tools ?? [], settings }))
+      .map(({ id, catalogue, settings, isStopped }) => ({
+        id,
+        tools: catalogue?.tools ?? [],
+        settings,
+        isStopped,
+      }))
   const toolLists = new AgentToolLists(offered, agentTools.of, (id, definition) =>
     pins.isHeld(id, 'tool', definition),
   )

@@ -185,6 +185,7 @@ async function open(
     now: Date.now,
     redact: (text) => redactText(text, secrets),
   })
+  const audit: ConfigurationDatabase['audit'] = (entry) => database.audit(entry)
   const common = {
     ...base,
     now: Date.now,
@@ -194,12 +195,15 @@ async function open(
     catalogues,
     references,
     calls,
+    audit,
   }
   const servers: Servers = createServers({
     ...common,
     store: table.of<Server>('stdio'),
     wishes: await openWishes(database),
     instances: runtime.instances,
+    findProgram: runtime.findProgram,
+    tryOut: runtime.tryOut,
     linesDropped: (id) => serverLines.dropped(id),
     usedBy: (id) => agents.usedBy(id),
     packages,
@@ -247,7 +251,6 @@ async function open(
   await servers.load()
   await httpServers.load()
   const importer = createImporter({ stdio: stdioTarget(servers), http: httpTarget(httpServers) })
-  const audit: ConfigurationDatabase['audit'] = (entry) => database.audit(entry)
   const logs = createLogs({
     store: logging.store,
     flush: (patienceMs) => pipeline.flush(patienceMs),
@@ -271,14 +274,16 @@ async function open(
   const checks = { store: () => database.check(), logs: logCheck, disk }
   const health = createHealth({ version: VERSION, warnings, checks, uptimeMs })
 
-  // The gateway and the eager servers start first. The API is built meanwhile.
+  // The gateway and the servers that run from the beginning start first. The API is built meanwhile.
   closer.add('the HTTP listener and the tool servers', () => Promise.all([front.close(), runtime.close()]))
   closer.add('the live stream', () => live.close())
   closer.add('the gateway', () => gateway.gateway.close())
   await front.listen(host, config.port)
   const address = front.address(host)
   lock.announce(address)
-  void servers.startEager().catch((error: unknown) => log.error({ error }, 'eager start failed'))
+  void servers
+    .startWithToolroom()
+    .catch((error: unknown) => log.error({ error }, 'servers could not be started'))
   const allWarnings = [...warnings, ...repairs]
   if (options.onOpen) {
     options.onOpen({ address, tokenFile: token.file, warnings: allWarnings })

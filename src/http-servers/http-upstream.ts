@@ -33,6 +33,11 @@ export class HttpUpstream extends RegisteredUpstream<HttpServer, Deps> implement
     return AWAKE.includes(this.status)
   }
 
+  /** One that a person disabled has the status `disabled`. */
+  get isStopped(): boolean {
+    return false
+  }
+
   get isUnlisted(): boolean {
     return !this.catalogue && this.deps.watch.isUnlisted
   }

@@ -70,6 +70,11 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
     happened: 'The tool server is not running, so it cannot be called, or its tools are not known yet.',
     todo: 'Start it. A call starts an on-demand server, unless it was stopped by a user.',
   },
+  server_stopped: {
+    happened:
+      'A person stopped the tool server, or it is started by hand (`start_mode: "manual"`) and has not been started yet. Calls do not start it, and the gateway does not offer its tools.',
+    todo: 'Start it with `POST /api/servers/{id}/start`.',
+  },
   config_changed: {
     happened:
       "The agent's file has changed: `revision` is outdated, another program keeps changing the file, or the file is empty although it had content before.",

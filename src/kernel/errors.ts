@@ -18,6 +18,7 @@ export const CATALOGUE = {
   request_timeout: { status: 408, title: 'Request timed out' },
   server_exists: { status: 409, title: 'Name already in use' },
   server_not_running: { status: 409, title: 'Server not running' },
+  server_stopped: { status: 409, title: 'Server is stopped' },
   config_changed: { status: 409, title: 'File has changed' },
   config_unparsable: { status: 409, title: 'File cannot be read' },
   config_read_only: { status: 409, title: 'File is read-only' },

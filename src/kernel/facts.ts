@@ -24,6 +24,8 @@ export interface Facts {
   }
   server_removed: { readonly server_id: string; readonly type: ServerKind }
   server_status: { readonly server_id: string; readonly state: ServerState; readonly cause: string }
+  /** The desired state of a server has changed. */
+  server_desired: { readonly server_id: string }
   server_resources: { readonly server_id: string; readonly resources: Resources }
   /** A line that a server wrote: raw, so it must be redacted before it leaves the service. `cut` bytes are missing. */
   server_line: {

@@ -37,6 +37,8 @@ export interface Upstream {
   readonly settings: OfferSettings
   /** Whether a request reaches it without starting it. */
   readonly isAwake: boolean
+  /** Only a person can start it. Agents do not see what it offers, and calls of it are refused. */
+  readonly isStopped: boolean
   /** Whether it is connected, but its tools are not known because it could not list them. */
   readonly isUnlisted: boolean
   /** Starts a sleeping server whose tools are not known yet. Undefined when there is nothing to do. */
