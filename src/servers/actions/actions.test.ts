@@ -73,7 +73,7 @@ test('a trial lists the tools of a definition or says why it does not start, and
   })
   const missing = await post(house, '/api/servers/trial', { command: 'no-such-program-anywhere' })
   expect(missing.json()).toMatchObject({ ok: false, error: { code: 'command_not_found' } })
-  const referring = { command: 'x', env: { A: '${secret:nothing}' } }
+  const referring = { command: 'x', env: { A: `\${secret:nothing}` } }
   expect((await post(house, '/api/servers/trial', referring)).json()).toMatchObject({
     ok: false,
     error: { code: 'missing_setting' },
@@ -165,7 +165,7 @@ test('diagnose checks what a start needs, explains exits and processes, and star
   expect(failing(await diagnose('noenv'))).toEqual(['handshake'])
   await register(house, 'echo', [], { name: 'lost', command: 'no-such-program-anywhere' })
   expect(failing(await diagnose('lost'))).toEqual(['command'])
-  await register(house, 'echo', ['${env:NO_SUCH_VARIABLE_ANYWHERE}'], { name: 'referring' })
+  await register(house, 'echo', [`\${env:NO_SUCH_VARIABLE_ANYWHERE}`], { name: 'referring' })
   expect(failing(await diagnose('referring'))).toEqual(['references'])
   await register(house, 'echo', [], { name: 'nowhere', cwd: '/no/such/folder' })
   expect(failing(await diagnose('nowhere'))).toEqual(['cwd'])
