@@ -7,20 +7,26 @@ import { component } from '../kernel/wire.ts'
 type Field = keyof Carrier
 
 /** The body of a request for a stored value that views mask. */
-export const revealInput = (fields: readonly Field[]) =>
-  Type.Object(
+export const revealInput = (title: string, fields: readonly Field[]) =>
+  component(
     {
-      field: Type.Enum([...fields]),
-      name: Type.Optional(
-        Type.String({
-          minLength: 1,
-          maxLength: 256,
-          description: 'The variable or the header. For `args`, the position, beginning with 0',
-        }),
+      [title]: Type.Object(
+        {
+          field: Type.Enum([...fields]),
+          name: Type.Optional(
+            Type.String({
+              minLength: 1,
+              maxLength: 256,
+              description: 'The variable or the header. For `args`, the position, beginning with 0',
+            }),
+          ),
+        },
+        { additionalProperties: false, examples: [{ field: fields[0], name: 'API_TOKEN' }] },
       ),
     },
-    { additionalProperties: false, examples: [{ field: fields[0], name: 'API_TOKEN' }] },
+    'Which value',
   )
+
 export interface RevealInput {
   readonly field: Field
   readonly name?: string

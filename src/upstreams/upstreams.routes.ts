@@ -166,7 +166,7 @@ export function upstreamRoutes<S extends ServerRecord, I extends TSchema, U exte
       summary: 'Reveal a masked value',
       description: 'Returns one stored value in full. The audit trail names the field, never the value.',
       params,
-      body: revealInput(options.maskedFields),
+      body: revealInput(path === '/servers' ? 'RevealInput' : 'HttpRevealInput', options.maskedFields),
       response: { 200: Revealed },
     }
     app.post(`${path}/:id/reveal`, { schema: reveal }, (request) =>
