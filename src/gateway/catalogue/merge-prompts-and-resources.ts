@@ -152,7 +152,8 @@ function placeTemplates(servers: readonly ServerLists[]) {
         continue
       }
       byTemplate.set(template, { serverId: id, uri, ...(parseTemplate(uri) ?? UNPARSABLE) })
-      if (!isStopped) listed.push(template === uri ? definition : renamed(definition, { uriTemplate: template }))
+      if (!isStopped)
+        listed.push(template === uri ? definition : renamed(definition, { uriTemplate: template }))
     }
   }
   // The template with the longest literal part wins; the sort is stable.
