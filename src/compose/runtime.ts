@@ -81,7 +81,7 @@ export function openRuntime({ folder, facts, secrets, catalogues, log, isWatched
       const subject = instance ? 'server instance' : 'server'
       log[level]({ server_id, ...which, status, cause }, `${subject} ${status}: ${cause}`)
       if (instance) instances.onState(instance, state.status)
-      else facts.publish('server_status', { server_id, state, cause })
+      else facts.publish('server_status', { server_id, state, cause, error: instances.life(id).lastError })
     },
     onLine: (id, stream, text, cut) => {
       const { serverId: server_id = id, number: instance } = instances.get(id) ?? {}

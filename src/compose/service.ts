@@ -8,7 +8,6 @@ import { runningInstance } from '../config/running-instance.ts'
 import { SecretKey } from '../config/secret-key.ts'
 import { assertMayBind, tokenFor } from '../config/token.ts'
 import { healthRoutes } from '../health/health.routes.ts'
-import { createHealth } from '../health/health.service.ts'
 import type { App } from '../http/app.ts'
 import { AccessToken, Guesses, hasToken } from '../http/auth.ts'
 import { Front } from '../http/front.ts'
@@ -18,7 +17,6 @@ import { createHttpServers } from '../http-servers/http-servers.service.ts'
 import { httpTarget } from '../http-servers/import-target.ts'
 import { jobRoutes } from '../jobs/jobs.routes.ts'
 import { Closer } from '../kernel/closer.ts'
-import { diskFull } from '../kernel/errors.ts'
 import { FactBus } from '../kernel/facts.ts'
 import type { Log } from '../kernel/log.ts'
 import { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
@@ -29,6 +27,7 @@ import { logRoutes } from '../logs/logs.routes.ts'
 import { createLogs } from '../logs/logs.service.ts'
 import { metricsRoutes } from '../metrics/metrics.routes.ts'
 import { proxyFromEnvironment } from '../net/proxy.ts'
+import { noticeRoutes } from '../notices/notices.routes.ts'
 import { packageRoutes } from '../packages/packages.routes.ts'
 import { processRoutes } from '../processes/processes.routes.ts'
 import { createProcesses } from '../processes/processes.service.ts'
@@ -56,6 +55,7 @@ import { Upstreams } from '../upstreams/upstreams.ts'
 import { openAgents } from './agents.ts'
 import { openGateway } from './gateway.ts'
 import { type OpenLogs, openLogging } from './logging.ts'
+import { openNotices } from './notices.ts'
 import { openObservability } from './observability.ts'
 import { openPackages } from './packages.ts'
 import { openReferences } from './references.ts'
@@ -264,15 +264,19 @@ async function open(
     audit,
     now: Date.now,
   })
-  const disk = async () => {
-    if (!database.reserve.hasRoom()) throw diskFull('The disk that holds the data folder is full')
-  }
-  const logCheck = async () => {
-    await logging.store.check()
-    if (pipeline.failure !== undefined) throw new Error(pipeline.failure)
-  }
-  const checks = { store: () => database.check(), logs: logCheck, disk }
-  const health = createHealth({ version: VERSION, warnings, checks, uptimeMs })
+  const { notices, health } = await openNotices({
+    ...base,
+    upstreams,
+    catalogues,
+    hold: config.hold_changed_tools,
+    packages,
+    agents,
+    mark,
+    logging,
+    warnings,
+    isWeakToken: (warning) => token.file === null && token.warnings.includes(warning),
+    uptimeMs,
+  })
 
   // The gateway and the servers that run from the beginning start first. The API is built meanwhile.
   closer.add('the HTTP listener and the tool servers', () => Promise.all([front.close(), runtime.close()]))
@@ -302,12 +306,13 @@ async function open(
     guesses,
     gatewayRoutes: gateway.mcpRoutes,
     routes: [
-      healthRoutes(health),
+      healthRoutes(health, (headers) => !config.protect_reads || isOwner(headers)),
       serverRoutes(servers, importer, isOwner, elicitations),
       httpServerRoutes(httpServers, isOwner, elicitations),
       elicitationRoutes(elicitations),
       logRoutes(logs),
       processRoutes(processes),
+      noticeRoutes(notices, isOwner),
       liveRoutes(),
       metricsRoutes(metrics),
       agentRoutes(agents, isOwner),
@@ -323,7 +328,10 @@ async function open(
   log.info({ address, version: VERSION }, 'service started')
   for (const warning of allWarnings) log.warn(warning)
   const openAgentFiles = () =>
-    void agents.open().catch((error: unknown) => log.error({ error }, "agents' files are not watched"))
+    void agents
+      .open()
+      .then(() => notices.checkAgents())
+      .catch((error: unknown) => log.error({ error }, "agents' files are not watched"))
   const scan = setTimeout(openAgentFiles, AGENTS_AFTER_MS)
   closer.add('the scan of agents', () => clearTimeout(scan))
   closer.add('the service', () => log.info('service stopping'))

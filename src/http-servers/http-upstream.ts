@@ -8,6 +8,7 @@ import type { RelayedRequest, ToolCall, Upstream } from '../upstreams/upstream.t
 import type { ConnectionWatch } from './connection-watch.ts'
 import type { HttpServer } from './http-servers.schema.ts'
 import { failureOf, type Remote } from './remote.ts'
+import { troubleOf } from './trouble.ts'
 
 interface Deps extends UpstreamDeps {
   readonly watch: ConnectionWatch
@@ -27,6 +28,10 @@ export class HttpUpstream extends RegisteredUpstream<HttpServer, Deps> implement
 
   get status(): string {
     return this.deps.watch.state.status
+  }
+
+  get trouble(): Upstream['trouble'] {
+    return troubleOf(this.deps.watch.state)
   }
 
   get isAwake(): boolean {

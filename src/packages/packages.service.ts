@@ -211,6 +211,12 @@ export function createPackages(deps: Deps) {
     view,
     list: async (): Promise<PackageView[]> => Promise.all(store.all().map(view)),
 
+    /** Installed versions that are outdated or deprecated. From memory. */
+    states: () =>
+      store.all().map(({ name, latest, current: { version, deprecated } }) => {
+        return { name, version, update: isNewer(latest, version) ? latest : null, deprecated }
+      }),
+
     /** Removes what an interrupted install left. Call before servers are started. */
     cleanUp(): void {
       folders.cleanUp(store.all())

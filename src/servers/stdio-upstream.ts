@@ -11,6 +11,7 @@ import type { Client, ServerLife } from './engine.ts'
 import type { Instance, Instances } from './instances.ts'
 import type { Server } from './servers.schema.ts'
 import { notRunning, startError, stopped } from './start-errors.ts'
+import { troubleOf } from './trouble.ts'
 
 export interface StdioUpstreamDeps extends UpstreamDeps {
   readonly instances: Instances
@@ -35,6 +36,10 @@ export class StdioUpstream extends RegisteredUpstream<Server, StdioUpstreamDeps>
 
   get status(): string {
     return this.deps.instances.life(this.id).state.status
+  }
+
+  get trouble(): Upstream['trouble'] {
+    return troubleOf(this.deps.instances.life(this.id))
   }
 
   get isAwake(): boolean {
