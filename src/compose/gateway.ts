@@ -99,6 +99,8 @@ export async function openGateway(deps: Deps) {
     keys,
     keyStore,
     gateway,
+    agentTools,
+    visibility,
     /** The gateway names of a server's tools, by their own names. */
     namesOf: (serverId: string) => toolLists.namesOf(serverId),
     /** The tools of each server that an agent sees, by their own names. */

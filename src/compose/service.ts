@@ -7,9 +7,10 @@ import { bindOf, exposure } from '../config/host.ts'
 import { runningInstance } from '../config/running-instance.ts'
 import { SecretKey } from '../config/secret-key.ts'
 import { assertMayBind, tokenFor } from '../config/token.ts'
+import { eventRoutes } from '../events/events.routes.ts'
 import { healthRoutes } from '../health/health.routes.ts'
 import type { App } from '../http/app.ts'
-import { AccessToken, Guesses, hasToken } from '../http/auth.ts'
+import { AccessToken, hasToken } from '../http/auth.ts'
 import { Front } from '../http/front.ts'
 import { httpServerRoutes } from '../http-servers/http-servers.routes.ts'
 import { DEFAULTS as HTTP_DEFAULTS, type HttpServer } from '../http-servers/http-servers.schema.ts'
@@ -31,6 +32,7 @@ import { noticeRoutes } from '../notices/notices.routes.ts'
 import { packageRoutes } from '../packages/packages.routes.ts'
 import { processRoutes } from '../processes/processes.routes.ts'
 import { createProcesses } from '../processes/processes.service.ts'
+import { redactRoutes } from '../redact/redact.routes.ts'
 import { secretRoutes } from '../secrets/secrets.routes.ts'
 import { createImporter } from '../servers/import.service.ts'
 import { stdioTarget } from '../servers/import-target.ts'
@@ -53,13 +55,16 @@ import { Elicitations } from '../upstreams/elicitations.ts'
 import { MAX_SERVERS, OFFER_DEFAULTS } from '../upstreams/server-fields.ts'
 import { Upstreams } from '../upstreams/upstreams.ts'
 import { openAgents } from './agents.ts'
+import { openEvents } from './events.ts'
 import { openGateway } from './gateway.ts'
+import { openGuesses } from './guesses.ts'
 import { type OpenLogs, openLogging } from './logging.ts'
 import { openNotices } from './notices.ts'
 import { openObservability } from './observability.ts'
 import { openPackages } from './packages.ts'
 import { openReferences } from './references.ts'
 import { openCatalogues, openRemotes, openRuntime } from './runtime.ts'
+import { openTransfer } from './transfer.ts'
 
 const BACKUP_EVERY_MS = 24 * 3_600_000
 /** Building the app blocks for a moment, so agents that already wait for the gateway are served first. */
@@ -219,9 +224,7 @@ async function open(
   const headerName = config.auth_token_header_name
   const accessToken = new AccessToken(token.value)
   const isOwner = hasToken(accessToken, headerName)
-  const guesses = new Guesses(
-    (address) => void auditGuessing(database, address).catch((error) => log.error({ error }, 'audit failed')),
-  )
+  const guesses = openGuesses(database, log)
   const gateway = await openGateway({
     ...base,
     headerName,
@@ -282,6 +285,7 @@ async function open(
   closer.add('the HTTP listener and the tool servers', () => Promise.all([front.close(), runtime.close()]))
   closer.add('the live stream', () => live.close())
   closer.add('the gateway', () => gateway.gateway.close())
+  const events = openEvents({ ...base, notices }) // closed first: that all servers stop with Toolroom is no event
   await front.listen(host, config.port)
   const address = front.address(host)
   lock.announce(address)
@@ -313,6 +317,9 @@ async function open(
       logRoutes(logs),
       processRoutes(processes),
       noticeRoutes(notices, isOwner),
+      eventRoutes(events),
+      redactRoutes(secrets),
+      openTransfer({ servers, httpServers, agents, gateway, audit }),
       liveRoutes(),
       metricsRoutes(metrics),
       agentRoutes(agents, isOwner),
@@ -344,12 +351,4 @@ async function open(
     log,
     close: () => closer.close(),
   }
-}
-
-async function auditGuessing(database: ConfigurationDatabase, address: string): Promise<void> {
-  const detail = {
-    address,
-    note: 'more than 10 wrong tokens or gateway keys within a minute; answers are delayed',
-  }
-  await database.audit({ action: 'token_guessing', subject: address, request_id: null, detail })
 }

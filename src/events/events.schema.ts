@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { Instant } from '../kernel/time-range.ts'
-import { ID_PATTERN, listOf, orNull, Timestamp } from '../kernel/wire.ts'
+import { component, ID_PATTERN, listOf, orNull, Timestamp } from '../kernel/wire.ts'
 
 /** In the order of events of the same millisecond: a status follows from a change, and a notice from a status. */
 export const KINDS = ['audit', 'server_status', 'notice'] as const
@@ -47,4 +47,5 @@ export const EventView = Type.Object({
   }),
 })
 export type EventView = Static<typeof EventView>
+component({ Event: EventView }, 'Something that happened')
 export const EventList = listOf(EventView)

@@ -24,7 +24,12 @@ test('events are changes, states and notices, newest first, and pages continue e
   await post(house, '/api/servers/crash/start')
   const { items, total, next_cursor } = await read(house)
   expect({ total, next_cursor }).toEqual({ total: items.length, next_cursor: null })
-  expect(items.map(({ ts }) => ts)).toEqual(items.map(({ ts }) => ts).toSorted().reverse())
+  expect(items.map(({ ts }) => ts)).toEqual(
+    items
+      .map(({ ts }) => ts)
+      .toSorted()
+      .reverse(),
+  )
   const of = (kind: string, id: string) =>
     items.filter((event) => event.kind === kind && event.server_id === id).map(({ text }) => text)
   expect(of('audit', 'echo')).toEqual(['server started: echo', 'server added: echo'])

@@ -157,7 +157,7 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
     todo: 'Read it again and repeat the change.',
   },
   body_too_large: {
-    happened: 'The body is larger than 1 MiB, or than 10 MiB for a tool call or `metrics/record`.',
+    happened: 'The body is larger than 1 MiB, or than 10 MiB for a tool call, `metrics/record` or an import.',
     todo: 'Send less data per request.',
   },
   config_too_large: {
@@ -173,6 +173,11 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
   invalid_input: {
     happened: 'A field or parameter is missing, unknown, too long or of the wrong type.',
     todo: '`errors` lists each one. Input is never converted: `"1"` is not `1`.',
+  },
+  wrong_passphrase: {
+    happened:
+      'The passphrase does not open the secrets of the exported file, or the file was changed since it was exported.',
+    todo: 'Check the passphrase, and use the file as it was exported. Nothing was imported.',
   },
   blocked_address: {
     happened: "The URL points to a link-local address or to a cloud provider's metadata service.",

@@ -43,6 +43,7 @@ export const CATALOGUE = {
   url_too_long: { status: 414, title: 'URL too long' },
   unsupported_media_type: { status: 415, title: 'Unsupported media type' },
   invalid_input: { status: 422, title: 'Invalid input' },
+  wrong_passphrase: { status: 422, title: 'Wrong passphrase' },
   blocked_address: { status: 422, title: 'Address not allowed' },
   invalid_package_spec: { status: 422, title: 'Not a package name' },
   not_supported: { status: 422, title: 'Not supported by the agent' },

@@ -28,7 +28,12 @@ export function noticeRoutes(notices: Notices, isOwner: IsOwner): FastifyPluginA
     }
     app.post('/notices/:id/seen', { schema: see }, async (request) => notices.see(request.params.id))
 
-    const get = { tags, summary: 'Get what is muted', response: { 200: schema.Mutes } }
+    const get = {
+      tags,
+      summary: 'Get what is muted',
+      description: 'Kinds of notices, and servers, whose notices are not open.',
+      response: { 200: schema.Mutes },
+    }
     app.get('/notices/mutes', { schema: get }, async () => mutesView(notices))
 
     const put = {

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { ID_PATTERN, listOf, orNull, Timestamp } from '../kernel/wire.ts'
+import { component, ID_PATTERN, listOf, orNull, Timestamp } from '../kernel/wire.ts'
 
 export const KINDS = [
   'server_crashed',
@@ -60,6 +60,7 @@ export const NoticeView = Type.Object({
   resolved_at: orNull(Timestamp),
 })
 export type NoticeView = Static<typeof NoticeView>
+component({ Notice: NoticeView }, 'Something that needs a person')
 
 export const NoticeList = listOf(NoticeView)
 
@@ -99,7 +100,10 @@ export const MutesInput = Type.Object(
   { additionalProperties: false, examples: [{ kinds: ['package_update'], servers: [] }] },
 )
 export type MutesInput = Static<typeof MutesInput>
+component({ MutesInput }, 'What is muted')
+
 export const Mutes = Type.Object(mutes)
+component({ Mutes }, 'Kinds and servers whose notices are not open')
 
 export interface Mutes {
   readonly kinds: readonly Kind[]
