@@ -5,7 +5,6 @@ import type { Config } from '../config/config.ts'
 import { prepareDataFolder, removeOwnTemps } from '../config/data-folder.ts'
 import { bindOf, exposure } from '../config/host.ts'
 import { runningInstance } from '../config/running-instance.ts'
-import { SecretKey } from '../config/secret-key.ts'
 import { assertMayBind, tokenFor } from '../config/token.ts'
 import { eventRoutes } from '../events/events.routes.ts'
 import { healthRoutes } from '../health/health.routes.ts'
@@ -13,7 +12,7 @@ import type { App } from '../http/app.ts'
 import { AccessToken, hasToken } from '../http/auth.ts'
 import { Front } from '../http/front.ts'
 import { httpServerRoutes } from '../http-servers/http-servers.routes.ts'
-import { DEFAULTS as HTTP_DEFAULTS, type HttpServer } from '../http-servers/http-servers.schema.ts'
+import type { HttpServer } from '../http-servers/http-servers.schema.ts'
 import { createHttpServers } from '../http-servers/http-servers.service.ts'
 import { httpTarget } from '../http-servers/import-target.ts'
 import { jobRoutes } from '../jobs/jobs.routes.ts'
@@ -36,25 +35,22 @@ import { redactRoutes } from '../redact/redact.routes.ts'
 import { secretRoutes } from '../secrets/secrets.routes.ts'
 import { createImporter } from '../servers/import.service.ts'
 import { stdioTarget } from '../servers/import-target.ts'
-import { DEFAULT_SETTINGS } from '../servers/run-settings.ts'
 import { serverRoutes } from '../servers/servers.routes.ts'
 import type { Server } from '../servers/servers.schema.ts'
 import { createServers, type Servers } from '../servers/servers.service.ts'
 import { openOwnership } from '../store/agents.store.ts'
-import { ConfigurationDatabase } from '../store/configuration/configuration.ts'
+import type { ConfigurationDatabase } from '../store/configuration/configuration.ts'
 import { lockDataFolder } from '../store/instance-lock.ts'
-import { openVault } from '../store/open-vault.ts'
 import { openPackageStore } from '../store/packages.store.ts'
-import { ServerTable } from '../store/servers.store.ts'
 import { openWishes } from '../store/wishes.store.ts'
 import { endOrphan } from '../supervisor/orphans/end-orphan.ts'
 import { findOrphans } from '../supervisor/orphans/orphans.ts'
 import { createCallRecorder } from '../upstreams/calls.ts'
 import { elicitationRoutes } from '../upstreams/elicitations.routes.ts'
 import { Elicitations } from '../upstreams/elicitations.ts'
-import { MAX_SERVERS, OFFER_DEFAULTS } from '../upstreams/server-fields.ts'
 import { Upstreams } from '../upstreams/upstreams.ts'
 import { openAgents } from './agents.ts'
+import { openConfiguration } from './configuration.ts'
 import { openEvents } from './events.ts'
 import { openGateway } from './gateway.ts'
 import { openGuesses } from './guesses.ts'
@@ -66,7 +62,6 @@ import { openReferences } from './references.ts'
 import { openCatalogues, openRemotes, openRuntime } from './runtime.ts'
 import { openTransfer } from './transfer.ts'
 
-const BACKUP_EVERY_MS = 24 * 3_600_000
 /** Building the app blocks for a moment, so agents that already wait for the gateway are served first. */
 const AGENTS_FIRST_MS = 150
 /** Reading the files of all agents blocks for a moment, so it follows after the first requests. */
@@ -131,25 +126,8 @@ async function open(
   const logging = await openLogging({ folder, config, facts, secrets, closer, options })
   const { log, pipeline, serverLines } = logging
 
-  // The configuration store.
-  const database = await ConfigurationDatabase.open({
-    folder,
-    facts,
-    afterDamage: options.afterDamage,
-    onTrouble: (message, error) => log.error({ error }, message),
-  })
-  closer.add('the configuration store', () => database.close())
-  const vault = await openVault(database, new SecretKey(config.folders.config, config.toolroom_secret_key))
-  const table = await ServerTable.open(database, vault, MAX_SERVERS, {
-    stdio: { ...DEFAULT_SETTINGS, ...OFFER_DEFAULTS, package: null },
-    http: HTTP_DEFAULTS,
-  })
-  logging.mirrorAudit(database, (id) => table.idOf(id) === id)
-  const backups = setInterval(
-    () => void database.backUp().catch((error) => log.error({ error }, 'backup failed')),
-    BACKUP_EVERY_MS,
-  )
-  closer.add('the backup timer', () => clearInterval(backups))
+  const { afterDamage } = options
+  const { database, vault, table } = await openConfiguration({ config, facts, closer, logging, afterDamage })
 
   // Processes, MCP, metrics and the live stream.
   const base = { folder, facts, secrets, log, closer, database }
