@@ -1,0 +1,118 @@
+/**
+ * A client for the REST API that is typed by the OpenAPI document: `openapi-typescript` turns it into `paths`.
+ * A path, a parameter, a body or a field of a response that the document does not have is a type error.
+ */
+
+type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
+
+/** The paths that have this method. */
+type PathsWith<Paths, M extends Method> = {
+  [P in keyof Paths]: Paths[P] extends { [K in M]: { responses: unknown } } ? P : never
+}[keyof Paths] &
+  string
+
+type OperationAt<Paths, P, M extends Method> = P extends keyof Paths
+  ? M extends keyof Paths[P]
+    ? Paths[P][M]
+    : never
+  : never
+
+/** `path`, `query` and `body` of an operation. A part is required if the document requires it. */
+type Input<Op> = Part<'path', Op> & Part<'query', Op> & Body<Op>
+type Part<Place extends string, Op> = Op extends { parameters: { [K in Place]: infer Given } }
+  ? { [K in Place]: Given }
+  : Op extends { parameters: { [K in Place]?: infer Given } }
+    ? { [K in Place]?: Given }
+    : unknown
+type Body<Op> = Op extends { requestBody: { content: { 'application/json': infer Given } } }
+  ? { body: Given }
+  : Op extends { requestBody?: { content: { 'application/json': infer Given } } }
+    ? { body?: Given }
+    : { body?: never }
+
+/** The JSON of a successful response; undefined if it has no body. */
+type Output<Op> = Op extends { responses: infer Responses }
+  ? Success<Responses>[keyof Success<Responses>]
+  : never
+type Success<Responses> = {
+  [Status in keyof Responses & (200 | 201 | 202 | 204)]: Responses[Status] extends {
+    content: { 'application/json': infer Json }
+  }
+    ? Json
+    : undefined
+}
+
+/** The options may be omitted if no part of them is required. */
+type Arguments<Op> = Record<never, never> extends Input<Op> ? [input?: Input<Op>] : [input: Input<Op>]
+
+type Send<Paths, M extends Method> = <P extends PathsWith<Paths, M>>(
+  path: P,
+  ...given: Arguments<OperationAt<Paths, P, M>>
+) => Promise<Output<OperationAt<Paths, P, M>>>
+
+export type Client<Paths> = { readonly [M in Method]: Send<Paths, M> }
+
+interface Options {
+  /** Such as `http://127.0.0.1:8665`. */
+  readonly address: string
+  readonly token?: string
+  readonly headerName?: string
+}
+
+interface Given {
+  readonly path?: Readonly<Record<string, unknown>>
+  readonly query?: Readonly<Record<string, unknown>>
+  readonly body?: unknown
+}
+
+export function createClient<Paths>({ address, token, headerName = 'X-SVC-Token' }: Options): Client<Paths> {
+  const send = async (method: Method, path: string, { path: values, query, body }: Given = {}) => {
+    const response = await fetch(urlOf(address, path, values, query), {
+      method: method.toUpperCase(),
+      headers: {
+        ...(token !== undefined && { [headerName]: token }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    if (!response.ok) throw new ApiError(response.status, text)
+    return text === '' ? undefined : JSON.parse(text)
+  }
+  const methods = ['get', 'post', 'put', 'patch', 'delete'] as const
+  return Object.fromEntries(
+    methods.map((method) => [method, (path: string, given?: Given) => send(method, path, given)]),
+  ) as unknown as Client<Paths>
+}
+
+/** A response with an error status. `code` is the stable name of the error; see docs/errors.md. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError'
+  readonly status: number
+  readonly code: string | undefined
+  readonly hint: string | undefined
+
+  constructor(status: number, text: string) {
+    const { detail, code, hint } = problemIn(text)
+    super(detail ?? `The service answered with ${status}`)
+    this.status = status
+    this.code = code
+    this.hint = hint
+  }
+}
+
+function problemIn(text: string): { detail?: string; code?: string; hint?: string } {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return {} // not from Toolroom, for example from a proxy
+  }
+}
+
+function urlOf(address: string, path: string, values: Given['path'] = {}, query: Given['query'] = {}): URL {
+  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(values[name])))
+  const url = new URL(filled, address)
+  for (const [name, value] of Object.entries(query))
+    for (const one of [value].flat()) if (one !== undefined) url.searchParams.append(name, String(one))
+  return url
+}
