@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../config/config.ts'
 import type { Closer } from '../kernel/closer.ts'
 import type { FactBus } from '../kernel/facts.ts'
-import { createLog, type Log } from '../kernel/log.ts'
+import { createLog, type Level, type Log } from '../kernel/log.ts'
 import type { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
 import type { Discarded, LogStore, StoredEntry } from '../logs/log-store.ts'
 import { LostLines } from '../logs/lost-lines.ts'
@@ -23,26 +23,23 @@ export type OpenLogs = (options: {
 interface Parts {
   readonly folder: string
   readonly config: Config
+  readonly level: () => Level
   readonly facts: FactBus
   readonly secrets: KnownSecrets
   readonly closer: Closer
   readonly options: { readonly openLogs: OpenLogs; readonly warn: (sentence: string) => void }
 }
 
-export interface Logging {
+interface Logging {
   readonly log: Log
   readonly store: LogStore
   readonly pipeline: LogPipeline
   readonly serverLines: ServerLines
-  /** Why log lines cannot be stored, or were lost in the last seconds; undefined while none are. */
-  lossReason(): string | undefined
   /** Copies audit rows into the log from now on, and those that it has lost. */
   mirrorAudit(database: ConfigurationDatabase, isServer: (id: string) => boolean): void
 }
 
 const FLUSH_MS = 4_000
-/** A loss counts as recent for this long. */
-const RECENT_MS = 5_000
 
 /** The log: its store, the lines of servers, and what is reported when lines are lost. */
 export async function openLogging(parts: Parts): Promise<Logging> {
@@ -60,11 +57,6 @@ export async function openLogging(parts: Parts): Promise<Logging> {
     options.warn(`${lines} log lines were lost: ${why}`)
     log.warn({ lines, why }, 'log lines were lost')
   })
-  let lastLoss = { why: '', at: Number.NEGATIVE_INFINITY }
-  const onLoss = (lines: number, why: string) => {
-    lastLoss = { why, at: performance.now() }
-    lostLines.add(lines, why)
-  }
   // Deferred, because problems that are found while the store opens cannot be logged yet.
   const onTrouble = (sentence: string) => void setImmediate(() => log.error(sentence))
   const store = await options.openLogs({
@@ -79,7 +71,7 @@ export async function openLogging(parts: Parts): Promise<Logging> {
       for (const { server_id, lines } of discarded)
         if (server_id !== null && isServer(server_id)) serverLines.discarded(server_id, lines)
       const total = discarded.reduce((sum, { lines }) => sum + lines, 0)
-      onLoss(total, 'the disk is nearly full, and the oldest lines make room for new ones')
+      lostLines.add(total, 'the disk is nearly full, and the oldest lines make room for new ones')
     },
   })
   closer.add('the log store', () => store.close())
@@ -87,7 +79,7 @@ export async function openLogging(parts: Parts): Promise<Logging> {
     for (const { source, server_id, repeat } of lines)
       if (source === 'server' && server_id) serverLines.lost(server_id, repeat)
     const total = lines.reduce((sum, { repeat }) => sum + repeat, 0)
-    onLoss(total, error instanceof Error ? error.message : String(error))
+    lostLines.add(total, error instanceof Error ? error.message : String(error))
   }
   const pipeline = new LogPipeline({ store, secrets, facts, now: Date.now, onLost })
   const serverLines = new ServerLines({
@@ -102,14 +94,12 @@ export async function openLogging(parts: Parts): Promise<Logging> {
     await Promise.race([pipeline.flush(), sleep(FLUSH_MS, undefined, { ref: false })])
     lostLines.flush() // of the last lines; the terminal shows it
   })
-  const log = createLog((entry) => pipeline.push(entry), config.log_level)
+  const log = createLog((entry) => pipeline.push(entry), parts.level)
   return {
     log,
     store,
     pipeline,
     serverLines,
-    lossReason: () =>
-      pipeline.failure ?? (performance.now() - lastLoss.at < RECENT_MS ? lastLoss.why : undefined),
     mirrorAudit(database, known) {
       isServer = known
       const write = pipeline.push.bind(pipeline)

@@ -5,20 +5,21 @@ import type { Config } from '../config/config.ts'
 import { prepareDataFolder, removeOwnTemps } from '../config/data-folder.ts'
 import { bindOf, exposure } from '../config/host.ts'
 import { runningInstance } from '../config/running-instance.ts'
+import { RunningSettings } from '../config/running-settings.ts'
+import { SecretKey } from '../config/secret-key.ts'
 import { assertMayBind, tokenFor } from '../config/token.ts'
-import { eventRoutes } from '../events/events.routes.ts'
 import { healthRoutes } from '../health/health.routes.ts'
-import type { App } from '../http/app.ts'
+import { createHealth } from '../health/health.service.ts'
 import { AccessToken, hasToken } from '../http/auth.ts'
 import { Front } from '../http/front.ts'
 import { httpServerRoutes } from '../http-servers/http-servers.routes.ts'
-import type { HttpServer } from '../http-servers/http-servers.schema.ts'
+import { DEFAULTS as HTTP_DEFAULTS, type HttpServer } from '../http-servers/http-servers.schema.ts'
 import { createHttpServers } from '../http-servers/http-servers.service.ts'
 import { httpTarget } from '../http-servers/import-target.ts'
 import { jobRoutes } from '../jobs/jobs.routes.ts'
 import { Closer } from '../kernel/closer.ts'
+import { diskFull } from '../kernel/errors.ts'
 import { FactBus } from '../kernel/facts.ts'
-import type { Log } from '../kernel/log.ts'
 import { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
 import { redactText } from '../kernel/secrets/redact-text.ts'
 import { VERSION } from '../kernel/version.ts'
@@ -27,67 +28,45 @@ import { logRoutes } from '../logs/logs.routes.ts'
 import { createLogs } from '../logs/logs.service.ts'
 import { metricsRoutes } from '../metrics/metrics.routes.ts'
 import { proxyFromEnvironment } from '../net/proxy.ts'
-import { noticeRoutes } from '../notices/notices.routes.ts'
 import { packageRoutes } from '../packages/packages.routes.ts'
 import { processRoutes } from '../processes/processes.routes.ts'
 import { createProcesses } from '../processes/processes.service.ts'
-import { redactRoutes } from '../redact/redact.routes.ts'
 import { secretRoutes } from '../secrets/secrets.routes.ts'
 import { createImporter } from '../servers/import.service.ts'
 import { stdioTarget } from '../servers/import-target.ts'
+import { DEFAULT_SETTINGS } from '../servers/run-settings.ts'
 import { serverRoutes } from '../servers/servers.routes.ts'
 import type { Server } from '../servers/servers.schema.ts'
 import { createServers, type Servers } from '../servers/servers.service.ts'
 import { openOwnership } from '../store/agents.store.ts'
-import type { ConfigurationDatabase } from '../store/configuration/configuration.ts'
+import { ConfigurationDatabase } from '../store/configuration/configuration.ts'
 import { lockDataFolder } from '../store/instance-lock.ts'
+import { openVault } from '../store/open-vault.ts'
 import { openPackageStore } from '../store/packages.store.ts'
+import { ServerTable } from '../store/servers.store.ts'
 import { openWishes } from '../store/wishes.store.ts'
 import { endOrphan } from '../supervisor/orphans/end-orphan.ts'
 import { findOrphans } from '../supervisor/orphans/orphans.ts'
 import { createCallRecorder } from '../upstreams/calls.ts'
 import { elicitationRoutes } from '../upstreams/elicitations.routes.ts'
 import { Elicitations } from '../upstreams/elicitations.ts'
+import { MAX_SERVERS, OFFER_DEFAULTS } from '../upstreams/server-fields.ts'
 import { Upstreams } from '../upstreams/upstreams.ts'
 import { openAgents } from './agents.ts'
-import { openConfiguration } from './configuration.ts'
-import { openEvents } from './events.ts'
 import { openGateway } from './gateway.ts'
-import { openGuesses } from './guesses.ts'
-import { type OpenLogs, openLogging } from './logging.ts'
-import { openNotices } from './notices.ts'
+import { openLogging } from './logging.ts'
 import { openObservability } from './observability.ts'
 import { openPackages } from './packages.ts'
 import { openReferences } from './references.ts'
 import { openCatalogues, openRemotes, openRuntime } from './runtime.ts'
-import { openTransfer } from './transfer.ts'
+import { openGuesses, openSelf } from './self.ts'
+import type { Service, ServiceOptions } from './service-options.ts'
 
+const BACKUP_EVERY_MS = 24 * 3_600_000
 /** Building the app blocks for a moment, so agents that already wait for the gateway are served first. */
 const AGENTS_FIRST_MS = 150
 /** Reading the files of all agents blocks for a moment, so it follows after the first requests. */
 const AGENTS_AFTER_MS = 300
-
-export interface ServiceOptions {
-  readonly afterDamage?: 'restore' | 'start_empty' | undefined
-  /** Writes a warning to the terminal: one that cannot be logged, or that must not be overlooked. */
-  readonly warn: (sentence: string) => void
-  readonly openLogs: OpenLogs
-  /** Called when the port is open. The gateway answers at once, the API a moment later. */
-  readonly onOpen?: (at: Pick<Service, 'address' | 'tokenFile' | 'warnings'>) => void
-  /** The program that agents start as their bridge. */
-  readonly mainFile?: string | undefined
-}
-
-export interface Service {
-  readonly app: App
-  /** For callers in the same process. */
-  readonly rooms: { readonly servers: Servers }
-  readonly address: string
-  readonly tokenFile: string | null
-  readonly warnings: readonly string[]
-  readonly log: Log
-  close(): Promise<void>
-}
 
 /** Opens everything from the bottom up, and closes it in reverse. The only place that knows all rooms. */
 export async function openService(config: Config, options: ServiceOptions): Promise<Service> {
@@ -123,11 +102,30 @@ async function open(
   const secrets = new KnownSecrets()
   secrets.set('auth_token', [token.value])
   if (config.toolroom_secret_key) secrets.set('secret_key', [config.toolroom_secret_key])
-  const logging = await openLogging({ folder, config, facts, secrets, closer, options })
+  const running = new RunningSettings(config)
+  const level = () => running.get('log_level')
+  const logging = await openLogging({ folder, config, level, facts, secrets, closer, options })
   const { log, pipeline, serverLines } = logging
 
-  const { afterDamage } = options
-  const { database, vault, table } = await openConfiguration({ config, facts, closer, logging, afterDamage })
+  // The configuration store.
+  const database = await ConfigurationDatabase.open({
+    folder,
+    facts,
+    afterDamage: options.afterDamage,
+    onTrouble: (message, error) => log.error({ error }, message),
+  })
+  closer.add('the configuration store', () => database.close())
+  const vault = await openVault(database, new SecretKey(config.folders.config, config.toolroom_secret_key))
+  const table = await ServerTable.open(database, vault, MAX_SERVERS, {
+    stdio: { ...DEFAULT_SETTINGS, ...OFFER_DEFAULTS, package: null },
+    http: HTTP_DEFAULTS,
+  })
+  logging.mirrorAudit(database, (id) => table.idOf(id) === id)
+  const backups = setInterval(
+    () => void database.backUp().catch((error) => log.error({ error }, 'backup failed')),
+    BACKUP_EVERY_MS,
+  )
+  closer.add('the backup timer', () => clearInterval(backups))
 
   // Processes, MCP, metrics and the live stream.
   const base = { folder, facts, secrets, log, closer, database }
@@ -155,8 +153,8 @@ async function open(
     ...base,
     references,
     env: config.platform.env,
-    minAgeDays: config.min_release_age_days,
-    mcpRegistry: config.mcp_registry_url,
+    minAgeDays: () => running.get('min_release_age_days'),
+    mcpRegistry: () => running.get('mcp_registry_url'),
     store: await openPackageStore(database),
     engine: runtime,
     servers: () => servers,
@@ -168,7 +166,6 @@ async function open(
     now: Date.now,
     redact: (text) => redactText(text, secrets),
   })
-  const audit: ConfigurationDatabase['audit'] = (entry) => database.audit(entry)
   const common = {
     ...base,
     now: Date.now,
@@ -178,15 +175,12 @@ async function open(
     catalogues,
     references,
     calls,
-    audit,
   }
   const servers: Servers = createServers({
     ...common,
     store: table.of<Server>('stdio'),
     wishes: await openWishes(database),
     instances: runtime.instances,
-    findProgram: runtime.findProgram,
-    tryOut: runtime.tryOut,
     linesDropped: (id) => serverLines.dropped(id),
     usedBy: (id) => agents.usedBy(id),
     packages,
@@ -202,7 +196,7 @@ async function open(
   const headerName = config.auth_token_header_name
   const accessToken = new AccessToken(token.value)
   const isOwner = hasToken(accessToken, headerName)
-  const guesses = openGuesses(database, log)
+  const guesses = openGuesses((entry) => database.audit(entry), log)
   const gateway = await openGateway({
     ...base,
     headerName,
@@ -232,6 +226,7 @@ async function open(
   await servers.load()
   await httpServers.load()
   const importer = createImporter({ stdio: stdioTarget(servers), http: httpTarget(httpServers) })
+  const audit: ConfigurationDatabase['audit'] = (entry) => database.audit(entry)
   const logs = createLogs({
     store: logging.store,
     flush: (patienceMs) => pipeline.flush(patienceMs),
@@ -245,31 +240,26 @@ async function open(
     audit,
     now: Date.now,
   })
-  const { notices, health } = await openNotices({
-    ...base,
-    upstreams,
-    catalogues,
-    hold: config.hold_changed_tools,
-    packages,
-    agents,
-    mark,
-    logging,
-    warnings,
-    isWeakToken: (warning) => token.file === null && token.warnings.includes(warning),
-    uptimeMs,
-  })
+  const shutDown = options.shutDown ?? (() => void closer.close())
+  const self = openSelf({ config, running, token: accessToken, secrets, guesses, live, audit, shutDown })
+  const disk = async () => {
+    if (!database.reserve.hasRoom()) throw diskFull('The disk that holds the data folder is full')
+  }
+  const logCheck = async () => {
+    await logging.store.check()
+    if (pipeline.failure !== undefined) throw new Error(pipeline.failure)
+  }
+  const checks = { store: () => database.check(), logs: logCheck, disk }
+  const health = createHealth({ version: VERSION, warnings, checks, uptimeMs })
 
-  // The gateway and the servers that run from the beginning start first. The API is built meanwhile.
+  // The gateway and the eager servers start first. The API is built meanwhile.
   closer.add('the HTTP listener and the tool servers', () => Promise.all([front.close(), runtime.close()]))
   closer.add('the live stream', () => live.close())
   closer.add('the gateway', () => gateway.gateway.close())
-  const events = openEvents({ ...base, notices }) // closed first: that all servers stop with Toolroom is no event
   await front.listen(host, config.port)
   const address = front.address(host)
   lock.announce(address)
-  void servers
-    .startWithToolroom()
-    .catch((error: unknown) => log.error({ error }, 'servers could not be started'))
+  void servers.startEager().catch((error: unknown) => log.error({ error }, 'eager start failed'))
   const allWarnings = [...warnings, ...repairs]
   if (options.onOpen) {
     options.onOpen({ address, tokenFile: token.file, warnings: allWarnings })
@@ -288,16 +278,12 @@ async function open(
     guesses,
     gatewayRoutes: gateway.mcpRoutes,
     routes: [
-      healthRoutes(health, (headers) => !config.protect_reads || isOwner(headers)),
+      healthRoutes(health),
       serverRoutes(servers, importer, isOwner, elicitations),
       httpServerRoutes(httpServers, isOwner, elicitations),
       elicitationRoutes(elicitations),
       logRoutes(logs),
       processRoutes(processes),
-      noticeRoutes(notices, isOwner),
-      eventRoutes(events),
-      redactRoutes(secrets),
-      openTransfer({ servers, httpServers, agents, gateway, audit }),
       liveRoutes(),
       metricsRoutes(metrics),
       agentRoutes(agents, isOwner),
@@ -307,16 +293,14 @@ async function open(
       jobRoutes(jobs),
       secretRoutes(namedSecrets),
       ...gateway.routes,
+      ...self,
     ],
   })
   closer.add('the app', () => app.fastify.close())
   log.info({ address, version: VERSION }, 'service started')
   for (const warning of allWarnings) log.warn(warning)
   const openAgentFiles = () =>
-    void agents
-      .open()
-      .then(() => notices.checkAgents())
-      .catch((error: unknown) => log.error({ error }, "agents' files are not watched"))
+    void agents.open().catch((error: unknown) => log.error({ error }, "agents' files are not watched"))
   const scan = setTimeout(openAgentFiles, AGENTS_AFTER_MS)
   closer.add('the scan of agents', () => clearTimeout(scan))
   closer.add('the service', () => log.info('service stopping'))

@@ -9,7 +9,8 @@ import { configError, StartError } from '../kernel/exit.ts'
 import { VERSION } from '../kernel/version.ts'
 import { LogThread } from '../store/logs/thread/log-thread.ts'
 import type { OpenLogs } from './logging.ts'
-import { openService, type Service } from './service.ts'
+import { openService } from './service.ts'
+import type { Service } from './service-options.ts'
 
 const print = (line: string) => process.stdout.write(`${line}\n`)
 const warn = (sentence: string) => process.stderr.write(`Warning: ${sentence}\n`)
@@ -26,8 +27,8 @@ export async function up(argv: readonly string[], mainFile: string): Promise<voi
     platform: { os: process.platform, home: homedir(), env: process.env },
     packageRoot: dirname(dirname(mainFile)),
   })
-  const onStarted = stopOnSignals()
-  onStarted(await start(config, flags, mainFile))
+  const { onStarted, stop } = stopOnSignals()
+  onStarted(await start(config, flags, mainFile, () => stop('SIGTERM')))
 }
 
 function printReady({
@@ -39,7 +40,12 @@ function printReady({
   print(`Toolroom is ready at ${address}${tokenFile ? ` (token in ${tokenFile})` : ''}`)
 }
 
-async function start(config: Config, { afterDamage }: Flags, mainFile: string): Promise<Service> {
+async function start(
+  config: Config,
+  { afterDamage }: Flags,
+  mainFile: string,
+  shutDown: () => void,
+): Promise<Service> {
   const openLogs: OpenLogs = async ({ folder, maxBytes, onTrouble, onDamaged, onDiscarded }) =>
     new LogThread({
       path: `${folder}/logs.db`,
@@ -50,7 +56,7 @@ async function start(config: Config, { afterDamage }: Flags, mainFile: string): 
       workerUrl: new URL('./log-worker.js', pathToFileURL(mainFile)),
     })
   try {
-    return await openService(config, { afterDamage, warn, openLogs, mainFile, onOpen: printReady })
+    return await openService(config, { afterDamage, warn, openLogs, mainFile, shutDown, onOpen: printReady })
   } catch (error) {
     if (!(error instanceof Error) || !('code' in error)) throw error
     if (error.code === 'EADDRINUSE') throw await portTaken(config.host, config.port)
@@ -68,7 +74,7 @@ async function start(config: Config, { afterDamage }: Flags, mainFile: string): 
 }
 
 /** The first signal closes the service, after its start if need be. A second one ends the process at once. */
-function stopOnSignals(): (started: Service) => void {
+function stopOnSignals() {
   let service: Service | undefined
   let signalledAt: number | undefined
   const stop = (signal: NodeJS.Signals) => {
@@ -80,7 +86,7 @@ function stopOnSignals(): (started: Service) => void {
     if (service) void end(service)
   }
   process.on('SIGTERM', stop).on('SIGINT', stop).on('SIGHUP', stop)
-  return (started) => {
+  const onStarted = (started: Service) => {
     service = started
     process.on('unhandledRejection', (error) => started.log.error({ error }, 'unhandled promise rejection'))
     process.on('uncaughtException', (error) => {
@@ -90,6 +96,7 @@ function stopOnSignals(): (started: Service) => void {
     })
     if (signalledAt !== undefined) void end(started)
   }
+  return { onStarted, stop }
 }
 
 async function end(service: Service): Promise<void> {

@@ -5,18 +5,26 @@ import type { TSchema } from 'typebox'
 import * as Value from 'typebox/value'
 import { configError } from '../kernel/exit.ts'
 import { readForeign } from '../kernel/files/foreign-file.ts'
-import { isObject } from '../kernel/is-object.ts'
+import { MAX_SETTINGS_BYTES, readConfigFile } from './config-file.ts'
 import type { Flags } from './flags.ts'
 import { type Folders, foldersOf, type Platform } from './paths.ts'
-import { envName, flagName, type SettingName, Settings } from './schema.ts'
+import { envName, flagName, SETTING_NAMES, type SettingName, Settings } from './schema.ts'
 import { isPlaceholder } from './token.ts'
 
 export interface Config extends Readonly<Settings> {
   readonly folders: Folders
   /** Used to find the agents' files. */
   readonly platform: Platform
+  /** Where each setting comes from. Settings with their default are missing. */
+  readonly origins: ReadonlyMap<SettingName, Origin>
   /** For the start banner, the log and /api/health. */
   readonly warnings: readonly string[]
+}
+
+export interface Origin {
+  readonly source: 'flag' | 'environment' | 'env_file' | 'config_file'
+  /** Names the setting there. */
+  readonly from: string
 }
 
 interface Input {
@@ -26,13 +34,11 @@ interface Input {
   readonly packageRoot: string
 }
 
-const NAMES = Object.keys(Settings.properties) as SettingName[]
-
 /** Precedence: flags, environment, `.env`, `config.json`, defaults. */
 export function readConfig({ flags, platform, packageRoot }: Input): Config {
   const given: Source[] = [
-    { values: parsed(flags.settings), from: flagName },
-    { values: fromTexts(platform.env), from: envName },
+    { source: 'flag', values: parsed(flags.settings), from: flagName },
+    { source: 'environment', values: fromTexts(platform.env), from: envName },
   ]
   const { envFile } = flags
   const outside = envSource(envFile ?? join(packageRoot, '.env'), envFile !== undefined)
@@ -43,21 +49,24 @@ export function readConfig({ flags, platform, packageRoot }: Input): Config {
   const sources = [...given, ...envFiles, inDataFolder(fileSource(join(folders.data, 'config.json')))]
 
   const warnings: string[] = []
-  const settings = NAMES.flatMap((name): [string, unknown][] => {
+  const origins = new Map<SettingName, Origin>()
+  const settings = SETTING_NAMES.flatMap((name): [string, unknown][] => {
     const source = sources.find(({ values }) => values.has(name))
     const value = source?.values.get(name)
     if (source && name === 'auth_token' && typeof value === 'string' && isPlaceholder(value)) {
       warnings.push(`${source.from(name)} is the placeholder from .env.example and is ignored`)
       return []
     }
+    if (source) origins.set(name, { source: source.source, from: source.from(name) })
     return settingEntry(name, source && { value, from: source.from(name) })
   })
   const chosen = Object.fromEntries(settings) as unknown as Settings
-  return Object.freeze({ ...chosen, folders, platform, warnings })
+  return Object.freeze({ ...chosen, folders, platform, origins, warnings })
 }
 
 /** Where settings come from. `from` names a setting from this source in an error. */
 interface Source {
+  readonly source: Origin['source']
   readonly values: ReadonlyMap<SettingName, unknown>
   readonly from: (name: SettingName) => string
 }
@@ -73,10 +82,12 @@ function inDataFolder(source: Source): Source {
 }
 
 const envSource = (path: string, required: boolean): Source => {
-  return { values: fromTexts(readEnvFile(path, required)), from: (name) => `${envName(name)} in ${path}` }
+  const values = fromTexts(readEnvFile(path, required))
+  return { source: 'env_file', values, from: (name) => `${envName(name)} in ${path}` }
 }
 
 const fileSource = (path: string): Source => ({
+  source: 'config_file',
   values: readConfigFile(path),
   from: (name) => `${name} in ${path}`,
 })
@@ -96,7 +107,7 @@ function settingEntry(
 /** An empty value counts as unset, except for HOST, where it means all addresses. */
 function fromTexts(texts: Readonly<Record<string, string | undefined>>): Map<SettingName, unknown> {
   const given = new Map<SettingName, string>()
-  for (const name of NAMES) {
+  for (const name of SETTING_NAMES) {
     const text = texts[envName(name)]
     if (text !== undefined && (text !== '' || name === 'host')) given.set(name, text)
   }
@@ -129,26 +140,6 @@ function readEnvFile(path: string, required: boolean): Record<string, string | u
   }
 }
 
-function readConfigFile(path: string): Map<SettingName, unknown> {
-  if (!existsSync(path)) return new Map()
-  let content: unknown
-  try {
-    content = JSON.parse(settingsText(path))
-  } catch (cause) {
-    throw configError(`Cannot read ${path}: ${reason(cause)}`, cause)
-  }
-  if (!isObject(content)) throw configError(`${path} must contain one JSON object`)
-  const known = new Map<SettingName, unknown>()
-  for (const [key, value] of Object.entries(content)) {
-    const name = NAMES.find((candidate) => candidate === key.toLowerCase())
-    if (!name) throw configError(`${path} has an unknown key ${JSON.stringify(key)}`)
-    if (known.has(name)) throw configError(`${path} has the key ${JSON.stringify(key)} twice`)
-    known.set(name, value)
-  }
-  return known
-}
-
-const MAX_SETTINGS_BYTES = 1024 * 1024
 const settingsText = (path: string): string => readForeign(path, MAX_SETTINGS_BYTES).bytes.toString('utf8')
 
 const reason = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))

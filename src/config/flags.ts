@@ -1,6 +1,6 @@
 import { configError, type StartError } from '../kernel/exit.ts'
 import { type FlagTypes, parseFlags, unknownFlag } from './parse-flags.ts'
-import { envName, flagName, type SettingName, Settings } from './schema.ts'
+import { envName, flagName, SETTING_NAMES as NAMES, type SettingName, Settings } from './schema.ts'
 
 export interface Flags {
   readonly command: 'up' | 'help' | 'version'
@@ -10,7 +10,6 @@ export interface Flags {
   readonly afterDamage?: 'restore' | 'start_empty'
 }
 
-const NAMES = Object.keys(Settings.properties) as SettingName[]
 const SECRET = NAMES.filter((name) => 'secret' in Settings.properties[name])
 const PUBLIC = NAMES.filter((name) => !SECRET.includes(name))
 const nameOf = (name: SettingName): string => flagName(name).slice(2)

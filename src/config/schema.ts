@@ -116,6 +116,7 @@ export const Settings = Type.Object(
 )
 export type Settings = Static<typeof Settings>
 export type SettingName = keyof Settings
+export const SETTING_NAMES = Object.keys(Settings.properties) as SettingName[]
 
 /** JSON Schema patterns have no flag to ignore case. */
 function reservedAnyCase(): string {

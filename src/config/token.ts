@@ -19,9 +19,17 @@ export interface Token {
 
 /** AUTH_TOKEN, or 32 random bytes generated once and kept in the data folder. */
 export function tokenFor(dataFolder: string, given: string | undefined): Token {
-  if (given === undefined) return generatedToken(join(dataFolder, 'token'))
+  if (given === undefined) return generatedToken(tokenFile(dataFolder))
   const weak = 'AUTH_TOKEN is weak: use 32 random bytes, for example 64 hexadecimal characters'
   return { value: given, file: null, warnings: isStrong(given) ? [] : [weak] }
+}
+
+export const tokenFile = (dataFolder: string): string => join(dataFolder, 'token')
+export const newToken = (): string => randomBytes(32).toString('hex')
+
+export function saveToken(file: string, token: string): string {
+  writeDurably(file, `${token}\n`, 0o600)
+  return token
 }
 
 /** 32 random bytes need 43 characters, or 64 hexadecimal digits. */
@@ -41,11 +49,7 @@ export function assertMayBind(bind: Bind | undefined, host: string, token: strin
 }
 
 function generatedToken(file: string): Token {
-  if (!existsSync(file)) {
-    const value = randomBytes(32).toString('hex')
-    writeDurably(file, `${value}\n`, 0o600)
-    return { value, file, warnings: [] }
-  }
+  if (!existsSync(file)) return { value: saveToken(file, newToken()), file, warnings: [] }
   const value = readFileSync(file, 'utf8').trim()
   if (!/^[\x21-\x7e]{1,512}$/.test(value) || !isStrong(value))
     throw configError(`${file} does not contain a usable token; delete the file to get a new one`)

@@ -3,7 +3,6 @@ import { MASK } from '../kernel/secrets/secrets.ts'
 import { keepMaskedUrl, keepMaskedValues } from '../kernel/secrets/write-back.ts'
 import type { ToolList } from '../kernel/tool-fields.ts'
 import type { Caller } from '../kernel/wire.ts'
-import type { Diagnosis } from '../upstreams/diagnosis.ts'
 import { changedOffer, type Stats } from '../upstreams/server-fields.ts'
 import { createRegistry, type RegistryDeps } from '../upstreams/server-registry.ts'
 import { toolListOf } from '../upstreams/tool-view.ts'
@@ -14,7 +13,6 @@ import {
   type ConnectionWatchDeps,
   NEVER_CONNECTED,
 } from './connection-watch.ts'
-import { diagnosisOf } from './diagnose.ts'
 import {
   DEFAULTS,
   type HttpServer,
@@ -67,13 +65,6 @@ export function createHttpServers(deps: Deps) {
     for (const watch of watches.values()) watch.secretChanged(name)
   })
 
-  async function test(server: HttpServer): Promise<ConnectionReport> {
-    const startedAt = performance.now()
-    const report = await testOf(server)
-    watches.get(server.id)?.tested(report, performance.now() - startedAt)
-    return report
-  }
-
   const connectionOf = (id: string): ConnectionState => watches.get(id)?.state ?? NEVER_CONNECTED
   const texts = new ViewTexts<HttpServer>()
   const shownOf = ({ id }: HttpServer) => [connectionOf(id), catalogues.of(id), deps.statsOf(id)] as const
@@ -94,12 +85,12 @@ export function createHttpServers(deps: Deps) {
       for (const watch of watches.values()) watch.close()
     },
 
-    reveal: registry.reveal,
-    test: async (key: string): Promise<ConnectionReport> => test(await registry.get(key)),
-
-    async diagnose(key: string): Promise<Diagnosis> {
+    async test(key: string): Promise<ConnectionReport> {
       const server = await registry.get(key)
-      return diagnosisOf(server, await test(server))
+      const startedAt = performance.now()
+      const report = await testOf(server)
+      watches.get(server.id)?.tested(report, performance.now() - startedAt)
+      return report
     },
 
     async tools(key: string): Promise<ToolList> {

@@ -50,14 +50,20 @@ export function hasToken(token: AccessToken, headerName: string) {
 
 /** The token that changes require. It can be replaced while the service runs. */
 export class AccessToken {
-  #digest: Buffer
+  #value = ''
+  #digest: Buffer = digest('')
 
   constructor(value: string) {
-    this.#digest = digest(value)
+    this.replace(value)
+  }
+
+  get value(): string {
+    return this.#value
   }
 
   /** The previous token stops working at once. */
   replace(value: string): void {
+    this.#value = value
     this.#digest = digest(value)
   }
 

@@ -28,6 +28,10 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
     happened: 'The token in the request is wrong.',
     todo: 'Compare it with AUTH_TOKEN, or with the file `token` in the data folder. After ten wrong tokens within a minute, responses are delayed.',
   },
+  code_spent: {
+    happened: 'The login code is unknown, was used already, or is older than 60 s.',
+    todo: 'Create a new code with `POST /api/login-codes`. After ten wrong codes within a minute, responses are delayed.',
+  },
   host_not_allowed: {
     happened: "The Host header is not one of this service's addresses. DNS rebinding attacks look like this.",
     todo: 'Use the address that was printed at the start. If you use another name for Toolroom, add it to ALLOWED_HOSTS.',
@@ -69,11 +73,6 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
   server_not_running: {
     happened: 'The tool server is not running, so it cannot be called, or its tools are not known yet.',
     todo: 'Start it. A call starts an on-demand server, unless it was stopped by a user.',
-  },
-  server_stopped: {
-    happened:
-      'A person stopped the tool server, or it is started by hand (`start_mode: "manual"`) and has not been started yet. Calls do not start it, and the gateway does not offer its tools.',
-    todo: 'Start it with `POST /api/servers/{id}/start`.',
   },
   config_changed: {
     happened:
@@ -148,6 +147,11 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
     happened: 'The job does not wait to be continued: it is queued, at work, or has finished.',
     todo: '`GET /api/jobs/{id}` shows its phase. Only an update with `hold=true` waits, in the phase `waiting`.',
   },
+  set_elsewhere: {
+    happened:
+      'A flag, an environment variable or an `.env` file sets this value, and takes precedence over config.json.',
+    todo: 'Change it in the place that `detail` names, or remove it there. Then restart Toolroom.',
+  },
   limit_reached: {
     happened: 'The maximum number of tool servers or gateway keys is reached.',
     todo: 'Delete one that you no longer need.',
@@ -157,7 +161,7 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
     todo: 'Read it again and repeat the change.',
   },
   body_too_large: {
-    happened: 'The body is larger than 1 MiB, or than 10 MiB for a tool call, `metrics/record` or an import.',
+    happened: 'The body is larger than 1 MiB, or than 10 MiB for a tool call or `metrics/record`.',
     todo: 'Send less data per request.',
   },
   config_too_large: {
@@ -173,11 +177,6 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
   invalid_input: {
     happened: 'A field or parameter is missing, unknown, too long or of the wrong type.',
     todo: '`errors` lists each one. Input is never converted: `"1"` is not `1`.',
-  },
-  wrong_passphrase: {
-    happened:
-      'The passphrase does not open the secrets of the exported file, or the file was changed since it was exported.',
-    todo: 'Check the passphrase, and use the file as it was exported. Nothing was imported.',
   },
   blocked_address: {
     happened: "The URL points to a link-local address or to a cloud provider's metadata service.",

@@ -2,6 +2,7 @@
 const ALWAYS_OPEN = [
   'GET /',
   'GET /api/health',
+  'POST /api/login',
   'GET /docs',
   'GET /docs/json',
   'GET /docs/assets/:file',
@@ -21,7 +22,6 @@ const OPEN_READS = [
   'GET /api/agents',
   'GET /api/agents/:agent_type',
   'GET /api/agents/:agent_type/http-servers',
-  'GET /api/notices',
   'GET /api/packages',
   'GET /api/packages/:id',
   'GET /api/packages/:scope/:name',

@@ -51,14 +51,15 @@ const COLUMNS = ['server_id', 'agent_type', 'tool', 'request_id'] as const
 
 export function createLog(
   sink: (entry: LogEntry) => void,
-  minimum: Level,
+  minimum: Level | (() => Level),
   now = Date.now,
   bound: Fields = {},
 ): Log {
+  const least = () => (typeof minimum === 'function' ? minimum() : minimum)
   const writer =
     (level: Level): Write =>
     (fields, message) => {
-      if (LEVEL_RANK[level] < LEVEL_RANK[minimum]) return
+      if (LEVEL_RANK[level] < LEVEL_RANK[least()]) return
       const given = typeof fields === 'string' ? bound : { ...bound, ...fields }
       sink(entryOf(now(), level, given, message ?? (typeof fields === 'string' ? fields : '')))
     }

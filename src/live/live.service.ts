@@ -61,6 +61,11 @@ export function createLive({ facts, version, summary, servers, now, clock = () =
       })
     },
 
+    /** Clients may connect again. */
+    disconnect(reason: string): void {
+      for (const client of clients) client.close(CLOSE.goingAway, reason)
+    },
+
     close(): void {
       clearInterval(timer)
       for (const stop of subscriptions) stop()
@@ -91,7 +96,6 @@ function publishFacts(facts: FactBus, feed: Feed): (() => void)[] {
       feed.publish('server_resources', { server_id, ...resources }, server_id),
     ),
     facts.on('agent_changed', (fact) => feed.publish('agent_changed', fact)),
-    facts.on('notice', (fact) => feed.publish('notice', fact, fact.server_id)),
     facts.on('server_status', ({ server_id, state, cause }) =>
       feed.publish('server_status', { server_id, ...stateOf(state), cause }, server_id),
     ),

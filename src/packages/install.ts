@@ -22,7 +22,7 @@ export interface InstallDeps {
   /** Throws when npm is too old. */
   readonly npmVersions: () => Promise<NpmVersions>
   readonly now: () => number
-  readonly minAgeDays: number
+  readonly minAgeDays: () => number
   /** The version of Node that will run the package. */
   readonly node: string
 }
@@ -43,7 +43,7 @@ export async function fetchPackage(
 ): Promise<Fetched> {
   phase('resolving')
   const packument = await deps.registry.packument(spec.name, { credentials: true, signal })
-  const chosen = choose(packument, spec, deps.node, { now: deps.now(), minAgeDays: deps.minAgeDays })
+  const chosen = choose(packument, spec, deps.node, { now: deps.now(), minAgeDays: deps.minAgeDays() })
   const current = deps.store.all().find(({ name }) => name === spec.name)?.current
   const isComplete =
     current !== undefined &&

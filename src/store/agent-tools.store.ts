@@ -25,7 +25,6 @@ export async function openAgentToolsStore(
   }
   return {
     of: (agentType) => records.get(agentType),
-    all: () => records,
     change: async (agentType, edit) => {
       const next = await database.change<AgentTools | undefined>(
         async (trx) => {

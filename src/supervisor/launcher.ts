@@ -89,8 +89,7 @@ export async function launch(options: Options): Promise<Launched> {
     },
     explain: (exit, wasRunning) => {
       const output = { stderr: stderr.all, noise: noise.all }
-      const { args, skippedScripts } = definition
-      return cleaned(explainExit({ ...exit, ...output, wasRunning, args, skippedScripts }))
+      return cleaned(explainExit({ ...exit, ...output, wasRunning, args: definition.args }))
     },
     stop: async (onStep) => {
       processes.find() // before its children lose their parent

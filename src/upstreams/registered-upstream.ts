@@ -25,10 +25,6 @@ export abstract class RegisteredUpstream<S extends ServerRecord, D extends Upstr
     this.server = server
   }
 
-  get name(): string {
-    return this.server.name
-  }
-
   get settings(): OfferSettings {
     return this.server
   }

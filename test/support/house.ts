@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { openService, type ServiceOptions } from '../../src/compose/service.ts'
+import { openService } from '../../src/compose/service.ts'
+import type { ServiceOptions } from '../../src/compose/service-options.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { readFlags } from '../../src/config/flags.ts'
 import { ownFolder } from './folder.ts'

@@ -131,7 +131,6 @@ test('the OpenAPI document marks protected routes and names the configured token
     'GET /api/metrics/summary',
     'GET /api/metrics/timeseries',
     'GET /api/metrics/tools',
-    'GET /api/notices',
     'GET /api/packages',
     'GET /api/packages/{id}',
     'GET /api/packages/{scope}/{name}',
@@ -139,6 +138,7 @@ test('the OpenAPI document marks protected routes and names the configured token
     'GET /api/servers/{id}',
     'GET /api/servers/{id}/tools',
     'GET /api/ws/metrics',
+    'POST /api/login',
     'POST /api/packages/search',
   ])
   for (const { name, security, responses } of operations) {

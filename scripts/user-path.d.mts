@@ -1,1 +1,0 @@
-export function userPath(path: string, checkout: string, separator?: string): string

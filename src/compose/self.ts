@@ -1,0 +1,60 @@
+import { join } from 'node:path'
+import type { Config } from '../config/config.ts'
+import type { RunningSettings } from '../config/running-settings.ts'
+import { type AccessToken, Guesses } from '../http/auth.ts'
+import type { AuditEntry } from '../kernel/facts.ts'
+import type { Log } from '../kernel/log.ts'
+import type { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
+import type { Live } from '../live/live.service.ts'
+import { loginRoutes } from '../login/login.routes.ts'
+import { LoginCodes } from '../login/login-codes.ts'
+import { settingsRoutes } from '../settings/settings.routes.ts'
+import { createSettings } from '../settings/settings.service.ts'
+
+interface Deps {
+  readonly config: Config
+  readonly running: RunningSettings
+  readonly token: AccessToken
+  readonly secrets: KnownSecrets
+  readonly guesses: Guesses
+  readonly live: Pick<Live, 'disconnect'>
+  readonly audit: (entry: AuditEntry) => Promise<void>
+  readonly shutDown: () => void
+}
+
+/** What concerns the service itself: its settings, its token, login codes, and its end. */
+export function openSelf({ config, running, token, secrets, guesses, live, audit, shutDown }: Deps) {
+  const codes = new LoginCodes(() => performance.now())
+  const settings = createSettings({
+    config,
+    running,
+    file: join(config.folders.data, 'config.json'),
+    audit,
+    onToken: (value) => {
+      secrets.set('auth_token', [value, token.value]) // log lines may still contain the old one
+      token.replace(value)
+      codes.clear()
+      if (config.protect_reads) live.disconnect('the token was replaced')
+    },
+    shutDown,
+  })
+  return [
+    settingsRoutes(settings),
+    loginRoutes({
+      codes,
+      token: () => token.value,
+      now: Date.now,
+      wrongCodeDelayMs: (address) => guesses.delayMs(address),
+      audit,
+    }),
+  ]
+}
+
+/** Counts wrong tokens, gateway keys and login codes, and audits an address that keeps sending them. */
+export function openGuesses(audit: Deps['audit'], log: Log): Guesses {
+  const note = 'more than 10 wrong tokens, gateway keys or login codes within a minute; answers are delayed'
+  return new Guesses((address) => {
+    const entry = { action: 'token_guessing', subject: address, request_id: null, detail: { address, note } }
+    void audit(entry).catch((error: unknown) => log.error({ error }, 'audit failed'))
+  })
+}

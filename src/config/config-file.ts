@@ -1,0 +1,47 @@
+import { existsSync } from 'node:fs'
+import { configError } from '../kernel/exit.ts'
+import { writeDurably } from '../kernel/files/durable-file.ts'
+import { readForeign } from '../kernel/files/foreign-file.ts'
+import { isObject } from '../kernel/is-object.ts'
+import { SETTING_NAMES, type SettingName } from './schema.ts'
+
+export const MAX_SETTINGS_BYTES = 1024 * 1024
+
+/** The settings in `config.json`. Throws when the file is not valid. */
+export function readConfigFile(path: string): Map<SettingName, unknown> {
+  const known = new Map<SettingName, unknown>()
+  for (const [key, value] of Object.entries(contentOf(path))) {
+    const name = nameOf(key)
+    if (!name) throw configError(`${path} has an unknown key ${JSON.stringify(key)}`)
+    if (known.has(name)) throw configError(`${path} has the key ${JSON.stringify(key)} twice`)
+    known.set(name, value)
+  }
+  return known
+}
+
+/** Changes some settings durably and keeps the others, with the spelling of their keys. Undefined removes one. */
+export function changeConfigFile(path: string, changes: ReadonlyMap<SettingName, unknown>): void {
+  readConfigFile(path) // a file that would stop the next start is not rewritten
+  const content = contentOf(path)
+  for (const [name, value] of changes) {
+    const key = Object.keys(content).find((each) => nameOf(each) === name) ?? name
+    if (value === undefined) delete content[key]
+    else content[key] = value
+  }
+  writeDurably(path, `${JSON.stringify(content, null, 2)}\n`, 0o600)
+}
+
+const nameOf = (key: string): SettingName | undefined =>
+  SETTING_NAMES.find((candidate) => candidate === key.toLowerCase())
+
+function contentOf(path: string): Record<string, unknown> {
+  if (!existsSync(path)) return {}
+  let content: unknown
+  try {
+    content = JSON.parse(readForeign(path, MAX_SETTINGS_BYTES).bytes.toString('utf8'))
+  } catch (cause) {
+    throw configError(`Cannot read ${path}: ${cause instanceof Error ? cause.message : String(cause)}`, cause)
+  }
+  if (!isObject(content)) throw configError(`${path} must contain one JSON object`)
+  return { ...content }
+}
