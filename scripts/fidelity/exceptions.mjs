@@ -165,12 +165,6 @@ export const ALLOWED = [
     path: /^\/(?:result|error)/,
   },
   {
-    what: 'At `/mcp`, `resources/unsubscribe` succeeds for a resource that is not subscribed to',
-    why: 'Toolroom keeps the subscriptions of all agents',
-    via: 'all',
-    probe: /^resources\/unsubscribe/,
-  },
-  {
     what: 'An id that JavaScript cannot represent, such as `1e400`, is refused with `id: null`',
     why: 'Two of them could not be told apart',
     probe: /^id 1e400$/,

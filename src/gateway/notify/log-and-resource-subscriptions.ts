@@ -132,7 +132,7 @@ export function createSubscriptions({ upstreams, catalogues }: Deps) {
     }
     if (typeof params.uri !== 'string') throw new RpcError(CODES.params, 'uri must be a string')
     if (method === 'resources/subscribe') await resources.subscribe(subscriber, params.uri)
-    else resources.unsubscribe(subscriber, params.uri)
+    else await resources.unsubscribe(subscriber, params.uri)
     return EMPTY
   }
 }

@@ -206,6 +206,16 @@ describe('resource subscriptions', () => {
     expect(one?.received.updates).toEqual([WRAPPED])
   })
 
+  test('a request to unsubscribe from a resource that is not subscribed to is answered by its server, unless another client is subscribed', async () => {
+    const { house, agent } = await setUp()
+    const [subscribed, other] = [await receivingAgent(house), await receivingAgent(house, '/mcp/north')]
+    await subscribed.client.subscribeResource({ uri: 'book://north/one' })
+    await other.client.unsubscribeResource({ uri: 'book://north/one' })
+    expect((await requestsTo(agent, 'north')).unsubscribes).toEqual([])
+    await other.client.unsubscribeResource({ uri: 'book://north/two' })
+    expect((await requestsTo(agent, 'north')).unsubscribes).toEqual(['book://north/two'])
+  })
+
   test('resource subscriptions survive a restart of the server, and an unknown resource is refused', async () => {
     const { house, agent } = await setUp()
     const { client, received } = await receivingAgent(house)

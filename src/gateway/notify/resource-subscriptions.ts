@@ -63,9 +63,15 @@ export class ResourceSubscriptions {
     return true
   }
 
-  /** Finds the subscription by the URI of the agent, because the location of that URI may have changed since. */
-  unsubscribe(subscriber: Subscriber, uri: string): void {
-    this.#leaveAll(subscriber, ({ agentUri }) => agentUri === uri)
+  /**
+   * Finds the subscription by the URI of the agent, because the location of that URI may have changed since. Without a
+   * subscription the server answers, unless that would end the subscription of another client.
+   */
+  async unsubscribe(subscriber: Subscriber, uri: string): Promise<void> {
+    if (this.#leaveAll(subscriber, ({ agentUri }) => agentUri === uri)) return
+    const location = this.#deps.locate(subscriber, uri)
+    if (!location || this.#servers.get(location.serverId)?.has(location.uri)) return
+    await this.#deps.request(location.serverId, 'resources/unsubscribe', { uri: location.uri })
   }
 
   /** Ends all subscriptions of a subscriber. */
@@ -123,14 +129,19 @@ export class ResourceSubscriptions {
     return subscription
   }
 
-  #leaveAll(subscriber: Subscriber, isLeft: (uri: AgentUri) => boolean): void {
-    if (!this.#counts.has(subscriber)) return
+  /** Whether there was a subscription to leave. */
+  #leaveAll(subscriber: Subscriber, isLeft: (uri: AgentUri) => boolean): boolean {
+    if (!this.#counts.has(subscriber)) return false
+    let hasLeft = false
     for (const [serverId, byUri] of this.#servers) {
       for (const subscription of byUri.values()) {
         const uri = subscription.subscribers.get(subscriber)
-        if (uri && isLeft(uri)) this.#leave(subscriber, serverId, subscription)
+        if (!uri || !isLeft(uri)) continue
+        this.#leave(subscriber, serverId, subscription)
+        hasLeft = true
       }
     }
+    return hasLeft
   }
 
   #leave(subscriber: Subscriber, serverId: string, subscription: Subscription): void {
