@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { root, say } from './lib.mjs'
 import { buildHash, prepare, rebuild } from './prepare.mjs'
+import { userPath } from './user-path.mjs'
 
 const SETTLE_MS = 80 // an editor saves in several steps, a branch switch changes many files
 const STOP_MS = 15_000 // longer than the service's own deadline for its children
@@ -16,6 +17,7 @@ let changed = false
 let working = false
 
 await prepare()
+if (process.env.npm_lifecycle_event) process.env.PATH = userPath(process.env.PATH ?? '', root)
 let built = buildHash()
 start()
 for (const name of ['src', 'docs']) watch(join(root, name), { recursive: true }, onChange)

@@ -8,7 +8,10 @@ if (major < 20 || (major === 20 && minor < 19)) {
 // Imported after the check, so that an old Node prints the message above and not a syntax error.
 const { prepare } = await import('./prepare.mjs')
 const { fileURLToPath } = await import('node:url')
+const { root } = await import('./lib.mjs')
+const { userPath } = await import('./user-path.mjs')
 await prepare()
+if (process.env.npm_lifecycle_event) process.env.PATH = userPath(process.env.PATH ?? '', root)
 
 // The service runs in this process: it receives signals and sets the exit code, and no parent stays in memory.
 const main = new URL('../dist/main.js', import.meta.url)

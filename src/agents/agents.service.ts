@@ -19,6 +19,7 @@ import { agentOf, type ConfigTarget, configTargets } from './files/config-target
 import { FileWatcher } from './files/file-watcher.ts'
 import { entryViews, type KnownFile, summaryOf } from './read/agent-view.ts'
 import { effectiveEntries } from './read/effective-entries.ts'
+import { type FileTrouble, troubleOf } from './read/file-trouble.ts'
 import type { ImportInput, ImportReport, Scan } from './read/import.schema.ts'
 import { createImport } from './read/import-servers.ts'
 import { linesOf, readFileState } from './read/read-entries.ts'
@@ -151,6 +152,15 @@ export function createAgents(deps: Deps) {
     async import(input: ImportInput, by: Caller): Promise<ImportReport> {
       return importing.run(statesOf(input.agents, input.project_path), input, by)
     },
+
+    /** Files that cannot be read, or whose managed entries another program has changed: of one agent, or of all. */
+    fileTroubles: (agentType: string | undefined): FileTrouble[] =>
+      allTargets()
+        .filter(({ agent }) => agentType === undefined || agent.type === agentType)
+        .flatMap((target) => {
+          const file = { state: readFileState(target), record: recordFor(target) }
+          return troubleOf(target.agent, file) ?? []
+        }),
 
     /** The agents that have an entry made from this server. */
     usedBy: (serverId: string): readonly string[] => agentsByServer(ownership.all()).get(serverId) ?? NONE,

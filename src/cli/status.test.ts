@@ -30,7 +30,7 @@ const at = (house: House) => ({ HOME: house.home, TOOLROOM_HOME: house.data })
 test('status finds the running service by its data folder and prints one line per server', async () => {
   const house = await openHouse()
   await register(house, 'echo')
-  await register(house, 'crash', [], { restart: { policy: 'never' } })
+  await register(house, 'crash', [], { restart: { policy: 'never' }, start_mode: 'manual' })
   await post(house, '/api/servers/echo/start')
   await post(house, '/api/servers/crash/start')
   await post(house, '/api/http-servers', { name: 'Remote docs', url: 'http://127.0.0.1:9/mcp' })
@@ -39,14 +39,17 @@ test('status finds the running service by its data folder and prints one line pe
   const [head, ...lines] = stdout.trimEnd().split('\n')
   expect(head).toMatch(new RegExp(`^Toolroom \\d+\\.\\d+\\.\\d+ at ${house.address}, up \\d+ s$`))
   expect(lines.find((line) => line.includes('echo'))).toMatch(/^ {2}echo {9}running {6}4 tools$/)
-  expect(lines.find((line) => line.includes('crash'))).toMatch(
+  expect(lines[0]).toMatch(/^! 'crash' crashed\. \S/)
+  expect(lines.find((line) => line.startsWith('  crash'))).toMatch(
     /^ {2}crash {8}\S+ +- {8}\S.*exited with code \d/i,
   )
   expect(lines.find((line) => line.includes('docs'))).toMatch(/^ {2}Remote docs {2}not checked {2}-$/)
   expect(stdout).not.toContain('\u001b')
 
   const json = JSON.parse((await status(at(house), '--json')).stdout)
-  expect(json).toMatchObject({ address: house.address, version: expect.any(String), status: 'ok' })
+  expect(json).toMatchObject({ address: house.address, version: expect.any(String), status: 'degraded' })
+  const notices = (await house.inject('/api/notices')).json().items.map(({ text }: { text: string }) => text)
+  expect(json.warnings).toEqual(notices)
   expect(json.servers.map(({ id }: { id: string }) => id)).toEqual(['echo', 'crash', 'remote-docs'])
 })
 

@@ -84,7 +84,9 @@ async function fetchReport(given: string | undefined, config: Config): Promise<R
     if (!Array.isArray(items)) throw notToolroom(address)
     return items
   }
-  const health = await get<Omit<Report, 'address' | 'servers'>>('/api/health')
+  // Without the token, a service that protects reads shows only the number of its notices.
+  const shown = config.protect_reads && token !== undefined ? { [config.auth_token_header_name]: token } : {}
+  const health = await get<Omit<Report, 'address' | 'servers'>>('/api/health', shown)
   if (typeof health.version !== 'string') throw notToolroom(address)
   return {
     address,

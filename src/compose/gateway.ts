@@ -57,7 +57,12 @@ export async function openGateway(deps: Deps) {
     upstreams
       .all()
       .filter(({ status }) => status !== 'disabled')
-      .map(({ id, catalogue, settings }) => ({ id, tools: catalogue?.tools ?? [], settings }))
+      .map(({ id, catalogue, settings, isStopped }) => ({
+        id,
+        tools: catalogue?.tools ?? [],
+        settings,
+        isStopped,
+      }))
   const toolLists = new AgentToolLists(offered, agentTools.of, (id, definition) =>
     pins.isHeld(id, 'tool', definition),
   )
@@ -94,6 +99,8 @@ export async function openGateway(deps: Deps) {
     keys,
     keyStore,
     gateway,
+    agentTools,
+    visibility,
     /** The gateway names of a server's tools, by their own names. */
     namesOf: (serverId: string) => toolLists.namesOf(serverId),
     /** The tools of each server that an agent sees, by their own names. */

@@ -30,16 +30,20 @@ interface Parts {
   readonly options: { readonly openLogs: OpenLogs; readonly warn: (sentence: string) => void }
 }
 
-interface Logging {
+export interface Logging {
   readonly log: Log
   readonly store: LogStore
   readonly pipeline: LogPipeline
   readonly serverLines: ServerLines
+  /** Why log lines cannot be stored, or were lost in the last seconds; undefined while none are. */
+  lossReason(): string | undefined
   /** Copies audit rows into the log from now on, and those that it has lost. */
   mirrorAudit(database: ConfigurationDatabase, isServer: (id: string) => boolean): void
 }
 
 const FLUSH_MS = 4_000
+/** A loss counts as recent for this long. */
+const RECENT_MS = 5_000
 
 /** The log: its store, the lines of servers, and what is reported when lines are lost. */
 export async function openLogging(parts: Parts): Promise<Logging> {
@@ -57,6 +61,11 @@ export async function openLogging(parts: Parts): Promise<Logging> {
     options.warn(`${lines} log lines were lost: ${why}`)
     log.warn({ lines, why }, 'log lines were lost')
   })
+  let lastLoss = { why: '', at: Number.NEGATIVE_INFINITY }
+  const onLoss = (lines: number, why: string) => {
+    lastLoss = { why, at: performance.now() }
+    lostLines.add(lines, why)
+  }
   // Deferred, because problems that are found while the store opens cannot be logged yet.
   const onTrouble = (sentence: string) => void setImmediate(() => log.error(sentence))
   const store = await options.openLogs({
@@ -71,7 +80,7 @@ export async function openLogging(parts: Parts): Promise<Logging> {
       for (const { server_id, lines } of discarded)
         if (server_id !== null && isServer(server_id)) serverLines.discarded(server_id, lines)
       const total = discarded.reduce((sum, { lines }) => sum + lines, 0)
-      lostLines.add(total, 'the disk is nearly full, and the oldest lines make room for new ones')
+      onLoss(total, 'the disk is nearly full, and the oldest lines make room for new ones')
     },
   })
   closer.add('the log store', () => store.close())
@@ -79,7 +88,7 @@ export async function openLogging(parts: Parts): Promise<Logging> {
     for (const { source, server_id, repeat } of lines)
       if (source === 'server' && server_id) serverLines.lost(server_id, repeat)
     const total = lines.reduce((sum, { repeat }) => sum + repeat, 0)
-    lostLines.add(total, error instanceof Error ? error.message : String(error))
+    onLoss(total, error instanceof Error ? error.message : String(error))
   }
   const pipeline = new LogPipeline({ store, secrets, facts, now: Date.now, onLost })
   const serverLines = new ServerLines({
@@ -100,6 +109,8 @@ export async function openLogging(parts: Parts): Promise<Logging> {
     store,
     pipeline,
     serverLines,
+    lossReason: () =>
+      pipeline.failure ?? (performance.now() - lastLoss.at < RECENT_MS ? lastLoss.why : undefined),
     mirrorAudit(database, known) {
       isServer = known
       const write = pipeline.push.bind(pipeline)

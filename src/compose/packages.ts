@@ -4,7 +4,6 @@ import { readForeign } from '../kernel/files/foreign-file.ts'
 import { Jobs } from '../kernel/jobs.ts'
 import type { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
 import { redactText } from '../kernel/secrets/redact-text.ts'
-import { slugOf } from '../kernel/wire.ts'
 import { PackageFolders } from '../packages/folders.ts'
 import { type Npm, npmEnvironment, npmVersions } from '../packages/npm.ts'
 import type { PackageStore } from '../packages/package-store.ts'
@@ -12,7 +11,9 @@ import { createPackages, type Packages } from '../packages/packages.service.ts'
 import { type NpmSettings, npmSettings } from '../packages/registry/npm-settings.ts'
 import { Registry } from '../packages/registry/registry.ts'
 import type { Servers } from '../servers/servers.service.ts'
+import { hashOf } from '../upstreams/definition-hash.ts'
 import type { References } from '../upstreams/references.ts'
+import { addUnderFreeName } from '../upstreams/server-name.ts'
 import type { Runtime } from './runtime.ts'
 
 interface Parts {
@@ -23,13 +24,14 @@ interface Parts {
   readonly facts: FactBus
   readonly secrets: KnownSecrets
   readonly store: PackageStore
-  readonly engine: Pick<Runtime, 'run' | 'trial'>
+  readonly engine: Pick<Runtime, 'run' | 'tryOut'>
   readonly references: References
   /** Called only after the service has started. */
   readonly servers: () => Servers
 }
 
 const AT_ONCE = 2
+const TRIAL_MS = 30_000
 const SETTINGS_MS = 30_000
 /** Of an .npmrc, or of a file with certificates. */
 const MAX_NPMRC_BYTES = 4 * 1024 * 1024
@@ -66,7 +68,13 @@ export function openPackages(parts: Parts): { packages: Packages; jobs: Jobs } {
     minAgeDays: parts.minAgeDays,
     mcpRegistry: parts.mcpRegistry,
     network: async () => (await settings()).network,
-    trial: engine.trial,
+    trial: async (definition) => {
+      const outcome = await engine.tryOut(definition, TRIAL_MS)
+      if (outcome.ok)
+        return outcome.found.tools.map((tool) => ({ name: String(tool.name), hash: hashOf(tool) }))
+      const { message, hint } = outcome.error
+      throw new AppError('server_start_failed', message, { ...(hint !== null && { hint }) })
+    },
     serversOf: async (name) =>
       (await servers().ofPackage(name)).map((server) => {
         const resolved = references.resolve(server.id, server)
@@ -74,17 +82,8 @@ export function openPackages(parts: Parts): { packages: Packages; jobs: Jobs } {
         return { id, program: command, args, env, cwd }
       }),
     restartServers: (name) => servers().packageSwitched(name),
-    refuseTakenName: async (name) => {
-      const taken = (await servers().list()).some(
-        (server) => server.name === name || server.id === slugOf(name),
-      )
-      if (taken)
-        throw new AppError('server_exists', `A server with the name '${name}' already exists`, {
-          hint: 'Rename or delete it first, or install without create_server',
-        })
-    },
-    createServer: async (input, by) => {
-      const { id } = await servers().add(input, by)
+    createServer: async ({ name, ...input }, by) => {
+      const { id } = await addUnderFreeName(name, (free) => servers().add({ name: free, ...input }, by))
       try {
         const { running } = await servers().start(id, START_WAIT_S, by)
         return { id, status: running ? 'running' : 'starting', error: null }

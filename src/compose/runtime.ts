@@ -2,37 +2,34 @@ import { ChangeLog } from '../gateway/pins/log-changes.ts'
 import { Pins } from '../gateway/pins/pins.ts'
 import type { Remotes } from '../http-servers/remote.ts'
 import type { Closer } from '../kernel/closer.ts'
-import { AppError } from '../kernel/errors.ts'
 import type { FactBus } from '../kernel/facts.ts'
 import type { Log } from '../kernel/log.ts'
 import type { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
 import { redactText } from '../kernel/secrets/redact-text.ts'
 import { VERSION } from '../kernel/version.ts'
-import { within } from '../kernel/within.ts'
 import type { ClientEvents } from '../mcp/client/mcp-client.ts'
 import { HttpMcpClient } from '../mcp/transports/http/http-mcp-client.ts'
 import { testConnection } from '../mcp/transports/http/test-connection.ts'
 import { StdioClient } from '../mcp/transports/stdio/stdio-client.ts'
 import type { Network } from '../net/connection-pool.ts'
 import type { InstanceOwner } from '../protocol/call.ts'
+import type { TryOut } from '../servers/actions/trial.ts'
 import { type Instance, Instances } from '../servers/instances.ts'
 import { catalogueStore } from '../store/catalogues.store.ts'
 import type { ConfigurationDatabase } from '../store/configuration/configuration.ts'
 import { pinStore } from '../store/pins.store.ts'
 import type { ServerTable } from '../store/servers.store.ts'
-import { launch } from '../supervisor/launcher.ts'
 import { cgroupFor } from '../supervisor/process/cgroup.ts'
 import { marksOf } from '../supervisor/process/mark.ts'
 import { OwnProcesses } from '../supervisor/process/own-processes.ts'
 import { Reaper } from '../supervisor/process/reaper.ts'
 import { type Command, type Finished, runCommand } from '../supervisor/process/run-command.ts'
 import { sweep } from '../supervisor/process/signals.ts'
-import { StartFailure } from '../supervisor/process/start-child.ts'
-import { gracesWithin } from '../supervisor/process/stop-ladder.ts'
+import { findProgram } from '../supervisor/process/start-child.ts'
 import { StartSlots } from '../supervisor/start-slots.ts'
 import { Supervisor } from '../supervisor/supervisor.ts'
 import { Catalogues } from '../upstreams/catalogues.ts'
-import { hashOf } from '../upstreams/definition-hash.ts'
+import { tryOutWith } from './try-out.ts'
 
 /** How many servers start at once. A server that hangs frees its slot after `SLOT_MS`. */
 const SLOTS = 4
@@ -55,8 +52,9 @@ export interface Runtime {
   readonly mark: string
   /** Runs a program until it exits. */
   readonly run: (command: Command) => Promise<Finished>
-  /** Starts a server separately, and returns its tools. */
-  readonly trial: (definition: TrialDefinition) => Promise<{ name: string; hash: string }[]>
+  /** Starts a definition once, lists its tools and ends it. */
+  readonly tryOut: TryOut
+  readonly findProgram: typeof findProgram
   close(): Promise<void>
 }
 
@@ -68,10 +66,11 @@ export function openRuntime({ folder, facts, secrets, catalogues, log, isWatched
   if (leftovers > 0) log.warn({ processes: leftovers }, 'ended processes that an earlier run had left')
   const reaper = new Reaper({ mark, cgroup: cgroupFor(mark), onTrouble: (message) => log.error(message) })
   const processes = new OwnProcesses(reaper)
+  const slots = new StartSlots(SLOTS, SLOT_MS)
   const supervisor = new Supervisor<StdioClient>({
     mark,
     processes,
-    slots: new StartSlots(SLOTS, SLOT_MS),
+    slots,
     clean,
     onState: (id, state, cause) => {
       const level = state.status === 'backoff' || state.status === 'failed' ? 'warn' : 'info'
@@ -82,7 +81,7 @@ export function openRuntime({ folder, facts, secrets, catalogues, log, isWatched
       const subject = instance ? 'server instance' : 'server'
       log[level]({ server_id, ...which, status, cause }, `${subject} ${status}: ${cause}`)
       if (instance) instances.onState(instance, state.status)
-      else facts.publish('server_status', { server_id, state, cause })
+      else facts.publish('server_status', { server_id, state, cause, error: instances.life(id).lastError })
     },
     onLine: (id, stream, text, cut) => {
       const { serverId: server_id = id, number: instance } = instances.get(id) ?? {}
@@ -125,7 +124,8 @@ export function openRuntime({ folder, facts, secrets, catalogues, log, isWatched
     instances,
     mark,
     run: (command) => runCommand(command, { mark, processes }),
-    trial: (definition) => runTrial(definition, { mark, processes, clean }),
+    tryOut: tryOutWith({ mark, processes, clean, slots }),
+    findProgram,
     close: async () => {
       await supervisor.close()
       await reaper.close()
@@ -149,59 +149,6 @@ function eventsOfInstance(instance: Instance): ClientEvents & { profile: Instanc
     },
     onNotification: (method, params, clientId) => notify(serverId, method, params, clientId),
   }
-}
-
-type TrialDefinition = Parameters<typeof launch>[0]['definition']
-type TrialDeps = Pick<Parameters<typeof launch>[0], 'mark' | 'processes' | 'clean'>
-
-const TRIAL_MS = 30_000
-const EXIT_MS = 500
-let trials = 0
-
-async function runTrial(definition: TrialDefinition, { mark, processes, clean }: TrialDeps) {
-  trials += 1
-  let tools: readonly { readonly name?: unknown }[] = []
-  let client: StdioClient | undefined
-  const launched = await launch({
-    definition,
-    mark: `${mark}/trial-${trials}/`,
-    processes,
-    clean,
-    graces: () => gracesWithin(2),
-    onLine: () => {},
-    connect: (streams) => {
-      client = new StdioClient({
-        ...streams,
-        version: VERSION,
-        startMs: TRIAL_MS,
-        clean,
-        onTools: (list) => {
-          tools = list.tools
-        },
-      })
-      return client
-    },
-  }).catch((error: unknown) => {
-    throw notStarted(error)
-  })
-  try {
-    await Promise.race([launched.ready(), launched.ended.then(() => Promise.reject(new Error('It exited')))])
-    if (client?.listError) throw new StartFailure(client.listError, false)
-    return tools.map((tool) => ({ name: String(tool.name), hash: hashOf(tool) }))
-  } catch (error) {
-    // The streams close a moment before the process exits, and its exit explains more.
-    const exit = await within(launched.ended, EXIT_MS)
-    throw notStarted(exit === 'late' ? error : new StartFailure(launched.explain(exit, false), false))
-  } finally {
-    await launched.stop(() => {})
-  }
-}
-
-function notStarted(error: unknown): AppError {
-  if (!(error instanceof StartFailure))
-    return new AppError('server_start_failed', String(error), { cause: error })
-  const { message, hint } = error.error
-  return new AppError('server_start_failed', message, { cause: error, ...(hint ? { hint } : {}) })
 }
 
 /** Opens and tests connections to HTTP servers. */

@@ -1,9 +1,8 @@
 import { join } from 'node:path'
 import type { Config } from '../config/config.ts'
 import type { RunningSettings } from '../config/running-settings.ts'
-import { type AccessToken, Guesses } from '../http/auth.ts'
+import type { AccessToken, Guesses } from '../http/auth.ts'
 import type { AuditEntry } from '../kernel/facts.ts'
-import type { Log } from '../kernel/log.ts'
 import type { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
 import type { Live } from '../live/live.service.ts'
 import { loginRoutes } from '../login/login.routes.ts'
@@ -48,13 +47,4 @@ export function openSelf({ config, running, token, secrets, guesses, live, audit
       audit,
     }),
   ]
-}
-
-/** Counts wrong tokens, gateway keys and login codes, and audits an address that keeps sending them. */
-export function openGuesses(audit: Deps['audit'], log: Log): Guesses {
-  const note = 'more than 10 wrong tokens, gateway keys or login codes within a minute; answers are delayed'
-  return new Guesses((address) => {
-    const entry = { action: 'token_guessing', subject: address, request_id: null, detail: { address, note } }
-    void audit(entry).catch((error: unknown) => log.error({ error }, 'audit failed'))
-  })
 }

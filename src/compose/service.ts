@@ -6,19 +6,17 @@ import { prepareDataFolder, removeOwnTemps } from '../config/data-folder.ts'
 import { bindOf, exposure } from '../config/host.ts'
 import { runningInstance } from '../config/running-instance.ts'
 import { RunningSettings } from '../config/running-settings.ts'
-import { SecretKey } from '../config/secret-key.ts'
 import { assertMayBind, tokenFor } from '../config/token.ts'
+import { eventRoutes } from '../events/events.routes.ts'
 import { healthRoutes } from '../health/health.routes.ts'
-import { createHealth } from '../health/health.service.ts'
 import { AccessToken, hasToken } from '../http/auth.ts'
 import { Front } from '../http/front.ts'
 import { httpServerRoutes } from '../http-servers/http-servers.routes.ts'
-import { DEFAULTS as HTTP_DEFAULTS, type HttpServer } from '../http-servers/http-servers.schema.ts'
+import type { HttpServer } from '../http-servers/http-servers.schema.ts'
 import { createHttpServers } from '../http-servers/http-servers.service.ts'
 import { httpTarget } from '../http-servers/import-target.ts'
 import { jobRoutes } from '../jobs/jobs.routes.ts'
 import { Closer } from '../kernel/closer.ts'
-import { diskFull } from '../kernel/errors.ts'
 import { FactBus } from '../kernel/facts.ts'
 import { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
 import { redactText } from '../kernel/secrets/redact-text.ts'
@@ -28,41 +26,43 @@ import { logRoutes } from '../logs/logs.routes.ts'
 import { createLogs } from '../logs/logs.service.ts'
 import { metricsRoutes } from '../metrics/metrics.routes.ts'
 import { proxyFromEnvironment } from '../net/proxy.ts'
+import { noticeRoutes } from '../notices/notices.routes.ts'
 import { packageRoutes } from '../packages/packages.routes.ts'
 import { processRoutes } from '../processes/processes.routes.ts'
 import { createProcesses } from '../processes/processes.service.ts'
+import { redactRoutes } from '../redact/redact.routes.ts'
 import { secretRoutes } from '../secrets/secrets.routes.ts'
 import { createImporter } from '../servers/import.service.ts'
 import { stdioTarget } from '../servers/import-target.ts'
-import { DEFAULT_SETTINGS } from '../servers/run-settings.ts'
 import { serverRoutes } from '../servers/servers.routes.ts'
 import type { Server } from '../servers/servers.schema.ts'
 import { createServers, type Servers } from '../servers/servers.service.ts'
 import { openOwnership } from '../store/agents.store.ts'
-import { ConfigurationDatabase } from '../store/configuration/configuration.ts'
+import type { ConfigurationDatabase } from '../store/configuration/configuration.ts'
 import { lockDataFolder } from '../store/instance-lock.ts'
-import { openVault } from '../store/open-vault.ts'
 import { openPackageStore } from '../store/packages.store.ts'
-import { ServerTable } from '../store/servers.store.ts'
 import { openWishes } from '../store/wishes.store.ts'
 import { endOrphan } from '../supervisor/orphans/end-orphan.ts'
 import { findOrphans } from '../supervisor/orphans/orphans.ts'
 import { createCallRecorder } from '../upstreams/calls.ts'
 import { elicitationRoutes } from '../upstreams/elicitations.routes.ts'
 import { Elicitations } from '../upstreams/elicitations.ts'
-import { MAX_SERVERS, OFFER_DEFAULTS } from '../upstreams/server-fields.ts'
 import { Upstreams } from '../upstreams/upstreams.ts'
 import { openAgents } from './agents.ts'
+import { openConfiguration } from './configuration.ts'
+import { openEvents } from './events.ts'
 import { openGateway } from './gateway.ts'
+import { openGuesses } from './guesses.ts'
 import { openLogging } from './logging.ts'
+import { openNotices } from './notices.ts'
 import { openObservability } from './observability.ts'
 import { openPackages } from './packages.ts'
 import { openReferences } from './references.ts'
 import { openCatalogues, openRemotes, openRuntime } from './runtime.ts'
-import { openGuesses, openSelf } from './self.ts'
+import { openSelf } from './self.ts'
 import type { Service, ServiceOptions } from './service-options.ts'
+import { openTransfer } from './transfer.ts'
 
-const BACKUP_EVERY_MS = 24 * 3_600_000
 /** Building the app blocks for a moment, so agents that already wait for the gateway are served first. */
 const AGENTS_FIRST_MS = 150
 /** Reading the files of all agents blocks for a moment, so it follows after the first requests. */
@@ -107,25 +107,8 @@ async function open(
   const logging = await openLogging({ folder, config, level, facts, secrets, closer, options })
   const { log, pipeline, serverLines } = logging
 
-  // The configuration store.
-  const database = await ConfigurationDatabase.open({
-    folder,
-    facts,
-    afterDamage: options.afterDamage,
-    onTrouble: (message, error) => log.error({ error }, message),
-  })
-  closer.add('the configuration store', () => database.close())
-  const vault = await openVault(database, new SecretKey(config.folders.config, config.toolroom_secret_key))
-  const table = await ServerTable.open(database, vault, MAX_SERVERS, {
-    stdio: { ...DEFAULT_SETTINGS, ...OFFER_DEFAULTS, package: null },
-    http: HTTP_DEFAULTS,
-  })
-  logging.mirrorAudit(database, (id) => table.idOf(id) === id)
-  const backups = setInterval(
-    () => void database.backUp().catch((error) => log.error({ error }, 'backup failed')),
-    BACKUP_EVERY_MS,
-  )
-  closer.add('the backup timer', () => clearInterval(backups))
+  const { afterDamage } = options
+  const { database, vault, table } = await openConfiguration({ config, facts, closer, logging, afterDamage })
 
   // Processes, MCP, metrics and the live stream.
   const base = { folder, facts, secrets, log, closer, database }
@@ -166,6 +149,7 @@ async function open(
     now: Date.now,
     redact: (text) => redactText(text, secrets),
   })
+  const audit: ConfigurationDatabase['audit'] = (entry) => database.audit(entry)
   const common = {
     ...base,
     now: Date.now,
@@ -175,12 +159,15 @@ async function open(
     catalogues,
     references,
     calls,
+    audit,
   }
   const servers: Servers = createServers({
     ...common,
     store: table.of<Server>('stdio'),
     wishes: await openWishes(database),
     instances: runtime.instances,
+    findProgram: runtime.findProgram,
+    tryOut: runtime.tryOut,
     linesDropped: (id) => serverLines.dropped(id),
     usedBy: (id) => agents.usedBy(id),
     packages,
@@ -196,7 +183,7 @@ async function open(
   const headerName = config.auth_token_header_name
   const accessToken = new AccessToken(token.value)
   const isOwner = hasToken(accessToken, headerName)
-  const guesses = openGuesses((entry) => database.audit(entry), log)
+  const guesses = openGuesses(audit, log)
   const gateway = await openGateway({
     ...base,
     headerName,
@@ -226,7 +213,6 @@ async function open(
   await servers.load()
   await httpServers.load()
   const importer = createImporter({ stdio: stdioTarget(servers), http: httpTarget(httpServers) })
-  const audit: ConfigurationDatabase['audit'] = (entry) => database.audit(entry)
   const logs = createLogs({
     store: logging.store,
     flush: (patienceMs) => pipeline.flush(patienceMs),
@@ -240,26 +226,33 @@ async function open(
     audit,
     now: Date.now,
   })
+  const { notices, health } = await openNotices({
+    ...base,
+    upstreams,
+    catalogues,
+    hold: config.hold_changed_tools,
+    packages,
+    agents,
+    mark,
+    logging,
+    warnings,
+    isWeakToken: (warning) => token.file === null && token.warnings.includes(warning),
+    uptimeMs,
+  })
   const shutDown = options.shutDown ?? (() => void closer.close())
   const self = openSelf({ config, running, token: accessToken, secrets, guesses, live, audit, shutDown })
-  const disk = async () => {
-    if (!database.reserve.hasRoom()) throw diskFull('The disk that holds the data folder is full')
-  }
-  const logCheck = async () => {
-    await logging.store.check()
-    if (pipeline.failure !== undefined) throw new Error(pipeline.failure)
-  }
-  const checks = { store: () => database.check(), logs: logCheck, disk }
-  const health = createHealth({ version: VERSION, warnings, checks, uptimeMs })
 
-  // The gateway and the eager servers start first. The API is built meanwhile.
+  // The gateway and the servers that run from the beginning start first. The API is built meanwhile.
   closer.add('the HTTP listener and the tool servers', () => Promise.all([front.close(), runtime.close()]))
   closer.add('the live stream', () => live.close())
   closer.add('the gateway', () => gateway.gateway.close())
+  const events = openEvents({ ...base, notices }) // closed first: that all servers stop with Toolroom is no event
   await front.listen(host, config.port)
   const address = front.address(host)
   lock.announce(address)
-  void servers.startEager().catch((error: unknown) => log.error({ error }, 'eager start failed'))
+  void servers
+    .startWithToolroom()
+    .catch((error: unknown) => log.error({ error }, 'servers could not be started'))
   const allWarnings = [...warnings, ...repairs]
   if (options.onOpen) {
     options.onOpen({ address, tokenFile: token.file, warnings: allWarnings })
@@ -278,12 +271,16 @@ async function open(
     guesses,
     gatewayRoutes: gateway.mcpRoutes,
     routes: [
-      healthRoutes(health),
+      healthRoutes(health, (headers) => !config.protect_reads || isOwner(headers)),
       serverRoutes(servers, importer, isOwner, elicitations),
       httpServerRoutes(httpServers, isOwner, elicitations),
       elicitationRoutes(elicitations),
       logRoutes(logs),
       processRoutes(processes),
+      noticeRoutes(notices, isOwner),
+      eventRoutes(events),
+      redactRoutes(secrets),
+      openTransfer({ servers, httpServers, agents, gateway, audit }),
       liveRoutes(),
       metricsRoutes(metrics),
       agentRoutes(agents, isOwner),
@@ -300,7 +297,10 @@ async function open(
   log.info({ address, version: VERSION }, 'service started')
   for (const warning of allWarnings) log.warn(warning)
   const openAgentFiles = () =>
-    void agents.open().catch((error: unknown) => log.error({ error }, "agents' files are not watched"))
+    void agents
+      .open()
+      .then(() => notices.checkAgents())
+      .catch((error: unknown) => log.error({ error }, "agents' files are not watched"))
   const scan = setTimeout(openAgentFiles, AGENTS_AFTER_MS)
   closer.add('the scan of agents', () => clearTimeout(scan))
   closer.add('the service', () => log.info('service stopping'))

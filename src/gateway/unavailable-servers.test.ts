@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { Agent, callsStarted, newKey, textOf } from '../../test/support/gateway.ts'
-import { type House, openHouse } from '../../test/support/house.ts'
-import { stopwatch } from '../../test/support/measuring.ts'
+import { AUTHORISED, type House, openHouse } from '../../test/support/house.ts'
 import { get, post, register, until } from '../../test/support/running.ts'
 
 const TIMEOUT_MS = 60_000
@@ -100,27 +99,84 @@ const namesOf = async (agent: Agent): Promise<string[]> => {
   )
 }
 
-test('a sleeping server with unknown tools is woken by the first tools/list, which includes its tools', async () => {
+const TOOLS_CHANGED = 'notifications/tools/list_changed'
+const changesOf = (agent: Agent) => agent.received.filter(({ method }) => method === TOOLS_CHANGED).length
+
+test('a sleeping server with unknown tools is started by the first tools/list of an agent that may use it, which does not wait', async () => {
   const house = await openHouse()
-  const agent = await Agent.open(house, await newKey(house), 'modern')
   await register(house, 'echo', [], { start_mode: 'on_demand' })
+  await register(house, 'slow-handshake', ['--ms=1000'], { start_mode: 'on_demand' })
+  const payload = { servers: ['echo'] }
+  await house.inject({ method: 'PUT', url: '/api/agents/codex/tools', headers: AUTHORISED, payload })
+  for (const url of ['/api/servers', '/api/servers/echo', '/api/servers/echo/tools']) await house.inject(url)
+  const limited = await Agent.open(house, await newKey(house, 'codex'), 'legacy')
   expect((await get(house, 'echo')).status).toBe('idle')
-  expect(await namesOf(agent)).toContain('echo__echo')
-  await post(house, '/api/servers/echo/stop')
-  expect(await namesOf(agent)).toContain('echo__echo')
-  expect((await get(house, 'echo')).status).toBe('stopped')
+  expect(await namesOf(limited)).toEqual([])
+  await expect.poll(() => changesOf(limited), { timeout: TIMEOUT_MS }).toBeGreaterThan(0)
+  expect(await namesOf(limited)).toContain('echo__echo')
+  expect((await get(house, 'slow-handshake')).status).toBe('idle')
+  const agent = await Agent.open(house, await newKey(house), 'modern')
+  const names = await namesOf(agent)
+  expect(names).toContain('echo__echo')
+  expect(names).not.toContain('slow-handshake__echo')
+  await until(house, 'slow-handshake', ({ status }) => status === 'running')
+  expect(await namesOf(agent)).toContain('slow-handshake__echo')
 })
 
-test('a server that never completes its handshake delays only the first tools/list', async () => {
+test('what a person stopped is not offered, and a call of it is refused with server_stopped until it is started again', async () => {
+  const { house, key } = await setUp({ tools: { pid: { alias: 'who' } } })
+  const agents = [await Agent.open(house, key, 'legacy'), await Agent.open(house, key, 'modern')]
+  const alone = await Agent.open(house, key, 'legacy', '/mcp/echo')
+  const [legacy] = agents
+  expect(await namesOf(alone)).toContain('who')
+  await post(house, '/api/servers/echo/stop')
+  await expect.poll(() => [legacy, alone].map((agent) => agent && changesOf(agent))).toEqual([1, 1])
+  const refused = {
+    message: "'echo' is stopped, and only a person can start it",
+    data: { code: 'server_stopped', hint: 'Start it in Toolroom: POST /api/servers/echo/start' },
+  }
+  for (const agent of agents) {
+    expect(await namesOf(agent)).toEqual([])
+    for (const tool of ['echo__echo', 'echo__who'])
+      expect((await agent.call(tool)).answers[0]?.error, tool).toMatchObject(refused)
+  }
+  expect(await namesOf(alone)).toEqual([])
+  expect((await alone.call('who')).answers[0]?.error).toMatchObject(refused)
+  const { pid: _, ...stopped } = await get(house, 'echo')
+  expect(stopped).toMatchObject({ status: 'stopped', desired_state: 'stopped', tool_count: 4 })
+  await post(house, '/api/servers/echo/start')
+  for (const agent of agents) {
+    await expect.poll(() => namesOf(agent)).toContain('echo__who')
+    expect(textOf((await agent.call('echo__echo', { text: 'back' })).answers[0])).toBe('back')
+  }
+  expect(textOf((await alone.call('who')).answers[0])).toMatch(/^\d+$/)
+})
+
+test('an on-demand server that exits and is not restarted is asleep, and the next call starts it', async () => {
+  const house = await openHouse()
+  const onDemand = { start_mode: 'on_demand', restart: { policy: 'never' } }
+  await register(house, 'echo', [], onDemand)
+  await post(house, '/api/servers/echo/start')
+  const { pid } = await get(house, 'echo')
+  process.kill(pid ?? 0, 'SIGKILL')
+  const ended = await until(house, 'echo', ({ status }) => status === 'idle')
+  expect(ended).toMatchObject({
+    desired_state: 'running',
+    last_error: { code: 'killed' },
+    health: { level: 'unhealthy', summary: expect.stringContaining('SIGKILL') },
+  })
+  const agent = await Agent.open(house, await newKey(house), 'modern')
+  expect(textOf((await agent.call('echo__echo', { text: 'hi' })).answers[0])).toBe('hi')
+})
+
+test('a server that never completes its handshake delays no tools/list', async () => {
   const house = await openHouse()
   const agent = await Agent.open(house, await newKey(house), 'modern')
   await register(house, 'slow-handshake', ['--ms=60000'], { start_mode: 'on_demand' })
   await register(house, 'echo')
   await post(house, '/api/servers/echo/start')
   expect(await namesOf(agent)).toContain('echo__echo')
-  const spent = stopwatch()
-  expect(await namesOf(agent)).toContain('echo__echo')
-  expect(spent()).toBeLessThan(1000)
+  expect((await get(house, 'slow-handshake')).status).toBe('starting')
 })
 
 /** The error of a tools/list and of a tools/call at the endpoint of one server, in both eras, with the id of the request. */
@@ -139,7 +195,10 @@ const FOUR = [1, 2, 3, 4]
 test('a server that was never started says so at its endpoint, and what to do', async () => {
   const house = await openHouse()
   await register(house, 'echo')
-  const error = { message: "'echo' is stopped", data: { code: 'server_not_running', hint: 'Start it first' } }
+  const error = {
+    message: "'echo' is stopped, and only a person can start it",
+    data: { code: 'server_stopped', hint: 'Start it in Toolroom: POST /api/servers/echo/start' },
+  }
   expect(await errorsAt(house, '/mcp/echo')).toMatchObject(FOUR.map(() => error))
   const agent = await Agent.open(house, await newKey(house), 'legacy')
   expect((await agent.call('echo__echo', {})).answers[0]?.error).toMatchObject(error)

@@ -1,31 +1,47 @@
 import type { Check, Health } from './health.schema.ts'
 
+/** What needs a person now. `notices/` provides it. */
+export interface OpenNotices {
+  /** Something that should work does not. */
+  readonly isDegraded: boolean
+  readonly open: readonly { readonly kind: string; readonly text: string }[]
+}
+
 export interface Deps {
   readonly version: string
-  readonly warnings: readonly string[]
+  readonly notices: () => OpenNotices
   /** Each throws an error with a readable message when its check fails. */
   readonly checks: { readonly [N in Check['name']]: () => Promise<void> }
   /** Milliseconds since the start of the service, monotonic. */
   readonly uptimeMs: () => number
 }
 
-export function createHealth({ version, warnings, checks, uptimeMs }: Deps) {
-  return async (): Promise<Health> => {
+export function createHealth({ version, notices, checks, uptimeMs }: Deps) {
+  /** `isOpen`: the caller may see names. Otherwise the warnings are only counts. */
+  return async (isOpen: boolean): Promise<Health> => {
     const names = Object.keys(checks) as Check['name'][]
     const results = await Promise.all(names.map((name) => run(name, checks[name])))
+    const { isDegraded, open } = notices()
     const broken = results.some((check) => check.name === 'store' && !check.ok)
-    const degraded = warnings.length > 0 || results.some((check) => !check.ok)
+    const degraded = isDegraded || results.some((check) => !check.ok)
     const status = broken ? 'broken' : degraded ? 'degraded' : 'ok'
     return {
       status,
       version,
       uptime_s: Math.round(uptimeMs()) / 1000,
       checks: results,
-      warnings: [...warnings],
+      warnings: isOpen ? open.map(({ text }) => text) : countsOf(open),
     }
   }
 }
 export type HealthCheck = ReturnType<typeof createHealth>
+
+/** `server_crashed: 2` */
+function countsOf(open: OpenNotices['open']): string[] {
+  const counts = new Map<string, number>()
+  for (const { kind } of open) counts.set(kind, (counts.get(kind) ?? 0) + 1)
+  return [...counts].map(([kind, count]) => `${kind}: ${count}`)
+}
 
 async function run(name: Check['name'], check: () => Promise<void>): Promise<Check> {
   try {

@@ -3,6 +3,7 @@ import { MASK } from '../kernel/secrets/secrets.ts'
 import { keepMaskedUrl, keepMaskedValues } from '../kernel/secrets/write-back.ts'
 import type { ToolList } from '../kernel/tool-fields.ts'
 import type { Caller } from '../kernel/wire.ts'
+import type { Diagnosis } from '../upstreams/diagnosis.ts'
 import { changedOffer, type Stats } from '../upstreams/server-fields.ts'
 import { createRegistry, type RegistryDeps } from '../upstreams/server-registry.ts'
 import { toolListOf } from '../upstreams/tool-view.ts'
@@ -13,6 +14,7 @@ import {
   type ConnectionWatchDeps,
   NEVER_CONNECTED,
 } from './connection-watch.ts'
+import { diagnosisOf } from './diagnose.ts'
 import {
   DEFAULTS,
   type HttpServer,
@@ -65,6 +67,13 @@ export function createHttpServers(deps: Deps) {
     for (const watch of watches.values()) watch.secretChanged(name)
   })
 
+  async function test(server: HttpServer): Promise<ConnectionReport> {
+    const startedAt = performance.now()
+    const report = await testOf(server)
+    watches.get(server.id)?.tested(report, performance.now() - startedAt)
+    return report
+  }
+
   const connectionOf = (id: string): ConnectionState => watches.get(id)?.state ?? NEVER_CONNECTED
   const texts = new ViewTexts<HttpServer>()
   const shownOf = ({ id }: HttpServer) => [connectionOf(id), catalogues.of(id), deps.statsOf(id)] as const
@@ -85,12 +94,12 @@ export function createHttpServers(deps: Deps) {
       for (const watch of watches.values()) watch.close()
     },
 
-    async test(key: string): Promise<ConnectionReport> {
+    reveal: registry.reveal,
+    test: async (key: string): Promise<ConnectionReport> => test(await registry.get(key)),
+
+    async diagnose(key: string): Promise<Diagnosis> {
       const server = await registry.get(key)
-      const startedAt = performance.now()
-      const report = await testOf(server)
-      watches.get(server.id)?.tested(report, performance.now() - startedAt)
-      return report
+      return diagnosisOf(server, await test(server))
     },
 
     async tools(key: string): Promise<ToolList> {

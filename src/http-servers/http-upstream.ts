@@ -8,6 +8,7 @@ import type { RelayedRequest, ToolCall, Upstream } from '../upstreams/upstream.t
 import type { ConnectionWatch } from './connection-watch.ts'
 import type { HttpServer } from './http-servers.schema.ts'
 import { failureOf, type Remote } from './remote.ts'
+import { troubleOf } from './trouble.ts'
 
 interface Deps extends UpstreamDeps {
   readonly watch: ConnectionWatch
@@ -29,8 +30,17 @@ export class HttpUpstream extends RegisteredUpstream<HttpServer, Deps> implement
     return this.deps.watch.state.status
   }
 
+  get trouble(): Upstream['trouble'] {
+    return troubleOf(this.deps.watch.state)
+  }
+
   get isAwake(): boolean {
     return AWAKE.includes(this.status)
+  }
+
+  /** One that a person disabled has the status `disabled`. */
+  get isStopped(): boolean {
+    return false
   }
 
   get isUnlisted(): boolean {

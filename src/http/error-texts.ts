@@ -74,6 +74,11 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
     happened: 'The tool server is not running, so it cannot be called, or its tools are not known yet.',
     todo: 'Start it. A call starts an on-demand server, unless it was stopped by a user.',
   },
+  server_stopped: {
+    happened:
+      'A person stopped the tool server, or it is started by hand (`start_mode: "manual"`) and has not been started yet. Calls do not start it, and the gateway does not offer its tools.',
+    todo: 'Start it with `POST /api/servers/{id}/start`.',
+  },
   config_changed: {
     happened:
       "The agent's file has changed: `revision` is outdated, another program keeps changing the file, or the file is empty although it had content before.",
@@ -161,7 +166,7 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
     todo: 'Read it again and repeat the change.',
   },
   body_too_large: {
-    happened: 'The body is larger than 1 MiB, or than 10 MiB for a tool call or `metrics/record`.',
+    happened: 'The body is larger than 1 MiB, or than 10 MiB for a tool call, `metrics/record` or an import.',
     todo: 'Send less data per request.',
   },
   config_too_large: {
@@ -177,6 +182,11 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
   invalid_input: {
     happened: 'A field or parameter is missing, unknown, too long or of the wrong type.',
     todo: '`errors` lists each one. Input is never converted: `"1"` is not `1`.',
+  },
+  wrong_passphrase: {
+    happened:
+      'The passphrase does not open the secrets of the exported file, or the file was changed since it was exported.',
+    todo: 'Check the passphrase, and use the file as it was exported. Nothing was imported.',
   },
   blocked_address: {
     happened: "The URL points to a link-local address or to a cloud provider's metadata service.",

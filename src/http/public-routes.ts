@@ -22,6 +22,7 @@ const OPEN_READS = [
   'GET /api/agents',
   'GET /api/agents/:agent_type',
   'GET /api/agents/:agent_type/http-servers',
+  'GET /api/notices',
   'GET /api/packages',
   'GET /api/packages/:id',
   'GET /api/packages/:scope/:name',

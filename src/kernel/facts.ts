@@ -1,5 +1,5 @@
 import type { LoggedLine, Stream } from './log.ts'
-import type { Resources, ServerState } from './server-state.ts'
+import type { LastError, Resources, ServerState } from './server-state.ts'
 import type { ToolDiff } from './tool-fields.ts'
 
 /** One change for the audit trail. It never contains a secret. */
@@ -23,7 +23,15 @@ export interface Facts {
     readonly changed: readonly string[]
   }
   server_removed: { readonly server_id: string; readonly type: ServerKind }
-  server_status: { readonly server_id: string; readonly state: ServerState; readonly cause: string }
+  server_status: {
+    readonly server_id: string
+    readonly state: ServerState
+    readonly cause: string
+    /** Why its last process ended, unless that was requested. */
+    readonly error?: LastError | null
+  }
+  /** The desired state of a server has changed. */
+  server_desired: { readonly server_id: string }
   server_resources: { readonly server_id: string; readonly resources: Resources }
   /** A line that a server wrote: raw, so it must be redacted before it leaves the service. `cut` bytes are missing. */
   server_line: {
@@ -119,10 +127,27 @@ export interface Facts {
     /** Why the installed version should not be used any more. */
     readonly deprecated: string | null
   }
+  /** A notice was opened, was repeated, was seen, or is resolved. Without its evidence. */
+  notice: PublicNotice
   /** A change was committed with this audit row. */
   audited: AuditEntry & { readonly audit_id: number; readonly ts: number }
   /** A line was stored, or is lost because it could not be. It is redacted. */
   log: LoggedLine
+}
+
+/** What needs a person, without what a server wrote. */
+export interface PublicNotice {
+  readonly id: number
+  readonly kind: string
+  readonly level: string
+  readonly server_id: string | null
+  readonly agent_type: string | null
+  readonly text: string
+  readonly action: { readonly label: string; readonly route: string }
+  readonly at: string
+  readonly count: number
+  readonly seen_at: string | null
+  readonly resolved_at: string | null
 }
 
 /** One tool call, without its arguments and its result. */

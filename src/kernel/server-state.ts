@@ -36,6 +36,14 @@ export interface LastExit {
   readonly stderr_tail: readonly string[]
 }
 
+export interface PastExit extends LastExit {
+  /** From the start of the process. */
+  readonly ranMs: number
+}
+
+/** How many exits of a server are kept. */
+export const RECENT_EXITS = 5
+
 /** The resources of a server and all its child processes. */
 export interface Resources {
   /** Percent of one core since the last sample. */
@@ -49,6 +57,8 @@ export interface Life<C> {
   readonly state: ServerState
   readonly restartCount: number
   readonly lastExit: LastExit | null
+  /** The last ones, newest first. */
+  readonly recentExits: readonly PastExit[]
   readonly lastError: LastError | null
   readonly resources: Resources | null
   /** Since the handshake; null unless it is running. */
@@ -62,9 +72,21 @@ export const RETRY_LATER = 'retry_later'
 
 export type StartOutcome = { readonly ok: true } | { readonly ok: false; readonly error: LastError }
 
+/** An installed package that lacks what install scripts would have built or downloaded. */
+export interface SkippedScripts {
+  readonly package: string
+  /** The packages in its dependency tree whose install scripts did not run. */
+  readonly of: readonly string[]
+}
+
 /** The program of a server, or why there is none to start. */
 export type Program =
-  | { readonly ok: true; readonly command: string; readonly args: readonly string[] }
+  | {
+      readonly ok: true
+      readonly command: string
+      readonly args: readonly string[]
+      readonly skippedScripts?: SkippedScripts | undefined
+    }
   | { readonly ok: false; readonly error: LastError }
 
 /** What to start: the program with its environment, references resolved. */

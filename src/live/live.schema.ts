@@ -17,6 +17,7 @@ export const TOPICS = [
   'tools_changed',
   'agent_changed',
   'package_progress',
+  'notice',
   'log',
 ] as const
 export type Topic = (typeof TOPICS)[number]

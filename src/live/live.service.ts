@@ -96,6 +96,7 @@ function publishFacts(facts: FactBus, feed: Feed): (() => void)[] {
       feed.publish('server_resources', { server_id, ...resources }, server_id),
     ),
     facts.on('agent_changed', (fact) => feed.publish('agent_changed', fact)),
+    facts.on('notice', (fact) => feed.publish('notice', fact, fact.server_id)),
     facts.on('server_status', ({ server_id, state, cause }) =>
       feed.publish('server_status', { server_id, ...stateOf(state), cause }, server_id),
     ),

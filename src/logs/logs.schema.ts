@@ -1,17 +1,10 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { LEVELS, SOURCES, STREAMS } from '../kernel/log.ts'
+import { Instant } from '../kernel/time-range.ts'
 import { component, ID_PATTERN, listOf, orNull, Timestamp } from '../kernel/wire.ts'
 
 const LABEL = '^[^\\u0000-\\u001f\\u007f]{1,256}$'
-
-/** A point in time: ISO-8601, or an age such as `15m` counted back from now. */
-const Instant = Type.String({
-  maxLength: 40,
-  pattern: '^(\\d{1,6}(ms|s|m|h|d|w)|\\d{4}-\\d{2}-\\d{2}(T[\\d:.]+(Z|[+-]\\d{2}:\\d{2})?)?)$',
-  expected: 'a time, such as 15m or 2026-11-15T09:30:00.000Z',
-  examples: ['15m', '2026-11-15T09:30:00.000Z'],
-})
 
 /** Filters for reading, downloading and clearing. */
 export const LogFilters = Type.Object(

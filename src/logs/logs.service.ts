@@ -1,5 +1,6 @@
 import { invalidField } from '../kernel/errors.ts'
 import type { AuditEntry } from '../kernel/facts.ts'
+import { timeRange } from '../kernel/time-range.ts'
 import type { Caller } from '../kernel/wire.ts'
 import { histogramOf } from './histogram.ts'
 import type { LogStore, ResolvedFilter } from './log-store.ts'
@@ -98,26 +99,6 @@ const NO_LINES = { items: [], next: null }
 
 const cursorOf = (next: number | null): string | null => (next === null ? null : String(next))
 
-const UNIT_MS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const
-
-function resolve(filters: LogFilters, now: number): ResolvedFilter {
-  const { since, until, ...rest } = filters
-  const from = since === undefined ? undefined : instant('since', since, now)
-  const to = until === undefined ? undefined : instant('until', until, now)
-  if (from !== undefined && to !== undefined && from > to)
-    throw invalidField('/since', 'must not be later than until')
-  return { ...rest, ...(from !== undefined && { since: from }), ...(to !== undefined && { until: to }) }
-}
-
-function instant(field: string, text: string, now: number): number {
-  const age = /^(\d+)(ms|s|m|h|d|w)$/.exec(text)
-  if (age) return now - Number(age[1]) * UNIT_MS[age[2] as keyof typeof UNIT_MS]
-  // Without a zone, JavaScript would assume local time; times in this API are UTC.
-  const zoned = /T/.test(text) && !/(?:Z|[+-]\d{2}:\d{2})$/.test(text) ? `${text}Z` : text
-  const time = Date.parse(zoned)
-  const day = Number(text.slice(8, 10))
-  if (Number.isNaN(time) || new Date(`${text.slice(0, 10)}T00:00:00Z`).getUTCDate() !== day) {
-    throw invalidField(`/${field}`, 'must be a valid time, such as 15m or 2026-11-15T09:30:00.000Z')
-  }
-  return time
+function resolve({ since, until, ...rest }: LogFilters, now: number): ResolvedFilter {
+  return { ...rest, ...timeRange({ since, until }, now) }
 }

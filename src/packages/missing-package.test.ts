@@ -141,3 +141,45 @@ test('an agent gets no entry for a server without its package, and its file is n
   await done(house, 'PUT', '/cursor/servers', { server_ids: ['notes'] })
   expect(JSON.parse(textOf(home, '.cursor/mcp.json')).mcpServers.notes.args[0]).toMatch(/server\.mjs$/)
 })
+
+test('a server whose native part was not built says so, is not retried, and starts once the scripts were allowed', async () => {
+  const server = `import { existsSync } from 'node:fs'
+if (!existsSync(new URL('built.node', import.meta.url)))
+  throw new Error("Cannot find module '" + new URL('built.node', import.meta.url).pathname + "'")
+await import('./real.mjs')
+`
+  const plain = toolPackage('notes')
+  const given = toolPackage('notes', '1.0.0', {
+    manifest: { scripts: { postinstall: 'node build.mjs' } },
+    files: {
+      'server.mjs': server,
+      'real.mjs': String(plain.files?.['server.mjs']),
+      'build.mjs': `import { writeFileSync } from 'node:fs'\nwriteFileSync('built.node', '')\n`,
+    },
+  })
+  const { house } = await houseWithRegistry([given])
+  const made = await install(house, { name: 'notes', create_server: true })
+  expect(made).toMatchObject({ scripts_skipped: ['notes'], server: { id: 'notes', status: 'failed' } })
+  await becomes(house, {
+    status: 'failed',
+    next_retry_at: null,
+    last_error: {
+      code: 'native_part_missing',
+      message: "The native part of 'notes' is missing: 'notes' was installed without install scripts",
+      hint: `Install 'notes' again with "allow_scripts": true, if you trust it`,
+    },
+  })
+  await install(house, { name: 'notes', allow_scripts: true })
+  await becomes(house, { status: 'running', last_error: null })
+})
+
+test('a server from a package gets the name that people use, and a number when that is taken', async () => {
+  const names = ['@acme/mcp', 'acme-mcp-server', '@acme/mcp-server']
+  const { house } = await houseWithRegistry(names.map((name) => toolPackage(name)))
+  const ids: unknown[] = []
+  for (const name of names) {
+    const { server } = await install(house, { name, create_server: true })
+    ids.push(server?.id)
+  }
+  expect(ids).toEqual(['acme', 'acme-2', 'acme-3'])
+})

@@ -7,6 +7,7 @@ import { isoTime } from '../kernel/time.ts'
 import { Turns } from '../kernel/turns.ts'
 import type { Caller } from '../kernel/wire.ts'
 import type { Network } from '../net/connection-pool.ts'
+import { nameOfPackage } from '../upstreams/server-name.ts'
 import { removeFolder } from './folders.ts'
 import { packageFolder } from './inspect.ts'
 import { activate, fetchPackage, undoneEntry } from './install.ts'
@@ -37,9 +38,7 @@ export interface Deps extends UpdateDeps {
   readonly mcpRegistry: () => string
   /** npm's proxy and certificate authorities, for the MCP Registry. */
   readonly network: () => Promise<Partial<Network>>
-  /** Throws when a server has this name. */
-  readonly refuseTakenName: (name: string) => Promise<void>
-  /** Registers a server and starts it. */
+  /** Registers a server under this name, or the next free one like it, and starts it. */
   readonly createServer: (
     input: { name: string; package: string; command: string; args: string[]; env: Record<string, string> },
     by: Caller,
@@ -106,10 +105,8 @@ export function createPackages(deps: Deps) {
     const { name, version } = fetched.chosen
     try {
       // Checked before the package is recorded: a request that fails must not leave a package installed.
-      if (input.create_server) {
+      if (input.create_server)
         chooseBin({ id: '', name, latest: null, current: fetched.installed, previous: null }, input.bin)
-        await deps.refuseTakenName(serverNameOf(name))
-      }
     } catch (error) {
       if (fetched.staging !== null) await removeFolder(fetched.staging)
       throw error
@@ -205,7 +202,7 @@ export function createPackages(deps: Deps) {
     handle.phase('creating a server')
     const command = chooseBin(record, input.bin)
     const { args = [], env = {} } = input
-    const name = serverNameOf(record.name)
+    const name = nameOfPackage(record.name)
     return deps.createServer({ name, package: record.name, command, args, env }, by)
   }
 
@@ -213,6 +210,12 @@ export function createPackages(deps: Deps) {
     find,
     view,
     list: async (): Promise<PackageView[]> => Promise.all(store.all().map(view)),
+
+    /** Installed versions that are outdated or deprecated. From memory. */
+    states: () =>
+      store.all().map(({ name, latest, current: { version, deprecated } }) => {
+        return { name, version, update: isNewer(latest, version) ? latest : null, deprecated }
+      }),
 
     /** Removes what an interrupted install left. Call before servers are started. */
     cleanUp(): void {
@@ -297,5 +300,3 @@ export type Packages = ReturnType<typeof createPackages>
 
 /** How long an update waits for the user. */
 const HOLD_MS = 10 * 60_000
-
-const serverNameOf = (name: string): string => name.replace(/^@[^/]+\//, '').slice(0, 64)

@@ -35,9 +35,12 @@ export function installedProgram(
   const known = Object.hasOwn(bin, program) ? program : Object.keys(bin)[0]
   const { command, args } = programAt(folders.current(record), name, record.current, known ?? '')
   return known !== undefined && existsSync(args[0] ?? command)
-    ? { ok: true, command, args }
+    ? { ok: true, command, args, ...skippedIn(name, record.current) }
     : missing(`The program for the package '${name}' is missing from the disk`, 'Install the package again')
 }
+
+const skippedIn = (name: string, { scripts, scripts_ran }: InstalledVersion) =>
+  scripts_ran || scripts.length === 0 ? {} : { skippedScripts: { package: name, of: scripts } }
 
 const missing = (message: string, hint: string): Program => ({
   ok: false,

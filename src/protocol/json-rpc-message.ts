@@ -1,8 +1,8 @@
 import { isObject } from '../kernel/is-object.ts'
+import { isDeeperThan, MAX_MESSAGE_DEPTH } from '../kernel/json/json-depth.ts'
 import { invalidAt } from '../kernel/json/json-validity.ts'
 import { RawJson } from '../kernel/json/raw-json.ts'
 import { type ByteRange, rawMember, trimmed } from '../kernel/json/raw-member.ts'
-import { isDeeperThan, MAX_MESSAGE_DEPTH } from '../kernel/json-depth.ts'
 import { CODES } from './codes.ts'
 
 /** A JSON-RPC message, parsed. */

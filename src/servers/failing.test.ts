@@ -8,7 +8,7 @@ import { definition, get, post } from '../../test/support/running.ts'
 
 interface Failing {
   readonly server: object
-  readonly status: 'failed' | 'backoff' | 'stopped'
+  readonly status: 'failed' | 'backoff' | 'idle'
   readonly code: string
   /** Part of the message: one sentence with the cause, which quotes the output of the server. */
   readonly message: string | RegExp
@@ -88,22 +88,22 @@ const FAILING: Readonly<Record<string, Failing>> = {
   },
   'a missing environment variable': {
     server: { ...definition('noenv'), name: 'it' },
-    status: 'backoff',
+    status: 'failed',
     code: 'missing_setting',
     message:
       'The process exited with code 1 before it was ready: Error: the environment variable API_KEY is required',
     hint: 'Set API_KEY in env',
   },
   'a missing module': {
-    server: { ...definition('crash'), name: 'it' },
-    status: 'backoff',
+    server: script(`console.error("Error: Cannot find module 'left-pad'"); process.exit(1)`),
+    status: 'failed',
     code: 'module_not_found',
     message: "Error: Cannot find module 'left-pad'",
     hint: /left-pad/,
   },
   'a script that does not exist': {
     server: { name: 'it', command: process.execPath, args: ['/no/such/server.js'] },
-    status: 'backoff',
+    status: 'failed',
     code: 'module_not_found',
     message: "Error: Cannot find module '/no/such/server.js'",
     hint: /\/no\/such\/server\.js/,
@@ -133,7 +133,7 @@ const FAILING: Readonly<Record<string, Failing>> = {
   },
   'a program that exits at once without an error': {
     server: script('console.log("usage: it [options]")'),
-    status: 'stopped',
+    status: 'idle',
     code: 'exited',
     message: 'The process exited without an error',
     hint: /./,

@@ -1,6 +1,7 @@
 import { AppError } from '../kernel/errors.ts'
 import type { Caller } from '../kernel/wire.ts'
 import type { ImportTarget } from '../upstreams/import-target.ts'
+import { namesLike } from '../upstreams/server-name.ts'
 import type { ImportInput, ImportItem, ImportReport } from './import.schema.ts'
 import { parseSnippet, readSnippet, type Snippet, type SnippetEntry } from './snippet/snippet.ts'
 
@@ -15,13 +16,31 @@ type Result = Pick<ImportItem, 'outcome' | 'id'> & { readonly reason?: string }
 
 /** Registers the servers of pasted snippets. Never starts a server, and overwrites one only on request. */
 export function createImporter(deps: Deps) {
+  /** The kind of the definition, and the other one. */
+  const targetsFor = ({ type }: Definition) => {
+    const { stdio, http } = deps as Record<Definition['type'], ImportTarget<Definition>>
+    return type === 'stdio' ? ([stdio, http] as const) : ([http, stdio] as const)
+  }
+
+  /** The name of an entry without one is the first that is free, or whose server has this definition. */
+  async function placed(entry: SnippetEntry, { on_conflict }: ImportInput): Promise<SnippetEntry> {
+    if (!entry.isNameless || on_conflict === 'update') return entry
+    const { definition } = entry
+    const [own, other] = targetsFor(definition)
+    for (const name of namesLike(entry.name)) {
+      const found = await own.find(name)
+      const isFree = !found && !(await other.find(name))
+      if (isFree || found?.isSame(definition)) return { ...entry, name }
+    }
+    return entry
+  }
+
   async function register(
     { name, definition }: SnippetEntry,
     input: ImportInput,
     by: Caller,
   ): Promise<Result> {
-    const target = deps[definition.type] as ImportTarget<Definition>
-    const other = deps[definition.type === 'stdio' ? 'http' : 'stdio']
+    const [target, other] = targetsFor(definition)
     const problem = target.problem(name, definition)
     if (problem !== undefined) return { outcome: 'refused', id: null, reason: problem }
     const existing = await target.find(name)
@@ -43,7 +62,8 @@ export function createImporter(deps: Deps) {
     async run(input: ImportInput, by: Caller): Promise<ImportReport> {
       const { entries, refused } = snippetOf(input)
       const items: ImportItem[] = []
-      for (const entry of entries) {
+      for (const found of entries) {
+        const entry = await placed(found, input)
         const { name, definition, notes } = entry
         const result = await register(entry, input, by).catch(refusal)
         items.push({ name, type: definition.type, reason: null, ...result, notes: [...notes] })

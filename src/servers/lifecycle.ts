@@ -1,5 +1,5 @@
 import { AppError } from '../kernel/errors.ts'
-import type { AuditEntry } from '../kernel/facts.ts'
+import type { AuditEntry, FactBus } from '../kernel/facts.ts'
 import type { StartOutcome } from '../kernel/server-state.ts'
 import type { ToolList } from '../kernel/tool-fields.ts'
 import type { Turns } from '../kernel/turns.ts'
@@ -18,6 +18,7 @@ interface Deps {
   readonly wishes: WishStore
   readonly catalogues: Catalogues
   readonly turns: Turns
+  readonly facts: FactBus
   readonly gatewayNames: (id: string) => ReadonlyMap<string, string>
   readonly list: () => Promise<Server[]>
   readonly get: (key: string) => Promise<Server>
@@ -26,7 +27,7 @@ interface Deps {
 
 /** Start, stop and restart of servers, and which of them should run. */
 export function createLifecycle(deps: Deps) {
-  const { engine, wishes, catalogues, turns, list, get, desiredOf } = deps
+  const { engine, wishes, catalogues, turns, facts, list, get, desiredOf } = deps
 
   /**
    * The desired state is stored first: otherwise the next start of Toolroom would undo this one. On a disk where not even
@@ -36,9 +37,12 @@ export function createLifecycle(deps: Deps) {
     const { id } = await get(key)
     return turns.take(id, async () => {
       const server = await get(id)
+      const wasStopped = desiredOf(server) === 'stopped'
       if (wishes.desired(id) !== 'running' || how === 'restart')
         await wishes.setDesired(id, 'running', audit(`server_${how}ed`, server, by)).catch(ignoreFullDisk)
-      return { server, outcome: engine[how](id) } // in an object, or the turn would wait for the promise
+      const outcome = engine[how](id)
+      if (wasStopped) facts.publish('server_desired', { server_id: id })
+      return { server, outcome } // in an object, or the turn would wait for the promise
     })
   }
 
@@ -67,20 +71,22 @@ export function createLifecycle(deps: Deps) {
       const { server, stopped } = await turns.take(id, async () => {
         const server = await get(id)
         const stopped = engine.stop(id)
-        if (desiredOf(server) !== 'stopped' || wishes.desired(id) === undefined)
+        const wasStopped = desiredOf(server) === 'stopped'
+        if (!wasStopped || wishes.desired(id) === undefined)
           await wishes.setDesired(id, 'stopped', audit('server_stopped', server, by))
+        if (!wasStopped) facts.publish('server_desired', { server_id: id })
         return { server, stopped }
       })
       await stopped
       return server
     },
 
-    /** Starts the servers with `start_mode: "eager"`, unless a person has stopped them. */
-    async startEager(): Promise<void> {
-      const eager = (await list()).filter(
-        (each) => each.start_mode === 'eager' && desiredOf(each) === 'running',
+    /** When Toolroom starts: starts eager servers that no person has stopped, and manual ones that a person had started. */
+    async startWithToolroom(): Promise<void> {
+      const starting = (await list()).filter(
+        (each) => each.start_mode !== 'on_demand' && desiredOf(each) === 'running',
       )
-      await Promise.all(eager.map(({ id }) => engine.start(id)))
+      await Promise.all(starting.map(({ id }) => engine.start(id)))
     },
 
     async tools(key: string): Promise<ToolList> {

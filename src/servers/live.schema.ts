@@ -21,6 +21,13 @@ const LastExit = Type.Object({
   at: Timestamp,
   stderr_tail: Type.Array(Type.String(), { description: 'The last lines on stderr' }),
 })
+const PastExit = Type.Object({
+  at: Timestamp,
+  code: LastExit.properties.code,
+  signal: LastExit.properties.signal,
+  ran_s: Type.Number({ description: 'From the start of the process' }),
+  stderr_tail: LastExit.properties.stderr_tail,
+})
 const Resources = Type.Object({
   cpu_pct: Type.Number({ description: 'Percent of one core' }),
   rss_bytes: Type.Integer(),
@@ -52,6 +59,9 @@ export const Live = Type.Object({
   restart_count: Type.Integer({ description: 'Automatic restarts since a user last started it' }),
   next_retry_at: orNull(Timestamp),
   last_exit: orNull(LastExit),
+  recent_exits: Type.Array(PastExit, {
+    description: 'The last 5 exits since Toolroom started, newest first, including those after a stop',
+  }),
   last_error: lastErrorSchema('command_not_found'),
   ...describedFields,
   capabilities: orNull(Type.Object({}, { additionalProperties: true })),

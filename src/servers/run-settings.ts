@@ -7,11 +7,13 @@ import { REQUEST_S_DESCRIPTION } from '../upstreams/calls.ts'
 
 /** How a server is run: when it starts, its time limits, and what happens when its process ends. */
 
-const StartMode = Type.Enum(['manual', 'eager', 'on_demand'], {
+const StartMode = Type.Enum(['on_demand', 'eager', 'manual'], {
   description:
-    '`manual`: a person starts it. `eager`: it starts with Toolroom. `on_demand`: a call starts it, and it stops when idle.',
+    '`on_demand`: a call starts it, and it stops when idle. `eager`: it starts with Toolroom. `manual`: a person starts it, and it starts again with Toolroom if it was running.',
 })
-const AutoStart = Type.Boolean({ description: '`true` is the same as `start_mode: "eager"`' })
+const AutoStart = Type.Boolean({
+  description: '`true` is the same as `start_mode: "eager"`, and `false` alone as `"on_demand"`',
+})
 const IdleTimeout = Type.Integer({
   minimum: 1,
   maximum: 604_800,
@@ -95,7 +97,7 @@ export interface RunSettings {
 }
 
 export const DEFAULT_SETTINGS: RunSettings = {
-  start_mode: 'manual',
+  start_mode: 'on_demand',
   idle_timeout_s: 300,
   sharing: 'auto',
   max_instances: 8,
@@ -122,7 +124,7 @@ function modeOver(current: StartMode, { start_mode, auto_start }: Input): StartM
     throw invalidField('/auto_start', message, 'Send one of the two')
   }
   if (auto_start) return 'eager'
-  return start_mode ?? (current === 'eager' ? 'manual' : current)
+  return start_mode ?? (current === 'manual' ? 'manual' : 'on_demand')
 }
 
 interface Command {

@@ -146,7 +146,7 @@ describe('tools', () => {
   test('the tools of a running server are live, and those of a stopped one cached, even after a restart of Toolroom', async () => {
     covers('does-list-tools', 'servers-tools', 'open-auth-servers-tools')
     const first = await openHouse()
-    await register(first, 'echo')
+    await register(first, 'echo', [], { start_mode: 'on_demand' })
     expect((await first.inject('/api/servers/echo/tools')).json()).toMatchObject({
       status: 409,
       code: 'server_not_running',
@@ -179,7 +179,7 @@ describe('tools', () => {
     const second = await openHouse({ home: first.home })
     const cached = (await second.inject('/api/servers/echo/tools')).json()
     expect(cached).toEqual({ ...live, source: 'cache' })
-    expect(await get(second, 'echo')).toMatchObject({ status: 'stopped', tool_count: 4 })
+    expect(await get(second, 'echo')).toMatchObject({ status: 'idle', tool_count: 4 })
   })
 
   test('secrets in tool definitions, server info and stderr are masked', async () => {
@@ -213,7 +213,7 @@ describe('calls', () => {
     const house = await openHouse()
     await register(house, 'echo')
     const call = (tool: string) => post(house, `/api/servers/echo/tools/${tool}/call`, {})
-    expect((await call('echo')).json()).toMatchObject({ status: 409, code: 'server_not_running' })
+    expect((await call('echo')).json()).toMatchObject({ status: 409, code: 'server_stopped' })
     await post(house, '/api/servers/echo/start')
     expect((await call('nothing')).json()).toMatchObject({ status: 404, code: 'not_found' })
     await post(house, '/api/servers/echo/stop')
@@ -318,12 +318,13 @@ describe('on demand', () => {
 })
 
 describe('start of Toolroom', () => {
-  test('eager servers start with Toolroom unless a user stopped them, and manual servers do not', async () => {
+  test('eager servers start with Toolroom unless a user stopped them, manual ones if a user had started them, and the others sleep', async () => {
     const house = await openHouse()
-    await register(house, 'echo', [], { name: 'one', auto_start: true })
+    await register(house, 'echo', [], { name: 'one', auto_start: true, start_mode: undefined })
     await register(house, 'echo', [], { name: 'two', start_mode: 'eager' })
     await register(house, 'echo', [], { name: 'three' })
-    await register(house, 'echo', [], { name: 'four', start_mode: 'on_demand' })
+    await register(house, 'echo', [], { name: 'four', start_mode: undefined })
+    await register(house, 'echo', [], { name: 'five' })
     await post(house, '/api/servers/two/start')
     await post(house, '/api/servers/two/stop')
     await post(house, '/api/servers/three/start')
@@ -332,8 +333,9 @@ describe('start of Toolroom', () => {
     await until(again, 'one', ({ status }) => status === 'running')
     expect(await get(again, 'one')).toMatchObject({ auto_start: true, start_mode: 'eager' })
     expect(await get(again, 'two')).toMatchObject({ status: 'stopped', desired_state: 'stopped' })
-    expect(await get(again, 'three')).toMatchObject({ status: 'stopped', desired_state: 'running' })
-    expect(await get(again, 'four')).toMatchObject({ status: 'idle' })
+    await until(again, 'three', ({ status }) => status === 'running')
+    expect(await get(again, 'four')).toMatchObject({ status: 'idle', start_mode: 'on_demand' })
+    expect(await get(again, 'five')).toMatchObject({ status: 'stopped', desired_state: 'stopped' })
   })
 })
 
@@ -366,8 +368,18 @@ describe('update', () => {
     await patch(house, 'echo', { env: { A: 'b' }, start_mode: 'eager' })
     await sleep(100)
     expect(await get(house, 'echo')).toMatchObject({ status: 'stopped', desired_state: 'running' })
-    expect((await patch(house, 'echo', { start_mode: 'on_demand' })).json()).toMatchObject({ status: 'idle' })
+    expect((await patch(house, 'echo', { auto_start: false })).json()).toMatchObject({
+      start_mode: 'on_demand',
+      status: 'idle',
+    })
     expect((await patch(house, 'echo', { start_mode: 'manual' })).json()).toMatchObject({ status: 'stopped' })
+    expect((await patch(house, 'echo', { auto_start: false })).json()).toMatchObject({ start_mode: 'manual' })
+    await post(house, '/api/servers/echo/start')
+    await patch(house, 'echo', { start_mode: 'on_demand' })
+    expect((await patch(house, 'echo', { start_mode: 'manual' })).json()).toMatchObject({
+      status: 'running',
+      desired_state: 'running',
+    })
   })
 
   test.each([

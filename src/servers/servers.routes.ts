@@ -3,6 +3,7 @@ import type { ErrorCode } from '../kernel/errors.ts'
 import type { Elicitations } from '../upstreams/elicitations.ts'
 import { ServerKey } from '../upstreams/server-fields.ts'
 import { type IsOwner, upstreamRoutes } from '../upstreams/upstreams.routes.ts'
+import { serverActionRoutes } from './actions/actions.routes.ts'
 import { ImportInput, ImportReport } from './import.schema.ts'
 import type { Importer } from './import.service.ts'
 import { StartQuery } from './run-settings.ts'
@@ -43,14 +44,19 @@ export function serverRoutes(
             'Omitted fields keep their value. The value `***` keeps the stored secret. A running server is restarted only when its command, args, env or cwd has changed.',
           remove: 'A running server is stopped first.',
           tools: 'For a server that is not running: the tools of its last run.',
+          diagnose:
+            'Checks what a start needs, and starts a server that is not running once, on trial. It is ended at once.',
           call: 'Wakes a sleeping server.',
         },
-        callErrors: startErrors,
+        callErrors: [...startErrors, 'server_stopped'],
+        maskedFields: ['env', 'args', 'command'],
         isOwner,
         elicitations,
         servers,
       }),
     )
+
+    await app.register(serverActionRoutes(servers))
 
     for (const action of ['start', 'restart'] as const) {
       const schema = {

@@ -1,11 +1,16 @@
 import { invalidField } from '../kernel/errors.ts'
 import { secretsIn } from '../kernel/secrets/secrets.ts'
 import { keepMaskedArgs, keepMaskedCommand, keepMaskedValues } from '../kernel/secrets/write-back.ts'
+import type { ServerState } from '../kernel/server-state.ts'
 import { Turns } from '../kernel/turns.ts'
 import type { Caller } from '../kernel/wire.ts'
+import type { Diagnosis } from '../upstreams/diagnosis.ts'
 import { changedOffer, OFFER_DEFAULTS, type Stats } from '../upstreams/server-fields.ts'
 import { createRegistry, type RegistryDeps } from '../upstreams/server-registry.ts'
 import { listText, ViewTexts } from '../upstreams/view-texts.ts'
+import type { TrialInput } from './actions/actions.schema.ts'
+import { diagnose, type FindProgram } from './actions/diagnose.ts'
+import { createTrials, type TryOut } from './actions/trial.ts'
 import type { Instances } from './instances.ts'
 import { createLifecycle } from './lifecycle.ts'
 import type { DesiredState } from './live.schema.ts'
@@ -19,6 +24,8 @@ import {
   instanceViews,
   liveOf,
   publicDefinitionOf,
+  sharedInstance,
+  sharingReason,
   shownIn,
   uptimeOf,
 } from './view.ts'
@@ -37,12 +44,17 @@ interface Deps extends RegistryDeps<Server> {
     readonly binOf: (name: string, program: string | undefined) => string
   }
   readonly statsOf: (id: string) => Stats
+  readonly findProgram: FindProgram
+  readonly tryOut: TryOut
   /** The gateway's names of a server's tools, by their own names. */
   readonly gatewayNames: (id: string) => ReadonlyMap<string, string>
 }
 
 /** The last lines of a process may be read a moment after its end. */
 const FORGET_AFTER_MS = 5000
+/** What an install of the package mends. */
+const MISSING: readonly string[] = ['package_not_found', 'native_part_missing']
+const NOT_STARTING: readonly ServerState['status'][] = ['stopped', 'stopping']
 
 export function createServers(deps: Deps) {
   const { instances, wishes, catalogues, secrets, calls, facts } = deps
@@ -54,12 +66,16 @@ export function createServers(deps: Deps) {
     kind: 'stdio',
     noun: 'STDIO server',
     shown: definitionOf,
-    upstreamFor: (server: Server) => new StdioUpstream(server, { instances, catalogues, calls, onAgentNote }),
+    upstreamFor: (server: Server) =>
+      new StdioUpstream(server, { instances, catalogues, calls, onAgentNote, isStopped }),
   })
   /** Serializes the changes of each server. The restarts that follow from them are not awaited. */
   const turns = new Turns()
   const desiredOf = ({ id, start_mode }: Server): DesiredState =>
     wishes.desired(id) ?? (start_mode === 'manual' ? 'stopped' : 'running')
+  /** Only a person starts it again. The desired state is not stored when the disk is full, hence the status. */
+  const isStopped = (server: Server): boolean =>
+    desiredOf(server) === 'stopped' && NOT_STARTING.includes(engine.life(server.id).state.status)
   const lifecycle = createLifecycle({
     ...deps,
     engine,
@@ -69,12 +85,14 @@ export function createServers(deps: Deps) {
     turns,
   })
 
+  const sleeps = (server: Server): boolean =>
+    server.start_mode === 'on_demand' && desiredOf(server) === 'running'
+
   /** Puts a stopped server to sleep, or stops a sleeping one, as its start mode and the user's wish require. */
   function settle(server: Server): void {
     const { status } = engine.life(server.id).state
-    const sleeps = server.start_mode === 'on_demand' && desiredOf(server) === 'running'
-    if (status === 'stopped' && sleeps) void engine.sleep(server.id)
-    else if (status === 'idle' && !sleeps) void engine.stop(server.id)
+    if (status === 'stopped' && sleeps(server)) void engine.sleep(server.id)
+    else if (status === 'idle' && !sleeps(server)) void engine.stop(server.id)
   }
 
   function register(server: Server): void {
@@ -111,6 +129,19 @@ export function createServers(deps: Deps) {
     ...liveOf(current),
   })
 
+  const { programOf, binOf } = deps.packages
+  const tryOut = createTrials({ ...deps, programOf })
+
+  /** The fields of an input that decide what a start runs, and how. */
+  function startedBy(input: Omit<TrialInput, 'type'>) {
+    const { env = {}, args = [], cwd = null, package: from = null } = input
+    const kept = { env: keepMaskedValues('env', env, {}), args: keepMaskedArgs(args, []) }
+    const given = input.command && keepMaskedCommand(input.command, undefined)
+    const command = from === null ? given : binOf(from, given)
+    if (command === undefined) throw invalidField('/command', 'is required unless package is set')
+    return { command, package: from, ...kept, cwd, ...settingsOver(DEFAULT_SETTINGS, input) }
+  }
+
   const ofPackage = async (name: string): Promise<Server[]> =>
     (await registry.list()).filter((server) => server.package === name)
 
@@ -124,7 +155,7 @@ export function createServers(deps: Deps) {
     start: lifecycle.start,
     restart: lifecycle.restart,
     stop: lifecycle.stop,
-    startEager: lifecycle.startEager,
+    startWithToolroom: lifecycle.startWithToolroom,
     tools: lifecycle.tools,
 
     /** `isOwner`: the caller has the token. */
@@ -142,15 +173,9 @@ export function createServers(deps: Deps) {
     },
 
     async add({ type: _, ...input }: ServerInput, by: Caller): Promise<Server> {
-      const { env = {}, args = [], cwd = null, description = null, tags = [] } = input
-      const kept = { env: keepMaskedValues('env', env, {}), args: keepMaskedArgs(args, []) }
-      const settings = { ...settingsOver(DEFAULT_SETTINGS, input), ...changedOffer(OFFER_DEFAULTS, input) }
-      const { name, package: from = null } = input
-      const given = input.command && keepMaskedCommand(input.command, undefined)
-      const command = from === null ? given : deps.packages.binOf(from, given)
-      if (command === undefined) throw invalidField('/command', 'is required unless package is set')
-      const fields = { name, command, package: from, ...kept, cwd, description, tags, ...settings }
-      const server = await registry.add(fields, by)
+      const { name, description = null, tags = [] } = input
+      const offer = changedOffer(OFFER_DEFAULTS, input)
+      const server = await registry.add({ name, ...startedBy(input), description, tags, ...offer }, by)
       register(server)
       return server
     },
@@ -165,9 +190,16 @@ export function createServers(deps: Deps) {
       return turns.take(id, async () => {
         const before = await registry.get(id)
         const after = await registry.change(id, revision, (current) => edited(current, patch), by)
-        if (after.start_mode !== before.start_mode) await wishes.setDesired(id, undefined, null)
+        if (after.start_mode !== before.start_mode) {
+          const keepsRunning = after.start_mode === 'manual' && isActive(id)
+          await wishes.setDesired(id, keepsRunning ? 'running' : undefined, null)
+        }
         register(after)
-        if (isActive(id) && needsRestart(before, after)) void restartMasking(before)
+        if (after.start_mode !== before.start_mode) facts.publish('server_desired', { server_id: id })
+        if (needsRestart(before, after)) {
+          if (isActive(id)) void restartMasking(before)
+          else if (engine.life(id).state.status === 'failed' && sleeps(after)) void engine.sleep(id)
+        }
         return after
       })
     },
@@ -187,6 +219,21 @@ export function createServers(deps: Deps) {
     },
 
     ofPackage,
+    reveal: registry.reveal,
+    trial: ({ type: _, ...input }: TrialInput) => tryOut(startedBy(input)),
+
+    async diagnose(key: string): Promise<Diagnosis> {
+      const server = await registry.get(key)
+      const { life, instances: own, catalogue } = currentOf(server)
+      const toolCount = catalogue?.tools.length ?? null
+      const current = { life, toolCount, sharingReason: sharingReason(catalogue) }
+      const { findProgram, references } = deps
+      return diagnose(
+        server,
+        { ...current, instances: [...sharedInstance(life), ...own] },
+        { findProgram, programOf, references, tryOut },
+      )
+    },
 
     /** Restarts the servers of a package whose version has changed, also those that failed because it was missing. */
     async packageSwitched(name: string): Promise<void> {
@@ -194,7 +241,7 @@ export function createServers(deps: Deps) {
         await turns.take(server.id, async () => {
           register(server)
           const { state } = engine.life(server.id)
-          const wasMissing = state.status === 'failed' && state.error.code === 'package_not_found'
+          const wasMissing = state.status === 'failed' && MISSING.includes(state.error.code)
           if (wasMissing || isActive(server.id)) void engine.restart(server.id)
         })
       }

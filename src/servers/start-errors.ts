@@ -3,7 +3,7 @@ import { type LastError, RETRY_LATER, type ServerState } from '../kernel/server-
 import type { ServerLife } from './engine.ts'
 import type { Server } from './servers.schema.ts'
 
-type Named = Pick<Server, 'name' | 'package'>
+type Named = Pick<Server, 'id' | 'name' | 'package'>
 
 /** The error of a request that waited for a start which failed. */
 export function startError(server: Named, error: LastError, { lastExit, lastError }: ServerLife): AppError {
@@ -45,6 +45,12 @@ const WORDS: Record<ServerState['status'], string> = {
 export function unlisted({ name }: Named, { message, hint }: LastError): AppError {
   const text = `The tools of '${name}' are not known yet: ${message}`
   return new AppError('server_not_running', text, { ...(hint !== null && { hint }) })
+}
+
+/** A person stopped the server, or it is started by hand and has not been started yet. */
+export function stopped({ id, name }: Named): AppError {
+  const hint = `Start it in Toolroom: POST /api/servers/${id}/start`
+  return new AppError('server_stopped', `'${name}' is stopped, and only a person can start it`, { hint })
 }
 
 export function notRunning(server: Named, { state, lastError }: ServerLife): AppError {

@@ -10,12 +10,14 @@ import type { RelayedRequest, ToolCall, Upstream } from '../upstreams/upstream.t
 import type { Client, ServerLife } from './engine.ts'
 import type { Instance, Instances } from './instances.ts'
 import type { Server } from './servers.schema.ts'
-import { notRunning, startError } from './start-errors.ts'
+import { notRunning, startError, stopped } from './start-errors.ts'
+import { troubleOf } from './trouble.ts'
 
 export interface StdioUpstreamDeps extends UpstreamDeps {
   readonly instances: Instances
   /** Receives the notifications of an instance that all sessions of one agent share. */
   readonly onAgentNote: (agentType: string, ...note: Parameters<InstanceOwner['notify']>) => void
+  readonly isStopped: (server: Server) => boolean
 }
 
 const LIST_MS = 30_000
@@ -36,8 +38,16 @@ export class StdioUpstream extends RegisteredUpstream<Server, StdioUpstreamDeps>
     return this.deps.instances.life(this.id).state.status
   }
 
+  get trouble(): Upstream['trouble'] {
+    return troubleOf(this.deps.instances.life(this.id))
+  }
+
   get isAwake(): boolean {
     return this.status === 'running'
+  }
+
+  get isStopped(): boolean {
+    return this.deps.isStopped(this.server)
   }
 
   get isUnlisted(): boolean {
@@ -164,7 +174,8 @@ export class StdioUpstream extends RegisteredUpstream<Server, StdioUpstreamDeps>
     const life = this.deps.instances.life(this.id)
     const { status } = life.state
     const starts = status === 'idle' || status === 'starting' || (waits && RECOVERING.includes(status))
-    if (!life.client && status !== 'running' && !starts) throw notRunning(this.server, life)
+    if (!life.client && status !== 'running' && (!starts || this.isStopped))
+      throw this.isStopped ? stopped(this.server) : notRunning(this.server, life)
     return life
   }
 

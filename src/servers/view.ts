@@ -1,7 +1,7 @@
 import { memo } from '../kernel/memo.ts'
 import { publicArgs, publicCommand } from '../kernel/secrets/public-view.ts'
 import { maskArgs, maskCommand, maskValues } from '../kernel/secrets/secrets.ts'
-import type { Resources } from '../kernel/server-state.ts'
+import type { LastExit, Resources } from '../kernel/server-state.ts'
 import { isoTime } from '../kernel/time.ts'
 import type { ClientDependency } from '../protocol/call.ts'
 import type { Catalogue } from '../upstreams/catalogues.ts'
@@ -73,11 +73,11 @@ export function liveOf(current: Current): Live {
     uptime_s: uptimeOf(life),
     restart_count: restartCount,
     next_retry_at: state.status === 'backoff' ? isoTime(state.next_retry_at) : null,
-    last_exit: lastExit && {
-      ...lastExit,
-      at: isoTime(lastExit.at),
-      stderr_tail: [...lastExit.stderr_tail],
-    },
+    last_exit: lastExit && exitView(lastExit),
+    recent_exits: life.recentExits.map((exit) => ({
+      ...exitView(exit),
+      ran_s: Math.round(exit.ranMs) / 1000,
+    })),
     last_error: lastError && { ...lastError },
     protocol_version: catalogue?.protocol_version ?? null,
     server_info: catalogue?.server_info ?? null,
@@ -85,7 +85,7 @@ export function liveOf(current: Current): Live {
     tool_count,
     tool_tokens: catalogue ? tokensOf(catalogue) : null,
     resources: resources && { ...resources },
-    sharing_reason: catalogue?.depends_on === undefined ? null : REASONS[catalogue.depends_on],
+    sharing_reason: sharingReason(catalogue),
     instances: [...sharedInstance(life), ...instances],
     stats,
     log_lines_dropped: linesDropped,
@@ -93,6 +93,13 @@ export function liveOf(current: Current): Live {
     restart_needed: current.restartNeeded,
   }
 }
+
+const exitView = ({ code, signal, at, stderr_tail }: LastExit) => ({
+  code,
+  signal,
+  at: isoTime(at),
+  stderr_tail: [...stderr_tail],
+})
 
 const REASONS: Readonly<Record<ClientDependency, string>> = {
   roots: 'It asked its client for roots',
@@ -102,8 +109,11 @@ const REASONS: Readonly<Record<ClientDependency, string>> = {
   tasks: 'It announces tasks',
 }
 
+export const sharingReason = (catalogue: Catalogue | undefined): string | null =>
+  catalogue?.depends_on === undefined ? null : REASONS[catalogue.depends_on]
+
 /** The process that clients share, if it is running. */
-function sharedInstance({ state, resources }: ServerLife): InstanceView[] {
+export function sharedInstance({ state, resources }: ServerLife): InstanceView[] {
   if (state.status !== 'running') return []
   const { pid, started_at } = state
   return [
@@ -145,7 +155,9 @@ function healthOf(life: ServerLife, toolCount: number | null): Health {
     case 'running':
       return problemOfRunning(life) ?? { level: 'healthy', summary: `Running${having}`, action: null }
     case 'idle':
-      return { level: 'healthy', summary: `Asleep${having}; a call wakes it`, action: null }
+      return lastError
+        ? { level: 'unhealthy', summary: lastError.message, action: lastError.hint }
+        : { level: 'healthy', summary: `Asleep${having}; a call wakes it`, action: null }
     case 'starting':
       return { level: 'unknown', summary: 'Starting', action: null }
     case 'stopping':

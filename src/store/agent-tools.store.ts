@@ -25,6 +25,7 @@ export async function openAgentToolsStore(
   }
   return {
     of: (agentType) => records.get(agentType),
+    all: () => records,
     change: async (agentType, edit) => {
       const next = await database.change<AgentTools | undefined>(
         async (trx) => {

@@ -2,6 +2,7 @@ import type { FactBus, Facts } from '../kernel/facts.ts'
 import type { LogEntry } from '../kernel/log.ts'
 import { publicDetail } from '../kernel/secrets/public-view.ts'
 import type { LogStore } from '../logs/log-store.ts'
+import { auditText, detailOf, isAboutServer } from './audit-rows.ts'
 import type { ConfigurationDatabase } from './configuration/configuration.ts'
 
 interface Deps {
@@ -72,20 +73,9 @@ export class AuditMirror {
   }
 }
 
-/** A damaged row must not prevent the service from starting. */
-function detailOf(text: string): Record<string, unknown> {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return { note: 'the details of this row cannot be read' }
-  }
-}
-
 function lineOf({ audit_id, ts, action, subject, request_id, detail }: Facts['audited']): LogEntry {
-  const message = `${action.replaceAll('_', ' ')}: ${subject}`
-  const server = ABOUT_SERVERS.test(action) ? { server_id: subject } : {}
+  const message = auditText(action, subject)
+  const server = isAboutServer(action) ? { server_id: subject } : {}
   const data = { audit_id, action, subject, ...publicDetail(detail) } // the log can be read without a token
   return { ts, level: 'info', source: 'audit', message, request_id, ...server, data }
 }
-const ABOUT_SERVERS =
-  /^(?:server_|(?:tools|prompts|instructions)_(?:changed|held)$|(?:tool|prompt|instructions)_approved$)/

@@ -89,7 +89,8 @@ export async function launch(options: Options): Promise<Launched> {
     },
     explain: (exit, wasRunning) => {
       const output = { stderr: stderr.all, noise: noise.all }
-      return cleaned(explainExit({ ...exit, ...output, wasRunning, args: definition.args }))
+      const { args, skippedScripts } = definition
+      return cleaned(explainExit({ ...exit, ...output, wasRunning, args, skippedScripts }))
     },
     stop: async (onStep) => {
       processes.find() // before its children lose their parent

@@ -1,4 +1,4 @@
-import type { RestartRules } from '../kernel/server-state.ts'
+import type { LastError, RestartRules } from '../kernel/server-state.ts'
 
 /** How a process ended without having been stopped. */
 export type ProcessEnd =
@@ -32,6 +32,16 @@ const AT_ONCE_AFTER_MS = 10_000
 const RESET_AFTER_MS = 5 * 60_000
 const STARTS_PER_WINDOW = 6
 const WINDOW_MS = 60_000
+
+/** These causes of a failed start stay until a person changes something. */
+const PERMANENT: ReadonlySet<string> = new Set([
+  'package_not_found',
+  'missing_setting',
+  'module_not_found',
+  'native_part_missing',
+])
+
+export const isPermanent = ({ code }: LastError): boolean => PERMANENT.has(code)
 
 /** Whether and when to restart a server that ended. Not for configuration errors, which need the user. */
 export function restartAfter(rules: RestartRules, ending: Ending): Restart {

@@ -81,13 +81,19 @@ describeLinux('failed start', () => {
   })
 
   test('a server that exits during its start is explained and retried', async () => {
+    const { runner } = runnerOf('crash')
+    expect(await runner.start()).toMatchObject({ ok: false, error: { code: 'exited' } })
+    expect(runner.state).toMatchObject({ status: 'backoff', attempt: 1 })
+  })
+
+  test('a server that exits for want of a setting has failed and is not retried', async () => {
     const { runner } = runnerOf('noenv')
     const outcome = await runner.start()
     expect(outcome).toMatchObject({
       ok: false,
       error: { code: 'missing_setting', message: expect.stringMatching(/exited with code 1 .*API_KEY/) },
     })
-    expect(runner.state).toMatchObject({ status: 'backoff', attempt: 1 })
+    expect(runner.state).toMatchObject({ status: 'failed', error: { code: 'missing_setting' } })
     expect(runner.lastExit).toMatchObject({ code: 1, signal: null })
     await runner.stop()
     expect(runner.state.status).toBe('stopped')
@@ -97,6 +103,15 @@ describeLinux('failed start', () => {
     const { runner, statuses } = runnerOf('crash', { rules: { policy: 'never', max_delay_s: 300 } })
     await runner.start()
     expect(statuses()).toEqual(['starting', 'stopped'])
+  })
+
+  test('an on-demand server that fails to start with the policy never is asleep again, with its error', async () => {
+    const rules = { policy: 'never', max_delay_s: 300 } as const
+    const { runner, statuses } = runnerOf('crash', { rules, sleeps: true })
+    const { ok } = await runner.start()
+    expect(ok).toBe(false)
+    expect(statuses()).toEqual(['starting', 'idle'])
+    expect(runner.lastError).toMatchObject({ code: 'exited' })
   })
 
   test('a start without a handshake ends the process', async () => {

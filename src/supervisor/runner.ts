@@ -1,17 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type {
-  LastError,
-  LastExit,
-  RestartRules,
-  ServerState,
-  StartOutcome,
-  StopStep,
+import {
+  type LastError,
+  type LastExit,
+  type PastExit,
+  RECENT_EXITS,
+  type RestartRules,
+  type ServerState,
+  type StartOutcome,
+  type StopStep,
 } from '../kernel/server-state.ts'
 import { systemTimeOf } from '../kernel/time.ts'
+import { type Ending, endingOf, endOf, isCleanExit } from './ending.ts'
 import { Joiners } from './joiners.ts'
 import type { Exit } from './process/child.ts'
-import { StartFailure } from './process/start-child.ts'
-import { type ProcessEnd, restartAfter } from './restart-policy.ts'
+import { isPermanent, restartAfter } from './restart-policy.ts'
 import type { StartSlots } from './start-slots.ts'
 
 /** A process that was started. It may or may not become a running tool server. */
@@ -31,6 +33,8 @@ export interface Launched {
 
 export interface RunnerDeps {
   readonly rules: () => RestartRules
+  /** Whether a server that has ended and is not restarted is asleep: the next call starts it. */
+  readonly sleeps: () => boolean
   /** Rejects with a StartFailure. */
   readonly launch: () => Promise<Launched>
   readonly slots: StartSlots
@@ -38,11 +42,6 @@ export interface RunnerDeps {
   readonly now: () => number
   readonly random: () => number
 }
-
-type Ending =
-  | { readonly kind: 'requested' }
-  | { readonly kind: 'failed'; readonly error: LastError }
-  | { readonly kind: 'ended'; readonly error: LastError; readonly end: ProcessEnd; readonly ranMs: number }
 
 type Goal = 'run' | 'stop' | 'sleep'
 
@@ -80,7 +79,8 @@ export class Runner {
   /** Set from the handshake until the process has ended or closed its output, which is before the status changes. */
   #running: Launched | undefined
   restartCount = 0
-  lastExit: LastExit | null = null
+  /** Newest first. Replaced with every exit. */
+  recentExits: readonly PastExit[] = []
   /** Why it is not running although it was started; null otherwise. */
   lastError: LastError | null = null
 
@@ -94,6 +94,10 @@ export class Runner {
     const next_retry_at = systemTimeOf(this.#retryAt, state.next_retry_at, this.#deps.now())
     if (next_retry_at !== state.next_retry_at) this.#state = { ...state, next_retry_at }
     return this.#state
+  }
+
+  get lastExit(): LastExit | null {
+    return this.recentExits[0] ?? null
   }
 
   /** From the monotonic clock, because the system time may be changed. */
@@ -122,7 +126,7 @@ export class Runner {
 
   /** Asleep, or about to be. */
   get isAsleep(): boolean {
-    return this.#goal === 'sleep'
+    return this.#goal === 'sleep' || this.#state.status === 'idle'
   }
 
   /** The outcome of the current or next attempt. Does not start one. Fails at once if the next one begins too late. */
@@ -209,7 +213,7 @@ export class Runner {
         this.#retryAt = performance.now() + restart.delayMs
         const next_retry_at = this.#deps.now() + restart.delayMs
         this.#become({ status: 'backoff', attempt: restart.attempt, next_retry_at, error }, error.message)
-      } else this.#become({ status: 'stopped' }, error.message)
+      } else this.#rest(ending, error)
     }
     const next = restart?.kind === 'retry' ? restart : undefined
     const wasRunning = ending.kind === 'ended' && ending.ranMs > 0
@@ -219,6 +223,13 @@ export class Runner {
       this.#joining.answerEarly(this.#retryAt, error)
     } else this.#answer({ ok: false, error })
     return next
+  }
+
+  /** It has ended and is not restarted. */
+  #rest(ending: Ending, { message }: LastError): void {
+    const sleeps = this.#deps.sleeps()
+    if (sleeps && isCleanExit(ending)) this.lastError = null
+    this.#become(sleeps ? { status: 'idle', since: this.#deps.now() } : { status: 'stopped' }, message)
   }
 
   #restartAfter({ end, ranMs }: Extract<Ending, { kind: 'ended' }>, failures: number) {
@@ -255,13 +266,14 @@ export class Runner {
       if (signal.aborted) resolve('requested')
       else signal.addEventListener('abort', () => resolve('requested'), { once: true })
     })
-    const ended = launched.ended.then((exit) => ({ exit }))
+    const startedAt = performance.now()
+    const exited = launched.ended.then((exit) => ({ exit }))
     let wasRunning = false
     const ready = launched.ready().then(
       () => 'ready' as const,
       (error: unknown) => orExit(launched, { error }),
     )
-    let outcome = await Promise.race([requested, ended, ready])
+    let outcome = await Promise.race([requested, exited, ready])
     if (outcome === 'ready') {
       release()
       wasRunning = true
@@ -275,7 +287,7 @@ export class Runner {
       this.#answer({ ok: true })
       outcome = await Promise.race([
         requested,
-        ended,
+        exited,
         launched.lost.then(() => orExit(launched, 'ready' as const)),
       ])
     }
@@ -285,10 +297,17 @@ export class Runner {
       if (outcome === 'requested') this.#become({ status: 'stopping', step }, cause)
     })
     const exit = await launched.ended
-    this.lastExit = { ...exit, at: this.#deps.now(), stderr_tail: launched.tail }
+    const ended = {
+      ...exit,
+      at: this.#deps.now(),
+      stderr_tail: launched.tail,
+      ranMs: performance.now() - startedAt,
+    }
+    this.recentExits = [ended, ...this.recentExits].slice(0, RECENT_EXITS)
     if (outcome === 'requested') return { kind: 'requested' }
     if (typeof outcome === 'object' && 'error' in outcome) return endingOf(outcome.error)
     const error = launched.explain(exit, wasRunning)
+    if (!wasRunning && isPermanent(error)) return { kind: 'failed', error }
     return { kind: 'ended', error, end: outcome === 'ready' ? { kind: 'pipe_closed' } : endOf(exit), ranMs }
   }
 
@@ -318,18 +337,3 @@ function orExit<T>({ ended }: Launched, otherwise: T): Promise<T | { exit: Exit 
   return Promise.race([ended.then((exit) => ({ exit })), sleep(EXIT_WITHIN_MS, otherwise, { ref: false })])
 }
 const EXIT_WITHIN_MS = 250
-
-function endingOf(error: unknown): Ending {
-  if (!(error instanceof StartFailure)) {
-    const message = `Internal error during the start: ${error instanceof Error ? error.message : String(error)}`
-    return {
-      kind: 'failed',
-      error: { code: 'internal_error', message, hint: 'Read the log, then start it again' },
-    }
-  }
-  if (!error.retry) return { kind: 'failed', error: error.error }
-  return { kind: 'ended', error: error.error, end: { kind: 'never_ready' }, ranMs: 0 }
-}
-
-const endOf = ({ code, signal }: Exit): ProcessEnd =>
-  signal === null ? { kind: 'exit', code: code ?? 0 } : { kind: 'signal', signal }

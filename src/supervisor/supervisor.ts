@@ -98,12 +98,13 @@ export class Supervisor<C extends McpConnection> {
   life(id: string): Life<C> {
     const entry = this.#entries.get(id)
     if (!entry) return NO_LIFE
-    const { state, restartCount, lastExit, lastError, uptimeMs } = entry.runner
+    const { state, restartCount, lastExit, recentExits, lastError, uptimeMs } = entry.runner
     const running = state.status === 'running'
     return {
       state,
       restartCount,
       lastExit,
+      recentExits,
       lastError,
       uptimeMs,
       resources: running ? entry.resources : null,
@@ -153,6 +154,7 @@ export class Supervisor<C extends McpConnection> {
     const { slots, processes, clean, onLine } = this.#deps
     const runner = new Runner({
       rules: () => entry.plan.restart,
+      sleeps: () => entry.plan.sleeps_after_s !== null,
       slots,
       onState: (state, cause) => this.#onState(id, entry, state, cause),
       now: Date.now,
@@ -162,7 +164,7 @@ export class Supervisor<C extends McpConnection> {
         const found = program(id)
         if (!found.ok) throw new StartFailure(found.error, false)
         return launch({
-          definition: { command: found.command, args: found.args, env: found.env, cwd },
+          definition: { ...found, cwd },
           mark: `${this.#deps.mark}/${id}/`, // with a final slash, or the mark of `a` would be a prefix of that of `ab`
           graces: () => this.#gracesOf(entry),
           processes,
@@ -228,6 +230,7 @@ const NO_LIFE = {
   state: { status: 'stopped' },
   restartCount: 0,
   lastExit: null,
+  recentExits: [],
   lastError: null,
   resources: null,
   uptimeMs: null,

@@ -127,7 +127,7 @@ export class Catalogues {
   /** Stores the handshake and the tool list of a server. */
   update(id: string, server: DiscoveredServer): void {
     const before = this.#byServer.get(id)
-    const bounded = this.#bounded(id, server)
+    const bounded = this.cleaned(id, server)
     const others = before ? othersAfter(before, bounded) : NO_OTHER_LISTS
     const depends_on = this.dependencyOf(id)
     const modern_capabilities =
@@ -213,7 +213,7 @@ export class Catalogues {
   }
 
   /** Masks secrets, and drops values that are nested too deeply or exceed the size limit. */
-  #bounded(id: string, server: DiscoveredServer): DiscoveredServer {
+  cleaned(id: string, server: DiscoveredServer): DiscoveredServer {
     const tools = this.#fitting(id, server.tools, MAX_CHARACTERS)
     const { server_info, capabilities, instructions } = this.#clean(
       id,

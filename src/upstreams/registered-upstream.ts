@@ -25,6 +25,10 @@ export abstract class RegisteredUpstream<S extends ServerRecord, D extends Upstr
     this.server = server
   }
 
+  get name(): string {
+    return this.server.name
+  }
+
   get settings(): OfferSettings {
     return this.server
   }

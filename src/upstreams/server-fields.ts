@@ -22,15 +22,14 @@ export const ServerName = Type.String({
   examples: ['GitHub'],
 })
 
-export const Tags = Type.Array(
-  Type.String({
-    minLength: 1,
-    maxLength: 64,
-    pattern: '^[\\w][\\w .:/-]*$',
-    expected: 'letters, digits, spaces and . _ : / - only',
-  }),
-  { maxItems: 32, uniqueItems: true, examples: [['work']] },
-)
+export const Tag = Type.String({
+  minLength: 1,
+  maxLength: 64,
+  pattern: '^[\\w][\\w .:/-]*$',
+  expected: 'letters, digits, spaces and . _ : / - only',
+  examples: ['work'],
+})
+export const Tags = Type.Array(Tag, { maxItems: 32, uniqueItems: true, examples: [['work']] })
 
 /** The parameter of a path. Any string is accepted: one that is neither an id nor a name leads to a 404. */
 export const ServerKey = Type.Object({

@@ -7,6 +7,7 @@ import type { CallResult } from '../protocol/call.ts'
 import type { CallRecorder } from './calls.ts'
 import type { Catalogues } from './catalogues.ts'
 import type { References } from './references.ts'
+import { type Revealed, type RevealInput, storedValue } from './reveal.ts'
 import { MAX_SERVERS, type OfferSettings } from './server-fields.ts'
 import type { ToolCall, Upstream } from './upstream.ts'
 import type { Upstreams } from './upstreams.ts'
@@ -45,6 +46,7 @@ export interface RegistryDeps<T extends ServerRecord> {
   readonly references: References
   readonly calls: CallRecorder
   readonly now: () => number
+  readonly audit: (entry: AuditEntry) => Promise<void>
 }
 
 interface Kind<T extends ServerRecord> {
@@ -60,7 +62,7 @@ type Fields<T extends ServerRecord> = Omit<T, Exclude<keyof ServerRecord, 'name'
 
 /** The records of one kind of server: names and ids, revisions, audit rows, facts, and secrets to mask. */
 export function createRegistry<T extends ServerRecord>(
-  { store, facts, secrets, catalogues, upstreams, references, calls, now }: RegistryDeps<T>,
+  { store, facts, secrets, catalogues, upstreams, references, calls, now, audit }: RegistryDeps<T>,
   { kind, noun, shown, upstreamFor }: Kind<T>,
 ) {
   async function get(key: string): Promise<T> {
@@ -114,13 +116,21 @@ export function createRegistry<T extends ServerRecord>(
       return upstreams.call(id, call)
     },
 
+    /** A stored value in full. The audit row is written first. */
+    async reveal(key: string, input: RevealInput, by: Caller): Promise<Revealed> {
+      const record = await get(key)
+      const value = storedValue(record as Carrier, input)
+      await audit({ action: 'server_secret_revealed', subject: record.id, ...by, detail: { ...input } })
+      return { value }
+    },
+
     async add(fields: Fields<T>, by: Caller): Promise<T> {
       const id = slugOf(fields.name)
       const record = { ...fields, id, created_at: now(), updated_at: now(), revision: 1 } as unknown as T
-      const audit = { action: 'server_added', subject: id, ...by, detail: shown(record) }
+      const added = { action: 'server_added', subject: id, ...by, detail: shown(record) }
       const outcome = await maskingSecretsOf(record, async () => {
         references.check(record as Carrier)
-        return store.insert(record, audit)
+        return store.insert(record, added)
       })
       if (outcome === 'full') throw tooMany()
       if (outcome === 'taken') throw nameTaken(id)
@@ -160,8 +170,8 @@ export function createRegistry<T extends ServerRecord>(
     /** The fact is published last, so that subscribers do not find the server any more. */
     async remove(key: string, by: Caller, forget: (id: string) => void): Promise<void> {
       const record = await get(key)
-      const audit = { action: 'server_removed', subject: record.id, ...by, detail: shown(record) }
-      if (!(await store.remove(record.id, audit))) await get(key)
+      const removed = { action: 'server_removed', subject: record.id, ...by, detail: shown(record) }
+      if (!(await store.remove(record.id, removed))) await get(key)
       secrets.delete(`server:${record.id}`)
       references.forget(record.id)
       known.delete(record.id)

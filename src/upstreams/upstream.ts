@@ -1,3 +1,4 @@
+import type { LastError } from '../kernel/server-state.ts'
 import type { Caller } from '../kernel/wire.ts'
 import type { CallingClient, CallOptions, CallResult } from '../protocol/call.ts'
 import type { Definition } from '../protocol/lists.ts'
@@ -27,16 +28,28 @@ export interface RelayedRequest {
   readonly waits?: true | undefined
 }
 
+/** Why a server that should work does not, or why it works only in part. */
+export interface Trouble extends Pick<LastError, 'message' | 'hint'> {
+  readonly kind: 'crashed' | 'failed' | 'degraded' | 'login_needed'
+  /** What happened to the server, as the end of a sentence that begins with its name. */
+  readonly what: string
+}
+
 /** One registered server, whatever its kind, as the gateway uses it. */
 export interface Upstream {
   readonly id: string
   readonly kind: 'stdio' | 'http'
+  readonly name: string
   readonly status: string
+  /** `unsettled` while it starts, stops or waits for its first check. Undefined when nothing is wrong. */
+  readonly trouble: Trouble | 'unsettled' | undefined
   /** The description and the lists of the server, as of its last run. */
   readonly catalogue: Catalogue | undefined
   readonly settings: OfferSettings
   /** Whether a request reaches it without starting it. */
   readonly isAwake: boolean
+  /** Only a person can start it. Agents do not see what it offers, and calls of it are refused. */
+  readonly isStopped: boolean
   /** Whether it is connected, but its tools are not known because it could not list them. */
   readonly isUnlisted: boolean
   /** Starts a sleeping server whose tools are not known yet. Undefined when there is nothing to do. */

@@ -6,7 +6,9 @@ import type { ErrorCode } from '../kernel/errors.ts'
 import * as tool from '../kernel/tool-fields.ts'
 import { type Caller, listOf } from '../kernel/wire.ts'
 import type { CallOptions, CallResult } from '../protocol/call.ts'
+import { Diagnosis } from './diagnosis.ts'
 import type { Elicitations } from './elicitations.ts'
+import { Revealed, type RevealInput, revealInput } from './reveal.ts'
 import { IfMatch, revisionOf, ServerKey } from './server-fields.ts'
 import type { ServerRecord } from './server-registry.ts'
 import { acceptsEvents, EVENT_STREAM, streamedCall } from './streamed-call.ts'
@@ -25,9 +27,11 @@ interface Options<Server extends ServerRecord, Input extends TSchema, Update ext
   readonly updateMethod: 'PATCH' | 'PUT'
   readonly view: TSchema
   readonly descriptions: Readonly<
-    Record<'list' | 'get' | 'add' | 'update' | 'remove' | 'tools' | 'call', string>
+    Record<'list' | 'get' | 'add' | 'update' | 'remove' | 'tools' | 'diagnose' | 'call', string>
   >
   readonly callErrors: readonly ErrorCode[]
+  /** The fields whose values are masked. */
+  readonly maskedFields: readonly RevealInput['field'][]
   /** Whether the caller has the token, and so sees more of a definition. */
   readonly isOwner: IsOwner
   readonly elicitations: Elicitations
@@ -45,6 +49,8 @@ interface Options<Server extends ServerRecord, Input extends TSchema, Update ext
     ): Promise<Server>
     remove(key: string, by: Caller): Promise<void>
     tools(key: string): Promise<tool.ToolList>
+    diagnose(key: string): Promise<Diagnosis>
+    reveal(key: string, input: RevealInput, by: Caller): Promise<Revealed>
     call(key: string, call: ToolCall): Promise<CallResult>
   }
 }
@@ -144,6 +150,27 @@ export function upstreamRoutes<S extends ServerRecord, I extends TSchema, U exte
     }
     app.get(`${path}/:id/tools`, { schema: tools, config: { errors: ['server_not_running'] } }, (request) =>
       servers.tools(request.params.id),
+    )
+
+    const diagnose = {
+      tags,
+      summary: `Diagnose ${one}`,
+      description: descriptions.diagnose,
+      params,
+      response: { 200: Diagnosis },
+    }
+    app.post(`${path}/:id/diagnose`, { schema: diagnose }, (request) => servers.diagnose(request.params.id))
+
+    const reveal = {
+      tags,
+      summary: 'Reveal a masked value',
+      description: 'Returns one stored value in full. The audit trail names the field, never the value.',
+      params,
+      body: revealInput(path === '/servers' ? 'RevealInput' : 'HttpRevealInput', options.maskedFields),
+      response: { 200: Revealed },
+    }
+    app.post(`${path}/:id/reveal`, { schema: reveal }, (request) =>
+      servers.reveal(request.params.id, request.body as RevealInput, { request_id: request.id }),
     )
 
     const call = {

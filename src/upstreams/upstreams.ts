@@ -4,7 +4,7 @@ import type { CallResult } from '../protocol/call.ts'
 import { mayHaveTool } from './calls.ts'
 import type { RelayedRequest, ToolCall, Upstream } from './upstream.ts'
 
-/** How long a list waits for servers whose tools are not known yet. After that, they are announced as a change. */
+/** How long a list of one server waits for its start. After that, the list is announced as a change. */
 const WAKE_MS = 2000
 const REFRESH_MS = 5000
 
@@ -49,10 +49,15 @@ export class Upstreams {
     await within(refreshed, REFRESH_MS)
   }
 
-  /** Wakes those whose tools are not known yet, and waits a moment for them. Undefined when all are known. */
-  wake(ids: readonly string[]): Promise<unknown> | undefined {
-    const waking = ids.flatMap((id) => this.#byId.get(id)?.wake() ?? [])
-    return waking.length === 0 ? undefined : within(Promise.all(waking), WAKE_MS)
+  /** Starts sleeping servers whose tools are not known yet. The tools are announced as a change. */
+  wake(ids: readonly string[]): void {
+    for (const id of ids) void this.#byId.get(id)?.wake()
+  }
+
+  /** The same for one server. Waits a moment for it. */
+  async awake(id: string): Promise<void> {
+    const waking = this.#byId.get(id)?.wake()
+    if (waking !== undefined) await within(waking, WAKE_MS)
   }
 }
 

@@ -30,8 +30,8 @@ test.runIf(process.platform === 'linux')(
     const body = await look()
     expect(body).toMatchObject({
       status: 'backoff',
-      last_exit: { code: 1, signal: null, stderr_tail: ["Error: Cannot find module 'left-pad'"] },
-      last_error: { code: 'module_not_found', message: expect.stringContaining("'left-pad'") },
+      last_exit: { code: 1, signal: null, stderr_tail: ['Error: the index is broken'] },
+      last_error: { code: 'exited', message: expect.stringContaining('the index is broken') },
     })
     figure('R17', 'starts in 60 s', 1 + body.restart_count, { exactly: MOST_STARTS })
     const pauseS = (Date.parse(body.next_retry_at) - Date.now()) / 1000

@@ -20,6 +20,7 @@ interface Options {
   readonly command?: string
   readonly cwd?: string | null
   readonly rules?: RestartRules
+  readonly sleeps?: boolean
   readonly startMs?: number
   readonly slots?: StartSlots
   readonly now?: () => number
@@ -68,6 +69,7 @@ export function runnerOf(name: string, options: Options = {}) {
   }
   const runner = new Runner({
     rules: () => options.rules ?? { policy: 'on_failure', max_delay_s: 300 },
+    sleeps: () => options.sleeps ?? false,
     slots: options.slots ?? new StartSlots(4, 2000),
     onState: (state) => states.push(state),
     now: options.now ?? Date.now,

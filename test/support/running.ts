@@ -7,11 +7,12 @@ import { AUTHORISED, type House } from './house.ts'
 
 const fixture = (name: string) => fileURLToPath(new URL(`../fixtures/servers/${name}.mjs`, import.meta.url))
 
-/** The definition of a fixture server, with short timeouts. */
+/** The definition of a fixture server that a test starts itself, with short timeouts. */
 export const definition = (kind: string, args: readonly string[] = [], more: object = {}) => ({
   name: kind,
   command: process.execPath,
   args: [fixture(kind), ...args],
+  start_mode: 'manual' as const,
   timeouts: { start_s: 60, stop_s: 1 },
   ...more,
 })

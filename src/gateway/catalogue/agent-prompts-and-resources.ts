@@ -37,8 +37,8 @@ export class AgentPromptsAndResources {
     const cached = this.#byServers.get(key)
     if (cached) return cached
     const catalogues = ids.flatMap((id) => {
-      const catalogue = this.#upstreams.get(id)?.catalogue
-      return catalogue ? [{ ...catalogue, id }] : []
+      const { catalogue, isStopped = false } = this.#upstreams.get(id) ?? {}
+      return catalogue ? [{ ...catalogue, id, isStopped }] : []
     })
     const merged = mergeCatalogues(catalogues, this.#isHeldPrompt)
     if (this.#byServers.size >= MAX_CATALOGUES) this.#byServers.clear()

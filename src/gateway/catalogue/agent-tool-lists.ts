@@ -17,6 +17,8 @@ export interface ServerTools {
   readonly id: string
   readonly tools: readonly Definition[]
   readonly settings: OfferSettings
+  /** Its tools keep their names, but are not listed. */
+  readonly isStopped?: boolean
 }
 
 /** The tools of one server, or of all servers, that one agent sees. */
@@ -170,14 +172,17 @@ export class AgentToolLists {
   ): AgentToolList {
     const listed = together ? asListedTogether : asListed
     const allowed = tools.filter(filterOf(settings).tool)
-    const open = allowed.filter(({ server_id, definition }) => !this.#isHeld(server_id, definition))
+    const { stopped } = this.#allTools()
+    const open = allowed.filter(
+      ({ server_id, definition }) => !stopped.has(server_id) && !this.#isHeld(server_id, definition),
+    )
     const byName = new Map(allowed.map((tool) => [tool.name, tool]))
     const isSearch = settings.tool_mode === 'search'
     let index: ReturnType<typeof indexTools> | undefined
     let ownNames: ReadonlyMap<string, readonly OfferedTool[]> | undefined
     return {
       mode: settings.tool_mode,
-      // A held tool is found, too, so that a call of it gets an error that explains the approval.
+      // Held tools and those of stopped servers are found, too, so that a call of one gets an error with the reason.
       find: (name) => byName.get(name),
       ownNamed(name) {
         const isOurs = (tool: string) => isSearch && SEARCH_MODE_TOOLS.some((each) => each.name === tool)
@@ -204,6 +209,7 @@ interface AllTools {
   readonly together: readonly OfferedTool[]
   readonly names: ReadonlyMap<string, ReadonlyMap<string, string>>
   readonly conflicts: readonly Conflict[]
+  readonly stopped: ReadonlySet<string>
 }
 
 function collectTools(servers: readonly ServerTools[]): AllTools {
@@ -216,6 +222,7 @@ function collectTools(servers: readonly ServerTools[]): AllTools {
     together,
     names,
     conflicts: [...enabled.flatMap((each) => each.conflicts), ...conflicts],
+    stopped: new Set(servers.filter(({ isStopped }) => isStopped).map(({ id }) => id)),
   }
 }
 

@@ -83,7 +83,7 @@ async function expectExact(house: House, key: string): Promise<void> {
 
 test('definitions of tools, prompts, resources and templates are listed as the server wrote them, at both paths, in both eras and after a restart of Toolroom (bytes are bytes)', async () => {
   const { open } = written()
-  const { house, key } = await open({ HOLD_CHANGED_TOOLS: 'true' })
+  const { house, key } = await open({ HOLD_CHANGED_TOOLS: 'true' }, { start_mode: 'on_demand' })
   await listed(house, key)
   await expectExact(house, key)
   await house.close()
@@ -93,7 +93,7 @@ test('definitions of tools, prompts, resources and templates are listed as the s
       const texts = [ourNames.tool, ourNames.prompt, RESOURCE, TEMPLATE]
       expect(await ask(again, key, era, '/mcp', method), method).toContain(`[${texts[at]}]`)
     }
-  expect((await again.inject('/api/servers/raw')).json()).toMatchObject({ status: 'stopped' })
+  expect((await again.inject('/api/servers/raw')).json()).toMatchObject({ status: 'idle' })
 })
 
 test('of a tool with a page, of a page and of a template of pages only the URI is replaced at /mcp (bytes are bytes)', async () => {
@@ -138,7 +138,7 @@ test('a tool that was approved by a version that did not keep its digits is not 
   const { open, write } = written()
   const rounded = JSON.stringify(JSON.parse(TOOL)) // what that version stored
   write({ tool: rounded, prompt: JSON.stringify(JSON.parse(PROMPT)) })
-  const { house, key } = await open({ HOLD_CHANGED_TOOLS: 'true' })
+  const { house, key } = await open({ HOLD_CHANGED_TOOLS: 'true' }, { start_mode: 'on_demand' })
   await listed(house, key)
   expect(await ask(house, key, 'legacy', '/mcp/raw', 'tools/list')).toContain(rounded)
   write()

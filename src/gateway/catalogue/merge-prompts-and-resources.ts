@@ -9,6 +9,8 @@ export interface ServerLists extends OtherLists {
   readonly id: string
   /** They name pages that servers do not have to list as resources. */
   readonly tools: readonly Definition[]
+  /** What it offers is found, so that a request gets an error with the reason, but not listed. */
+  readonly isStopped?: boolean
 }
 
 /** The server of a resource. */
@@ -59,13 +61,16 @@ export function mergeCatalogues(
   const templates = placeTemplates(sorted)
   const pages = serversOfPages(sorted)
   const ids = new Set(sorted.map(({ id }) => id))
+  const stopped = new Set(sorted.filter(({ isStopped }) => isStopped).map(({ id }) => id))
   const promptByName = new Map(prompts.tools.map(({ name, server_id, tool }) => [name, [server_id, tool]]))
   return {
     lists: {
       'prompts/list': listResult(
         'prompts',
         prompts.tools
-          .filter(({ server_id, definition }) => !isHeldPrompt(server_id, definition))
+          .filter(
+            ({ server_id, definition }) => !stopped.has(server_id) && !isHeldPrompt(server_id, definition),
+          )
           .map(({ name, definition }) => renamed(definition, { name })),
       ),
       'resources/list': listResult('resources', resources.listed),
@@ -107,12 +112,12 @@ const named = (definition: Definition) => ({ name: String(definition.name), defi
 function placeResources(servers: readonly ServerLists[]) {
   const byUri = new Map<string, string>()
   const listed: Definition[] = []
-  for (const { id, resources } of servers) {
+  for (const { id, resources, isStopped } of servers) {
     for (const resource of resources) {
       const uri = String(resource.uri)
       const isRenamed = byUri.has(uri) || isWrapped(uri) || isPage(uri)
       if (!isRenamed) byUri.set(uri, id)
-      listed.push(isRenamed ? renamed(resource, { uri: wrap(id, uri) }) : resource)
+      if (!isStopped) listed.push(isRenamed ? renamed(resource, { uri: wrap(id, uri) }) : resource)
     }
   }
   return { byUri, listed }
@@ -137,7 +142,7 @@ function placeTemplates(servers: readonly ServerLists[]) {
   const byTemplate = new Map<string, UriTemplate & { readonly serverId: string; readonly uri: string }>()
   const listed: Definition[] = []
   const conflicts: Conflict[] = []
-  for (const { id, resource_templates } of servers) {
+  for (const { id, resource_templates, isStopped } of servers) {
     for (const definition of resource_templates) {
       const uri = String(definition.uriTemplate)
       const template = isPage(uri) ? wrap(id, uri) : uri
@@ -147,7 +152,8 @@ function placeTemplates(servers: readonly ServerLists[]) {
         continue
       }
       byTemplate.set(template, { serverId: id, uri, ...(parseTemplate(uri) ?? UNPARSABLE) })
-      listed.push(template === uri ? definition : renamed(definition, { uriTemplate: template }))
+      if (!isStopped)
+        listed.push(template === uri ? definition : renamed(definition, { uriTemplate: template }))
     }
   }
   // The template with the longest literal part wins; the sort is stable.

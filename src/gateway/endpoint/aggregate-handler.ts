@@ -165,7 +165,7 @@ export function createAggregateHandler({ upstreams, catalogues, forward, lastPag
       own?: Pick<Catalogue, 'instructions'>,
     ): string | undefined {
       if (serverId !== undefined) return instructionsOf(serverId, own)
-      const ids = catalogues.visibleServers(agentType)
+      const ids = catalogues.visibleServers(agentType).filter((id) => !upstreams.get(id)?.isStopped)
       return mergeInstructions(ids.map((id) => [id, instructionsOf(id)?.trim()]))
     },
   }

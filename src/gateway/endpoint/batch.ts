@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
+import { isDeeperThan, MAX_REQUEST_DEPTH } from '../../kernel/json/json-depth.ts'
 import { itemsOf } from '../../kernel/json/raw-member.ts'
-import { isDeeperThan, MAX_REQUEST_DEPTH } from '../../kernel/json-depth.ts'
 import { CODES } from '../../protocol/codes.ts'
 import type { EventStream } from '../sessions/event-stream.ts'
 import type { Session } from '../sessions/sessions.ts'

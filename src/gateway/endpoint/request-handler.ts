@@ -43,7 +43,7 @@ export function createRequestHandler(deps: Deps) {
   /** From the catalogue, which was compared with the approved definitions. */
   async function listPrompts(serverId: string, { params }: Incoming, { era }: RequestContext) {
     refuseCursor(params)
-    await upstreams.wake([serverId])
+    await upstreams.awake(serverId)
     const prompts = upstreams.get(serverId)?.catalogue?.prompts ?? []
     return listResult(
       'prompts',

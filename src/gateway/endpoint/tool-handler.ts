@@ -203,7 +203,7 @@ export function createToolHandler(deps: Deps) {
     const only = serverId === undefined ? undefined : upstreams.get(serverId)
     const own = only && (await openFor(only.id, context))
     if (only && !own) await known(only, context)
-    else if (!own) await upstreams.wake(toolListFor(context).servers)
+    else if (!own) upstreams.wake(toolListFor(context).servers)
     const { result, mode } = toolListFor(context)
     const meta = (own ?? only?.catalogue)?.meta
     return meta && mode === 'full' ? withMember(result[era], '_meta', meta) : result[era]

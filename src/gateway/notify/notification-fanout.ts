@@ -34,6 +34,14 @@ const MAX_CONFLICTS = 100
 const PROMPTS_CHANGED = 'notifications/prompts/list_changed'
 const LISTS_CHANGED = [PROMPTS_CHANGED, 'notifications/resources/list_changed']
 const MESSAGE = 'notifications/message'
+/** After these facts the gateway may offer other tools than before. */
+const OFFER_CHANGED = [
+  'tools_changed',
+  'server_added',
+  'server_updated',
+  'server_removed',
+  'server_desired',
+] as const
 
 /** Turns facts about servers into notifications to agents. Returns the function that stops it. */
 export function startFanout(deps: Deps): () => void {
@@ -108,9 +116,7 @@ export function startFanout(deps: Deps): () => void {
   }
 
   const stops = [
-    ...(['tools_changed', 'server_added', 'server_updated', 'server_removed'] as const).map((kind) =>
-      facts.on(kind, toolsChanged),
-    ),
+    ...OFFER_CHANGED.map((kind) => facts.on(kind, toolsChanged)),
     facts.on('lists_changed', ({ server_id, kinds }) => {
       listsMayHaveChanged()
       if (deps.holds && kinds.includes('prompts'))

@@ -27,7 +27,7 @@ interface Unwritten {
   readonly names: Set<string>
 }
 
-/** Limits the entries of a server that changes its definitions all the time: audit rows are kept for ever. */
+/** Limits the entries of a server that changes its definitions all the time: only the newest audit rows are kept. */
 const FIRST_INTERVAL_MS = 60_000
 const LONGEST_INTERVAL_MS = 3_600_000
 const MAX_NAMES = 50

@@ -14,6 +14,8 @@ import {
 /** Answers from memory, because every call reads it. */
 export interface AgentToolsStore {
   of(agentType: string): AgentTools | undefined
+  /** By agent type: every agent whose tools were chosen. */
+  all(): ReadonlyMap<string, AgentTools>
   /** `edit` gets the current record; changes of one agent never overlap. False when `edit` returns undefined. */
   change(agentType: string, edit: (current: AgentTools | undefined) => Edited | undefined): Promise<boolean>
 }

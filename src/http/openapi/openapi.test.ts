@@ -131,6 +131,7 @@ test('the OpenAPI document marks protected routes and names the configured token
     'GET /api/metrics/summary',
     'GET /api/metrics/timeseries',
     'GET /api/metrics/tools',
+    'GET /api/notices',
     'GET /api/packages',
     'GET /api/packages/{id}',
     'GET /api/packages/{scope}/{name}',

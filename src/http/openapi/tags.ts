@@ -12,6 +12,7 @@ export const TAGS: Readonly<Record<string, string>> = {
   'Saved calls': 'Calls of tools that are kept to be made again.',
   Backups: "Earlier versions of agents' files, and of the whole configuration.",
   Service: 'Settings, access, and the end of the service.',
+  Export: 'Everything that you have set up, in one file.',
   Jobs: 'Work that continues after the request that started it.',
   Logs: "The log of the service and of every server's output.",
   Metrics: 'Calls, latencies, errors and the live stream.',

@@ -1,4 +1,4 @@
-import { closingQuote, MAX_MESSAGE_DEPTH } from '../json-depth.ts'
+import { closingQuote, MAX_MESSAGE_DEPTH } from './json-depth.ts'
 import type { ByteRange } from './raw-member.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { closingQuote } from '../json-depth.ts'
+import { closingQuote } from './json-depth.ts'
 
 export interface ByteRange {
   readonly start: number

@@ -1,8 +1,8 @@
 import { InFlight } from '../../kernel/in-flight.ts'
 import { isObject } from '../../kernel/is-object.ts'
+import { isDeeperThan, MAX_MESSAGE_DEPTH } from '../../kernel/json/json-depth.ts'
 import { invalidAt } from '../../kernel/json/json-validity.ts'
 import { RawJson, textOf, withMembers, withMeta } from '../../kernel/json/raw-json.ts'
-import { isDeeperThan, MAX_MESSAGE_DEPTH } from '../../kernel/json-depth.ts'
 import {
   CallFailure,
   type CallResult,

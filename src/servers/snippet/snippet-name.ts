@@ -1,30 +1,6 @@
 import { maskArgs } from '../../kernel/secrets/secrets.ts'
+import { fitName, meaningfulPart, nameOfPackage, nameOfPath } from '../../upstreams/server-name.ts'
 import type { Definition } from './snippet-definition.ts'
-
-const MAX_NAME = 64
-const NAME = /^[A-Za-z0-9][\w .-]*$/
-
-/** The name if it is valid, otherwise the nearest valid one. Empty if no character is valid. */
-export function fitName(name: string): string {
-  if (name.length <= MAX_NAME && NAME.test(name)) return name
-  return name
-    .slice(0, MAX_NAME * 4)
-    .normalize('NFKD')
-    .replace(/\p{Mark}/gu, '')
-    .replace(/[^\w .-]+/g, '-')
-    .replace(/^[^A-Za-z0-9]+/, '')
-    .slice(0, MAX_NAME)
-    .replace(/[ .-]+$/, '')
-}
-
-/** The first free one of `github-2`, `github-3` and so on. */
-export function nextName(name: string, isTaken: (candidate: string) => boolean): string {
-  for (let number = 2; ; number += 1) {
-    const suffix = `-${number}`
-    const candidate = name.slice(0, MAX_NAME - suffix.length) + suffix
-    if (!isTaken(candidate)) return candidate
-  }
-}
 
 /** A valid name for a server without one, from its package, image, script or host. */
 export function deriveName(definition: Definition): string {
@@ -54,7 +30,7 @@ function targetName({ command, args }: { command: string; args: readonly string[
   if (!isDocker && !RUNNERS.test(program)) return plain(program)
   const target = targetOf(args, isDocker ? DOCKER_WITH_VALUE : WITH_VALUE)
   if (target === undefined) return program
-  if (isDocker) return plain(target.replace(/@sha256:.*$/, '').replace(/:[^/:]*$/, '')) ?? program
+  if (isDocker) return nameOfPath(partsOf(target.replace(/@sha256:.*$/, '').replace(/:[^/:]*$/, '')))
   if (/^mcp-remote(?:@|$)/.test(target))
     return hostOf(args.find((arg) => /^https?:/.test(arg)) ?? '') ?? 'mcp-remote'
   return packageName(target) ?? program
@@ -80,23 +56,25 @@ function isPlain(arg: string, before = ''): boolean {
 
 /** `@scope/server-x@1.2.3`, `mcp-server-x==1`, `git+https://host/me/x.git`, `/path/x/dist/index.js` → `x` */
 function packageName(target: string): string | undefined {
-  const scoped = /^@([^/@]+)\/([^/@]+)(?:@.*)?$/.exec(target)
-  if (scoped) return plain(scoped[2] ?? '') ?? scoped[1]
-  const bare = /[\\/]/.test(target) ? target : target.replace(/(?:@|==|[<>=~]=|\[).*$/, '')
-  return plain(bare)
+  if (/^@[^/]+\/[^/]+$/.test(target) || !/[\\/]/.test(target)) return nameOfPackage(withoutEnding(target))
+  return target.includes('://') ? nameOfPath(partsOf(target)) : plain(target)
 }
 
 const GENERIC =
   /^(?:index|main|server|cli|app|run|start|build|dist|src|lib|out|bin|to|path|absolute|__main__)$/i
-const PREFIX = /^(?:mcp[-_]server[-_]|server[-_]mcp[-_]|mcp[-_]|server[-_])/i
-const SUFFIX = /[-_](?:mcp[-_]server|server[-_]mcp|mcp|server)$/i
 
-/** The last specific part of a path, without affixes such as `mcp-server`. */
+const partsOf = (path: string): string[] =>
+  path
+    .split(/[\\/]/)
+    .filter((part) => part !== '' && !part.endsWith(':'))
+    .map(withoutEnding)
+
+const withoutEnding = (part: string): string =>
+  part.replace(/\.(?:git|[cm]?[jt]s|py|jar|dll)(?:[@#].*)?$/i, '')
+
+/** The last specific part of a path, without words such as `mcp-server`. */
 function plain(path: string): string | undefined {
-  const parts = path.split(/[\\/]/).filter((part) => part !== '' && !part.endsWith(':'))
-  const names = parts.map((part) => part.replace(/\.(?:git|[cm]?[jt]s|py|jar|dll)(?:[@#].*)?$/i, ''))
+  const names = partsOf(path)
   const specific = names.findLast((name) => !GENERIC.test(name)) ?? names.at(-1)
-  if (specific === undefined) return undefined
-  const short = specific.replace(PREFIX, '').replace(SUFFIX, '')
-  return /^(?:mcp|server)?$/i.test(short) ? undefined : short
+  return specific === undefined ? undefined : (meaningfulPart(specific) ?? specific)
 }

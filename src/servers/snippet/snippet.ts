@@ -1,16 +1,19 @@
 import { AppError } from '../../kernel/errors.ts'
 import { slugOf } from '../../kernel/wire.ts'
+import { fitName, namesLike } from '../../upstreams/server-name.ts'
 import type { Definition } from './snippet-definition.ts'
 import { readEntry } from './snippet-entry.ts'
 import { noServer, shown, snippetError } from './snippet-error.ts'
 import { findServers, type Named } from './snippet-find.ts'
-import { deriveName, fitName, nextName } from './snippet-name.ts'
+import { deriveName } from './snippet-name.ts'
 import { readText } from './snippet-text.ts'
 
 /** One server from a snippet. */
 export interface SnippetEntry {
   /** As in the snippet, or changed with a note. */
   readonly name: string
+  /** Whether the snippet has no usable name. Then another one is as good, if it is taken. */
+  readonly isNameless: boolean
   readonly definition: Definition
   /** For the user: placeholders, ignored fields, changed names. Never contain a value. */
   readonly notes: readonly string[]
@@ -71,10 +74,12 @@ function entryOf({ name, value, refuse, notes = [] }: Named): SnippetEntry | Ref
   if (refuse !== undefined) return { name: label, reason: refuse }
   try {
     const entry = readEntry(value)
-    const valid = fitName(name ?? '') || deriveName(entry.definition)
+    const given = fitName(name ?? '')
+    const valid = given || deriveName(entry.definition)
     const changed = name !== undefined && valid !== name
     const renamed = changed ? [`The name '${label}' is not valid and was changed to '${valid}'`] : []
-    return { name: valid, definition: entry.definition, notes: [...renamed, ...notes, ...entry.notes] }
+    const all = [...renamed, ...notes, ...entry.notes]
+    return { name: valid, isNameless: given === '', definition: entry.definition, notes: all }
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     return { name: label, reason: error.message } // does not affect the other entries
@@ -93,8 +98,13 @@ function addOnce(entry: SnippetEntry, entries: SnippetEntry[], taken: Map<string
     return
   }
   same.add(definition)
-  const name = nextName(entry.name, (candidate) => taken.has(slugOf(candidate)))
+  const name = firstFree(entry.name, (candidate) => taken.has(slugOf(candidate)))
   taken.set(slugOf(name), new Set([definition]))
   const note = `The snippet contains several servers called '${entry.name}'; this one was renamed to '${name}'`
   entries.push({ ...entry, name, notes: [note, ...entry.notes] })
+}
+
+function firstFree(name: string, isTaken: (candidate: string) => boolean): string {
+  for (const candidate of namesLike(name)) if (!isTaken(candidate)) return candidate
+  return name
 }

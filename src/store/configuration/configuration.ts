@@ -16,6 +16,9 @@ import { type AfterDamage, openIntact } from './open-file.ts'
 import type { Tables } from './tables.ts'
 
 const CHECK_EVERY_MS = 60_000
+/** By number and not by age: a wrong clock must not delete the history. */
+const MAX_AUDIT_ROWS = 100_000
+const TRIM_EVERY = 1000
 
 type Db = Kysely<Tables>
 export type Trx = Transaction<Tables> | Db
@@ -216,8 +219,13 @@ export class ConfigurationDatabase {
 async function insertAudit(trx: Trx, entry: AuditEntry, ts: number): Promise<number> {
   const { action, subject, request_id, detail } = entry
   const row = { ts, action, subject, request_id, detail: JSON.stringify(detail) }
-  const inserted = await trx.insertInto('audit').values(row).returning('id').executeTakeFirstOrThrow()
-  return inserted.id
+  const { id } = await trx.insertInto('audit').values(row).returning('id').executeTakeFirstOrThrow()
+  if (id % TRIM_EVERY === 0)
+    await trx
+      .deleteFrom('audit')
+      .where('id', '<=', id - MAX_AUDIT_ROWS)
+      .execute()
+  return id
 }
 
 const FULL = 'The disk that holds the data folder is full'

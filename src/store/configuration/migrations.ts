@@ -130,4 +130,27 @@ export const MIGRATIONS: readonly ((db: Kysely<never>) => Promise<void>)[] = [
       .addColumn('body', 'text', (column) => column.notNull())
       .execute()
   },
+  async (db) => {
+    await db.schema
+      .createTable('notices')
+      .addColumn('id', 'integer', (column) => column.primaryKey())
+      .addColumn('body', 'text', (column) => column.notNull())
+      .addColumn('digest', 'text', (column) => column.notNull())
+      .execute()
+    await db.schema
+      .createTable('status_changes')
+      .addColumn('id', 'integer', (column) => column.primaryKey().autoIncrement())
+      .addColumn('ts', 'bigint', (column) => column.notNull())
+      .addColumn('server_id', 'text', (column) => column.notNull())
+      .addColumn('status', 'text', (column) => column.notNull())
+      .addColumn('cause', 'text', (column) => column.notNull())
+      .execute()
+    await db.schema.createIndex('status_changes_ts').on('status_changes').columns(['ts', 'id']).execute()
+    await db.schema
+      .createIndex('status_changes_server')
+      .on('status_changes')
+      .columns(['server_id', 'id'])
+      .execute()
+    await db.schema.createIndex('audit_ts').on('audit').columns(['ts', 'id']).execute()
+  },
 ]

@@ -89,6 +89,23 @@ export interface Tables {
     seen_hash: string | null
     seen_at: number | null
   }
+  /** What needs or needed a person. May be lost. */
+  notices: {
+    id: number
+    /** JSON, secrets masked. */
+    body: string
+    digest: string
+  }
+  /** The latest changes of servers' states. May be lost. */
+  status_changes: {
+    id: Generated<number>
+    ts: number
+    server_id: string
+    status: string
+    /** Why, secrets masked. */
+    cause: string
+  }
+  /** The newest 100,000 rows. */
   audit: {
     id: Generated<number>
     ts: number

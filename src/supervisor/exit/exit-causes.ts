@@ -58,6 +58,7 @@ export const CAUSES: readonly Cause[] = [
     when: [
       /ERR_DLOPEN_FAILED|NODE_MODULE_VERSION|different Node\.js version|Could not locate the bindings file/,
       /invalid ELF header|GLIBC(?:XX)?_[\d.]{1,10}' not found|gyp ERR! |incompatible architecture/,
+      /No native build was found for platform|Failed to load native module|Could not load the "[^"]{1,100}" module using/,
       /cannot open shared object file|^→ \S{1,1500}\.node$|No prebuilt binaries found/,
       /Cannot find (?:module|package) '[^']{1,200}-(?:linux|darwin|win32)-(?:x64|arm64)/,
     ],

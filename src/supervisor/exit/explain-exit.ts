@@ -1,6 +1,7 @@
-import type { LastError } from '../../kernel/server-state.ts'
+import type { LastError, SkippedScripts } from '../../kernel/server-state.ts'
 import { CAUSES } from './exit-causes.ts'
 import { type Excerpt, excerptsOf, USAGE } from './exit-lines.ts'
+import { nativePartMissing } from './native-part.ts'
 
 export interface Ended {
   readonly code: number | null
@@ -12,6 +13,8 @@ export interface Ended {
   /** The handshake was complete. */
   readonly wasRunning: boolean
   readonly args: readonly string[]
+  /** For a program of an installed package. */
+  readonly skippedScripts?: SkippedScripts | undefined
 }
 
 const MAX_QUOTE_CHARACTERS = 300
@@ -30,6 +33,8 @@ function knownCause(ended: Ended, excerpts: readonly Excerpt[]): LastError | und
     for (const { code, when, hint } of CAUSES) {
       const match = firstMatch(when, text)
       if (!match) continue
+      const missing = nativePartMissing(ended.skippedScripts, code, text, ended.stderr)
+      if (missing) return missing
       return { code, message: `${howItEnded(ended)}: ${quoted(quote)}`, hint: short(hint(match, ended)) }
     }
   }

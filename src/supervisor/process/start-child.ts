@@ -1,7 +1,7 @@
 import { homedir } from 'node:os'
 import type { LastError, Launch, Plan } from '../../kernel/server-state.ts'
 import { Child } from './child.ts'
-import { resolveCommand } from './resolve-command.ts'
+import { type Resolved, resolveCommand } from './resolve-command.ts'
 import { errnoOf } from './signals.ts'
 
 /** A start that failed. With `retry: false` the user has to change something first. */
@@ -20,13 +20,17 @@ export class StartFailure extends Error {
 /** What to run. */
 export type Definition = Pick<Plan, 'cwd'> & Omit<Extract<Launch, { ok: true }>, 'ok'>
 
-/** Finds the program and spawns it. Rejects with a StartFailure. */
-export async function startChild({ command, args, env, cwd }: Definition, mark: string): Promise<Child> {
-  const found = resolveCommand(command, {
+/** The program that a start would run, or why there is none. */
+export const findProgram = ({ command, env, cwd }: Pick<Definition, 'command' | 'env' | 'cwd'>): Resolved =>
+  resolveCommand(command, {
     cwd: cwd ?? homedir(),
     env: { ...process.env, ...env },
     platform: process.platform,
   })
+
+/** Finds the program and spawns it. Rejects with a StartFailure. */
+export async function startChild({ command, args, env, cwd }: Definition, mark: string): Promise<Child> {
+  const found = findProgram({ command, env, cwd })
   if (!found.ok) {
     const { code, message, hint } = found
     throw new StartFailure({ code, message, hint }, false)

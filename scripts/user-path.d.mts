@@ -1,0 +1,1 @@
+export function userPath(path: string, checkout: string, separator?: string): string

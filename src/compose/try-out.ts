@@ -1,0 +1,66 @@
+import type { LastError } from '../kernel/server-state.ts'
+import { VERSION } from '../kernel/version.ts'
+import { within } from '../kernel/within.ts'
+import { StdioClient } from '../mcp/transports/stdio/stdio-client.ts'
+import type { TryOut } from '../servers/actions/trial.ts'
+import { launch } from '../supervisor/launcher.ts'
+import { StartFailure } from '../supervisor/process/start-child.ts'
+import { gracesWithin } from '../supervisor/process/stop-ladder.ts'
+import type { Launched } from '../supervisor/runner.ts'
+import type { StartSlots } from '../supervisor/start-slots.ts'
+import type { DiscoveredServer } from '../upstreams/catalogues.ts'
+
+interface Deps extends Pick<Parameters<typeof launch>[0], 'mark' | 'processes' | 'clean'> {
+  readonly slots: StartSlots
+}
+
+const EXIT_MS = 500
+const NEVER = new AbortController().signal
+
+/** Starts a server separately from all others. Its output is not logged, and no process is left. */
+export function tryOutWith({ mark, processes, clean, slots }: Deps): TryOut {
+  let trials = 0
+  return async (definition, startMs) => {
+    trials += 1
+    let found: DiscoveredServer | undefined
+    let client: StdioClient | undefined
+    const own = `${mark}/trial-${trials}/`
+    const connect: Parameters<typeof launch>[0]['connect'] = (streams) => {
+      client = new StdioClient({
+        ...streams,
+        version: VERSION,
+        startMs,
+        clean,
+        onTools: (list, { era: _, ...handshake }) => {
+          found = { ...handshake, ...list }
+        },
+      })
+      return client
+    }
+    const graces = () => gracesWithin(2)
+    const release = await slots.acquire(NEVER)
+    let launched: Launched | undefined
+    try {
+      launched = await launch({ definition, mark: own, processes, clean, graces, onLine: () => {}, connect })
+      const exited = launched.ended.then(() => Promise.reject(new Error('It exited')))
+      await Promise.race([launched.ready(), exited])
+      if (found && !client?.listError) return { ok: true, found }
+      throw new StartFailure(client?.listError ?? NO_TOOLS, false)
+    } catch (error) {
+      return { ok: false, error: await reasonOf(error, launched), stderr_tail: launched?.tail ?? [] }
+    } finally {
+      release?.()
+      await launched?.stop(() => {})
+    }
+  }
+}
+
+const NO_TOOLS: LastError = { code: 'not_mcp', message: 'It listed no tools', hint: null }
+
+/** The streams close a moment before the process exits, and its exit explains more. */
+async function reasonOf(error: unknown, launched: Launched | undefined): Promise<LastError> {
+  const exit = launched && (await within(launched.ended, EXIT_MS))
+  if (launched && exit !== undefined && exit !== 'late') return launched.explain(exit, false)
+  if (error instanceof StartFailure) return error.error
+  return { code: 'internal_error', message: String(error), hint: null }
+}

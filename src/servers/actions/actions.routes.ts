@@ -1,0 +1,34 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { Servers } from '../servers.service.ts'
+import { BulkInput, BulkReport, TrialInput, TrialReport } from './actions.schema.ts'
+import { runBulk } from './bulk.ts'
+
+const tags = ['STDIO servers']
+
+/** Actions that are not about one registered server. */
+export function serverActionRoutes(servers: Servers): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    const bulk = {
+      tags,
+      summary: 'Start, stop, restart or delete several STDIO servers',
+      description:
+        'Responds when all are done. The status is 200 even when some of them failed; their items have the reason.',
+      body: BulkInput,
+      response: { 200: BulkReport },
+    }
+    app.post('/servers/bulk', { schema: bulk }, (request) =>
+      runBulk(servers, request.body, { request_id: request.id }),
+    )
+
+    const trial = {
+      tags,
+      summary: 'Try out a definition',
+      description:
+        'Starts the definition once without adding it, lists its tools, and ends it. The status is 200 even when it did not start; `error` has the reason.',
+      body: TrialInput,
+      response: { 200: TrialReport },
+    }
+    const config = { errors: ['package_not_found', 'bin_unclear'] }
+    app.post('/servers/trial', { schema: trial, config }, (request) => servers.trial(request.body))
+  }
+}

@@ -1,0 +1,131 @@
+import { MASK, maskArgs, maskCommand } from '../../kernel/secrets/secrets.ts'
+import type { PastExit } from '../../kernel/server-state.ts'
+import { type Check, type Diagnosis, explained, shellWord } from '../../upstreams/diagnosis.ts'
+import type { References } from '../../upstreams/references.ts'
+import type { ServerLife } from '../engine.ts'
+import type { InstanceView } from '../live.schema.ts'
+import { type ProgramOf, programFor } from '../run-settings.ts'
+import type { Server } from '../servers.schema.ts'
+import type { TrialReport } from './actions.schema.ts'
+import type { Startable, Tried } from './trial.ts'
+
+/** The program that a start would run, or why there is none. */
+export type FindProgram = (
+  definition: Pick<Startable, 'command' | 'env' | 'cwd'>,
+) =>
+  | { readonly ok: true; readonly path: string; readonly cwd: string }
+  | { readonly ok: false; readonly code: string; readonly message: string; readonly hint: string }
+
+interface Deps {
+  readonly references: Pick<References, 'resolve'>
+  readonly programOf: ProgramOf
+  readonly findProgram: FindProgram
+  readonly tryOut: (tried: Tried) => Promise<TrialReport>
+}
+
+interface Current {
+  readonly life: ServerLife
+  /** All running processes. */
+  readonly instances: readonly InstanceView[]
+  readonly toolCount: number | null
+  readonly sharingReason: string | null
+}
+
+/** A process of it exists, or is about to: a second one could disturb it. */
+const ACTIVE: readonly string[] = ['starting', 'stopping', 'backoff']
+
+/** What a start needs, whether it is there, and whether the server answers. One that is not running is started once. */
+export async function diagnose(server: Server, current: Current, deps: Deps): Promise<Diagnosis> {
+  const checks: Check[] = []
+  const resolved = deps.references.resolve(server.id, server)
+  checks.push({
+    name: 'references',
+    ok: resolved.ok,
+    detail: resolved.ok ? 'All variables and secrets that it refers to are set' : explained(resolved.error),
+  })
+  const program = programFor(server, deps.programOf)
+  if (server.package !== null) {
+    const detail = program.ok
+      ? `The package '${server.package}' is installed${skippedText(program.skippedScripts?.of)}`
+      : explained(program.error)
+    checks.push({ name: 'package', ok: program.ok, detail })
+  }
+  const { env, cwd } = resolved.ok ? resolved.definition : server
+  if (program.ok) checks.push(...programChecks(deps.findProgram({ command: program.command, env, cwd })))
+  checks.push(exitCheck(current.life), processCheck(server, current))
+  const canStart = checks.every(({ name, ok }) => ok || name === 'exits')
+  if (canStart) checks.push(await handshakeCheck(server, current, deps))
+  const shown = program.ok ? { ...program, env: server.env, cwd: server.cwd } : server
+  return { checks, command_line: commandLineOf(shown) }
+}
+
+const skippedText = (skipped: readonly string[] = []): string =>
+  skipped.length === 0 ? '' : `, without the install scripts of ${skipped.slice(0, 5).join(', ')}`
+
+function programChecks(found: ReturnType<FindProgram>): Check[] {
+  if (found.ok)
+    return [
+      { name: 'command', ok: true, detail: `The program is ${found.path}` },
+      { name: 'cwd', ok: true, detail: `It starts in ${found.cwd}` },
+    ]
+  return [{ name: found.code === 'cwd_not_found' ? 'cwd' : 'command', ok: false, detail: explained(found) }]
+}
+
+function exitCheck({ lastError, recentExits }: ServerLife): Check {
+  const [last] = recentExits
+  if (!last)
+    return { name: 'exits', ok: lastError === null, detail: 'It has not exited since Toolroom started' }
+  const times = recentExits.length === 1 ? 'once' : `${recentExits.length} times`
+  const lines = last.stderr_tail.at(-1)
+  const detail = `It exited ${times} lately, the last time ${exitText(last)}${lines ? `: ${lines}` : ''}`
+  return { name: 'exits', ok: lastError === null, detail }
+}
+
+function exitText({ code, signal, ranMs }: PastExit): string {
+  const how = signal === null ? `with code ${code}` : `by ${signal}`
+  return `${how} after ${Math.round(ranMs / 100) / 10} s`
+}
+
+/** Why it has one process or several. */
+function processCheck({ sharing }: Server, { instances, sharingReason }: Current): Check {
+  const rules = {
+    auto: sharingReason
+      ? `further sessions get a process of their own, because: ${sharingReason}`
+      : 'all agents share one process',
+    shared: 'all agents share one process',
+    per_agent: 'each agent gets a process of its own',
+    per_session: 'each session gets a process of its own',
+  }
+  const count = instances.length === 1 ? '1 process runs' : `${instances.length} processes run`
+  return { name: 'processes', ok: true, detail: `${count}. sharing is ${sharing}: ${rules[sharing]}` }
+}
+
+async function handshakeCheck(
+  server: Server,
+  { life, toolCount }: Current,
+  { tryOut }: Deps,
+): Promise<Check> {
+  const check = (ok: boolean, detail: string): Check => ({ name: 'handshake', ok, detail })
+  const { status } = life.state
+  if (status === 'running') {
+    const problem = life.client?.listError
+    return problem
+      ? check(false, explained(problem))
+      : check(true, `It is running with ${toolCount ?? 0} tools`)
+  }
+  if (ACTIVE.includes(status))
+    return check(false, life.lastError ? explained(life.lastError) : `It is ${status}`)
+  const { ok, duration_ms, tool_count, error } = await tryOut(server)
+  if (!ok && error) return check(false, explained(error))
+  return check(
+    true,
+    `Started on trial, it listed ${tool_count} tools within ${duration_ms} ms, and was ended`,
+  )
+}
+
+/** For a terminal. */
+function commandLineOf({ command, args, env, cwd }: Startable): string {
+  const variables = Object.keys(env).map((name) => `${name}=${MASK}`)
+  const words = [...variables, ...[maskCommand(command), ...maskArgs(args)].map(shellWord)]
+  return `cd ${cwd === null ? '~' : shellWord(cwd)} && ${words.join(' ')}`
+}

@@ -1,0 +1,47 @@
+import { randomBytes, scrypt } from 'node:crypto'
+import { AppError } from '../kernel/errors.ts'
+import { Vault } from '../kernel/secrets/vault.ts'
+import { hashOf } from '../upstreams/definition-hash.ts'
+import type { ExportFile, Sealed } from './transfer.schema.ts'
+
+/** 32 MiB and about a quarter of a second for each guess. Fixed, so that a file cannot demand more. */
+const COST = { n: 32_768, r: 8, p: 3 } as const
+const MEMORY = 64 * 1024 * 1024
+
+/** By id of the server: its fields that contain secrets, in full. */
+export type Secrets = Readonly<Record<string, Readonly<Record<string, unknown>>>>
+
+/** What the secrets are bound to: they cannot be opened in a file whose other content was changed. */
+type Open = Pick<ExportFile, 'format' | 'version' | 'servers' | 'agents'>
+
+export async function sealSecrets(secrets: Secrets, file: Open, passphrase: string): Promise<Sealed> {
+  const salt = randomBytes(16)
+  const data = new Vault(await keyFrom(passphrase, salt)).seal(placeOf(file), secrets)
+  return { kdf: 'scrypt', ...COST, salt: salt.toString('base64'), data }
+}
+
+export async function openSecrets(sealed: Sealed, file: Open, passphrase: string): Promise<Secrets> {
+  const vault = new Vault(await keyFrom(passphrase, Buffer.from(sealed.salt, 'base64')))
+  try {
+    return vault.open(placeOf(file), sealed.data) as Secrets
+  } catch {
+    // AES-GCM cannot tell a wrong key from changed data.
+    throw new AppError(
+      'wrong_passphrase',
+      'The passphrase does not open the secrets of this file, or the file was changed since it was exported',
+      { hint: 'Nothing was imported. Check the passphrase, and use the file as it was exported' },
+    )
+  }
+}
+
+const placeOf = ({ format, version, servers, agents }: Open): string =>
+  hashOf({ format, version, servers, agents })
+
+function keyFrom(passphrase: string, salt: Buffer): Promise<Buffer> {
+  const { n: N, r, p } = COST
+  return new Promise((resolve, reject) => {
+    scrypt(passphrase, salt, 32, { N, r, p, maxmem: MEMORY }, (error, key) =>
+      error ? reject(error) : resolve(key),
+    )
+  })
+}

@@ -1,0 +1,28 @@
+import type { Static } from 'typebox'
+import * as Type from 'typebox'
+import { component } from '../kernel/wire.ts'
+
+const Check = Type.Object({
+  name: Type.String({ examples: ['command'] }),
+  ok: Type.Boolean(),
+  detail: Type.String({ description: 'What was found and, where needed, what to do' }),
+})
+export type Check = Static<typeof Check>
+
+export const Diagnosis = Type.Object({
+  checks: Type.Array(Check, { description: 'In order. A failed one may be the cause of those after it' }),
+  command_line: Type.String({
+    description: 'Does the same in a terminal. Secrets are masked',
+    examples: ['cd ~ && API_TOKEN=*** npx -y @modelcontextprotocol/server-github'],
+  }),
+})
+export type Diagnosis = Static<typeof Diagnosis>
+component({ Diagnosis }, 'What was checked, and how to do the same in a terminal')
+
+/** A cause and what to do about it, in one detail. */
+export const explained = ({ message, hint }: { readonly message: string; readonly hint: string | null }) =>
+  hint === null ? message : `${message}. ${hint}`
+
+/** A word as a shell reads it. Masked values are left as they are shown. */
+export const shellWord = (text: string): string =>
+  /^[\w@%+=:,./~*-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
