@@ -27,7 +27,7 @@ export function logRoutes(logs: Logs): FastifyPluginAsyncTypebox {
       tags,
       summary: 'Count log lines by time and level',
       description:
-        'One point for each step, including empty ones. Without `since`, the points begin at the oldest line. The newest lines are counted first, and counting stops after a second: then `complete` is false, and `since` is the time of the oldest line that was counted.',
+        'One point for each step, including empty ones. Without `since`, the points begin at the oldest line. The newest lines are counted first, and counting stops after two seconds: then `complete` is false, and `since` is the time of the oldest line that was counted.',
       querystring: schema.HistogramQuery,
       response: { 200: schema.Histogram },
     }

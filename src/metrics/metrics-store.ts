@@ -1,4 +1,4 @@
-import type { ServerPeriod } from './life/server-period.ts'
+import type { ServerLevel, ServerPeriod } from './life/server-period.ts'
 import type { SeriesRow } from './record/series.ts'
 
 /** Each level is the sum of the previous one. */
@@ -29,13 +29,14 @@ export interface Change {
   /** Each replaces the stored block with the same level, start and chunk. */
   readonly blocks: readonly Block[]
   readonly checks: readonly Check[]
-  /** By minute. Each is added to what is stored of its minute and its hour. */
-  readonly periods: readonly ServerPeriod[]
+  /** Each is added to what is stored of the same period. */
+  readonly periods: Readonly<Record<ServerLevel, readonly ServerPeriod[]>>
 }
 
 /** Time limits by level, and the maximum share of rows to delete at once. */
 export interface Trim {
   readonly before: Readonly<Partial<Record<Level, number>>>
+  readonly serversBefore?: Readonly<Record<ServerLevel, number>>
   readonly series?: readonly number[]
   readonly share: number
 }
@@ -52,9 +53,9 @@ export interface MetricsStore {
   /** Blocks that start at `from` or later and before `to`, oldest first. */
   read(level: Level, from: number, to: number): Iterable<Block>
   one(level: Level, start: number, chunk: number): Uint8Array | undefined
-  /** The periods of all servers, or of one, combined into steps, which are a multiple of the level's. Seconds have none. */
+  /** The periods of all servers, or of one, combined into steps, which are a multiple of the level's. */
   periods(
-    level: Level,
+    level: ServerLevel,
     from: number,
     to: number,
     step: number,

@@ -1,8 +1,8 @@
 import type { FactBus } from '../../kernel/facts.ts'
 import type { Resources } from '../../kernel/server-state.ts'
-import type { Level, MetricsStore } from '../metrics-store.ts'
-import { floorTo, STEP_MS } from '../windows/levels.ts'
-import { addPeriod, Periods, type ServerPeriod } from './server-period.ts'
+import type { MetricsStore } from '../metrics-store.ts'
+import { floorTo } from '../windows/levels.ts'
+import { addPeriod, Periods, SERVER_STEP_MS, type ServerLevel, type ServerPeriod } from './server-period.ts'
 
 interface Deps {
   readonly store: Pick<MetricsStore, 'periods'>
@@ -39,7 +39,7 @@ interface Known {
 export class ServerLife {
   readonly #deps: Deps
   readonly #known = new Map<string, Known>()
-  readonly #unsaved = new Periods(STEP_MS.minutes)
+  readonly #unsaved = new Periods(SERVER_STEP_MS.minutes)
 
   constructor(deps: Deps) {
     this.#deps = deps
@@ -121,7 +121,7 @@ export class ServerLife {
 
   /** Periods of the given length, a multiple of the level's. */
   between(
-    level: Level,
+    level: ServerLevel,
     from: number,
     to: number,
     step: number,
@@ -130,7 +130,7 @@ export class ServerLife {
     const periods = new Periods(step)
     for (const period of this.#deps.store.periods(level, from, to, step, server_id))
       addPeriod(periods.at(period.server_id, period.start), period)
-    const first = floorTo(from, STEP_MS.minutes)
+    const first = floorTo(from, SERVER_STEP_MS.minutes)
     for (const period of this.#unsaved.all()) {
       if (period.start < first || period.start >= to) continue
       if (server_id === undefined || period.server_id === server_id)
@@ -141,7 +141,7 @@ export class ServerLife {
 
   /** The minutes that are over; with `all`, also the current one. */
   unsaved(all: boolean): ServerPeriod[] {
-    const current = floorTo(this.#deps.now(), STEP_MS.minutes)
+    const current = floorTo(this.#deps.now(), SERVER_STEP_MS.minutes)
     return this.#unsaved.all().filter(({ start }) => all || start !== current)
   }
 

@@ -1,3 +1,7 @@
+/** The levels of servers' availability and resources. Their rows are few, so that a day is read in a few milliseconds. */
+export const SERVER_STEP_MS = { minutes: 60_000, quarters: 900_000, hours: 3_600_000 } as const
+export type ServerLevel = keyof typeof SERVER_STEP_MS
+
 /** What is known about one server in one minute or hour. */
 export interface ServerPeriod {
   readonly server_id: string
@@ -16,7 +20,7 @@ export interface ServerPeriod {
   rss_max: number
 }
 
-export const newPeriod = (server_id: string, start: number): ServerPeriod => ({
+const newPeriod = (server_id: string, start: number): ServerPeriod => ({
   server_id,
   start,
   expected_ms: 0,
@@ -75,4 +79,15 @@ export class Periods {
   delete({ server_id, start }: ServerPeriod): void {
     this.#byKey.delete(`${start} ${server_id}`)
   }
+}
+
+/** Minutes, and the longer periods that they are part of. */
+export function atEveryLevel(minutes: readonly ServerPeriod[]): Record<ServerLevel, ServerPeriod[]> {
+  const sums = (step: number) => {
+    const periods = new Periods(step)
+    for (const minute of minutes) addPeriod(periods.at(minute.server_id, minute.start), minute)
+    return periods.all()
+  }
+  const { minutes: minute, quarters, hours } = SERVER_STEP_MS
+  return { minutes: sums(minute), quarters: sums(quarters), hours: sums(hours) }
 }

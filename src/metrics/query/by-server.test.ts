@@ -44,7 +44,8 @@ describe('by=server_id', () => {
     const { availability_pct } = (await get('servers/docs')).json()
     expect(availability_pct).toBeCloseTo((80 / 95) * 100, 2)
     expect((await get('servers/quiet')).json()).toMatchObject({ availability_pct: null })
-    expect((await get('timeseries?by=tool')).statusCode).toBe(422)
+    for (const wrong of ['by=tool', 'by=server_id&window=24h&step=5m', 'kind=resources&window=1h&step=1s'])
+      expect((await get(`timeseries?${wrong}`)).statusCode).toBe(422)
   })
 
   test('availability and resources survive a restart, and a minute that is saved in two parts is counted once', () => {

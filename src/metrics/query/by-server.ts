@@ -1,6 +1,6 @@
 import { invalidField } from '../../kernel/errors.ts'
 import { isoTime } from '../../kernel/time.ts'
-import type { ServerPeriod } from '../life/server-period.ts'
+import { SERVER_STEP_MS, type ServerLevel, type ServerPeriod } from '../life/server-period.ts'
 import type { ResourcePoint, SeriesQuery, ServerPoint, ServerTimeseries } from '../metrics.schema.ts'
 import type { Recorder } from '../record/recorder.ts'
 import { Cell } from '../sketch/cell.ts'
@@ -49,7 +49,7 @@ export function timeseriesByServer(
 export function availabilityOf(recorder: Recorder, server_id: string, window: WindowName, now: number) {
   recorder.observeServers()
   const from = now - WINDOW[window].ms
-  const level = window === '7d' ? 'hours' : 'minutes'
+  const level = FINEST[window]
   let [expected, down] = [0, 0]
   for (const period of recorder.life.between(level, from, now, WINDOW[window].ms, server_id)) {
     expected += period.expected_ms
@@ -75,11 +75,25 @@ function cellsOf(recorder: Recorder, steps: Steps, query: SeriesQuery): Map<stri
   return found
 }
 
+/** The finest level that is kept for the whole window. */
+const FINEST: Readonly<Record<WindowName, ServerLevel>> = {
+  '5m': 'minutes',
+  '1h': 'minutes',
+  '24h': 'quarters',
+  '7d': 'hours',
+}
+
 /** The times of the last five minutes are known exactly, but only since the start of Toolroom. */
 function periodsOf(recorder: Recorder, { window, step, first, last }: Steps, server_id: string | undefined) {
-  const level = levelFor(window, step)
+  const finest = FINEST[window]
+  if (window !== '5m' && step % SERVER_STEP_MS[finest] !== 0)
+    throw invalidField(
+      '/step',
+      `must be a whole number of quarter hours for servers in a window of ${window}`,
+    )
+  const level = step % SERVER_STEP_MS.hours === 0 ? 'hours' : finest
   const periods =
-    level === 'seconds' || window === '5m'
+    window === '5m'
       ? recorder.life.recent(first, last + step, step, server_id)
       : recorder.life.between(level, first, last + step, step, server_id)
   const found = new Map<string, Map<number, ServerPeriod>>()

@@ -2,6 +2,7 @@ import { uptime } from 'node:os'
 import { AppError } from '../../kernel/errors.ts'
 import type { FactBus, Facts } from '../../kernel/facts.ts'
 import { ServerLife } from '../life/server-life.ts'
+import { atEveryLevel } from '../life/server-period.ts'
 import type { Level, MetricsStore } from '../metrics-store.ts'
 import type { Sample } from '../sketch/cell.ts'
 import { Tally } from '../sketch/tally.ts'
@@ -206,7 +207,7 @@ export class Recorder {
     const periods = this.life.unsaved(isLast)
     if (blocks.length + series.length + checks.length + periods.length === 0) return 'saved'
     const rows = series.map(({ ofServer, lastAt, savedAt, ...key }) => ({ ...key, last_at: lastAt }))
-    const outcome = this.#deps.store.save({ blocks, series: rows, checks, periods })
+    const outcome = this.#deps.store.save({ blocks, series: rows, checks, periods: atEveryLevel(periods) })
     if (outcome === 'recreated') return outcome
     this.#history.flushed()
     this.checks.saved()

@@ -36,9 +36,10 @@ export class Retention {
       return []
     }
     const before = { seconds, minutes: now - MINUTES_FOR_MS, hours: now - this.#keptMs - HOUR_MS }
+    const serversBefore = { minutes: now - 2 * HOUR_MS, quarters: before.minutes, hours: before.hours }
     const inactive = this.#inactive(now)
     const ids = inactive.map(({ id }) => id)
-    this.#store.trim({ before, series: ids, share: SHARE })
+    this.#store.trim({ before, serversBefore, series: ids, share: SHARE })
     for (const series of inactive) this.#series.delete(series)
     return ids
   }

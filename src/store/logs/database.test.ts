@@ -7,6 +7,11 @@ import { idsOf, openDatabase, randomText, settle } from '../../../test/support/l
 import { entry, ModelLog } from '../../../test/support/log-model.ts'
 import type { ResolvedFilter, StoredEntry } from '../../logs/log-store.ts'
 import { Connection } from '../sqlite/connection.ts'
+import { migrate } from '../sqlite/data-file.ts'
+import { TextIndex } from './index/text-index.ts'
+import { readHistogram } from './read/histogram.ts'
+import { LOG_SCHEMA } from './schema.ts'
+import { LineWriter } from './write/line-writer.ts'
 
 const openHere = () => openDatabase(join(ownFolder(), 'logs.db'))
 
@@ -167,4 +172,21 @@ test('lines can be written during a long read', async () => {
 
   expect(await read).toMatchObject({ items: [], total: 0 })
   expect(writtenDuringRead).toBeGreaterThan(3)
+})
+
+test('a histogram that takes too long has the newest lines and says from when', async () => {
+  const connection = new Connection(join(ownFolder(), 'logs.db'))
+  onTestFinished(() => connection.close())
+  migrate(connection, LOG_SCHEMA.migrations)
+  const writer = new LineWriter(connection)
+  for (let n = 0; n < 40; n++)
+    writer.write(Array.from({ length: 1000 }, (_, k) => entry({ ts: n * 1000 + k, server_id: 'a' })))
+  const index = new TextIndex(connection, { part: 1, indexStep: 1 })
+  const context = { connection, index, upTo: writer.highestId, pause: async () => {} }
+  const { counts, from } = await readHistogram(context, { filter: {}, step: 10_000 }, 0)
+  const all = await readHistogram(context, { filter: {}, step: 10_000 })
+
+  expect(all).toMatchObject({ from: null, counts: { length: 4 } })
+  expect(from).toBe(40_000 - 16_384)
+  expect(counts.reduce((sum, { lines }) => sum + lines, 0)).toBe(16_384)
 })

@@ -6,7 +6,10 @@ import { event, NOON, openRecorder, ownClock } from '../../../test/support/metri
 import { FactBus } from '../../kernel/facts.ts'
 import type { Recorder } from '../../metrics/record/recorder.ts'
 import { WINDOWS, type WindowName } from '../../metrics/windows/levels.ts'
+import { Connection } from '../sqlite/connection.ts'
+import { migrate } from '../sqlite/data-file.ts'
 import { openSqlite } from '../sqlite/sqlite.ts'
+import { METRICS_SCHEMA } from './schema.ts'
 
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
@@ -110,6 +113,24 @@ describe('restart', () => {
     facts.publish('server_removed', { server_id: 'docs', type: 'http' })
     expect(openRecorder({ folder }).recorder.checks.of('docs')).toEqual([])
   })
+})
+
+test('a metrics file of the first version is upgraded, and keeps what it has', () => {
+  const folder = ownFolder()
+  const before = new Connection(join(folder, 'metrics.db'))
+  migrate(before, METRICS_SCHEMA.migrations.slice(0, 1))
+  before.run("INSERT INTO series VALUES (7, 'tool_call', 'docs', 'search', NULL, NULL, NULL, ?)", NOON)
+  before.close()
+  const { recorder, troubles } = openRecorder({ folder })
+  recorder.life.sample('docs', { cpu_pct: 1, rss_bytes: 2, processes: 1 })
+  recorder.close()
+  const again = openRecorder({ folder }).recorder
+  expect([...again.series.all()].map(({ id, tool }) => [id, tool])).toEqual([[7, 'search']])
+  for (const level of ['minutes', 'quarters', 'hours'] as const)
+    expect(again.life.between(level, NOON - DAY, NOON, DAY, 'docs')).toMatchObject([
+      { cpu_max: 1, rss_max: 2 },
+    ])
+  expect(troubles).toEqual([])
 })
 
 describe('unusable metrics file', () => {

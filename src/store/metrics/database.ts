@@ -1,5 +1,5 @@
 import { AppError } from '../../kernel/errors.ts'
-import type { ServerPeriod } from '../../metrics/life/server-period.ts'
+import type { ServerLevel, ServerPeriod } from '../../metrics/life/server-period.ts'
 import type { Block, Change, Check, Level, MetricsStore, Trim } from '../../metrics/metrics-store.ts'
 import type { SeriesRow } from '../../metrics/record/series.ts'
 import type { Connection } from '../sqlite/connection.ts'
@@ -60,13 +60,12 @@ export class MetricsDatabase implements MetricsStore {
   }
 
   periods(
-    level: Level,
+    level: ServerLevel,
     from: number,
     to: number,
     step: number,
     server_id: string | undefined,
   ): readonly ServerPeriod[] {
-    if (level === 'seconds') return []
     const ofServer = server_id === undefined ? '' : 'AND server_id = ?'
     const sql = `SELECT server_id, start / ? * ? AS start, sum(expected_ms) AS expected_ms, sum(down_ms) AS down_ms,
         sum(sampled_ms) AS sampled_ms, sum(cpu) AS cpu, max(cpu_max) AS cpu_max, sum(rss) AS rss, max(rss_max) AS rss_max
@@ -83,7 +82,8 @@ export class MetricsDatabase implements MetricsStore {
         for (const { level, start, chunk, bytes } of blocks)
           this.#connection.run(`INSERT OR REPLACE INTO ${level} VALUES (?, ?, ?)`, start, chunk, bytes)
         for (const check of checks) this.#saveCheck(check)
-        for (const period of periods) this.#savePeriod(period)
+        for (const [level, changed] of Object.entries(periods))
+          for (const period of changed) this.#savePeriod(level, period)
         for (const server_id of new Set(checks.map((check) => check.server_id))) this.#trimChecks(server_id)
       })
       return 'saved'
@@ -94,11 +94,11 @@ export class MetricsDatabase implements MetricsStore {
     }
   }
 
-  trim({ before, series = [], share }: Trim): void {
+  trim({ before, serversBefore, series = [], share }: Trim): void {
     this.#connection.transaction(() => {
       for (const [level, limit] of Object.entries(before)) this.#trimTable(level, limit, share)
-      if (before.minutes !== undefined) this.#trimTable('server_minutes', before.minutes, share)
-      if (before.hours !== undefined) this.#trimTable('server_hours', before.hours, share)
+      for (const [level, limit] of Object.entries(serversBefore ?? {}))
+        this.#trimTable(`server_${level}`, limit, share)
       for (const id of series) this.#connection.run('DELETE FROM series WHERE id = ?', id)
     })
   }
@@ -130,11 +130,10 @@ export class MetricsDatabase implements MetricsStore {
     this.#connection.run(sql, server_id, server_id, KEPT_CHECKS)
   }
 
-  #savePeriod({ server_id, start, ...sums }: ServerPeriod): void {
+  #savePeriod(level: string, { server_id, start, ...sums }: ServerPeriod): void {
     const { expected_ms, down_ms, sampled_ms, cpu, cpu_max, rss, rss_max } = sums
     const values = [server_id, expected_ms, down_ms, sampled_ms, cpu, cpu_max, rss, rss_max]
-    this.#connection.run(ADD_TO_MINUTE, start, ...values)
-    this.#connection.run(ADD_TO_HOUR, floorToHour(start), ...values)
+    this.#connection.run(addTo(`server_${level}`), start, ...values)
   }
 
   /** Deletes the oldest rows first, and all rows of a start together. */
@@ -172,9 +171,6 @@ export class MetricsDatabase implements MetricsStore {
   }
 }
 
-const HOUR_MS = 3_600_000
-const floorToHour = (start: number): number => Math.floor(start / HOUR_MS) * HOUR_MS
-
 const addTo = (table: string): string => `
   INSERT INTO ${table} (start, server_id, expected_ms, down_ms, sampled_ms, cpu, cpu_max, rss, rss_max)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -182,8 +178,6 @@ const addTo = (table: string): string => `
     expected_ms = expected_ms + excluded.expected_ms, down_ms = down_ms + excluded.down_ms,
     sampled_ms = sampled_ms + excluded.sampled_ms, cpu = cpu + excluded.cpu, rss = rss + excluded.rss,
     cpu_max = max(cpu_max, excluded.cpu_max), rss_max = max(rss_max, excluded.rss_max)`
-const ADD_TO_MINUTE = addTo('server_minutes')
-const ADD_TO_HOUR = addTo('server_hours')
 
 type Row = Record<string, Value>
 

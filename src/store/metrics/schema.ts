@@ -29,7 +29,7 @@ const MIGRATIONS = [
   );
   CREATE INDEX checks_server ON checks (server_id, id);
   `,
-  ['minutes', 'hours'].map(createServerTable).join(''),
+  ['minutes', 'quarters', 'hours'].map(createServerTable).join(''),
 ]
 
 /** How long servers were available, and what they used. `cpu` and `rss` are sums of values × milliseconds. */
@@ -63,7 +63,7 @@ export const METRICS_SCHEMA: Schema = {
     ...['seconds', 'minutes', 'hours'].flatMap((table) =>
       ['ASC', 'DESC'].map((order) => `SELECT * FROM ${table} ORDER BY start ${order} LIMIT 2`),
     ),
-    ...['series', 'checks', 'server_minutes', 'server_hours', 'sqlite_sequence'].map(
+    ...['series', 'checks', 'server_minutes', 'server_quarters', 'server_hours', 'sqlite_sequence'].map(
       (table) => `SELECT * FROM ${table} LIMIT 10`,
     ),
   ],

@@ -69,6 +69,21 @@ export class Walk {
     }
   }
 
+  /** The next `ids` ids, if every line has to be scanned anyway: the caller scans them. Undefined otherwise, and at the end. */
+  takeScan(ids: number): IdRange | undefined {
+    const range = this.#ranges.at(-1)
+    if (!range || this.#lookup || this.#plans.plain.kind !== 'scan') return undefined
+    const window = this.#windowIn(range, ids)
+    this.#advanceTo(this.#order === 'asc' ? window.last : window.first)
+    return window
+  }
+
+  #windowIn({ first, last }: IdRange, ids: number): IdRange {
+    return this.#order === 'asc'
+      ? { first, last: Math.min(last, first + ids - 1) }
+      : { first: Math.max(first, last - ids + 1), last }
+  }
+
   #runTextPlan(lookup: TextLookup, part: Part, ids: IdRange): number[] {
     const plan = this.#plans.indexed
     if (plan.kind === 'scan' || !plan.text) return this.#run(plan, ids)
@@ -88,11 +103,7 @@ export class Walk {
 
   #scan({ first, last, order, limit }: Slice): number[] {
     const ids = this.#scanIds
-    const window =
-      order === 'asc'
-        ? { first, last: Math.min(last, first + ids - 1) }
-        : { first: Math.max(first, last - ids + 1), last }
-    const slice = { ...window, order, limit }
+    const slice = { ...this.#windowIn({ first, last }, ids), order, limit }
     const startedAt = performance.now()
     const found = this.#select(scanSql(this.#query.conditions, slice), slice)
     const ms = performance.now() - startedAt
