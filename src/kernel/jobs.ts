@@ -109,9 +109,15 @@ export class Jobs {
 
   /** Lets a job go on that waits for it. */
   continue(id: string): Job {
-    const { resume, job } = this.#entry(id)
+    const entry = this.#entry(id)
+    const { resume, job } = entry
     if (!resume)
-      throw new AppError('job_not_waiting', `The job for ${job.subject} does not wait: it is ${job.phase}`)
+      throw new AppError(
+        'job_not_waiting',
+        `The job for ${job.subject} does not wait. Its phase is: ${job.phase}`,
+      )
+    entry.resume = undefined
+    this.#enter(entry, 'continuing', null)
     resume()
     return this.get(id)
   }

@@ -296,7 +296,7 @@ describe('updating', () => {
     expect(await jobs(`${first}/continue`)).toMatchObject({ status: 409, code: 'job_not_waiting' })
 
     const second = await waiting()
-    expect(await jobs(`${second}/continue`)).toMatchObject({ status: 'running' })
+    expect(await jobs(`${second}/continue`)).toMatchObject({ status: 'running', phase: 'continuing' })
     await expect.poll(async () => (await jobs(second, 'GET')).status).toBe('done')
     expect(await jobs(second, 'GET')).toMatchObject({ result: { version: '1.1.0', tools } })
     expect(await version()).toBe('1.1.0')
