@@ -3,7 +3,7 @@ import { wholeList } from '../kernel/wire.ts'
 import type { IsOwner } from '../upstreams/upstreams.routes.ts'
 import * as schema from './agents.schema.ts'
 import type { Agents } from './agents.service.ts'
-import * as importSchema from './read/import.schema.ts'
+import * as importSchema from './import/import.schema.ts'
 
 const tags = ['Agents']
 const params = schema.AgentKey
@@ -83,7 +83,7 @@ export function agentRoutes(agents: Agents, isOwner: IsOwner): FastifyPluginAsyn
       tags,
       summary: "Register servers from agents' files",
       description:
-        'A server that several agents use is registered once. Nothing is started, and no file is changed.',
+        'Reads the files of the user and of the projects that the agents list. A server that several agents use is registered once, and references are translated. Nothing is started, and no file is changed.',
       body: importSchema.ImportInput,
       response: { 200: importSchema.ImportReport },
     }

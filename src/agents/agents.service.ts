@@ -5,7 +5,6 @@ import type { AgentSummary, AgentView, EffectiveEntry, EntryView } from './agent
 import type { Agent } from './catalogue/catalogue.schema.ts'
 import { AGENTS } from './catalogue/catalogue.ts'
 import { isScope } from './catalogue/config-places.ts'
-import type { Definition } from './catalogue/definition.ts'
 import { detect } from './catalogue/detect.ts'
 import { createEdit, type EditDeps } from './edit/edit.service.ts'
 import { FileChanges } from './edit/file-changes.ts'
@@ -17,17 +16,18 @@ import { releaseLeftLocks } from './files/agent-lock.ts'
 import type { Backups } from './files/backups.ts'
 import { agentOf, type ConfigTarget, configTargets } from './files/config-target.ts'
 import { FileWatcher } from './files/file-watcher.ts'
+import type { AgentFiles } from './import/candidates.ts'
+import type { ImportInput, ImportReport, Scan } from './import/import.schema.ts'
+import { createImport, type ImportDeps } from './import/import-servers.ts'
+import { knownProjects, projectTargets } from './import/projects.ts'
 import { entryViews, type KnownFile, summaryOf } from './read/agent-view.ts'
 import { effectiveEntries } from './read/effective-entries.ts'
 import { type FileTrouble, troubleOf } from './read/file-trouble.ts'
-import type { ImportInput, ImportReport, Scan } from './read/import.schema.ts'
-import { createImport } from './read/import-servers.ts'
 import { linesOf, readFileState } from './read/read-entries.ts'
 
-export interface Deps extends Omit<EditDeps, 'changes'> {
+export interface Deps extends Omit<EditDeps, 'changes'>, Omit<ImportDeps, 'home'> {
   readonly backups: Backups
   readonly now: () => number
-  readonly register: (name: string, definition: Definition, by: Caller) => Promise<{ readonly id: string }>
   readonly onTrouble: (sentence: string, error: unknown) => void
 }
 
@@ -38,7 +38,7 @@ export function createAgents(deps: Deps) {
   const edit = createEdit({ ...deps, changes })
   const { undo, history } = createUndo({ ...deps, changes })
   const connection = createGatewayConnection(edit, deps)
-  const importing = createImport(deps)
+  const importing = createImport({ ...deps, home: platform.home })
   const restoring = createRestore({ ...deps, edit })
   const watcher = new FileWatcher({
     facts: deps.facts,
@@ -84,12 +84,19 @@ export function createAgents(deps: Deps) {
     return files.flatMap((file) => entryViews(file, { agent, registered, isOwner, linesOf }))
   }
 
-  const statesOf = (keys: readonly string[] | undefined, project?: string) =>
-    (keys?.map(agentOf) ?? AGENTS).map((agent) => ({
-      agent,
-      installed: detect(agent, platform).installed,
-      states: configTargets(agent, platform, project).map(readFileState),
-    }))
+  /** The files of the user, of the projects that installed agents list, and of the given project. */
+  function importable(keys: readonly string[] | undefined, project?: string): AgentFiles[] {
+    const projects = knownProjects(platform)
+    return (keys?.map(agentOf) ?? AGENTS).map((agent) => {
+      const { installed } = detect(agent, platform)
+      const folders = new Set([...(installed ? projects : []), ...(project === undefined ? [] : [project])])
+      const files = [
+        ...configTargets(agent, platform, undefined),
+        ...[...folders].flatMap((folder) => projectTargets(agent, platform, folder)),
+      ].map((target) => ({ state: readFileState(target), project: target.project ?? null }))
+      return { agent, installed, files }
+    })
+  }
 
   return {
     set: connection.set,
@@ -146,11 +153,11 @@ export function createAgents(deps: Deps) {
     },
 
     async scan(): Promise<Scan> {
-      return importing.scan(statesOf(undefined))
+      return importing.scan(importable(undefined))
     },
 
     async import(input: ImportInput, by: Caller): Promise<ImportReport> {
-      return importing.run(statesOf(input.agents, input.project_path), input, by)
+      return importing.run(importable(input.agents, input.project_path), input, by)
     },
 
     /** Files that cannot be read, or whose managed entries another program has changed: of one agent, or of all. */

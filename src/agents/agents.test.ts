@@ -20,7 +20,7 @@ import { covers } from '../../test/support/covers.ts'
 import { ownFolder } from '../../test/support/folder.ts'
 import { openHouse } from '../../test/support/house.ts'
 import type { AgentSummary, EffectiveEntry, HistoryItem } from './agents.schema.ts'
-import type { ImportReport, Scan } from './read/import.schema.ts'
+import type { ImportReport, Scan } from './import/import.schema.ts'
 
 const CLAUDE = `{
   "numStartups": 7,

@@ -13,9 +13,11 @@ import type { HttpServers } from '../http-servers/http-servers.service.ts'
 import { AppError } from '../kernel/errors.ts'
 import type { FactBus } from '../kernel/facts.ts'
 import type { Log } from '../kernel/log.ts'
+import { addImported } from '../servers/import-target.ts'
 import { type ProgramOf, programFor } from '../servers/run-settings.ts'
 import type { Server } from '../servers/servers.schema.ts'
 import type { Servers } from '../servers/servers.service.ts'
+import type { Importing } from './importing.ts'
 
 interface Parts {
   readonly folder: string
@@ -23,9 +25,10 @@ interface Parts {
   readonly facts: FactBus
   readonly log: Log
   readonly ownership: OwnershipStore
-  readonly servers: Pick<Servers, 'list' | 'add'>
+  readonly servers: Pick<Servers, 'list' | 'add' | 'stop'>
   readonly httpServers: Pick<HttpServers, 'list' | 'add'>
   readonly programOf: ProgramOf
+  readonly importing: Importing
   readonly keys: Keys
   readonly offeredTo: (agentType: string) => OfferedTools
   /** The address of the service, once it listens. */
@@ -39,6 +42,7 @@ const BUILT = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
 /** The agents, connected to the registered servers and to the gateway. */
 export function openAgents({ mainFile = BUILT, ...parts }: Parts): Agents {
   const { folder, facts, log, ownership, servers, httpServers, programOf, keys, offeredTo, address } = parts
+  const { targets, options } = parts.importing
   return createAgents({
     platform: platformOf(parts.platform),
     facts,
@@ -64,10 +68,15 @@ export function openAgents({ mainFile = BUILT, ...parts }: Parts): Agents {
       ...(await servers.list()).map((server) => stdioServer(server, programOf)),
       ...(await httpServers.list()).map(httpServer),
     ],
-    register: (name, definition, by) =>
+    register: (name, definition, options, by) =>
       definition.type === 'stdio'
-        ? servers.add({ ...definition, name, args: [...definition.args] }, by)
-        : httpServers.add({ name, ...remote(definition) }, by),
+        ? addImported(servers, { ...definition, name, args: [...definition.args] }, options, by)
+        : httpServers.add({ name, ...remote(definition), enabled: options.enabled }, by),
+    problemOf: (name, definition) =>
+      definition.type === 'stdio'
+        ? targets.stdio.problem(name, localDefinition(definition))
+        : targets.http.problem(name, { type: 'http', ...remote(definition) }),
+    ...options,
     onTrouble: (sentence, error) => log.warn({ error }, sentence),
   })
 }
@@ -78,7 +87,13 @@ function stdioServer(server: Server, programOf: ProgramOf): RegisteredServer {
   const program = programFor(server, programOf)
   if (program.ok) {
     const { command, args } = program
-    return { id, name, definition: { type: 'stdio', command, args, env, cwd } }
+    const from = server.package === null ? undefined : { name: server.package, args: server.args }
+    return {
+      id,
+      name,
+      definition: { type: 'stdio', command, args, env, cwd },
+      ...(from && { package: from }),
+    }
   }
   const { message, hint } = program.error
   const error = new AppError('package_not_found', `'${name}': ${message}`, hint === null ? {} : { hint })
@@ -91,9 +106,17 @@ const httpServer = ({ id, name, url, transport, headers }: HttpServer): Register
   definition: { type: transport === 'sse' ? 'sse' : 'http', url, headers },
 })
 
+const localDefinition = ({ type, command, args, env, cwd }: Extract<Definition, { type: 'stdio' }>) => ({
+  type,
+  command,
+  args: [...args],
+  env: { ...env },
+  ...(cwd !== null && { cwd }),
+})
+
 const remote = ({ type, url, headers }: Exclude<Definition, { type: 'stdio' }>) => ({
   url,
-  headers,
+  headers: { ...headers },
   transport: type === 'sse' ? ('sse' as const) : ('auto' as const),
 })
 

@@ -14,7 +14,6 @@ import { Front } from '../http/front.ts'
 import { httpServerRoutes } from '../http-servers/http-servers.routes.ts'
 import type { HttpServer } from '../http-servers/http-servers.schema.ts'
 import { createHttpServers } from '../http-servers/http-servers.service.ts'
-import { httpTarget } from '../http-servers/import-target.ts'
 import { jobRoutes } from '../jobs/jobs.routes.ts'
 import { Closer } from '../kernel/closer.ts'
 import { FactBus } from '../kernel/facts.ts'
@@ -32,8 +31,6 @@ import { processRoutes } from '../processes/processes.routes.ts'
 import { createProcesses } from '../processes/processes.service.ts'
 import { redactRoutes } from '../redact/redact.routes.ts'
 import { secretRoutes } from '../secrets/secrets.routes.ts'
-import { createImporter } from '../servers/import.service.ts'
-import { stdioTarget } from '../servers/import-target.ts'
 import { serverRoutes } from '../servers/servers.routes.ts'
 import type { Server } from '../servers/servers.schema.ts'
 import { createServers, type Servers } from '../servers/servers.service.ts'
@@ -53,6 +50,7 @@ import { openConfiguration } from './configuration.ts'
 import { openEvents } from './events.ts'
 import { openGateway } from './gateway.ts'
 import { openGuesses } from './guesses.ts'
+import { openImporting } from './importing.ts'
 import { openLogging } from './logging.ts'
 import { openNotices } from './notices.ts'
 import { openObservability } from './observability.ts'
@@ -196,6 +194,8 @@ async function open(
     servers,
     httpServers,
   })
+  const { home } = config.platform
+  const importing = openImporting({ references, namedSecrets, packages, servers, httpServers, home })
   const front = new Front({ allowedHosts: config.allowed_hosts, gateway: gateway.gateway })
   const agents = openAgents({
     ...base,
@@ -204,6 +204,7 @@ async function open(
     servers,
     httpServers,
     programOf: packages.programOf,
+    importing,
     keys: gateway.keys,
     offeredTo: gateway.offeredTo,
     address: () => front.address(host),
@@ -212,7 +213,6 @@ async function open(
   closer.add('the agents', () => agents.close())
   await servers.load()
   await httpServers.load()
-  const importer = createImporter({ stdio: stdioTarget(servers), http: httpTarget(httpServers) })
   const logs = createLogs({
     store: logging.store,
     flush: (patienceMs) => pipeline.flush(patienceMs),
@@ -272,7 +272,7 @@ async function open(
     gatewayRoutes: gateway.mcpRoutes,
     routes: [
       healthRoutes(health, (headers) => !config.protect_reads || isOwner(headers)),
-      serverRoutes(servers, importer, isOwner, elicitations),
+      serverRoutes(servers, importing.importer, isOwner, elicitations),
       httpServerRoutes(httpServers, isOwner, elicitations),
       elicitationRoutes(elicitations),
       logRoutes(logs),

@@ -232,6 +232,16 @@ export function createPackages(deps: Deps) {
       return { job: id, settled }
     },
 
+    /** Installs a package, if it is not installed yet, for a server that runs its program. */
+    async installForServer(spec: string, by: Caller): Promise<{ name: string; bin: string }> {
+      const { name, requested, kind } = parseSpec(spec)
+      const installed = recordOf(name)?.current.version
+      if (installed === undefined) await this.install({ name: spec }, by).settled
+      else if (kind === 'version' && requested !== installed)
+        throw new AppError('package_in_use', `${name} is installed in version ${installed}`)
+      return { name, bin: chooseBin(find(name), undefined) }
+    },
+
     /** With `hold`, the new version replaces the old one when the user lets the job go on. */
     update(key: string, version: string | undefined, hold: boolean, by: Caller): StartedJob<Updated> {
       const { name } = find(key)

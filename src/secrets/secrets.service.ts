@@ -69,6 +69,15 @@ export function createSecrets({ store, facts, secrets, usedBy, now }: Deps) {
       return record && { value: record.value, version: versions.get(name) ?? 0 }
     },
 
+    /** The suggested name, or the next free one if it has another value, here or in `taken`. */
+    nameFor(suggested: string, value: string, taken: ReadonlyMap<string, string>): string {
+      for (let number = 1; ; number += 1) {
+        const name = number === 1 ? suggested : `${suggested}-${number}`
+        const known = taken.get(name) ?? store.find(name)?.value
+        if (known === undefined || known === value) return name
+      }
+    },
+
     async list(): Promise<SecretView[]> {
       const byName = store.all().toSorted((one, other) => (one.name < other.name ? -1 : 1))
       return Promise.all(byName.map(viewOf))

@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { component, orNull } from '../kernel/wire.ts'
+import { factFields, importOptions } from '../upstreams/import/import-fields.ts'
 
 const Entries = Type.Object({}, { additionalProperties: true, maxProperties: 500 })
 
@@ -17,14 +18,15 @@ export const ImportInput = Type.Object(
     mcpServers: Type.Optional(Entries),
     servers: Type.Optional(Entries),
     inputs: Type.Optional(
-      Type.Array(Type.Unknown(), { maxItems: 100, description: 'Written by VS Code; ignored' }),
+      Type.Array(Type.Unknown(), {
+        maxItems: 100,
+        description: 'Written by VS Code; their defaults are used',
+      }),
     ),
     on_conflict: Type.Optional(
       Type.Enum(['skip', 'update'], { default: 'skip', description: 'What to do when the name is taken' }),
     ),
-    dry_run: Type.Optional(
-      Type.Boolean({ default: false, description: 'Report what would happen, without changes' }),
-    ),
+    ...importOptions,
   },
   {
     additionalProperties: false,
@@ -48,6 +50,7 @@ export const ImportReport = Type.Object({
       outcome: Type.Enum(OUTCOMES),
       id: orNull(Type.String({ description: 'The id of the created, updated or conflicting server' })),
       reason: orNull(Type.String({ description: 'Why the entry was refused or skipped' })),
+      ...factFields,
       notes: Type.Array(Type.String()),
     }),
   ),

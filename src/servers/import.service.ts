@@ -1,5 +1,10 @@
 import { AppError } from '../kernel/errors.ts'
-import type { Caller } from '../kernel/wire.ts'
+import { README_FORMS } from '../kernel/references/translate.ts'
+import { translateDefinition } from '../kernel/references/translate-definition.ts'
+import { type Caller, slugOf } from '../kernel/wire.ts'
+import { applyOptions, type OptionDeps } from '../upstreams/import/apply-options.ts'
+import { factsOf, NO_FACTS } from '../upstreams/import/import-fields.ts'
+import { importNotes } from '../upstreams/import/import-notes.ts'
 import type { ImportTarget } from '../upstreams/import-target.ts'
 import { namesLike } from '../upstreams/server-name.ts'
 import type { ImportInput, ImportItem, ImportReport } from './import.schema.ts'
@@ -7,12 +12,17 @@ import { parseSnippet, readSnippet, type Snippet, type SnippetEntry } from './sn
 
 type Definition = SnippetEntry['definition']
 
-interface Deps {
+interface Deps extends OptionDeps {
   readonly stdio: ImportTarget<Extract<Definition, { type: 'stdio' }>>
   readonly http: ImportTarget<Extract<Definition, { type: 'http' }>>
+  /** `${userHome}`. */
+  readonly home: string
 }
 
-type Result = Pick<ImportItem, 'outcome' | 'id'> & { readonly reason?: string }
+type Result = Pick<ImportItem, 'outcome' | 'id'> & {
+  readonly reason?: string
+  readonly notes?: readonly string[]
+}
 
 /** Registers the servers of pasted snippets. Never starts a server, and overwrites one only on request. */
 export function createImporter(deps: Deps) {
@@ -36,7 +46,7 @@ export function createImporter(deps: Deps) {
   }
 
   async function register(
-    { name, definition }: SnippetEntry,
+    { name, definition, enabled }: SnippetEntry,
     input: ImportInput,
     by: Caller,
   ): Promise<Result> {
@@ -47,29 +57,56 @@ export function createImporter(deps: Deps) {
     if (existing?.isSame(definition))
       return { outcome: 'unchanged', id: existing.id, reason: 'The server already has this definition' }
     if (existing && input.on_conflict === 'update') {
-      if (!input.dry_run) await target.change(existing.id, definition, by)
-      return { outcome: 'updated', id: existing.id }
+      if (input.dry_run) return { outcome: 'updated', id: existing.id }
+      const applied = await applyOptions(slugOf(name), definition, { ...input, pin: false }, deps, by)
+      await target.change(existing.id, applied.definition, by)
+      return { outcome: 'updated', id: existing.id, notes: applied.notes }
     }
     const conflict = existing ?? (await other.find(name))
     if (conflict) {
       const reason = 'A server with this name is already registered with a different definition'
       return { outcome: 'exists', id: conflict.id, reason }
     }
-    return { outcome: 'created', id: input.dry_run ? null : (await target.add(name, definition, by)).id }
+    if (input.dry_run) return { outcome: 'created', id: null }
+    const applied = await applyOptions(slugOf(name), definition, input, deps, by)
+    const { id } = await target.add(name, applied.definition, { start_mode: input.start_mode, enabled }, by)
+    return { outcome: 'created', id, notes: applied.notes }
+  }
+
+  /** The entry with its references in Toolroom's syntax, or the reason why it cannot be imported. */
+  function translated(entry: SnippetEntry) {
+    const { home, isOwnSetting } = deps
+    const source = { forms: README_FORMS, home, inputs: entry.inputs, isOwnSetting }
+    const { definition, notes, problem } = translateDefinition(entry.definition, () => source)
+    return { entry: { ...entry, definition, notes: [...entry.notes, ...notes] }, problem }
   }
 
   return {
     async run(input: ImportInput, by: Caller): Promise<ImportReport> {
       const { entries, refused } = snippetOf(input)
       const items: ImportItem[] = []
-      for (const found of entries) {
+      for (const written of entries) {
+        const { entry: found, problem } = translated(written)
         const entry = await placed(found, input)
-        const { name, definition, notes } = entry
-        const result = await register(entry, input, by).catch(refusal)
-        items.push({ name, type: definition.type, reason: null, ...result, notes: [...notes] })
+        const { name, definition, enabled } = entry
+        const result: Result =
+          problem === undefined
+            ? await register(entry, input, by).catch(refusal)
+            : { outcome: 'refused', id: null, reason: problem }
+        const notes = [...entry.notes, ...importNotes(definition), ...(result.notes ?? [])]
+        const { outcome, id, reason = null } = result
+        items.push({
+          name,
+          type: definition.type,
+          outcome,
+          id,
+          reason,
+          ...factsOf(definition, enabled),
+          notes,
+        })
       }
       for (const { name, reason } of refused) {
-        items.push({ name, type: null, outcome: 'refused', id: null, reason, notes: [] })
+        items.push({ name, type: null, outcome: 'refused', id: null, reason, ...NO_FACTS, notes: [] })
       }
       return { dry_run: input.dry_run ?? false, items, total: items.length }
     },
@@ -77,14 +114,16 @@ export function createImporter(deps: Deps) {
 }
 export type Importer = ReturnType<typeof createImporter>
 
-function snippetOf({ snippet, mcpServers, servers }: ImportInput): Snippet {
+function snippetOf({ snippet, mcpServers, servers, inputs }: ImportInput): Snippet {
   const given = [snippet, mcpServers, servers].filter((part) => part !== undefined)
   if (given.length !== 1) {
     throw new AppError('invalid_input', 'Send exactly one of snippet, mcpServers and servers', {
       errors: [{ path: '', message: 'must contain exactly one of snippet, mcpServers and servers' }],
     })
   }
-  return snippet === undefined ? readSnippet({ mcpServers: mcpServers ?? servers }) : parseSnippet(snippet)
+  return snippet === undefined
+    ? readSnippet({ mcpServers: mcpServers ?? servers, inputs })
+    : parseSnippet(snippet)
 }
 
 /** An entry that cannot be registered does not prevent the others. A failure of the store does. */

@@ -1,7 +1,17 @@
 import type { TSchema } from 'typebox'
+import type { Carrier } from '../kernel/secrets/secrets.ts'
 import { problemIn } from '../kernel/validate.ts'
 import { type Caller, slugOf } from '../kernel/wire.ts'
+import type { ImportOptions } from './import/import-fields.ts'
+import type { References } from './references.ts'
 import type { ServerRecord } from './server-registry.ts'
+
+/** How an imported server is added. */
+export interface AddOptions {
+  readonly start_mode: ImportOptions['start_mode'] | undefined
+  /** False: it stays off until a user starts or enables it. */
+  readonly enabled: boolean
+}
 
 /** One kind of server as the importer of snippets uses it. `D` is a definition in a snippet. */
 export interface ImportTarget<D> {
@@ -11,13 +21,13 @@ export interface ImportTarget<D> {
   find(
     name: string,
   ): Promise<{ readonly id: string; readonly isSame: (definition: D) => boolean } | undefined>
-  add(name: string, definition: D, by: Caller): Promise<{ readonly id: string }>
+  add(name: string, definition: D, options: AddOptions, by: Caller): Promise<{ readonly id: string }>
   change(id: string, definition: D, by: Caller): Promise<{ readonly id: string }>
 }
 
 interface Servers<S, D> {
   list(): Promise<S[]>
-  add(input: D & { name: string }, by: Caller): Promise<S>
+  add(input: D & { name: string }, options: AddOptions, by: Caller): Promise<S>
   change(id: string, revision: undefined, definition: Omit<D, 'type'>, by: Caller): Promise<S>
 }
 
@@ -25,16 +35,21 @@ interface Servers<S, D> {
 export function importTarget<S extends ServerRecord, D extends { readonly type: string }>(
   servers: Servers<S, D>,
   Input: TSchema,
+  references: References,
   contentOf: (definition: S | D) => unknown,
 ): ImportTarget<D> {
   return {
-    problem: (name, definition) => problemIn(Input, { name, ...definition }),
+    problem: (name, definition) => {
+      const unusable = references.problemIn(definition as Carrier)
+      const text = unusable && `${unusable.path.slice(1)} ${unusable.message}. ${unusable.hint}`
+      return problemIn(Input, { name, ...definition }) ?? text
+    },
     find: async (name) => {
       const server = (await servers.list()).find((each) => each.name === name || each.id === slugOf(name))
       const content = server && JSON.stringify(contentOf(server))
       return server && { id: server.id, isSame: (given) => JSON.stringify(contentOf(given)) === content }
     },
-    add: (name, definition, by) => servers.add({ name, ...definition }, by),
+    add: (name, definition, options, by) => servers.add({ name, ...definition }, options, by),
     change: (id, { type: _, ...definition }, by) => servers.change(id, undefined, definition, by),
   }
 }

@@ -20,6 +20,8 @@ export interface RegisteredServer {
   readonly name: string
   /** Or why no entry can be written for it. */
   readonly definition: Definition | AppError
+  /** The package that it runs from, and the arguments of its program. */
+  readonly package?: { readonly name: string; readonly args: readonly string[] }
 }
 
 /** The agent's file cannot express this. The message says what to do instead. */

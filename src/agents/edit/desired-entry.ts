@@ -6,6 +6,8 @@ import {
   keepMaskedValues,
   originOf,
 } from '../../kernel/secrets/write-back.ts'
+import { forAgent } from '../catalogue/agent-references.ts'
+import type { Agent } from '../catalogue/catalogue.schema.ts'
 import type { Definition, RegisteredServer } from '../catalogue/definition.ts'
 import type { EntryInput } from './edit.schema.ts'
 
@@ -19,10 +21,11 @@ export interface DesiredEntry {
   readonly enabled: boolean | undefined
 }
 
-/** Throws if the server cannot be run, so that no agent gets an entry that does not work. */
-export function desiredFromServer({ id, definition }: RegisteredServer): DesiredEntry {
+/** Throws if the agent could not run the server, so that no agent gets an entry that does not work. */
+export function desiredFromServer(agent: Agent, { id, name, definition }: RegisteredServer): DesiredEntry {
   if (definition instanceof AppError) throw definition
-  return { name: id, server_id: id, definition: () => definition, enabled: undefined }
+  const written = forAgent(agent, name, definition)
+  return { name: id, server_id: id, definition: () => written, enabled: undefined }
 }
 
 /** `at` is the JSON pointer of the entry in the request body, for error messages. */

@@ -164,7 +164,7 @@ export function createEdit(deps: EditDeps) {
       if ((servers === undefined) === (server_ids === undefined))
         throw invalidField('/servers', 'or server_ids must be given, but not both')
       const desired = Object.entries(servers ?? {}).map(([name, entry]) => desiredFromInput(name, entry))
-      for (const id of server_ids ?? []) desired.push(desiredFromServer(await find(id)))
+      for (const id of server_ids ?? []) desired.push(desiredFromServer(agentOf(agent), await find(id)))
       return put(agent, options, by, () => desired, { replace: mode === 'replace' })
     },
 
@@ -188,7 +188,7 @@ export function createEdit(deps: EditDeps) {
         const { definition } = server
         if (definition instanceof AppError || definition.type === 'stdio')
           throw invalidField('/server_id', 'must be an HTTP server')
-        desired = { ...desiredFromServer(server), name: name ?? server.id, enabled }
+        desired = { ...desiredFromServer(agentOf(agent), server), name: name ?? server.id, enabled }
       }
       return put(agent, options, by, () => [desired], { replace: false })
     },

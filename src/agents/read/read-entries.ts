@@ -26,6 +26,8 @@ export interface Entry {
 export interface FileState {
   readonly place: ConfigPlace
   readonly content: Content | undefined
+  /** The parsed file. */
+  readonly root: Json | undefined
   readonly entries: readonly Entry[]
   readonly parseError: (Place & { readonly message: string }) | null
   /** Why the file is not used, for reasons other than a parse error. */
@@ -38,12 +40,13 @@ export function readFileState(target: ConfigTarget): FileState {
   const { place } = target
   const { path, root } = fileOf(target)
   const writable = !place.readOnly && place.ambiguous.length === 0 && isWritableFile(path, root)
-  const state = { place, writable, content: undefined, entries: [], parseError: null, problem: null }
+  const nothing = { content: undefined, root: undefined, entries: [], parseError: null, problem: null }
+  const state = { place, writable, ...nothing }
   let content: Content | undefined
   try {
     content = readConfig({ path, root })
     if (!content) return state
-    return { ...state, content, entries: readEntries(target, content.text).entries }
+    return { ...state, content, ...readEntries(target, content.text) }
   } catch (error) {
     return { ...state, content, ...problemOf(error) }
   }

@@ -1,33 +1,111 @@
 import { AppError } from '../../kernel/errors.ts'
 import { memo } from '../../kernel/memo.ts'
+import { isReference, parseReferences } from '../../kernel/references/references.ts'
+import { npxPackage } from '../../upstreams/import/npx-package.ts'
 import type { Definition, RegisteredServer } from '../catalogue/definition.ts'
 
 /** Two definitions with the same identity are the same server, whatever its name, environment or headers. */
 export function identityOf(definition: Definition): string {
-  return definition.type === 'stdio'
-    ? JSON.stringify([definition.command, ...definition.args])
-    : JSON.stringify(['url', definition.url])
+  return JSON.stringify(wordsOf(definition))
 }
 
-/** Whether environment, headers and working folder are equal too. */
-export function isEqual(a: Definition, b: Definition): boolean {
-  if (identityOf(a) !== identityOf(b)) return false
-  const values = (one: Definition) => Object.entries(one.type === 'stdio' ? one.env : one.headers).sort()
-  const folder = (one: Definition) => (one.type === 'stdio' ? one.cwd : null)
-  return JSON.stringify(values(a)) === JSON.stringify(values(b)) && folder(a) === folder(b)
+const wordsOf = (definition: Definition): string[] =>
+  definition.type === 'stdio' ? [definition.command, ...definition.args] : ['url', definition.url]
+
+/** Where two definitions differ: `env API_KEY`, `argument 2`, `command`, `cwd`. Empty if they are equal. */
+export function differences(one: Definition, other: Definition): string[] {
+  if ((one.type === 'stdio') !== (other.type === 'stdio')) return ['type']
+  const [before, after] = [placesOf(one), placesOf(other)]
+  const labels = new Set([...before.keys(), ...after.keys()])
+  return [...labels].filter((label) => before.get(label) !== after.get(label))
 }
 
+function placesOf(definition: Definition): ReadonlyMap<string, string | null> {
+  const labelled = (label: string, map: Readonly<Record<string, string>>) =>
+    Object.entries(map).map(([key, value]) => [`${label} ${key}`, value] as const)
+  if (definition.type !== 'stdio')
+    return new Map([['url', definition.url], ...labelled('header', definition.headers)])
+  const { command, args, env, cwd } = definition
+  const words = args.map((arg, index) => [`argument ${index + 1}`, arg] as const)
+  return new Map<string, string | null>([
+    ['command', command],
+    ...words,
+    ...labelled('env', env),
+    ['cwd', cwd],
+  ])
+}
+
+type Known = { readonly id: string; readonly definition: Definition }
+
+/** The registered server that an entry defines. With a folder: the one that works there. */
 export function registeredAs(
   definition: Definition | null,
   registered: readonly RegisteredServer[],
-): { readonly id: string; readonly definition: Definition } | undefined {
-  return definition ? byIdentity(registered).get(identityOf(definition)) : undefined
+  folder?: string,
+): Known | undefined {
+  if (!definition) return undefined
+  const { byIdentity, byPackage, withReferences } = indexOf(registered)
+  const npx = npxPackage(definition)
+  const found = [
+    ...(byIdentity.get(identityOf(definition)) ?? []),
+    ...((npx && byPackage.get(JSON.stringify([npx.name, ...npx.args]))) ?? []),
+    ...withReferences.filter((known) => fits(known.definition, definition)),
+  ]
+  return found.find((known) => folder === undefined || folderOf(known.definition) === folder)
 }
 
-/** The same list is searched for every entry of a file. The first server of an identity counts. */
-const byIdentity = memo((registered: readonly RegisteredServer[]) => {
-  const known = new Map<string, { readonly id: string; readonly definition: Definition }>()
-  for (const { id, definition } of registered.toReversed())
-    if (!(definition instanceof AppError)) known.set(identityOf(definition), { id, definition })
-  return known
+const folderOf = (definition: Definition): string | null =>
+  definition.type === 'stdio' ? definition.cwd : null
+
+/** The same list is searched for every entry of a file. */
+const indexOf = memo((registered: readonly RegisteredServer[]) => {
+  const byIdentity = new Map<string, Known[]>()
+  const byPackage = new Map<string, Known[]>()
+  const withReferences: Known[] = []
+  const add = (map: Map<string, Known[]>, key: string, known: Known) =>
+    map.set(key, [...(map.get(key) ?? []), known])
+  for (const { id, definition, package: from } of registered) {
+    if (definition instanceof AppError) continue
+    add(byIdentity, identityOf(definition), { id, definition })
+    if (from) add(byPackage, JSON.stringify([from.name, ...from.args]), { id, definition })
+    if (wordsOf(definition).some(hasReference)) withReferences.push({ id, definition })
+  }
+  return { byIdentity, byPackage, withReferences }
 })
+
+const hasReference = (text: string): boolean => parseReferences(text).some(isReference)
+
+/**
+ * Whether an entry has the words of a registered server: with any text in place of a secret, which may have been moved
+ * out of it, and with a reference of the agent in place of a variable.
+ */
+function fits(registered: Definition, entry: Definition): boolean {
+  if ((registered.type === 'stdio') !== (entry.type === 'stdio')) return false
+  const [words, written] = [wordsOf(registered), wordsOf(entry)]
+  return words.length === written.length && words.every((word, index) => fitsText(word, written[index] ?? ''))
+}
+
+/** A reference as agents write it. */
+const FOREIGN = /\$\{[^{}]*\}|\{env:[^{}]*\}|\$\w+|%\w+%/y
+
+/** In one pass: a secret ends where the text after it begins for the first time. */
+function fitsText(pattern: string, text: string): boolean {
+  if (pattern === text) return true
+  let at = 0
+  let isOpen = false // after a secret
+  for (const part of parseReferences(pattern)) {
+    if (isReference(part) && part.kind === 'secret') isOpen = true
+    else if (isReference(part)) {
+      FOREIGN.lastIndex = at
+      if (isOpen || !FOREIGN.test(text)) return false
+      at = FOREIGN.lastIndex
+    } else {
+      const literal = typeof part === 'string' ? part : part.malformed
+      const found = isOpen ? text.indexOf(literal, at + 1) : at
+      if (found < 0 || !text.startsWith(literal, found)) return false
+      at = found + literal.length
+      isOpen = false
+    }
+  }
+  return isOpen ? at < text.length : at === text.length
+}

@@ -55,7 +55,7 @@ export function readAdd(words: readonly Word[]): Named[] {
   const url = given.get('url') ?? target
   const type = given.get('type')
   if (url !== undefined && launch.length === 0) {
-    const token = given.has('token') ? { bearer_token_env_var: '' } : {}
+    const token = given.has('token') ? { bearer_token_env_var: given.get('token') } : {}
     const value = {
       url,
       ...(type === undefined ? {} : { type }),

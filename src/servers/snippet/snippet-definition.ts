@@ -7,6 +7,8 @@ export interface StdioDefinition {
   readonly args: string[]
   readonly env: Record<string, string>
   readonly cwd?: string
+  /** An installed package, of which the command is a program. */
+  readonly package?: string
 }
 
 export interface HttpDefinition {

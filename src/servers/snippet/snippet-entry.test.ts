@@ -34,14 +34,9 @@ test.each<[string, string[], string]>([
 test.each<[string, object, string[]]>([
   ['a placeholder in env', { env: { TOKEN: '<YOUR_TOKEN>', A: 'b' } }, ['env TOKEN contains a placeholder']],
   [
-    'an input variable of VS Code',
-    { env: { TOKEN: `\${input:token}` } },
-    ['env TOKEN contains a placeholder'],
-  ],
-  [
-    'an environment reference',
-    { env: { TOKEN: `\${env:TOKEN}`, B: '$HOME' } },
-    ['env TOKEN contains a placeholder', 'env B contains a placeholder'],
+    'references, which are translated later',
+    { env: { A: `\${input:token}`, B: `\${env:TOKEN}`, C: '$HOME' } },
+    ['env C contains a placeholder'],
   ],
   ['a placeholder in upper case', { env: { KEY: 'YOUR_API_KEY' } }, ['env KEY contains a placeholder']],
   ['a placeholder in lower case', { env: { KEY: 'your-api-key' } }, ['env KEY contains a placeholder']],
@@ -59,8 +54,8 @@ test.each<[string, object, string[]]>([
     { args: ['--port', 80] },
     ['Values without quotes were converted to strings: argument 2'],
   ],
-  ['a disabled server', { disabled: true }, ['It is disabled in the snippet']],
-  ['a server that is not enabled', { enabled: false }, ['It is disabled in the snippet']],
+  ['a disabled server', { disabled: true }, ['It is disabled in the snippet, and stays off']],
+  ['a server that is not enabled', { enabled: false }, ['It is disabled in the snippet, and stays off']],
   ['an enabled server', { enabled: true, disabled: false }, []],
   [
     'fields of other agents',
@@ -68,9 +63,10 @@ test.each<[string, object, string[]]>([
     ['Unsupported fields were ignored: autoApprove, timeout'],
   ],
   ['an unknown type', { type: 'quantum' }, ['Its type is unknown and was ignored']],
+  ['a list of variables to forward', { env_vars: ['TOKEN'] }, []],
   [
-    'a list of variables to forward',
-    { env_vars: ['TOKEN'] },
+    'a list of other things to forward',
+    { env_vars: ['not a name'] },
     ['env_vars was ignored: add the variables to env with their values'],
   ],
   [
@@ -142,7 +138,7 @@ test.each<[string, unknown, string]>([
     { url: 'ftp://x.example' },
     'Its url is not an http or https URL; use the full URL',
   ],
-  ['a placeholder as url', { url: `\${URL}` }, 'Its url is not an http or https URL; use the full URL'],
+  ['a placeholder as url', { url: '<URL>' }, 'Its url is not an http or https URL; use the full URL'],
   [
     'a password in the url',
     { url: 'https://me:s3cret@x.example' },

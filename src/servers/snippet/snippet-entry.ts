@@ -1,3 +1,4 @@
+import { forwardedVariables } from '../../upstreams/import/forwarded-variables.ts'
 import { type Definition, HTTP_URL, type HttpDefinition, type StdioDefinition } from './snippet-definition.ts'
 import { listed, refusal } from './snippet-error.ts'
 import { type Fields, field, isFields, urlIn } from './snippet-find.ts'
@@ -26,7 +27,7 @@ const TYPE_KEYS = ['type', 'transport', 'transportType'] as const
 
 /** Fields that are read elsewhere, or have a meaning only for their agent. They get no note. */
 const SILENT = new Set(['name', 'source', 'enabled', 'disabled', ...TYPE_KEYS])
-/** Fields that refer to a value elsewhere. References are not resolved, so the user has to add the value. */
+/** Fields that refer to a value elsewhere, which the user has to add. Most of them are references already. */
 const ADVICE: Readonly<Record<string, string>> = {
   bearer_token_env_var: 'bearer_token_env_var was ignored: add the header Authorization with the token',
   bearer_token: 'bearer_token was ignored: add the header Authorization with the token',
@@ -36,22 +37,41 @@ const ADVICE: Readonly<Record<string, string>> = {
   envFile: 'envFile was ignored: add the variables from the file to env',
 }
 
+interface ReadEntry {
+  readonly definition: Definition
+  /** False: it is disabled in the snippet. */
+  readonly enabled: boolean
+  readonly notes: string[]
+}
+
 /** Reads one entry in any agent's format. Throws an AppError with the reason if it cannot be imported. */
-export function readEntry(value: unknown): { definition: Definition; notes: string[] } {
+export function readEntry(value: unknown): ReadEntry {
   const fields = flat(value)
   const notes: string[] = []
   const used = new Set<string>(SILENT)
-  const definition = isHttp(fields, notes) ? readHttp(fields, used, notes) : readStdio(fields, used, notes)
+  const written = isHttp(fields, notes) ? readHttp(fields, used, notes) : readStdio(fields, used, notes)
+  const definition = withForwarded(written, fields, used)
   const isOff = field(fields, 'disabled') === true || field(fields, 'enabled') === false
-  if (isOff) notes.push('It is disabled in the snippet')
+  if (isOff) notes.push('It is disabled in the snippet, and stays off')
   const unused = Object.keys(fields).filter((key) => !used.has(key))
   const advised = unused.filter((key) => Object.hasOwn(ADVICE, key))
   notes.push(...advised.map((key) => ADVICE[key] ?? ''))
   const dropped = unused.filter((key) => !advised.includes(key))
   if (dropped.length > 0) notes.push(`Unsupported fields were ignored: ${listed(dropped)}`)
   notes.push(...notesAbout(definition))
-  return { definition, notes }
+  return { definition, enabled: !isOff, notes }
 }
+
+/** With the variables that the entry only names. What it writes itself takes precedence. */
+function withForwarded(definition: Definition, fields: Fields, used: Set<string>): Definition {
+  const forwarded = forwardedVariables(fields)
+  const { type } = definition
+  const fitting = forwarded.fields.filter((name) => (type === 'stdio') === STDIO_ONLY.includes(name))
+  for (const name of fitting) used.add(name)
+  if (type === 'stdio') return { ...definition, env: { ...forwarded.env, ...definition.env } }
+  return { ...definition, headers: { ...forwarded.headers, ...definition.headers } }
+}
+const STDIO_ONLY: readonly string[] = ['env_vars', 'env_keys']
 
 /** Cline nests all fields in `transport`, older Zed nests them in `command`, and an entry may be only a URL. */
 function flat(value: unknown): Fields {
@@ -97,7 +117,8 @@ function readHttp(fields: Fields, used: Set<string>, notes: string[]): HttpDefin
   if (/^https?:\/\/[^/?#\s]*@/i.test(url)) {
     throw refusal('Its url contains a user name or password; use a header instead')
   }
-  if (!HTTP_URL.test(url)) throw refusal('Its url is not an http or https URL; use the full URL')
+  if (!HTTP_URL.test(url) && !REFERENCE_FIRST.test(url))
+    throw refusal('Its url is not an http or https URL; use the full URL')
   for (const key of [found?.key ?? '', ...HEADER_KEYS, ...HEADER_HOLDERS]) used.add(key)
   const kind = kindOf(fields, [])
   const fallback = found?.key === 'httpUrl' ? 'streamable_http' : 'auto' // Gemini uses httpUrl only for this
@@ -106,6 +127,9 @@ function readHttp(fields: Fields, used: Set<string>, notes: string[]): HttpDefin
     notes.push('Its type is stdio, but it has only a url, so it was imported as an HTTP server')
   return { type: 'http', url, transport, headers: textMap(headersIn(fields), 'header', notes) }
 }
+
+/** `${BASE_URL}/mcp` */
+const REFERENCE_FIRST = /^\$\{[^{}\s]+\}\S*$/
 
 function headersIn(fields: Fields): unknown {
   const direct = firstOf(fields, HEADER_KEYS)

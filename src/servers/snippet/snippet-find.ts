@@ -1,4 +1,5 @@
 import { isObject } from '../../kernel/is-object.ts'
+import { inputDefaults } from '../../upstreams/import/input-defaults.ts'
 
 /** A server found in a snippet, before its fields are read. */
 export interface Named {
@@ -6,6 +7,8 @@ export interface Named {
   readonly name: string | undefined
   readonly value: unknown
   readonly notes?: readonly string[]
+  /** The defaults of inputs in the same configuration, by id. */
+  readonly inputs?: ReadonlyMap<string, string>
   /** The reason, if it is already known that this one cannot be imported. */
   readonly refuse?: string
 }
@@ -27,6 +30,12 @@ const URL_KEYS = ['httpUrl', 'serverUrl', 'url', 'uri', 'baseUrl']
 
 /** The servers in a parsed configuration: below a known key, in a plain map, or the value itself. */
 export function findServers(root: unknown): Named[] {
+  const inputs = isFields(root) ? inputDefaults(field(root, 'inputs')) : undefined
+  const found = serversIn(root)
+  return inputs && inputs.size > 0 ? found.map((named) => ({ ...named, inputs })) : found
+}
+
+function serversIn(root: unknown): Named[] {
   if (Array.isArray(root)) return root.filter(isNamedEntry).map(fromList)
   if (!isFields(root)) return []
   if (isEntry(root)) return [{ name: nameIn(root), value: root }]

@@ -3,11 +3,10 @@ import { shown } from './snippet-error.ts'
 
 const MAX_NOTES = 20
 
-/** Placeholders in READMEs, and references that only some agents resolve. */
+/** Placeholders in READMEs, except references, which have notes of their own. */
 const PLACEHOLDER = new RegExp(
   [
-    String.raw`\$\{|\$\(|\{\{`, // ${env:X}, ${input:x}, $(pwd), {{x}}
-    String.raw`\{(?:env|file):`,
+    String.raw`\$\(|(?<!\$)\{\{`, // $(pwd), {{x}}
     String.raw`(?<![\w$])\$[A-Z_][A-Z0-9_]*`,
     '%[A-Z_][A-Z0-9_]{2,60}%',
     String.raw`<[A-Za-z][\w .:|/-]{0,80}>`, // <YOUR_KEY>

@@ -15,6 +15,10 @@ export interface SnippetEntry {
   /** Whether the snippet has no usable name. Then another one is as good, if it is taken. */
   readonly isNameless: boolean
   readonly definition: Definition
+  /** False: it is disabled in the snippet. */
+  readonly enabled: boolean
+  /** The defaults of inputs, by id. */
+  readonly inputs: ReadonlyMap<string, string>
   /** For the user: placeholders, ignored fields, changed names. Never contain a value. */
   readonly notes: readonly string[]
 }
@@ -66,7 +70,13 @@ function entriesOf(found: readonly Named[]): Snippet {
   return { entries, refused }
 }
 
-function entryOf({ name, value, refuse, notes = [] }: Named): SnippetEntry | RefusedEntry {
+function entryOf({
+  name,
+  value,
+  refuse,
+  notes = [],
+  inputs = NO_INPUTS,
+}: Named): SnippetEntry | RefusedEntry {
   const label = name === undefined ? 'Server without a name' : shown(name)
   if (name !== undefined && FORBIDDEN_NAMES.has(name)) {
     return { name: label, reason: 'This name is not allowed; rename the server in the snippet' }
@@ -78,13 +88,16 @@ function entryOf({ name, value, refuse, notes = [] }: Named): SnippetEntry | Ref
     const valid = given || deriveName(entry.definition)
     const changed = name !== undefined && valid !== name
     const renamed = changed ? [`The name '${label}' is not valid and was changed to '${valid}'`] : []
+    const { definition, enabled } = entry
     const all = [...renamed, ...notes, ...entry.notes]
-    return { name: valid, isNameless: given === '', definition: entry.definition, notes: all }
+    return { name: valid, isNameless: given === '', definition, enabled, inputs, notes: all }
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     return { name: label, reason: error.message } // does not affect the other entries
   }
 }
+
+const NO_INPUTS: ReadonlyMap<string, string> = new Map()
 
 /** A README often shows the same server once per agent: duplicates are dropped, different ones get a new name. */
 function addOnce(entry: SnippetEntry, entries: SnippetEntry[], taken: Map<string, Set<string>>): void {

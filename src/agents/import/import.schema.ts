@@ -1,9 +1,16 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { component, orNull } from '../../kernel/wire.ts'
+import { factFields, importOptions, shownFields } from '../../upstreams/import/import-fields.ts'
 import { ProjectPath } from '../agents.schema.ts'
 
-const Source = Type.Object({ agent_type: Type.String(), scope: Type.String(), name: Type.String() })
+const Source = Type.Object({
+  agent_type: Type.String(),
+  scope: Type.String(),
+  project: orNull(Type.String({ description: 'The folder of the project that the entry belongs to' })),
+  name: Type.String(),
+})
+export type Source = Static<typeof Source>
 
 export const ImportInput = Type.Object(
   {
@@ -22,28 +29,44 @@ export const ImportInput = Type.Object(
       }),
     ),
     project_path: Type.Optional(ProjectPath),
-    dry_run: Type.Optional(
-      Type.Boolean({ default: false, description: 'Report what would happen without changing anything' }),
-    ),
+    ...importOptions,
   },
   { additionalProperties: false, examples: [{ dry_run: true }] },
 )
 export type ImportInput = Static<typeof ImportInput>
 component({ AgentImportInput: ImportInput }, 'Which entries to register')
 
+const Type_ = orNull(Type.Enum(['stdio', 'http', 'sse']))
+
+/** An entry of the same name, or of the same server, with another definition. */
+const Variant = Type.Object({
+  ...Source.properties,
+  type: Type_,
+  ...shownFields,
+  differs: Type.Array(Type.String(), {
+    description: 'Where it differs from the item',
+    examples: [['env GITHUB_TOKEN']],
+  }),
+})
+
 export const ImportReport = Type.Object({
   dry_run: Type.Boolean(),
   items: Type.Array(
     Type.Object({
       name: Type.String(),
-      type: orNull(Type.Enum(['stdio', 'http', 'sse'])),
+      type: Type_,
       outcome: Type.Enum(['created', 'registered', 'exists', 'refused'], {
         description:
           '`registered`: the same server is registered already; `exists`: another server has this name',
       }),
       server_id: orNull(Type.String()),
       found_in: Type.Array(Source),
+      variants: Type.Array(Variant, {
+        description:
+          'Other definitions of the same name or the same server. An item takes the first one that was found; `agents` chooses another',
+      }),
       reason: orNull(Type.String()),
+      ...factFields,
       notes: Type.Array(Type.String()),
     }),
   ),
@@ -52,6 +75,7 @@ export const ImportReport = Type.Object({
 export type ImportReport = Static<typeof ImportReport>
 component({ AgentImportReport: ImportReport }, 'What became of each entry')
 export type ImportItem = ImportReport['items'][number]
+export type Variant = Static<typeof Variant>
 
 export const Scan = Type.Object({
   agents: Type.Array(

@@ -1,0 +1,122 @@
+import { AppError } from '../../kernel/errors.ts'
+import { type Caller, slugOf } from '../../kernel/wire.ts'
+import { applyOptions, type OptionDeps } from '../../upstreams/import/apply-options.ts'
+import { factsOf, NO_FACTS } from '../../upstreams/import/import-fields.ts'
+import type { AddOptions } from '../../upstreams/import-target.ts'
+import type { Definition, RegisteredServer } from '../catalogue/definition.ts'
+import { differences, registeredAs } from '../read/server-identity.ts'
+import { type AgentFiles, type Candidate, candidatesIn, freeName, type RefusedEntry } from './candidates.ts'
+import type { ImportInput, ImportItem, ImportReport, Scan } from './import.schema.ts'
+
+export interface ImportDeps extends OptionDeps {
+  readonly home: string
+  readonly registered: () => Promise<readonly RegisteredServer[]>
+  readonly register: (
+    name: string,
+    definition: Definition & { readonly package?: string },
+    options: AddOptions,
+    by: Caller,
+  ) => Promise<{ readonly id: string }>
+  /** Why a server cannot be registered, or undefined. */
+  readonly problemOf: (name: string, definition: Definition) => string | undefined
+}
+
+/** Registers servers from agents' entries. Starts nothing and changes no registered server. */
+export function createImport(deps: ImportDeps) {
+  const { registered, register } = deps
+  return {
+    async run(files: readonly AgentFiles[], input: ImportInput, by: Caller): Promise<ImportReport> {
+      const { candidates, refused } = candidatesIn(files, input.names, deps)
+      const items: ImportItem[] = []
+      const taken = new Set<string>()
+      for (const candidate of candidates) items.push(await importOne(candidate, input, taken, by))
+      items.push(...refused.map(refusedItem))
+      return { dry_run: input.dry_run ?? false, items, total: items.length }
+    },
+
+    async scan(files: readonly AgentFiles[]): Promise<Scan> {
+      const { candidates } = candidatesIn(files, undefined, deps)
+      const known = await registered()
+      const agents = files
+        .filter((each) => each.installed || each.files.some(({ state }) => state.content))
+        .map(({ agent, installed, files }) => ({
+          agent_type: agent.type,
+          name: agent.name,
+          installed,
+          entries: files.reduce((sum, { state }) => sum + state.entries.length, 0),
+          problems: files.flatMap(({ state }) => state.parseError?.message ?? state.problem ?? []),
+        }))
+      return {
+        agents,
+        agents_found: agents.filter(({ installed }) => installed).length,
+        entries: agents.reduce((sum, { entries }) => sum + entries, 0),
+        different_servers: candidates.length,
+        not_registered: candidates.filter(
+          ({ definition, folder }) => !registeredAs(definition, known, folder ?? undefined),
+        ).length,
+      }
+    },
+  }
+
+  async function importOne(
+    candidate: Candidate,
+    input: ImportInput,
+    taken: Set<string>,
+    by: Caller,
+  ): Promise<ImportItem> {
+    const { definition, found_in, variants, enabled } = candidate
+    const name = freeName(candidate, taken)
+    const item = (
+      outcome: ImportItem['outcome'],
+      server_id: string | null,
+      reason: string | null = null,
+      notes: readonly string[] = [],
+    ): ImportItem => ({
+      name,
+      type: definition.type,
+      outcome,
+      server_id,
+      found_in,
+      variants,
+      reason,
+      ...factsOf(definition, enabled),
+      notes: [...candidate.notes, ...notes],
+    })
+    const servers = await registered()
+    const same = registeredAs(definition, servers, candidate.folder ?? undefined)
+    if (same) {
+      const isEqual = differences(same.definition, definition).length === 0
+      const differs = isEqual ? null : 'The server is registered with other settings, which stay unchanged'
+      return item('registered', same.id, differs)
+    }
+    const sameName = servers.find((server) => server.id === slugOf(name) || server.name === name)
+    if (sameName) return item('exists', sameName.id, 'Another server has this name; rename one of them')
+    const problem = deps.problemOf(name, definition)
+    if (problem !== undefined) return item('refused', null, problem)
+    taken.add(slugOf(name))
+    if (input.dry_run) return item('created', null)
+    try {
+      const applied = await applyOptions(slugOf(name), definition, input, deps, by)
+      const options = { start_mode: input.start_mode, enabled }
+      const { id } = await register(name, applied.definition, options, by)
+      return item('created', id, null, applied.notes)
+    } catch (error) {
+      if (!(error instanceof AppError) || error.status >= 500) throw error
+      return item('refused', null, error.message)
+    }
+  }
+}
+
+function refusedItem({ source, definition, reason }: RefusedEntry): ImportItem {
+  return {
+    name: source.name,
+    type: definition?.type ?? null,
+    outcome: 'refused',
+    server_id: null,
+    found_in: [source],
+    variants: [],
+    reason,
+    ...(definition ? factsOf(definition, true) : NO_FACTS),
+    notes: [],
+  }
+}

@@ -1,0 +1,196 @@
+/* biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are written like this */
+
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import type { ImportReport } from '../../src/agents/import/import.schema.ts'
+import type { HttpServerView } from '../../src/http-servers/http-servers.schema.ts'
+import type { ServerView } from '../../src/servers/servers.schema.ts'
+import { done } from '../support/agents.ts'
+import { ownFolder } from '../support/folder.ts'
+import { AUTHORISED, type House, openHouse } from '../support/house.ts'
+import { REALISTIC_SECRETS, type RealisticHome, writeRealisticHome } from '../support/realistic-home.ts'
+
+type Item = ImportReport['items'][number]
+
+const read = async <T>(house: House, url: string) =>
+  (await house.inject({ url, headers: AUTHORISED })).json<T>()
+const named = (report: ImportReport, name: string): Item =>
+  report.items.find((item) => item.name === name) ?? expect.unreachable(`no item ${name}`)
+
+const importing = (house: House, options: object) => done<ImportReport>(house, 'POST', '/import', options)
+
+async function open(): Promise<{ house: House; realistic: RealisticHome }> {
+  const home = ownFolder()
+  const realistic = writeRealisticHome(home)
+  return { house: await openHouse({ home }), realistic }
+}
+
+describe('the import of a realistic home with nine agents', () => {
+  test('every entry of every agent and project is an item, and nothing in it is lost or silently changed (api.md, Import)', async () => {
+    const { house, realistic } = await open()
+    const dry = await importing(house, { dry_run: true })
+    expect((await read<{ total: number }>(house, '/api/servers')).total).toBe(0)
+    const report = await importing(house, {})
+    expect(report.items.map(({ server_id: _, ...item }) => item)).toEqual(
+      dry.items.map(({ server_id: _, ...item }) => item),
+    )
+    expect(report.items.map(({ outcome, reason }) => [outcome, reason])).toEqual(
+      report.items.map(() => ['created', null]),
+    )
+
+    // Every entry is found in exactly one item, and nothing else is.
+    const found = report.items.flatMap(({ found_in }) => found_in)
+    const key = ({ agent_type, scope, project, name }: (typeof found)[number]) =>
+      [agent_type, scope, project, name].join(' ')
+    expect(found.map(key).sort()).toEqual(realistic.entries.map(key).sort())
+
+    // No file was written, and nothing was started.
+    for (const [path, text] of realistic.files) expect(readFileSync(path, 'utf8')).toBe(text)
+    const { items } = await read<{ items: ServerView[] }>(house, '/api/servers')
+    expect(items.filter(({ pid }) => pid !== null)).toEqual([])
+
+    // No secret is shown.
+    for (const secret of Object.values(REALISTIC_SECRETS))
+      expect(JSON.stringify(report)).not.toContain(secret)
+  })
+
+  test('references, projects, switches and fields keep their meaning, and what has none is named in a note', async () => {
+    const { house, realistic } = await open()
+    const { shop, blog, notes } = realistic.projects
+    const report = await importing(house, {})
+    const stdio = async (name: string) => {
+      const { server_id } = named(report, name)
+      return (await house.rooms.servers.get(server_id ?? '')) as { args: string[] } & Record<string, unknown>
+    }
+    const http = (name: string) =>
+      read<HttpServerView>(house, `/api/http-servers/${named(report, name).server_id}`)
+
+    // Claude Code: ${NAME} of a project's file, and its folder.
+    expect(await stdio('warehouse')).toMatchObject({
+      command: './bin/warehouse-mcp',
+      args: ['--token', '${env:WAREHOUSE_TOKEN}', '--region', '${env:REGION:-eu-west-1}'],
+      env: { DATABASE_URL: '${env:DATABASE_URL}' },
+      cwd: shop,
+    })
+    expect(named(report, 'warehouse').notes).toEqual([
+      'argument 2 refers to ${env:WAREHOUSE_TOKEN}: set WAREHOUSE_TOKEN in the environment of Toolroom',
+      'argument 4 refers to ${env:REGION}, with a default',
+      'env DATABASE_URL refers to ${env:DATABASE_URL}: set DATABASE_URL in the environment of Toolroom',
+      `It works in the folder of its project, so cwd is ${shop}`,
+    ])
+    expect(named(report, 'analytics')).toMatchObject({
+      enabled: false,
+      outgoing: [
+        { reference: '${env:ANALYTICS_KEY}', to: 'header Authorization' },
+        { reference: '${env:ANALYTICS_BASE}', to: 'url' },
+      ],
+    })
+    expect(await http('analytics')).toMatchObject({ enabled: false, headers: { Authorization: '***' } })
+    expect(await stdio('journal')).toMatchObject({ cwd: notes, env: { JOURNAL_DIR: '.' } })
+
+    // The same entry in two projects is two servers, and the one that is off stays off.
+    expect(await stdio('files')).toMatchObject({ cwd: shop })
+    expect(await stdio('files-blog')).toMatchObject({ cwd: blog })
+    expect(named(report, 'files-blog')).toMatchObject({ enabled: false, found_in: [{ project: blog }] })
+    expect(await read(house, '/api/servers/files-blog')).toMatchObject({
+      status: 'stopped',
+      desired_state: 'stopped',
+    })
+    expect(named(report, 'postgres')).toMatchObject({
+      args: ['-y', '@modelcontextprotocol/server-postgres', 'postgresql://***@localhost:5432/shop'],
+      plain_secrets: ['argument 3'],
+    })
+
+    // Two agents, one server: the other settings are a variant.
+    expect(named(report, 'github')).toMatchObject({
+      found_in: [{ agent_type: 'claude-code' }, { agent_type: 'cursor' }],
+      variants: [{ agent_type: 'cursor', differs: ['env GITHUB_PERSONAL_ACCESS_TOKEN'] }],
+      plain_secrets: ['env GITHUB_PERSONAL_ACCESS_TOKEN'],
+    })
+    expect(
+      named(report, 'memory')
+        .found_in.map(({ agent_type }) => agent_type)
+        .sort(),
+    ).toEqual(['claude-desktop', 'opencode', 'zed'])
+    expect(named(report, 'memory').variants).toMatchObject([
+      { agent_type: 'zed', differs: ['env MEMORY_FILE_PATH'] },
+    ])
+
+    // Claude Desktop resolves nothing: mcp-remote itself reads the variable.
+    expect((await stdio('linear')).args.at(-1)).toBe('Authorization:${AUTH}')
+    // Cursor.
+    expect((await stdio('playwright')).args).toEqual([
+      '@playwright/mcp@latest',
+      '--output-dir',
+      join(house.home, 'shots'),
+    ])
+    expect(named(report, 'playwright').can_pin).toBe('@playwright/mcp@latest')
+    expect((await stdio('hugo')).args).toEqual([`${blog}/site`])
+    // VS Code: inputs become secrets, a default stays one.
+    const remote = named(report, 'github-remote')
+    expect(remote.notes).toContain(
+      'header Authorization refers to ${secret:copilot_token}: set it with PUT /api/secrets/copilot_token',
+    )
+    expect(remote.notes).toContain('header X-Region refers to ${secret:region}, with a default')
+    expect(named(report, 'brave').notes).toEqual([
+      'docker passes HTTPS_PROXY from its own environment to the container; add HTTPS_PROXY to env',
+      'Fields without a counterpart are not imported: envFile',
+    ])
+    expect(named(report, 'events')).toMatchObject({
+      type: 'sse',
+      outgoing: [{ reference: '${env:TENANT}', to: 'url' }],
+    })
+    // Codex.
+    expect(await stdio('context7-codex')).toMatchObject({
+      env: { CONTEXT7_API_KEY: '${env:CONTEXT7_API_KEY}' },
+    })
+    expect(named(report, 'context7-codex').notes.at(-1)).toBe(
+      'Fields without a counterpart are not imported: startup_timeout_sec, tool_timeout_sec',
+    )
+    expect(named(report, 'figma').outgoing).toEqual([
+      { reference: '${env:FIGMA_OAUTH_TOKEN}', to: 'header Authorization' },
+      { reference: '${env:FIGMA_TEAM}', to: 'header X-Figma-Team' },
+    ])
+    expect(named(report, 'linear.app')).toMatchObject({ enabled: false })
+    expect(named(report, 'linear.app').notes[0]).toContain('enabled_tools')
+    expect(await stdio('python-notes')).toMatchObject({ cwd: house.home, env: { PYTHONUNBUFFERED: '1' } })
+    // Gemini CLI.
+    expect(named(report, 'docs').outgoing).toEqual([{ reference: '${env:DOCS_KEY}', to: 'header X-Api-Key' }])
+    expect(named(report, 'docs').notes.at(-1)).toContain('timeout, trust')
+    expect(named(report, 'fetch')).toMatchObject({ enabled: false })
+    // Windsurf, Zed and OpenCode.
+    expect(named(report, 'deepwiki').enabled).toBe(false)
+    expect(named(report, 'jira').notes.at(-1)).toContain('disabledTools')
+    expect((await stdio('sqlite')).args).toEqual(['mcp-server-sqlite', '--db-path', '/srv/app/data.db'])
+    expect(await stdio('search')).toMatchObject({ env: { TAVILY_API_KEY: '${env:TAVILY_API_KEY}' } })
+    expect(named(report, 'gitlab').notes[0]).toBe(
+      'header Authorization contains {file:…}, which is kept as text',
+    )
+  })
+
+  test('with move_secrets, plain secrets become named ones, and a second import finds every server again', async () => {
+    const { house } = await open()
+    await importing(house, { move_secrets: true, start_mode: 'manual' })
+    const secrets = await read<{ items: { name: string; used_by: string[] }[] }>(house, '/api/secrets')
+    expect(secrets.items.map(({ name }) => name)).toEqual([
+      'AUTH',
+      'BRAVE_API_KEY',
+      'GITHUB_PERSONAL_ACCESS_TOKEN',
+      'SLACK_BOT_TOKEN',
+      'context7.CONTEXT7_API_KEY',
+      'postgres.argument-3',
+    ])
+    for (const { used_by } of secrets.items) expect(used_by).toHaveLength(1)
+    const { items } = await read<{ items: ServerView[] }>(house, '/api/servers')
+    expect(new Set(items.map(({ start_mode }) => start_mode))).toEqual(new Set(['manual']))
+    expect(items.find(({ id }) => id === 'slack')?.env).toEqual({
+      SLACK_BOT_TOKEN: '${secret:SLACK_BOT_TOKEN}',
+      SLACK_TEAM_ID: '***',
+    })
+    const again = await importing(house, {})
+    expect(again.items.filter(({ outcome }) => outcome !== 'registered')).toEqual([])
+    const chosen = await importing(house, { agents: ['claude-code'], names: ['files'], dry_run: true })
+    expect(chosen.items).toHaveLength(2)
+  })
+})
