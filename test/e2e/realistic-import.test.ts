@@ -61,7 +61,7 @@ describe('the import of a realistic home with nine agents', () => {
     const report = await importing(house, {})
     const stdio = async (name: string) => {
       const { server_id } = named(report, name)
-      return (await house.rooms.servers.get(server_id ?? '')) as { args: string[] } & Record<string, unknown>
+      return house.rooms.servers.get(server_id ?? '')
     }
     const http = (name: string) =>
       read<HttpServerView>(house, `/api/http-servers/${named(report, name).server_id}`)
