@@ -62,7 +62,6 @@ export function openPackages(parts: Parts): { packages: Packages; jobs: Jobs } {
     npm,
     npmVersions: cached(() => npmVersions(npm)),
     jobs,
-    onState: (state) => facts.publish('package_state', state),
     now: Date.now,
     node: process.versions.node,
     minAgeDays: parts.minAgeDays,

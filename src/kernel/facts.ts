@@ -117,16 +117,6 @@ export interface Facts {
     readonly phase: string
     readonly line: string | null
   }
-  /** Another version of a package is installed, or the registry has news about it. `version` is null when it is removed. */
-  package_state: {
-    readonly package_id: string
-    readonly name: string
-    readonly version: string | null
-    /** The newer version that the registry has. */
-    readonly update: string | null
-    /** Why the installed version should not be used any more. */
-    readonly deprecated: string | null
-  }
   /** A notice was opened, was repeated, was seen, or is resolved. Without its evidence. */
   notice: PublicNotice
   /** A change was committed with this audit row. */

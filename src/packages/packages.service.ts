@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs'
 import { AppError } from '../kernel/errors.ts'
-import type { Facts } from '../kernel/facts.ts'
 import type { JobHandle, Jobs } from '../kernel/jobs.ts'
 import type { Program } from '../kernel/server-state.ts'
 import { isoTime } from '../kernel/time.ts'
@@ -11,7 +10,6 @@ import { nameOfPackage } from '../upstreams/server-name.ts'
 import { removeFolder } from './folders.ts'
 import { packageFolder } from './inspect.ts'
 import { activate, fetchPackage, undoneEntry } from './install.ts'
-import { statePublisher } from './package-states.ts'
 import type { PackageRecord } from './package-store.ts'
 import type {
   Installed,
@@ -31,8 +29,6 @@ import { type PreparedUpdate, prepareUpdate, switchVersion, type UpdateDeps } fr
 import { isNewer } from './versions.ts'
 
 export interface Deps extends UpdateDeps {
-  /** Called when another version of a package is installed, and when the registry has news about it. */
-  readonly onState: (state: Facts['package_state']) => void
   readonly registry: UpdateDeps['registry'] & Pick<Registry, 'search'>
   readonly jobs: Pick<Jobs, 'run'>
   readonly mcpRegistry: () => string
@@ -56,7 +52,6 @@ export function createPackages(deps: Deps) {
   /** One change of a package at a time. */
   const turns = new Turns()
   let refreshing: Promise<RefreshedPackage[]> | undefined
-  const publishStates = statePublisher(store, deps.onState)
 
   const recordOf = (name: string) => store.all().find((record) => record.name === name)
 
@@ -128,14 +123,12 @@ export function createPackages(deps: Deps) {
       if (hasRestarted) await deps.restartServers(name) // with the version before, or none
       throw error
     })
-    publishStates()
     return { ...(await view(find(name))), warnings: [...fetched.chosen.warnings], server }
   }
 
   async function switchTo(prepared: PreparedUpdate, handle: JobHandle, by: Caller): Promise<Updated> {
     const { record, fetched, tools, tried } = prepared
     const updated = await switchVersion(deps, prepared, handle, by)
-    publishStates()
     return {
       ...(await view(updated)),
       warnings: [...fetched.chosen.warnings],
@@ -179,7 +172,6 @@ export function createPackages(deps: Deps) {
       throw error
     }
     placed.use()
-    publishStates()
     await deps.restartServers(record.name)
     return view(back)
   }
@@ -193,7 +185,6 @@ export function createPackages(deps: Deps) {
       })
     const detail = { name: record.name, version: record.current.version, servers }
     await store.remove(record.name, { action: 'package_removed', subject: record.id, ...by, detail })
-    publishStates()
     await folders.remove(record)
     await deps.restartServers(record.name)
   }
@@ -262,7 +253,6 @@ export function createPackages(deps: Deps) {
       refreshing ??= refreshPackages({ ...deps, inTurn: (name, work) => turns.take(name, work) }).finally(
         () => {
           refreshing = undefined
-          publishStates()
         },
       )
       return refreshing

@@ -338,6 +338,11 @@ describe('updating', () => {
       { latest: '2.0.0', deprecated: 'use 2' },
       { version: '1.0.0' },
     ])
+    const notices = async () =>
+      (await house.inject('/api/notices')).json().items.map(({ kind }: { kind: string }) => kind)
+    await expect
+      .poll(notices, { timeout: 10_000 })
+      .toEqual(expect.arrayContaining(['package_update', 'package_deprecated']))
     expect((await house.inject({ method: 'POST', url: '/api/packages/refresh' })).statusCode).toBe(401)
   })
 
