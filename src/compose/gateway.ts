@@ -101,6 +101,7 @@ export async function openGateway(deps: Deps) {
     gateway,
     agentTools,
     visibility,
+    presets,
     /** The gateway names of a server's tools, by their own names. */
     namesOf: (serverId: string) => toolLists.namesOf(serverId),
     /** The tools of each server that an agent sees, by their own names. */

@@ -1,4 +1,5 @@
 import type { Agents } from '../agents/agents.service.ts'
+import { isStrong } from '../config/token.ts'
 import type { HealthCheck } from '../health/health.service.ts'
 import { createHealth } from '../health/health.service.ts'
 import type { Closer } from '../kernel/closer.ts'
@@ -35,7 +36,9 @@ interface Parts {
   readonly logging: Pick<Logging, 'store' | 'pipeline' | 'lossReason'>
   /** What the start reported. */
   readonly warnings: readonly string[]
-  readonly isWeakToken: (warning: string) => boolean
+  /** Those about a weak token. They are over when the token was replaced by a strong one. */
+  readonly tokenWarnings: readonly string[]
+  readonly token: { readonly value: string }
   readonly uptimeMs: () => number
 }
 
@@ -52,9 +55,11 @@ export async function openNotices(parts: Parts): Promise<{ notices: Notices; hea
     orphans: () => findOrphans({ mark: parts.mark }),
     diskIsFull,
     logFailure: logging.lossReason,
-    atStart: parts.warnings.map((text) =>
-      parts.isWeakToken(text) ? weakToken(text) : settingsWarning(text),
-    ),
+    settings: () =>
+      parts.warnings.flatMap((text) => {
+        if (!parts.tokenWarnings.includes(text)) return settingsWarning(text)
+        return isStrong(parts.token.value) ? [] : weakToken(text)
+      }),
     store: await openNoticeStore(database),
     redact: (text) => redactText(text, secrets),
     now: Date.now,

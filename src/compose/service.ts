@@ -236,7 +236,8 @@ async function open(
     mark,
     logging,
     warnings,
-    isWeakToken: (warning) => token.file === null && token.warnings.includes(warning),
+    tokenWarnings: token.file === null ? token.warnings : [],
+    token: accessToken,
     uptimeMs,
   })
   const shutDown = options.shutDown ?? (() => void closer.close())
@@ -280,7 +281,7 @@ async function open(
       noticeRoutes(notices, isOwner),
       eventRoutes(events),
       redactRoutes(secrets),
-      openTransfer({ servers, httpServers, agents, gateway, audit }),
+      openTransfer({ servers, httpServers, agents, gateway, namedSecrets, audit }),
       liveRoutes(),
       metricsRoutes(metrics),
       agentRoutes(agents, isOwner),

@@ -1,4 +1,6 @@
+import type { Static } from 'typebox'
 import type { Agents } from '../agents/agents.service.ts'
+import { PresetInput } from '../gateway/presets/presets.schema.ts'
 import { AgentToolsInput } from '../gateway/visibility/visibility.schema.ts'
 import { type HttpServer, HttpServerInput } from '../http-servers/http-servers.schema.ts'
 import type { HttpServers } from '../http-servers/http-servers.service.ts'
@@ -6,6 +8,7 @@ import { AppError } from '../kernel/errors.ts'
 import type { AuditEntry } from '../kernel/facts.ts'
 import { problemIn } from '../kernel/validate.ts'
 import { VERSION } from '../kernel/version.ts'
+import type { Secrets } from '../secrets/secrets.service.ts'
 import { type Server, ServerInput } from '../servers/servers.schema.ts'
 import type { Servers } from '../servers/servers.service.ts'
 import { createExport, type ExportedServer } from '../transfer/export.service.ts'
@@ -17,12 +20,13 @@ interface Parts {
   readonly servers: Servers
   readonly httpServers: HttpServers
   readonly agents: Pick<Agents, 'usedBy'>
-  readonly gateway: Pick<Awaited<ReturnType<typeof openGateway>>, 'agentTools' | 'visibility'>
+  readonly gateway: Pick<Awaited<ReturnType<typeof openGateway>>, 'agentTools' | 'visibility' | 'presets'>
+  readonly namedSecrets: Secrets
   readonly audit: (entry: AuditEntry) => Promise<void>
 }
 
 /** Export and import of servers, and of the tools that agents see. */
-export function openTransfer({ servers, httpServers, agents, gateway, audit }: Parts) {
+export function openTransfer({ servers, httpServers, agents, gateway, namedSecrets, audit }: Parts) {
   const all = async (): Promise<ExportedServer[]> => [
     ...(await servers.list()).map(stdioEntry),
     ...(await httpServers.list()).map(httpEntry),
@@ -47,6 +51,14 @@ export function openTransfer({ servers, httpServers, agents, gateway, audit }: P
   }
   const exportFile = createExport({
     servers: all,
+    namedSecrets: async () => {
+      const values = (await namedSecrets.list()).map(({ name }) => [name, namedSecrets.current(name)?.value])
+      return Object.fromEntries(values)
+    },
+    presets: () =>
+      gateway.presets
+        .list()
+        .map(({ name, servers: ids, tools }) => ({ name, choice: { servers: ids, tools } })),
     agents: (known) => {
       const links = new Map<string, string[]>()
       for (const { id } of known)
@@ -64,14 +76,24 @@ export function openTransfer({ servers, httpServers, agents, gateway, audit }: P
   const importFile = createImport({
     servers: all,
     kinds,
+    namedSecrets: {
+      current: (name) => namedSecrets.current(name)?.value,
+      set: namedSecrets.set,
+      remove: (name, by) => namedSecrets.remove(name, true, by),
+    },
     agents: {
       problem: (tools) => problemIn(AgentToolsInput, tools),
       current: (agentType) => gateway.agentTools.of(agentType),
-      change: (agentType, { tool_mode, servers: ids, tools }, by) => {
-        const lists = Object.entries(tools).map(([id, names]): [string, string[]] => [id, [...names]])
-        const input = { tool_mode, servers: ids && [...ids], tools: Object.fromEntries(lists) }
-        return gateway.visibility.change(agentType, input, by)
+      change: (agentType, tools, by) =>
+        gateway.visibility.change(agentType, tools as Static<typeof AgentToolsInput>, by),
+    },
+    presets: {
+      problem: (choice) => problemIn(PresetInput, choice),
+      current: (wanted) => {
+        const preset = gateway.presets.list().find(({ name }) => name === wanted)
+        return preset && { servers: preset.servers, tools: preset.tools }
       },
+      change: (name, choice, by) => gateway.presets.put(name, choice as Static<typeof PresetInput>, by),
     },
   })
   return transferRoutes(exportFile, importFile)

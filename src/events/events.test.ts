@@ -40,7 +40,7 @@ test('events are changes, states and notices, newest first, and pages continue e
   expect(of('notice', 'crash')).toEqual([expect.stringMatching(/^'crash' crashed\. /)])
   expect(items.find(({ kind }) => kind === 'notice')?.data).toMatchObject({
     kind: 'server_crashed',
-    evidence: expect.stringContaining('left-pad'),
+    evidence: expect.stringContaining('exited with code 1'),
   })
   expect(items.find(({ id }) => id === 'audit-1')?.data).toMatchObject({
     action: 'server_added',

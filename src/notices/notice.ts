@@ -43,7 +43,7 @@ export const RULES: Readonly<Record<Kind, Rule>> = {
   package_update: { level: 'info' },
   package_deprecated: { level: 'warn' },
   leaked_processes: { level: 'warn' },
-  disk: { level: 'error', degrades: true },
+  disk: { level: 'error' }, // the checks of `/api/health` report it
   weak_token: { level: 'warn', degrades: true },
   settings: { level: 'warn', degrades: true },
 }

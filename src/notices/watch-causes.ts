@@ -18,8 +18,8 @@ export interface Sources {
   readonly diskIsFull: () => boolean
   /** Why log lines are being lost; undefined while they are not. */
   readonly logFailure: () => string | undefined
-  /** What the start reported. */
-  readonly atStart: readonly Cause[]
+  /** What is wrong with the settings. */
+  readonly settings: () => readonly Cause[]
 }
 
 const CHECK_EVERY_MS = 1000
@@ -67,7 +67,7 @@ export function watchCauses(sources: Sources, board: NoticeBoard) {
     checkHeld()
     checkDisk()
     board.exist(['package_update', 'package_deprecated'], sources.packages().flatMap(cause.packageCauses))
-    board.exist(['weak_token', 'settings'], sources.atStart)
+    board.exist(['weak_token', 'settings'], sources.settings())
   }
 
   function checkOrphans(): void {

@@ -15,6 +15,9 @@ export interface ExportedServer {
 
 export interface ExportDeps {
   readonly servers: () => Promise<readonly ExportedServer[]>
+  /** The values of named secrets. */
+  readonly namedSecrets: () => Promise<Readonly<Record<string, string>>>
+  readonly presets: () => ExportFile['presets']
   /** What agents see, and which of these servers their files have. */
   readonly agents: (servers: readonly ExportedServer[]) => ExportFile['agents']
   readonly audit: (entry: AuditEntry) => Promise<void>
@@ -23,7 +26,8 @@ export interface ExportDeps {
 }
 
 /** Everything that a person has set up, in one file. */
-export function createExport({ servers, agents, audit, version, now }: ExportDeps) {
+export function createExport(deps: ExportDeps) {
+  const { servers, namedSecrets, agents, presets, audit, version, now } = deps
   return async (passphrase: string | undefined, includeSecrets: boolean, by: Caller): Promise<ExportFile> => {
     if (includeSecrets && passphrase === undefined)
       throw invalidField(
@@ -31,7 +35,7 @@ export function createExport({ servers, agents, audit, version, now }: ExportDep
         'is required with include_secrets',
         `Send the passphrase in the header ${PASSPHRASE_HEADER}`,
       )
-    const all = await servers()
+    const [all, named] = [await servers(), await namedSecrets()]
     const parts = all.map(({ id, type, definition }) => ({ id, type, ...separateSecrets(definition) }))
     const file = {
       format: FORMAT,
@@ -39,12 +43,14 @@ export function createExport({ servers, agents, audit, version, now }: ExportDep
       exported_at: isoTime(now()),
       toolroom_version: version,
       servers: parts.map(({ id, type, masked }) => ({ id, type, definition: { ...masked } })),
+      named_secrets: Object.keys(named).sort(),
       agents: agents(all),
+      presets: presets(),
     } as const
     if (!includeSecrets || passphrase === undefined) return { ...file, secrets: null }
-    const secrets = Object.fromEntries(parts.map((part) => [part.id, part.secrets]))
-    const sealed = await sealSecrets(secrets, file, passphrase)
-    const detail = { servers: all.length }
+    const ofServers = Object.fromEntries(parts.map((part) => [part.id, part.secrets]))
+    const sealed = await sealSecrets({ servers: ofServers, named }, file, passphrase)
+    const detail = { servers: all.length, secrets: file.named_secrets }
     await audit({ action: 'secrets_exported', subject: 'export', ...by, detail })
     return { ...file, secrets: sealed }
   }

@@ -8,11 +8,15 @@ import type { ExportFile, Sealed } from './transfer.schema.ts'
 const COST = { n: 32_768, r: 8, p: 3 } as const
 const MEMORY = 64 * 1024 * 1024
 
-/** By id of the server: its fields that contain secrets, in full. */
-export type Secrets = Readonly<Record<string, Readonly<Record<string, unknown>>>>
+export interface Secrets {
+  /** By id of the server: its fields that contain secrets, in full. */
+  readonly servers: Readonly<Record<string, Readonly<Record<string, unknown>>>>
+  /** The values of named secrets. */
+  readonly named: Readonly<Record<string, string>>
+}
 
 /** What the secrets are bound to: they cannot be opened in a file whose other content was changed. */
-type Open = Pick<ExportFile, 'format' | 'version' | 'servers' | 'agents'>
+type Open = Pick<ExportFile, 'format' | 'version' | 'servers' | 'named_secrets' | 'agents' | 'presets'>
 
 export async function sealSecrets(secrets: Secrets, file: Open, passphrase: string): Promise<Sealed> {
   const salt = randomBytes(16)
@@ -34,8 +38,8 @@ export async function openSecrets(sealed: Sealed, file: Open, passphrase: string
   }
 }
 
-const placeOf = ({ format, version, servers, agents }: Open): string =>
-  hashOf({ format, version, servers, agents })
+const placeOf = ({ format, version, servers, named_secrets, agents, presets }: Open): string =>
+  hashOf({ format, version, servers, named_secrets, agents, presets })
 
 function keyFrom(passphrase: string, salt: Buffer): Promise<Buffer> {
   const { n: N, r, p } = COST

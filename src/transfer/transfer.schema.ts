@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { component, orNull, Timestamp } from '../kernel/wire.ts'
+import { NAME_PATTERN } from '../kernel/references/references.ts'
+import { component, ID_PATTERN, orNull, Timestamp } from '../kernel/wire.ts'
 import { MAX_SERVERS, ServerId } from '../upstreams/server-fields.ts'
 
 export const FORMAT = 'toolroom-export'
@@ -49,7 +50,14 @@ const AgentChoice = Type.Object(
   },
   { additionalProperties: false },
 )
-export type AgentChoice = Static<typeof AgentChoice>
+
+const Preset = Type.Object(
+  {
+    name: Type.String({ pattern: ID_PATTERN, examples: ['work'] }),
+    choice: Type.Object({}, { additionalProperties: true, maxProperties: 8 }),
+  },
+  { additionalProperties: false },
+)
 
 const Sealed = Type.Object(
   {
@@ -80,7 +88,13 @@ export const ExportFile = Type.Object(
     exported_at: Timestamp,
     toolroom_version: Type.String({ maxLength: 64, examples: ['0.1.0'] }),
     servers: Type.Array(Entry, { maxItems: MAX_SERVERS }),
+    named_secrets: Type.Array(Type.String({ pattern: NAME_PATTERN, examples: ['GITHUB_TOKEN'] }), {
+      maxItems: 1000,
+      uniqueItems: true,
+      description: 'Names only. Their values are in `secrets`',
+    }),
     agents: Type.Array(AgentChoice, { maxItems: 500 }),
+    presets: Type.Array(Preset, { maxItems: 100 }),
     secrets: Type.Union([Sealed, Type.Null()]),
   },
   { additionalProperties: false },
@@ -94,7 +108,9 @@ const EXAMPLE: ExportFile = {
   exported_at: '2026-11-15T09:30:00.000Z',
   toolroom_version: '0.1.0',
   servers: [{ id: 'github', type: 'stdio', definition: { name: 'GitHub', command: 'npx' } }],
+  named_secrets: [],
   agents: [],
+  presets: [],
   secrets: null,
 }
 
@@ -115,28 +131,27 @@ export type ImportInput = Static<typeof ImportInput>
 component({ FileImportInput: ImportInput }, 'An exported file, and how to import it')
 
 const OUTCOMES = ['created', 'updated', 'unchanged', 'exists', 'refused'] as const
-const Outcome = Type.Enum(OUTCOMES)
-const Reason = orNull(Type.String({ description: 'Why the entry was refused or skipped' }))
-const Notes = Type.Array(Type.String({ description: 'What is left to do' }))
+
+/** What became of one entry. */
+const imported = {
+  name: Type.String({ examples: ['github'] }),
+  outcome: Type.Enum(OUTCOMES),
+  id: orNull(Type.String({ description: 'The id of the created, updated or conflicting server' })),
+  reason: orNull(Type.String({ description: 'Why the entry was refused or skipped' })),
+  notes: Type.Array(Type.String({ description: 'What is left to do' })),
+}
+const Imported = Type.Object(imported)
+export type Imported = Static<typeof Imported>
+const ImportedServer = Type.Object({ ...imported, type: Type.Enum(['stdio', 'http']) })
+export type ImportedServer = Static<typeof ImportedServer>
 
 export const ImportReport = Type.Object({
   dry_run: Type.Boolean(),
-  items: Type.Array(
-    Type.Object({
-      name: Type.String({ examples: ['github'] }),
-      type: Type.Enum(['stdio', 'http']),
-      outcome: Outcome,
-      id: orNull(Type.String({ description: 'The id of the created, updated or conflicting server' })),
-      reason: Reason,
-      notes: Notes,
-    }),
-  ),
-  agents: Type.Array(
-    Type.Object({ agent_type: Type.String(), outcome: Outcome, reason: Reason, notes: Notes }),
-  ),
+  items: Type.Array(ImportedServer),
+  secrets: Type.Array(Imported),
+  agents: Type.Array(Imported, { description: 'What agents see. `name` is the type of the agent' }),
+  presets: Type.Array(Imported),
   total: Type.Integer({ minimum: 0, description: 'The number of servers in the file' }),
 })
 export type ImportReport = Static<typeof ImportReport>
 component({ FileImportReport: ImportReport }, 'What became of each entry of the file')
-export type ImportedServer = ImportReport['items'][number]
-export type ImportedAgent = ImportReport['agents'][number]

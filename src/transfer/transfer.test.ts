@@ -1,6 +1,8 @@
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { AUTHORISED, type House, openHouse } from '../../test/support/house.ts'
 import { post, register } from '../../test/support/running.ts'
+import { openSqlite } from '../store/sqlite/sqlite.ts'
 import type { ExportFile, ImportReport } from './transfer.schema.ts'
 
 const PASSPHRASE = 'correct horse battery staple'
@@ -23,7 +25,12 @@ async function furnishedHouse(): Promise<House> {
   const http = { name: 'Docs', url: `https://docs.example/mcp?key=${SECRET}`, headers: { 'X-Key': SECRET } }
   expect((await post(house, '/api/http-servers', { ...http, enabled: false })).statusCode).toBe(201)
   const choice = { servers: ['echo-one'], tools: { 'echo-one': ['pid'] } }
-  await house.inject({ method: 'PUT', url: '/api/agents/cursor/tools', headers: AUTHORISED, payload: choice })
+  for (const [url, payload] of [
+    ['/api/agents/cursor/tools', choice],
+    ['/api/presets/work', choice],
+    ['/api/secrets/SHARED', { value: SECRET }],
+  ] as const)
+    expect((await house.inject({ method: 'PUT', url, headers: AUTHORISED, payload })).statusCode).toBe(200)
   return house
 }
 
@@ -46,9 +53,9 @@ const imported = async (house: House, payload: object): Promise<ImportReport> =>
 
 /** Everything that was set up, secrets included. */
 async function content(house: House) {
-  const { servers, agents } = await exported(house, false)
+  const { servers, agents, presets, named_secrets } = await exported(house, false)
   const [open] = [await house.rooms.servers.list()]
-  return { servers, agents, full: open.map(({ args, env }) => ({ args, env })) }
+  return { servers, agents, presets, named_secrets, full: open.map(({ args, env }) => ({ args, env })) }
 }
 
 test('an export with secrets, imported elsewhere, gives the same servers, settings, secrets and choices of tools', async () => {
@@ -64,12 +71,15 @@ test('an export with secrets, imported elsewhere, gives the same servers, settin
     items: ['echo-one', 'plain', 'docs'].map((id) =>
       expect.objectContaining({ id, outcome: 'created', notes: [] }),
     ),
-    agents: [{ agent_type: 'cursor', outcome: 'created', reason: null, notes: [] }],
+    secrets: [{ name: 'SHARED', id: 'SHARED', outcome: 'created', reason: null, notes: [] }],
+    agents: [{ name: 'cursor', id: null, outcome: 'created', reason: null, notes: [] }],
+    presets: [{ name: 'work', id: null, outcome: 'created', reason: null, notes: [] }],
   })
   expect(dry.items.map(({ outcome }) => outcome)).toEqual(report.items.map(({ outcome }) => outcome))
   expect(await content(other)).toEqual(await content(house))
   const again = await imported(other, { file, passphrase: PASSPHRASE, on_conflict: 'update' })
-  expect([...again.items, ...again.agents].map(({ outcome }) => outcome)).toEqual(Array(4).fill('unchanged'))
+  const all = [again.items, again.secrets, again.agents, again.presets].flat()
+  expect(all.map(({ outcome }) => outcome)).toEqual(Array(6).fill('unchanged'))
 })
 
 test('a wrong passphrase, a changed file and an invalid entry are 422, and nothing is imported', async () => {
@@ -158,4 +168,15 @@ test('secrets are exported only with a passphrase, which is audited, and only fo
   await exported(house, true)
   const { items } = (await house.inject({ url: '/api/events?kind=audit', headers: AUTHORISED })).json()
   expect(items[0]).toMatchObject({ text: 'secrets exported: export' })
+})
+
+test('when the store fails in the middle of an import, what was imported so far is undone', async () => {
+  const file = await exported(await furnishedHouse(), true)
+  const other = await openHouse()
+  const database = openSqlite(join(other.data, 'toolroom.db'))
+  database.exec(`CREATE TRIGGER fails BEFORE INSERT ON tool_servers WHEN NEW.name = 'Docs'
+    BEGIN SELECT raise(abort, 'no'); END`)
+  database.close()
+  expect((await post(other, '/api/import', { file, passphrase: PASSPHRASE })).statusCode).toBe(500)
+  expect(await content(other)).toEqual({ servers: [], agents: [], presets: [], named_secrets: [], full: [] })
 })

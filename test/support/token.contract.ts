@@ -41,6 +41,8 @@ const OPEN_READS = [
   '/api/packages/@acme/notes',
   '/api/logs',
   '/api/logs/download',
+  '/api/logs/histogram',
+  '/api/notices',
 ]
 
 /** The expected status of a public read: 409 for the tools of a server that never ran, 426 for the stream without an upgrade. */
