@@ -73,8 +73,7 @@ function programChecks(found: ReturnType<FindProgram>): Check[] {
 
 function exitCheck({ lastError, recentExits }: ServerLife): Check {
   const [last] = recentExits
-  if (!last)
-    return { name: 'exits', ok: lastError === null, detail: 'It has not exited since Toolroom started' }
+  if (!last) return { name: 'exits', ok: true, detail: 'It has not exited since Toolroom started' }
   const times = recentExits.length === 1 ? 'once' : `${recentExits.length} times`
   const lines = last.stderr_tail.at(-1)
   const detail = `It exited ${times} lately, the last time ${exitText(last)}${lines ? `: ${lines}` : ''}`
@@ -96,7 +95,8 @@ function processCheck({ sharing }: Server, { instances, sharingReason }: Current
     per_agent: 'each agent gets a process of its own',
     per_session: 'each session gets a process of its own',
   }
-  const count = instances.length === 1 ? '1 process runs' : `${instances.length} processes run`
+  const { length } = instances
+  const count = length === 0 ? 'No process runs' : length === 1 ? '1 process runs' : `${length} processes run`
   return { name: 'processes', ok: true, detail: `${count}. sharing is ${sharing}: ${rules[sharing]}` }
 }
 
