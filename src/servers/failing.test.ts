@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { add } from '../../test/support/furnished.ts'
-import { openHouse } from '../../test/support/house.ts'
+import { AUTHORISED, openHouse } from '../../test/support/house.ts'
 import { definition, get, post } from '../../test/support/running.ts'
 
 interface Failing {
@@ -212,4 +212,22 @@ test('log notifications of a server are in the log, with their level', async () 
     { level: 'warn', message: '[warning] db: the cache is cold', server_id: 'teller', source: 'server' },
     { level: 'fatal', message: '[emergency] {"code":7}' },
   ])
+})
+
+test('an on-demand server that failed for a cause that stays is asleep again after its definition or its secret was changed', async () => {
+  const house = await openHouse()
+  const call = () => post(house, '/api/servers/it/tools/echo/call', { arguments: { text: 'hi' } })
+  await add(house, { ...definition('noenv'), name: 'it', start_mode: 'on_demand' })
+  expect((await call()).json()).toMatchObject({ last_error: { code: 'missing_setting' } })
+  expect((await call()).json()).toMatchObject({ code: 'server_not_running' })
+  const change = (env: object) =>
+    house.inject({ method: 'PATCH', url: '/api/servers/it', headers: AUTHORISED, payload: { env } })
+  await change({ API_KEY: `\${secret:key}` })
+  expect(await get(house, 'it')).toMatchObject({ status: 'idle', last_error: null })
+  expect((await call()).json()).toMatchObject({ last_error: { code: 'missing_setting' } })
+  expect(await get(house, 'it')).toMatchObject({ status: 'failed' })
+  const payload = { value: 'a-long-secret-value' }
+  await house.inject({ method: 'PUT', url: '/api/secrets/key', headers: AUTHORISED, payload })
+  expect(await get(house, 'it')).toMatchObject({ status: 'idle' })
+  expect((await call()).statusCode).toBe(200)
 })

@@ -5,6 +5,7 @@ import type { ServerState } from '../kernel/server-state.ts'
 import { Turns } from '../kernel/turns.ts'
 import type { Caller } from '../kernel/wire.ts'
 import type { Diagnosis } from '../upstreams/diagnosis.ts'
+import { secretNamesIn } from '../upstreams/references.ts'
 import { changedOffer, OFFER_DEFAULTS, type Stats } from '../upstreams/server-fields.ts'
 import { createRegistry, type RegistryDeps } from '../upstreams/server-registry.ts'
 import { listText, ViewTexts } from '../upstreams/view-texts.ts'
@@ -100,6 +101,16 @@ export function createServers(deps: Deps) {
     engine.register(server.id, planOf(server, deps.packages.programOf, resolveFor))
     settle(server)
   }
+
+  /** On-demand servers that failed for want of this secret are asleep again. */
+  async function secretChanged(name: string): Promise<void> {
+    for (const server of await registry.list()) {
+      const { state } = engine.life(server.id)
+      const wasMissing = state.status === 'failed' && state.error.code === 'missing_setting'
+      if (wasMissing && sleeps(server) && secretNamesIn(server).includes(name)) void engine.sleep(server.id)
+    }
+  }
+  facts.on('secret_changed', ({ name }) => void secretChanged(name).catch(() => {})) // a start mends them, too
 
   const isActive = (id: string): boolean =>
     ['running', 'starting', 'backoff'].includes(engine.life(id).state.status)

@@ -106,7 +106,12 @@ test.runIf(process.platform === 'linux')(
       message: `'${STOPPED}' is stopped, and only a person can start it`,
       data: { code: 'server_stopped' },
     })
-    expect((await second.list()).find(({ id }) => id === STOPPED)).toMatchObject({ status: 'stopped' })
+    const logged = await second.ask('GET', `/logs?source=gateway&server_id=${STOPPED}&level=warn`)
+    expect(logged.body.items[0]).toMatchObject({ tool: 'pid', data: { error_code: 'server_stopped' } })
+    expect((await second.list()).find(({ id }) => id === STOPPED)).toMatchObject({
+      status: 'stopped',
+      stats: { errors: 3 }, // of two rounds and this call
+    })
   },
   120_000,
 )

@@ -117,7 +117,7 @@ describe.runIf(process.platform === 'linux')('R3: no process is left behind', ()
 
   test('a service whose reaper was killed with it ends the remaining processes at its next start', async () => {
     const first = await openService()
-    for (const server of SERVERS) await first.add({ ...server, start_mode: 'manual' })
+    for (const server of SERVERS) await first.add({ ...server, start_mode: 'on_demand' })
     await Promise.all(SERVERS.map(({ name }) => first.start(name)))
     const reaper = reaperOf(first.mark)
     expect(reaper).toBeDefined()
@@ -127,7 +127,7 @@ describe.runIf(process.platform === 'linux')('R3: no process is left behind', ()
     expect(processesMarked(first.mark).length).toBeGreaterThan(0)
     const second = await openService({ home: first.home })
     expect(processesMarked(second.mark)).toEqual([])
-    expect((await second.list()).map(({ status }) => status)).toEqual(Array(SERVERS.length).fill('stopped'))
+    expect((await second.list()).map(({ status }) => status)).toEqual(Array(SERVERS.length).fill('idle'))
   })
 
   test('kill -9 during a start ends a process without an environment: the reaper has its group before the handshake', async () => {
