@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { Agent, callsStarted, newKey, textOf } from '../../test/support/gateway.ts'
 import { AUTHORISED, type House, openHouse } from '../../test/support/house.ts'
@@ -100,6 +101,8 @@ const namesOf = async (agent: Agent): Promise<string[]> => {
 }
 
 const TOOLS_CHANGED = 'notifications/tools/list_changed'
+/** Earlier changes have been announced by then. The timers are those of this process, so they come first. */
+const ANNOUNCED_MS = 300
 const changesOf = (agent: Agent) => agent.received.filter(({ method }) => method === TOOLS_CHANGED).length
 
 test('a sleeping server with unknown tools is started by the first tools/list of an agent that may use it, which does not wait', async () => {
@@ -109,6 +112,7 @@ test('a sleeping server with unknown tools is started by the first tools/list of
   const payload = { servers: ['echo'] }
   await house.inject({ method: 'PUT', url: '/api/agents/codex/tools', headers: AUTHORISED, payload })
   for (const url of ['/api/servers', '/api/servers/echo', '/api/servers/echo/tools']) await house.inject(url)
+  await sleep(ANNOUNCED_MS)
   const limited = await Agent.open(house, await newKey(house, 'codex'), 'legacy')
   expect((await get(house, 'echo')).status).toBe('idle')
   expect(await namesOf(limited)).toEqual([])
@@ -125,6 +129,7 @@ test('a sleeping server with unknown tools is started by the first tools/list of
 
 test('what a person stopped is not offered, and a call of it is refused with server_stopped until it is started again', async () => {
   const { house, key } = await setUp({ tools: { pid: { alias: 'who' } } })
+  await sleep(ANNOUNCED_MS)
   const agents = [await Agent.open(house, key, 'legacy'), await Agent.open(house, key, 'modern')]
   const alone = await Agent.open(house, key, 'legacy', '/mcp/echo')
   const [legacy] = agents
