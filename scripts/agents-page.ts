@@ -91,6 +91,31 @@ With \`{"take_over": true}\` these entries are parked in the same change: they l
   same. An entry that another program has added again stays, with a warning.
 - \`undo\` takes back a take-over as a whole. \`dry_run\` shows what any of these would do.
 
+## The grid of agents and servers
+
+\`GET /api/agents?include=servers,tools\` adds to each agent what a grid shows, in one public read with secrets masked:
+
+\`\`\`
+{"agent_type": "cursor", …,
+ "servers": [
+  {"name": "toolroom", "type": "http", "url": "http://127.0.0.1:8665/mcp", "headers": {"Authorization": "***"}, "enabled": null,
+   "parked": false, "managed": true, "linked_server_id": null, "scope": "user", "line": 3, "problem": null},
+  {"name": "echo", "type": "stdio", "command": "node", "args": ["/home/me/echo.mjs"], "env": {}, "cwd": null, "enabled": false,
+   "parked": true, "managed": false, "linked_server_id": "echo", "scope": "user", "line": null, "problem": null}],
+ "visible": {"tools": 4, "tokens": 90, "by_server": [{"server_id": "echo", "tools": 4, "tokens": 90}]},
+ "connected_via": "gateway", "last_seen_at": null}
+\`\`\`
+
+| Field | With | Meaning |
+| --- | --- | --- |
+| \`servers\` | \`servers\` | Its entries, as \`GET /api/agents/{agent_type}\` shows them |
+| \`visible\` | \`tools\` | What the gateway offers to it now, together and by server |
+| \`connected_via\` | \`tools\` | \`gateway\`: an entry leads to Toolroom. \`direct\`: its entries start or reach registered servers themselves. \`null\`: neither |
+| \`last_seen_at\` | \`tools\` | When one of its keys was last used, within a minute |
+
+\`used_by_agents\` of a server is the same from the other side: the agents with an entry for it, Toolroom's or their own, and
+those that may use it through the gateway.
+
 ## Backups
 
 \`GET /api/backups\` lists the contents of files from before each change, newest first. The last 20 of each file are kept,

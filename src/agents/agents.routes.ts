@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { wholeList } from '../kernel/wire.ts'
-import type { IsOwner } from '../upstreams/upstreams.routes.ts'
+import { type IsOwner, JSON_TYPE } from '../upstreams/upstreams.routes.ts'
 import * as schema from './agents.schema.ts'
 import type { Agents } from './agents.service.ts'
 import * as importSchema from './import/import.schema.ts'
@@ -14,10 +14,15 @@ export function agentRoutes(agents: Agents, isOwner: IsOwner): FastifyPluginAsyn
     const list = {
       tags,
       summary: 'List agents',
-      description: 'All agents that Toolroom knows, and their files.',
+      description:
+        'Every agent that Toolroom knows, with the state of its files. `include=servers,tools` adds what a grid of agents and servers shows, in one request.',
+      querystring: schema.AgentListQuery,
       response: { 200: schema.AgentList },
     }
-    app.get('/agents', { schema: list }, async () => wholeList(agents.list()))
+    app.get('/agents', { schema: list }, async (request, reply) => {
+      const include = request.query.include?.split(',') ?? []
+      return reply.type(JSON_TYPE).send((await agents.listText(include, isOwner(request.headers))) as never)
+    })
 
     const get = {
       tags,

@@ -73,11 +73,6 @@ const summary = {
   reload_hint: orNull(Type.String({ examples: ['new session'] })),
 }
 
-const AgentSummary = Type.Object(summary)
-component({ AgentSummary }, 'An agent and its files')
-export const AgentList = listOf(AgentSummary)
-export type AgentSummary = Static<typeof AgentSummary>
-
 /** An entry of an agent's file with its secrets masked. */
 const EntryView = Type.Object({
   name: EntryName,
@@ -101,6 +96,63 @@ const EntryView = Type.Object({
 })
 export type EntryView = Static<typeof EntryView>
 component({ AgentEntry: EntryView }, "An entry of an agent's file")
+
+const Count = Type.Integer({ minimum: 0, examples: [12] })
+const Visible = Type.Object({
+  tools: Count,
+  tokens: Type.Integer({
+    minimum: 0,
+    description: 'What its tool list takes in its context',
+    examples: [3100],
+  }),
+  by_server: Type.Array(
+    Type.Object({ server_id: Type.String({ examples: ['github'] }), tools: Count, tokens: Count }),
+  ),
+})
+export type Visible = Static<typeof Visible>
+
+const AgentSummary = Type.Object({
+  ...summary,
+  servers: Type.Optional(Type.Array(EntryView, { description: 'With `include=servers`' })),
+  visible: Type.Optional(
+    Type.Object(Visible.properties, {
+      description: 'With `include=tools`. What the gateway offers to the agent now',
+    }),
+  ),
+  connected_via: Type.Optional(
+    orNull(
+      Type.Enum(['gateway', 'direct'], {
+        description:
+          'With `include=tools`. `gateway`: an entry leads to Toolroom. `direct`: entries start or reach registered servers themselves',
+      }),
+    ),
+  ),
+  last_seen_at: Type.Optional(
+    orNull(
+      Type.String({
+        ...Timestamp,
+        description: 'With `include=tools`. When a key of the agent was last used, within a minute',
+      }),
+    ),
+  ),
+})
+component({ AgentSummary }, 'An agent and its files')
+export const AgentList = listOf(AgentSummary)
+export type AgentSummary = Static<typeof AgentSummary>
+
+export const AgentListQuery = Type.Object(
+  {
+    include: Type.Optional(
+      Type.String({
+        pattern: '^(servers|tools)(,(servers|tools))?$',
+        expected: 'servers, tools or servers,tools',
+        description: '`servers`: the entries of each agent. `tools`: what each agent gets from the gateway',
+        examples: ['servers,tools'],
+      }),
+    ),
+  },
+  { additionalProperties: false },
+)
 
 export const AgentView = Type.Object({
   ...summary,

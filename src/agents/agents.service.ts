@@ -1,15 +1,16 @@
 import { removeStaleTemps } from '../kernel/files/durable-file.ts'
-import { memo } from '../kernel/memo.ts'
 import type { Caller } from '../kernel/wire.ts'
+import { listText, ViewTexts } from '../upstreams/view-texts.ts'
 import type { AgentSummary, AgentView, EffectiveEntry, EntryView } from './agents.schema.ts'
 import type { Agent } from './catalogue/catalogue.schema.ts'
 import { AGENTS } from './catalogue/catalogue.ts'
 import { isScope } from './catalogue/config-places.ts'
+import type { RegisteredServer } from './catalogue/definition.ts'
 import { detect } from './catalogue/detect.ts'
 import { createEdit, type EditDeps } from './edit/edit.service.ts'
 import { FileChanges } from './edit/file-changes.ts'
 import { createGatewayConnection } from './edit/gateway-connection.ts'
-import { type FileRecord, recordOf } from './edit/ownership.ts'
+import { recordOf } from './edit/ownership.ts'
 import { createRestore } from './edit/restore.ts'
 import { createUndo } from './edit/undo.ts'
 import { releaseLeftLocks } from './files/agent-lock.ts'
@@ -20,14 +21,18 @@ import type { AgentFiles } from './import/candidates.ts'
 import type { ImportInput, ImportReport, Scan } from './import/import.schema.ts'
 import { createImport, type ImportDeps } from './import/import-servers.ts'
 import { knownProjects, projectTargets } from './import/projects.ts'
-import { entryViews, type KnownFile, summaryOf } from './read/agent-view.ts'
+import { type GatewayView, gridFields } from './read/agent-grid.ts'
+import { type EntryFacts, entryViews, type KnownFile, summaryOf } from './read/agent-view.ts'
 import { effectiveEntries } from './read/effective-entries.ts'
 import { type FileTrouble, troubleOf } from './read/file-trouble.ts'
-import { linesOf, readFileState } from './read/read-entries.ts'
+import { readFileState } from './read/read-entries.ts'
+import { SeenFiles } from './read/seen-files.ts'
+import { ServerUsers } from './read/server-users.ts'
 
 export interface Deps extends Omit<EditDeps, 'changes'>, Omit<ImportDeps, 'home'> {
   readonly backups: Backups
   readonly now: () => number
+  readonly view: GatewayView & Pick<ConstructorParameters<typeof ServerUsers>[0], 'keys' | 'mayUse'>
   readonly onTrouble: (sentence: string, error: unknown) => void
 }
 
@@ -40,6 +45,11 @@ export function createAgents(deps: Deps) {
   const connection = createGatewayConnection(edit, deps)
   const importing = createImport({ ...deps, home: platform.home })
   const restoring = createRestore({ ...deps, edit })
+  const seen = new SeenFiles()
+  const sameServers = unchanged()
+  const listTexts = new Map<string, ViewTexts<Agent>>()
+  const lineOf: EntryFacts['lineOf'] = (file, entry) => seen.lineOf(file, entry)
+  const users = new ServerUsers({ ...deps, ...deps.view, records: () => ownership.all(), findLinks })
   const watcher = new FileWatcher({
     facts: deps.facts,
     targets: allTargets,
@@ -74,14 +84,42 @@ export function createAgents(deps: Deps) {
     return recordOf(ownership, place.path, place.keyPath)
   }
 
+  const known = (target: ConfigTarget): KnownFile => ({ state: seen.of(target), record: recordFor(target) })
+
   const filesOf = (agent: Agent, project?: string, scope?: string): KnownFile[] =>
     configTargets(agent, platform, project)
       .filter(({ place }) => scope === undefined || isScope(place, scope))
-      .map((target) => ({ state: readFileState(target), record: recordFor(target) }))
+      .map(known)
 
   async function entries(agent: Agent, files: readonly KnownFile[], isOwner: boolean): Promise<EntryView[]> {
     const registered = await deps.registered()
-    return files.flatMap((file) => entryViews(file, { agent, registered, isOwner, linesOf }))
+    return entriesIn(agent, files, registered, isOwner)
+  }
+
+  const entriesIn = (
+    agent: Agent,
+    files: readonly KnownFile[],
+    registered: readonly RegisteredServer[],
+    isOwner: boolean,
+  ): EntryView[] => files.flatMap((file) => entryViews(file, { agent, registered, isOwner, lineOf }))
+
+  /** The agents that have an entry of their own for a server. */
+  async function findLinks(): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+    const registered = await deps.registered()
+    const links = new Map<string, Set<string>>()
+    const projects = knownProjects(platform)
+    for (const agent of AGENTS) {
+      const folders = detect(agent, platform).installed ? projects : []
+      const files = folders.flatMap((folder) => projectTargets(agent, platform, folder)).map(known)
+      for (const { linked_server_id: id, parked } of entriesIn(
+        agent,
+        [...filesOf(agent), ...files],
+        registered,
+        true,
+      ))
+        if (id !== null && !parked) links.set(id, (links.get(id) ?? new Set()).add(agent.type))
+    }
+    return links
   }
 
   /** The files of the user, of the projects that installed agents list, and of the given project. */
@@ -113,15 +151,41 @@ export function createAgents(deps: Deps) {
     async open(): Promise<void> {
       await changes.recover()
       watcher.open()
+      await users.open()
     },
 
     close(): void {
       unsubscribe()
+      users.close()
       watcher.close()
     },
 
-    list(): AgentSummary[] {
-      return AGENTS.map((agent) => summaryOf(agent, detect(agent, platform), filesOf(agent)))
+    /**
+     * The list as JSON. `include`: fields that are shown on request, `servers` and `tools`. `isOwner`: the caller has the
+     * token. An agent's part is made again only when something in it has changed: each open dashboard asks for it often.
+     */
+    async listText(include: readonly string[], isOwner: boolean): Promise<string> {
+      const registered = include.length === 0 ? [] : sameServers(await deps.registered())
+      const lastSeen = deps.view.lastSeen()
+      const kind = [isOwner, ...include].join()
+      const texts = listTexts.get(kind) ?? new ViewTexts<Agent>()
+      listTexts.set(kind, texts)
+      const items = AGENTS.map((agent) => {
+        const files = filesOf(agent)
+        const detected = detect(agent, platform)
+        const visible = include.includes('tools') ? deps.view.visibleTo(agent.type) : undefined
+        const seenAt = lastSeen.get(agent.type)
+        const shown = [detected.by, registered, visible, seenAt, ...files.flatMap(shownOf)]
+        return texts.textOf(agent, shown, () => {
+          const servers = include.length === 0 ? [] : entriesIn(agent, files, registered, isOwner)
+          return {
+            ...summaryOf(agent, detected, files),
+            ...(include.includes('servers') && { servers }),
+            ...(visible && gridFields(files, servers, visible, seenAt)),
+          } satisfies AgentSummary
+        })
+      })
+      return listText(items)
     },
 
     /** `isOwner`: the caller has the token. */
@@ -149,7 +213,7 @@ export function createAgents(deps: Deps) {
     async effective(key: string, project?: string): Promise<EffectiveEntry[]> {
       const agent = agentOf(key)
       const registered = await deps.registered()
-      return effectiveEntries(agent, filesOf(agent, project), { agent, registered, isOwner: true, linesOf })
+      return effectiveEntries(agent, filesOf(agent, project), { agent, registered, isOwner: true, lineOf })
     },
 
     async scan(): Promise<Scan> {
@@ -165,23 +229,27 @@ export function createAgents(deps: Deps) {
       allTargets()
         .filter(({ agent }) => agentType === undefined || agent.type === agentType)
         .flatMap((target) => {
-          const file = { state: readFileState(target), record: recordFor(target) }
-          return troubleOf(target.agent, file) ?? []
+          return troubleOf(target.agent, known(target)) ?? []
         }),
 
-    /** The agents that have an entry made from this server. */
-    usedBy: (serverId: string): readonly string[] => agentsByServer(ownership.all()).get(serverId) ?? NONE,
+    /** The agents that have an entry for this server, or may use it through the gateway. */
+    usedBy: (serverId: string): readonly string[] => users.of(serverId),
   }
 }
 export type Agents = ReturnType<typeof createAgents>
 
-const NONE: readonly string[] = []
+/** The values that a list shows of a file. Entries stay the same object until the file changes. */
+const shownOf = ({ state, record }: KnownFile): unknown[] => {
+  const { place, content, entries, parseError, problem, writable } = state
+  return [place.path, content?.revision, entries, parseError?.message, problem, writable, record]
+}
 
-const agentsByServer = memo((files: readonly FileRecord[]): ReadonlyMap<string, readonly string[]> => {
-  const found = new Map<string, Set<string>>()
-  for (const { agent_type, entries } of files)
-    for (const { server_id, parked } of Object.values(entries))
-      if (server_id !== null && parked === null)
-        found.set(server_id, (found.get(server_id) ?? new Set()).add(agent_type))
-  return new Map([...found].map(([id, agents]) => [id, [...agents].sort()]))
-})
+/** Returns the former list as long as the servers have the same names and definitions. */
+function unchanged(): (now: readonly RegisteredServer[]) => readonly RegisteredServer[] {
+  let last: { readonly text: string; readonly servers: readonly RegisteredServer[] } | undefined
+  return (servers) => {
+    const text = JSON.stringify(servers.map(({ id, definition }) => [id, definition]))
+    if (last?.text !== text) last = { text, servers }
+    return last.servers
+  }
+}

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type Agents, createAgents } from '../agents/agents.service.ts'
+import { type Agents, type Deps as AgentsDeps, createAgents } from '../agents/agents.service.ts'
 import type { Definition, RegisteredServer } from '../agents/catalogue/definition.ts'
 import type { Platform } from '../agents/catalogue/platform.ts'
 import type { OfferedTools } from '../agents/edit/offered-entries.ts'
@@ -31,6 +31,7 @@ interface Parts {
   readonly importing: Importing
   readonly keys: Keys
   readonly offeredTo: (agentType: string) => OfferedTools
+  readonly view: AgentsDeps['view']
   /** The address of the service, once it listens. */
   readonly address: () => string
   /** The file of the running program. By default the build, for tests that run the sources. */
@@ -64,6 +65,7 @@ export function openAgents({ mainFile = BUILT, ...parts }: Parts): Agents {
     },
     now: Date.now,
     offeredTo,
+    view: parts.view,
     registered: async () => [
       ...(await servers.list()).map((server) => stdioServer(server, programOf)),
       ...(await httpServers.list()).map(httpServer),

@@ -3,6 +3,7 @@ import { AgentToolLists } from '../gateway/catalogue/agent-tool-lists.ts'
 import { MCP_ROUTES } from '../gateway/endpoint/mcp.schema.ts'
 import { createGateway } from '../gateway/gateway.ts'
 import { keyRoutes } from '../gateway/keys/keys.routes.ts'
+import type { KeyView } from '../gateway/keys/keys.schema.ts'
 import { createKeys } from '../gateway/keys/keys.service.ts'
 import { logCalls } from '../gateway/log-calls.ts'
 import { approvalOf } from '../gateway/pins/approval.ts'
@@ -111,6 +112,14 @@ export async function openGateway(deps: Deps) {
       for (const { server_id, tool } of list?.tools ?? []) offered.get(server_id)?.push(tool)
       return offered
     },
+    /** What lists of agents and servers show of the gateway. */
+    view: {
+      visibleTo: (agentType: string) => visibility.visibleTo(agentType),
+      lastSeen: () => lastUses(keys.list()),
+      keys: () => keyStore.all(),
+      mayUse: (serverId: string, agentType: string) =>
+        upstreams.get(serverId)?.settings.expose === true && toolLists.mayUse(serverId, agentType),
+    },
     /** The tokens that an agent's tool list takes in its context; null for an agent without a key. */
     contextTokens: (agentType: string) => (hasKey(agentType) ? visibility.tokensOf(agentType) : null),
     mcpRoutes: MCP_ROUTES,
@@ -124,4 +133,14 @@ export async function openGateway(deps: Deps) {
       ]),
     ],
   }
+}
+
+/** When a key of each agent was last used. */
+function lastUses(keys: readonly KeyView[]): ReadonlyMap<string, number> {
+  const seen = new Map<string, number>()
+  for (const { agent_type, last_used_at } of keys) {
+    if (last_used_at === null) continue
+    seen.set(agent_type, Math.max(seen.get(agent_type) ?? 0, Date.parse(last_used_at)))
+  }
+  return seen
 }

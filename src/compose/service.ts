@@ -207,6 +207,7 @@ async function open(
     importing,
     keys: gateway.keys,
     offeredTo: gateway.offeredTo,
+    view: gateway.view,
     address: () => front.address(host),
     mainFile: options.mainFile,
   })

@@ -75,7 +75,9 @@ export const Live = Type.Object({
   }),
   stats: Stats,
   log_lines_dropped: Type.Integer({ description: 'Lines that exceeded the limit since Toolroom started' }),
-  used_by_agents: Type.Array(Type.String(), { description: 'Agents whose files have an entry for it' }),
+  used_by_agents: Type.Array(Type.String(), {
+    description: 'Agents that have an entry for it, or that may use it through the gateway',
+  }),
   restart_needed: Type.Boolean({
     description: 'A process runs with a named secret that was set or deleted after its start',
   }),

@@ -56,7 +56,7 @@ interface Options<Server extends ServerRecord, Input extends TSchema, Update ext
 }
 
 /** With this type, text and bytes are sent as they are. */
-const JSON_TYPE = 'application/json; charset=utf-8'
+export const JSON_TYPE = 'application/json; charset=utf-8'
 const EVENTS_EXAMPLE =
   'event: progress\ndata: {"progress":1,"total":2}\n\nevent: result\ndata: {"content":[{"type":"text","text":"done"}]}\n\n'
 const MAX_CALL_BYTES = 10 * 1_048_576

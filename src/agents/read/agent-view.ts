@@ -1,3 +1,4 @@
+import { memo } from '../../kernel/memo.ts'
 import { publicArgs, publicCommand } from '../../kernel/secrets/public-view.ts'
 import { maskArgs, maskCommand, maskUrl, maskValues } from '../../kernel/secrets/secrets.ts'
 import type { AgentSummary, Drift, EntryView } from '../agents.schema.ts'
@@ -7,12 +8,13 @@ import type { Detected } from '../catalogue/detect.ts'
 import { readEntry } from '../catalogue/read-entry.ts'
 import type { FileRecord, OwnedEntry } from '../edit/ownership.ts'
 import { hashOf } from '../formats/json-value.ts'
-import type { Entry, FileState } from './read-entries.ts'
+import type { Entry } from './read-entries.ts'
+import type { SeenFile } from './seen-files.ts'
 import { registeredAs } from './server-identity.ts'
 
 /** The state of one file and our record of it. */
 export interface KnownFile {
-  readonly state: FileState
+  readonly state: SeenFile
   readonly record: FileRecord | undefined
 }
 
@@ -35,7 +37,7 @@ export function summaryOf(
   }
 }
 
-function scopeView({ place, content, entries, parseError, problem, writable }: FileState) {
+function scopeView({ place, content, entries, parseError, problem, writable }: SeenFile) {
   const { scope, path, format, note, ambiguous } = place
   const several =
     ambiguous.length > 0 ? `The agent may use any of several files: ${ambiguous.join(', ')}` : null
@@ -65,29 +67,33 @@ export function driftOf({ state, record }: KnownFile): Drift {
   return Object.entries(record.entries).flatMap(([name, { hash, parked }]): Drift => {
     const entry = state.entries.find((each) => each.name === name)
     if (!entry) return parked === null ? [{ scope: record.scope, name, verdict: 'entry_removed' }] : []
-    return hashOf(entry.value) === hash ? [] : [{ scope: record.scope, name, verdict: 'external_edit' }]
+    return entryHash(entry) === hash ? [] : [{ scope: record.scope, name, verdict: 'external_edit' }]
   })
 }
+
+/** Entries stay the same objects until their file changes. */
+const entryHash = memo(({ value }: Entry): string => hashOf(value))
 
 export interface EntryFacts {
   readonly agent: Agent
   readonly registered: readonly RegisteredServer[]
   /** The caller has the token, and so sees more of a command. */
   readonly isOwner: boolean
-  readonly linesOf: (state: FileState) => (entry: Entry) => number | null
+  readonly lineOf: (file: SeenFile, entry: Entry) => number | null
 }
 
 /** The entries of the file, then the parked ones. */
 export function entryViews(
   { state, record }: KnownFile,
-  { agent, registered, isOwner, linesOf }: EntryFacts,
+  { agent, registered, isOwner, lineOf }: EntryFacts,
 ): EntryView[] {
   const scope = state.place.scope
-  const lineOf = linesOf(state)
   const link = (name: string, definition: Definition | null) => {
     const owned = ownedEntry(record, name)
-    const known = registered.find(({ id }) => id === owned?.server_id) ?? registeredAs(definition, registered)
-    return { managed: owned !== undefined, linked_server_id: known?.id ?? null, scope }
+    const made = owned?.server_id ?? null
+    const isKnown = made !== null && registered.some(({ id }) => id === made)
+    const linked_server_id = isKnown ? made : (registeredAs(definition, registered)?.id ?? null)
+    return { managed: owned !== undefined, linked_server_id, scope }
   }
   const inFile = state.entries.map((entry): EntryView => {
     const { name, definition, enabled, problem } = entry
@@ -97,7 +103,7 @@ export function entryViews(
       enabled,
       parked: false,
       ...link(name, definition),
-      line: lineOf(entry),
+      line: lineOf(state, entry),
       problem,
     }
   })
@@ -133,18 +139,22 @@ export function entryViews(
   return [...inFile, ...parked, ...taken]
 }
 
-function masked(
-  definition: Definition | null,
-  isOwner: boolean,
-): Pick<EntryView, 'type' | 'command' | 'args' | 'env' | 'cwd' | 'url' | 'headers'> {
-  if (!definition) return { type: null }
+type Shown = Pick<EntryView, 'type' | 'command' | 'args' | 'env' | 'cwd' | 'url' | 'headers'>
+
+const masked = (definition: Definition | null, isOwner: boolean): Shown =>
+  definition ? (isOwner ? forOwner : forPublic)(definition) : { type: null }
+
+const forOwner = memo((definition: Definition): Shown => {
   if (definition.type !== 'stdio') {
     const { type, url, headers } = definition
     return { type, url: maskUrl(url), headers: maskValues(headers) }
   }
   const { type, command, args, env, cwd } = definition
-  const shown = isOwner
-    ? { command: maskCommand(command), args: maskArgs(args) }
-    : { command: publicCommand(command), args: publicArgs(command, args) }
-  return { type, ...shown, env: maskValues(env), cwd }
-}
+  return { type, command: maskCommand(command), args: maskArgs(args), env: maskValues(env), cwd }
+})
+
+const forPublic = memo((definition: Definition): Shown => {
+  if (definition.type !== 'stdio') return forOwner(definition)
+  const { command, args } = definition
+  return { ...forOwner(definition), command: publicCommand(command), args: publicArgs(command, args) }
+})

@@ -1,5 +1,6 @@
 import { AppError, invalidField, pointer } from '../../kernel/errors.ts'
 import type { AuditEntry, FactBus } from '../../kernel/facts.ts'
+import { memo } from '../../kernel/memo.ts'
 import type { Caller } from '../../kernel/wire.ts'
 import { toolTokens } from '../../upstreams/tool-view.ts'
 import type { AgentToolList, AgentToolLists } from '../catalogue/agent-tool-lists.ts'
@@ -55,15 +56,7 @@ export function createVisibility({ store, toolLists, facts, typeOf, hasServer }:
     { tool_mode, servers, tools }: AgentTools,
     list: AgentToolList | undefined,
   ): AgentToolsView {
-    const costs = new Map((list?.servers ?? []).map((id) => [id, { tools: 0, tokens: 0 }]))
-    for (const { server_id, definition } of list?.tools ?? []) {
-      const cost = costs.get(server_id)
-      if (!cost) continue
-      cost.tools += 1
-      cost.tokens += toolTokens(definition)
-    }
-    const by_server = [...costs].map(([server_id, cost]) => ({ server_id, ...cost }))
-    const tokens_full = by_server.reduce((sum, { tokens }) => sum + tokens, 0)
+    const { by_server, tokens_full } = list ? costsOf(list) : NOTHING
     return {
       agent_type,
       tool_mode,
@@ -75,7 +68,7 @@ export function createVisibility({ store, toolLists, facts, typeOf, hasServer }:
         tokens: tool_mode === 'search' ? SEARCH_TOKENS : tokens_full,
       },
       tokens_full,
-      by_server,
+      by_server: [...by_server],
     }
   }
 
@@ -111,11 +104,39 @@ export function createVisibility({ store, toolLists, facts, typeOf, hasServer }:
       return view(type)
     },
 
+    /** What the grid shows of the agent: the same object until it changes. */
+    visibleTo(agentType: string): ReturnType<typeof visibleIn> {
+      const list = toolLists.of(undefined, agentType)
+      return list ? visibleIn(list) : NO_TOOLS
+    },
+
     /** The tokens that the agent's tool list takes in its context. */
     tokensOf: (agentType: string): number => view(agentType).visible.tokens,
   }
 }
 export type Visibility = ReturnType<typeof createVisibility>
+
+const NOTHING = { by_server: [], tokens_full: 0 }
+
+/** Counted once for each list: it stays the same until something changes, and many agents share it. */
+const costsOf = memo((list: AgentToolList) => {
+  const costs = new Map(list.servers.map((id) => [id, { tools: 0, tokens: 0 }]))
+  for (const { server_id, definition } of list.tools) {
+    const cost = costs.get(server_id)
+    if (!cost) continue
+    cost.tools += 1
+    cost.tokens += toolTokens(definition)
+  }
+  const by_server = [...costs].map(([server_id, cost]) => ({ server_id, ...cost }))
+  return { by_server, tokens_full: by_server.reduce((sum, { tokens }) => sum + tokens, 0) }
+})
+
+const NO_TOOLS = { tools: 0, tokens: 0, by_server: [] }
+
+const visibleIn = memo((list: AgentToolList) => {
+  const { by_server, tokens_full } = costsOf(list)
+  return { tools: list.tools.length, tokens: list.mode === 'search' ? SEARCH_TOKENS : tokens_full, by_server }
+})
 
 /** A server without an entry in `tools` shows all its tools. */
 function withInput(before: AgentTools, { tool_mode, servers, tools }: AgentToolsInput): AgentTools {
