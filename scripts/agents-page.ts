@@ -116,6 +116,36 @@ With \`{"take_over": true}\` these entries are parked in the same change: they l
 \`used_by_agents\` of a server is the same from the other side: the agents with an entry for it, Toolroom's or their own, and
 those that may use it through the gateway.
 
+## Import
+
+\`POST /api/agents/import\` registers the servers in agents' files. It reads the files of the user, and for agents that are
+installed the files of the projects that Claude Code and Codex list. It starts nothing and changes no file.
+
+\`\`\`sh
+curl -X POST -H "X-SVC-Token: $TOKEN" -H 'content-type: application/json' \\
+  http://127.0.0.1:8665/api/agents/import -d '{"dry_run": true}'
+\`\`\`
+
+| Field of an item | Meaning |
+|---|---|
+| \`found_in\` | Every entry of this server: agent, scope, project and name |
+| \`command\`, \`args\`, \`url\` | The definition, with secrets masked |
+| \`variants\` | Other definitions of the same server or the same name, and where they differ. The first one that was found is used; \`agents\` in the request chooses another |
+| \`enabled\` | \`false\`: disabled where it was found. It stays off: a STDIO server is stopped, an HTTP server is disabled |
+| \`plain_secrets\` | Where the definition has a secret as plain text. \`"move_secrets": true\` stores it as a [named secret](references.md) |
+| \`outgoing\` | Variables whose values would be sent to another computer |
+| \`can_pin\` | The package that \`npx\` would download. \`"pin": true\` installs it once, and the server runs the installed file |
+| \`notes\` | What was translated, what has to be set, and fields that have no counterpart |
+
+\`"start_mode"\` applies to the new STDIO servers. A server of a project keeps its folder as \`cwd\`, unless a package runs
+without relative paths. One item of the response:
+
+\`\`\`json
+{"name":"figma","type":"http","outcome":"created","server_id":null,"found_in":[{"agent_type":"codex","scope":"user","project":null,"name":"figma"}],"variants":[],"reason":null,"command":null,"args":[],"url":"https://mcp.figma.example/mcp","enabled":false,"plain_secrets":[],"outgoing":[{"reference":"\${env:FIGMA_OAUTH_TOKEN}","to":"header Authorization"}],"can_pin":null,"notes":["header Authorization refers to \${env:FIGMA_OAUTH_TOKEN}: set FIGMA_OAUTH_TOKEN in the environment of Toolroom","Fields without a counterpart are not imported: startup_timeout_sec","It is disabled in Codex, and stays off"]}
+\`\`\`
+
+Entries of the same server are one item. An entry that leads to Toolroom itself is not listed.
+
 ## Backups
 
 \`GET /api/backups\` lists the contents of files from before each change, newest first. The last 20 of each file are kept,

@@ -1,6 +1,8 @@
 import { basename } from 'node:path'
 import { slugOf } from '../../kernel/wire.ts'
 import { shownDefinition } from '../../upstreams/import/import-fields.ts'
+import { npxPackage } from '../../upstreams/import/npx-package.ts'
+import { fitName, nameOfPackage } from '../../upstreams/server-name.ts'
 import type { Agent } from '../catalogue/catalogue.schema.ts'
 import type { Definition } from '../catalogue/definition.ts'
 import { readGatewayEntry } from '../edit/gateway-entry.ts'
@@ -80,7 +82,7 @@ function merge(
     return
   }
   known.found_in.push(source)
-  for (const note of notes) known.notes.add(note)
+  for (const note of notes) if (!known.notes.has(note)) known.notes.add(`${agent.name}: ${note}`)
   if (enabled !== known.enabled)
     known.notes.add('It is disabled in some of these places and enabled in others, so it is enabled here')
   known.enabled ||= enabled
@@ -122,12 +124,8 @@ const MAX_NAME = 64
  * A valid name that is not taken in this import. The second server of a name gets its project or its agent as a suffix,
  * then a number.
  */
-export function freeName({ name, found_in }: Candidate, taken: ReadonlySet<string>): string {
-  const plain =
-    name
-      .replace(/[^\w .-]+/g, '-')
-      .replace(/^[^A-Za-z0-9]+/, '')
-      .slice(0, MAX_NAME) || 'server'
+export function freeName({ name, definition, found_in }: Candidate, taken: ReadonlySet<string>): string {
+  const plain = fitName(name) || nameOfPackage(npxPackage(definition)?.name ?? 'server')
   const [source] = found_in
   const place = source?.project ? basename(source.project) : (source?.agent_type ?? 'other')
   const suffix = place.replace(/[^\w.-]+/g, '-').slice(0, 20)
