@@ -70,7 +70,9 @@ const withoutTimes = (text) => String(text).replaceAll(/\b\d{1,2}:\d{2}:\d{2}\b/
 
 /** `{ result: … }` or `{ error: … }` as one node. */
 function answerIn({ answers, field }, isPrefixed) {
-  const [first, ...more] = answers.map(({ kind, text }) => object({ [kind]: parseExact(text) }))
+  const [first, ...more] = answers.map(({ kind, text }) =>
+    object({ [kind]: parseExact(isPrefixed ? withOwnPages(text) : text) }),
+  )
   const result = memberOf(first, 'result')
   if (!field || !result) return first
   const items = [first, ...more].flatMap((page) => memberOf(memberOf(page, 'result'), field)?.items ?? [])
@@ -100,6 +102,9 @@ function withOwnName(item) {
     ? [withMember(item, 'name', scalar(name.slice(NAME_PREFIX.length)))]
     : []
 }
+
+/** At `/mcp` pages have the id of their server in their URIs. */
+const withOwnPages = (text) => text.replaceAll(`"ui://${SERVER_ID}/`, '"ui://')
 
 const cursorsIn = ({ answers }) =>
   array(

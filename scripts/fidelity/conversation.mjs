@@ -20,6 +20,7 @@ export const PROFILES = {
       requests: { sampling: { createMessage: {} }, elicitation: { create: {} } },
     },
     experimental: { 'com.example/odd': { deep: [1, null] } },
+    extensions: { [`${PREFIX}/ui`]: { mimeTypes: ['text/html;profile=mcp-app'] } },
   },
 }
 const ANSWERS = {

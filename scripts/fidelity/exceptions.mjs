@@ -85,10 +85,10 @@ export const ALLOWED = [
     path: /^\/(?:error|result)/,
   },
   {
-    what: 'Errors, notifications and requests of a server are written again: `1.0` as `1`, `\\u00e9` as `é`, and numbers of more than 15 digits are rounded',
+    what: 'Notifications and requests of a server are written again: `1.0` as `1`, `\\u00e9` as `é`, and numbers of more than 15 digits are rounded',
     why: 'Toolroom reads them',
-    probe: /^tools\/call .*(?: messages)?$/,
-    at: /^spelling \/(?:error|\d+\/params)|^value \/(?:error\/data|\d+\/params)\//,
+    probe: /^tools\/call .* messages$/,
+    at: /^(?:spelling|value) \/\d+\/params\//,
   },
   {
     what: 'An empty cursor is no cursor',
@@ -103,7 +103,7 @@ export const ALLOWED = [
     path: /^\/(?:error|result)/,
   },
   {
-    what: 'At `/mcp`, a server lists what it offers to a client with roots, sampling and elicitation, but without tasks',
+    what: 'At `/mcp`, a server lists what it offers to a client with roots, sampling, elicitation and pages, but without tasks',
     why: 'The list is joined from the processes that all agents share',
     via: 'all',
     probe: /^tools\/list$/,
@@ -111,7 +111,7 @@ export const ALLOWED = [
     kind: /added|missing/,
   },
   {
-    what: 'At `/mcp/{server_id}`, a server of both eras lists for a modern client what it offers to a client with roots, sampling and elicitation',
+    what: 'At `/mcp/{server_id}`, a server of both eras lists for a modern client what it offers to a client with roots, sampling, elicitation and pages',
     why: 'The list comes from the process that all agents share',
     via: 'server',
     era: 'modern',

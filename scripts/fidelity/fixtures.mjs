@@ -71,6 +71,12 @@ export const FIXTURES = [
     isStateful: true,
   }),
   fixture('unlisted resources', 'library', ['--unlisted'], { calls: [['link', { uri: 'book://shared' }]] }),
+  fixture('app', 'app', ['--announces'], {
+    calls: [
+      ['show', {}],
+      ['refresh', {}],
+    ],
+  }),
   fixture('relay, legacy', 'relay', ['--era=legacy'], relayed()),
   fixture('relay, modern', 'relay', ['--era=modern'], relayed()),
   fixture('modern', 'modern', [], { calls: [['echo', { text: 'größe 🎈' }]] }),

@@ -29,6 +29,14 @@ export const SERVERS = [
   }),
   server('@modelcontextprotocol/server-everart', '0.6.2', { ...withEnv('EVERART_API_KEY'), badCalls: false }),
   server('@modelcontextprotocol/server-postgres', '0.6.2', { arguments: ['postgres://127.0.0.1:9/none'] }),
+  server('@modelcontextprotocol/server-map', '2.0.3', {
+    arguments: ['--stdio'],
+    calls: [['show-map', { west: 13, south: 52, east: 14, north: 53 }]],
+  }),
+  server('@modelcontextprotocol/server-pdf', '2.0.4', {
+    arguments: ['--stdio'],
+    calls: [['list_pdfs', {}]],
+  }),
   server('@antv/mcp-server-chart', '0.9.10'),
   server('@brave/brave-search-mcp-server', '2.1.4', withEnv('BRAVE_API_KEY')),
   server('@eslint/mcp', '0.3.13', { calls: [['lint-files', { filePaths: ['/no/such/file.js'] }]] }),

@@ -136,7 +136,7 @@ describe('announcing MCP Apps', () => {
     await start(house, 'echo', 'echo', [])
     for (const era of ERAS) expect(await extensionsAt(house, era, '/mcp')).toBeUndefined()
     await start(house, 'quiet', 'app', [])
-    await start(house, 'loud', 'app', ['--announces'])
+    await start(house, 'loud', 'app', ['--announces=all'])
     for (const era of ERAS) {
       expect(await extensionsAt(house, era, '/mcp')).toEqual({ [UI]: {} })
       expect(await extensionsAt(house, era, '/mcp/quiet')).toBeUndefined()

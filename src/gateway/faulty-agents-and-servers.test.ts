@@ -72,7 +72,7 @@ describe('case 47: invalid requests', () => {
   test.each(ERAS)('a call of an unknown tool by a %s agent gets -32602', async (era) => {
     const { house, key } = await setUp('liar')
     const agent = await Agent.open(house, key, era)
-    for (const name of ['echo__nothing', 'unknown__echo', 'echo', 'echo__', '__echo', 'constructor', '']) {
+    for (const name of ['echo__nothing', 'unknown__echo', 'Echo', 'echo__', '__echo', 'constructor', '']) {
       const { answers } = await agent.call(name)
       expect(answers, name).toMatchObject([{ error: { code: -32_602 } }])
     }

@@ -22,6 +22,8 @@ export interface RemoteError {
   readonly code: number
   readonly message: string
   readonly data?: unknown
+  /** As the server wrote it, on one line. Undefined for an error that the server did not write like this. */
+  readonly json?: string
 }
 
 /** Undefined for any text that is not a JSON-RPC message, such as a banner or debug output, and for one that is too deep. */
@@ -50,20 +52,26 @@ export function metaOf(params: unknown): Readonly<Record<string, unknown>> {
   return isObject(meta) ? meta : {}
 }
 
-/** Undefined when the message has a result. Some libraries send `error: null` with it. */
-export function remoteErrorOf({ result, error, resultAt }: Message): RemoteError | undefined {
+/** Undefined when the message has a result. Some libraries send `error: null` with it. `bytes`: of the message. */
+export function remoteErrorOf({ result, error, resultAt }: Message, bytes: Buffer): RemoteError | undefined {
   if (resultAt) return undefined
   if (error === undefined || error === null) {
     if (result !== undefined) return undefined
     return { code: CODES.internal, message: 'The response has neither a result nor an error' }
   }
-  if (isRemoteError(error)) return error
+  if (isRemoteError(error)) return { ...error, json: errorText(bytes) }
   const { code, message, data } = (isObject(error) ? error : { message: error }) as Record<string, unknown>
   return {
     code: typeof code === 'number' ? code : CODES.internal,
     message: typeof message === 'string' ? message : 'The response has an error without a message',
     ...(data !== undefined && { data }),
   }
+}
+
+/** Line breaks in valid JSON are between tokens. */
+function errorText(bytes: Buffer): string {
+  const { start, end } = rawMember(bytes, 'error') ?? { start: 0, end: 0 }
+  return bytes.toString('utf8', start, end).replaceAll(/[\r\n]+/g, '')
 }
 
 const CLOSE_BRACE = 0x7d

@@ -41,6 +41,7 @@ interface RpcErrorDetails {
   readonly data?: unknown
   readonly id?: RequestId | undefined
   readonly cause?: unknown
+  readonly json?: string | undefined
 }
 
 /** An error response, with its HTTP status. */
@@ -51,9 +52,12 @@ export class RpcError extends Error {
   readonly data: unknown
   /** The request that it answers, when it was thrown before the request could be handled. */
   readonly id: RequestId | undefined
+  /** The error as its server wrote it. */
+  readonly json: string | undefined
 
-  constructor(code: number, message: string, { status = 200, data, id, cause }: RpcErrorDetails = {}) {
+  constructor(code: number, message: string, { status = 200, data, id, cause, json }: RpcErrorDetails = {}) {
     super(message, { cause })
+    this.json = json
     this.code = code
     this.status = status
     this.data = data
@@ -76,12 +80,13 @@ export const resourceNotFound = (uri: string, era: Era): RpcError =>
     data: { uri },
   })
 
-/** A server's error is passed on unchanged. Our own errors carry our code in `data`. */
+/** A server's error is passed on as it was written. Our own errors carry our code in `data`. */
 export function asRpcError(error: unknown, era: Era): RpcError {
   const remote = remoteOf(error) ?? remoteOf((error as Error | undefined)?.cause)
   if (isObject(remote) && typeof remote.code === 'number')
     return new RpcError(remote.code, String(remote.message), {
       data: remote.data,
+      json: typeof remote.json === 'string' ? remote.json : undefined,
       status: (era === 'modern' && STATUS[remote.code]) || 200,
     })
   if (!(error instanceof AppError)) {
@@ -219,9 +224,9 @@ const CLOSE_BRACE = 0x7d
 /** A response up to the result. After the result, one closing brace completes it. */
 export const resultHead = ({ json }: RequestId): string => `{"jsonrpc":"2.0","id":${json},"result":`
 
-export function errorMessage(id: RequestId | null, { code, message, data }: RpcError): Buffer {
-  const error = { code, message, ...(data !== undefined && { data }) }
-  return Buffer.from(`{"jsonrpc":"2.0","id":${id?.json ?? null},"error":${JSON.stringify(error)}}`)
+export function errorMessage(id: RequestId | null, { code, message, data, json }: RpcError): Buffer {
+  const error = json ?? JSON.stringify({ code, message, ...(data !== undefined && { data }) })
+  return Buffer.from(`{"jsonrpc":"2.0","id":${id?.json ?? null},"error":${error}}`)
 }
 
 /** Whether a request belongs to the modern era: detected from `_meta`, else from the header. */

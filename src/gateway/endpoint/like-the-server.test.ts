@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { Exchange, LegacyAgent } from '../../../test/support/event-streams.ts'
-import { Agent, newKey, textOf } from '../../../test/support/gateway.ts'
+import { Agent, META, newKey, textOf } from '../../../test/support/gateway.ts'
 import { openHouse } from '../../../test/support/house.ts'
 import { post, register } from '../../../test/support/running.ts'
 
@@ -38,6 +38,20 @@ describe.each(['legacy', 'modern'] as const)('%s agents', (era) => {
     },
   )
 
+  test(`an error of a server reaches a ${era} agent as the server wrote it (bytes are bytes)`, async () => {
+    const { house, key } = await setUp('exact')
+    const written = String.raw`"error":{"code":4711,"message":"The shelf is l\u00f6cked","data":{"big":18446744073709551615,"one":1.0,"list":[null]}}`
+    for (const [path, name] of [
+      ['/mcp', 'exact__fail'],
+      ['/mcp/exact', 'fail'],
+    ] as const) {
+      const agent = await Agent.open(house, key, era, path)
+      const params = { name, arguments: {}, ...(era === 'modern' && { _meta: META }) }
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })
+      expect(await (await agent.send(body, 'tools/call', name)).text()).toContain(written)
+    }
+  })
+
   test(`the _meta of a tool list reaches a ${era} agent at /mcp/{server_id}, also while the server sleeps`, async () => {
     const { house, key } = await setUp('listing', ['--meta'])
     const agent = await Agent.open(house, key, era, '/mcp/listing')
@@ -48,6 +62,13 @@ describe.each(['legacy', 'modern'] as const)('%s agents', (era) => {
     const together = await Agent.open(house, key, era)
     expect((await together.ask('tools/list')).answers[0]?.result).not.toHaveProperty('_meta')
   })
+})
+
+test('a server without subscriptions refuses resources/unsubscribe itself at /mcp/{server_id}', async () => {
+  const { house, key } = await setUp('echo')
+  const agent = await LegacyAgent.open({ address: house.address, key, path: '/mcp/echo' })
+  const { error } = await agent.request('resources/unsubscribe', { uri: 'x://1' }).responded()
+  expect(error).toEqual({ code: -32601, message: 'Method not found: resources/unsubscribe' })
 })
 
 describe('the header MCP-Protocol-Version of a session', () => {

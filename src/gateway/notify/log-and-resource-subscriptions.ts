@@ -21,7 +21,8 @@ const REQUEST_MS = 60_000
 /** How long a request waits until its server has the log level. After that it is sent anyway. */
 const SET_LEVEL_MS = 1000
 const EMPTY = Buffer.from('{}')
-const METHODS = ['logging/setLevel', 'resources/subscribe', 'resources/unsubscribe']
+const UNSUBSCRIBE = 'resources/unsubscribe'
+const METHODS = ['logging/setLevel', 'resources/subscribe', UNSUBSCRIBE]
 
 /** Log levels and resource subscriptions of all agents. */
 export function createSubscriptions({ upstreams, catalogues }: Deps) {
@@ -54,9 +55,14 @@ export function createSubscriptions({ upstreams, catalogues }: Deps) {
   return {
     resources,
 
-    /** Handles a subscription request of a session. Undefined for every other method. */
+    /**
+     * Handles a subscription request of a session. Undefined for every other method, and for one that the only server does
+     * not support: that server refuses it itself.
+     */
     handle({ method = '', params }: Incoming, subscriber: Subscriber): Promise<Buffer> | undefined {
-      return METHODS.includes(method) ? subscribe(method, params, subscriber) : undefined
+      const { serverId } = subscriber
+      const isRefused = method === UNSUBSCRIBE && serverId !== undefined && !servers.hasSubscribe(serverId)
+      return METHODS.includes(method) && !isRefused ? subscribe(method, params, subscriber) : undefined
     },
 
     /**

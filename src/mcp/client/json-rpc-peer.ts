@@ -255,7 +255,7 @@ export class JsonRpcPeer {
   #settle(message: Message, frame: Frame): void {
     const pending = typeof message.id === 'number' ? this.#pending.get(message.id) : undefined
     if (!pending) return
-    const remote = remoteErrorOf(message)
+    const remote = remoteErrorOf(message, frame.bytes)
     if (remote) pending.fail(new CallFailure('remote', remote.message, remote))
     else pending.succeed(message, frame)
   }

@@ -1,4 +1,5 @@
 import { plainOf, withMeta } from '../../kernel/json/raw-json.ts'
+import { memo } from '../../kernel/memo.ts'
 import { SHOWS_PAGES, uiIn } from '../../protocol/apps.ts'
 import type { Params, TimedCallOptions } from '../../protocol/call.ts'
 import { metaOf } from '../../protocol/json-rpc-message.ts'
@@ -27,9 +28,9 @@ export function modernRequester(peer: Requester, version: string): Requester {
 }
 
 /** The part of a caller's capabilities that a server may use through Toolroom. */
-function forwardedCapabilities(capabilities: Params): object {
+const forwardedCapabilities = memo((capabilities: Params): object => {
   const { extensions: _, ...others } = capabilities
   const extensions = uiIn(capabilities)
   const kept = Object.entries(others).filter(([name]) => Object.hasOwn(CLIENT_CAPABILITIES, name))
   return { ...Object.fromEntries(kept), ...(extensions && { extensions }) }
-}
+})

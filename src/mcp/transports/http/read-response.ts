@@ -82,7 +82,7 @@ async function remoteErrorIn(response: HttpResponse) {
 
 function remoteErrorOfBody(bytes: Buffer): RemoteError | undefined {
   const message = readMessage(bytes)
-  return message?.error === undefined ? undefined : remoteErrorOf(message)
+  return message?.error === undefined ? undefined : remoteErrorOf(message, bytes)
 }
 
 /** A response without a type is read as JSON. */
