@@ -73,6 +73,7 @@ async function recording(events: readonly Event[], path: string) {
       serverStatuses: () => ({ running: 1 }),
       httpServerStatuses: () => ({}),
       servers: () => [],
+      hintFor: () => undefined,
       findServer: async (key) => key,
       contextTokens: () => null,
       processFigures: () => ({ cpu_pct: 0, rss_bytes: 0, event_loop_lag_ms: 0 }),

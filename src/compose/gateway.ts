@@ -1,4 +1,4 @@
-import { findAgent } from '../agents/catalogue/catalogue.ts'
+import { AGENTS, findAgent } from '../agents/catalogue/catalogue.ts'
 import { AgentToolLists } from '../gateway/catalogue/agent-tool-lists.ts'
 import { MCP_ROUTES } from '../gateway/endpoint/mcp.schema.ts'
 import { createGateway } from '../gateway/gateway.ts'
@@ -73,6 +73,7 @@ export async function openGateway(deps: Deps) {
     toolLists,
     facts,
     typeOf: (word) => findAgent(word)?.type ?? (hasKey(word) ? word : undefined),
+    knownTypes: () => [...AGENTS.map(({ type }) => type), ...keys.list().map(({ agent_type }) => agent_type)],
     hasServer: (id) => upstreams.get(id) !== undefined,
   })
   const presets = createPresets({

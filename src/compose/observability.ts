@@ -20,6 +20,7 @@ interface Deps {
   readonly servers: () => readonly { server_id: string; type: 'stdio' | 'http'; status: string }[]
   /** The id of the server that has this id or name. */
   readonly findServer: (key: string, kind?: 'http') => Promise<string | undefined>
+  readonly hintFor: (key: string, kind?: 'http') => string | undefined
   /** The tokens that the agent's tool list takes in its context; null for an agent without a key. */
   readonly contextTokens: (agentType: string) => number | null
 }
@@ -46,6 +47,7 @@ export function openObservability(deps: Deps): { metrics: Metrics; live: Live } 
     httpServerStatuses: statuses('http'),
     servers,
     findServer: deps.findServer,
+    hintFor: deps.hintFor,
     processFigures: () => sampler.figures(),
     contextTokens: deps.contextTokens,
     uptimeMs: deps.uptimeMs,

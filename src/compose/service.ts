@@ -120,6 +120,7 @@ async function open(
     uptimeMs,
     servers: () => upstreams.all().map(({ id, kind, status }) => ({ server_id: id, type: kind, status })),
     findServer: async (key, kind) => table.idOf(key, kind),
+    hintFor: (key, kind) => upstreams.hintFor(key, kind),
     contextTokens: (agentType) => gateway.contextTokens(agentType),
   })
 

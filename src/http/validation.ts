@@ -1,14 +1,21 @@
 import type { FastifyError } from 'fastify'
+import { nearest } from '../kernel/did-you-mean.ts'
 import { AppError, type FieldError, pointer } from '../kernel/errors.ts'
 
 const MAX_ERRORS = 20
+
+interface ParentSchema {
+  readonly expected?: string
+  readonly properties?: object
+  readonly patternProperties?: unknown
+}
 
 interface AjvError {
   readonly instancePath: string
   readonly keyword: string
   readonly params: Record<string, unknown>
   readonly message?: string
-  readonly parentSchema?: { readonly expected?: string; readonly patternProperties?: unknown }
+  readonly parentSchema?: ParentSchema
 }
 
 /** Translates the validator's findings. Values are not repeated, because they may be secrets. */
@@ -48,10 +55,7 @@ function fieldError({ instancePath, keyword, params, message, parentSchema }: Aj
     case 'required':
       return { path: at(params.missingProperty), message: 'is required' }
     case 'additionalProperties':
-      return {
-        path: at(params.additionalProperty),
-        message: parentSchema?.patternProperties ? 'is not an allowed name' : 'is not a known field',
-      }
+      return { path: at(params.additionalProperty), message: unknownField(params, parentSchema) }
     case 'type':
       return { path: instancePath, message: `must be ${kindOf(params.type)}` }
     case 'enum':
@@ -68,6 +72,15 @@ function fieldError({ instancePath, keyword, params, message, parentSchema }: Aj
     default:
       return { path: instancePath, message: message ?? 'is not valid' }
   }
+}
+
+function unknownField(
+  { additionalProperty: name }: AjvError['params'],
+  { properties = {}, patternProperties }: ParentSchema = {},
+): string {
+  if (patternProperties) return 'is not an allowed name'
+  const meant = nearest(String(name), Object.keys(properties))
+  return meant === undefined ? 'is not a known field' : `is not a known field: did you mean '${meant}'?`
 }
 
 /** For `null | string`, the validator reports "must be null" in addition to the actual error. */

@@ -1,3 +1,4 @@
+import { didYouMean } from '../kernel/did-you-mean.ts'
 import { isoTime } from '../kernel/time.ts'
 import { problemIn } from '../kernel/validate.ts'
 import type { Feed, LiveEvent } from './feed.ts'
@@ -157,6 +158,17 @@ function readMessage(text: string): Message | string {
   const type = (value as { type?: unknown } | null)?.type
   const names = Object.keys(MESSAGES)
   if (typeof type !== 'string' || !names.includes(type)) return `type must be one of ${names.join(', ')}`
-  const problem = problemIn(MESSAGES[type as Message['type']], value)
-  return problem ?? (value as Message)
+  return unknownTopic(value) ?? problemIn(MESSAGES[type as Message['type']], value) ?? (value as Message)
+}
+
+function unknownTopic(value: unknown): string | undefined {
+  const { topics } = value as { topics?: unknown }
+  if (!Array.isArray(topics)) return undefined
+  const known: readonly unknown[] = TOPICS
+  const topic: unknown = topics
+    .slice(0, TOPICS.length)
+    .find((each) => typeof each === 'string' && !known.includes(each))
+  if (typeof topic !== 'string') return undefined
+  const hint = didYouMean(topic, TOPICS) ?? `The topics are ${TOPICS.join(', ')}`
+  return `No topic is called '${topic.slice(0, 100)}'. ${hint}`
 }

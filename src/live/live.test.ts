@@ -195,7 +195,8 @@ describe('live stream', () => {
   test.each([
     ['{', 'not valid JSON'],
     [{ type: 'shout' }, 'type must be one of'],
-    [{ type: 'subscribe', topics: ['nothing'] }, 'topics'],
+    [{ type: 'subscribe', topics: ['nothing'] }, "No topic is called 'nothing'. The topics are metrics"],
+    [{ type: 'subscribe', topics: ['server_satus'] }, "Did you mean 'server_status'?"],
     [{ type: 'subscribe', topics: [] }, 'topics'],
     [{ type: 'resume', last_event: '1' }, 'last_event'],
     [{ type: 'ping', more: 1 }, 'more is not a known field'],

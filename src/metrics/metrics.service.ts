@@ -1,4 +1,4 @@
-import { AppError } from '../kernel/errors.ts'
+import { notFound } from '../kernel/did-you-mean.ts'
 import { isoTime } from '../kernel/time.ts'
 import type {
   SeriesQuery,
@@ -30,6 +30,8 @@ export interface Deps {
   readonly servers: () => readonly { readonly server_id: string; readonly status: string }[]
   /** The id of the server with this id or name, of one kind or of both. */
   readonly findServer: (key: string, kind?: 'http') => Promise<string | undefined>
+  /** What to do about a server that does not exist. */
+  readonly hintFor: (key: string, kind?: 'http') => string | undefined
   readonly processFigures: () => ProcessFigures
   /** Approximate context size of the tools that an agent sees; null without a gateway key. */
   readonly contextTokens: (agentType: string) => number | null
@@ -104,7 +106,7 @@ export function createMetrics(deps: Deps) {
       const id = (await deps.findServer(key, kind)) ?? deleted
       if (id !== undefined) return forServer(id, window)
       const name = kind === 'http' ? 'HTTP server' : 'server'
-      throw new AppError('not_found', `No ${name} has the id or name '${key.slice(0, 100)}'`)
+      throw notFound(`No ${name} has the id or name '${key.slice(0, 100)}'`, deps.hintFor(key, kind))
     },
 
     /** Over 24 hours. Cached until the next event or minute, because a list needs it for every server. */

@@ -1,8 +1,8 @@
+import { Turns } from '../kernel/async/turns.ts'
 import { AppError } from '../kernel/errors.ts'
 import type { AuditEntry, FactBus } from '../kernel/facts.ts'
 import type { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
 import { isoTime } from '../kernel/time.ts'
-import { Turns } from '../kernel/turns.ts'
 import type { Caller } from '../kernel/wire.ts'
 import type { SecretView } from './secrets.schema.ts'
 

@@ -1,3 +1,4 @@
+import { didYouMean } from '../kernel/did-you-mean.ts'
 import { AppError } from '../kernel/errors.ts'
 import type { Call, FactBus } from '../kernel/facts.ts'
 import { isObject } from '../kernel/is-object.ts'
@@ -181,7 +182,8 @@ export function refuseUnknownTool(
   known: Listed | undefined,
 ): void {
   if (mayHaveTool(known, tool)) return
-  const hint = `GET /api/${path}/${id}/tools lists its tools`
+  const meant = known && didYouMean(tool, [...namesIn(known)].map(String))
+  const hint = meant ?? `GET /api/${path}/${id}/tools lists its tools`
   throw new UnknownTool('not_found', `'${name}' has no tool '${tool.slice(0, 100)}'`, { hint })
 }
 class UnknownTool extends AppError {}

@@ -1,3 +1,4 @@
+import { notFound } from '../kernel/did-you-mean.ts'
 import { AppError } from '../kernel/errors.ts'
 import type { AuditEntry, FactBus, ServerKind } from '../kernel/facts.ts'
 import type { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
@@ -67,7 +68,8 @@ export function createRegistry<T extends ServerRecord>(
 ) {
   async function get(key: string): Promise<T> {
     const record = await store.find(key)
-    if (!record) throw new AppError('not_found', `No ${noun} has the id or name '${key.slice(0, 100)}'`)
+    if (!record)
+      throw notFound(`No ${noun} has the id or name '${key.slice(0, 100)}'`, upstreams.hintFor(key, kind))
     return record
   }
 

@@ -1,4 +1,6 @@
+import { nearest } from '../kernel/did-you-mean.ts'
 import { AppError } from '../kernel/errors.ts'
+import { slugOf } from '../kernel/wire.ts'
 import { within } from '../kernel/within.ts'
 import type { CallResult } from '../protocol/call.ts'
 import { mayHaveTool } from './calls.ts'
@@ -26,6 +28,18 @@ export class Upstreams {
 
   remove(id: string): void {
     this.#byId.delete(id)
+  }
+
+  /** Where the server with this id or name is, if it is of the other kind, or the id that was probably meant. */
+  hintFor(key: string, kind?: Upstream['kind']): string | undefined {
+    const found = this.#byId.get(key) ?? this.#byId.get(slugOf(key.slice(0, 100)))
+    if (found && found.kind !== kind) return `'${found.id}' is ${describe(found)}`
+    const id = nearest(key, this.#byId.keys())
+    const meant = id === undefined ? undefined : this.#byId.get(id)
+    if (!meant) return undefined
+    return kind === undefined || meant.kind === kind
+      ? `Did you mean '${meant.id}'?`
+      : `Did you mean '${meant.id}'? It is ${describe(meant)}`
   }
 
   /** Throws when there is no such server. */
@@ -60,6 +74,9 @@ export class Upstreams {
     if (waking !== undefined) await within(waking, WAKE_MS)
   }
 }
+
+const describe = ({ id, kind }: Upstream): string =>
+  kind === 'http' ? `an HTTP server, at /api/http-servers/${id}` : `a STDIO server, at /api/servers/${id}`
 
 function notFound(id: string): never {
   throw new AppError('not_found', `No server has the id '${id}'`)

@@ -30,6 +30,7 @@ export async function openMetrics() {
     serverStatuses: () => ({ running: 2, stopped: 1 }),
     httpServerStatuses: () => ({ connected: 1 }),
     servers,
+    hintFor: () => undefined,
     findServer: async (key) => ({ docs: 'docs', Docs: 'docs', quiet: 'quiet' })[key],
     contextTokens: () => null,
     processFigures: () => FIGURES,

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { unknownName } from '../../kernel/did-you-mean.ts'
 import { AppError, invalidField } from '../../kernel/errors.ts'
 import type { FactBus } from '../../kernel/facts.ts'
 import type { Caller } from '../../kernel/wire.ts'
@@ -134,7 +135,7 @@ export function createEdit(deps: EditDeps) {
   async function find(key: string): Promise<RegisteredServer> {
     const servers = await deps.registered()
     const found = servers.find(({ id }) => id === key) ?? servers.find(({ name }) => name === key)
-    if (!found) throw unknownServer(key)
+    if (!found) throw unknownServer(key, servers)
     return found
   }
 
@@ -206,7 +207,10 @@ export function createEdit(deps: EditDeps) {
 }
 export type EditService = ReturnType<typeof createEdit>
 
-const unknownServer = (key: string): AppError =>
-  new AppError('not_found', `No server has the id or name '${key.slice(0, 100)}'`, {
-    hint: 'GET /api/servers and GET /api/http-servers list the registered servers',
-  })
+const unknownServer = (key: string, servers: readonly RegisteredServer[]): AppError =>
+  unknownName(
+    `No server has the id or name '${key.slice(0, 100)}'`,
+    key,
+    servers.map(({ id }) => id),
+    'GET /api/servers and GET /api/http-servers list the registered servers',
+  )

@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs'
+import { Turns } from '../../kernel/async/turns.ts'
 import { AppError } from '../../kernel/errors.ts'
-import { Turns } from '../../kernel/turns.ts'
 import type { Caller } from '../../kernel/wire.ts'
 import type { FileFormat } from '../catalogue/catalogue.schema.ts'
 import { type LockFacts, withLock } from '../files/agent-lock.ts'

@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs'
+import { unknownName } from '../../kernel/did-you-mean.ts'
 import { AppError, invalidField } from '../../kernel/errors.ts'
 import type { Agent } from '../catalogue/catalogue.schema.ts'
 import { AGENTS, findAgent } from '../catalogue/catalogue.ts'
@@ -19,15 +20,9 @@ export interface ConfigTarget {
 export function agentOf(key: string): Agent {
   const agent = findAgent(key)
   if (agent) return agent
-  const similar = AGENTS.map(({ type }) => type).filter((type) =>
-    type.includes(key.toLowerCase().slice(0, 20)),
-  )
-  throw new AppError('not_found', `No agent has the type '${key.slice(0, 100)}'`, {
-    hint:
-      similar.length > 0
-        ? `Did you mean ${similar.slice(0, 3).join(' or ')}?`
-        : 'GET /api/agents lists the supported agents',
-  })
+  const names = AGENTS.flatMap(({ type, aliases }) => [type, ...aliases])
+  const otherwise = 'GET /api/agents lists the supported agents'
+  throw unknownName(`No agent has the type '${key.slice(0, 100)}'`, key, names, otherwise)
 }
 
 /** Every configuration file of the agent. Files inside a project are included only if a project is given. */

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
+import { InFlight } from '../../kernel/async/in-flight.ts'
 import { Cancellation, type CancelSignal } from '../../kernel/cancel.ts'
-import { InFlight } from '../../kernel/in-flight.ts'
 import { isObject } from '../../kernel/is-object.ts'
 import { memberOf, plainOf, withMembers } from '../../kernel/json/raw-json.ts'
 import { CODES } from '../../protocol/codes.ts'

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { InFlight } from '../../kernel/in-flight.ts'
+import { InFlight } from '../../kernel/async/in-flight.ts'
 import type { ClientProfile } from '../../protocol/call.ts'
 import { DropCounter } from '../notify/drop-counter.ts'
 import type { AskedSession } from './ask-session.ts'

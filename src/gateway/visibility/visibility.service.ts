@@ -1,4 +1,5 @@
-import { AppError, invalidField, pointer } from '../../kernel/errors.ts'
+import { unknownName } from '../../kernel/did-you-mean.ts'
+import { invalidField, pointer } from '../../kernel/errors.ts'
 import type { AuditEntry, FactBus } from '../../kernel/facts.ts'
 import { memo } from '../../kernel/memo.ts'
 import type { Caller } from '../../kernel/wire.ts'
@@ -32,20 +33,19 @@ interface Deps {
   readonly facts: FactBus
   /** Resolves an agent type, an alias of one, or the agent type of a key. */
   readonly typeOf: (agentType: string) => string | undefined
+  readonly knownTypes: () => readonly string[]
   readonly hasServer: (id: string) => boolean
 }
 
 const SEARCH_TOKENS = SEARCH_MODE_TOOLS.reduce((sum, tool) => sum + toolTokens(tool), 0)
 
 /** The tools that each agent sees at the gateway, and their token cost. */
-export function createVisibility({ store, toolLists, facts, typeOf, hasServer }: Deps) {
+export function createVisibility({ store, toolLists, facts, typeOf, knownTypes, hasServer }: Deps) {
   function resolve(agentType: string): string {
     const type = typeOf(agentType)
     if (type !== undefined) return type
-    throw new AppError(
-      'not_found',
-      `Neither an agent nor a gateway key has the type '${agentType.slice(0, 100)}'`,
-    )
+    const message = `Neither an agent nor a gateway key has the type '${agentType.slice(0, 100)}'`
+    throw unknownName(message, agentType, knownTypes())
   }
 
   const view = (agent_type: string): AgentToolsView =>

@@ -1,4 +1,4 @@
-import { InFlight } from '../../kernel/in-flight.ts'
+import { InFlight } from '../../kernel/async/in-flight.ts'
 import { isObject } from '../../kernel/is-object.ts'
 import { isDeeperThan, MAX_MESSAGE_DEPTH } from '../../kernel/json/json-depth.ts'
 import { invalidAt } from '../../kernel/json/json-validity.ts'

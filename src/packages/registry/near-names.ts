@@ -1,3 +1,4 @@
+import { editsBetween } from '../../kernel/did-you-mean.ts'
 import { WELL_KNOWN } from './well-known.ts'
 
 /** A package name with its weekly downloads. */
@@ -41,7 +42,7 @@ function isAlike(name: string, known: string): boolean {
   if (partsOf(name).short === short && coreOf(short).length >= 4) return true
   const core = coreOf(known).length
   const allowed = core >= 8 ? 2 : core >= 4 ? 1 : 0
-  return allowed > 0 && isWithin(looks, original, allowed)
+  return allowed > 0 && editsBetween(looks, original, allowed) !== undefined
 }
 
 function partsOf(name: string): { scope: string; short: string } {
@@ -67,25 +68,3 @@ function coreOf(name: string): string {
     .filter((word) => !/^(?:mcp|servers?|tools?|cli|sdk|modelcontextprotocol)$/.test(word))
     .join('')
 }
-
-/** The Damerau–Levenshtein distance (insert, delete, replace, swap neighbours) is at most `allowed`. */
-function isWithin(a: string, b: string, allowed: number): boolean {
-  if (Math.abs(a.length - b.length) > allowed) return false
-  let before: number[] = []
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index)
-  for (let i = 1; i <= a.length; i += 1) {
-    const next = [i]
-    for (let j = 1; j <= b.length; j += 1) {
-      const same = a[i - 1] === b[j - 1] ? 0 : 1
-      const costs = [at(row, j) + 1, at(next, j - 1) + 1, at(row, j - 1) + same]
-      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]
-      next.push(Math.min(...costs, swapped ? at(before, j - 2) + 1 : Number.POSITIVE_INFINITY))
-    }
-    if (Math.min(...next) > allowed) return false
-    before = row
-    row = next
-  }
-  return at(row, b.length) <= allowed
-}
-
-const at = (row: readonly number[], index: number) => row[index] ?? Number.POSITIVE_INFINITY
