@@ -1,0 +1,88 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import type { AgentSummary } from '../../src/agents/agents.schema.ts'
+import type { RestoreReport } from '../../src/agents/edit/restore.schema.ts'
+import { done } from '../support/agents.ts'
+import { ownFolder } from '../support/folder.ts'
+import { AUTHORISED, type House, openHouse } from '../support/house.ts'
+import { REALISTIC_SECRETS, writeRealisticHome } from '../support/realistic-home.ts'
+import { post } from '../support/running.ts'
+
+const NINE = [
+  'claude-code',
+  'claude-desktop',
+  'cursor',
+  'vscode',
+  'codex',
+  'gemini-cli',
+  'windsurf',
+  'zed',
+  'opencode',
+]
+
+async function furnished() {
+  const home = ownFolder()
+  const { files } = writeRealisticHome(home)
+  const house = await openHouse({ home })
+  await done(house, 'POST', '/import', {})
+  const changed = () => [...files].filter(([path, text]) => readFileSync(path, 'utf8') !== text)
+  return { house, files, changed }
+}
+
+const keys = async (house: House) =>
+  (await house.inject({ url: '/api/keys', headers: AUTHORISED })).json().items
+
+const gridOf = async (house: House) =>
+  (await house.inject('/api/agents?include=servers,tools')).json<{ items: AgentSummary[] }>().items
+
+test('nine agents are imported, connected with a take-over and disconnected: no tool is doubled, and every file is byte-identical to the start (api.md, Import and connect)', async () => {
+  const { house, files, changed } = await furnished()
+  for (const agent of NINE) {
+    const before = await done(house, 'POST', `/${agent}/connect`, { dry_run: true })
+    const report = await done(house, 'POST', `/${agent}/connect`, { take_over: true })
+    expect(
+      before.doubled.map(({ name }) => name),
+      agent,
+    ).toEqual(report.parked)
+    expect(report.parked.length, agent).toBeGreaterThan(0)
+    for (const secret of Object.values(REALISTIC_SECRETS)) expect(report.diff).not.toContain(secret)
+    const again = await done(house, 'POST', `/${agent}/connect`, { dry_run: true })
+    expect(again.doubled, agent).toEqual([])
+  }
+  // Windsurf is edited in the file that it reads, and other files of agents and projects stay.
+  const windsurf = [...files.keys()].find((path) => path.includes('windsurf')) ?? ''
+  expect(readFileSync(windsurf, 'utf8')).toContain('"toolroom"')
+  expect(changed()).toHaveLength(NINE.length)
+
+  const grid = (await gridOf(house)).filter(({ connected_via }) => connected_via === 'gateway')
+  expect(grid).toHaveLength(NINE.length)
+  for (const { agent_type, visible, servers = [] } of grid) {
+    const offered = new Set(visible?.by_server.map(({ server_id }) => server_id))
+    const own = servers.filter(({ parked, enabled }) => !parked && enabled !== false)
+    expect(
+      own.filter(({ linked_server_id: id }) => id !== null && offered.has(id)),
+      agent_type,
+    ).toEqual([])
+  }
+
+  for (const agent of NINE) await done(house, 'POST', `/${agent}/disconnect`)
+  expect([changed(), await keys(house)]).toEqual([[], []])
+})
+
+test('a restore returns nine connected agents to their first bytes, and to the same entries where another program wrote meanwhile', async () => {
+  const { house, files, changed } = await furnished()
+  for (const agent of NINE) await done(house, 'POST', `/${agent}/connect`, { take_over: true })
+  const [claude] = [...files.keys()].filter((path) => path.endsWith('.claude.json'))
+  if (claude === undefined) expect.unreachable()
+  // As Claude Code does at each start: the whole file, with a counter.
+  const text = readFileSync(claude, 'utf8')
+  writeFileSync(claude, JSON.stringify({ ...JSON.parse(text), numStartups: 215 }, null, 2))
+  const { items } = (await post(house, '/api/backups/restore', {})).json<RestoreReport>()
+  expect(items.map(({ problem }) => problem)).toEqual(NINE.map(() => null))
+  expect(items.filter(({ exact }) => !exact).map(({ agent_type }) => agent_type)).toEqual(['claude-code'])
+  expect(changed().map(([path]) => path)).toEqual([claude])
+  expect(readFileSync(claude, 'utf8')).toBe(
+    files.get(claude)?.replace('"numStartups": 214', '"numStartups": 215'),
+  )
+  expect(await keys(house)).toEqual([])
+})
