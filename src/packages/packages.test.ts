@@ -35,11 +35,11 @@ describe('installing', () => {
       license: 'MIT',
       integrity: expect.stringMatching(/^sha512-/),
       update_available: false,
-      used_by: ['notes-mcp'],
-      server: { id: 'notes-mcp', status: 'running', error: null },
+      used_by: ['notes'],
+      server: { id: 'notes', status: 'running', error: null },
     })
     expect(report.id).toMatch(/^acme-notes-mcp-[0-9a-f]{6}$/)
-    const server = (await house.inject('/api/servers/notes-mcp')).json<ServerView>()
+    const server = (await house.inject('/api/servers/notes')).json<ServerView>()
     expect(server).toMatchObject({
       package: '@acme/notes-mcp',
       command: 'notes-mcp',
@@ -48,8 +48,8 @@ describe('installing', () => {
     })
     expect(await installed(house)).toHaveLength(1)
     const inUse = await packages<{ servers: string[] }>(house, 'DELETE', `/${report.id}`)
-    expect(inUse).toMatchObject({ status: 409, body: { code: 'package_in_use', servers: ['notes-mcp'] } })
-    await house.inject({ method: 'DELETE', url: '/api/servers/notes-mcp', headers: AUTHORISED })
+    expect(inUse).toMatchObject({ status: 409, body: { code: 'package_in_use', servers: ['notes'] } })
+    await house.inject({ method: 'DELETE', url: '/api/servers/notes', headers: AUTHORISED })
     expect((await packages(house, 'DELETE', '/@acme/notes-mcp')).status).toBe(204)
     expect(await installed(house)).toEqual([])
     expect(packageFolders(house.data)).toEqual([])
@@ -205,10 +205,9 @@ describe('consistency', () => {
   })
 
   test('a package whose server cannot be created is not installed', async () => {
-    const { house } = await houseWithRegistry([toolPackage('taken')])
-    await post(house, '/api/servers', { name: 'taken', command: 'x' })
-    const refused = await packages(house, 'POST', '/install-npm', { name: 'taken', create_server: true })
-    expect(refused).toMatchObject({ status: 409, body: { code: 'server_exists' } })
+    const { house } = await houseWithRegistry([toolPackage('library', '1.0.0', { bin: 'none' })])
+    const refused = await packages(house, 'POST', '/install-npm', { name: 'library', create_server: true })
+    expect(refused).toMatchObject({ status: 409, body: { code: 'bin_unclear' } })
     expect(await installed(house)).toEqual([])
   })
 

@@ -5,9 +5,9 @@ import { openService } from '../support/service-process.ts'
 
 /** Popular packages, from the registry that this npm is configured for, or from its cache. */
 const REAL = [
-  { name: '@modelcontextprotocol/server-everything', server: 'server-everything', args: [] },
-  { name: '@modelcontextprotocol/server-memory', server: 'server-memory', args: [] },
-  { name: '@modelcontextprotocol/server-filesystem', server: 'server-filesystem', args: [process.cwd()] },
+  { name: '@modelcontextprotocol/server-everything', server: 'everything', args: [] },
+  { name: '@modelcontextprotocol/server-memory', server: 'memory', args: [] },
+  { name: '@modelcontextprotocol/server-filesystem', server: 'filesystem', args: [process.cwd()] },
 ]
 
 describe.runIf(process.platform === 'linux')('real packages', () => {
