@@ -10,9 +10,10 @@ export function troubleOf({ status, nextCheckAt, lastError }: ConnectionState): 
       return undefined
     case 'unknown':
       return nextCheckAt === null ? undefined : 'unsettled'
+    case 'error':
+      return { ...(isSetUp(lastError) ? WORDS.error : INCOMPLETE), ...cause }
     case 'auth_required':
     case 'unreachable':
-    case 'error':
     case 'degraded':
       return { ...WORDS[status], ...cause }
   }
@@ -24,3 +25,9 @@ const WORDS = {
   error: { kind: 'failed', what: 'does not answer as an MCP server' },
   degraded: { kind: 'degraded', what: 'failed its last check' },
 } as const satisfies Record<string, Pick<Trouble, 'kind' | 'what'>>
+
+const INCOMPLETE = { kind: 'failed', what: 'lacks a setting, so Toolroom does not connect to it' } as const
+
+/** False when a variable or a secret that it refers to is not set, or does not fit. */
+const isSetUp = (error: ConnectionState['lastError']): boolean =>
+  error?.code !== 'missing_setting' && error?.code !== 'invalid_setting'

@@ -22,6 +22,8 @@ export interface AgentFiles {
 export interface Candidate {
   readonly name: string
   readonly definition: Definition
+  /** The name of the agent that it was found in first, whose settings are used. */
+  readonly agent: string
   readonly found_in: Source[]
   readonly variants: Variant[]
   readonly notes: Set<string>
@@ -78,7 +80,7 @@ function merge(
   if (!known) {
     const { name } = source
     const sources = { found_in: [source], variants: [], notes: new Set(notes) }
-    all.set(identity, { name, definition, folder, enabled, ...sources })
+    all.set(identity, { name, definition, agent: agent.name, folder, enabled, ...sources })
     return
   }
   known.found_in.push(source)
@@ -89,8 +91,9 @@ function merge(
   const differs = differences(known.definition, definition)
   if (differs.length === 0) return
   known.variants.push(variantOf(source, definition, differs))
-  const first = known.found_in[0]?.agent_type ?? 'the first agent'
-  known.notes.add(`The settings in ${agent.name} differ from those in ${first}: ${differs.join(', ')}`)
+  known.notes.add(
+    `The settings in ${agent.name} differ from those in ${known.agent}, which are used: ${differs.join(', ')}`,
+  )
 }
 
 const variantOf = (source: Source, definition: Definition, differs: readonly string[]): Variant => ({
