@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../config/config.ts'
 import type { Closer } from '../kernel/closer.ts'
 import type { FactBus } from '../kernel/facts.ts'
-import { createLog, type Level, type Log } from '../kernel/log.ts'
+import { createLog, type Log, type Threshold } from '../kernel/log.ts'
 import type { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
 import type { Discarded, LogStore, StoredEntry } from '../logs/log-store.ts'
 import { LostLines } from '../logs/lost-lines.ts'
@@ -23,7 +23,7 @@ export type OpenLogs = (options: {
 interface Parts {
   readonly folder: string
   readonly config: Config
-  readonly level: () => Level
+  readonly threshold: Threshold
   readonly facts: FactBus
   readonly secrets: KnownSecrets
   readonly closer: Closer
@@ -103,7 +103,7 @@ export async function openLogging(parts: Parts): Promise<Logging> {
     await Promise.race([pipeline.flush(), sleep(FLUSH_MS, undefined, { ref: false })])
     lostLines.flush() // of the last lines; the terminal shows it
   })
-  const log = createLog((entry) => pipeline.push(entry), parts.level)
+  const log = createLog((entry) => pipeline.push(entry), parts.threshold)
   return {
     log,
     store,

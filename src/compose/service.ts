@@ -100,9 +100,11 @@ async function open(
   const secrets = new KnownSecrets()
   secrets.set('auth_token', [token.value])
   if (config.toolroom_secret_key) secrets.set('secret_key', [config.toolroom_secret_key])
-  const running = new RunningSettings(config)
-  const level = () => running.get('log_level')
-  const logging = await openLogging({ folder, config, level, facts, secrets, closer, options })
+  const threshold = { level: config.log_level }
+  const running = new RunningSettings(config, ({ log_level }) => {
+    threshold.level = log_level
+  })
+  const logging = await openLogging({ folder, config, threshold, facts, secrets, closer, options })
   const { log, pipeline, serverLines } = logging
 
   const { afterDamage } = options

@@ -6,9 +6,11 @@ const LIVE: readonly SettingName[] = ['auth_token', 'log_level', 'min_release_ag
 /** The settings that the service runs with. */
 export class RunningSettings {
   #values: Readonly<Settings>
+  readonly #onChange: (values: Readonly<Settings>) => void
 
-  constructor(values: Readonly<Settings>) {
+  constructor(values: Readonly<Settings>, onChange: (values: Readonly<Settings>) => void) {
     this.#values = values
+    this.#onChange = onChange
   }
 
   get<N extends SettingName>(name: N): Settings[N] {
@@ -17,6 +19,8 @@ export class RunningSettings {
 
   /** The value must be valid. */
   change(name: SettingName, value: unknown): void {
-    if (LIVE.includes(name)) this.#values = { ...this.#values, [name]: value }
+    if (!LIVE.includes(name)) return
+    this.#values = { ...this.#values, [name]: value }
+    this.#onChange(this.#values)
   }
 }

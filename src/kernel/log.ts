@@ -49,22 +49,27 @@ export type Log = { readonly [L in Level]: Write } & { child(bindings: Fields): 
 /** Fields with a column of their own. All others go into `data`. */
 const COLUMNS = ['server_id', 'agent_type', 'tool', 'request_id'] as const
 
+/** The minimum level. It may change; a property, because it is read with every line. */
+export interface Threshold {
+  level: Level
+}
+
 export function createLog(
   sink: (entry: LogEntry) => void,
-  minimum: Level | (() => Level),
+  minimum: Level | Threshold,
   now = Date.now,
   bound: Fields = {},
 ): Log {
-  const least = () => (typeof minimum === 'function' ? minimum() : minimum)
+  const threshold = typeof minimum === 'string' ? { level: minimum } : minimum
   const writer =
     (level: Level): Write =>
     (fields, message) => {
-      if (LEVEL_RANK[level] < LEVEL_RANK[least()]) return
+      if (LEVEL_RANK[level] < LEVEL_RANK[threshold.level]) return
       const given = typeof fields === 'string' ? bound : { ...bound, ...fields }
       sink(entryOf(now(), level, given, message ?? (typeof fields === 'string' ? fields : '')))
     }
   const log = Object.fromEntries(LEVELS.map((level) => [level, writer(level)])) as { [L in Level]: Write }
-  return { ...log, child: (bindings) => createLog(sink, minimum, now, { ...bound, ...bindings }) }
+  return { ...log, child: (bindings) => createLog(sink, threshold, now, { ...bound, ...bindings }) }
 }
 
 function entryOf(ts: number, level: Level, fields: Fields, message: string): LogEntry {
