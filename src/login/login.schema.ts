@@ -9,5 +9,5 @@ component({ LoginCode }, 'A code that can be exchanged for the token once')
 export const LoginInput = Type.Object({ code: Code }, { additionalProperties: false })
 component({ LoginInput }, 'The code to exchange')
 
-export const Login = Type.Object({ token: Type.String({ examples: ['0123456789abcdef'.repeat(4)] }) })
+export const Login = Type.Object({ token: Type.String({ examples: ['fedcba9876543210'.repeat(4)] }) })
 component({ Login }, 'The token')

@@ -48,7 +48,7 @@ function inputOf(name: string, schema: TSchema): TSchema {
 }
 
 export const NewToken = Type.Object({
-  token: Type.String({ description: 'Shown only here', examples: ['0123456789abcdef'.repeat(4)] }),
+  token: Type.String({ description: 'Shown only here', examples: ['fedcba9876543210'.repeat(4)] }),
 })
 component({ NewToken }, 'The new token')
 

@@ -106,6 +106,26 @@ test('R24: no secret is in any response, log line, audit row or file', async () 
   const back = { args: seen.args, env: { ...seen.env, NEW: canaries.make('written back: env') } }
   expect((await send('PATCH', '/api/servers/one', back)).statusCode).toBe(200)
 
+  // Named secrets: set, changed, refused, used by a server that leaks it, and moved out of a snippet.
+  for (const when of ['set', 'changed']) {
+    const value = canaries.make(`a named secret: ${when}`)
+    expect((await send('PUT', '/api/secrets/KEY', { value })).statusCode).toBe(200)
+  }
+  await send('PUT', '/api/secrets/not a name', { value: canaries.make('a named secret: refused') })
+  const referring = {
+    MY_SECRET: `\${secret:KEY}`,
+    OTHER: `\${env:NOT_SET:-${canaries.make('the default of a reference')}}`,
+  }
+  await send('POST', '/api/servers', definition('leaky', [], { env: referring }))
+  expect((await send('POST', '/api/servers/leaky/start')).statusCode).toBe(200)
+  const plain = {
+    command: 'npx',
+    args: ['--api-key', canaries.make('moved: an argument')],
+    env: { A_TOKEN: canaries.make('moved: env') },
+  }
+  await send('POST', '/api/servers/import', { mcpServers: { moved: plain }, move_secrets: true })
+  expect((await send('GET', '/api/secrets')).json().total).toBe(3)
+
   // Pasted snippets; bodies refused for their content, their form or their sender.
   for (const snippet of secretSnippets(canaries)) await send('POST', '/api/servers/import', snippet)
   const refused = refusedSecrets(canaries)
