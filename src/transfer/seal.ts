@@ -2,7 +2,7 @@ import { randomBytes, scrypt } from 'node:crypto'
 import { AppError } from '../kernel/errors.ts'
 import { Vault } from '../kernel/secrets/vault.ts'
 import { hashOf } from '../upstreams/definition-hash.ts'
-import type { ExportFile, Sealed } from './transfer.schema.ts'
+import { type ExportFile, PART_LENGTH, type Sealed } from './transfer.schema.ts'
 
 /** 32 MiB and about a quarter of a second for each guess. Fixed, so that a file cannot demand more. */
 const COST = { n: 32_768, r: 8, p: 3 } as const
@@ -20,14 +20,16 @@ type Open = Pick<ExportFile, 'format' | 'version' | 'servers' | 'named_secrets' 
 
 export async function sealSecrets(secrets: Secrets, file: Open, passphrase: string): Promise<Sealed> {
   const salt = randomBytes(16)
-  const data = new Vault(await keyFrom(passphrase, salt)).seal(placeOf(file), secrets)
+  const text = new Vault(await keyFrom(passphrase, salt)).seal(placeOf(file), secrets)
+  const data: string[] = []
+  for (let from = 0; from < text.length; from += PART_LENGTH) data.push(text.slice(from, from + PART_LENGTH))
   return { kdf: 'scrypt', ...COST, salt: salt.toString('base64'), data }
 }
 
 export async function openSecrets(sealed: Sealed, file: Open, passphrase: string): Promise<Secrets> {
   const vault = new Vault(await keyFrom(passphrase, Buffer.from(sealed.salt, 'base64')))
   try {
-    return vault.open(placeOf(file), sealed.data) as Secrets
+    return vault.open(placeOf(file), sealed.data.join('')) as Secrets
   } catch {
     // AES-GCM cannot tell a wrong key from changed data.
     throw new AppError(

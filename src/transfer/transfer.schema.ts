@@ -5,11 +5,12 @@ import { component, ID_PATTERN, orNull, Timestamp } from '../kernel/wire.ts'
 import { MAX_SERVERS, ServerId } from '../upstreams/server-fields.ts'
 
 export const FORMAT = 'toolroom-export'
+/** Of one part of the encrypted text. */
+export const PART_LENGTH = 65_536
 
 const Passphrase = Type.String({
-  minLength: 12,
   maxLength: 256,
-  pattern: '^[\\x20-\\x7e]*$',
+  pattern: '^[\\x20-\\x7e]{12,256}$',
   expected: '12 to 256 characters of ASCII',
   description: 'Encrypts the secrets in the file',
 })
@@ -70,12 +71,15 @@ const Sealed = Type.Object(
       expected: '16 bytes as base64',
       examples: ['zcpch2DlHXXsbW1GCH1mxw=='],
     }),
-    data: Type.String({
-      pattern: '^v1:[A-Za-z0-9+/=]+$',
-      maxLength: 16_777_216,
-      expected: 'encrypted text',
-      examples: ['v1:6Rl2SHmRQtnyXk6xwTNcFA=='],
-    }),
+    data: Type.Array(
+      Type.String({
+        pattern: '^[A-Za-z0-9+/=:]+$',
+        maxLength: PART_LENGTH,
+        expected: 'encrypted text',
+        examples: ['v1:6Rl2SHmRQtnyXk6xwTNcFA=='],
+      }),
+      { minItems: 1, maxItems: 160, description: 'The encrypted text, in parts' },
+    ),
   },
   { additionalProperties: false, description: 'AES-256-GCM over the secrets, bound to the rest of the file' },
 )
