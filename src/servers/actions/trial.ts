@@ -78,7 +78,6 @@ export function createTrials({ tryOut, programOf, references, secrets, catalogue
     }
   }
 }
-export type Trials = ReturnType<typeof createTrials>
 
 const NO_LISTS = { prompts: [], resources: [], resource_templates: [] }
 const NOT_OFFERED = {
