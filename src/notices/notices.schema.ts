@@ -94,10 +94,10 @@ const mutes = {
     examples: [['postgres']],
   }),
 }
-/** The whole of what is muted. An omitted list is empty. */
+/** The whole of what is muted. An omitted list is empty, but not both: an empty body is more likely a mistake. */
 export const MutesInput = Type.Object(
   { kinds: Type.Optional(mutes.kinds), servers: Type.Optional(mutes.servers) },
-  { additionalProperties: false, examples: [{ kinds: ['package_update'], servers: [] }] },
+  { additionalProperties: false, minProperties: 1, examples: [{ kinds: ['package_update'], servers: [] }] },
 )
 export type MutesInput = Static<typeof MutesInput>
 component({ MutesInput }, 'What is muted')

@@ -133,7 +133,9 @@ test(`R7: ${RUNS} bad inputs get responses of the documented shape, and nothing 
   figure('R7', `growth of the heap after ${RUNS} bad inputs, MB`, (await heldMb()) - before, {
     most: MAX_GROWTH_MB,
   })
-  expect((await house.inject('/api/health')).json().status).toBe('ok')
+  // Not its status: a random request may have started a server that cannot run.
+  const { checks } = (await house.inject('/api/health')).json<{ checks: { ok: boolean }[] }>()
+  expect(checks.map(({ ok }) => ok)).toEqual([true, true, true])
 })
 
 test('R7: malformed HTTP bytes are refused with a problem of the documented shape', {
