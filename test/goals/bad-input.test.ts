@@ -228,4 +228,4 @@ function statusOf(address: string, agent: Agent, { method, url, headers, payload
 }
 
 /** These responses contain the paths of agents' files and packages by design. */
-const tellsPaths = ({ url }: Sent): boolean => /^\/api\/(?:agents|packages|settings)\b/.test(url)
+const tellsPaths = ({ url }: Sent): boolean => /^\/api\/(?:agents|backups|packages|settings)\b/.test(url)

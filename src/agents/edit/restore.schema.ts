@@ -26,7 +26,12 @@ export type BackupItem = Static<typeof BackupList>['items'][number]
 const Restore = Type.Object(
   {
     agent_type: Type.Optional(
-      Type.String({ maxLength: 64, description: 'All agents if omitted', examples: ['cursor'] }),
+      Type.String({
+        pattern: '^[a-z0-9][a-z0-9-]{0,63}$',
+        expected: 'the type of an agent',
+        description: 'All agents if omitted',
+        examples: ['cursor'],
+      }),
     ),
     scope: Type.Optional(
       Type.String({ maxLength: 40, pattern: '^[a-z][a-z-]*$', expected: 'the name of a scope' }),

@@ -36,8 +36,8 @@ export const PresetList = listOf(PresetView)
 export const ApplyInput = Type.Object(
   {
     preset: Type.String({
-      minLength: 1,
-      maxLength: 64,
+      pattern: ID_PATTERN,
+      expected: 'the name of a preset',
       description: 'The name of a preset',
       examples: ['work'],
     }),
