@@ -134,8 +134,8 @@ export function createImport(deps: ImportDeps) {
   return async (input: ImportInput, by: Caller): Promise<ImportReport> => {
     const { file, passphrase, on_conflict, dry_run = false } = input
     const update = on_conflict === 'update'
-    const secrets = await secretsIn(file, passphrase)
     checkChoices(file)
+    const secrets = await secretsIn(file, passphrase)
     const candidates = candidatesIn(file, secrets.servers)
     const known = await deps.servers()
     const steps = {
