@@ -8,9 +8,10 @@ import { LEVEL_RANK, type LogEntry } from '../src/kernel/log.ts'
 import { KnownSecrets } from '../src/kernel/secrets/known-secrets.ts'
 import type { StoredEntry } from '../src/logs/log-store.ts'
 import { LogPipeline } from '../src/logs/pipeline.ts'
+import { LogThread } from '../src/store/logs/log-thread.ts'
 import { LOG_SCHEMA } from '../src/store/logs/schema.ts'
-import { LogThread } from '../src/store/logs/thread/log-thread.ts'
 import { Connection } from '../src/store/sqlite/connection.ts'
+import { StoreThread } from '../src/store/thread/store-thread.ts'
 import { untilQuiet } from './subjects.ts'
 
 const ROUNDS = 5
@@ -59,9 +60,12 @@ interface Measured {
 
 async function throughPipeline(folder: string, entries: readonly LogEntry[]): Promise<Measured> {
   const path = join(folder, 'logs.db')
-  const workerUrl = pathToFileURL(join(process.cwd(), 'dist/log-worker.js'))
+  const workerUrl = pathToFileURL(join(process.cwd(), 'dist/store-worker.js'))
   const onError = (error: unknown) => console.error(error)
-  const store = new LogThread({ path, maxBytes: MAX_BYTES, workerUrl, onDamaged: onError, onError })
+  const logs = { path, maxBytes: MAX_BYTES }
+  const calls = { path: join(folder, 'calls.db'), keepsPayloads: false }
+  const thread = new StoreThread({ logs, calls, workerUrl, onDamaged: onError, onError })
+  const store = new LogThread(thread, MAX_BYTES)
   const deps = { secrets: new KnownSecrets(), facts: new FactBus(onError), now: Date.now }
   const pipeline = new LogPipeline({ ...deps, store, onLost: (_, error) => onError(error) })
   await store.check() // the thread is running

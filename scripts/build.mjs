@@ -16,7 +16,7 @@ import { rolldown } from 'rolldown'
 import { fail, filesUnder, root, seconds } from './lib.mjs'
 import { buildHash, readBuilt } from './prepare.mjs'
 
-const ENTRIES = { main: 'src/main.ts', 'log-worker': 'src/store/logs/thread/worker.ts' }
+const ENTRIES = { main: 'src/main.ts', 'store-worker': 'src/store/thread/worker.ts' }
 /** Bundled separately as CommonJS, which can be loaded with V8's code cache: see src/cli/compiled.ts. */
 const SERVICE = 'src/compose/up.ts'
 /** Packages that load files of their own at run time: a native addon, and the pages of Swagger UI. */
@@ -40,7 +40,7 @@ const took = seconds(performance.now() - startedAt)
 console.log(`Built dist in ${took}: ${files.length} files, ${(bytes / 1e6).toFixed(1)} MB with source maps`)
 
 /**
- * Bundles each entry separately, because the log thread must not load code that only the service needs. Modules that
+ * Bundles each entry separately, because the store thread must not load code that only the service needs. Modules that
  * main.ts imports dynamically become chunks, so that the bridge, which agents start often, loads only a few kilobytes.
  */
 async function bundle() {

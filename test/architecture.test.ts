@@ -18,6 +18,7 @@ const ROOMS: Record<string, Rule> = {
 
   servers: { imports: ['kernel', 'protocol', 'upstreams'] },
   'http-servers': { imports: ['kernel', 'protocol', 'net', 'upstreams'] },
+  calls: { imports: ['kernel', 'protocol', 'upstreams'] },
   logs: { imports: ['kernel', 'protocol'] },
   agents: { imports: ['kernel', 'upstreams'] },
   packages: { imports: ['kernel', 'net', 'upstreams'] },
@@ -44,6 +45,7 @@ const ROOMS: Record<string, Rule> = {
     types: [
       'servers',
       'http-servers',
+      'calls',
       'logs',
       'metrics',
       'health',

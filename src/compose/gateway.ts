@@ -5,7 +5,6 @@ import { createGateway } from '../gateway/gateway.ts'
 import { keyRoutes } from '../gateway/keys/keys.routes.ts'
 import type { KeyView } from '../gateway/keys/keys.schema.ts'
 import { createKeys } from '../gateway/keys/keys.service.ts'
-import { logCalls } from '../gateway/log-calls.ts'
 import { approvalOf } from '../gateway/pins/approval.ts'
 import { pinRoutes } from '../gateway/pins/pins.routes.ts'
 import type { Pins } from '../gateway/pins/pins.ts'
@@ -96,7 +95,6 @@ export async function openGateway(deps: Deps) {
     now: Date.now,
     approval: approvalOf(pins, catalogues),
   })
-  logCalls(facts, log)
   return {
     keys,
     keyStore,

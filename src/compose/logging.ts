@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { CallStore } from '../calls/call-store.ts'
 import type { Config } from '../config/config.ts'
 import type { Closer } from '../kernel/closer.ts'
 import type { FactBus } from '../kernel/facts.ts'
@@ -11,14 +12,17 @@ import { ServerLines } from '../logs/server-lines.ts'
 import { AuditMirror } from '../store/audit-mirror.ts'
 import type { ConfigurationDatabase } from '../store/configuration/configuration.ts'
 
-export type OpenLogs = (options: {
+/** Opens the stores that share a thread. */
+export type OpenStores = (options: {
   readonly folder: string
+  /** Whether arguments and results of calls are kept on disk. */
+  readonly keepsPayloads: boolean
   readonly maxBytes: number
   readonly onTrouble: (sentence: string) => void
   /** The log was damaged and replaced by an empty one. */
   readonly onDamaged: (sentence: string) => void
   readonly onDiscarded: (lines: readonly Discarded[]) => void
-}) => Promise<LogStore>
+}) => Promise<{ readonly logs: LogStore; readonly calls: CallStore }>
 
 interface Parts {
   readonly folder: string
@@ -27,12 +31,13 @@ interface Parts {
   readonly facts: FactBus
   readonly secrets: KnownSecrets
   readonly closer: Closer
-  readonly options: { readonly openLogs: OpenLogs; readonly warn: (sentence: string) => void }
+  readonly options: { readonly openStores: OpenStores; readonly warn: (sentence: string) => void }
 }
 
 export interface Logging {
   readonly log: Log
   readonly store: LogStore
+  readonly calls: CallStore
   readonly pipeline: LogPipeline
   readonly serverLines: ServerLines
   /** Why log lines cannot be stored, or were lost in the last seconds; undefined while none are. */
@@ -68,8 +73,9 @@ export async function openLogging(parts: Parts): Promise<Logging> {
   }
   // Deferred, because problems that are found while the store opens cannot be logged yet.
   const onTrouble = (sentence: string) => void setImmediate(() => log.error(sentence))
-  const store = await options.openLogs({
+  const { logs: store, calls } = await options.openStores({
     folder,
+    keepsPayloads: config.call_payloads === 'disk',
     maxBytes: config.log_max_mb * 1_048_576,
     onTrouble,
     onDamaged: (sentence) => {
@@ -84,6 +90,7 @@ export async function openLogging(parts: Parts): Promise<Logging> {
     },
   })
   closer.add('the log store', () => store.close())
+  closer.add('the call store', () => calls.close())
   const onLost = (lines: readonly StoredEntry[], error: unknown) => {
     for (const { source, server_id, repeat } of lines)
       if (source === 'server' && server_id) serverLines.lost(server_id, repeat)
@@ -107,6 +114,7 @@ export async function openLogging(parts: Parts): Promise<Logging> {
   return {
     log,
     store,
+    calls,
     pipeline,
     serverLines,
     lossReason: () =>

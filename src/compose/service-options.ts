@@ -1,13 +1,13 @@
 import type { App } from '../http/app.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Servers } from '../servers/servers.service.ts'
-import type { OpenLogs } from './logging.ts'
+import type { OpenStores } from './logging.ts'
 
 export interface ServiceOptions {
   readonly afterDamage?: 'restore' | 'start_empty' | undefined
   /** Writes a warning to the terminal: one that cannot be logged, or that must not be overlooked. */
   readonly warn: (sentence: string) => void
-  readonly openLogs: OpenLogs
+  readonly openStores: OpenStores
   /** Called when the port is open. The gateway answers at once, the API a moment later. */
   readonly onOpen?: (at: Pick<Service, 'address' | 'tokenFile' | 'warnings'>) => void
   /** Ends the process as a signal does. By default, the service is closed. */

@@ -18,7 +18,6 @@ import { jobRoutes } from '../jobs/jobs.routes.ts'
 import { Closer } from '../kernel/closer.ts'
 import { FactBus } from '../kernel/facts.ts'
 import { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
-import { redactText } from '../kernel/secrets/redact-text.ts'
 import { VERSION } from '../kernel/version.ts'
 import { liveRoutes } from '../live/live.routes.ts'
 import { logRoutes } from '../logs/logs.routes.ts'
@@ -41,11 +40,11 @@ import { openPackageStore } from '../store/packages.store.ts'
 import { openWishes } from '../store/wishes.store.ts'
 import { endOrphan } from '../supervisor/orphans/end-orphan.ts'
 import { findOrphans } from '../supervisor/orphans/orphans.ts'
-import { createCallRecorder } from '../upstreams/calls.ts'
 import { elicitationRoutes } from '../upstreams/elicitations.routes.ts'
 import { Elicitations } from '../upstreams/elicitations.ts'
 import { Upstreams } from '../upstreams/upstreams.ts'
 import { openAgents } from './agents.ts'
+import { openCalls } from './calls.ts'
 import { openConfiguration } from './configuration.ts'
 import { openEvents } from './events.ts'
 import { openGateway } from './gateway.ts'
@@ -145,10 +144,12 @@ async function open(
   })
   closer.add('the jobs', () => jobs.close())
   packages.cleanUp()
-  const calls = createCallRecorder({
-    facts,
-    now: Date.now,
-    redact: (text) => redactText(text, secrets),
+  const calls = await openCalls({
+    ...base,
+    store: logging.calls,
+    mode: config.call_payloads,
+    vault,
+    upstreams,
   })
   const audit: ConfigurationDatabase['audit'] = (entry) => database.audit(entry)
   const common = {
@@ -159,7 +160,7 @@ async function open(
     upstreams,
     catalogues,
     references,
-    calls,
+    calls: calls.recorder,
     audit,
   }
   const servers: Servers = createServers({
@@ -193,7 +194,7 @@ async function open(
     catalogues,
     pins,
     upstreams,
-    calls,
+    calls: calls.recorder,
     servers,
     httpServers,
   })
@@ -280,6 +281,7 @@ async function open(
       serverRoutes(servers, importing.importer, isOwner, elicitations),
       httpServerRoutes(httpServers, isOwner, elicitations),
       elicitationRoutes(elicitations),
+      ...calls.routes(isOwner),
       logRoutes(logs),
       processRoutes(processes),
       noticeRoutes(notices, isOwner),

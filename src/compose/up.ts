@@ -7,8 +7,10 @@ import { HELP } from '../config/help.ts'
 import { portTaken } from '../config/port-owner.ts'
 import { configError, StartError } from '../kernel/exit.ts'
 import { VERSION } from '../kernel/version.ts'
-import { LogThread } from '../store/logs/thread/log-thread.ts'
-import type { OpenLogs } from './logging.ts'
+import { CallThread } from '../store/calls/call-thread.ts'
+import { LogThread } from '../store/logs/log-thread.ts'
+import { StoreThread } from '../store/thread/store-thread.ts'
+import type { OpenStores } from './logging.ts'
 import { openService } from './service.ts'
 import type { Service } from './service-options.ts'
 
@@ -46,17 +48,27 @@ async function start(
   mainFile: string,
   shutDown: () => void,
 ): Promise<Service> {
-  const openLogs: OpenLogs = async ({ folder, maxBytes, onTrouble, onDamaged, onDiscarded }) =>
-    new LogThread({
-      path: `${folder}/logs.db`,
-      maxBytes,
+  const openStores: OpenStores = async (options) => {
+    const { folder, maxBytes, keepsPayloads, onTrouble, onDamaged, onDiscarded } = options
+    const thread = new StoreThread({
+      logs: { path: `${folder}/logs.db`, maxBytes },
+      calls: { path: `${folder}/calls.db`, keepsPayloads },
       onDamaged,
       onDiscarded,
       onError: (error: Error) => onTrouble(error.message),
-      workerUrl: new URL('./log-worker.js', pathToFileURL(mainFile)),
+      workerUrl: new URL('./store-worker.js', pathToFileURL(mainFile)),
     })
+    return { logs: new LogThread(thread, maxBytes), calls: new CallThread(thread) }
+  }
   try {
-    return await openService(config, { afterDamage, warn, openLogs, mainFile, shutDown, onOpen: printReady })
+    return await openService(config, {
+      afterDamage,
+      warn,
+      openStores,
+      mainFile,
+      shutDown,
+      onOpen: printReady,
+    })
   } catch (error) {
     if (!(error instanceof Error) || !('code' in error)) throw error
     if (error.code === 'EADDRINUSE') throw await portTaken(config.host, config.port)

@@ -85,6 +85,12 @@ export const Settings = Type.Object(
       expected: 'a whole number of days, at least 1',
       description: 'How long metrics are kept.',
     }),
+    call_payloads: Type.Enum(['off', 'memory', 'disk'], {
+      default: 'memory',
+      expected: 'off, memory or disk',
+      description:
+        'Keep the arguments and results of calls, with secrets masked: not at all, of the last 200 calls in memory, or encrypted on disk for 7 days.',
+    }),
     http_check_interval_s: Type.Integer({
       default: 60,
       minimum: 0,

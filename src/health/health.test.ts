@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { covers } from '../../test/support/covers.ts'
 import { openHouse } from '../../test/support/house.ts'
-import { openLogsHere } from '../../test/support/logs.ts'
+import { openStoresHere } from '../../test/support/logs.ts'
 
 test('a healthy service reports ok with its version, uptime and checks', async () => {
   covers('public-health', 'health')
@@ -35,11 +35,12 @@ test('a missing database file makes the health check answer 503 with the reason'
 })
 
 test('a failing log store makes the service degraded, not broken', async () => {
-  const openLogs: typeof openLogsHere = async (options) =>
-    Object.assign(await openLogsHere(options), {
-      check: () => Promise.reject(new Error('The log store fails')),
-    })
-  const house = await openHouse({ openLogs })
+  const openStores: typeof openStoresHere = async (options) => {
+    const { logs, calls } = await openStoresHere(options)
+    const check = () => Promise.reject(new Error('The log store fails'))
+    return { logs: Object.assign(logs, { check }), calls }
+  }
+  const house = await openHouse({ openStores })
   const reply = await house.inject('/api/health')
   expect(reply.statusCode).toBe(200)
   expect(reply.json()).toMatchObject({ status: 'degraded' })

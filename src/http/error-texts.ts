@@ -157,6 +157,11 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
       'A flag, an environment variable or an `.env` file sets this value, and takes precedence over config.json.',
     todo: 'Change it in the place that `detail` names, or remove it there. Then restart Toolroom.',
   },
+  payload_incomplete: {
+    happened:
+      'The arguments of this call are not kept, or only without the secrets or the end of them, so the call cannot be repeated as it was.',
+    todo: 'Send the arguments in the body.',
+  },
   limit_reached: {
     happened: 'The maximum number of tool servers or gateway keys is reached.',
     todo: 'Delete one that you no longer need.',

@@ -38,6 +38,7 @@ export const CATALOGUE = {
   job_cancelled: { status: 409, title: 'Job was cancelled' },
   job_not_waiting: { status: 409, title: 'Job is not waiting' },
   set_elsewhere: { status: 409, title: 'Set elsewhere' },
+  payload_incomplete: { status: 409, title: 'Arguments are not complete' },
   limit_reached: { status: 409, title: 'Limit reached' },
   revision_mismatch: { status: 412, title: 'Revision is outdated' },
   body_too_large: { status: 413, title: 'Body too large' },

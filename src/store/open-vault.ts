@@ -35,7 +35,8 @@ async function hasSecrets({ db }: ConfigurationDatabase): Promise<boolean> {
     .limit(1)
     .execute()
   const secret = await db.selectFrom('secrets').select('name').limit(1).execute()
-  return row.length + secret.length > 0
+  const call = await db.selectFrom('saved_calls').select('id').limit(1).execute()
+  return row.length + secret.length + call.length > 0
 }
 
 async function assertKeyMatches(database: ConfigurationDatabase, vault: Vault): Promise<void> {

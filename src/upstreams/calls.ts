@@ -44,14 +44,16 @@ interface RecorderDeps {
   readonly now: () => number
   /** Masks the secrets in names and sentences that a client or a server wrote. */
   readonly redact: (text: string) => string
+  /** Keeps the arguments and the result of a call. Undefined when they are not kept. */
+  readonly keep?: ((call_id: number, args: unknown, result: Buffer | undefined) => void) | undefined
 }
 
 const MAX_NAME = 256
 const MAX_SENTENCE = 1000
 
 /** Publishes the facts `call_started` and `call_completed` of every call, whether it reaches a server or not. */
-export function createCallRecorder({ facts, now, redact }: RecorderDeps) {
-  let lastId = 0
+export function createCallRecorder({ facts, now, redact, keep }: RecorderDeps) {
+  let lastId = now() // so that ids are higher than those of an earlier run
 
   function start(server_id: string | null, tool: string, by: Caller, args: unknown): Call {
     lastId += 1
@@ -109,6 +111,7 @@ export function createCallRecorder({ facts, now, redact }: RecorderDeps) {
         if (failed)
           completed('error', 'tool_error', sentence(toolErrorText(result.value)), result.json.length)
         else completed('ok', null, null, result.json.length)
+        keep?.(call.call_id, args, result.json)
         return result
       } catch (error) {
         const reason = error instanceof CallFailure ? error.reason : undefined
@@ -116,6 +119,7 @@ export function createCallRecorder({ facts, now, redact }: RecorderDeps) {
         const byAgent = call.agent_type !== null
         const failure = reason ? callError(server.name, tool, reason, error as Error, byAgent) : error
         completed(status, reason ?? codeOf(error), sentence(messageOf(failure)), 0)
+        keep?.(call.call_id, args, undefined)
         throw failure
       }
     },
@@ -133,6 +137,12 @@ export function createCallRecorder({ facts, now, redact }: RecorderDeps) {
         error_message: sentence(message),
         response_bytes: 0,
       })
+      keep?.(call.call_id, args, undefined)
+    },
+
+    /** Ids of stored calls are not used again, even if the clock was set back. */
+    startAfter(id: number): void {
+      lastId = Math.max(lastId, id)
     },
   }
 

@@ -215,7 +215,7 @@ export function upstreamRoutes<S extends ServerRecord, I extends TSchema, U exte
 }
 
 /** Aborts when the caller disconnects before the response. */
-function abortOnDisconnect({ raw }: FastifyReply): AbortSignal {
+export function abortOnDisconnect({ raw }: FastifyReply): AbortSignal {
   const disconnected = new AbortController()
   raw.once('close', () => {
     if (!raw.writableEnded) disconnected.abort()

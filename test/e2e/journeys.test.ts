@@ -17,7 +17,7 @@ const MANAGE = { ...AUTHORISED, 'content-type': 'application/json' }
  * The rooms that every request or every fact passes, whatever it is about: the listener in front of the gateway, the
  * subscribers of `call_started` and `call_completed`, and helpers without knowledge of calls.
  */
-const NOT_ON_THE_PATH = /^(kernel|http|metrics|live|logs)\/|^gateway\/log-calls\.ts$/
+const NOT_ON_THE_PATH = /^(kernel|http|metrics|live|logs|calls|store\/calls)\//
 
 /** How many files a maintainer reads to follow a call: V8 counts the functions that ran for each call. */
 async function filesOf(toolroom: Program, tool: string): Promise<string[]> {

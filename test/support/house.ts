@@ -5,7 +5,7 @@ import type { ServiceOptions } from '../../src/compose/service-options.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { readFlags } from '../../src/config/flags.ts'
 import { ownFolder } from './folder.ts'
-import { openLogsHere } from './logs.ts'
+import { openStoresHere } from './logs.ts'
 
 export const TOKEN = '0123456789abcdef'.repeat(4)
 export const AUTHORISED = { 'x-svc-token': TOKEN }
@@ -37,7 +37,7 @@ export async function openHouse({ env = {}, home = ownFolder(), ...options }: Op
   const warnings: string[] = []
   const service = await openService(config, {
     warn: (text) => warnings.push(text),
-    openLogs: openLogsHere,
+    openStores: openStoresHere,
     ...options,
   })
   onTestFinished(() => service.close())

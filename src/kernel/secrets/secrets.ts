@@ -130,6 +130,12 @@ function maskShapes(text: string, found: Found): string {
   return bearers.replace(KEY_SHAPES, found)
 }
 
+/** Whether a text contains a key with the prefix of its issuer. */
+export function hasKeyShape(text: string): boolean {
+  KEY_SHAPES.lastIndex = 0
+  return KEY_SHAPES.test(text)
+}
+
 /** `token=…`, `"token": "…"`, `export X=…`. A name begins after a character that cannot be part of one. */
 const NAMED =
   /(?<![\w.-])-{0,2}([A-Za-z_][\w.-]{0,255})\\{0,4}["']?\s{0,8}(?:=(?!=)|:(?!:|\/\/))\s{0,8}(?:(?:Bearer|Basic)\s{1,8})?/gi

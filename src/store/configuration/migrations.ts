@@ -153,4 +153,11 @@ export const MIGRATIONS: readonly ((db: Kysely<never>) => Promise<void>)[] = [
       .execute()
     await db.schema.createIndex('audit_ts').on('audit').columns(['ts', 'id']).execute()
   },
+  async (db) => {
+    await db.schema
+      .createTable('saved_calls')
+      .addColumn('id', 'text', (column) => column.primaryKey())
+      .addColumn('body', 'text', (column) => column.notNull())
+      .execute()
+  },
 ]

@@ -105,6 +105,12 @@ export interface Tables {
     /** Why, secrets masked. */
     cause: string
   }
+  /** Calls that a user saved, to make them again. */
+  saved_calls: {
+    id: string
+    /** Ciphertext: the arguments may include secrets. */
+    body: string
+  }
   /** The newest 100,000 rows. */
   audit: {
     id: Generated<number>

@@ -1,5 +1,5 @@
-import { statfsSync } from 'node:fs'
 import type { Connection } from '../../sqlite/connection.ts'
+import { mayGrow } from '../../sqlite/disk-space.ts'
 import { lowestId, runOfLines } from '../index/lines.ts'
 import { saveAuditTrimmed } from './audit-ids.ts'
 import { countDeleted } from './server-shares.ts'
@@ -12,13 +12,6 @@ const MIN_BYTES = 8 * MIB
 
 const SMALL = 4 * MIB
 const SHRINK_PAGES = 256
-
-/** The larger the log, the more free space it leaves to other programs, and to the reserve of the configuration. */
-const LEAVES_FREE = [
-  { upTo: MIB, free: 2 * MIB },
-  { upTo: MIN_BYTES, free: 12 * MIB },
-  { upTo: Number.POSITIVE_INFINITY, free: 32 * MIB },
-]
 
 /** Sizes derived from the cap, which includes lines, indexes, text index and write-ahead log. */
 export function sizesFor(maxBytes: number) {
@@ -85,18 +78,7 @@ export class LogSpace {
 
   /** The log stops growing before other programs run out of space. */
   mayGrow(bytes: number): boolean {
-    const size = this.#connection.pragma('page_count') * PAGE_BYTES + bytes
-    const left = this.#diskBytes() - bytes
-    return LEAVES_FREE.some(({ upTo, free }) => size <= upTo && left >= free)
-  }
-
-  #diskBytes(): number {
-    try {
-      const { bavail, bsize } = statfsSync(this.#folder)
-      return bavail * bsize
-    } catch {
-      return Number.POSITIVE_INFINITY // unknown for this file system; a write fails if the disk is full
-    }
+    return mayGrow(this.#folder, this.#connection.pragma('page_count') * PAGE_BYTES, bytes)
   }
 
   /** True from the high mark down to the low mark. */

@@ -6,23 +6,27 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build } from 'rolldown'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { logStoreContract } from '../../../../test/log-store.contract.ts'
-import { ownFolder } from '../../../../test/support/folder.ts'
-import { entry } from '../../../../test/support/log-model.ts'
-import { stopwatch } from '../../../../test/support/measuring.ts'
-import type { LogStore } from '../../../logs/log-store.ts'
-import { LogThread } from './log-thread.ts'
+import { logStoreContract } from '../../../test/log-store.contract.ts'
+import { ownFolder } from '../../../test/support/folder.ts'
+import { entry } from '../../../test/support/log-model.ts'
+import { stopwatch } from '../../../test/support/measuring.ts'
+import type { LogStore } from '../../logs/log-store.ts'
+import { LogThread } from '../logs/log-thread.ts'
+import { StoreThread } from './store-thread.ts'
 
 /** Inside node_modules, so that the bundle finds the SQLite package, which is not bundled. */
 const bundles = fileURLToPath(
-  new URL(`../../../../node_modules/.cache/log-thread-test-${process.pid}`, import.meta.url),
+  new URL(`../../../node_modules/.cache/store-thread-test-${process.pid}`, import.meta.url),
 )
-const workerUrl = pathToFileURL(join(bundles, 'log-worker.js'))
+const workerUrl = pathToFileURL(join(bundles, 'store-worker.js'))
 
 beforeAll(async () => {
   const here = dirname(fileURLToPath(import.meta.url))
   await build({
-    input: { 'log-worker': join(here, 'worker.ts'), 'log-store': join(here, '../sqlite-log-store.ts') },
+    input: {
+      'store-worker': join(here, 'worker.ts'),
+      'log-store': join(here, '../logs/sqlite-log-store.ts'),
+    },
     platform: 'node',
     external: [/^@photostructure\/sqlite/],
     output: { dir: bundles, format: 'esm', entryFileNames: '[name].js' },
@@ -38,13 +42,15 @@ interface Thread {
 
 function openThread(path = join(ownFolder(), 'logs.db'), url = workerUrl): Thread {
   const troubles: string[] = []
-  const store = new LogThread({
-    path,
-    maxBytes: 64 * 1024 * 1024,
+  const maxBytes = 64 * 1024 * 1024
+  const thread = new StoreThread({
+    logs: { path, maxBytes },
+    calls: { path: join(dirname(path), 'calls.db'), keepsPayloads: false },
     onDamaged: (message) => troubles.push(message),
     onError: ({ message }) => troubles.push(message),
     workerUrl: url,
   })
+  const store = new LogThread(thread, maxBytes)
   onTestFinished(() => store.close())
   return { path, store, troubles }
 }
@@ -105,12 +111,12 @@ test('a damaged log file is reported and replaced by an empty one', async () => 
   expect(troubles).toEqual([expect.stringContaining('was replaced by an empty one; the old file is now')])
 })
 
-test('closing the log thread leaves a single file', async () => {
+test('closing the store thread leaves one file for each store', async () => {
   const { path, store } = openThread()
   await store.append([entry()])
   await store.close()
 
-  expect(readdirSync(dirname(path))).toEqual(['logs.db'])
+  expect(readdirSync(dirname(path)).sort()).toEqual(['calls.db', 'logs.db'])
 })
 
 test('a log thread that crashes is reported and replaced, and pending calls are rejected', async () => {
@@ -122,12 +128,12 @@ test('a log thread that crashes is reported and replaced, and pending calls are 
     `import { existsSync, writeFileSync } from 'node:fs'
      import { parentPort } from 'node:worker_threads'
      const crashed = ${JSON.stringify(crashed)}
-     if (existsSync(crashed)) await import('./log-worker.js')
+     if (existsSync(crashed)) await import('./store-worker.js')
      else parentPort.on('message', () => { writeFileSync(crashed, ''); throw new Error('out of luck') })`,
   )
   const { store, troubles } = openThread(undefined, pathToFileURL(crashing))
 
-  await expect(store.append([entry()])).rejects.toThrow('The log thread has ended: out of luck')
+  await expect(store.append([entry()])).rejects.toThrow('The store thread has ended: out of luck')
   expect(troubles).toEqual([expect.stringContaining('out of luck')])
   await store.append([entry({ message: 'again' })])
   expect((await store.page(newest)).items.map(({ message }) => message)).toEqual(['again'])
@@ -138,8 +144,8 @@ test('a log that cannot be opened rejects calls, is opened again, and can be clo
   writeFileSync(blocked, '')
   const { store, troubles } = openThread(join(blocked, 'logs.db'))
 
-  await expect(store.check()).rejects.toThrow('The log thread has ended: EEXIST')
-  await expect(store.check()).rejects.toThrow('The log thread has ended: EEXIST')
+  await expect(store.check()).rejects.toThrow('The store thread has ended: EEXIST')
+  await expect(store.check()).rejects.toThrow('The store thread has ended: EEXIST')
   expect(troubles.length).toBeGreaterThanOrEqual(2)
   await store.close()
 })

@@ -1,20 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
-import { AppError } from '../../../kernel/errors.ts'
-import type {
-  AuditIds,
-  DownloadRequest,
-  Histogram,
-  HistogramRequest,
-  LogStore,
-  PageRequest,
-  ResolvedFilter,
-  StoredEntry,
-} from '../../../logs/log-store.ts'
-import { downloadChunks } from '../read/download.ts'
-import type { LogOptions } from '../sqlite-log-store.ts'
-import { batches } from '../write/batches.ts'
-import { sizesFor } from '../write/space.ts'
+import { AppError } from '../../kernel/errors.ts'
+import type { LogOptions } from '../logs/sqlite-log-store.ts'
 import {
   type Arguments,
   errorOf,
@@ -22,9 +9,11 @@ import {
   type Operation,
   type Request,
   type Result,
+  type Setup,
+  type StoreName,
 } from './messages.ts'
 
-interface ThreadOptions extends LogOptions {
+export interface ThreadOptions extends Setup, Pick<LogOptions, 'onDamaged' | 'onDiscarded' | 'onError'> {
   /** The bundled `worker.ts`. */
   readonly workerUrl: URL
 }
@@ -37,14 +26,11 @@ interface Pending {
 
 const BACKOFF = { firstMs: 100, maxMs: 10_000 }
 const CLOSE_WITHIN_MS = 10_000
-/** Limits one message, so that a batch of long lines is not in memory several times. */
-const MESSAGE_BYTES = 1024 * 1024
 
-/** The log store in a worker thread. Calls start there in the order in which they are made, but pages overtake pending appends. */
-export class LogThread implements LogStore {
+/** The worker thread of the log and of the call history. Calls start there in the order in which they are made. */
+export class StoreThread {
   readonly #options: ThreadOptions
   readonly #pending = new Map<number, Pending>()
-  readonly maxBatchBytes: number
   #worker: Worker | undefined
   #restart: NodeJS.Timeout | undefined
   #backoffMs = BACKOFF.firstMs
@@ -53,42 +39,17 @@ export class LogThread implements LogStore {
 
   constructor(options: ThreadOptions) {
     this.#options = options
-    this.maxBatchBytes = sizesFor(options.maxBytes).step
     this.#start()
   }
 
-  async append(entries: readonly StoredEntry[]): Promise<number> {
-    const sent = [...batches(entries, MESSAGE_BYTES)].map((batch) => this.#call('append', batch.entries))
-    const [first = 0] = await Promise.all(sent)
-    return first
-  }
-
-  page(request: PageRequest): Promise<Result<'page'>> {
-    return this.#call('page', request)
-  }
-
-  histogram(request: HistogramRequest): Promise<Histogram> {
-    return this.#call('histogram', request)
-  }
-
-  oldest(): Promise<number | null> {
-    return this.#call('oldest')
-  }
-
-  download(request: DownloadRequest): AsyncIterable<Uint8Array> {
-    return downloadChunks(request, (chunk) => this.#call('chunk', chunk))
-  }
-
-  clear(filter: ResolvedFilter): Promise<number> {
-    return this.#call('clear', filter)
-  }
-
-  auditIds(): Promise<AuditIds> {
-    return this.#call('auditIds')
-  }
-
-  check(): Promise<void> {
-    return this.#call('check')
+  call<S extends StoreName, O extends Operation<S>>(
+    store: S,
+    operation: O,
+    args: Arguments<S, O>,
+  ): Promise<Result<S, O>> {
+    if (this.#closing !== undefined)
+      return Promise.reject(new AppError('shutting_down', 'The log and the call history are closed'))
+    return this.#post(store, operation, args as readonly unknown[]) as Promise<Result<S, O>>
   }
 
   close(): Promise<void> {
@@ -100,34 +61,32 @@ export class LogThread implements LogStore {
     clearTimeout(this.#restart)
     const worker = this.#worker
     if (worker) {
-      const closed = this.#post('close', [])
+      const closed = this.#post('calls', 'close', [])
+        .catch(() => {}) // the log is closed anyway
+        .then(() => this.#post('logs', 'close', []))
       const late = new AbortController()
       await Promise.race([closed.catch(() => {}), delay(CLOSE_WITHIN_MS, null, { signal: late.signal })])
       late.abort()
       await worker.terminate()
     }
-    this.#rejectAll(new AppError('shutting_down', 'The log is closed'))
+    this.#rejectAll(new AppError('shutting_down', 'The log and the call history are closed'))
   }
 
-  #call<O extends Operation>(operation: O, ...args: Arguments<O>): Promise<Result<O>> {
-    if (this.#closing !== undefined) return Promise.reject(new AppError('shutting_down', 'The log is closed'))
-    return this.#post(operation, args)
-  }
-
-  #post<O extends Operation>(operation: O, args: Arguments<O>): Promise<Result<O>> {
+  #post(store: StoreName, operation: string, args: readonly unknown[]): Promise<unknown> {
     return new Promise((resolve, reject) => {
       this.#lastId += 1
-      const request: Request = { id: this.#lastId, operation, args }
-      this.#pending.set(request.id, { request, resolve: resolve as (result: unknown) => void, reject })
+      const request: Request = { id: this.#lastId, store, operation, args }
+      this.#pending.set(request.id, { request, resolve, reject })
       this.#worker?.postMessage(request) // without a worker, `#start` posts it
     })
   }
 
   #start(): void {
-    const { path, maxBytes, workerUrl } = this.#options
+    const { logs, calls, workerUrl } = this.#options
+    const setup: Setup = { logs, calls }
     const worker = new Worker(workerUrl, {
-      name: 'toolroom-logs',
-      workerData: { path, maxBytes },
+      name: 'toolroom-store',
+      workerData: setup,
       execArgv: [],
       // Enough for a page of the longest lines. SQLite's own memory is outside of this heap.
       resourceLimits: { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 8 },
@@ -174,7 +133,7 @@ export class LogThread implements LogStore {
   #onExit(cause: Error): void {
     this.#worker = undefined
     if (this.#closing !== undefined) return
-    const error = new AppError('internal_error', `The log thread has ended: ${cause.message}`, { cause })
+    const error = new AppError('internal_error', `The store thread has ended: ${cause.message}`, { cause })
     this.#rejectAll(error)
     this.#restart = setTimeout(() => this.#start(), this.#backoffMs)
     this.#backoffMs = Math.min(this.#backoffMs * 2, BACKOFF.maxMs)

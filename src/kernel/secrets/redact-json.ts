@@ -1,0 +1,65 @@
+import { isObject } from '../is-object.ts'
+import type { KnownSecrets } from './known-secrets.ts'
+import { plainText } from './plain-text.ts'
+import { redactText } from './redact-text.ts'
+import { isSecretName } from './secret-names.ts'
+import { hasKeyShape, MASK } from './secrets.ts'
+
+/** Far more than any tool has, and little enough for a recursive function. */
+const MAX_DEPTH = 100
+
+/** What a secret in JSON text has: a name, a flag, a URL, a type, or an escape that could hide one. */
+const SUSPICIOUS =
+  /[\\\p{Cc}]|:\/\/|(?:^|[^\w.-])-{1,2}[a-z]|export\s|token|key|secret|pass|pwd|bearer|basic|jwt|session|cookie|cred|dsn|sig|pat|auth/iu
+
+/**
+ * JSON text with its secrets masked: texts and names as in the log, and every text whose name means a secret. The same text
+ * if there are none. Undefined when it is not JSON.
+ */
+export function redactJsonText(text: string, secrets: KnownSecrets): string | undefined {
+  if (isHarmless(text, secrets)) return text
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return undefined
+  }
+  const shown = masked(value, secrets, false, 0)
+  return shown === value ? text : JSON.stringify(shown)
+}
+
+/** Whether one look at JSON text shows that it has no secret. False when it may have one. */
+export const isHarmless = (text: string, secrets: KnownSecrets): boolean =>
+  !SUSPICIOUS.test(text) && !hasKeyShape(text) && secrets.redact(text) === text
+
+function masked(value: unknown, secrets: KnownSecrets, isSecret: boolean, depth: number): unknown {
+  if (typeof value === 'string') return isSecret && value !== '' ? MASK : maskedText(value, secrets)
+  if (typeof value === 'number' && secrets.redact(String(value)) !== String(value)) return MASK
+  if (typeof value !== 'object' || value === null) return value
+  if (depth >= MAX_DEPTH) return MASK
+  if (Array.isArray(value)) return maskedList(value, secrets, isSecret, depth)
+  return isObject(value) ? maskedObject(value, secrets, depth) : value
+}
+
+function maskedList(list: readonly unknown[], secrets: KnownSecrets, isSecret: boolean, depth: number) {
+  const items = list.map((item) => masked(item, secrets, isSecret, depth + 1))
+  return items.some((item, index) => item !== list[index]) ? items : list
+}
+
+function maskedObject(object: Readonly<Record<string, unknown>>, secrets: KnownSecrets, depth: number) {
+  const before = Object.entries(object)
+  const after = before.map(
+    ([key, value]) =>
+      [maskedText(key, secrets), masked(value, secrets, isSecretName(key), depth + 1)] as const,
+  )
+  const isChanged = after.some(
+    ([key, value], index) => key !== before[index]?.[0] || value !== before[index]?.[1],
+  )
+  return isChanged ? Object.fromEntries(after) : object
+}
+
+/** A text without secrets keeps its control characters. */
+function maskedText(text: string, secrets: KnownSecrets): string {
+  const redacted = redactText(text, secrets)
+  return redacted === text || redacted === plainText(text) ? text : redacted
+}
