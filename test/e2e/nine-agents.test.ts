@@ -63,6 +63,8 @@ test('nine agents are imported, connected with a take-over and disconnected: no 
       own.filter(({ linked_server_id: id }) => id !== null && offered.has(id)),
       agent_type,
     ).toEqual([])
+    // Every entry was imported, so that only the gateway's is left in the user's file.
+    expect(own.filter(({ scope }) => scope === 'user').map(({ name }) => name)).toEqual(['toolroom'])
   }
 
   for (const agent of NINE) await done(house, 'POST', `/${agent}/disconnect`)

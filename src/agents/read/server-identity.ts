@@ -44,12 +44,15 @@ export function registeredAs(
   folder?: string,
 ): Known | undefined {
   if (!definition) return undefined
-  const { byIdentity, byPackage, withReferences } = indexOf(registered)
+  const { all, byIdentity, byPackage, withReferences } = indexOf(registered)
   const npx = npxPackage(definition)
   const found = [
     ...(byIdentity.get(identityOf(definition)) ?? []),
     ...((npx && byPackage.get(JSON.stringify([npx.name, ...npx.args]))) ?? []),
-    ...withReferences.filter((known) => fits(known.definition, definition)),
+    ...withReferences.filter((known) => fits(known.definition, definition, fitsText)),
+    ...(wordsOf(definition).some(hasFolder) ? all : []).filter((known) =>
+      fits(known.definition, definition, fitsFolder),
+    ),
   ]
   return found.find((known) => folder === undefined || folderOf(known.definition) === folder)
 }
@@ -61,34 +64,58 @@ const folderOf = (definition: Definition): string | null =>
 const indexOf = memo((registered: readonly RegisteredServer[]) => {
   const byIdentity = new Map<string, Known[]>()
   const byPackage = new Map<string, Known[]>()
-  const withReferences: Known[] = []
+  const [all, withReferences]: [Known[], Known[]] = [[], []]
   const add = (map: Map<string, Known[]>, key: string, known: Known) =>
     map.set(key, [...(map.get(key) ?? []), known])
   for (const { id, definition, package: from } of registered) {
     if (definition instanceof AppError) continue
+    all.push({ id, definition })
     add(byIdentity, identityOf(definition), { id, definition })
     if (from) add(byPackage, JSON.stringify([from.name, ...from.args]), { id, definition })
     if (wordsOf(definition).some(hasReference)) withReferences.push({ id, definition })
   }
-  return { byIdentity, byPackage, withReferences }
+  return { all, byIdentity, byPackage, withReferences }
 })
 
 const hasReference = (text: string): boolean => parseReferences(text).some(isReference)
 
-/**
- * Whether an entry has the words of a registered server: with any text in place of a secret, which may have been moved
- * out of it, and with a reference of the agent in place of a variable.
- */
-function fits(registered: Definition, entry: Definition): boolean {
+/** Whether an entry has the words of a registered server. */
+function fits(
+  registered: Definition,
+  entry: Definition,
+  fitsWord: (word: string, written: string) => boolean,
+): boolean {
   if ((registered.type === 'stdio') !== (entry.type === 'stdio')) return false
   const [words, written] = [wordsOf(registered), wordsOf(entry)]
-  return words.length === written.length && words.every((word, index) => fitsText(word, written[index] ?? ''))
+  return words.length === written.length && words.every((word, index) => fitsWord(word, written[index] ?? ''))
+}
+
+/** Folders that only the agent knows by these names. An import writes the folder itself. */
+const FOLDER = /\$\{(?:userHome|workspaceFolder)\}/
+const hasFolder = (text: string): boolean => FOLDER.test(text)
+
+/** With any text in place of a folder. */
+function fitsFolder(word: string, written: string): boolean {
+  const [first = '', ...others] = written.split(FOLDER)
+  const last = others.pop()
+  if (last === undefined) return word === written
+  if (!word.startsWith(first)) return false
+  let at = first.length
+  for (const literal of others) {
+    const found = word.indexOf(literal, at)
+    if (found < 0) return false
+    at = found + literal.length
+  }
+  return word.length - last.length >= at && word.endsWith(last)
 }
 
 /** A reference as agents write it. */
 const FOREIGN = /\$\{[^{}]*\}|\{env:[^{}]*\}|\$\w+|%\w+%/y
 
-/** In one pass: a secret ends where the text after it begins for the first time. */
+/**
+ * With any text in place of a secret, which may have been moved out of it, and with a reference of the agent in place of
+ * a variable. In one pass: a secret ends where the text after it begins for the first time.
+ */
 function fitsText(pattern: string, text: string): boolean {
   if (pattern === text) return true
   let at = 0
