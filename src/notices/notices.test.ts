@@ -57,7 +57,7 @@ describe('notices', () => {
     })
     const { evidence: _, ...shown } = notice
     expect(await list(house, 'open', {})).toEqual([shown])
-    expect(await health(house)).toMatchObject({ status: 'degraded', warnings: [notice.text] })
+    expect((await health(house)).warnings).toEqual([notice.text])
     await until(house, 'echo', ({ status }) => status === 'running')
     expect(await health(house)).toMatchObject({ status: 'ok', warnings: [notice.text] })
     expect(frames).toEqual([shown])
@@ -67,6 +67,21 @@ describe('notices', () => {
     process.kill((await get(house, 'echo')).pid ?? 0, 'SIGKILL')
     await until(house, 'echo', ({ status }) => status === 'backoff')
     expect(await list(house, 'all')).toMatchObject([{ id: notice.id, count: 2, seen_at: null }])
+  })
+
+  test('a server that had run for 10 s and is replaced at once after a crash is a notice all the same (api.md, Notices)', async () => {
+    const house = await openHouse()
+    await register(house, 'echo')
+    await post(house, '/api/servers/echo/start')
+    await until(house, 'echo', ({ uptime_s }) => (uptime_s ?? 0) > 10)
+    const { pid } = await get(house, 'echo')
+    const frames = await follow(house)
+    process.kill(pid ?? 0, 'SIGKILL')
+    await until(house, 'echo', (now) => now.status === 'running' && now.pid !== pid)
+    const [notice] = await list(house)
+    expect(notice).toMatchObject({ kind: 'server_crashed', server_id: 'echo', count: 1, resolved_at: null })
+    expect(frames).toMatchObject([{ kind: 'server_crashed', server_id: 'echo' }])
+    expect(await health(house)).toEqual(expect.objectContaining({ status: 'ok', warnings: [notice?.text] }))
   })
 
   test('servers that cannot be started or reached degrade the health check; those that are stopped, asleep or disabled do not', async () => {
