@@ -108,6 +108,11 @@ test.runIf(process.platform === 'linux')(
     })
     const logged = await second.ask('GET', `/logs?source=gateway&server_id=${STOPPED}&level=warn`)
     expect(logged.body.items[0]).toMatchObject({ tool: 'pid', data: { error_code: 'server_stopped' } })
+    const history = await second.ask('GET', `/calls?server_id=${STOPPED}`)
+    expect(history.body.items).toMatchObject([
+      ...[1, 2, 3].map(() => ({ status: 'error', error_code: 'server_stopped' })),
+      { status: 'ok' }, // before the restart
+    ])
     expect((await second.list()).find(({ id }) => id === STOPPED)).toMatchObject({
       status: 'stopped',
       stats: { errors: 3 }, // of two rounds and this call
