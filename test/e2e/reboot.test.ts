@@ -91,6 +91,7 @@ test.runIf(process.platform === 'linux')(
     await expect.poll(() => listed(first, key), { timeout: 60_000 }).toEqual(new Set(NAMES))
     expect(await answered(first, key, 'legacy')).toEqual(NAMES)
     await first.ask('POST', `/servers/${STOPPED}/stop`)
+    await first.ask('GET', '/calls') // stores the calls of the last half second
     first.child.kill('SIGKILL')
     await first.ended
 
