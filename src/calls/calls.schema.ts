@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { Instant } from '../kernel/time-range.ts'
-import { ID_PATTERN, listOf, orNull, Timestamp } from '../kernel/wire.ts'
+import { component, ID_PATTERN, listOf, orNull, Timestamp } from '../kernel/wire.ts'
 
 const LABEL = '^[^\\u0000-\\u001f\\u007f]{1,256}$'
 const STATUSES = ['ok', 'error', 'timeout', 'cancelled'] as const
@@ -77,6 +77,7 @@ const errorMessage = orNull(
 
 export const Call = Type.Object({ ...fields, error_message: Type.Optional(errorMessage) })
 export type Call = Static<typeof Call>
+component({ Call }, 'A call of a tool, without its arguments and its result')
 export const CallList = listOf(Call)
 
 export const PAYLOAD_STATES = ['kept', 'cut', 'not_kept'] as const
@@ -98,6 +99,7 @@ export const CallDetail = Type.Object({
       '`cut`: larger than 64 KiB. `not_kept`: the setting CALL_PAYLOADS is `off`, or newer calls have taken its place',
   }),
 })
+component({ CallDetail }, 'A call of a tool, with its arguments and its result')
 
 export const CallKey = Type.Object({
   id: Type.String({ description: 'The id of a call', examples: ['1794805403123'] }),
@@ -118,4 +120,5 @@ const ReplayFields = Type.Object(
   },
   { additionalProperties: false },
 )
+component({ ReplayInput: ReplayFields }, 'The arguments of the replay')
 export const ReplayInput = Type.Union([ReplayFields, Type.Null()], { examples: [{}] })

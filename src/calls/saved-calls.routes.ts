@@ -9,10 +9,21 @@ const params = schema.SavedCallKey
 
 export function savedCallRoutes(saved: SavedCalls): FastifyPluginAsyncTypebox {
   return async (app) => {
-    const list = { tags, summary: 'List saved calls', response: { 200: schema.SavedCallList } }
+    const list = {
+      tags,
+      summary: 'List saved calls',
+      description: 'With their arguments.',
+      response: { 200: schema.SavedCallList },
+    }
     app.get('/saved-calls', { schema: list }, async () => wholeList(saved.list()))
 
-    const get = { tags, summary: 'Get a saved call', params, response: { 200: schema.SavedCall } }
+    const get = {
+      tags,
+      summary: 'Get a saved call',
+      description: 'With its arguments, as they were sent.',
+      params,
+      response: { 200: schema.SavedCall },
+    }
     app.get('/saved-calls/:id', { schema: get }, async (request) => saved.get(request.params.id))
 
     const put = {
@@ -35,7 +46,13 @@ export function savedCallRoutes(saved: SavedCalls): FastifyPluginAsyncTypebox {
       },
     )
 
-    const remove = { tags, summary: 'Delete a saved call', params, response: { 204: Type.Null() } }
+    const remove = {
+      tags,
+      summary: 'Delete a saved call',
+      description: 'Calls that were made with it stay in the history.',
+      params,
+      response: { 204: Type.Null() },
+    }
     app.delete('/saved-calls/:id', { schema: remove }, async (request, reply) => {
       await saved.remove(request.params.id, { request_id: request.id })
       return reply.code(204).send(null)

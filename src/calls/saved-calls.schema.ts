@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { ID_PATTERN, listOf, Timestamp } from '../kernel/wire.ts'
+import { component, ID_PATTERN, listOf, Timestamp } from '../kernel/wire.ts'
 import { TOOL_NAME_PATTERN } from '../upstreams/server-fields.ts'
 
 const fields = {
@@ -32,6 +32,7 @@ export const SavedCallInput = Type.Object(
   { additionalProperties: false },
 )
 export type SavedCallInput = Static<typeof SavedCallInput>
+component({ SavedCallInput }, 'A call to save')
 
 export const SavedCall = Type.Object({
   id: Type.String({ examples: ['open-issues'] }),
@@ -41,6 +42,7 @@ export const SavedCall = Type.Object({
   updated_at: Timestamp,
 })
 export type SavedCall = Static<typeof SavedCall>
+component({ SavedCall }, 'A saved call')
 export const SavedCallList = listOf(SavedCall)
 
 export const SavedCallKey = Type.Object({

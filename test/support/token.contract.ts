@@ -43,6 +43,7 @@ const OPEN_READS = [
   '/api/logs/download',
   '/api/logs/histogram',
   '/api/notices',
+  '/api/calls',
 ]
 
 /** The expected status of a public read: 409 for the tools of a server that never ran, 426 for the stream without an upgrade. */

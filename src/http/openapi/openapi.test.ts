@@ -117,6 +117,7 @@ test('the OpenAPI document marks protected routes and names the configured token
     'GET /api/agents',
     'GET /api/agents/{agent_type}',
     'GET /api/agents/{agent_type}/http-servers',
+    'GET /api/calls',
     'GET /api/health',
     'GET /api/http-servers',
     'GET /api/http-servers/{id}',
