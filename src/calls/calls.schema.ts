@@ -80,7 +80,7 @@ export type Call = Static<typeof Call>
 component({ Call }, 'A call of a tool, without its arguments and its result')
 export const CallList = listOf(Call)
 
-export const PAYLOAD_STATES = ['kept', 'cut', 'not_kept'] as const
+const PAYLOAD_STATES = ['kept', 'cut', 'not_kept'] as const
 
 export const CallDetail = Type.Object({
   ...fields,

@@ -14,7 +14,7 @@ const SUSPICIOUS =
 
 /**
  * JSON text with its secrets masked: texts and names as in the log, and every text whose name means a secret. The same text
- * if there are none. Undefined when it is not JSON.
+ * if there are none. Undefined when it is not JSON, or when a secret in it can only be masked as text.
  */
 export function redactJsonText(text: string, secrets: KnownSecrets): string | undefined {
   if (isHarmless(text, secrets)) return text
@@ -25,7 +25,8 @@ export function redactJsonText(text: string, secrets: KnownSecrets): string | un
     return undefined
   }
   const shown = masked(value, secrets, false, 0)
-  return shown === value ? text : JSON.stringify(shown)
+  const kept = shown === value ? text : JSON.stringify(shown)
+  return secrets.redact(kept) === kept ? kept : undefined // digits that JavaScript cannot represent
 }
 
 /** Whether one look at JSON text shows that it has no secret. False when it may have one. */
