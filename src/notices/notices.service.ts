@@ -127,7 +127,7 @@ export async function createNotices(deps: Deps) {
 }
 export type Notices = Awaited<ReturnType<typeof createNotices>>
 
-export function publicView(notice: Notice): PublicNotice {
+function publicView(notice: Notice): PublicNotice {
   const { id, kind, server_id, agent_type, text, action, at, count, seen_at, resolved_at } = notice
   return {
     id,

@@ -46,7 +46,7 @@ function changedMap(
   return Object.fromEntries(entries)
 }
 
-export function textsOf(definition: Carrier): PlacedText[] {
+function textsOf(definition: Carrier): PlacedText[] {
   const texts: PlacedText[] = []
   changeTexts(definition, (placed) => {
     texts.push(placed)
