@@ -38,9 +38,10 @@ test.runIf(executablePath)(
     const seen = watch(page)
     await page.goto(`${house.address}/docs/`)
     await page.getByRole('button', { name: 'Authorize' }).click()
-    await page.locator('.auth-container input').fill(TOKEN)
-    await page.locator('.auth-btn-wrapper button.authorize').click()
-    await page.locator('.auth-btn-wrapper button.btn-done').click()
+    const form = page.locator('.auth-container form').first() // the others are for the gateway
+    await form.locator('input').fill(TOKEN)
+    await form.locator('button.authorize').click()
+    await form.locator('button.btn-done').click()
 
     const operation = page.locator('#operations-STDIO_servers-post_servers')
     await operation.locator('.opblock-summary-control').click()
