@@ -91,7 +91,7 @@ describe.runIf(process.platform === 'linux')('join', () => {
     const { runner } = runnerOf('crash')
     await runner.start()
     expect(runner.state.status).toBe('backoff')
-    expect(await runner.join()).toMatchObject({ ok: false, error: { code: 'module_not_found' } })
+    expect(await runner.join()).toMatchObject({ ok: false, error: { code: 'exited' } })
     expect(runner.state).toMatchObject({ status: 'backoff', attempt: 2 })
   })
 
