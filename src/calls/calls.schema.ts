@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { Instant } from '../kernel/time-range.ts'
-import { component, ID_PATTERN, listOf, orNull, Timestamp } from '../kernel/wire.ts'
+import { component, ID_PATTERN, listOf, orNull, pageQuery, Timestamp } from '../kernel/wire.ts'
 
 const LABEL = '^[^\\u0000-\\u001f\\u007f]{1,256}$'
 const STATUSES = ['ok', 'error', 'timeout', 'cancelled'] as const
@@ -34,14 +34,7 @@ export const CallQuery = Type.Object(
           'Text in the tool, the error code or the error message, ignoring case. It needs the token, because it can find out what an error message says',
       }),
     ),
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, default: 100 })),
-    cursor: Type.Optional(
-      Type.String({
-        pattern: '^[1-9]\\d{0,14}$',
-        expected: 'the next_cursor of a page',
-        description: '`next_cursor` of the previous page',
-      }),
-    ),
+    ...pageQuery(),
   },
   { additionalProperties: false },
 )

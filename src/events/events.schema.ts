@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { Instant } from '../kernel/time-range.ts'
-import { component, ID_PATTERN, listOf, orNull, Timestamp } from '../kernel/wire.ts'
+import { component, ID_PATTERN, listOf, orNull, pageQuery, Timestamp } from '../kernel/wire.ts'
 
 /** In the order of events of the same millisecond: a status follows from a change, and a notice from a status. */
 export const KINDS = ['audit', 'server_status', 'notice'] as const
@@ -17,14 +17,7 @@ export const EventQuery = Type.Object(
     ),
     since: Type.Optional(Instant),
     until: Type.Optional(Instant),
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, default: 100 })),
-    cursor: Type.Optional(
-      Type.String({
-        pattern: '^\\d{1,15}-[0-2]-\\d{1,15}$',
-        expected: 'the next_cursor of a page',
-        description: '`next_cursor` of the previous page',
-      }),
-    ),
+    ...pageQuery('^\\d{1,15}-[0-2]-\\d{1,15}$'),
   },
   { additionalProperties: false },
 )

@@ -58,6 +58,18 @@ export const wholeList = <T>(items: T[]) => ({ items, total: items.length, next_
 export const mapOf = <V extends TSchema>(keyPattern: string, value: V, maxProperties: number) =>
   Type.Record(Type.String({ pattern: keyPattern }), value, { maxProperties, additionalProperties: false })
 
+/** The query of a list that is read page by page. Most cursors are the id of the last item. */
+export const pageQuery = (cursorPattern = '^[1-9]\\d{0,14}$') => ({
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, default: 100 })),
+  cursor: Type.Optional(
+    Type.String({
+      pattern: cursorPattern,
+      expected: 'the next_cursor of a page',
+      description: '`next_cursor` of the previous page',
+    }),
+  ),
+})
+
 /** The origin of a change, for the audit trail. */
 export interface Caller {
   readonly request_id: string | null

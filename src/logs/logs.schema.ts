@@ -2,7 +2,7 @@ import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { LEVELS, SOURCES, STREAMS } from '../kernel/log.ts'
 import { Instant } from '../kernel/time-range.ts'
-import { component, ID_PATTERN, listOf, orNull, Timestamp } from '../kernel/wire.ts'
+import { component, ID_PATTERN, listOf, orNull, pageQuery, Timestamp } from '../kernel/wire.ts'
 
 const LABEL = '^[^\\u0000-\\u001f\\u007f]{1,256}$'
 
@@ -36,14 +36,7 @@ export const LogQuery = Type.Object(
   {
     ...LogFilters.properties,
     order: Type.Optional(Type.Enum(['desc', 'asc'], { default: 'desc', description: 'By id' })),
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, default: 100 })),
-    cursor: Type.Optional(
-      Type.String({
-        pattern: '^[1-9]\\d{0,14}$',
-        expected: 'the next_cursor of a page',
-        description: '`next_cursor` of the previous page',
-      }),
-    ),
+    ...pageQuery(),
     around: Type.Optional(
       Type.Integer({
         minimum: 1,

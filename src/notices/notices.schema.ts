@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { component, ID_PATTERN, listOf, orNull, Timestamp } from '../kernel/wire.ts'
+import { component, ID_PATTERN, listOf, orNull, pageQuery, Timestamp } from '../kernel/wire.ts'
 
 export const KINDS = [
   'server_crashed',
@@ -72,14 +72,7 @@ export const NoticeQuery = Type.Object(
         description: '`open`: neither resolved nor muted',
       }),
     ),
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, default: 100 })),
-    cursor: Type.Optional(
-      Type.String({
-        pattern: '^[1-9]\\d{0,14}$',
-        expected: 'the next_cursor of a page',
-        description: '`next_cursor` of the previous page',
-      }),
-    ),
+    ...pageQuery(),
   },
   { additionalProperties: false },
 )

@@ -85,9 +85,9 @@ export function createSettings({ config, running, file, audit, onToken, shutDown
         changes,
         orProblem(() => readConfigFile(file)),
       )
+      await audit({ action: 'settings_changed', subject: 'config.json', ...by, detail: { ...patch } })
       orProblem(() => changeConfigFile(file, changes))
       for (const [name, value] of changes) running.change(name, value ?? schemaOf(name).default)
-      await audit({ action: 'settings_changed', subject: 'config.json', ...by, detail: { ...patch } })
       return list()
     },
 
@@ -96,13 +96,14 @@ export function createSettings({ config, running, file, audit, onToken, shutDown
       refuseElsewhere('auth_token')
       const token = newToken()
       const isInFile = orProblem(() => readConfigFile(file)).has('auth_token')
+      // First: if it failed afterwards, the caller would get an error instead of the token that is valid now.
+      await audit({ action: 'token_rotated', subject: 'AUTH_TOKEN', ...by, detail: {} })
       orProblem(() => {
         if (isInFile) changeConfigFile(file, new Map([['auth_token', token]]))
         else saveToken(tokenFile(config.folders.data), token)
       })
       if (isInFile) running.change('auth_token', token)
       onToken(token)
-      await audit({ action: 'token_rotated', subject: 'AUTH_TOKEN', ...by, detail: {} })
       return token
     },
 

@@ -5,6 +5,7 @@ import { verdictOn } from '../../test/support/answers.ts'
 import { ownFolder } from '../../test/support/folder.ts'
 import { AUTHORISED, type House, openHouse, TOKEN } from '../../test/support/house.ts'
 import { launchReady } from '../../test/support/program.ts'
+import { openSqlite } from '../store/sqlite/sqlite.ts'
 import type { SettingView } from './settings.schema.ts'
 
 const list = async (house: House, headers: Record<string, string> = AUTHORISED) => {
@@ -153,6 +154,21 @@ describe('POST /api/token/rotate (API section 11)', () => {
     await house.close()
     const again = await openHouse({ home, env })
     expect((await again.inject({ url: '/api/keys', headers: { 'x-svc-token': token } })).statusCode).toBe(200)
+  })
+
+  test('changes nothing if the audit trail cannot be written, so an error never hides a token that is valid', async () => {
+    const house = await openHouse({ home: ownFolder(), env: { AUTH_TOKEN: '' } })
+    const token = readFileSync(join(house.data, 'token'), 'utf8')
+    const headers = { 'x-svc-token': token.trim() }
+    const other = openSqlite(join(house.data, 'toolroom.db'))
+    other.exec("CREATE TRIGGER refuse BEFORE INSERT ON audit BEGIN SELECT RAISE(FAIL, 'refused'); END")
+    other.close()
+    const rotate = { method: 'POST', url: '/api/token/rotate', headers } as const
+    expect((await house.inject(rotate)).statusCode).toBe(500)
+    expect((await patch(house, { log_max_mb: 32 }, headers)).statusCode).toBe(500)
+    expect(readFileSync(join(house.data, 'token'), 'utf8')).toBe(token)
+    expect(existsSync(join(house.data, 'config.json'))).toBe(false)
+    expect((await list(house, headers)).get('log_max_mb')).toMatchObject({ value: 512 })
   })
 
   test('is refused while AUTH_TOKEN comes from the environment, and replaces one in config.json there', async () => {

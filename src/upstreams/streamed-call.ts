@@ -92,6 +92,7 @@ async function elicit(
 ): Promise<unknown> {
   const { id, expires_at, answer, end } = elicitations.ask()
   signal.addEventListener('abort', end, { once: true })
+  if (signal.aborted) end()
   send('elicitation', JSON.stringify({ id, expires_at: isoTime(expires_at), params }))
   const given = await answer
   signal.removeEventListener('abort', end)
@@ -110,6 +111,6 @@ const unsupported = (method: string) => ({
 
 /** An event, or without a name a comment, which keeps the connection open. Each line of the data needs its own `data:`. */
 function eventOf(name: string, data: Buffer | string): string {
-  if (name === '') return ': here\n\n'
+  if (name === '') return ': ping\n\n'
   return `event: ${name}\ndata: ${data.toString('utf8').replace(/\r\n?|\n/g, '\ndata: ')}\n\n`
 }

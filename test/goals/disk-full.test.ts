@@ -55,7 +55,7 @@ test.runIf(mayMount)(
     free()
     expect((await add('healed')).statusCode).toBe(201)
     expect((await act('start')).json()).toMatchObject({ status: 'running' })
-    // Lines that were lost are reported until the log can be written again.
+    // Log lines that were lost degrade the health for 5 s.
     await expect.poll(async () => (await house.inject('/api/health')).json().status).toBe('ok')
   },
   600_000,

@@ -35,5 +35,5 @@ export function messageOf(method: string, params?: unknown, id?: string): string
 /** Keeps the connection open, or closes it when the client has stopped reading. */
 export function sendHeartbeat(response: ServerResponse): void {
   if (response.writableLength >= STUCK_BYTES) response.destroy()
-  else if (response.writableLength < SLOW_BYTES) response.write(': here\n\n')
+  else if (response.writableLength < SLOW_BYTES) response.write(': ping\n\n')
 }

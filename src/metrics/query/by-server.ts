@@ -89,7 +89,7 @@ function periodsOf(recorder: Recorder, { window, step, first, last }: Steps, ser
   if (window !== '5m' && step % SERVER_STEP_MS[finest] !== 0)
     throw invalidField(
       '/step',
-      `must be a whole number of quarter hours for servers in a window of ${window}`,
+      `must be a multiple of ${SERVER_STEP_MS[finest] / 60_000}m for servers in a window of ${window}`,
     )
   const level = step % SERVER_STEP_MS.hours === 0 ? 'hours' : finest
   const periods =
