@@ -3,7 +3,7 @@ import { editRoutes } from '../agents/edit/edit.routes.ts'
 import { restoreRoutes } from '../agents/edit/restore.routes.ts'
 import type { Config } from '../config/config.ts'
 import { prepareDataFolder, removeOwnTemps } from '../config/data-folder.ts'
-import { bindOf, exposure } from '../config/host.ts'
+import { bindOf, exposure, hostNamesOf } from '../config/host.ts'
 import { runningInstance } from '../config/running-instance.ts'
 import { RunningSettings } from '../config/running-settings.ts'
 import { assertMayBind, tokenFor } from '../config/token.ts'
@@ -200,7 +200,7 @@ async function open(
   })
   const { home } = config.platform
   const importing = openImporting({ references, namedSecrets, packages, servers, httpServers, home })
-  const front = new Front({ allowedHosts: config.allowed_hosts, gateway: gateway.gateway })
+  const front = new Front({ allowedHosts: hostNamesOf(config), gateway: gateway.gateway })
   const agents = openAgents({
     ...base,
     platform: config.platform,

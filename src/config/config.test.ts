@@ -81,6 +81,14 @@ test.each([
   ['AUTH_TOKEN_HEADER_NAME', 'X Token', 'AUTH_TOKEN_HEADER_NAME must be a header name'],
   ['ALLOWED_HOSTS', 'a b', 'ALLOWED_HOSTS must be host names'],
   ['TOOLROOM_SECRET_KEY', 'abc', 'TOOLROOM_SECRET_KEY must be 64 hexadecimal digits'],
+  ['PUBLIC_URL', 'http://toolroom.example.com', 'PUBLIC_URL must be an https URL such as'],
+  ['PUBLIC_URL', 'https://user@toolroom.example.com', 'PUBLIC_URL must be an https URL such as'],
+  ['PUBLIC_URL', 'https://toolroom.example.com/?x', 'PUBLIC_URL must be an https URL such as'],
+  [
+    'OAUTH_CLIENT_METADATA_URL',
+    'https://example.com',
+    'OAUTH_CLIENT_METADATA_URL must be an https URL with a path',
+  ],
   ['MCP_REGISTRY_URL', 'ftp://x', 'MCP_REGISTRY_URL must be an http or https URL'],
 ])('the setting %s=%s is refused in one line', (name, value, sentence) => {
   const { read, env } = computer()

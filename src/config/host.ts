@@ -1,4 +1,5 @@
 import { isIPv4, isIPv6 } from 'node:net'
+import type { Settings } from './schema.ts'
 
 export interface Bind {
   /** Normalised. */
@@ -46,6 +47,15 @@ function looseIPv4(text: string): string | undefined {
 }
 
 const dotted = (n: number): string => [n >>> 24, (n >>> 16) & 255, (n >>> 8) & 255, n & 255].join('.')
+
+/** The host names that requests may use in addition to this computer's own. */
+export const hostNamesOf = ({
+  allowed_hosts,
+  public_url,
+}: Pick<Settings, 'allowed_hosts' | 'public_url'>): string[] => [
+  ...allowed_hosts,
+  ...(public_url === undefined ? [] : [new URL(public_url).host]),
+]
 
 /** Warnings for a service that is reachable over the network. */
 export function exposure(loopback: boolean, protectReads: boolean): string[] {

@@ -50,6 +50,20 @@ export const Settings = Type.Object(
       expected: 'host names separated by commas, such as toolroom.lan or toolroom.lan:8665',
       description: 'Additional host names that clients may use for the service.',
     }),
+    public_url: Type.Optional(
+      Type.String({
+        pattern: '^https://[A-Za-z0-9.\\-]{1,253}(:\\d{1,5})?(/[A-Za-z0-9._~\\-]{1,64}){0,8}/?$',
+        expected: 'an https URL such as https://toolroom.example.com',
+        description: 'The address of the service behind a TLS proxy. Logins at tool servers return to it.',
+      }),
+    ),
+    oauth_client_metadata_url: Type.Optional(
+      Type.String({
+        pattern: '^https://[A-Za-z0-9.\\-]{1,253}(:\\d{1,5})?/[^\\s?#]{1,700}$',
+        expected: 'an https URL with a path',
+        description: 'A client metadata document, the client id for issuers that accept one.',
+      }),
+    ),
     toolroom_home: Type.Optional(
       Type.String({
         minLength: 1,

@@ -26,6 +26,8 @@ export interface AppOptions extends AuthOptions {
   readonly stream?: Stream
   /** What the gateway serves, for the documentation. */
   readonly gatewayRoutes?: readonly DescribedRoute[]
+  /** Pages for browsers, at the paths that they name. */
+  readonly pages?: readonly FastifyPluginAsyncTypebox[]
   /** The rooms' routes, below `/api`. */
   readonly routes: readonly FastifyPluginAsyncTypebox[]
 }
@@ -79,6 +81,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     options.log[level]({ request_id: request.id, method, route, status, ms }, `${method} ${route} ${status}`)
   })
   serveDocs(fastify, describeApi(fastify, options))
+  for (const page of options.pages ?? []) await fastify.register(page)
   for (const room of options.routes) await fastify.register(room, { prefix: '/api' })
   await fastify.ready()
   front.serve(handler, upgrade)

@@ -79,6 +79,15 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
       'A person stopped the tool server, or it is started by hand (`start_mode: "manual"`) and has not been started yet. Calls do not start it, and the gateway does not offer its tools.',
     todo: 'Start it with `POST /api/servers/{id}/start`.',
   },
+  login_needed: {
+    happened: 'The tool server requires a login, and there is none, or it has expired.',
+    todo: 'Open `start_url` in a browser, or run `toolroom login` with the name of the server. Then call again.',
+  },
+  login_unknown: {
+    happened:
+      'The address does not belong to a pending login: it was used already, is older than 10 minutes, or is of another server.',
+    todo: 'Start the login again. Each login has an address of its own, which works once.',
+  },
   config_changed: {
     happened:
       "The agent's file has changed: `revision` is outdated, another program keeps changing the file, or the file is empty although it had content before.",
@@ -256,6 +265,16 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
   search_unavailable: {
     happened: 'The registry in your npm configuration does not support search.',
     todo: 'Enter the exact package name.',
+  },
+  login_refused: {
+    happened:
+      'The tool server, or the issuer that its logins belong to, refuses a login. `last_error` has the reason.',
+    todo: 'Follow `hint`. It usually needs a change to the server in Toolroom, or at the issuer.',
+  },
+  login_unavailable: {
+    happened:
+      'The tool server or its issuer did not answer, or answered with something else than OAuth. Nothing is forgotten.',
+    todo: 'Try again. If the error remains, check whether the address in `detail` can be reached from this computer.',
   },
   call_failed: {
     happened:

@@ -44,8 +44,22 @@ export function createGate({ port, allowedHosts }: Options): Gate {
     if (origin !== undefined && !allowedOrigin(origin, allowed)) return originNotAllowed()
     const site = headers['sec-fetch-site']
     if (site === undefined || site === 'same-origin' || site === 'none') return undefined
-    return new AppError('cross_site', 'The request comes from another web site')
+    return opensLoginPage(request)
+      ? undefined
+      : new AppError('cross_site', 'The request comes from another web site')
   }
+}
+
+/**
+ * A browser opens these pages when an issuer redirects to Toolroom, or when a user follows a link that an agent shows. No
+ * page of another site can read them, and they do nothing without a secret that is in their URL.
+ */
+const LOGIN_PAGE = /^\/oauth\/(?:callback|done|start\/[\w-]{1,64})(?:\?|$)/
+
+function opensLoginPage({ method, url = '', headers }: IncomingMessage): boolean {
+  const isForeign = headers['sec-fetch-site'] === 'cross-site' || headers['sec-fetch-site'] === 'same-site'
+  const navigates = headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document'
+  return method === 'GET' && isForeign && navigates && LOGIN_PAGE.test(url)
 }
 
 /** The number of Host headers: Node keeps only the first. Names and values alternate in `rawHeaders`. */

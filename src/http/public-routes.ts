@@ -1,4 +1,4 @@
-/** Public even with PROTECT_READS: the health check, and pages without data. */
+/** Public even with PROTECT_READS: the health check, pages without data, and pages that only a login's own link opens. */
 const ALWAYS_OPEN = [
   'GET /',
   'GET /api/health',
@@ -8,6 +8,10 @@ const ALWAYS_OPEN = [
   'GET /docs/assets/:file',
   'GET /docs/errors',
   'GET /docs/errors/:code',
+  'GET /oauth/callback',
+  'GET /oauth/done',
+  'GET /oauth/start/:ticket',
+  'POST /oauth/start/:ticket',
 ]
 
 /** The reads that the specification makes public. Responses are redacted. PROTECT_READS protects them. */

@@ -81,6 +81,15 @@ export interface Facts {
     readonly error_code: string | null
     readonly status: string
   }
+  /** A login at an HTTP server has begun or ended, or its state has changed. */
+  http_server_login: {
+    readonly server_id: string
+    /** `auth.state` of the server. */
+    readonly state: string
+    /** Until when a login that has begun can be finished, ISO 8601. */
+    readonly pending_until: string | null
+    readonly error_code: string | null
+  }
   call_started: Call
   call_completed: Call & {
     readonly started_at: number

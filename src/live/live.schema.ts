@@ -14,6 +14,7 @@ export const TOPICS = [
   'server_updated',
   'server_removed',
   'http_server_check',
+  'http_server_login',
   'tools_changed',
   'agent_changed',
   'package_progress',

@@ -84,6 +84,7 @@ const SERVER_FACTS = [
   'server_removed',
   'tools_changed',
   'http_server_check',
+  'http_server_login',
 ] as const
 
 /** Publishes facts as events. They contain numbers, names and tool definitions, but no content of calls and no settings. */

@@ -307,6 +307,90 @@ describe('a web page of another origin', () => {
   })
 })
 
+describe('the pages of a login', () => {
+  const PAGES = [
+    '/oauth/callback',
+    '/oauth/callback?code=a&state=b',
+    '/oauth/done?id=x',
+    '/oauth/start/ab-_9',
+  ]
+  const NAVIGATION = { mode: 'navigate', dest: 'document', site: 'cross-site' }
+  const verdict = async (house: House, method: string, path: string, sent: Record<string, string>) => {
+    const { host = `localhost:${portOf(house)}`, origin, ...metadata } = sent
+    const headers = Object.entries(metadata).map(([name, value]): [string, string] => [
+      `Sec-Fetch-${name}`,
+      value,
+    ])
+    const own: [string, string][] = [
+      ['Host', host],
+      ...(origin ? [['Origin', origin] as [string, string]] : []),
+    ]
+    const { status, body } = await rawAnswer(
+      { port: portOf(house) },
+      requestBytes(method, path, [...own, ...headers]),
+    )
+    return status === 403 ? JSON.parse(body).code : 'in'
+  }
+
+  test('an issuer may redirect the browser to them, and nothing else of another site is let in (oauth.md section 4)', async () => {
+    const house = await openHouse()
+    for (const path of PAGES)
+      for (const site of ['cross-site', 'same-site'])
+        expect.soft(await verdict(house, 'GET', path, { ...NAVIGATION, site }), path).toBe('in')
+    const refused: [method: string, path: string, sent: Record<string, string>][] = [
+      ...[
+        '/oauth/callback/',
+        '/oauth/callbackx',
+        '/oauth/%63allback',
+        '/oauth',
+        '/oauth/start',
+        '/oauth/start/a/b',
+      ].map((path): [string, string, Record<string, string>] => ['GET', path, NAVIGATION]),
+      ...['/api/servers', '/', '/docs', '/mcp?/oauth/done', '/api/servers?x=/oauth/callback'].map(
+        (path): [string, string, Record<string, string>] => ['GET', path, NAVIGATION],
+      ),
+      ...['POST', 'PUT', 'DELETE', 'OPTIONS'].flatMap((method) =>
+        PAGES.map((path): [string, string, Record<string, string>] => [method, path, NAVIGATION]),
+      ),
+      ...[
+        { site: 'cross-site' },
+        { ...NAVIGATION, mode: 'cors' },
+        { ...NAVIGATION, mode: 'no-cors' },
+        { ...NAVIGATION, dest: 'iframe' },
+        { ...NAVIGATION, dest: 'image' },
+        { ...NAVIGATION, dest: 'empty' },
+        { ...NAVIGATION, site: 'cross-site, same-origin' },
+      ].map((sent): [string, string, Record<string, string>] => ['GET', '/oauth/callback', sent]),
+    ]
+    for (const [method, path, sent] of refused)
+      expect
+        .soft(await verdict(house, method, path, sent), `${method} ${path} ${JSON.stringify(sent)}`)
+        .toBe('cross_site')
+    for (const path of PAGES) {
+      const named = { ...NAVIGATION, host: 'evil.com' }
+      expect.soft(await verdict(house, 'GET', path, named), path).toBe('host_not_allowed')
+      const foreign = { ...NAVIGATION, origin: 'https://evil.com' }
+      expect.soft(await verdict(house, 'GET', path, foreign), path).toBe('origin_not_allowed')
+    }
+  })
+
+  test('the host of PUBLIC_URL is allowed like those in ALLOWED_HOSTS', async () => {
+    const house = await openHouse({ env: { PUBLIC_URL: 'https://toolroom.example.com/tools/' } })
+    const host = 'toolroom.example.com'
+    expect(await verdict(house, 'GET', '/oauth/done', { ...NAVIGATION, host })).toBe('in')
+    expect(
+      await verdict(house, 'POST', '/oauth/start/a', {
+        host,
+        origin: `https://${host}`,
+        site: 'same-origin',
+      }),
+    ).toBe('in')
+    expect(
+      await verdict(house, 'POST', '/oauth/start/a', { host, origin: 'null', site: 'same-origin' }),
+    ).toBe('origin_not_allowed')
+  })
+})
+
 describe('upgrade requests', () => {
   const h2c: [string, string][] = [
     ['Upgrade', 'h2c'],

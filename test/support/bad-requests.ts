@@ -106,7 +106,9 @@ const staysAtHome = ({ url, payload }: Sent): boolean => !`${url}${String(payloa
 
 /** Random commands, URLs and packages are registered here but must not be executed or requested on this machine. */
 const startsNothing = ({ path }: Operation): boolean =>
-  !/\/(?:start|restart|call|test|bulk|trial|diagnose|install-npm|search|update|shutdown)$/.test(path)
+  !/\/(?:start|restart|call|test|bulk|trial|diagnose|install-npm|search|update|shutdown|\{id\}\/login)$/.test(
+    path,
+  )
 
 /** The operation that matches a request; undefined for an unknown path or method. */
 export function operationFor(

@@ -126,6 +126,7 @@ export const PROBLEM_SCHEMA = {
         hint: { type: ['string', 'null'], description: 'What to do next' },
       },
     },
+    start_url: text('A page that begins the login'),
     stderr_tail: {
       type: 'array',
       items: text('A line'),
