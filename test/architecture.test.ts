@@ -25,6 +25,7 @@ const ROOMS: Record<string, Rule> = {
   jobs: { imports: ['kernel'] },
   settings: { imports: ['kernel', 'config'] },
   login: { imports: ['kernel'] },
+  oauth: { imports: ['kernel', 'net', 'upstreams'] },
   client: { imports: [] },
   secrets: { imports: ['kernel'] },
   health: { imports: ['kernel'] },
@@ -78,6 +79,7 @@ const HOMES: readonly Home[] = [
   { library: /^ws$/, home: /^http\//, say: 'http/' },
   { library: /^node:worker_threads$/, home: /^store\//, say: 'store/' },
   { library: /^node:child_process$/, home: /^(supervisor|cli)\//, say: 'supervisor/ and cli/' },
+  { library: /^oauth4webapi$/, home: /^oauth\//, say: 'oauth/' },
   { library: /^@modelcontextprotocol\//, home: /^(mcp|gateway)\//, say: 'mcp/ and gateway/' },
 ]
 

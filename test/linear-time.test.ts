@@ -18,6 +18,7 @@ import { createLog } from '../src/kernel/log.ts'
 import { parseReferences } from '../src/kernel/references/references.ts'
 import { KnownSecrets } from '../src/kernel/secrets/known-secrets.ts'
 import { plainText } from '../src/kernel/secrets/plain-text.ts'
+import { printableLine } from '../src/kernel/secrets/printable-line.ts'
 import { publicArgs } from '../src/kernel/secrets/public-view.ts'
 import { maskArgs, maskText, maskUrl, secretsIn } from '../src/kernel/secrets/secrets.ts'
 import { keepMaskedArgs, keepMaskedUrl } from '../src/kernel/secrets/write-back.ts'
@@ -25,7 +26,8 @@ import { slugOf } from '../src/kernel/wire.ts'
 import { levelOf } from '../src/logs/line-level.ts'
 import { redactEntry } from '../src/logs/redact.ts'
 import { challengeIn } from '../src/mcp/transports/http/auth-challenge.ts'
-import { printableLine } from '../src/mcp/transports/printable-line.ts'
+import { parseChallenges } from '../src/oauth/protocol/challenges.ts'
+import { scopesIn } from '../src/oauth/protocol/scopes.ts'
 import { explainNpm } from '../src/packages/npm.ts'
 import { npmSettings } from '../src/packages/registry/npm-settings.ts'
 import { personOf } from '../src/packages/registry/packument.ts'
@@ -238,6 +240,8 @@ const READERS: readonly (readonly [string, Read])[] = [
     (text) => Object.values(FORMATTERS).map((format) => format.line({ ...line, message: text } as never)),
   ],
   ['a challenge of a remote', (text) => challengeIn(`Bearer ${text}`)],
+  ['all challenges of a remote', (text) => parseChallenges(`Bearer ${text}`)],
+  ['scopes', (text) => scopesIn(text)],
   ['a quoted message', (text) => printableLine(text, 500)],
   ['npm output', (text) => explainNpm('x', [text, `npm error code ${text}`])],
   ['.npmrc', (text) => npmSettings('{"registry":"https://a.example/"}', [text], {}, text)],

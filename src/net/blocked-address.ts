@@ -57,7 +57,7 @@ export const bareHost = (host: string): string =>
  * The IPv4 addresses that a gateway may send packets to when it gets this IPv6 address: IPv4-mapped and IPv4-compatible
  * addresses, NAT64 with its known and its local prefix, 6to4, Teredo and ISATAP.
  */
-function embeddedIPv4(address: string): string[] {
+export function embeddedIPv4(address: string): string[] {
   const groups = groupsOf(address)
   const [first = 0, second = 0, third = 0] = groups
   const at = (...bytes: readonly number[]) =>

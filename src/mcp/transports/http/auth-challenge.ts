@@ -1,5 +1,5 @@
+import { printableLine } from '../../../kernel/secrets/printable-line.ts'
 import type { AuthDetail } from '../../../net/http-failure.ts'
-import { printableLine } from '../printable-line.ts'
 
 const NAMES = ['realm', 'scope', 'error', 'resource_metadata'] as const
 const MAX_HEADER_CHARS = 8192

@@ -1,4 +1,5 @@
 import type { KnownSecrets } from '../../../kernel/secrets/known-secrets.ts'
+import { printableLine } from '../../../kernel/secrets/printable-line.ts'
 import { maskText } from '../../../kernel/secrets/secrets.ts'
 import { MEBIBYTE, RemoteFailure, tooLarge } from '../../../net/http-failure.ts'
 import type { HttpResponse } from '../../../net/http-response.ts'
@@ -7,7 +8,6 @@ import { MESSAGE_MAX_BYTES } from '../../../protocol/frames.ts'
 import { type RemoteError, readMessage, remoteErrorOf } from '../../../protocol/json-rpc-message.ts'
 import { EventTooLargeError, type SseReader } from '../../../protocol/sse-reader.ts'
 import type { JsonRpcPeer } from '../../client/json-rpc-peer.ts'
-import { printableLine } from '../printable-line.ts'
 import { statusFailure } from './status-failure.ts'
 
 const EVENT_STREAM = 'text/event-stream'

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { type RemoteCode, RemoteFailure } from '../../../net/http-failure.ts'
+import { retryAfter } from '../../../net/retry-after.ts'
 import { challengeIn } from './auth-challenge.ts'
 
 interface Rejection {
@@ -54,14 +55,4 @@ export function statusFailure({ host, status, headers, quote }: Rejection, now =
       return failure('http_error', `answered with status ${status}`, hint)
     }
   }
-}
-
-const LONGEST_WAIT_S = 24 * 60 * 60
-
-/** The seconds to wait. The header has a number of seconds or a date. */
-function retryAfter(header: string | undefined, now: number): number | undefined {
-  if (header === undefined) return undefined
-  const text = header.trim()
-  const seconds = /^\d{1,10}$/.test(text) ? Number(text) : Math.ceil((Date.parse(text) - now) / 1000)
-  return Number.isNaN(seconds) ? undefined : Math.min(Math.max(0, seconds), LONGEST_WAIT_S)
 }

@@ -1,0 +1,62 @@
+/** An answer of an issuer, as it came or as the library accepts it. */
+export interface Answer {
+  readonly status: number
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+/** Corrects one known mistake of issuers that are in use. Leaves every other answer as it is. */
+type Mend = (answer: Answer) => Answer
+
+/** `"scope": null`, `"refresh_token": null`: absent. */
+const nullMembers: Mend = ({ status, body }) => ({
+  status,
+  body: Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null && value !== '')),
+})
+
+/** A refusal with status 200, as GitHub sends it. */
+const errorInSuccess: Mend = ({ status, body }) => ({
+  body,
+  status: status < 400 && typeof body.error === 'string' ? 400 : status,
+})
+
+/** Without `token_type` the token is a Bearer token. */
+const missingTokenType: Mend = ({ status, body }) => ({ status, body: { token_type: 'Bearer', ...body } })
+
+const scopeList: Mend = ({ status, body }) => ({
+  status,
+  body: Array.isArray(body.scope) ? { ...body, scope: body.scope.join(' ') } : body,
+})
+
+/** `"expires_in": "3600"` is a number; 0, negative numbers and words say nothing. */
+const wordyExpiry: Mend = ({ status, body: { expires_in, ...body } }) => {
+  const seconds = Number(expires_in)
+  return { status, body: seconds > 0 && seconds < Infinity ? { ...body, expires_in: seconds } : body }
+}
+
+/** An id_token of another issuer, for another client or without a known key. Nothing is decided by it, so it is not validated. */
+const foreignIdToken: Mend = ({ status, body: { id_token: _, ...body } }) => ({ status, body })
+
+/** A registration with status 200 in place of 201. */
+const createdAs200: Mend = ({ status, body }) => ({ status: status === 200 ? 201 : status, body })
+
+/** A secret without an expiry never expires. */
+const secretWithoutExpiry: Mend = ({ status, body }) => ({
+  status,
+  body: { ...body, client_secret_expires_at: Number(body.client_secret_expires_at) || 0 },
+})
+
+const through =
+  (mends: readonly Mend[]): Mend =>
+  (answer) =>
+    mends.reduce((each, mend) => mend(each), answer)
+
+export const mendTokens = through([
+  nullMembers,
+  errorInSuccess,
+  missingTokenType,
+  scopeList,
+  wordyExpiry,
+  foreignIdToken,
+])
+
+export const mendRegistration = through([nullMembers, errorInSuccess, createdAs200, secretWithoutExpiry])
