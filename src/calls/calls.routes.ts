@@ -44,6 +44,7 @@ export function callRoutes(calls: Calls, isOwner: IsOwner): FastifyPluginAsyncTy
     const errors = [
       'payload_incomplete',
       'server_not_running',
+      'login_needed',
       'call_failed',
       'call_timeout',
       ...START_ERRORS,

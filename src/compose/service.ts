@@ -179,6 +179,7 @@ async function open(
     store: table.of<HttpServer>('http'),
     remotes: openRemotes({ proxyFor: proxyFromEnvironment(config.platform.env) }),
     intervalMs: config.http_check_interval_s * 1000,
+    logins: { needsLogin: () => false, ticketOf: () => ({ start_url: '' }), whenLoggedIn: async () => false },
     random: Math.random,
   })
   closer.add('the HTTP servers', () => httpServers.close())

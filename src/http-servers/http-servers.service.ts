@@ -23,6 +23,7 @@ import {
   type HttpServerView,
 } from './http-servers.schema.ts'
 import { HttpUpstream } from './http-upstream.ts'
+import type { LoginPort } from './login-wait.ts'
 import type { ConnectionReport } from './report.schema.ts'
 import { checkedUrl, isSameOrigin, resolveServer, SettingFailure } from './resolve-server.ts'
 import { definitionOf, liveOf } from './view.ts'
@@ -30,6 +31,7 @@ import { definitionOf, liveOf } from './view.ts'
 /** What this room needs. `store/` and `mcp/` provide it, `compose/service.ts` connects them. */
 interface Deps extends RegistryDeps<HttpServer>, ConnectionWatchDeps {
   readonly statsOf: (id: string) => Stats
+  readonly logins: LoginPort
   /** The names that the gateway gives a server's tools, by the tools' own names. */
   readonly gatewayNames: (id: string) => ReadonlyMap<string, string>
 }
@@ -44,7 +46,7 @@ export function createHttpServers(deps: Deps) {
     upstreamFor: (server: HttpServer) => {
       const watch = new ConnectionWatch(server, deps)
       watches.set(server.id, watch)
-      return new HttpUpstream(server, { watch, catalogues, calls })
+      return new HttpUpstream(server, { watch, catalogues, calls, logins: deps.logins })
     },
   })
 

@@ -1,5 +1,5 @@
 import { AppError } from '../kernel/errors.ts'
-import { CallFailure, type CallResult } from '../protocol/call.ts'
+import { CallFailure, type CallOptions, type CallResult } from '../protocol/call.ts'
 import type { Definition } from '../protocol/lists.ts'
 import { MODERN_VERSION } from '../protocol/versions.ts'
 import { refuseUnknownTool, requestMs } from '../upstreams/calls.ts'
@@ -7,12 +7,16 @@ import { RegisteredUpstream, type UpstreamDeps } from '../upstreams/registered-u
 import type { RelayedRequest, ToolCall, Upstream } from '../upstreams/upstream.ts'
 import type { ConnectionWatch } from './connection-watch.ts'
 import type { HttpServer } from './http-servers.schema.ts'
+import { awaitLogin, isLoginMissing, type LoginPort, loginNeeded } from './login-wait.ts'
 import { failureOf, type Remote } from './remote.ts'
 import { troubleOf } from './trouble.ts'
 
 interface Deps extends UpstreamDeps {
   readonly watch: ConnectionWatch
+  readonly logins: LoginPort
 }
+
+type Sending = (remote: Remote, leftMs: number) => Promise<CallResult>
 
 const LIST_MS = 30_000
 const AWAKE: readonly string[] = ['connected', 'unknown', 'degraded']
@@ -60,16 +64,18 @@ export class HttpUpstream extends RegisteredUpstream<HttpServer, Deps> implement
     return calls.record(server, call, async (times) => {
       refuseUnknownTool(server, 'http-servers', tool, catalogues.of(server.id))
       const before = performance.now()
+      const send: Sending = (remote, leftMs) => {
+        refuseUnknownTool(server, 'http-servers', tool, catalogues.of(server.id))
+        call.admit?.()
+        times.sentAt = performance.now()
+        times.start_ms = times.sentAt - before
+        return remote.call(tool, args, { timeoutMs: leftMs, ...options })
+      }
       try {
-        return await this.#using(timeoutMs, (remote, leftMs) => {
-          refuseUnknownTool(server, 'http-servers', tool, catalogues.of(server.id))
-          call.admit?.()
-          times.sentAt = performance.now()
-          times.start_ms = times.sentAt - before
-          return remote.call(tool, args, { timeoutMs: leftMs, ...options })
-        })
+        return await this.#using(timeoutMs, send)
       } catch (error) {
-        throw asAppError(`The call to '${tool}' on '${server.name}'`, error)
+        const what = `The call to '${tool}' on '${server.name}'`
+        return this.#afterLogin(error, what, { timeoutMs, ...options }, send)
       }
     })
   }
@@ -77,12 +83,12 @@ export class HttpUpstream extends RegisteredUpstream<HttpServer, Deps> implement
   async relay(request: RelayedRequest): Promise<CallResult> {
     const { name, timeouts } = this.server
     const { method, params, options } = request
+    const timeoutMs = requestMs(request, timeouts)
+    const send: Sending = (remote, leftMs) => remote.relay(method, params, { timeoutMs: leftMs, ...options })
     try {
-      return await this.#using(requestMs(request, timeouts), (remote, leftMs) =>
-        remote.relay(method, params, { timeoutMs: leftMs, ...options }),
-      )
+      return await this.#using(timeoutMs, send)
     } catch (error) {
-      throw asAppError(`${method} on '${name}'`, error)
+      return this.#afterLogin(error, `${method} on '${name}'`, { timeoutMs, ...options }, send)
     }
   }
 
@@ -111,15 +117,36 @@ export class HttpUpstream extends RegisteredUpstream<HttpServer, Deps> implement
       const remote = await this.#connected(LIST_MS)
       if (!isNew || !this.catalogue) await remote.refresh(LIST_MS) // a new connection has listed them
     } catch (error) {
-      throw asAppError(`tools/list on '${this.server.name}'`, error)
+      throw this.#explained(error, `tools/list on '${this.server.name}'`)
     }
   }
 
-  /** When the server has lost the session, it has not processed the request, which is repeated over a new connection. */
-  async #using(
-    timeoutMs: number,
-    request: (remote: Remote, leftMs: number) => Promise<CallResult>,
+  /** A refused request is repeated after a login. Any other error is thrown. */
+  async #afterLogin(
+    error: unknown,
+    what: string,
+    options: CallOptions & { readonly timeoutMs: number },
+    request: Sending,
   ): Promise<CallResult> {
+    const { server, deps } = this
+    if (!isLoginMissing(error, server, deps.logins)) throw asAppError(what, error)
+    await awaitLogin(server, deps.logins, options)
+    try {
+      return await this.#using(options.timeoutMs, request)
+    } catch (again) {
+      throw this.#explained(again, what)
+    }
+  }
+
+  #explained(error: unknown, what: string): unknown {
+    const { server, deps } = this
+    return isLoginMissing(error, server, deps.logins)
+      ? loginNeeded(server, deps.logins)
+      : asAppError(what, error)
+  }
+
+  /** When the server has lost the session, it has not processed the request, which is repeated over a new connection. */
+  async #using(timeoutMs: number, request: Sending): Promise<CallResult> {
     const deadline = performance.now() + timeoutMs
     const left = () => Math.max(1, deadline - performance.now())
     const remote = await this.#connected(timeoutMs)

@@ -14,6 +14,7 @@ import type { LastPages } from '../sessions/last-pages.ts'
 import type { AgentScope } from '../sessions/sessions.ts'
 import type { AggregateHandler } from './aggregate-handler.ts'
 import { asRpcError, type Incoming, RpcError, rawParam, rawParams, refuseCursor } from './json-rpc.ts'
+import { loginNeededResult } from './login-needed.ts'
 import { completed, modernParamsOf, withoutModernKeys } from './modern-messages.ts'
 import type { RefusedCalls } from './refused-calls.ts'
 import { progressTo, progressTokenIn, type RequestContext } from './request-context.ts'
@@ -142,7 +143,7 @@ export function createToolHandler(deps: Deps) {
       if (!resolved) throw unknownTool(list, String(name))
     } catch (error) {
       refused(message, context, error)
-      throw error
+      return loginNeeded(error, isModern)
     }
     if (resolved.kind === 'result') {
       const { error } = resolved
@@ -191,10 +192,17 @@ export function createToolHandler(deps: Deps) {
       const shown = mentions ? aggregate.recordResources(serverId, result, context.agentType) : result
       return isModern ? completed(shown, 'tools/call') : shown.json
     } catch (error) {
-      throw asRpcError(error, context.era)
+      return loginNeeded(asRpcError(error, context.era), isModern)
     } finally {
       stopLogs?.()
     }
+  }
+
+  /** Throws any error but one about a missing login. */
+  function loginNeeded(error: unknown, isModern: boolean): Buffer {
+    const result = loginNeededResult(error)
+    if (!result) throw error
+    return isModern ? completed(result, 'tools/call') : result.json
   }
 
   async function listTools({ params }: Incoming, context: RequestContext): Promise<Buffer> {
