@@ -15,6 +15,10 @@ async function main(argv: readonly string[]): Promise<void> {
   switch (name) {
     case 'status':
       return (await import('./cli/status.ts')).status(words, mainFile)
+    case 'login':
+      return (await import('./cli/login.ts')).login(words, mainFile)
+    case 'logout':
+      return (await import('./cli/login.ts')).logout(words, mainFile)
     case 'connect':
       return (await import('./cli/connect.ts')).connect(words)
     case 'up':

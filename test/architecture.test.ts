@@ -108,7 +108,7 @@ const READERS: Readonly<Record<string, string>> = {
   'supervisor/process/process-table.ts': '/proc',
   'supervisor/orphans/orphans.ts': '/proc, /etc/passwd',
   'cli/compiled.ts': 'our program',
-  'cli/status.ts': 'our token',
+  'cli/service-client.ts': 'our token',
 }
 const READS =
   /\b(?:readFile(?:Sync)?|readv?Sync|open(?:Sync|AsBlob)?|createReadStream|copyFile(?:Sync)?|cp(?:Sync)?)\b/g

@@ -1,7 +1,10 @@
 export interface ServerLine {
+  readonly id: string
   readonly name: string
   readonly status: string
   readonly tool_count: number | null
+  /** Of HTTP servers. */
+  readonly auth?: { readonly state: string } | undefined
   readonly health: { readonly level: string; readonly summary: string; readonly action: string | null }
 }
 
@@ -49,10 +52,14 @@ const wordOf = ({ status }: ServerLine): string => plain(WORDS[status] ?? status
 const toolsOf = ({ tool_count }: ServerLine): string =>
   tool_count === null ? '-' : `${tool_count} ${tool_count === 1 ? 'tool' : 'tools'}`
 
-function problemOf({ health }: ServerLine): string {
+function problemOf({ id, health, auth }: ServerLine): string {
+  const login = LOGINS[auth?.state ?? '']
+  if (login !== undefined) return plain(`${login}: toolroom login ${id}`)
   if (health.level !== 'unhealthy' && health.level !== 'degraded') return ''
   return plain([health.summary, health.action].filter((part) => part).join('. '))
 }
+
+const LOGINS: Readonly<Record<string, string>> = { expired: 'login expired', needs_login: 'login needed' }
 
 const COLOURS: Readonly<Record<string, number>> = { healthy: 32, degraded: 33, unhealthy: 31 }
 
@@ -75,7 +82,7 @@ const cut = (text: string, width: number | undefined): string =>
   width !== undefined && text.length > width ? `${text.slice(0, Math.max(1, width - 1))}…` : text
 
 /** Without control characters: text from a server must not move the cursor. */
-const plain = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ').trim()
+export const plain = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ').trim()
 
 function durationOf(seconds: number): string {
   const minutes = Math.floor(seconds / 60)

@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname } from 'node:path'
 import { commandHelp, readCommand } from '../config/commands.ts'
 import { type Config, readConfig } from '../config/config.ts'
 import { readFlags } from '../config/flags.ts'
@@ -8,22 +7,13 @@ import { EXIT } from '../kernel/exit.ts'
 import { VERSION } from '../kernel/version.ts'
 import { HttpClient } from '../net/http-client.ts'
 import { MEBIBYTE, RemoteFailure } from '../net/http-failure.ts'
+import { Failure, notRunning, notToolroom, tokenRefused, unreachable } from './failure.ts'
 import { findAddress, networkFrom, parseAddress } from './service-address.ts'
+import { tokenOf } from './service-client.ts'
 import { type Report, type ServerLine, statusLines } from './status-lines.ts'
 
 const TIMEOUT_MS = 5000
 const MAX_BYTES = 64 * MEBIBYTE
-
-class Failure extends Error {
-  readonly code: 'not_running' | 'token_refused'
-  readonly hint: string
-
-  constructor(code: Failure['code'], message: string, hint: string) {
-    super(message)
-    this.code = code
-    this.hint = hint
-  }
-}
 
 /** Prints whether Toolroom is running, and the status of its servers. */
 export async function status(words: readonly string[], mainFile: string): Promise<void> {
@@ -46,10 +36,10 @@ export async function status(words: readonly string[], mainFile: string): Promis
     stdout.write(`${lines.join('\n')}\n`)
   } catch (error) {
     if (!(error instanceof Failure)) throw error
-    const { code, message, hint } = error
+    const { code, message, hint, exit } = error
     if (isJson) stdout.write(`${JSON.stringify({ code, detail: message, hint })}\n`)
     stderr.write(`toolroom: ${message}: ${hint}\n`)
-    process.exitCode = EXIT[code]
+    process.exitCode = EXIT[exit]
   }
 }
 
@@ -92,29 +82,5 @@ async function fetchReport(given: string | undefined, config: Config): Promise<R
     address,
     ...health,
     servers: [...(await list('/api/servers')), ...(await list('/api/http-servers'))],
-  }
-}
-
-function unreachable(address: string, { code, message, hint }: RemoteFailure): Failure {
-  if (code === 'connection_refused') return notRunning(`Toolroom does not respond at ${address}`)
-  return new Failure('not_running', `Toolroom cannot be reached at ${address}: ${message}`, hint)
-}
-
-const notToolroom = (address: string): Failure => notRunning(`The program at ${address} is not Toolroom`)
-
-function tokenRefused(address: string): Failure {
-  const sentence = `The Toolroom at ${address} requires its token, and refused this one`
-  return new Failure('token_refused', sentence, 'set AUTH_TOKEN, or set TOOLROOM_HOME to its data folder')
-}
-
-const notRunning = (sentence: string): Failure =>
-  new Failure('not_running', sentence, 'start it with `toolroom up`')
-
-function tokenOf({ auth_token, folders }: Config): string | undefined {
-  if (auth_token !== undefined) return auth_token
-  try {
-    return readFileSync(join(folders.data, 'token'), 'utf8').trim()
-  } catch {
-    return undefined // not generated yet, or not readable
   }
 }

@@ -5,6 +5,8 @@ interface Command {
   readonly does: string
   readonly use: string
   readonly text: readonly string[]
+  /** The name of the word that the command takes besides its flags. */
+  readonly operand?: string
   /** A flag that is not a switch has a placeholder for its value. */
   readonly flags: Readonly<
     Record<string, FlagTypes[string] & { readonly value?: string; readonly does: string }>
@@ -24,6 +26,34 @@ const COMMANDS = {
     use: 'status [--json] [--url URL]',
     text: ['Prints the address of the running service and one line per server.'],
     flags: { json: { type: 'boolean', does: 'Print one JSON document instead of text.' }, url: URL_FLAG },
+  },
+  login: {
+    does: 'Log in to an HTTP server, in a browser.',
+    use: 'login SERVER [--no-browser] [--fresh] [--scopes LIST] [--json] [--url URL]',
+    text: [
+      'SERVER is the name or the id of an HTTP server, or an unambiguous beginning of one. Prints the address of the login',
+      'page, opens it in a browser if there is one on this computer, and waits until the login is finished. If the browser',
+      'runs on another computer, paste the address of the page that it cannot open at the end of the login.',
+    ],
+    operand: 'SERVER',
+    flags: {
+      'no-browser': { type: 'boolean', does: 'Only print the address.' },
+      fresh: { type: 'boolean', does: 'Forget the registration at the issuer first.' },
+      scopes: { type: 'string', value: 'LIST', does: 'Ask for these scopes, separated by commas or spaces.' },
+      json: { type: 'boolean', does: 'Print one JSON document on stdout; the address goes to stderr.' },
+      url: URL_FLAG,
+    },
+  },
+  logout: {
+    does: 'Forget the login at an HTTP server, and revoke it.',
+    use: 'logout SERVER [--client] [--json] [--url URL]',
+    text: ['SERVER is the name or the id of an HTTP server, or an unambiguous beginning of one.'],
+    operand: 'SERVER',
+    flags: {
+      client: { type: 'boolean', does: 'Forget the registration at the issuer too.' },
+      json: { type: 'boolean', does: 'Print one JSON document instead of text.' },
+      url: URL_FLAG,
+    },
   },
   connect: {
     does: 'Connect an agent that supports only stdio servers to the gateway.',
@@ -50,9 +80,12 @@ export function commandOf(argv: readonly string[]): { name: CommandName; words: 
 }
 
 export function readCommand(name: CommandName, words: readonly string[]): GivenFlags | 'help' {
-  const given = parseFlags(words, COMMANDS[name].flags, (word) => unknownFlag(word, name))
+  const { flags, operand }: Command = COMMANDS[name]
+  const given = parseFlags(words, flags, (word) => unknownFlag(word, name), operand)
   const empty = given === 'help' ? undefined : [...given].find(([, value]) => value === '')
-  if (empty) throw configError(`--${empty[0]} needs a value`)
+  if (empty) throw configError(`${empty[0] === operand ? operand : `--${empty[0]}`} needs a value`)
+  if (given !== 'help' && operand !== undefined && !given.has(operand))
+    throw configError(`${operand} is missing; see toolroom ${name} --help`)
   return given
 }
 

@@ -9,13 +9,14 @@ export type FlagTypes = Readonly<
 export type GivenFlags = ReadonlyMap<string, string>
 
 /**
- * Reads `--flag value`, `--flag=value`, `--switch`, `--switch false` and `--help`. If a flag is given twice, the last one
- * wins. Throws one sentence that names the first wrong word.
+ * Reads `--flag value`, `--flag=value`, `--switch`, `--switch false` and `--help`, and one word without dashes if `operand`
+ * names it. If a flag is given twice, the last one wins. Throws one sentence that names the first wrong word.
  */
 export function parseFlags(
   argv: readonly string[],
   flags: FlagTypes,
   unknown: (word: string) => StartError,
+  operand?: string,
 ): GivenFlags | 'help' {
   const options: FlagTypes = { ...flags, help: { type: 'boolean', short: 'h' } }
   const { tokens } = parseArgs({ args: [...argv], options, strict: false, tokens: true })
@@ -36,6 +37,8 @@ export function parseFlags(
       given.set(bareSwitch, token.value)
       bareSwitch = ''
     } else if (token.kind === 'positional' && token.value === 'help') return 'help'
+    else if (token.kind === 'positional' && operand !== undefined && !given.has(operand))
+      given.set(operand, token.value)
     else throw unknown(argv[token.index] ?? '')
   }
   return given

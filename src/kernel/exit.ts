@@ -1,8 +1,13 @@
 /** The exit codes. From 64 on they are those of sysexits, which service managers understand. */
 export const EXIT = {
   port_taken: 1,
+  failed: 1,
+  usage: 2,
   not_running: 3,
   token_refused: 4,
+  not_found: 5,
+  conflict: 6,
+  timeout: 8,
   store_damaged: 65,
   folder_in_use: 75,
   configuration: 78,
