@@ -2,9 +2,10 @@ import type { lookup as systemLookup } from 'node:dns'
 import { networkInterfaces } from 'node:os'
 import { promisify } from 'node:util'
 import { REACH, reachOf } from '../../net/address-reach.ts'
-import { bareHost } from '../../net/blocked-address.ts'
+import { bareHost, isBlockedHost } from '../../net/blocked-address.ts'
 import type { Network } from '../../net/connection-pool.ts'
 import { RemoteFailure } from '../../net/http-failure.ts'
+import { blocked } from '../../net/network-failure.ts'
 import { isLoopbackHost } from '../../net/proxy.ts'
 
 export interface GuardOptions {
@@ -39,6 +40,7 @@ export class AddressGuard {
   async check(url: URL): Promise<void> {
     if (url.username !== '' || url.password !== '' || url.hash !== '')
       throw refused(`The URL at ${url.host} contains a user name, a password or a fragment`)
+    if (isBlockedHost(url.hostname)) throw blocked(url.hostname)
     this.#serverReach ??= await this.#resolveServer()
     if (!isEncrypted(url, this.#serverReach)) throw refused(`${shown(url)} does not use https`)
     if (this.#options.ownOrigins().includes(url.origin)) throw refused(`${url.host} is this service itself`)

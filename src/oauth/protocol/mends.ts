@@ -19,6 +19,9 @@ const errorInSuccess: Mend = ({ status, body }) => ({
   status: status < 400 && typeof body.error === 'string' ? 400 : status,
 })
 
+/** Tokens with status 201, as if they were a new resource. */
+const createdTokens: Mend = ({ status, body }) => ({ status: status === 201 ? 200 : status, body })
+
 /** Without `token_type` the token is a Bearer token. */
 const missingTokenType: Mend = ({ status, body }) => ({ status, body: { token_type: 'Bearer', ...body } })
 
@@ -53,6 +56,7 @@ const through =
 export const mendTokens = through([
   nullMembers,
   errorInSuccess,
+  createdTokens,
   missingTokenType,
   scopeList,
   wordyExpiry,

@@ -20,9 +20,10 @@ export function chooseScopes(sources: Sources): string[] {
   const { configured, challenge, resource, askedBefore, issuer, offline = true } = sources
   const wanted = [configured, challenge, resource].find((each) => each !== null && each.length > 0) ?? []
   const scopes = new Set([...askedBefore, ...wanted])
-  if (!offline) scopes.delete(OFFLINE)
+  const isListed = issuer.scopes_supported?.includes(OFFLINE)
   // Alone it would replace the scopes that the issuer grants by default.
-  else if (scopes.size > 0 && issuer.scopes_supported?.includes(OFFLINE)) scopes.add(OFFLINE)
+  if (isListed && scopes.size > 0) scopes.add(OFFLINE)
+  if (!offline || (isListed === false && !configured?.includes(OFFLINE))) scopes.delete(OFFLINE)
   return [...scopes]
 }
 
