@@ -17,7 +17,7 @@ const ROOMS: Record<string, Rule> = {
   upstreams: { imports: ['kernel', 'protocol'] },
 
   servers: { imports: ['kernel', 'protocol', 'upstreams'] },
-  'http-servers': { imports: ['kernel', 'protocol', 'net', 'upstreams'] },
+  'http-servers': { imports: ['kernel', 'protocol', 'net', 'upstreams', 'oauth'] },
   calls: { imports: ['kernel', 'protocol', 'upstreams'] },
   logs: { imports: ['kernel', 'protocol'] },
   agents: { imports: ['kernel', 'upstreams'] },
@@ -55,6 +55,7 @@ const ROOMS: Record<string, Rule> = {
       'agents',
       'packages',
       'secrets',
+      'oauth',
       'gateway',
       'upstreams',
     ],

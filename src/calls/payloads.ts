@@ -21,6 +21,11 @@ const SLOTS = { memory: 200, disk: 1000 }
 const REDACT_AFTER_MS = 500
 /** How long redaction may block other work. */
 const SLICE_MS = 2
+/**
+ * In memory, redaction takes at most this part of the time. Large payloads are replaced sooner than that under load, and
+ * reading one redacts it.
+ */
+const MEMORY_SHARE = 0.04
 
 /** Keeps the arguments and results of calls, redacted: in memory, or encrypted on disk. */
 export class CallPayloads {
@@ -77,9 +82,11 @@ export class CallPayloads {
   }
 
   async #redactInSlices(): Promise<void> {
+    const startedAt = performance.now()
     await this.#redactSome().catch(this.#deps.onError)
     const isDone = this.#redacted >= this.#added
-    this.#timer = isDone ? undefined : setTimeout(this.#redactLater, SLICE_MS).unref()
+    const pauseMs = this.#deps.mode === 'memory' ? (performance.now() - startedAt) / MEMORY_SHARE : SLICE_MS
+    this.#timer = isDone ? undefined : setTimeout(this.#redactLater, pauseMs).unref()
   }
 
   /** Calls that were replaced meanwhile are skipped. */
@@ -90,8 +97,7 @@ export class CallPayloads {
     const sealed: SealedPayload[] = []
     this.#redacted = Math.max(this.#redacted, this.#added - this.#size)
     while (this.#redacted < this.#added) {
-      // The time is not read for every call, because most take a few microseconds.
-      if (this.#redacted % 8 === 0 && performance.now() - startedAt > SLICE_MS) break
+      if (performance.now() - startedAt > SLICE_MS) break
       const slot = this.#slots[this.#redacted % this.#size]
       this.#redacted += 1
       if (!slot) continue

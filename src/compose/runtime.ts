@@ -154,15 +154,16 @@ function eventsOfInstance(instance: Instance): ClientEvents & { profile: Instanc
 /** Opens and tests connections to HTTP servers. */
 export function openRemotes(network: Partial<Network>): Remotes {
   return {
-    test: ({ url, headers, transport }) =>
-      testConnection({ url, headers, transport, network, version: VERSION }),
-    open: ({ url, headers, transport }, known, { onDiscovered, ...events }) =>
+    test: ({ url, headers, transport }, authorizer) =>
+      testConnection({ url, headers, transport, network, authorizer, version: VERSION }),
+    open: ({ url, headers, transport }, { known, authorizer }, { onDiscovered, ...events }) =>
       new HttpMcpClient({
         url,
         headers,
         transport,
         known,
         network,
+        authorizer,
         version: VERSION,
         ...events,
         onTools: (list, { era: _, ...handshake }, used) => {

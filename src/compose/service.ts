@@ -13,7 +13,7 @@ import { AccessToken, hasToken } from '../http/auth.ts'
 import { Front } from '../http/front.ts'
 import { httpServerRoutes } from '../http-servers/http-servers.routes.ts'
 import type { HttpServer } from '../http-servers/http-servers.schema.ts'
-import { createHttpServers } from '../http-servers/http-servers.service.ts'
+import { createHttpServers, type HttpServers } from '../http-servers/http-servers.service.ts'
 import { jobRoutes } from '../jobs/jobs.routes.ts'
 import { Closer } from '../kernel/closer.ts'
 import { FactBus } from '../kernel/facts.ts'
@@ -51,6 +51,7 @@ import { openGateway } from './gateway.ts'
 import { openGuesses } from './guesses.ts'
 import { openImporting } from './importing.ts'
 import { openLogging } from './logging.ts'
+import { openLogins } from './logins.ts'
 import { openNotices } from './notices.ts'
 import { openObservability } from './observability.ts'
 import { openPackages } from './packages.ts'
@@ -174,12 +175,23 @@ async function open(
     usedBy: (id) => agents.usedBy(id),
     packages,
   })
-  const httpServers = createHttpServers({
+  const network = { proxyFor: proxyFromEnvironment(config.platform.env) }
+  const logins = await openLogins({
+    ...base,
+    vault,
+    audit,
+    network,
+    port: () => front.port,
+    publicUrl: config.public_url ?? null,
+    clientMetadataUrl: config.oauth_client_metadata_url ?? null,
+    httpServers: () => httpServers,
+  })
+  const httpServers: HttpServers = createHttpServers({
     ...common,
     store: table.of<HttpServer>('http'),
-    remotes: openRemotes({ proxyFor: proxyFromEnvironment(config.platform.env) }),
+    remotes: openRemotes(network),
+    logins,
     intervalMs: config.http_check_interval_s * 1000,
-    logins: { needsLogin: () => false, ticketOf: () => ({ start_url: '' }), whenLoggedIn: async () => false },
     random: Math.random,
   })
   closer.add('the HTTP servers', () => httpServers.close())

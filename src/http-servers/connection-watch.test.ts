@@ -23,6 +23,7 @@ test('the time of the next check follows a change of the system time', () => {
     remotes: unused,
     catalogues: unused,
     references: unused,
+    logins: unused,
     facts: new FactBus(() => {}),
     intervalMs: 60_000,
     now: () => Date.now() + clock.changedMs,

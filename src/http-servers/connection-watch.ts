@@ -1,17 +1,19 @@
 import type { FactBus } from '../kernel/facts.ts'
 import { systemTimeOf } from '../kernel/time.ts'
+import type { Logins } from '../oauth/logins.ts'
 import type { Catalogues } from '../upstreams/catalogues.ts'
 import { type References, secretNamesIn } from '../upstreams/references.ts'
 import type { HttpServer } from './http-servers.schema.ts'
 import { type ConnectionFailure, failureOf, type Remote, type Remotes } from './remote.ts'
 import type { ConnectionReport, Status } from './report.schema.ts'
-import { resolveServer } from './resolve-server.ts'
+import { loginServerOf, resolveServer } from './resolve-server.ts'
 
 export interface ConnectionWatchDeps {
   readonly remotes: Remotes
   readonly catalogues: Catalogues
   readonly facts: FactBus
   readonly references: References
+  readonly logins: Pick<Logins, 'authorizerFor' | 'stateOf'>
   /** The time between two checks. 0: no checks. */
   readonly intervalMs: number
   readonly now: () => number
@@ -78,6 +80,10 @@ export class ConnectionWatch {
     this.#schedule(FIRST_WITHIN_MS * deps.random())
   }
 
+  get server(): HttpServer {
+    return this.#server
+  }
+
   get state(): ConnectionState {
     const { nextCheckAt } = this.#state
     const due = nextCheckAt && systemTimeOf(this.#dueAt, nextCheckAt, this.#deps.now())
@@ -87,8 +93,8 @@ export class ConnectionWatch {
 
   /** The definition has changed. If the connection is affected, it is closed and its state is unknown again. */
   changed(server: HttpServer): void {
-    const connectionOf = ({ url, transport, headers, enabled }: HttpServer) =>
-      JSON.stringify([url, transport, headers, enabled])
+    const connectionOf = ({ url, transport, headers, oauth, enabled }: HttpServer) =>
+      JSON.stringify([url, transport, headers, oauth, enabled])
     const moved = connectionOf(server) !== connectionOf(this.#server)
     this.#server = server
     if (moved) this.#reset()
@@ -97,6 +103,13 @@ export class ConnectionWatch {
   /** A secret was set or deleted. A server that uses it is connected again, as after a change of its headers. */
   secretChanged(name: string): void {
     if (secretNamesIn(this.#server).includes(name)) this.#reset()
+  }
+
+  /** A login has ended or succeeded. The server is connected again, at once. */
+  async loginChanged(): Promise<ConnectionState> {
+    this.#reset()
+    if (this.#server.enabled && !this.#closed) await this.#check()
+    return this.state
   }
 
   #reset(): void {
@@ -166,21 +179,26 @@ export class ConnectionWatch {
   }
 
   async #connect(server: HttpServer, timeoutMs: number): Promise<Remote> {
-    const { remotes, catalogues, facts } = this.#deps
+    const { remotes, catalogues, facts, logins } = this.#deps
     const { id } = server
     const before = catalogues.of(id)
     const known = before?.transport
       ? { transport: before.transport, protocol_version: before.protocol_version }
       : null
     const onReset = () => facts.publish('http_server_connected', { server_id: id })
-    const remote: Remote = remotes.open(server, known, {
-      onReset,
-      onDiscovered: (discovered) => catalogues.update(id, discovered),
-      onList: (kind, items) => catalogues.updateList(id, kind, items),
-      onLogText: (text) => facts.publish('server_line', { server_id: id, stream: 'mcp', text, cut: 0 }),
-      onNotification: (method, params) => facts.publish('server_note', { server_id: id, method, params }),
-      onLost: () => this.#opened === remote && this.#disconnect(), // the next request connects again
-    })
+    const authorizer = logins.authorizerFor(loginServerOf(server))
+    const remote: Remote = remotes.open(
+      server,
+      { known, authorizer },
+      {
+        onReset,
+        onDiscovered: (discovered) => catalogues.update(id, discovered),
+        onList: (kind, items) => catalogues.updateList(id, kind, items),
+        onLogText: (text) => facts.publish('server_line', { server_id: id, stream: 'mcp', text, cut: 0 }),
+        onNotification: (method, params) => facts.publish('server_note', { server_id: id, method, params }),
+        onLost: () => this.#opened === remote && this.#disconnect(), // the next request connects again
+      },
+    )
     this.#opened = remote
     try {
       await remote.connect(timeoutMs)
@@ -232,7 +250,8 @@ export class ConnectionWatch {
 
   /** The time until the next check. Undefined when only a user can fix the failure. */
   #pauseAfter(failure: ConnectionFailure | null): number | undefined {
-    if (failure && [...NEEDS_USER, ...NEEDS_SETTING].includes(failure.code)) return undefined
+    if (failure && NEEDS_SETTING.includes(failure.code)) return undefined
+    if (failure && NEEDS_USER.includes(failure.code) && !this.#isRenewable) return undefined
     const { intervalMs, random } = this.#deps
     const grown = Math.min(
       intervalMs * 2 ** Math.min(this.#failures, 10),
@@ -240,6 +259,11 @@ export class ConnectionWatch {
     )
     const spread = grown * (1 - SPREAD + 2 * SPREAD * random())
     return Math.min(Math.max(spread, (failure?.retryAfterS ?? 0) * 1000), DAY_MS)
+  }
+
+  /** There is a login whose token could not be renewed for now. */
+  get #isRenewable(): boolean {
+    return this.#deps.logins.stateOf(this.#server.id).state === 'logged_in'
   }
 
   #schedule(ms: number | undefined): void {

@@ -2,6 +2,7 @@ import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { MASK } from '../kernel/secrets/secrets.ts'
 import { component, mapOf, orNull } from '../kernel/wire.ts'
+import { type OAuthConfig, OAuthInput } from '../oauth/oauth-input.schema.ts'
 import { REQUEST_S_DESCRIPTION } from '../upstreams/calls.ts'
 import {
   masked,
@@ -67,6 +68,7 @@ const optional = {
       { additionalProperties: false, minProperties: 1 },
     ),
   ),
+  oauth: Type.Optional(orNull(OAuthInput)),
   ...offerInput,
 }
 const example = {
@@ -104,6 +106,7 @@ export const HttpServerView = Type.Object({
   tags: Tags,
   enabled: Enabled,
   timeouts: Timeouts,
+  oauth: orNull(Type.Object({ ...OAuthInput.properties, redirect_uri: Type.Optional(Type.String()) })),
   ...offerView,
   ...Live.properties,
   ...recordFields,
@@ -119,10 +122,12 @@ export interface HttpServer extends ServerRecord {
   readonly tags: readonly string[]
   readonly enabled: boolean
   readonly timeouts: Static<typeof Timeouts>
+  readonly oauth: OAuthConfig | null
 }
 
-export const DEFAULTS: Pick<HttpServer, 'enabled' | 'timeouts' | 'tools' | 'expose'> = {
+export const DEFAULTS: Pick<HttpServer, 'enabled' | 'timeouts' | 'oauth' | 'tools' | 'expose'> = {
   enabled: true,
+  oauth: null,
   timeouts: { connect_s: 10, request_s: null },
   ...OFFER_DEFAULTS,
 }

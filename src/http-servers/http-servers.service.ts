@@ -1,8 +1,11 @@
 import { AppError, invalidField, pointer } from '../kernel/errors.ts'
+import { maskOAuth } from '../kernel/secrets/mask-oauth.ts'
 import { MASK } from '../kernel/secrets/secrets.ts'
 import { keepMaskedUrl, keepMaskedValues } from '../kernel/secrets/write-back.ts'
 import type { ToolList } from '../kernel/tool-fields.ts'
 import type { Caller } from '../kernel/wire.ts'
+import type { LoginProblem, LoginServer } from '../oauth/login-record.ts'
+import { keptOAuth } from '../oauth/oauth-input.schema.ts'
 import type { Diagnosis } from '../upstreams/diagnosis.ts'
 import { changedOffer, type Stats } from '../upstreams/server-fields.ts'
 import { createRegistry, type RegistryDeps } from '../upstreams/server-registry.ts'
@@ -25,13 +28,13 @@ import {
 import { HttpUpstream } from './http-upstream.ts'
 import type { LoginPort } from './login-wait.ts'
 import type { ConnectionReport } from './report.schema.ts'
-import { checkedUrl, isSameOrigin, resolveServer, SettingFailure } from './resolve-server.ts'
+import { checkedUrl, isSameOrigin, loginServerOf, resolveServer, SettingFailure } from './resolve-server.ts'
 import { definitionOf, liveOf } from './view.ts'
 
 /** What this room needs. `store/` and `mcp/` provide it, `compose/service.ts` connects them. */
 interface Deps extends RegistryDeps<HttpServer>, ConnectionWatchDeps {
   readonly statsOf: (id: string) => Stats
-  readonly logins: LoginPort
+  readonly logins: LoginPort & ConnectionWatchDeps['logins']
   /** The names that the gateway gives a server's tools, by the tools' own names. */
   readonly gatewayNames: (id: string) => ReadonlyMap<string, string>
 }
@@ -57,7 +60,8 @@ export function createHttpServers(deps: Deps) {
 
   async function testOf(server: HttpServer): Promise<ConnectionReport> {
     try {
-      return await deps.remotes.test(resolveServer(server, deps.references))
+      const resolved = resolveServer(server, deps.references)
+      return await deps.remotes.test(resolved, deps.logins.authorizerFor(loginServerOf(resolved)))
     } catch (error) {
       if (!(error instanceof SettingFailure)) throw error
       const { code, message, hint } = error
@@ -78,7 +82,8 @@ export function createHttpServers(deps: Deps) {
 
   const connectionOf = (id: string): ConnectionState => watches.get(id)?.state ?? NEVER_CONNECTED
   const texts = new ViewTexts<HttpServer>()
-  const shownOf = ({ id }: HttpServer) => [connectionOf(id), catalogues.of(id), deps.statsOf(id)] as const
+  const shownOf = ({ id }: HttpServer) =>
+    [connectionOf(id), catalogues.of(id), deps.statsOf(id), deps.logins.stateOf(id)] as const
   const viewOf = (server: HttpServer, shown: ReturnType<typeof shownOf>) => ({
     ...definitionOf(server),
     ...liveOf(...shown),
@@ -94,6 +99,25 @@ export function createHttpServers(deps: Deps) {
     close(): void {
       unsubscribe()
       for (const watch of watches.values()) watch.close()
+    },
+
+    /** The server as logins see it. Throws when a setting that it refers to is missing. */
+    async loginServer(key: string): Promise<LoginServer> {
+      return loginServerOf(resolveServer(await registry.get(key), deps.references))
+    },
+
+    storedLogin: (id: string): LoginServer | undefined => {
+      const server = watches.get(id)?.server
+      return server && loginServerOf(server)
+    },
+
+    /** Connects again after a login. */
+    async connectAfterLogin(id: string): Promise<{ tools: number | null; problem: LoginProblem | null }> {
+      const state = await watches.get(id)?.loginChanged()
+      const tools = catalogues.of(id)?.tools.length ?? null
+      const error = state?.lastError
+      if (!error) return { tools, problem: null }
+      return { tools: null, problem: { code: error.code, message: error.message, hint: error.hint } }
     },
 
     reveal: registry.reveal,
@@ -133,7 +157,8 @@ export function createHttpServers(deps: Deps) {
       const timeouts = { ...DEFAULTS.timeouts, ...input.timeouts }
       const url = checkedUrl(keepMaskedUrl(input.url, undefined))
       const kept = checkedHeaders(keepMaskedValues('headers', headers, {}))
-      const fields = { name, url, transport, headers: kept, tags, enabled, timeouts }
+      const oauth = input.oauth ? keptOAuth(input.oauth, undefined, false) : null
+      const fields = { name, url, transport, headers: kept, tags, enabled, timeouts, oauth }
       return registry.add({ ...fields, ...changedOffer(DEFAULTS, input) }, by)
     },
 
@@ -148,7 +173,8 @@ export function createHttpServers(deps: Deps) {
           update.url === undefined ? current.url : checkedUrl(keepMaskedUrl(update.url, current.url))
         const timeouts = { ...current.timeouts, ...update.timeouts }
         const headers = headersFor(url, update.headers, current)
-        return { ...update, url, timeouts, headers, ...changedOffer(current, update) }
+        const oauth = oauthFor(url, update.oauth, current)
+        return { ...update, url, timeouts, headers, oauth, ...changedOffer(current, update) }
       }
       return registry.change(key, revision, edit, by)
     },
@@ -181,6 +207,14 @@ function headersFor(
     throw invalidField(`/headers/${pointer(kept[0])}`, message, 'Send the headers in full, or {} for none')
   }
   return checkedHeaders(keepMaskedValues('headers', next, current.headers))
+}
+
+/** Its secrets stay at the origin they were saved for, too. */
+function oauthFor(url: string, given: HttpServerUpdate['oauth'], current: HttpServer): HttpServer['oauth'] {
+  if (given === null) return null
+  const moved = !isSameOrigin(url, current.url)
+  const next = given ?? (current.oauth && moved ? maskOAuth(current.oauth) : current.oauth)
+  return next && keptOAuth(next, current.oauth ?? undefined, moved)
 }
 
 /** Header names are case-insensitive, so `Authorization` beside `authorization` would be ambiguous. */

@@ -145,7 +145,8 @@ describe('HTTP server', () => {
       expect(server).toMatchObject({ status: shown, last_error: { code }, health: { level: 'unhealthy' } })
       expect(server.health.summary).toBe(server.last_error?.message)
       const call = await post(house, '/api/http-servers/far/tools/x/call', {})
-      expect(call.json()).toMatchObject({ status: 502, code: 'call_failed' })
+      const needsLogin = { status: 409, code: 'login_needed', start_url: expect.any(String) }
+      expect(call.json()).toMatchObject(status === 401 ? needsLogin : { status: 502, code: 'call_failed' })
     },
   )
 

@@ -1,3 +1,4 @@
+import type { Authorizer } from '../net/authorizer.ts'
 import { CallFailure, type CallResult, type TimedCallOptions } from '../protocol/call.ts'
 import type { Definition, ListKind } from '../protocol/lists.ts'
 import type { DiscoveredServer } from '../upstreams/catalogues.ts'
@@ -6,9 +7,13 @@ import type { ConnectionReport } from './report.schema.ts'
 
 /** Opens and tests connections to servers. `mcp/` provides it. */
 export interface Remotes {
-  open(server: HttpServer, known: Known | null, events: RemoteEvents): Remote
+  open(
+    server: HttpServer,
+    options: { readonly known: Known | null; readonly authorizer: Authorizer | undefined },
+    events: RemoteEvents,
+  ): Remote
   /** Tests the connection step by step. Never rejects, and takes at most 10 s. */
-  test(server: HttpServer): Promise<ConnectionReport>
+  test(server: HttpServer, authorizer: Authorizer | undefined): Promise<ConnectionReport>
 }
 
 /** Transport and protocol version of the last connection, which are tried first. */

@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { component, orNull, Timestamp } from '../kernel/wire.ts'
+import { AuthView } from '../oauth/auth-view.schema.ts'
 import {
   describedFields,
   healthSchema,
@@ -45,6 +46,7 @@ component({ ConnectionReport }, 'The result of each step of the test')
 export const Live = Type.Object({
   status: Status,
   health: healthSchema('Connected with 12 tools'),
+  auth: AuthView,
   latency_ms: orNull(Type.Number({ description: 'Duration of the last successful check' })),
   last_checked_at: orNull(Timestamp),
   next_check_at: orNull(Timestamp),

@@ -2,6 +2,7 @@ import { AppError, invalidField } from '../kernel/errors.ts'
 import { isReference, parseReferences, resolveReferences } from '../kernel/references/references.ts'
 import { originOf } from '../kernel/secrets/write-back.ts'
 import { isBlockedHost } from '../net/blocked-address.ts'
+import type { LoginServer } from '../oauth/login-record.ts'
 import type { References } from '../upstreams/references.ts'
 import type { HttpServer } from './http-servers.schema.ts'
 import type { ConnectionFailure } from './remote.ts'
@@ -89,3 +90,12 @@ export function isSameOrigin(one: string, other: string): boolean {
   const refers = [one, other].some((url) => parseReferences(url).some(isReference))
   return !refers && originOf(one) !== undefined && originOf(one) === originOf(other)
 }
+
+/** The server as logins see it. */
+export const loginServerOf = ({ id, name, url, headers, oauth }: HttpServer): LoginServer => ({
+  id,
+  name,
+  url,
+  oauth: oauth ?? undefined,
+  hasHeader: Object.keys(headers).some((header) => header.toLowerCase() === 'authorization'),
+})

@@ -1,6 +1,8 @@
 import { memo } from '../kernel/memo.ts'
+import { maskOAuth } from '../kernel/secrets/mask-oauth.ts'
 import { maskUrl, maskValues } from '../kernel/secrets/secrets.ts'
 import { isoTime } from '../kernel/time.ts'
+import type { AuthView } from '../oauth/auth-view.schema.ts'
 import type { Catalogue } from '../upstreams/catalogues.ts'
 import type { Health, Stats } from '../upstreams/server-fields.ts'
 import { tokensOf } from '../upstreams/tool-view.ts'
@@ -13,16 +15,23 @@ export const definitionOf = memo((server: HttpServer): Omit<HttpServerView, keyo
   const { id, name, transport, tags, enabled, timeouts, tools, expose, revision } = server
   const shown = { url: maskUrl(server.url), transport, headers: maskValues(server.headers), tags: [...tags] }
   const times = { created_at: isoTime(server.created_at), updated_at: isoTime(server.updated_at) }
-  return { id, type: 'http', name, ...shown, enabled, timeouts, tools, expose, ...times, revision }
+  const oauth = server.oauth && maskOAuth(server.oauth)
+  return { id, type: 'http', name, ...shown, enabled, timeouts, oauth, tools, expose, ...times, revision }
 })
 
 /** The fields that show the current state of a server. */
-export function liveOf(known: ConnectionState, catalogue: Catalogue | undefined, stats: Stats): Live {
+export function liveOf(
+  known: ConnectionState,
+  catalogue: Catalogue | undefined,
+  stats: Stats,
+  auth: AuthView,
+): Live {
   const { status, latencyMs, checkedAt, nextCheckAt, lastError } = known
   const tool_count = catalogue?.tools.length ?? null
   return {
     status,
     health: healthOf(known, tool_count),
+    auth,
     latency_ms: latencyMs,
     last_checked_at: checkedAt === null ? null : isoTime(checkedAt),
     next_check_at: nextCheckAt === null ? null : isoTime(nextCheckAt),

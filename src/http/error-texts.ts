@@ -83,6 +83,10 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
     happened: 'The tool server requires a login, and there is none, or it has expired.',
     todo: 'Open `start_url` in a browser, or run `toolroom login` with the name of the server. Then call again.',
   },
+  login_not_possible: {
+    happened: 'The tool server is not one for a login: `detail` says what is used instead.',
+    todo: 'Follow `hint`.',
+  },
   login_unknown: {
     happened:
       'The address does not belong to a pending login: it was used already, is older than 10 minutes, or is of another server.',

@@ -21,6 +21,7 @@ export const CATALOGUE = {
   server_not_running: { status: 409, title: 'Server not running' },
   server_stopped: { status: 409, title: 'Server is stopped' },
   login_needed: { status: 409, title: 'Login needed' },
+  login_not_possible: { status: 409, title: 'Login is not possible' },
   login_unknown: { status: 409, title: 'Login is not pending' },
   config_changed: { status: 409, title: 'File has changed' },
   config_unparsable: { status: 409, title: 'File cannot be read' },

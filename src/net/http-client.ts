@@ -2,6 +2,7 @@ import type { ClientRequest, IncomingMessage } from 'node:http'
 import type { RequestOptions } from 'node:https'
 import type { Socket } from 'node:net'
 import { urlToHttpOptions } from 'node:url'
+import type { Authorizer } from './authorizer.ts'
 import { isBlockedHost } from './blocked-address.ts'
 import { ConnectionPool, type Network, type Route } from './connection-pool.ts'
 import { RemoteFailure, timeoutFailure } from './http-failure.ts'
@@ -46,6 +47,8 @@ interface Options {
   readonly headers?: Readonly<Record<string, string>>
   /** The Authorization header for a URL on this origin. */
   readonly authorizationFor?: (url: URL) => string | undefined
+  /** Provides the Authorization header of requests to this origin, and learns of refusals. */
+  readonly authorizer?: Authorizer | undefined
   readonly userAgent: string
   readonly network?: Partial<Network> | undefined
   /** Follow redirects to other origins too. Otherwise no other origin is requested. */
@@ -73,7 +76,29 @@ export class HttpClient {
     this.#headers = lowerCased(options.headers ?? {})
   }
 
-  async request(request: HttpRequest): Promise<HttpResponse> {
+  request(request: HttpRequest): Promise<HttpResponse> {
+    const { authorizer } = this.#options
+    return authorizer ? this.#authorized(request, authorizer) : this.#request(request)
+  }
+
+  /** A refused request is repeated once, when there is another token by then. */
+  async #authorized(request: HttpRequest, authorizer: Authorizer): Promise<HttpResponse> {
+    for (let isRepeated = false; ; isRepeated = true) {
+      const { token } = authorizer.current
+      const isDue = token !== undefined && Date.now() >= token.renewAt
+      const authorization = isDue ? await authorizer.authorization() : token?.header
+      const headers = { ...request.headers, ...(authorization !== undefined && { authorization }) }
+      const response = await this.#request({ ...request, headers })
+      const { status } = response
+      if (status !== 401 && status !== 403) return response
+      const challenge = response.headers['www-authenticate']
+      const isWorthIt = await authorizer.refused({ status, challenge, sent: authorization, isRepeated })
+      if (!isWorthIt || isRepeated) return response
+      response.discard()
+    }
+  }
+
+  async #request(request: HttpRequest): Promise<HttpResponse> {
     const deadline = request.timeoutMs === null ? null : performance.now() + request.timeoutMs
     let { url } = request
     for (let hops = 0; hops <= MAX_REDIRECTS; hops += 1) {

@@ -36,7 +36,9 @@ async function hasSecrets({ db }: ConfigurationDatabase): Promise<boolean> {
     .execute()
   const secret = await db.selectFrom('secrets').select('name').limit(1).execute()
   const call = await db.selectFrom('saved_calls').select('id').limit(1).execute()
-  return row.length + secret.length + call.length > 0
+  const login = await db.selectFrom('logins').select('server_id').limit(1).execute()
+  const client = await db.selectFrom('oauth_clients').select('id').limit(1).execute()
+  return row.length + secret.length + call.length + login.length + client.length > 0
 }
 
 async function assertKeyMatches(database: ConfigurationDatabase, vault: Vault): Promise<void> {

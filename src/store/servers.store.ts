@@ -6,7 +6,7 @@ import type { Tables } from './configuration/tables.ts'
 import { digestOf } from './digest.ts'
 
 type Row = Tables['tool_servers']
-const SEALED: readonly string[] = ['env', 'args', 'headers', 'url']
+const SEALED: readonly string[] = ['env', 'args', 'headers', 'url', 'oauth']
 
 /**
  * Servers of both kinds. Decrypted once, then answered from memory: the instance lock guarantees that no other process
@@ -77,7 +77,7 @@ export class ServerTable {
           async (trx) => {
             if (!this.#byId(kind, id)) return [false, null]
             await trx.deleteFrom('tool_servers').where('id', '=', id).execute()
-            for (const table of ['wishes', 'catalogues', 'pins'] as const)
+            for (const table of ['wishes', 'catalogues', 'pins', 'logins'] as const)
               await trx.deleteFrom(table).where('server_id', '=', id).execute()
             return [true, audit]
           },

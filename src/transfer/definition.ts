@@ -1,4 +1,5 @@
 import { isObject } from '../kernel/is-object.ts'
+import { maskOAuth } from '../kernel/secrets/mask-oauth.ts'
 import { MASK, maskArgs, maskCommand, maskUrl, maskValues } from '../kernel/secrets/secrets.ts'
 
 /** The fields of a server as they are sent to add it. */
@@ -13,6 +14,7 @@ const MASKS: Readonly<Record<string, (value: unknown) => unknown>> = {
   env: (value) => maskValues(value as Texts),
   url: (value) => maskUrl(String(value)),
   headers: (value) => maskValues(value as Texts),
+  oauth: (value) => (isObject(value) ? maskOAuth(value) : value),
 }
 
 /** The definition with secrets masked, and the fields that this has changed, in full. */
@@ -30,6 +32,9 @@ export function separateSecrets(definition: Definition): {
   return { masked: Object.fromEntries(masked), secrets: Object.fromEntries(secrets) }
 }
 
+/** Fields whose values have names. */
+const WITH_NAMES: ReadonlySet<string> = new Set(['env', 'headers', 'oauth'])
+
 /**
  * A definition without the values that are not in the file, for a server that does not exist yet. `missing` names them;
  * `broken` are fields that make no sense without them.
@@ -41,7 +46,7 @@ export function withoutMasked(definition: Definition): {
 } {
   const missing: string[] = []
   const rest = Object.entries(definition).map(([field, value]): [string, unknown] => {
-    if ((field !== 'env' && field !== 'headers') || !isObject(value)) return [field, value]
+    if (!WITH_NAMES.has(field) || !isObject(value)) return [field, value]
     const entries = Object.entries(value)
     missing.push(...entries.filter(([, text]) => text === MASK).map(([name]) => name))
     return [field, Object.fromEntries(entries.filter(([, text]) => text !== MASK))]

@@ -4,7 +4,7 @@ import { AppError, invalidField } from '../kernel/errors.ts'
 import type { Carrier } from '../kernel/secrets/secrets.ts'
 import { component } from '../kernel/wire.ts'
 
-type Field = keyof Carrier
+type Field = Exclude<keyof Carrier, 'oauth'>
 
 /** The body of a request for a stored value that views mask. */
 export const revealInput = (title: string, fields: readonly Field[]) =>

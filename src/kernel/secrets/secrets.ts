@@ -226,6 +226,7 @@ export interface Carrier {
   readonly headers?: Readonly<Record<string, string>>
   readonly args?: readonly string[]
   readonly url?: string
+  readonly oauth?: { readonly client_secret?: string; readonly private_key?: string } | null
 }
 
 /** Every secret in a server's definition, for redaction of log lines. */
@@ -241,6 +242,8 @@ export function secretsIn(carrier: Carrier): string[] {
   for (const value of Object.values(carrier.headers ?? {})) {
     secrets.push(value, value.replace(/^(?:Bearer|Basic|Token)\s+/i, ''))
   }
+  for (const secret of [carrier.oauth?.client_secret, carrier.oauth?.private_key])
+    if (secret !== undefined) secrets.push(secret)
   if (carrier.command !== undefined) maskArgs([carrier.command], collect)
   if (carrier.args) maskArgs(carrier.args, collect)
   if (carrier.url !== undefined) maskUrl(carrier.url, collect)

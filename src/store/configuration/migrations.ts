@@ -160,4 +160,16 @@ export const MIGRATIONS: readonly ((db: Kysely<never>) => Promise<void>)[] = [
       .addColumn('body', 'text', (column) => column.notNull())
       .execute()
   },
+  async (db) => {
+    await db.schema
+      .createTable('logins')
+      .addColumn('server_id', 'text', (column) => column.primaryKey())
+      .addColumn('sealed', 'text', (column) => column.notNull())
+      .execute()
+    await db.schema
+      .createTable('oauth_clients')
+      .addColumn('id', 'text', (column) => column.primaryKey())
+      .addColumn('sealed', 'text', (column) => column.notNull())
+      .execute()
+  },
 ]

@@ -111,6 +111,17 @@ export interface Tables {
     /** Ciphertext: the arguments may include secrets. */
     body: string
   }
+  /** Logins at HTTP servers: tokens, issuer and client. */
+  logins: {
+    server_id: string
+    sealed: string
+  }
+  /** OAuth clients that Toolroom registered. */
+  oauth_clients: {
+    /** JSON: the issuer and the redirect URI. */
+    id: string
+    sealed: string
+  }
   /** The newest 100,000 rows. */
   audit: {
     id: Generated<number>

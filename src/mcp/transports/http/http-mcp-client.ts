@@ -1,5 +1,6 @@
 import { KnownSecrets } from '../../../kernel/secrets/known-secrets.ts'
 import { secretsIn } from '../../../kernel/secrets/secrets.ts'
+import type { Authorizer } from '../../../net/authorizer.ts'
 import type { Network } from '../../../net/connection-pool.ts'
 import { HttpClient, type Reached } from '../../../net/http-client.ts'
 import type { RemoteFailure } from '../../../net/http-failure.ts'
@@ -20,6 +21,8 @@ export interface HttpMcpClientOptions extends ClientEvents {
   /** Called for each step of the connection as it succeeds. */
   readonly onReached?: (what: Reached | 'initialize') => void
   readonly network?: Partial<Network>
+  /** Of the login at the server. */
+  readonly authorizer?: Authorizer | undefined
 }
 
 const LIST_MS = 30_000
@@ -41,10 +44,18 @@ export class HttpMcpClient extends McpClient {
     known = null,
     onReached,
     network,
+    authorizer,
     ...events
   }: HttpMcpClientOptions) {
     const url = new URL(address)
-    const client = new HttpClient({ url, headers, userAgent: `toolroom/${version}`, network, onReached })
+    const client = new HttpClient({
+      url,
+      headers,
+      userAgent: `toolroom/${version}`,
+      network,
+      authorizer,
+      onReached,
+    })
     super({
       ...events,
       version,

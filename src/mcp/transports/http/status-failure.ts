@@ -24,7 +24,7 @@ export function statusFailure({ host, status, headers, quote }: Rejection, now =
       const scope = auth?.scope === undefined ? '' : `, scope ${auth.scope}`
       const kind = auth === undefined ? '' : ` (${auth.scheme}${scope})`
       const hint =
-        'Add an Authorization header with a valid token. A token that worked before may have expired'
+        'Log in to the server, or add an Authorization header with a valid token. A token that worked before may have expired'
       return failure('auth_required', `requires authentication${kind}`, hint)
     }
     case 403: {

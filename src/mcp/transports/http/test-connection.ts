@@ -32,7 +32,7 @@ export interface TestReport {
   readonly error: { readonly code: string; readonly message: string; readonly hint: string } | null
 }
 
-type Options = Pick<HttpMcpClientOptions, 'url' | 'headers' | 'transport' | 'version'> & {
+type Options = Pick<HttpMcpClientOptions, 'url' | 'headers' | 'transport' | 'version' | 'authorizer'> & {
   readonly network?: Partial<Network>
   readonly timeoutMs?: number
 }

@@ -1,0 +1,81 @@
+import type { Vault } from '../kernel/secrets/vault.ts'
+import type { LoginRecord, LoginStore } from '../oauth/login-record.ts'
+import type { OAuthClient } from '../oauth/protocol/oauth-client.ts'
+import type { ConfigurationDatabase } from './configuration/configuration.ts'
+
+/** Logins and registered clients, sealed. Decrypted once, then answered from memory. */
+export async function openLoginStore(database: ConfigurationDatabase, vault: Vault): Promise<LoginStore> {
+  const logins = new Map<string, LoginRecord>()
+  const clients = new Map<string, OAuthClient>()
+  for (const { server_id, sealed } of await database.db.selectFrom('logins').selectAll().execute()) {
+    try {
+      logins.set(server_id, vault.open(loginPlace(server_id), sealed) as LoginRecord)
+    } catch {
+      throw await database.refuse(`the login at '${server_id}' cannot be read`)
+    }
+  }
+  for (const { id, sealed } of await database.db.selectFrom('oauth_clients').selectAll().execute()) {
+    try {
+      clients.set(id, vault.open(clientPlace(id), sealed) as OAuthClient)
+    } catch {
+      throw await database.refuse('a registered OAuth client cannot be read')
+    }
+  }
+  return {
+    all: () => [...logins.values()],
+    find: (serverId) => logins.get(serverId),
+    // A refresh token that is not saved is lost, so this is done on a full disk too.
+    save: (record, audit) =>
+      database
+        .change<boolean>(
+          async (trx) => {
+            const { server_id } = record
+            const known = await trx
+              .selectFrom('tool_servers')
+              .select('id')
+              .where('id', '=', server_id)
+              .execute()
+            if (known.length === 0) return [false, null] // removed meanwhile
+            const sealed = vault.seal(loginPlace(server_id), record)
+            await trx.replaceInto('logins').values({ server_id, sealed }).execute()
+            return [true, audit]
+          },
+          { frees: true, committed: (isSaved) => isSaved && logins.set(record.server_id, record) },
+        )
+        .then(() => undefined),
+    remove: (serverId, audit) =>
+      database.change<void>(
+        async (trx) => {
+          await trx.deleteFrom('logins').where('server_id', '=', serverId).execute()
+          return [undefined, audit]
+        },
+        { frees: true, committed: () => logins.delete(serverId) },
+      ),
+    forget: (serverId) => void logins.delete(serverId),
+    client: (issuer, redirectUri) => clients.get(clientId(issuer, redirectUri)),
+    saveClient: (issuer, redirectUri, client) =>
+      database.change<void>(
+        async (trx) => {
+          const id = clientId(issuer, redirectUri)
+          await trx
+            .replaceInto('oauth_clients')
+            .values({ id, sealed: vault.seal(clientPlace(id), client) })
+            .execute()
+          return [undefined, null]
+        },
+        { committed: () => clients.set(clientId(issuer, redirectUri), client) },
+      ),
+    removeClient: (issuer, redirectUri) =>
+      database.change<void>(
+        async (trx) => {
+          await trx.deleteFrom('oauth_clients').where('id', '=', clientId(issuer, redirectUri)).execute()
+          return [undefined, null]
+        },
+        { frees: true, committed: () => clients.delete(clientId(issuer, redirectUri)) },
+      ),
+  }
+}
+
+const clientId = (issuer: string, redirectUri: string): string => JSON.stringify([issuer, redirectUri])
+export const loginPlace = (serverId: string): string => `${serverId}:login`
+const clientPlace = (id: string): string => `oauth-client/${id}`
