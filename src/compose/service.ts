@@ -25,6 +25,8 @@ import { createLogs } from '../logs/logs.service.ts'
 import { metricsRoutes } from '../metrics/metrics.routes.ts'
 import { proxyFromEnvironment } from '../net/proxy.ts'
 import { noticeRoutes } from '../notices/notices.routes.ts'
+import { loginPages } from '../oauth/login-pages.routes.ts'
+import { oauthRoutes } from '../oauth/oauth.routes.ts'
 import { packageRoutes } from '../packages/packages.routes.ts'
 import { processRoutes } from '../processes/processes.routes.ts'
 import { createProcesses } from '../processes/processes.service.ts'
@@ -289,10 +291,12 @@ async function open(
     protectReads: config.protect_reads,
     guesses,
     gatewayRoutes: gateway.mcpRoutes,
+    pages: [loginPages(logins)],
     routes: [
       healthRoutes(health, (headers) => !config.protect_reads || isOwner(headers)),
       serverRoutes(servers, importing.importer, isOwner, elicitations),
       httpServerRoutes(httpServers, isOwner, elicitations),
+      oauthRoutes({ logins, find: httpServers.get }),
       elicitationRoutes(elicitations),
       ...calls.routes(isOwner),
       logRoutes(logs),

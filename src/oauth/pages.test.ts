@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest'
+import { donePage, failedPage, startPage, textPage } from './pages.ts'
+
+const FOREIGN = `<script>alert(1)</script>"'&`
+
+test('the start page names the server, the host of the issuer and the scopes, and its form may lead to the issuer (oauth.md section 4)', () => {
+  const { html, headers } = startPage({
+    server_name: 'linear',
+    issuer: 'https://auth.linear.app/tenant',
+    scopes: ['read', 'issues:create'],
+  })
+  expect(html).toContain('<h1>Log in to linear</h1>')
+  expect(html).toContain('<b>auth.linear.app</b>')
+  expect(html).toContain('<li><code>issues:create</code></li>')
+  expect(html).toContain('<form method="post">')
+  expect(headers['content-security-policy']).toMatch(/^default-src 'none'; style-src 'sha256-[^']+'; /)
+  expect(headers['content-security-policy']).toContain("form-action 'self' https://auth.linear.app ")
+  expect(headers['referrer-policy']).toBe('same-origin')
+})
+
+test('no page contains a script or the markup of others, and a page without a form leads nowhere', () => {
+  const problem = { code: 'x', message: FOREIGN, hint: FOREIGN }
+  const pages = [
+    startPage({ server_name: FOREIGN, issuer: null, scopes: [FOREIGN] }),
+    donePage({ server_name: FOREIGN, ok: false, tools: null, problem }),
+    donePage({ server_name: FOREIGN, ok: true, tools: 1, problem }),
+    failedPage(null, problem),
+    textPage(FOREIGN, FOREIGN),
+  ]
+  for (const { html } of pages) {
+    expect(html).not.toMatch(/<script|"'&|\son\w+=|src=|href=/)
+    expect(html).toContain('&#60;script&#62;alert(1)&#60;/script&#62;&#34;&#39;&#38;')
+  }
+  for (const { headers } of pages.slice(1)) {
+    expect(headers['content-security-policy']).toContain("form-action 'none'")
+    expect(headers['referrer-policy']).toBe('no-referrer')
+  }
+})
+
+test('a long list of scopes and a long sentence are cut', () => {
+  const scopes = Array.from({ length: 1000 }, (_, n) => `scope-${n}`)
+  const start = startPage({ server_name: 'a', issuer: 'https://a.example', scopes })
+  expect(start.html.match(/<li>/g)).toHaveLength(51)
+  const problem = { code: 'x', message: 'x'.repeat(1_000_000), hint: null }
+  expect(donePage({ server_name: 'a', ok: false, tools: null, problem }).html.length).toBeLessThan(10_000)
+})
+
+test.each([
+  [{ ok: true, tools: 12, problem: null }, ['Logged in to a', '12 tools are available']],
+  [{ ok: true, tools: 1, problem: null }, ['Logged in to a', '1 tool is available']],
+  [
+    { ok: true, tools: null, problem: { code: 'x', message: 'a.example answered 500', hint: null } },
+    ['Logged in to a', 'The login worked, but the server could not be used: a.example answered 500'],
+  ],
+  [
+    { ok: false, tools: null, problem: { code: 'x', message: 'You denied the access', hint: 'Start again' } },
+    ['Not logged in to a', '<p>You denied the access</p><p>Start again</p>'],
+  ],
+])('the last page of a login that ended with %j says so', (outcome, texts) => {
+  const { html } = donePage({ server_name: 'a', ...outcome })
+  for (const text of texts) expect(html).toContain(text)
+})
