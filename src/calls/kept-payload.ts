@@ -1,5 +1,5 @@
 import type { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
-import { redactJsonText } from '../kernel/secrets/redact-json.ts'
+import { isHarmless, redactJsonText } from '../kernel/secrets/redact-json.ts'
 import { redactText } from '../kernel/secrets/redact-text.ts'
 
 /** The arguments or the result of a call, without secrets. */
@@ -34,7 +34,7 @@ export function keptJson(json: string, secrets: KnownSecrets): KeptJson {
 }
 
 function beginning(json: string, secrets: KnownSecrets): KeptJson {
-  const clean = Buffer.from(redactText(json, secrets))
+  const clean = Buffer.from(isHarmless(json, secrets) ? json : redactText(json, secrets))
   const end = Math.max(0, Math.min(MAX_KEPT_BYTES, clean.length - MARGIN_BYTES))
   return { text: clean.toString('utf8', 0, end).replace(/\uFFFD+$/, ''), cut: true, redacted: true }
 }

@@ -8,9 +8,13 @@ import { hasKeyShape, MASK } from './secrets.ts'
 /** Far more than any tool has, and little enough for a recursive function. */
 const MAX_DEPTH = 100
 
-/** What a secret in JSON text has: a name, a flag, a URL, a type, or an escape that could hide one. */
-const SUSPICIOUS =
-  /[\\\p{Cc}]|:\/\/|(?:^|[^\w.-])-{1,2}[a-z]|export\s|token|key|secret|pass|pwd|bearer|basic|jwt|session|cookie|cred|dsn|sig|pat|auth/iu
+/** What a secret in JSON text has. As one expression, they would take twice as long. */
+const SUSPICIOUS: readonly RegExp[] = [
+  /[\\\p{Cc}]/u, // an escape could hide one
+  /:\/\//,
+  /(?:^|[^\w.-])-{1,2}[a-z]/i, // a flag
+  /export\s|token|key|secret|pass|pwd|bearer|basic|jwt|session|cookie|cred|dsn|sig|pat|auth/i,
+]
 
 /**
  * JSON text with its secrets masked: texts and names as in the log, and every text whose name means a secret. The same text
@@ -31,7 +35,7 @@ export function redactJsonText(text: string, secrets: KnownSecrets): string | un
 
 /** Whether one look at JSON text shows that it has no secret. False when it may have one. */
 export const isHarmless = (text: string, secrets: KnownSecrets): boolean =>
-  !SUSPICIOUS.test(text) && !hasKeyShape(text) && secrets.redact(text) === text
+  !SUSPICIOUS.some((pattern) => pattern.test(text)) && !hasKeyShape(text) && secrets.redact(text) === text
 
 function masked(value: unknown, secrets: KnownSecrets, isSecret: boolean, depth: number): unknown {
   if (typeof value === 'string') return isSecret && value !== '' ? MASK : maskedText(value, secrets)
