@@ -42,6 +42,8 @@ interface Deps extends RegistryDeps<HttpServer>, ConnectionWatchDeps {
 export function createHttpServers(deps: Deps) {
   const { catalogues, calls } = deps
   const watches = new Map<string, ConnectionWatch>()
+  /** Servers whose login may end. */
+  const loggedIn = new Set<string>()
   const registry = createRegistry(deps, {
     kind: 'http',
     noun: 'HTTP server',
@@ -54,6 +56,7 @@ export function createHttpServers(deps: Deps) {
   })
 
   function forget(id: string): void {
+    loggedIn.delete(id)
     watches.get(id)?.close()
     watches.delete(id)
   }
@@ -69,9 +72,19 @@ export function createHttpServers(deps: Deps) {
     }
   }
 
-  const unsubscribe = deps.facts.on('secret_changed', ({ name }) => {
-    for (const watch of watches.values()) watch.secretChanged(name)
-  })
+  const unsubscribe = [
+    deps.facts.on('secret_changed', ({ name }) => {
+      for (const watch of watches.values()) watch.secretChanged(name)
+    }),
+    deps.facts.on('http_server_login', ({ server_id, state }) => {
+      const isOver = loggedIn.has(server_id) && OVER.includes(state)
+      if (state === 'logged_in') loggedIn.add(server_id)
+      else if (isOver) {
+        loggedIn.delete(server_id)
+        void watches.get(server_id)?.loginChanged()
+      }
+    }),
+  ]
 
   async function test(server: HttpServer): Promise<ConnectionReport> {
     const startedAt = performance.now()
@@ -93,11 +106,14 @@ export function createHttpServers(deps: Deps) {
     list: registry.list,
     get: registry.get,
     call: registry.call,
-    load: registry.load,
+    async load(): Promise<void> {
+      for (const { id } of await registry.load())
+        if (deps.logins.stateOf(id).state === 'logged_in') loggedIn.add(id)
+    },
     remove: (key: string, by: Caller) => registry.remove(key, by, forget),
 
     close(): void {
-      unsubscribe()
+      for (const end of unsubscribe) end()
       for (const watch of watches.values()) watch.close()
     },
 
@@ -180,6 +196,9 @@ export function createHttpServers(deps: Deps) {
     },
   }
 }
+/** States without a token. */
+const OVER = ['none', 'expired', 'refused']
+
 const NOT_TESTED: Omit<ConnectionReport, 'error'> = {
   ok: false,
   latency_ms: null,
