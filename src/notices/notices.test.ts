@@ -1,6 +1,9 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import WebSocket from 'ws'
+import { openHttp } from '../../test/fixtures/http/sites.ts'
 import { put } from '../../test/support/agents.ts'
 import { ownFolder } from '../../test/support/folder.ts'
 import { AUTHORISED, type House, openHouse } from '../../test/support/house.ts'
@@ -191,6 +194,31 @@ describe('notices', () => {
       action: { route: '/agents/cursor' },
     })
     expect(await health(house)).toMatchObject({ status: 'ok' })
+  })
+
+  test("an entry of Toolroom that another program changed in an agent's file is a notice within 2 s, until it is seen", async () => {
+    const home = ownFolder()
+    put(home, '.cursor/mcp.json', '{"mcpServers":{}}')
+    const house = await openHouse({ home })
+    await sleep(600) // the files are read a moment after the start
+    expect((await post(house, '/api/agents/cursor/connect', {})).statusCode).toBe(200)
+    const file = join(home, '.cursor/mcp.json')
+    const own = readFileSync(file, 'utf8')
+    writeFileSync(file, own.replace('"toolroom"', '"toolroom-2"'))
+    const notice = await appears(house, 'agent_file_edited')
+    expect(notice).toMatchObject({ agent_type: 'cursor', action: { route: '/agents/cursor' } })
+  })
+
+  test('a server that requires a login is a notice within 2 s of the check, with the way to log in', async () => {
+    const house = await openHouse()
+    const { origin } = await openHttp((_, response) => void response.writeHead(401).end())
+    const server = { name: 'far', url: `${origin}/mcp` }
+    expect((await post(house, '/api/http-servers', server)).statusCode).toBe(201)
+    expect((await post(house, '/api/http-servers/far/test')).statusCode).toBe(200)
+    expect(await appears(house, 'login_needed')).toMatchObject({
+      server_id: 'far',
+      text: expect.stringContaining('requires a login'),
+    })
   })
 
   test('seeing a notice that does not exist answers 404', async () => {
