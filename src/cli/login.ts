@@ -152,20 +152,24 @@ const serversOf = async (client: ServiceClient): Promise<Server[]> =>
 async function browserLogin(client: ServiceClient, server: Server, expiresAt: string): Promise<Outcome> {
   const path = `/api/http-servers/${server.id}`
   const base = { server_id: server.id, server_name: server.name, tools: null, problem: null }
+  const read = async () => ((await client.request('GET', `${path}/login`)) as LoginState).auth
+  const { error: before } = await read() // of an earlier login; it stays until this one is finished
   let endedAt: number | undefined
   for (;;) {
     await sleep(POLL_MS)
-    const { auth } = (await client.request('GET', `${path}/login`)) as LoginState
-    if (auth.pending_until !== null) continue
+    const { pending_until, state, error } = await read()
+    if (pending_until !== null) continue
+    if (endedAt === undefined && Date.parse(expiresAt) <= Date.now())
+      throw new Failure('timeout', `The login to ${server.name} was not finished in time`, 'start it again')
     endedAt ??= performance.now()
     const isLate = performance.now() - endedAt > SETTLE_MS
-    if (auth.state === 'logged_in') {
+    const hasFailed = state === 'logged_in' ? error?.code !== 'unavailable' : state !== 'expired'
+    if (error && hasFailed && (error.message !== before?.message || isLate))
+      return { ...base, ok: false, problem: error }
+    if (state === 'logged_in') {
       const { status, tool_count } = (await client.request('GET', path)) as Server
       if (status === 'connected' || isLate) return { ...base, ok: true, tools: tool_count }
-    } else if (auth.error) return { ...base, ok: false, problem: auth.error }
-    else if (Date.parse(expiresAt) <= Date.now())
-      throw new Failure('timeout', `The login to ${server.name} was not finished in time`, 'start it again')
-    else if (isLate) throw new Failure('failed', `The login to ${server.name} was cancelled`, null)
+    } else if (isLate) throw new Failure('failed', `The login to ${server.name} was cancelled`, null)
   }
 }
 

@@ -58,6 +58,7 @@ export class LoginStarter {
       await deps.audit({ action: 'server_login_started', subject: server.id, ...by, detail })
       pending.add(next)
       hidePending(this.#context, next)
+      login.begin()
       changed(server.id)
       return { isNew: true, start: this.#startOf(next) }
     } catch (error) {

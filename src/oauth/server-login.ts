@@ -139,6 +139,11 @@ export class ServerLogin {
     this.#refusal = problemOf(failure)
   }
 
+  /** A login has begun: why the last one failed does not matter any more. */
+  begin(): void {
+    this.#refusal = null
+  }
+
   /** A login was completed, or ended by its user. */
   settle(): void {
     this.#needsMore = false

@@ -35,10 +35,12 @@ export async function openLoginServer(scopes: readonly string[] = ['read', 'writ
       return void response.writeHead(302, { location: back.href }).end()
     }
     if (pathname === '/token') {
-      const token = randomUUID()
-      tokens.add(token)
-      const answer = { access_token: token, token_type: 'Bearer', expires_in: 3600, scope: scopes.join(' ') }
-      return sendJson(response, { ...answer, refresh_token: randomUUID() })
+      const refresh = new URLSearchParams(await textOf(request)).get('refresh_token')
+      if (refresh !== null && !tokens.has(refresh)) return sendJson(response, { error: 'invalid_grant' }, 400)
+      const [access_token, refresh_token] = [randomUUID(), randomUUID()]
+      tokens.add(access_token).add(refresh_token)
+      const answer = { access_token, refresh_token, token_type: 'Bearer', expires_in: 3600 }
+      return sendJson(response, { ...answer, scope: scopes.join(' ') })
     }
     if (pathname === '/revoke') seen.revocations += 1
     response.writeHead(pathname === '/revoke' ? 200 : 404).end()
@@ -61,7 +63,7 @@ export async function openLoginServer(scopes: readonly string[] = ['read', 'writ
     issuer: issuer.origin,
     seen,
     next,
-    /** No token is accepted any more. */
+    /** No token is accepted any more, and none is renewed. */
     expire: () => tokens.clear(),
   }
 }
@@ -91,4 +93,10 @@ function forward(target: string, request: IncomingMessage, response: ServerRespo
   sent.on('error', () => response.destroy())
   response.on('close', () => sent.destroy())
   request.pipe(sent)
+}
+
+async function textOf(request: IncomingMessage): Promise<string> {
+  let text = ''
+  for await (const part of request.setEncoding('utf8')) text += part
+  return text
 }

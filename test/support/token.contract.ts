@@ -17,6 +17,8 @@ const OPEN = [
   '/docs/errors',
   '/docs/errors/not_found',
   '/api/health',
+  '/oauth/callback',
+  '/oauth/done',
 ]
 const OPEN_READS = [
   '/api/servers',
@@ -50,6 +52,7 @@ const OPEN_READS = [
 function openStatus(path: string): number {
   if (/\/(?:github|docs)\/tools\/?$/.test(path)) return 409
   if (path.startsWith('/api/packages/') && path !== '/api/packages/') return 404
+  if (path.startsWith('/oauth/callback')) return 303
   return path.includes('/ws/') ? 426 : 200
 }
 
@@ -76,10 +79,11 @@ export function tokenCases(): void {
       covers('errors-missing-token', 'errors-invalid-token')
       const house = await furnished()
       const open = [...OPEN, ...OPEN_READS]
-      const isOpenPost = ({ method, url }: { method: string; url: string }) =>
-        ['POST /api/packages/search', 'POST /api/login'].includes(`${method} ${url}`)
+      const isOther = ({ method, url }: { method: string; url: string }) =>
+        ['POST /api/packages/search', 'POST /api/login'].includes(`${method} ${url}`) ||
+        url === '/oauth/start/:ticket' // the ticket is the secret
       const closed = routesOf(house).filter(
-        (route) => !isOpenPost(route) && (!isRead(route) || !open.includes(route.url)),
+        (route) => !isOther(route) && (!isRead(route) || !open.includes(route.url)),
       )
       expect(closed.map(({ method, url }) => `${method} ${url}`)).toEqual(
         expect.arrayContaining(['POST /api/servers', 'DELETE /api/servers/github', 'DELETE /api/logs']),
@@ -200,7 +204,7 @@ export function tokenCases(): void {
       })
     })
 
-    test('PROTECT_READS requires the token for reads, except for health and the documentation', async () => {
+    test('PROTECT_READS requires the token for reads, except for health, the documentation and the pages of a login', async () => {
       const house = await furnished({ env: { PROTECT_READS: 'true' } })
       for (const path of OPEN) expect.soft((await house.inject(path)).statusCode, path).toBeLessThan(400)
       for (const url of OPEN_READS) {
