@@ -80,7 +80,8 @@ export class LoginFlow {
     const resource = await discoverResource(http, new URL(server.url), challenge)
     const { issuers, isLegacy } = resource
     const usual = issuers.find((each) => each === record?.issuer.issuer) ?? issuers[0] ?? ''
-    const issuer = await discoverIssuer(http, server.oauth?.issuer ?? usual, { isLegacy })
+    const browser = server.oauth?.grant !== 'client_credentials'
+    const issuer = await discoverIssuer(http, server.oauth?.issuer ?? usual, { isLegacy, browser })
     return { resource, issuer }
   }
 
