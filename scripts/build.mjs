@@ -13,8 +13,9 @@ import {
 import { dirname, join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { rolldown } from 'rolldown'
+import { buildWeb } from './build-web.mjs'
 import { fail, filesUnder, root, seconds } from './lib.mjs'
-import { buildHash, readBuilt } from './prepare.mjs'
+import { buildHashes, readBuilt } from './prepare.mjs'
 
 const ENTRIES = { main: 'src/main.ts', 'store-worker': 'src/store/thread/worker.ts' }
 /** Bundled separately as CommonJS, which can be loaded with V8's code cache: see src/cli/compiled.ts. */
@@ -26,18 +27,36 @@ const EXTERNAL = [/^@photostructure\/sqlite/, /^@fastify\/swagger-ui/]
 const ALIAS = { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' }
 
 const startedAt = performance.now()
-const hash = buildHash() // before reading the sources, so that an edit during the build makes it stale
+const hashes = buildHashes() // before reading the sources, so that an edit during the build makes it stale
+const built = readBuilt()
 const scratch = `dist/.tmp-${process.pid}` // inside dist: ignored by git, and rename stays on one disk
 process.once('exit', () => rmSync(join(root, scratch), { recursive: true, force: true }))
 
 if (!existsSync(join(root, ENTRIES.main))) fail(`Cannot build: ${ENTRIES.main} does not exist`)
-await bundle().catch(({ message }) =>
+await buildStale().catch(({ message }) =>
   fail(process.stderr.isTTY ? message : stripVTControlCharacters(message)),
 )
 const files = moveIntoPlace()
 const bytes = files.reduce((sum, file) => sum + statSync(join(root, 'dist', file)).size, 0)
 const took = seconds(performance.now() - startedAt)
 console.log(`Built dist in ${took}: ${files.length} files, ${(bytes / 1e6).toFixed(1)} MB with source maps`)
+
+/** The service and the dashboard are independent: what has not changed stays as it is. */
+async function buildStale() {
+  if (isStale('service')) await bundle()
+  if (isStale('web')) await buildWeb(`${scratch}/web`)
+}
+
+function isStale(part) {
+  return (
+    built?.hashes?.[part] !== hashes[part] ||
+    !built.files.every((file) => existsSync(join(root, 'dist', file)))
+  )
+}
+
+function partOf(file) {
+  return file.startsWith('web/') ? 'web' : 'service'
+}
 
 /**
  * Bundles each entry separately, because the store thread must not load code that only the service needs. Modules that
@@ -108,23 +127,25 @@ function toAscii(file) {
 /**
  * Renames file by file, chunks first and entries last: a start at any moment loads either the old main.js with its old
  * chunks or the new one with the new, and a complete dist always exists.
- * The chunks of the previous build stay, for a running service that loads one later.
+ * The chunks of the previous build stay, for a running service or an open page that loads one later.
  */
 function moveIntoPlace() {
-  const built = filesUnder(scratch).map((file) => file.slice(scratch.length + 1))
-  const before = readBuilt()?.files ?? []
+  const made = filesUnder(scratch).map((file) => file.slice(scratch.length + 1))
+  const before = built?.files ?? []
   rmSync(join(root, 'dist/.built'), { force: true })
-  for (const file of built.toSorted((a, b) => Number(isEntry(a)) - Number(isEntry(b)))) {
+  for (const file of made.toSorted((a, b) => Number(isEntry(a)) - Number(isEntry(b)))) {
     mkdirSync(dirname(join(root, 'dist', file)), { recursive: true })
     renameSync(join(root, scratch, file), join(root, 'dist', file))
   }
-  const wanted = new Set([...built, ...before])
+  const parts = new Set(made.map(partOf))
+  const current = [...made, ...before.filter((file) => !parts.has(partOf(file)))]
+  const wanted = new Set([...current, ...before])
   for (const file of filesUnder('dist').map((path) => path.slice('dist/'.length))) {
     if (!wanted.has(file) && !file.startsWith('.tmp-')) rmSync(join(root, 'dist', file))
   }
   removeAbandoned()
-  writeFileSync(join(root, 'dist/.built'), JSON.stringify({ hash, files: built }))
-  return built
+  writeFileSync(join(root, 'dist/.built'), JSON.stringify({ hashes, files: current }))
+  return current
 }
 
 /** Removes scratch folders of killed builds. */
@@ -140,5 +161,5 @@ function removeAbandoned() {
 }
 
 function isEntry(file) {
-  return Object.keys(ENTRIES).some((name) => file === `${name}.js`)
+  return file === 'web/index.html' || Object.keys(ENTRIES).some((name) => file === `${name}.js`)
 }

@@ -8,12 +8,21 @@ const script = (name) => run(process.execPath, [join(root, 'scripts', name)], qu
 const CHECKS = {
   'format and lint': () => runTool('biome', ['check', '--error-on-warnings', '.'], quiet),
   types: () => runTool('tsc', ['-p', '.'], quiet),
+  'types of web': () => checkWeb(),
   architecture: () => runTool('vitest', ['run', 'test/architecture.test.ts'], quiet),
   'unused code': () => runTool('knip', ['--no-progress'], quiet),
   'lock file': () => script('check-lock.mjs'),
   words: () => script('check-words.mjs'),
   // Warns and does not fail: the results of real agents can be renewed only on a machine that can install them.
   'verified clients': () => script('check-results.mjs'),
+}
+
+/** The types of the API come from the built service, so it is built first. */
+async function checkWeb() {
+  const generated = await script('api-types.mjs')
+  if (generated.code !== 0) return generated
+  const page = await runTool('tsc', ['-p', 'web'], quiet)
+  return page.code === 0 ? runTool('tsc', ['-p', 'test/web'], quiet) : page
 }
 
 await prepare({ build: false })

@@ -5,7 +5,7 @@ import { watch } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { root, say } from './lib.mjs'
-import { buildHash, prepare, rebuild } from './prepare.mjs'
+import { buildHashes, prepare, rebuild } from './prepare.mjs'
 import { userPath } from './user-path.mjs'
 
 const SETTLE_MS = 80 // an editor saves in several steps, a branch switch changes many files
@@ -18,9 +18,9 @@ let working = false
 
 await prepare()
 if (process.env.npm_lifecycle_event) process.env.PATH = userPath(process.env.PATH ?? '', root)
-let built = buildHash()
+let built = JSON.stringify(buildHashes())
 start()
-for (const name of ['src', 'docs']) watch(join(root, name), { recursive: true }, onChange)
+for (const name of ['src', 'web', 'docs']) watch(join(root, name), { recursive: true }, onChange)
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, end)
 
 function start() {
@@ -60,7 +60,7 @@ async function follow() {
   while (changed) {
     changed = false
     await sleep(SETTLE_MS)
-    const hash = buildHash()
+    const hash = JSON.stringify(buildHashes())
     if (changed || hash === built) continue
     const { code, output, ms } = await rebuild()
     if (code !== 0) {

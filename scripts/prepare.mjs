@@ -136,7 +136,9 @@ function keepStamp(text) {
 const BUILD = join(root, 'scripts/build.mjs')
 
 function isBuilt() {
-  return existsSync(join(root, 'dist/main.js')) && readBuilt()?.hash === buildHash()
+  const entries = ['main.js', 'web/index.html']
+  if (!entries.every((file) => existsSync(join(root, 'dist', file)))) return false
+  return JSON.stringify(readBuilt()?.hashes) === JSON.stringify(buildHashes())
 }
 
 async function runBuild(onSpawn) {
@@ -147,13 +149,15 @@ async function runBuild(onSpawn) {
 }
 
 /** Based on contents: a checkout, a copy or a branch switch changes file times without changing the build. */
-export function buildHash() {
-  const sources = filesUnder('src').filter((path) => !path.endsWith('.test.ts'))
-  const others = ['scripts/build.mjs', 'package-lock.json', 'package.json', 'tsconfig.json']
-  return hashFiles([...sources, ...others])
+export function buildHashes() {
+  const shared = ['scripts/build.mjs', 'package-lock.json', 'package.json']
+  const isSource = (path) => !path.endsWith('.test.ts') && !path.startsWith('web/generated/')
+  const service = [...filesUnder('src').filter(isSource), 'tsconfig.json']
+  const web = [...filesUnder('web').filter(isSource), ...filesUnder('src/client'), 'scripts/build-web.mjs']
+  return { service: hashFiles([...service, ...shared]), web: hashFiles([...web, ...shared]) }
 }
 
-/** The hash and the files of the last finished build. */
+/** The hashes and the files of the last finished build. */
 export function readBuilt() {
   try {
     return JSON.parse(readFileSync(join(root, 'dist/.built'), 'utf8'))

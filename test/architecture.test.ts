@@ -101,6 +101,7 @@ const READERS: Readonly<Record<string, string>> = {
   'config/data-folder.ts': 'a database that `openForeign` has opened, in parts',
   'config/running-instance.ts': 'our instance.json, /proc',
   'http/docs.ts': 'our assets',
+  'http/web.ts': 'our assets',
   'store/instance-lock.ts': 'our instance.json',
   'store/configuration/open-file.ts': 'our database and its backups',
   'store/sqlite/data-file.ts': 'our databases',

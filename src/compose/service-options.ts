@@ -14,6 +14,8 @@ export interface ServiceOptions {
   readonly shutDown?: (() => void) | undefined
   /** The program that agents start as their bridge. */
   readonly mainFile?: string | undefined
+  /** The folder with the built dashboard. */
+  readonly webFolder?: string | undefined
 }
 
 export interface Service {

@@ -290,6 +290,7 @@ async function open(
     headerName,
     protectReads: config.protect_reads,
     guesses,
+    webFolder: options.webFolder,
     gatewayRoutes: gateway.mcpRoutes,
     pages: [loginPages(logins)],
     routes: [

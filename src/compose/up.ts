@@ -1,5 +1,5 @@
 import { homedir } from 'node:os'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type Config, readConfig } from '../config/config.ts'
 import { type Flags, readFlags } from '../config/flags.ts'
@@ -66,6 +66,7 @@ async function start(
       warn,
       openStores,
       mainFile,
+      webFolder: join(dirname(mainFile), 'web'),
       shutDown,
       onOpen: printReady,
     })

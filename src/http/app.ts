@@ -16,9 +16,10 @@ import { readQueriesBySchema } from './query.ts'
 import { newRequestId } from './request-id.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
 import { validationError } from './validation.ts'
+import { serveWeb, type WebOptions } from './web.ts'
 import { createUpgrade, type Stream } from './websocket.ts'
 
-export interface AppOptions extends AuthOptions {
+export interface AppOptions extends AuthOptions, WebOptions {
   /** Receives the handlers when the app is built. */
   readonly front: Front
   readonly log: Log
@@ -81,6 +82,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     options.log[level]({ request_id: request.id, method, route, status, ms }, `${method} ${route} ${status}`)
   })
   serveDocs(fastify, describeApi(fastify, options))
+  serveWeb(fastify, options)
   for (const page of options.pages ?? []) await fastify.register(page)
   for (const room of options.routes) await fastify.register(room, { prefix: '/api' })
   await fastify.ready()

@@ -42,7 +42,6 @@ SwaggerUIBundle({
 /** Interactive documentation at `/docs`, and a page for every error code. Files are read on request. */
 export function serveDocs(app: FastifyInstance, openapi: () => string): void {
   const hidden = { schema: { hide: true } }
-  app.get('/', hidden, async (_, reply) => reply.redirect('/docs'))
   app.get('/docs', hidden, async (_, reply) => reply.headers(PAGE_HEADERS).type(HTML).send(PAGE))
   app.get('/docs/json', hidden, async (_, reply) => reply.type(JSON_TYPE).send(openapi()))
   app.get<{ Params: { file: string } }>('/docs/assets/:file', hidden, async (request, reply) => {

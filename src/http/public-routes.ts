@@ -1,6 +1,9 @@
+import { PAGES } from './web.ts'
+
 /** Public even with PROTECT_READS: the health check, pages without data, and pages that only a login's own link opens. */
 const ALWAYS_OPEN = [
-  'GET /',
+  ...PAGES.map((path) => `GET ${path}`),
+  'GET /assets/:file',
   'GET /api/health',
   'POST /api/login',
   'GET /docs',

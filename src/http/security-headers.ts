@@ -10,6 +10,21 @@ const OWN_FILES = [
   "form-action 'none'",
 ].join('; ')
 
+/** For the dashboard. Mantine and CodeMirror create style elements, which carry the nonce. */
+export const dashboardPolicy = (nonce: string): string =>
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src 'self' 'nonce-${nonce}'`,
+    "img-src 'self' data: blob:",
+    'media-src data: blob:',
+    "connect-src 'self'",
+    "font-src 'self'",
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join('; ')
+
 /** Sent with every response. Never CORS headers: no other origin may read a response. */
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy': LOCKED,

@@ -192,6 +192,12 @@ export const ServerTimeseries = Type.Object({
           examples: ['github'],
         }),
       ),
+      calls: Type.Optional(Calls),
+      latency_ms: Type.Optional(
+        Type.Object(Latency.properties, {
+          description: 'Of all steps together, as `calls`. Not for resources',
+        }),
+      ),
       points: Type.Union([Type.Array(ServerPoint), Type.Array(ResourcePoint)]),
     }),
   ),

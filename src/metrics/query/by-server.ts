@@ -5,7 +5,7 @@ import type { ResourcePoint, SeriesQuery, ServerPoint, ServerTimeseries } from '
 import type { Recorder } from '../record/recorder.ts'
 import { Cell } from '../sketch/cell.ts'
 import { floorTo, WINDOW, type WindowName } from '../windows/levels.ts'
-import { round } from './figures.ts'
+import { callsOf, latencyOf, round } from './figures.ts'
 import { levelFor, matches, pointOf, stepsOf } from './timeseries.ts'
 
 type Steps = ReturnType<typeof stepsOf>
@@ -32,14 +32,16 @@ export function timeseriesByServer(
     throw invalidField('/step', `must not result in more than ${MAX_POINTS} points for ${ids.length} servers`)
   const series = ids.map((server_id) => {
     const own = server_id === null ? undefined : periods.get(server_id)
+    if (query.kind === 'resources')
+      return { server_id, points: steps.starts.map((start) => resourcePoint(start, own?.get(start))) }
+    const mine = cells.get(server_id)
+    const all = new Cell()
+    for (const cell of mine?.values() ?? []) all.merge(cell)
     return {
       server_id,
-      points:
-        query.kind === 'resources'
-          ? steps.starts.map((start) => resourcePoint(start, own?.get(start)))
-          : steps.starts.map((start) =>
-              serverPoint(start, cells.get(server_id)?.get(start), own?.get(start)),
-            ),
+      calls: callsOf(all, WINDOW[window].ms / 1000),
+      latency_ms: latencyOf(all),
+      points: steps.starts.map((start) => serverPoint(start, mine?.get(start), own?.get(start))),
     }
   })
   return { window, step_s: step / 1000, series }

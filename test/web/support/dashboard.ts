@@ -1,0 +1,54 @@
+import type { Page } from 'playwright-core'
+import { expect } from 'vitest'
+import { writeDashboardHome } from '../../support/dashboard-home.ts'
+import { ownFolder } from '../../support/folder.ts'
+import { openService } from '../../support/service-process.ts'
+
+interface Options {
+  readonly env?: Readonly<Record<string, string>>
+  /** Registers the servers of the home. By default only the files of the agents exist. */
+  readonly register?: boolean
+}
+
+/** The built service with the home `F`. */
+export async function openDashboard({ env = {}, register = false }: Options = {}) {
+  const home = ownFolder()
+  const dashboard = await writeDashboardHome(home)
+  const service = await openService({ home, env })
+  const loginCode = async (): Promise<string> => (await service.ask('POST', '/login-codes')).body.code
+  if (register) {
+    for (const definition of dashboard.stdio) await service.add(definition)
+    for (const definition of dashboard.http)
+      expect((await service.ask('POST', '/http-servers', definition)).status).toBe(201)
+  }
+  return {
+    ...service,
+    ...dashboard,
+    loginCode,
+    /** Opens a page of the dashboard as `toolroom open` does: with a code, which is exchanged for the token. */
+    signIn: async (page: Page, path = '/') => {
+      await page.goto(`${service.address}${path}#c=${await loginCode()}`)
+      await untilLive(page)
+    },
+    /** Opens a page without a token. */
+    visit: async (page: Page, path = '/') => {
+      await page.goto(`${service.address}${path}`)
+      await untilLive(page)
+    },
+    end: async () => {
+      service.child.kill('SIGTERM')
+      await service.ended
+    },
+    /** At the same address, with the same data. */
+    startAgain: () => openService({ home, env: { ...env, PORT: new URL(service.address).port } }),
+    /** Calls a tool over the API, as the Playground does. */
+    call: (server: string, tool: string, args: object = {}) =>
+      service.ask('POST', `/servers/${server}/tools/${tool}/call`, { arguments: args }),
+  }
+}
+export type Dashboard = Awaited<ReturnType<typeof openDashboard>>
+
+/** The page is drawn and the live stream is open. */
+export async function untilLive(page: Page): Promise<void> {
+  await page.getByRole('status').filter({ hasText: 'live' }).waitFor()
+}

@@ -1,0 +1,27 @@
+import { MantineProvider } from '@mantine/core'
+import { Notifications } from '@mantine/notifications'
+import { QueryClientProvider } from '@tanstack/react-query'
+import { queryClient } from '../data/query-client.ts'
+import { cssVariablesResolver, theme } from '../theme/theme.ts'
+import { Frame } from './Frame.tsx'
+
+/** A nonce for each response: Mantine creates style elements, which the policy allows only with it. */
+const nonce = document.querySelector<HTMLMetaElement>('meta[name="csp-nonce"]')?.nonce ?? ''
+// The same for the package that stops the page behind a dialog from scrolling, which looks for it under this name.
+Object.assign(globalThis, { __webpack_nonce__: nonce })
+
+export function App() {
+  return (
+    <QueryClientProvider client={queryClient}>
+      <MantineProvider
+        theme={theme}
+        cssVariablesResolver={cssVariablesResolver}
+        defaultColorScheme="auto"
+        getStyleNonce={() => nonce}
+      >
+        <Notifications position="bottom-right" limit={3} containerWidth={384} />
+        <Frame />
+      </MantineProvider>
+    </QueryClientProvider>
+  )
+}

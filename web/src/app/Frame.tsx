@@ -1,0 +1,77 @@
+import { type ReactNode, Suspense, useState } from 'react'
+import { useLocation } from 'wouter'
+import { useLive } from '../data/live/live.ts'
+import { Skeleton } from '../parts/states/Skeleton.tsx'
+import { BottomBar } from './bars/BottomBar.tsx'
+import { GoneBanner } from './bars/GoneBanner.tsx'
+import { Rail } from './bars/Rail.tsx'
+import { ReadOnlyBar } from './bars/ReadOnlyBar.tsx'
+import { TopBar } from './bars/TopBar.tsx'
+import { KeysDialog } from './dialogs/KeysDialog.tsx'
+import { LazyPalette } from './dialogs/LazyPalette.tsx'
+import { TokenDialog } from './dialogs/TokenDialog.tsx'
+import css from './Frame.module.css'
+import { FrameKeys } from './FrameKeys.tsx'
+import { t } from './messages.ts'
+import { PageBoundary } from './PageBoundary.tsx'
+import { Routes } from './Routes.tsx'
+import { useTabTitle } from './tab-title.ts'
+
+/** Pages that stand alone, without rail and bars. */
+const ALONE = ['/welcome']
+
+/** What surrounds every page: rail, top bar, banners, dialogs, keys. */
+export function Frame() {
+  const [path] = useLocation()
+  const [open, setOpen] = useState<'palette' | 'keys'>()
+  const { connection } = useLive()
+  useTabTitle()
+  const page = (
+    <PageBoundary key={path}>
+      <Suspense fallback={<Skeleton rows={6} />}>
+        <Routes />
+      </Suspense>
+    </PageBoundary>
+  )
+  const dialogs = (
+    <>
+      <FrameKeys onPalette={() => setOpen('palette')} onHelp={() => setOpen('keys')} />
+      <LazyPalette isOpen={open === 'palette'} onClose={() => setOpen(undefined)} />
+      <KeysDialog isOpen={open === 'keys'} onClose={() => setOpen(undefined)} />
+      <TokenDialog />
+    </>
+  )
+  if (ALONE.includes(path)) return withDialogs(page, dialogs)
+  return withDialogs(
+    <>
+      <a className={css.skip} href="#content">
+        {t('skip')}
+      </a>
+      <div className={css.app}>
+        <Rail />
+        <div className={css.side}>
+          <TopBar onPalette={() => setOpen('palette')} onHelp={() => setOpen('keys')} />
+          <ReadOnlyBar />
+          <GoneBanner />
+          <main
+            id="content"
+            tabIndex={-1}
+            className={css.main}
+            data-stale={connection.state === 'gone' || undefined}
+          >
+            {page}
+          </main>
+          <BottomBar />
+        </div>
+      </div>
+    </>,
+    dialogs,
+  )
+}
+
+const withDialogs = (page: ReactNode, dialogs: ReactNode) => (
+  <>
+    {page}
+    {dialogs}
+  </>
+)

@@ -1,0 +1,31 @@
+import { Link } from 'wouter'
+import { phasesOf } from '../../data/job-phases.ts'
+import { useJobs } from '../../data/jobs.ts'
+import { long } from '../../format/format.ts'
+import { PhaseBar } from '../../parts/charts/PhaseBar.tsx'
+import { useNow } from '../../parts/marks/Time.tsx'
+import { t } from '../messages.ts'
+import css from './JobCard.module.css'
+
+/** The newest job that runs, at the foot of the rail. */
+export function JobCard() {
+  const { data: jobs = [] } = useJobs()
+  const job = jobs.find(({ status }) => status === 'running' || status === 'queued')
+  const now = useNow(1000)
+  if (!job) return null
+  const phases = phasesOf(job)
+  const at = phases.findIndex(({ state }) => state === 'now') + 1
+  const ranS = (now - new Date(job.started_at ?? job.created_at).getTime()) / 1000
+  return (
+    <Link href="/packages" className={css.card} aria-label={t('jobs')}>
+      <span className={css.line}>
+        <b className="cut grow">{job.subject}</b>
+        <span className="muted">
+          {at} / {phases.length}
+        </span>
+      </span>
+      <PhaseBar phases={phases} label={job.subject} />
+      <span className="muted">{t('job', { phase: job.phase, time: long(Math.max(0, ranS)) })}</span>
+    </Link>
+  )
+}

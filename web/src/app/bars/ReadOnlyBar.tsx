@@ -1,0 +1,32 @@
+import { useSession } from '../../data/session.ts'
+import { Act } from '../../parts/controls/Act.tsx'
+import { openTokenDialog } from '../../parts/controls/token-dialog.ts'
+import { Icon } from '../../parts/marks/icons.tsx'
+import { t } from '../messages.ts'
+import css from './ReadOnlyBar.module.css'
+
+/** Why nothing can be changed, and what to do about it. */
+export function ReadOnlyBar() {
+  const { mayChange, codeSpent } = useSession()
+  if (mayChange) return null
+  const command = (
+    <code key="command" className="mono">
+      toolroom open
+    </code>
+  )
+  return (
+    <section className={css.bar} aria-label={t('readOnly')}>
+      <span className="info">
+        <Icon name="lock" />
+      </span>
+      <p className={css.text}>
+        <b>{codeSpent ? t('codeSpent') : t('readOnly')}</b>{' '}
+        {codeSpent ? t.rich('codeSpentHow', { command }) : t.rich('readOnlyHow', { command })}
+      </p>
+      <Act size="xs" onClick={openTokenDialog}>
+        {t('paste')}
+      </Act>
+      <span className={css.sees}>{t('readOnlySees')}</span>
+    </section>
+  )
+}

@@ -1,0 +1,89 @@
+import { createSpotlight, Spotlight } from '@mantine/spotlight'
+import '@mantine/spotlight/styles.layer.css'
+import { useEffect, useState } from 'react'
+import { Icon } from '../../parts/marks/icons.tsx'
+import { Keys } from '../../parts/marks/Keys.tsx'
+import { StatusText } from '../../parts/marks/StatusText.tsx'
+import { t } from '../messages.ts'
+import { type Command, search, useCommands } from './commands.ts'
+import css from './Palette.module.css'
+
+interface Props {
+  readonly isOpen: boolean
+  readonly onClose: () => void
+}
+
+const MOST = 40
+const [store, palette] = createSpotlight()
+
+/** Go anywhere, run anything: "restart github". Verbs first, then places. */
+export function Palette({ isOpen, onClose }: Props) {
+  const [query, setQuery] = useState('')
+  const commands = useCommands()
+  const found = search(commands, query)
+  useEffect(() => (isOpen ? palette.open() : palette.close()), [isOpen])
+  return (
+    <Spotlight.Root
+      store={store}
+      shortcut={null}
+      query={query}
+      onQueryChange={setQuery}
+      onSpotlightClose={() => {
+        setQuery('')
+        onClose()
+      }}
+      maxHeight={440}
+      scrollable
+      size={620}
+      yOffset={112}
+      radius="xl"
+      classNames={css}
+      overlayProps={{ blur: 0, backgroundOpacity: 1, color: 'var(--tr-scrim)' }}
+    >
+      <Spotlight.Search
+        placeholder={t('search')}
+        aria-label={t('searchLabel')}
+        leftSection={<Icon name="search" />}
+        rightSection={<Keys of="Escape" />}
+        rightSectionWidth={56}
+      />
+      <Spotlight.ActionsList>
+        {found.length === 0 && <Spotlight.Empty className={css.empty}>{t('nothingFound')}</Spotlight.Empty>}
+        <Group title={t('run')} commands={found.filter(({ group }) => group === 'run').slice(0, MOST)} />
+        <Group title={t('goTo')} commands={found.filter(({ group }) => group === 'go').slice(0, MOST)} />
+      </Spotlight.ActionsList>
+      <div className={css.foot}>
+        <Keys of="ArrowUp" />
+        <Keys of="ArrowDown" />
+        {t('move')}
+        <Keys of="Enter" />
+        {t('choose')}
+        <span className="right">
+          {found.length} / {commands.length}
+        </span>
+      </div>
+    </Spotlight.Root>
+  )
+}
+
+function Group({ title, commands }: { readonly title: string; readonly commands: readonly Command[] }) {
+  if (commands.length === 0) return null
+  return (
+    <>
+      <div className={css.title}>{title}</div>
+      {commands.map(({ id, label, hint, icon, keys, server, run }) => (
+        <Spotlight.Action key={id} onClick={run}>
+          <span className={css.line}>
+            <Icon name={icon} />
+            <span className={css.label}>{label}</span>
+            {hint && <span className="muted">{hint}</span>}
+            <span className={css.end}>
+              {server && <StatusText server={server} />}
+              {keys && <Keys of={keys} />}
+            </span>
+          </span>
+        </Spotlight.Action>
+      ))}
+    </>
+  )
+}

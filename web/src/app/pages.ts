@@ -1,0 +1,61 @@
+import { type ComponentType, type LazyExoticComponent, lazy } from 'react'
+import { Page as Home } from '../pages/home/Page.tsx'
+import type { IconName } from '../parts/marks/icons.tsx'
+import { t } from './messages.ts'
+
+/** The eight pages, in the order of the rail. */
+export interface PageEntry {
+  readonly path: string
+  readonly title: string
+  readonly icon: IconName
+  /** The second key after `g`. */
+  readonly key: string
+  readonly onPhone: boolean
+}
+
+export const PAGES: readonly PageEntry[] = [
+  { path: '/', title: t('home'), icon: 'home', key: 'h', onPhone: true },
+  { path: '/servers', title: t('servers'), icon: 'servers', key: 's', onPhone: true },
+  { path: '/agents', title: t('agents'), icon: 'agents', key: 'a', onPhone: true },
+  { path: '/playground', title: t('playground'), icon: 'play', key: 'p', onPhone: false },
+  { path: '/traffic', title: t('traffic'), icon: 'traffic', key: 't', onPhone: true },
+  { path: '/logs', title: t('logs'), icon: 'logs', key: 'l', onPhone: false },
+  { path: '/packages', title: t('packages'), icon: 'packages', key: 'k', onPhone: false },
+  { path: '/settings', title: t('settings'), icon: 'settings', key: ',', onPhone: false },
+]
+
+/** Which folder of `pages/` draws which path. `src/http/web.ts` serves the same paths. */
+const FOLDERS: Readonly<Record<string, string>> = {
+  '/welcome': 'welcome',
+  '/servers': 'servers',
+  '/servers/:id': 'server',
+  '/agents': 'agents',
+  '/agents/:agent_type': 'agent',
+  '/playground': 'playground',
+  '/traffic': 'traffic',
+  '/logs': 'logs',
+  '/packages': 'packages',
+  '/settings': 'settings',
+}
+
+interface PageModule {
+  readonly Page: ComponentType
+}
+interface PageRoute {
+  readonly path: string
+  readonly page: ComponentType | LazyExoticComponent<ComponentType>
+}
+
+/** A page is `Page` in `Page.tsx` of its folder. Home is part of the first load, the others are loaded when opened. */
+const modules = import.meta.glob<PageModule>(['../pages/*/Page.tsx', '!../pages/home/Page.tsx'])
+
+export const ROUTES: readonly PageRoute[] = [
+  { path: '/', page: Home },
+  ...Object.entries(FOLDERS).flatMap(([path, folder]) => routeTo(path, folder)),
+  ...(import.meta.env.DEV || import.meta.env.MODE === 'parts' ? routeTo('/parts', 'parts') : []),
+]
+
+function routeTo(path: string, folder: string): PageRoute[] {
+  const load = modules[`../pages/${folder}/Page.tsx`]
+  return load ? [{ path, page: lazy(async () => ({ default: (await load()).Page })) }] : []
+}

@@ -1,0 +1,87 @@
+import { useSyncExternalStore } from 'react'
+import { queryClient } from '../query-client.ts'
+import { onSession } from '../session.ts'
+import { LiveConnection, type LiveState } from './connection.ts'
+import { callsCompleted, callsStarted, droppedFrames, logLines, packageProgress } from './feeds.ts'
+import type { Frame } from './frames.ts'
+import { patchResources, patchStatus } from './patch-servers.ts'
+import { Refresher } from './refresh.ts'
+
+/** Feeds the query cache from the live stream. Started once, by `main.tsx`. */
+
+export type { LiveState }
+export interface LiveStatus {
+  readonly connection: LiveState
+  readonly version: string | undefined
+  /** When the last frame came. What the page shows is that old while the service is gone. */
+  readonly dataAt: number | undefined
+}
+
+let status: LiveStatus = { connection: { state: 'connecting' }, version: undefined, dataAt: undefined }
+const listeners = new Set<() => void>()
+const refresher = new Refresher(queryClient)
+let connection: LiveConnection | undefined
+let dataAt: number | undefined
+
+export function startLive(): void {
+  connection = new LiveConnection({
+    onFrame: apply,
+    onConnect: () => refresher.refreshAll(),
+    onState: (state) => change({ connection: state, dataAt }),
+  })
+  connection.retry()
+  onSession(() => connection?.retry())
+}
+
+export const retryNow = (): void => connection?.retry()
+export const followLog: LiveConnection['followLog'] = (filter) => connection?.followLog(filter)
+
+export const useLive = (): LiveStatus => useSyncExternalStore(subscribe, () => status)
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}
+
+function change(next: Partial<LiveStatus>): void {
+  status = { ...status, ...next }
+  for (const listener of listeners) listener()
+}
+
+function apply(frame: Frame): void {
+  dataAt = Date.now()
+  refresher.afterFrame(frame.type)
+  switch (frame.type) {
+    case 'hello':
+      change({ version: frame.data.version })
+      break
+    case 'snapshot':
+      queryClient.setQueryData(['metrics', 'now'], frame.data.summary)
+      break
+    case 'metrics':
+      queryClient.setQueryData(['metrics', 'now'], frame.data)
+      break
+    case 'server_status':
+      patchStatus(frame.data)
+      break
+    case 'server_resources':
+      patchResources(frame.data)
+      break
+    case 'call_started':
+      callsStarted.publish({ ...frame.data, ts: frame.ts })
+      break
+    case 'call_completed':
+      callsCompleted.publish({ ...frame.data, ts: frame.ts })
+      break
+    case 'log':
+      logLines.publish(frame.data)
+      break
+    case 'package_progress':
+      packageProgress.publish(frame.data)
+      break
+    case 'dropped':
+      droppedFrames.publish(frame.data.frames)
+      break
+    default: // only refreshes
+  }
+}

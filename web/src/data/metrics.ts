@@ -1,0 +1,88 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { api, type ServerTimeseries, type Summary, type Timeseries } from './api.ts'
+
+export const WINDOWS = ['5m', '1h', '24h', '7d'] as const
+export type Window = (typeof WINDOWS)[number]
+
+/** A window ends now, so it is read again even when nothing is called. */
+const MOVES_EVERY_MS: Record<Window, number> = { '5m': 5_000, '1h': 20_000, '24h': 60_000, '7d': 300_000 }
+
+/** About 60 steps, and steps that the service keeps for servers. */
+export const STEP: Record<Window, { readonly name: string; readonly s: number }> = {
+  '5m': { name: '5s', s: 5 },
+  '1h': { name: '1m', s: 60 },
+  '24h': { name: '30m', s: 1800 },
+  '7d': { name: '3h', s: 10_800 },
+}
+
+/** The figures of the last five minutes, every second. */
+export function useLiveSummary() {
+  return useQuery<Summary>({
+    queryKey: ['metrics', 'now'],
+    queryFn: () => api().get('/api/metrics/summary', { query: { window: '5m' } }),
+  })
+}
+
+export function useSummary(window: Window) {
+  return useQuery({
+    queryKey: ['metrics', 'summary', window],
+    queryFn: () => api().get('/api/metrics/summary', { query: { window } }),
+    refetchInterval: MOVES_EVERY_MS[window],
+    placeholderData: keepPreviousData,
+  })
+}
+
+interface SeriesOptions {
+  readonly server_id?: string
+  readonly tool?: string
+  readonly agent_type?: string
+}
+
+/** Calls and latencies over time. */
+export function useTimeseries(window: Window, options: SeriesOptions = {}) {
+  return useQuery({
+    queryKey: ['metrics', 'timeseries', window, options],
+    queryFn: async () =>
+      (await api().get('/api/metrics/timeseries', {
+        query: { window, step: STEP[window].name, ...options },
+      })) as Timeseries,
+    refetchInterval: MOVES_EVERY_MS[window],
+    placeholderData: keepPreviousData,
+  })
+}
+
+export type ServerSeries = ServerTimeseries['series'][number]
+
+/** One series for each server, by its id. With `resources`, CPU and memory. */
+export function useServerSeries(window: Window, kind: 'tool_call' | 'resources' = 'tool_call') {
+  return useQuery({
+    queryKey: ['metrics', 'by-server', window, kind],
+    queryFn: async () =>
+      (await api().get('/api/metrics/timeseries', {
+        query: { window, step: STEP[window].name, by: 'server_id', kind },
+      })) as ServerTimeseries,
+    select: ({ series }) => new Map(series.map((each) => [each.server_id, each])),
+    refetchInterval: MOVES_EVERY_MS[window],
+    placeholderData: keepPreviousData,
+  })
+}
+
+export function useServerMetrics(id: string, window: Window) {
+  return useQuery({
+    queryKey: ['metrics', 'server', id, window],
+    queryFn: () => api().get('/api/metrics/servers/{id}', { path: { id }, query: { window } }),
+    refetchInterval: MOVES_EVERY_MS[window],
+    placeholderData: keepPreviousData,
+  })
+}
+
+export function useToolMetrics(window: Window, server_id?: string) {
+  return useQuery({
+    queryKey: ['metrics', 'tools', window, server_id],
+    queryFn: () =>
+      api().get('/api/metrics/tools', { query: { window, ...(server_id !== undefined && { server_id }) } }),
+    select: ({ items }) => items,
+    refetchInterval: MOVES_EVERY_MS[window],
+    placeholderData: keepPreviousData,
+  })
+}

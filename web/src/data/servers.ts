@@ -1,0 +1,54 @@
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { useMemo } from 'react'
+import { api, type HttpServer, type StdioServer } from './api.ts'
+import { queryClient } from './query-client.ts'
+
+/** Both kinds of server. `type` tells them apart: `stdio` runs here, `http` is reached at a URL. */
+export type Server = StdioServer | HttpServer
+
+/** All servers, in the order of their names. */
+export function useServers() {
+  const stdio = useQuery({ queryKey: ['servers', 'stdio'], queryFn: () => api().get('/api/servers') })
+  const http = useQuery({ queryKey: ['servers', 'http'], queryFn: () => api().get('/api/http-servers') })
+  const servers = useMemo(
+    () =>
+      stdio.data &&
+      http.data &&
+      ([...stdio.data.items, ...http.data.items] as Server[]).sort((a, b) => a.name.localeCompare(b.name)),
+    [stdio.data, http.data],
+  )
+  return { servers, error: stdio.error ?? http.error, isPending: servers === undefined }
+}
+
+/** One server of either kind, by its id. `server` is null if there is none. */
+export function useServer(id: string) {
+  const { servers, ...rest } = useServers()
+  return { server: servers && (servers.find((server) => server.id === id) ?? null), ...rest }
+}
+
+export function useTools(server: Pick<Server, 'id' | 'type'>, enabled = true) {
+  const input = { path: { id: server.id } }
+  return useQuery({
+    queryKey: ['tools', server.type, server.id],
+    enabled,
+    queryFn: () =>
+      server.type === 'http'
+        ? api().get('/api/http-servers/{id}/tools', input)
+        : api().get('/api/servers/{id}/tools', input),
+  })
+}
+
+export type ServerAction = 'start' | 'stop' | 'restart'
+
+/** Starts, stops or restarts a STDIO server. The status moves at once and returns if the service refuses. */
+export function useServerAction() {
+  return useMutation({
+    mutationFn: ({ id, action }: { id: string; action: ServerAction }) => {
+      const path = { id }
+      if (action === 'start') return api().post('/api/servers/{id}/start', { path, query: { wait_s: 0 } })
+      if (action === 'stop') return api().post('/api/servers/{id}/stop', { path })
+      return api().post('/api/servers/{id}/restart', { path, query: { wait_s: 0 } })
+    },
+    onSettled: () => queryClient.invalidateQueries({ queryKey: ['servers'] }),
+  })
+}

@@ -1,0 +1,16 @@
+import { createRoot } from 'react-dom/client'
+import './theme/tokens.css'
+import './theme/mantine-styles.ts'
+import './theme/base.css'
+import { App } from './app/App.tsx'
+import { startLive } from './data/live/live.ts'
+import { redeemCode } from './data/session.ts'
+import { listenToKeys } from './keyboard/keys.ts'
+
+const root = document.getElementById('root')
+if (!root) throw new Error('index.html has no element with the id root')
+
+listenToKeys()
+await redeemCode() // first, so that nothing is read without the token and then again with it
+startLive()
+createRoot(root).render(<App />)

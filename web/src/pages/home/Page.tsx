@@ -1,0 +1,95 @@
+import { useLocation } from 'wouter'
+import { WINDOWS } from '../../data/metrics.ts'
+import { useNotices } from '../../data/notices.ts'
+import { useServers } from '../../data/servers.ts'
+import { PageHead } from '../../parts/content/PageHead.tsx'
+import { Act } from '../../parts/controls/Act.tsx'
+import { Seg } from '../../parts/controls/Seg.tsx'
+import { isBroken } from '../../parts/marks/status.ts'
+import { EmptyState } from '../../parts/states/EmptyState.tsx'
+import { ErrorState } from '../../parts/states/ErrorState.tsx'
+import { Skeleton } from '../../parts/states/Skeleton.tsx'
+import { oneOf, searchState, useSearchState } from '../../url/search-state.ts'
+import { Figures } from './Figures.tsx'
+import css from './Home.module.css'
+import { t } from './messages.ts'
+import { NeedsYou } from './NeedsYou.tsx'
+import { Recent } from './Recent.tsx'
+import { ServerRows } from './ServerRows.tsx'
+
+const search = searchState({ window: oneOf(WINDOWS, '1h') })
+const RANGES = WINDOWS.map((value) => ({ value, label: value.replace(/(\d+)/, '$1 ') }))
+
+/** Is everything all right? The sentence, what needs the user, the figures, then the servers. */
+export function Page() {
+  const [{ window }, setSearch] = useSearchState(search)
+  const { servers, error } = useServers()
+  const notices = useNotices()
+  if (servers?.length === 0) return <NoServers />
+  return (
+    <div className="page">
+      <PageHead title={<Sentence />} tab={t('title')}>
+        <span className="wide-only">
+          <Seg
+            label={t('range')}
+            value={window}
+            options={RANGES}
+            onChange={(next) => setSearch({ window: next })}
+          />
+        </span>
+      </PageHead>
+      {error && <ErrorState error={error} />}
+      {notices.data && notices.data.length > 0 && <NeedsYou notices={notices.data} />}
+      <Figures window={window} />
+      <div className={css.two}>
+        {servers ? (
+          <ServerRows servers={servers} window={window} />
+        ) : (
+          !error && (
+            <section className="card" aria-label={t('servers')}>
+              <Skeleton rows={6} />
+            </section>
+          )
+        )}
+        <Recent />
+      </div>
+    </div>
+  )
+}
+
+function Sentence() {
+  const { servers } = useServers()
+  const { data: notices } = useNotices()
+  if (!servers) return <span className={css.sentence}>{t('title')}</span>
+  const works = servers.filter((server) => !isBroken(server)).length
+  const count = servers.length
+  return (
+    <span className={css.sentence}>
+      {works === count ? t('allWork', { count }) : t('someWork', { works, count })}{' '}
+      {notices && (
+        <span className={css.rest}>
+          {notices.length === 0 ? t('nothing') : t('needYou', { count: notices.length })}
+        </span>
+      )}
+    </span>
+  )
+}
+
+function NoServers() {
+  const [, navigate] = useLocation()
+  return (
+    <div className="page">
+      <PageHead title={t('title')} />
+      <section className="card" aria-label={t('servers')}>
+        <EmptyState title={t('empty')} text={t('emptyText')}>
+          <Act look="main" onClick={() => navigate('/welcome')}>
+            {t('findAgents')}
+          </Act>
+          <Act look="quiet" onClick={() => navigate('/servers?add=1')}>
+            {t('addServer')}
+          </Act>
+        </EmptyState>
+      </section>
+    </div>
+  )
+}

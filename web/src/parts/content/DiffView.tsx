@@ -1,0 +1,82 @@
+import { texts } from '../../i18n/texts.ts'
+import { Icon } from '../marks/icons.tsx'
+import css from './DiffView.module.css'
+
+const t = texts('diff', {
+  title: 'Changes in {path}',
+  added: 'added',
+  removed: 'removed',
+  none: 'Nothing changes in this file.',
+})
+
+interface Props {
+  readonly path: string
+  /** A unified diff, with secrets masked by the service. */
+  readonly diff: string
+}
+
+export interface DiffLine {
+  readonly kind: 'same' | 'added' | 'removed' | 'gap'
+  readonly number: number | null
+  readonly text: string
+}
+
+/** One file: its path, the number of lines that change, and the lines with their numbers. */
+export function DiffView({ path, diff }: Props) {
+  const lines = linesOf(diff)
+  const count = (kind: DiffLine['kind']) => lines.filter((line) => line.kind === kind).length
+  return (
+    <figure className={css.diff} aria-label={t('title', { path })}>
+      <figcaption className={css.head}>
+        <Icon name="file" />
+        <span className="mono cut grow">{path}</span>
+        <span className="mono ok">+{count('added')}</span>
+        <span className="mono err">−{count('removed')}</span>
+      </figcaption>
+      {lines.length === 0 && <p className={`muted ${css.none}`}>{t('none')}</p>}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so it must be reachable with the keyboard */}
+      <section className={css.lines} tabIndex={0} aria-label={path}>
+        {lines.map((line, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: the lines never move
+          <Line key={index} line={line} />
+        ))}
+      </section>
+    </figure>
+  )
+}
+
+function Line({ line: { kind, number, text } }: { readonly line: DiffLine }) {
+  const sign = { same: '', gap: '', added: '+', removed: '−' }[kind]
+  return (
+    <div className={`${css.line} ${css[kind]}`}>
+      <span className={css.number}>{number}</span>
+      <span className={css.sign}>
+        {sign}
+        {kind === 'added' && <span className={css.said}>{t('added')}</span>}
+        {kind === 'removed' && <span className={css.said}>{t('removed')}</span>}
+      </span>
+      <span className={css.text}>{kind === 'gap' ? '⋯' : text}</span>
+    </div>
+  )
+}
+
+/** The lines of a unified diff with the numbers of the side they are on. */
+export function linesOf(diff: string): DiffLine[] {
+  const lines: DiffLine[] = []
+  let [before, after] = [1, 1]
+  for (const line of diff.replace(/\n$/, '').split('\n')) {
+    const hunk = /^@@ -(\d+)(?:,\d+)? \+(\d+)/.exec(line)
+    if (hunk) {
+      ;[before, after] = [Number(hunk[1]), Number(hunk[2])]
+      if (lines.length > 0) lines.push({ kind: 'gap', number: null, text: '' })
+    } else if (/^(?:---|\+\+\+|\\)/.test(line)) {
+      // the names of the file, and the note about a missing newline
+    } else if (line.startsWith('+')) lines.push({ kind: 'added', number: after++, text: line.slice(1) })
+    else if (line.startsWith('-')) lines.push({ kind: 'removed', number: before++, text: line.slice(1) })
+    else if (line.startsWith(' ')) {
+      lines.push({ kind: 'same', number: after++, text: line.slice(1) })
+      before += 1
+    }
+  }
+  return lines
+}

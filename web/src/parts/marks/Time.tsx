@@ -1,0 +1,26 @@
+import { useEffect, useState } from 'react'
+import { clock, iso, long, seconds } from '../../format/format.ts'
+
+/** A local time with the ISO time as its tooltip. */
+export function Time({ at, exact = false }: { readonly at: string; readonly exact?: boolean }) {
+  return (
+    <time dateTime={at} title={iso(at)}>
+      {exact ? seconds(at) : clock(at)}
+    </time>
+  )
+}
+
+/** How long ago, or until: it counts by itself. */
+export function Counting({ to }: { readonly to: string | number }) {
+  const now = useNow(1000)
+  return <>{long(Math.abs(Math.round((new Date(to).getTime() - now) / 1000)))}</>
+}
+
+export function useNow(everyMs: number): number {
+  const [now, setNow] = useState(Date.now)
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), everyMs)
+    return () => clearInterval(timer)
+  }, [everyMs])
+  return now
+}

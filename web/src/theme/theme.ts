@@ -1,0 +1,188 @@
+import {
+  ActionIcon,
+  Button,
+  Checkbox,
+  type CSSVariablesResolver,
+  createTheme,
+  Drawer,
+  Input,
+  type MantineColorsTuple,
+  Menu,
+  Modal,
+  Notification,
+  Popover,
+  Radio,
+  Select,
+  Switch,
+  Table,
+  Tabs,
+  Tooltip,
+  type VariantColorsResolver,
+} from '@mantine/core'
+import { texts } from '../i18n/texts.ts'
+import css from './controls.module.css'
+
+const t = texts('controls', { close: 'Close' })
+
+/** Mantine with our tokens (`tokens.css`). The frame is monochrome; colour only ever means a state. */
+
+const STATES = ['ink', 'ok', 'warn', 'err', 'info', 'idle'] as const
+
+/** Ten times the same value: the scheme decides, through the token. */
+const tuple = (token: string) => Array.from({ length: 10 }, () => token) as unknown as MantineColorsTuple
+
+const tokenOf = (color: unknown): string =>
+  STATES.find((state) => state === color) === undefined ? 'ink' : String(color)
+
+const variantColorResolver: VariantColorsResolver = ({ variant, color }) => {
+  const token = tokenOf(color)
+  const fg = `var(--tr-${token})`
+  const none = { background: 'transparent', border: '1px solid transparent' }
+  switch (variant) {
+    case 'filled':
+      return {
+        background: fg,
+        hover: token === 'ink' ? 'var(--tr-ink-hover)' : fg,
+        color: 'var(--tr-on-fill)',
+        border: `1px solid ${fg}`,
+      }
+    case 'light':
+      return {
+        background: token === 'ink' ? 'var(--tr-idle-tint)' : `var(--tr-${token}-tint)`,
+        hover: 'var(--tr-hover)',
+        color: fg,
+        border: '1px solid transparent',
+      }
+    case 'subtle':
+    case 'transparent':
+      return { ...none, hover: 'var(--tr-hover)', color: token === 'ink' ? 'var(--tr-muted)' : fg }
+    default:
+      return {
+        background: 'var(--tr-surface)',
+        hover: 'var(--tr-hover)',
+        color: token === 'ink' ? 'var(--tr-text)' : fg,
+        border: '1px solid var(--tr-line)',
+      }
+  }
+}
+
+const shared = {
+  '--mantine-color-body': 'var(--tr-page)',
+  '--mantine-color-text': 'var(--tr-text)',
+  '--mantine-color-bright': 'var(--tr-text)',
+  '--mantine-color-dimmed': 'var(--tr-muted)',
+  '--mantine-color-placeholder': 'var(--tr-muted)',
+  '--mantine-color-anchor': 'var(--tr-info)',
+  '--mantine-color-error': 'var(--tr-err)',
+  '--mantine-color-default': 'var(--tr-surface)',
+  '--mantine-color-default-hover': 'var(--tr-hover)',
+  '--mantine-color-default-color': 'var(--tr-text)',
+  '--mantine-color-default-border': 'var(--tr-line)',
+  '--mantine-color-disabled': 'var(--tr-sunken)',
+  '--mantine-color-disabled-color': 'var(--tr-muted)',
+  '--mantine-color-disabled-border': 'var(--tr-line)',
+}
+
+export const cssVariablesResolver: CSSVariablesResolver = () => ({
+  variables: {},
+  light: shared,
+  dark: shared,
+})
+
+const CLOSE = { 'aria-label': t('close') }
+const sized = { defaultProps: { size: 'sm' } } as const
+
+export const theme = createTheme({
+  fontFamily: 'var(--tr-font)',
+  fontFamilyMonospace: 'var(--tr-mono)',
+  headings: { fontFamily: 'var(--tr-font)', fontWeight: '600' },
+  fontSizes: { xs: '11.5px', sm: '12px', md: '13px', lg: '15px', xl: '20px' },
+  lineHeights: { xs: '1.391', sm: '1.5', md: '1.538', lg: '1.467', xl: '1.4' },
+  spacing: { xs: '4px', sm: '8px', md: '12px', lg: '16px', xl: '24px' },
+  radius: { xs: '4px', sm: '6px', md: '8px', lg: '10px', xl: '14px' },
+  defaultRadius: 'sm',
+  shadows: { md: 'var(--tr-shadow)', xl: 'var(--tr-shadow)' },
+  primaryColor: 'ink',
+  colors: Object.fromEntries(STATES.map((state) => [state, tuple(`var(--tr-${state})`)])),
+  variantColorResolver,
+  focusRing: 'auto',
+  respectReducedMotion: true,
+  cursorType: 'pointer',
+  components: {
+    Button: Button.extend({
+      defaultProps: { size: 'sm', variant: 'default' },
+      classNames: { root: css.button },
+    }),
+    ActionIcon: ActionIcon.extend({
+      defaultProps: { size: 28, variant: 'subtle' },
+      classNames: { root: css.icon },
+    }),
+    Input: Input.extend({ ...sized, classNames: { input: css.input, wrapper: css.inputWrapper } }),
+    InputWrapper: Input.Wrapper.extend({
+      classNames: { label: css.label, description: css.description, error: css.error },
+    }),
+    Select: Select.extend({
+      defaultProps: { size: 'sm', checkIconPosition: 'right', allowDeselect: false },
+      classNames: { dropdown: css.dropdown, option: css.option },
+    }),
+    Checkbox: Checkbox.extend({
+      ...sized,
+      classNames: { input: css.check, icon: css.checkIcon, label: css.side },
+    }),
+    Radio: Radio.extend({ ...sized, classNames: { radio: css.radio, label: css.side } }),
+    Switch: Switch.extend({ ...sized, classNames: { track: css.track, thumb: css.thumb, label: css.side } }),
+    Table: Table.extend({ defaultProps: { verticalSpacing: 0, highlightOnHover: true } }),
+    Tabs: Tabs.extend({ classNames: { list: css.tabs, tab: css.tab } }),
+    Menu: Menu.extend({
+      defaultProps: { shadow: 'md', position: 'bottom-end', transitionProps: { duration: 80 } },
+      classNames: { dropdown: css.dropdown, item: css.menuItem, label: css.menuLabel, divider: css.divider },
+    }),
+    Popover: Popover.extend({
+      defaultProps: { shadow: 'md', transitionProps: { duration: 80 } },
+      classNames: { dropdown: css.dropdown },
+    }),
+    Modal: Modal.extend({
+      defaultProps: {
+        closeButtonProps: CLOSE,
+        radius: 'xl',
+        padding: 20,
+        centered: false,
+        yOffset: '10vh',
+        transitionProps: { duration: 140 },
+      },
+      classNames: {
+        content: css.floating,
+        header: css.modalHeader,
+        title: css.modalTitle,
+        overlay: css.scrim,
+      },
+    }),
+    Drawer: Drawer.extend({
+      defaultProps: {
+        closeButtonProps: CLOSE,
+        size: 392,
+        position: 'right',
+        padding: 16,
+        transitionProps: { duration: 140 },
+      },
+      classNames: {
+        content: css.floating,
+        header: css.modalHeader,
+        title: css.modalTitle,
+        overlay: css.scrim,
+      },
+    }),
+    Tooltip: Tooltip.extend({
+      defaultProps: {
+        openDelay: 200,
+        multiline: true,
+        maw: 320,
+        events: { hover: true, focus: true, touch: true },
+      },
+      classNames: { tooltip: css.tooltip },
+    }),
+    Notification: Notification.extend({
+      classNames: { root: css.toast, title: css.toastTitle, description: css.toastText, icon: css.toastIcon },
+    }),
+  },
+})

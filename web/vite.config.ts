@@ -1,0 +1,22 @@
+import { fileURLToPath } from 'node:url'
+import react from '@vitejs/plugin-react'
+import { defineConfig } from 'vite'
+
+const root = fileURLToPath(new URL('.', import.meta.url))
+/** For `npm run dev:web`: the service that answers the requests of the page. */
+const service = process.env.TOOLROOM_URL ?? 'http://127.0.0.1:8665'
+const proxied = { target: service, headers: { origin: service }, ws: true, changeOrigin: true }
+
+export default defineConfig({
+  root,
+  plugins: [react()],
+  build: {
+    outDir: '../dist/web',
+    emptyOutDir: true,
+    assetsInlineLimit: 0, // fonts and icons are files: the policy has no data: fonts
+    modulePreload: { polyfill: false },
+    target: 'es2022',
+    reportCompressedSize: false,
+  },
+  server: { proxy: { '/api': proxied, '/docs': proxied } },
+})
