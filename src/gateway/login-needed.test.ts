@@ -91,16 +91,17 @@ test('a legacy agent with URL elicitation is asked with the page of Toolroom, an
     content: [{ text: expect.stringContaining('needs a login') }],
   })
   action = 'accept'
-  expect(await call()).toMatchObject({ content: [{ type: 'text', text: 'hello' }] })
-  expect(asked).toHaveLength(2)
+  for (const result of await Promise.all([call(), call(), call()]))
+    expect(result).toMatchObject({ content: [{ type: 'text', text: 'hello' }] })
+  expect(asked).toHaveLength(2) // once for all calls that wait
   expect(asked[1]).toMatchObject({
     mode: 'url',
     url: expect.stringMatching(new RegExp(`^${house.address}/oauth/start/`)),
     message: 'linear needs a login. Open this page to log in. The call then continues',
   })
   expect(await pages[0]).toContain('Logged in to linear')
-  const [last, before] = await callsOf(house)
-  expect([last.status, before.error_code]).toEqual(['ok', 'login_needed'])
+  const codes = (await callsOf(house)).map(({ error_code }: { error_code: string | null }) => error_code)
+  expect(codes).toEqual([null, null, null, 'login_needed'])
 })
 
 test('a modern agent with URL elicitation gets it as input_required, and its next request gets the result after the login', async () => {

@@ -24,6 +24,8 @@ const AWAKE: readonly string[] = ['connected', 'unknown', 'degraded']
 /** An HTTP server. A call connects to it when there is no connection. */
 export class HttpUpstream extends RegisteredUpstream<HttpServer, Deps> implements Upstream {
   readonly kind = 'http'
+  /** Waits for a login, by the id of the client that was asked. */
+  readonly #asked = new Map<string, Promise<void>>()
 
   override update(server: HttpServer): void {
     super.update(server)
@@ -130,12 +132,22 @@ export class HttpUpstream extends RegisteredUpstream<HttpServer, Deps> implement
   ): Promise<CallResult> {
     const { server, deps } = this
     if (!isLoginMissing(error, server, deps.logins)) throw asAppError(what, error)
-    await awaitLogin(server, deps.logins, options)
+    await this.#login(options)
     try {
       return await this.#using(options.timeoutMs, request)
     } catch (again) {
       throw this.#explained(again, what)
     }
+  }
+
+  /** The calls of one session ask once. */
+  #login(options: CallOptions): Promise<void> {
+    const id = options.client?.id ?? ''
+    const known = this.#asked.get(id)
+    if (known !== undefined) return known
+    const asked = awaitLogin(this.server, this.deps.logins, options).finally(() => this.#asked.delete(id))
+    if (options.client) this.#asked.set(id, asked)
+    return asked
   }
 
   #explained(error: unknown, what: string): unknown {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { AppError } from '../kernel/errors.ts'
 import { isObject } from '../kernel/is-object.ts'
 import { plainOf } from '../kernel/json/raw-json.ts'
-import type { CallOptions } from '../protocol/call.ts'
+import { CallFailure, type CallOptions } from '../protocol/call.ts'
 import { failureOf } from './remote.ts'
 
 /** What is needed of the logins at HTTP servers. */
@@ -46,7 +46,10 @@ export async function awaitLogin(server: Refused, logins: LoginPort, options: Ca
       message: `${server.name} needs a login. Open this page to log in. The call then continues`,
     })
     const loggedIn = logins.whenLoggedIn(server.id, WAIT_MS, stop.signal)
-    if (!(await Promise.race([loggedIn, refusalOf(asked)]))) throw loginNeeded(server, logins)
+    if (await Promise.race([loggedIn, refusalOf(asked)])) return
+    throw signal?.aborted
+      ? new CallFailure('cancelled', 'The call was cancelled while it waited for a login')
+      : loginNeeded(server, logins)
   } finally {
     stop.abort()
     signal?.removeEventListener('abort', abort)

@@ -9,8 +9,8 @@ const METADATA = '/.well-known/oauth-protected-resource/mcp'
 /** A real MCP server that needs a login, and the issuer of its tokens, both on loopback. Closed after the test. */
 export async function openLoginServer(scopes: readonly string[] = ['read', 'write']) {
   const seen = { registrations: 0, revocations: 0, codes: [] as string[] }
-  /** What the next user does. */
-  const next = { decision: 'allow' as 'allow' | 'deny' }
+  /** What the next user does, and the site where the issuer lets its users log in. */
+  const next = { decision: 'allow' as 'allow' | 'deny', via: '' }
   const tokens = new Set<string>()
 
   const issuer = await openHttp(async (request, response) => {
@@ -32,7 +32,8 @@ export async function openLoginServer(scopes: readonly string[] = ['read', 'writ
         iss: issuer.origin,
       }))
         back.searchParams.set(name, value)
-      return void response.writeHead(302, { location: back.href }).end()
+      const location = next.via === '' ? back.href : `${next.via}?back=${encodeURIComponent(back.href)}`
+      return void response.writeHead(302, { location }).end()
     }
     if (pathname === '/token') {
       const refresh = new URLSearchParams(await textOf(request)).get('refresh_token')
