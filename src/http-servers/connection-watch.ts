@@ -105,11 +105,16 @@ export class ConnectionWatch {
     if (secretNamesIn(this.#server).includes(name)) this.#reset()
   }
 
-  /** A login has ended or succeeded. The server is connected again, at once. */
+  /** A login has succeeded. The server is connected again, at once. */
   async loginChanged(): Promise<ConnectionState> {
     this.#reset()
-    if (this.#server.enabled && !this.#closed) await this.#check()
+    await this.loginEnded()
     return this.state
+  }
+
+  /** Checks what works without a login. The connection stays: the server still answers the requests that it has. */
+  async loginEnded(): Promise<void> {
+    if (this.#server.enabled && !this.#closed) await this.#check()
   }
 
   #reset(): void {
@@ -154,7 +159,7 @@ export class ConnectionWatch {
       const failure = failureOf(error)
       if (remote?.listError && failure.code !== 'timeout') this.#recordListed(remote, tookMs())
       else {
-        this.#disconnect()
+        if (!NEEDS_USER.includes(failure.code)) this.#disconnect() // a refusal says nothing about other requests
         this.#record(failure, tookMs())
       }
     }

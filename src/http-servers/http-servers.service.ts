@@ -81,7 +81,7 @@ export function createHttpServers(deps: Deps) {
       if (state === 'logged_in') loggedIn.add(server_id)
       else if (isOver) {
         loggedIn.delete(server_id)
-        void watches.get(server_id)?.loginChanged()
+        void watches.get(server_id)?.loginEnded()
       }
     }),
   ]

@@ -184,11 +184,14 @@ export class LoginFlow {
     const place = JSON.stringify([issuer.issuer, redirect_uri])
     const kept = store.client(issuer.issuer, redirect_uri)
     const isKept = kept !== undefined && (kept.secret_expires_at ?? Number.POSITIVE_INFINITY) > now()
-    if (isKept && !isFresh && !this.#unanswered.has(place)) {
+    const all = [...new Set([...(kept?.scopes ?? []), ...scopes])] // another server may have the same issuer
+    const hasAll = all.length === (kept?.scopes?.length ?? 0)
+    if (isKept && hasAll && !isFresh && !this.#unanswered.has(place)) {
       this.#unanswered.add(place)
       return kept
     }
-    const client = await registerClient(http, issuer, { redirectUri: redirect_uri, scopes })
+    const registered = await registerClient(http, issuer, { redirectUri: redirect_uri, scopes: all })
+    const client = { ...registered, scopes: all }
     await store.saveClient(issuer.issuer, redirect_uri, client)
     this.#unanswered.delete(place)
     return client

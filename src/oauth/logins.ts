@@ -6,7 +6,7 @@ import { LoginCallback } from './login-callback.ts'
 import { type LoginContext, type LoginDeps, secretsOwner } from './login-context.ts'
 import { LoginFlow } from './login-flow.ts'
 import type { LoginOutcome } from './login-outcome.ts'
-import { type LoginRecord, type LoginServer, secretsOf } from './login-record.ts'
+import { bindingOf, type LoginRecord, type LoginServer, secretsOf } from './login-record.ts'
 import { type BeginOptions, LoginStarter, type TicketView } from './login-start.ts'
 import { PendingLogins } from './pending-logins.ts'
 import { revokeToken } from './protocol/tokens.ts'
@@ -34,6 +34,11 @@ export class Logins {
     this.#callback = new LoginCallback(this.#context)
     for (const record of deps.store.all()) deps.secrets.set(secretsOwner(record.server_id), secretsOf(record))
     deps.facts.on('server_removed', ({ server_id }) => this.#forget(server_id))
+    deps.facts.on('server_updated', ({ server_id, changed }) => {
+      if (!changed.includes('url') && !changed.includes('oauth')) return
+      const warn = (error: unknown) => deps.warn({ server_id, error }, 'a login could not be dropped')
+      void this.#redefined(server_id).catch(warn)
+    })
   }
 
   /** For the requests to this server. Undefined when a configured header is sent instead. */
@@ -153,6 +158,20 @@ export class Logins {
     const { state, pending_until, error } = this.stateOf(id)
     const error_code = error?.code ?? null
     this.#deps.facts.publish('http_server_login', { server_id: id, state, pending_until, error_code })
+  }
+
+  /** A server that is another one now starts anew: its tokens are not sent there, so they are not kept either. */
+  async #redefined(id: string): Promise<void> {
+    const { store, secrets, server } = this.#deps
+    const record = store.find(id)
+    const hasMoved = record !== undefined && record.binding !== bindingOf(await server(id))
+    if (hasMoved) {
+      const detail = { reason: 'server_updated' }
+      await store.remove(id, { action: 'server_logout', subject: id, request_id: null, detail })
+      secrets.delete(secretsOwner(id))
+    }
+    this.#of(id).restart(hasMoved)
+    this.#changed(id)
   }
 
   #forget(id: string): void {

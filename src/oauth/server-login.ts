@@ -151,6 +151,14 @@ export class ServerLogin {
     this.#show()
   }
 
+  /** The definition has changed. What was refused may be possible now, and another server has challenges of its own. */
+  restart(hasMoved: boolean): void {
+    if (hasMoved) this.#wasRefused = false
+    this.challenge = undefined
+    this.withoutOffline = false
+    this.settle()
+  }
+
   view({ oauth, hasHeader }: Pick<LoginServer, 'oauth' | 'hasHeader'>): Omit<AuthView, 'pending_until'> {
     const record = this.#deps.store.find(this.#id)
     const isOwn = oauth?.grant === 'client_credentials'
@@ -163,7 +171,7 @@ export class ServerLogin {
       wanted_scopes: [...this.#wanted(record, oauth?.scopes)],
       expires_at: record?.tokens?.expires_at ? isoTime(record.tokens.expires_at) : null,
       issuer: record?.issuer.issuer ?? oauth?.issuer ?? null,
-      client: record?.client.kind ?? (oauth?.client_id === undefined ? null : 'given'),
+      client: clientOf(record, oauth),
       error: hasHeader ? null : (this.#refusal ?? record?.problem ?? this.#refresher.problem),
     }
   }
@@ -198,8 +206,9 @@ export class ServerLogin {
     const refreshToken = record?.tokens?.refresh_token
     if (!record?.tokens || !refreshToken) return
     const { client, resource, tokens } = record
-    const { flow, now } = this.#deps
-    const next = await flow.using(server, async (http) => {
+    const { flow, now, store } = this.#deps
+    const isReplaced = () => store.find(this.#id) !== record // by a logout or another login
+    const renewing = flow.using(server, async (http) => {
       const usual = record.issuer
       // The issuer may have moved its endpoints.
       const issuer = this.#refresher.hasFailed
@@ -214,6 +223,10 @@ export class ServerLogin {
       const refreshed = await refreshTokens({ http, issuer, client, refreshToken, resource })
       return { issuer, refreshed }
     })
+    const next = await renewing.catch((error: unknown) => {
+      if (!isReplaced()) throw error
+    })
+    if (!next || isReplaced()) return
     const { refreshed, issuer } = next
     const kept = {
       ...refreshed,
@@ -273,6 +286,12 @@ export class ServerLogin {
 }
 
 const isClientCredentials = ({ oauth }: LoginServer): boolean => oauth?.grant === 'client_credentials'
+
+/** A registration that the issuer does not know any more is forgotten. */
+function clientOf(record: LoginRecord | undefined, oauth: LoginServer['oauth']): AuthView['client'] {
+  if (record) return record.problem?.code === 'invalid_client' ? null : record.client.kind
+  return oauth?.client_id === undefined ? null : 'given'
+}
 
 const headerOf = (record: LoginRecord | undefined): string | undefined =>
   record?.tokens ? `Bearer ${record.tokens.access_token}` : undefined

@@ -11,4 +11,6 @@ export interface OAuthClient {
   /** PEM. */
   readonly private_key?: string
   readonly signing_alg?: string
+  /** The scopes of a registration. Some issuers refuse others. */
+  readonly scopes?: readonly string[]
 }
