@@ -66,8 +66,8 @@ export async function listScenarios(revision, suite, side = 'server') {
   return rows
 }
 
-export const ask = ({ command: [program, ...before] }, args, deadlineMs) =>
-  run(program, [...before, ...args], { quiet: true, deadlineMs, env: { NO_COLOR: '1' } })
+export const ask = ({ command: [program, ...before] }, args, deadlineMs, env = {}) =>
+  run(program, [...before, ...args], { quiet: true, deadlineMs, env: { NO_COLOR: '1', ...env } })
 
 /** @returns the checks by scenario; the folders are named server-<scenario>-<time> */
 function resultsIn(folder) {

@@ -1,24 +1,8 @@
-import { existsSync } from 'node:fs'
-import { type Browser, chromium, type Page } from 'playwright-core'
-import { expect, onTestFinished, test } from 'vitest'
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { executablePath, openBrowser } from '../support/browser.ts'
 import { covers } from '../support/covers.ts'
 import { openHouse, TOKEN } from '../support/house.ts'
-
-/** `npm test` looks for a browser and installs one if it can. */
-const executablePath = [process.env.TOOLROOM_CHROMIUM ?? '', '/usr/bin/chromium'].find(existsSync)
-
-async function openBrowser(): Promise<Browser> {
-  const args = [
-    '--no-sandbox',
-    '--disable-gpu',
-    '--disable-background-networking',
-    '--disable-component-update',
-    '--no-first-run',
-  ]
-  const browser = await chromium.launch({ ...(executablePath && { executablePath }), args })
-  onTestFinished(() => browser.close())
-  return browser
-}
 
 /** All requests and errors of a page. */
 function watch(page: Page) {

@@ -1,0 +1,20 @@
+import { existsSync } from 'node:fs'
+import { type Browser, chromium } from 'playwright-core'
+import { onTestFinished } from 'vitest'
+
+/** `npm test` looks for a browser and installs one if it can. */
+export const executablePath = [process.env.TOOLROOM_CHROMIUM ?? '', '/usr/bin/chromium'].find(existsSync)
+
+/** A real Chromium without a window; closed after the test. */
+export async function openBrowser(): Promise<Browser> {
+  const args = [
+    '--no-sandbox',
+    '--disable-gpu',
+    '--disable-background-networking',
+    '--disable-component-update',
+    '--no-first-run',
+  ]
+  const browser = await chromium.launch({ ...(executablePath && { executablePath }), args })
+  onTestFinished(() => browser.close())
+  return browser
+}
