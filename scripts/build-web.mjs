@@ -1,14 +1,15 @@
 // Builds the dashboard into a folder. Called by build.mjs when a file of it has changed.
-import { join } from 'node:path'
+import { resolve } from 'node:path'
 import { build } from 'vite'
 import { root } from './lib.mjs'
 
-/** @param {string} outDir relative to the root of the repository */
+/** @param {string} outDir absolute, or relative to the root of the repository */
 export async function buildWeb(outDir, mode = 'production') {
+  if (mode === 'production') process.env.NODE_ENV = mode // a caller's own value would choose React's slow build
   await build({
-    configFile: join(root, 'web/vite.config.ts'),
+    configFile: resolve(root, 'web/vite.config.ts'),
     mode,
     logLevel: 'warn',
-    build: { outDir: join(root, outDir), emptyOutDir: false },
+    build: { outDir: resolve(root, outDir), emptyOutDir: false },
   })
 }

@@ -17,6 +17,7 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     target: 'es2022',
     reportCompressedSize: false,
+    chunkSizeWarningLimit: 2000, // test/web/home.test.ts limits the first load
   },
   server: { proxy: { '/api': proxied, '/docs': proxied } },
 })

@@ -36,6 +36,7 @@ const FOLDERS: Readonly<Record<string, string>> = {
   '/logs': 'logs',
   '/packages': 'packages',
   '/settings': 'settings',
+  '/parts': 'parts', // in development only
 }
 
 interface PageModule {
@@ -47,12 +48,14 @@ interface PageRoute {
 }
 
 /** A page is `Page` in `Page.tsx` of its folder. Home is part of the first load, the others are loaded when opened. */
-const modules = import.meta.glob<PageModule>(['../pages/*/Page.tsx', '!../pages/home/Page.tsx'])
+const modules = {
+  ...import.meta.glob<PageModule>(['../pages/*/Page.tsx', '!../pages/{home,parts}/Page.tsx']),
+  ...(import.meta.env.MODE === 'production' ? {} : import.meta.glob<PageModule>('../pages/parts/Page.tsx')),
+}
 
 export const ROUTES: readonly PageRoute[] = [
   { path: '/', page: Home },
   ...Object.entries(FOLDERS).flatMap(([path, folder]) => routeTo(path, folder)),
-  ...(import.meta.env.DEV || import.meta.env.MODE === 'parts' ? routeTo('/parts', 'parts') : []),
 ]
 
 function routeTo(path: string, folder: string): PageRoute[] {

@@ -182,6 +182,7 @@ export const theme = createTheme({
       classNames: { tooltip: css.tooltip },
     }),
     Notification: Notification.extend({
+      defaultProps: { closeButtonProps: CLOSE },
       classNames: { root: css.toast, title: css.toastTitle, description: css.toastText, icon: css.toastIcon },
     }),
   },

@@ -20,7 +20,7 @@ export function LivePill() {
 /** After this time without the service, the pill says how old the data is. */
 const OFFLINE_AFTER_MS = 15_000
 
-export function shownOf(
+function shownOf(
   { connection, dataAt }: LiveStatus,
   now: number,
 ): { readonly glyph: GlyphName; readonly tone: Tone; readonly text: string } {

@@ -56,7 +56,15 @@ function Branch({ value, depth, label, comma }: BranchProps) {
   const isList = Array.isArray(value)
   const entries = Object.entries(value)
   const [start, end] = isList ? '[]' : '{}'
-  if (entries.length === 0) return <div>{[label, start, end, comma]}</div>
+  if (entries.length === 0)
+    return (
+      <div>
+        {label}
+        {start}
+        {end}
+        {comma}
+      </div>
+    )
   const size = isList ? t('items', { count: entries.length }) : t('keys', { count: entries.length })
   return (
     <div>

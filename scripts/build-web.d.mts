@@ -1,0 +1,1 @@
+export declare function buildWeb(outDir: string, mode?: string): Promise<void>

@@ -1,0 +1,37 @@
+import { describe, expect, test } from 'vitest'
+import { buildWeb } from '../../scripts/build-web.mjs'
+import { ownFolder } from '../support/folder.ts'
+import { openHouse } from '../support/house.ts'
+import { executablePath, expectAccessible, openBrowser, openPage } from './support/browser.ts'
+import { untilLive } from './support/dashboard.ts'
+
+describe.runIf(executablePath)('the page /parts', () => {
+  test('every part in every state has no accessibility violation, in light and in dark (check 26), and no inline style or script is refused', async () => {
+    const webFolder = ownFolder()
+    await buildWeb(webFolder, 'parts')
+    const { address } = await openHouse({ webFolder })
+    const { page, complaints } = await openPage(await openBrowser())
+    await page.goto(address)
+    await untilLive(page)
+    await page.evaluate(() => history.pushState(null, '', '/parts'))
+    await page.getByRole('heading', { name: 'Parts', level: 1 }).waitFor()
+    await page.locator('canvas').first().waitFor()
+    await expectAccessible(page)
+
+    await page.getByRole('region', { name: 'Toasts' }).getByRole('button', { name: 'Undo' }).click()
+    await page.getByRole('region', { name: 'Toasts' }).getByRole('button', { name: 'Failure' }).click()
+    await page.getByText('Removed fetch from Cursor').waitFor()
+    await expectAccessible(page)
+    await page.getByRole('button', { name: 'Clear…' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Clear 18 204 lines of all servers?' })
+    const clear = dialog.getByRole('button', { name: 'Clear', exact: true })
+    expect(await clear.getAttribute('aria-disabled')).toBe('true')
+    await expectAccessible(page)
+    if (process.env.TOOLROOM_SCREENSHOTS) {
+      await page.keyboard.press('Escape')
+      await page.setViewportSize({ width: 1440, height: 2400 })
+      await page.screenshot({ path: `${process.env.TOOLROOM_SCREENSHOTS}/parts.png` })
+    }
+    expect(complaints).toEqual([])
+  })
+})

@@ -1,0 +1,28 @@
+import { texts } from '../../i18n/texts.ts'
+
+export const t = texts('parts', {
+  title: 'Parts',
+  about: 'Every small thing once, for building and for checking contrast.',
+  status: 'Status: glyph, word, colour',
+  tags: 'Tags, monograms, keys',
+  buttons: 'Buttons',
+  inputs: 'Inputs',
+  choices: 'Choices',
+  pill: 'Connection',
+  toasts: 'Toasts',
+  empty: 'Empty',
+  loading: 'Loading',
+  error: 'Error, in four parts',
+  permission: 'Needs permission',
+  cause: 'Causes',
+  heartbeat: 'Heartbeat: 1 bar = 1 minute',
+  sparks: 'Sparks',
+  chart: 'Chart',
+  phases: 'Phases',
+  diff: 'Diff',
+  json: 'JSON',
+  table: 'Table',
+  dialogs: 'Dialogs',
+  type: 'Type',
+  colours: 'Series colours',
+})
