@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
@@ -102,6 +103,34 @@ test('a legacy agent with URL elicitation is asked with the page of Toolroom, an
   expect(await pages[0]).toContain('Logged in to linear')
   const codes = (await callsOf(house)).map(({ error_code }: { error_code: string | null }) => error_code)
   expect(codes).toEqual([null, null, null, 'login_needed'])
+})
+
+test('when the call that asked for a login is cancelled, another call that waits asks again and gets its result', async () => {
+  const { house } = await openLoggedOut()
+  const client = new Client({ name: 'test', version: '1' }, { capabilities: { elicitation: { url: {} } } })
+  const urls: string[] = []
+  client.setRequestHandler(ElicitRequestSchema, ({ params }) => {
+    urls.push('url' in params ? params.url : '')
+    return { action: 'accept' }
+  })
+  const transport = new StreamableHTTPClientTransport(new URL(`${house.address}/mcp`), {
+    requestInit: { headers: { authorization: `Bearer ${await newKey(house)}` } },
+  })
+  await client.connect(transport)
+  onTestFinished(() => client.close())
+  const call = (options?: { signal: AbortSignal }) =>
+    client.callTool({ name: 'linear__echo', arguments: { text: 'hello' } }, undefined, options)
+
+  const first = new AbortController()
+  const cancelled = call(first).catch((error: Error) => error)
+  await expect.poll(() => urls.length).toBe(1)
+  const waiting = call()
+  await sleep(200)
+  first.abort()
+  expect(await cancelled).toBeInstanceOf(Error)
+  await expect.poll(() => urls.length).toBe(2)
+  expect(await logIn(urls[1] ?? '')).toContain('Logged in to linear')
+  expect(await waiting).toMatchObject({ content: [{ type: 'text', text: 'hello' }] })
 })
 
 test('a modern agent with URL elicitation gets it as input_required, and its next request gets the result after the login', async () => {

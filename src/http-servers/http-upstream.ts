@@ -144,7 +144,13 @@ export class HttpUpstream extends RegisteredUpstream<HttpServer, Deps> implement
   #login(options: CallOptions): Promise<void> {
     const id = options.client?.id ?? ''
     const known = this.#asked.get(id)
-    if (known !== undefined) return known
+    if (known !== undefined)
+      return known.catch((error: unknown) => {
+        const isOthers =
+          error instanceof CallFailure && error.reason === 'cancelled' && !options.signal?.aborted
+        if (isOthers) return this.#login(options) // only the call that asked was cancelled
+        throw error
+      })
     const asked = awaitLogin(this.server, this.deps.logins, options).finally(() => this.#asked.delete(id))
     if (options.client) this.#asked.set(id, asked)
     return asked
