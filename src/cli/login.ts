@@ -125,7 +125,7 @@ async function run(
     if (!(error instanceof Failure)) throw error
     const { code, message, hint, exit } = error
     if (isJson) stdout.write(`${JSON.stringify({ code, detail: message, hint })}\n`)
-    stderr.write(`toolroom: ${plain(message)}${hint === null ? '' : `: ${plain(hint)}`}\n`)
+    stderr.write(`toolroom: ${plain(message)}${hintText(hint)}\n`)
     process.exitCode = EXIT[exit]
   }
 }
@@ -137,6 +137,10 @@ function readUsage(name: CommandName, words: readonly string[]): GivenFlags | 'h
     throw isStartError(error) ? new StartError('usage', error.message) : error
   }
 }
+
+/** A hint of the API is a sentence of its own. */
+const hintText = (hint: string | null): string =>
+  hint === null ? '' : `${/^[a-z]/.test(hint) ? ':' : '.'} ${plain(hint)}`
 
 /** Without control characters, except for our own line breaks. */
 const shown = (text: string): string =>
