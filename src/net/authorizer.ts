@@ -14,6 +14,15 @@ export interface AuthToken {
   readonly header: string | undefined
   /** From then on, `authorization()` has to be asked. */
   readonly renewAt: number
+  /** The token is bound to a key: every request needs a proof of its own (DPoP, RFC 9449). */
+  readonly signer?: ProofSigner | undefined
+}
+
+/** Signs the DPoP header of requests. */
+export interface ProofSigner {
+  /** The server's last DPoP-Nonce header. */
+  nonce: string | undefined
+  proof(method: string, url: URL): string
 }
 
 /** Provides the Authorization header of the requests to one server. */

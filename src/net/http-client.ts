@@ -83,18 +83,30 @@ export class HttpClient {
 
   /** A refused request is repeated once, when there is another token by then. */
   async #authorized(request: HttpRequest, authorizer: Authorizer): Promise<HttpResponse> {
-    for (let isRepeated = false; ; isRepeated = true) {
+    for (let isRepeated = false, hasNonce = false; ; ) {
       const { token } = authorizer.current
       const isDue = token !== undefined && Date.now() >= token.renewAt
       const authorization = isDue ? await authorizer.authorization() : token?.header
-      const headers = { ...request.headers, ...(authorization !== undefined && { authorization }) }
+      const signer = authorizer.current.token?.signer
+      const headers = {
+        ...request.headers,
+        ...(authorization !== undefined && { authorization }),
+        ...(signer && { dpop: signer.proof(request.method, request.url) }),
+      }
       const response = await this.#request({ ...request, headers })
       const { status } = response
+      if (signer) signer.nonce = nonceOf(response) ?? signer.nonce
       if (status !== 401 && status !== 403) return response
       const challenge = response.headers['www-authenticate']
+      if (signer && !hasNonce && challenge?.includes('use_dpop_nonce')) {
+        hasNonce = true
+        response.discard()
+        continue
+      }
       const isWorthIt = await authorizer.refused({ status, challenge, sent: authorization, isRepeated })
       if (!isWorthIt || isRepeated) return response
       response.discard()
+      isRepeated = true
     }
   }
 
@@ -245,6 +257,10 @@ export class HttpClient {
 }
 
 class StaleSocket extends Error {}
+
+function nonceOf({ headers }: HttpResponse): string | undefined {
+  return [headers['dpop-nonce']].flat()[0]
+}
 
 function isReset(error: NodeJS.ErrnoException): boolean {
   return error.code === 'ECONNRESET' || error.code === 'EPIPE'

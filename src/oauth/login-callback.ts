@@ -78,9 +78,10 @@ export class LoginCallback {
   async #exchange(server: LoginServer, found: PendingLogin, code: string, by: Caller): Promise<void> {
     const { deps, flow, of, changed } = this.#context
     const { issuer, client, redirect_uri: redirectUri, resource, scopes, verifier, binding } = found
+    const dpopKey = found.dpop_key
     flow.answered(found)
     const tokens = await flow.using(server, (http) =>
-      exchangeCode({ http, issuer, client, redirectUri, code, verifier, resource }),
+      exchangeCode({ http, issuer, client, redirectUri, code, verifier, resource, dpopKey }),
     )
     const login = of(server.id)
     const record: LoginRecord = {

@@ -34,10 +34,12 @@ export interface LoginContext {
 
 /** Nothing of a pending login appears in a log line. */
 export function hidePending({ deps }: LoginContext, pending: PendingLogin, code?: string): void {
-  const { server_id, state, verifier, client } = pending
+  const { server_id, state, verifier, client, dpop_key } = pending
   const record = deps.store.find(server_id)
   const kept = record ? secretsOf(record) : []
-  const own = [state, verifier, client.client_secret, code].filter((secret) => secret !== undefined)
+  const own = [state, verifier, client.client_secret, dpop_key?.d, code].filter(
+    (secret) => secret !== undefined,
+  )
   deps.secrets.set(secretsOwner(server_id), [...kept, ...own])
 }
 

@@ -7,6 +7,7 @@ import type { Challenge } from './protocol/challenges.ts'
 import { documentClient, givenClient, registerClient } from './protocol/clients.ts'
 import { discoverIssuer } from './protocol/discover-issuer.ts'
 import { discoverResource, type ResourceInfo } from './protocol/discover-resource.ts'
+import { needsProof, newProofKey } from './protocol/dpop.ts'
 import { OAuthFailure } from './protocol/failure.ts'
 import type { IssuerInfo } from './protocol/issuer-info.ts'
 import type { OAuthClient } from './protocol/oauth-client.ts'
@@ -116,6 +117,7 @@ export class LoginFlow {
         redirect_uri,
         resource: resource.resource,
         scopes,
+        dpop_key: needsProof(wish.challenge, issuer) ? newProofKey() : undefined,
         cookie: newId(),
         expires_at: this.#deps.now() + LOGIN_MS,
       }
@@ -155,6 +157,7 @@ export class LoginFlow {
         client,
         scopes: asked,
         resource: resource.resource,
+        dpopKey: needsProof(challenge, issuer) ? newProofKey() : undefined,
       })
       const common = { server_id: server.id, binding: bindingOf(server), issuer, client, asked, tokens }
       return {

@@ -65,6 +65,6 @@ export function bindingOf({ url, oauth }: LoginServer): string {
 }
 
 export const secretsOf = ({ tokens, client }: Pick<LoginRecord, 'tokens' | 'client'>): string[] =>
-  [tokens?.access_token, tokens?.refresh_token, client.client_secret].filter(
+  [tokens?.access_token, tokens?.refresh_token, tokens?.dpop_key?.d, client.client_secret].filter(
     (secret): secret is string => typeof secret === 'string',
   )

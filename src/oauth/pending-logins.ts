@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { AppError } from '../kernel/errors.ts'
 import type { LoginOutcome } from './login-outcome.ts'
+import type { ProofKey } from './protocol/dpop.ts'
 import type { IssuerInfo } from './protocol/issuer-info.ts'
 import type { OAuthClient } from './protocol/oauth-client.ts'
 
@@ -16,6 +17,8 @@ export interface PendingLogin {
   readonly redirect_uri: string
   readonly resource: string | null
   readonly scopes: readonly string[]
+  /** The server accepts only tokens that are bound to a key. */
+  readonly dpop_key: ProofKey | undefined
   /** Of the browser that came through the start page. */
   readonly cookie: string
   readonly expires_at: number

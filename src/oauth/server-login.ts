@@ -1,3 +1,4 @@
+import { memo } from '../kernel/memo.ts'
 import { isoTime } from '../kernel/time.ts'
 import type { Authorizer, AuthRefusal, AuthToken } from '../net/authorizer.ts'
 import type { AuthView } from './auth-view.schema.ts'
@@ -11,8 +12,9 @@ import {
 } from './login-record.ts'
 import type { PendingLogin } from './pending-logins.ts'
 import { bearerChallenge, type Challenge } from './protocol/challenges.ts'
+import { proofSigner } from './protocol/dpop.ts'
 import { OAuthFailure } from './protocol/failure.ts'
-import { refreshTokens } from './protocol/tokens.ts'
+import { refreshTokens, type TokenSet } from './protocol/tokens.ts'
 import { problemOf, Refresher } from './refresher.ts'
 
 interface Deps {
@@ -83,8 +85,9 @@ export class ServerLogin {
   #show(): void {
     const { binding, isOwn } = this.#current
     const record = this.#deps.store.find(this.#id)
-    const isUsable = record?.binding === binding && record.tokens !== null
-    if (isUsable) this.#current.token = { header: headerOf(record), renewAt: renewAt(record) }
+    const tokens = record?.binding === binding ? record.tokens : null
+    if (record && tokens)
+      this.#current.token = { header: headerOf(record), renewAt: renewAt(record), signer: signerOf(tokens) }
     else this.#current.token = isOwn ? { header: undefined, renewAt: 0 } : undefined
   }
 
@@ -220,7 +223,8 @@ export class ServerLogin {
           `The server now trusts ${issuer.issuer}, not ${usual.issuer}`,
           'Log in again',
         )
-      const refreshed = await refreshTokens({ http, issuer, client, refreshToken, resource })
+      const dpopKey = tokens.dpop_key
+      const refreshed = await refreshTokens({ http, issuer, client, refreshToken, resource, dpopKey })
       return { issuer, refreshed }
     })
     const next = await renewing.catch((error: unknown) => {
@@ -294,7 +298,12 @@ function clientOf(record: LoginRecord | undefined, oauth: LoginServer['oauth']):
 }
 
 const headerOf = (record: LoginRecord | undefined): string | undefined =>
-  record?.tokens ? `Bearer ${record.tokens.access_token}` : undefined
+  record?.tokens ? `${record.tokens.dpop_key ? 'DPoP' : 'Bearer'} ${record.tokens.access_token}` : undefined
+
+/** The nonces of the server stay with the token. */
+const signerOf = memo(
+  ({ dpop_key, access_token }: TokenSet) => dpop_key && proofSigner(dpop_key, access_token),
+)
 
 function renewAt({ tokens, obtained_at }: LoginRecord): number {
   if (!tokens || tokens.expires_at === null) return Number.POSITIVE_INFINITY

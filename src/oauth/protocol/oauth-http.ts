@@ -89,17 +89,16 @@ export class OAuthHttp {
   async #request(url: URL, content: Content, withinMs = this.#limits.eachMs): Promise<OAuthResponse> {
     this.#deadline ??= performance.now() + this.#limits.allMs
     const timeoutMs = Math.min(withinMs, this.#limits.eachMs, this.#deadline - performance.now())
-    if (timeoutMs <= 0) {
-      const message = `The requests of this login took longer than ${this.#limits.allMs / 1000} s`
-      throw new OAuthFailure('unavailable', message, 'Try again later')
-    }
     try {
+      if (timeoutMs <= 0) throw new Error('late')
       await this.#guard.check(url)
       const response = await this.#clientFor(url).request({ ...content, url, timeoutMs, firstByteMs: null })
       const body = await response.read(MAX_BYTES)
       return { url, status: response.status, headers: response.headers, json: jsonObject(body) }
     } catch (error) {
-      throw failureOf(error)
+      if (performance.now() < this.#deadline) throw failureOf(error)
+      const message = `The requests of this login took longer than ${this.#limits.allMs / 1000} s`
+      throw new OAuthFailure('unavailable', message, 'Try again later')
     }
   }
 

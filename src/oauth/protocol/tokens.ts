@@ -6,6 +6,7 @@ import {
 import { isObject } from '../../kernel/is-object.ts'
 import { printableLine } from '../../kernel/secrets/printable-line.ts'
 import { authOf } from './client-auth.ts'
+import { type ProofKey, proofSigner } from './dpop.ts'
 import { type OAuthCode, OAuthFailure } from './failure.ts'
 import type { IssuerInfo } from './issuer-info.ts'
 import { requestsThrough } from './library-fetch.ts'
@@ -25,6 +26,8 @@ export interface TokenSet {
   readonly scopes: string[] | null
   /** From the id_token, which is not validated: for display only. */
   readonly account: string | null
+  /** The key that the tokens are bound to. Absent: they are Bearer tokens. */
+  readonly dpop_key?: ProofKey
 }
 
 interface Request {
@@ -36,6 +39,8 @@ interface Request {
 interface TokenRequest extends Request {
   /** As the server writes it. Null: it names none. */
   readonly resource: string | null
+  /** The tokens are to be bound to this key. */
+  readonly dpopKey?: ProofKey | undefined
   readonly now?: () => number
 }
 
@@ -83,12 +88,12 @@ export async function revokeToken({
     { client_id: client.client_id },
     await authOf(client),
     token,
-    requestsThrough(http, accept, REVOKE_MS),
+    requestsThrough(http, accept, { withinMs: REVOKE_MS }),
   )
 }
 
 async function requestTokens(
-  { http, issuer, client, resource, now = Date.now }: TokenRequest,
+  { http, issuer, client, resource, dpopKey, now = Date.now }: TokenRequest,
   grant: string,
   own: Readonly<Record<string, string>>,
   meaning = meaningOf,
@@ -105,7 +110,7 @@ async function requestTokens(
   }
   const id = { client_id: client.client_id }
   const parameters = { ...own, ...(resource !== null && { resource }) }
-  const options = requestsThrough(http, accept)
+  const options = requestsThrough(http, accept, { signer: dpopKey && proofSigner(dpopKey) })
   const response = await genericTokenEndpointRequest(
     { ...issuer },
     id,
@@ -124,6 +129,7 @@ async function requestTokens(
     expires_at: tokens.expires_in === undefined ? null : now() + tokens.expires_in * 1000,
     scopes: scopesIn(tokens.scope),
     account,
+    ...(dpopKey && tokens.token_type === 'dpop' && { dpop_key: dpopKey }),
   }
 }
 
