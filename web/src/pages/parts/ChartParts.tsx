@@ -3,6 +3,7 @@ import { Chart } from '../../parts/charts/Chart.tsx'
 import { type Beat, Heartbeat } from '../../parts/charts/Heartbeat.tsx'
 import { PhaseBar } from '../../parts/charts/PhaseBar.tsx'
 import { Spark } from '../../parts/charts/Spark.tsx'
+import { TimeSplit } from '../../parts/charts/TimeSplit.tsx'
 import { t } from './messages.ts'
 import { Part } from './Part.tsx'
 
@@ -50,6 +51,10 @@ export function ChartParts() {
           lines={[{ label: 'calls', values: MINUTES.map(wave), color: 'g-pulse', bars: true }]}
           format={String}
         />
+      </Part>
+      <Part title={t('timeSplit')}>
+        <TimeSplit queue_ms={2} start_ms={480} server_ms={498} />
+        <TimeSplit queue_ms={2} start_ms={0} server_ms={1998} failed />
       </Part>
       <Part title={t('phases')}>
         <PhaseBar

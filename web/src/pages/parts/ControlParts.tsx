@@ -2,6 +2,7 @@ import { Checkbox, PasswordInput, Radio, Select, Switch, Tabs, Textarea, TextInp
 import { useState } from 'react'
 import { Act, IconAct } from '../../parts/controls/Act.tsx'
 import { ConfirmDialog } from '../../parts/controls/ConfirmDialog.tsx'
+import { CopyAs } from '../../parts/controls/CopyAs.tsx'
 import { Seg } from '../../parts/controls/Seg.tsx'
 import { showDone, showFailure, showUndo } from '../../parts/controls/toasts.tsx'
 import { Icon } from '../../parts/marks/icons.tsx'
@@ -35,6 +36,7 @@ export function ControlParts() {
           </Act>
           <IconAct icon="restart" label="Restart" />
           <IconAct icon="stop" label="Stop" blocked="It is not running" />
+          <CopyAs door="servers" server="github" tool="create_issue" args="{}" />
         </div>
       </Part>
       <Part title={t('inputs')}>

@@ -18,6 +18,7 @@ export const t = texts('parts', {
   heartbeat: 'Heartbeat: 1 bar = 1 minute',
   sparks: 'Sparks',
   chart: 'Chart',
+  timeSplit: 'Where the time went',
   phases: 'Phases',
   diff: 'Diff',
   json: 'JSON',

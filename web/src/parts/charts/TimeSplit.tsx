@@ -29,7 +29,7 @@ export function TimeSplit({ queue_ms, start_ms, server_ms, failed = false }: Pro
         {parts.map(({ name, ms }) => (
           <div key={name}>
             <dt>{name}</dt>
-            <dd>{duration(ms)}</dd>
+            <dd>{duration(ms < 0.05 ? 0 : ms)}</dd>
           </div>
         ))}
       </dl>
