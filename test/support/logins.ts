@@ -63,6 +63,9 @@ export function userOf({ address }: Service) {
   }
 }
 
+/** How long the access token is valid. */
+export const leftMs = ({ expires_at }: Auth): number => Date.parse(expires_at ?? '') - Date.now()
+
 /** Follows an authorization URL, and presses a button of the authorization server's page. */
 export async function decide(
   agent: UserAgent,
