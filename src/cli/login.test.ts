@@ -88,6 +88,7 @@ test('a denied login exits 1 and says who denied it, also after an earlier denia
         hint: expect.any(String),
       })
   }
+  expect((await run(at(house), 'status').ended).stdout).toMatch(/^ {2}Linear .*login refused: \S/m)
   next.decision = 'allow'
   const login = run(at(house), 'login', 'linear')
   await fetch(await login.addressIn('stdout'))

@@ -4,7 +4,12 @@ export interface ServerLine {
   readonly status: string
   readonly tool_count: number | null
   /** Of HTTP servers. */
-  readonly auth?: { readonly state: string } | undefined
+  readonly auth?:
+    | {
+        readonly state: string
+        readonly error: { readonly message: string; readonly hint: string | null } | null
+      }
+    | undefined
   readonly health: { readonly level: string; readonly summary: string; readonly action: string | null }
 }
 
@@ -55,9 +60,14 @@ const toolsOf = ({ tool_count }: ServerLine): string =>
 function problemOf({ id, health, auth }: ServerLine): string {
   const login = LOGINS[auth?.state ?? '']
   if (login !== undefined) return plain(`${login}: toolroom login ${id}`)
+  if (auth?.state === 'refused' && auth.error)
+    return `login refused: ${sentences(auth.error.message, auth.error.hint)}`
   if (health.level !== 'unhealthy' && health.level !== 'degraded') return ''
-  return plain([health.summary, health.action].filter((part) => part).join('. '))
+  return sentences(health.summary, health.action)
 }
+
+const sentences = (...texts: readonly (string | null)[]): string =>
+  plain(texts.filter((text) => text).join('. '))
 
 const LOGINS: Readonly<Record<string, string>> = { expired: 'login expired', needs_login: 'login needed' }
 
