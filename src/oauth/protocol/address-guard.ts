@@ -1,4 +1,5 @@
 import type { lookup as systemLookup } from 'node:dns'
+import { isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { promisify } from 'node:util'
 import { REACH, reachOf } from '../../net/address-reach.ts'
@@ -71,7 +72,8 @@ export class AddressGuard {
       const server = this.#options.serverUrl.host
       return refused(`${host} is an address of ${where}, to which ${server} must not refer`)
     }
-    const isOwnPort = this.#options.ownOrigins().some((origin) => portOf(new URL(origin)) === port)
+    const listeners = this.#options.ownOrigins().map((origin) => new URL(origin))
+    const isOwnPort = listeners.some((own) => isAddress(own.hostname) && portOf(own) === port)
     return isOwnPort && isOwnAddress(address) ? refused(`${host} is this service itself`) : undefined
   }
 
@@ -101,6 +103,9 @@ const refused = (message: string) => new RemoteFailure('blocked_address', messag
 
 /** Without path and query, which are foreign text. */
 const shown = ({ protocol, host }: URL) => (host === '' ? `A URL with the scheme ${protocol}` : host)
+
+/** A public name belongs to a proxy, which may serve an issuer at the same port. */
+const isAddress = (host: string) => isIP(bareHost(host)) !== 0 || isLoopbackHost(host)
 
 function isOwnAddress(address: string): boolean {
   if (reachOf(address) === REACH.loopback) return true

@@ -122,6 +122,8 @@ describe('discovered URLs', () => {
     for (const url of [...urls, `https://alias.test:${port}/`, 'https://toolroom.example.com/token'])
       expect((await failureOf(http.get(new URL(url)))).message).toContain('is this service itself')
     expect(received).toEqual([])
+    // A proxy on this computer may serve the issuer beside this service.
+    await http.checked('https://localhost/token', 'The token_endpoint')
   })
 
   test('a proxy may have a private address, and a literal private target is refused before it is asked', async () => {

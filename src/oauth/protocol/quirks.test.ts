@@ -191,6 +191,7 @@ describe('refusals', () => {
     ['a 503 of HTML', { status: 503, body: '<html>' }],
     ['an answer without a token', { body: { token_type: 'Bearer' } }],
     ['a token of an unknown type', { body: { ...TOKENS, token_type: 'mac' } }],
+    ['a token that is bound to no known key', { body: { ...TOKENS, token_type: 'DPoP' } }],
     ['a token that is no text', { body: { ...TOKENS, access_token: 7 } }],
   ])('%s from the token endpoint is unavailable, so nothing is forgotten', async (_title, answer) => {
     expect(await refused({ '/token': answer })).toMatchObject({ code: 'unavailable' })

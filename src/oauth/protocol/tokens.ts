@@ -123,6 +123,10 @@ async function requestTokens(
     const message = `${hostOf(issuer)} answered the token request without a usable token`
     throw new OAuthFailure('unavailable', message, 'Try again later, or ask the operator of the issuer')
   })
+  if (tokens.token_type === 'dpop' && dpopKey === undefined) {
+    const message = `${hostOf(issuer)} issued a token that is bound to a key, which the server did not ask for`
+    throw new OAuthFailure('unavailable', message, 'Ask the operator of the issuer')
+  }
   return {
     access_token: tokens.access_token,
     refresh_token: tokens.refresh_token ?? null,
