@@ -98,7 +98,7 @@ describe('a real authorization server (oidc-provider)', () => {
     const grant = await login('allow')
     await exchangeCode(grant)
     expect(await failureOf(exchangeCode(grant))).toMatchObject({ code: 'invalid_grant' })
-    const unknown = { ...client, client_id: 'nobody' }
+    const unknown = { ...client, client_id: 'unknown' }
     expect(await failureOf(exchangeCode({ ...grant, client: unknown }))).toMatchObject({
       code: 'invalid_client',
     })
