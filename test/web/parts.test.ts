@@ -30,6 +30,7 @@ describe.runIf(executablePath)('the page /parts', () => {
     if (process.env.TOOLROOM_SCREENSHOTS) {
       await page.keyboard.press('Escape')
       await page.setViewportSize({ width: 1440, height: 2400 })
+      await page.getByRole('main').evaluate((main) => main.scrollTo(0, 0))
       await page.screenshot({ path: `${process.env.TOOLROOM_SCREENSHOTS}/parts.png` })
     }
     expect(complaints).toEqual([])

@@ -28,7 +28,7 @@ export function Frame() {
   useTabTitle()
   const page = (
     <PageBoundary key={path}>
-      <Suspense fallback={<Skeleton rows={6} />}>
+      <Suspense fallback={<Waiting />}>
         <Routes />
       </Suspense>
     </PageBoundary>
@@ -68,6 +68,12 @@ export function Frame() {
     dialogs,
   )
 }
+
+const Waiting = () => (
+  <div className="page">
+    <Skeleton rows={6} />
+  </div>
+)
 
 const withDialogs = (page: ReactNode, dialogs: ReactNode) => (
   <>

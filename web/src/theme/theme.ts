@@ -90,6 +90,8 @@ export const cssVariablesResolver: CSSVariablesResolver = () => ({
 })
 
 const CLOSE = { 'aria-label': t('close') }
+/** Lengths of a switch, which Mantine derives from one another. */
+const SWITCH = { '--switch-height': '18px', '--switch-width': '30px', '--switch-thumb-size': '12px' }
 const sized = { defaultProps: { size: 'sm' } } as const
 
 export const theme = createTheme({
@@ -127,10 +129,19 @@ export const theme = createTheme({
     }),
     Checkbox: Checkbox.extend({
       ...sized,
+      vars: () => ({ root: { '--checkbox-size': '16px' } }),
       classNames: { input: css.check, icon: css.checkIcon, label: css.side },
     }),
-    Radio: Radio.extend({ ...sized, classNames: { radio: css.radio, label: css.side } }),
-    Switch: Switch.extend({ ...sized, classNames: { track: css.track, thumb: css.thumb, label: css.side } }),
+    Radio: Radio.extend({
+      ...sized,
+      vars: () => ({ root: { '--radio-size': '16px' } }),
+      classNames: { radio: css.radio, icon: css.radioIcon, label: css.side },
+    }),
+    Switch: Switch.extend({
+      ...sized,
+      vars: () => ({ root: SWITCH }),
+      classNames: { track: css.track, thumb: css.thumb, label: css.side },
+    }),
     Table: Table.extend({ defaultProps: { verticalSpacing: 0, highlightOnHover: true } }),
     Tabs: Tabs.extend({ classNames: { list: css.tabs, tab: css.tab } }),
     Menu: Menu.extend({

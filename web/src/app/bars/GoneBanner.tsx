@@ -9,7 +9,7 @@ import css from './GoneBanner.module.css'
 /** The service does not answer. What is on screen stays, and says how old it is. */
 export function GoneBanner() {
   const { connection, dataAt } = useLive()
-  const now = useNow(500)
+  const now = useNow(1000)
   if (connection.state !== 'gone') return null
   const left = Math.ceil((connection.retryAt - now) / 1000)
   return (

@@ -1,3 +1,4 @@
+import { useLive } from '../../data/live/live.ts'
 import { useSession } from '../../data/session.ts'
 import { Act } from '../../parts/controls/Act.tsx'
 import { openTokenDialog } from '../../parts/controls/token-dialog.ts'
@@ -8,6 +9,7 @@ import css from './ReadOnlyBar.module.css'
 /** Why nothing can be changed, and what to do about it. */
 export function ReadOnlyBar() {
   const { mayChange, codeSpent } = useSession()
+  const { connection } = useLive()
   if (mayChange) return null
   const command = (
     <code key="command" className="mono">
@@ -26,7 +28,7 @@ export function ReadOnlyBar() {
       <Act size="xs" onClick={openTokenDialog}>
         {t('paste')}
       </Act>
-      <span className={css.sees}>{t('readOnlySees')}</span>
+      {connection.state !== 'locked' && <span className={css.sees}>{t('readOnlySees')}</span>}
     </section>
   )
 }

@@ -1,4 +1,5 @@
 import { useLocation } from 'wouter'
+import { needsPermission } from '../../data/api.ts'
 import { WINDOWS } from '../../data/metrics.ts'
 import { useNotices } from '../../data/notices.ts'
 import { useServers } from '../../data/servers.ts'
@@ -7,7 +8,7 @@ import { Act } from '../../parts/controls/Act.tsx'
 import { Seg } from '../../parts/controls/Seg.tsx'
 import { isBroken } from '../../parts/marks/status.ts'
 import { EmptyState } from '../../parts/states/EmptyState.tsx'
-import { ErrorState } from '../../parts/states/ErrorState.tsx'
+import { ErrorState, NeedsPermission } from '../../parts/states/ErrorState.tsx'
 import { Skeleton } from '../../parts/states/Skeleton.tsx'
 import { oneOf, searchState, useSearchState } from '../../url/search-state.ts'
 import { Figures } from './Figures.tsx'
@@ -26,6 +27,7 @@ export function Page() {
   const { servers, error } = useServers()
   const notices = useNotices()
   if (servers?.length === 0) return <NoServers />
+  if (needsPermission(error)) return <Locked />
   return (
     <div className="page">
       <PageHead title={<Sentence />} tab={t('title')}>
@@ -72,6 +74,16 @@ function Sentence() {
         </span>
       )}
     </span>
+  )
+}
+
+/** The service protects its reads, and this tab has no token. */
+function Locked() {
+  return (
+    <div className="page">
+      <PageHead title={t('title')} />
+      <NeedsPermission />
+    </div>
   )
 }
 

@@ -14,7 +14,7 @@ const SHOWN = 12
 /** What happened last. Details of changes are not public, so it needs the token. */
 export function Recent() {
   const { mayChange } = useSession()
-  const { data: events, error } = useEvents(SHOWN * 3)
+  const { data: events, error } = useEvents(SHOWN * 5)
   return (
     <section className={`card ${css.card}`} aria-label={t('recent')}>
       <div className="card-head">
@@ -36,15 +36,37 @@ export function Recent() {
       {mayChange && !events && !error && <Skeleton rows={6} height={30} />}
       {events?.length === 0 && <p className={`muted ${css.inside}`}>{t('noEvents')}</p>}
       <ul>
-        {events?.slice(0, SHOWN).map((event) => (
-          <Item key={event.id} event={event} />
-        ))}
+        {events &&
+          tidied(events)
+            .slice(0, SHOWN)
+            .map(({ event, times }) => <Item key={event.id} event={event} times={times} />)}
       </ul>
     </section>
   )
 }
 
-function Item({ event }: { readonly event: EventRow }) {
+interface Told {
+  readonly event: EventRow
+  readonly times: number
+}
+
+/** A server that starts or stops is news only until it has. What is repeated is told once, with its number. */
+function tidied(events: readonly EventRow[]): Told[] {
+  const newest = new Map<string | null, EventRow>()
+  const told = new Map<string, { event: EventRow; times: number }>()
+  for (const event of events) {
+    const { kind, server_id, data, text } = event
+    const isPassing = kind === 'server_status' && /^(?:starting|stopping)$/.test(String(data.status))
+    if (isPassing && newest.has(server_id)) continue
+    if (kind === 'server_status') newest.set(server_id, newest.get(server_id) ?? event)
+    const same = told.get(text)
+    if (same) same.times += 1
+    else told.set(text, { event, times: 1 })
+  }
+  return [...told.values()]
+}
+
+function Item({ event, times }: Told) {
   const { glyph, tone } = markOf(event)
   return (
     <li className={css.item}>
@@ -54,7 +76,10 @@ function Item({ event }: { readonly event: EventRow }) {
       <span className={tone}>
         <Glyph name={glyph} />
       </span>
-      <span className={css.text}>{event.text}</span>
+      <span className={css.text}>
+        {event.text}
+        {times > 1 && <span className="muted"> ×{times}</span>}
+      </span>
     </li>
   )
 }

@@ -1,6 +1,7 @@
 import { useEffect, useRef } from 'react'
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
+import { clock } from '../../format/format.ts'
 import css from './Chart.module.css'
 import { onLookChange, token } from './canvas.ts'
 
@@ -76,15 +77,20 @@ function optionsOf(lines: readonly Omit<Line, 'values'>[], look: Look): uPlot.Op
     height,
     legend: { show: false },
     cursor: { sync: { key: sync }, y: false, points: { size: 5 }, drag: { x: false, y: false } },
-    scales: { y: { range: (_, __, max) => [0, Math.max(max * 1.1, 1e-6)] } },
+    scales: { y: { range: (_, __, max) => [0, niceAbove(max)] } },
     axes: [
-      { ...axis, grid: { show: false }, space: 70 },
+      {
+        ...axis,
+        grid: { show: false },
+        space: 64,
+        values: (_, ticks) => ticks.map((at) => clock(at * 1000)),
+      },
       {
         ...axis,
         grid: { stroke: token('g-grid'), width: 1 },
+        splits: (_, __, min, max) => [min, max / 2, max],
         values: (_, ticks) => ticks.map(format),
-        size: 52,
-        space: 36,
+        size: 56,
       },
     ],
     series: [
@@ -102,6 +108,14 @@ function optionsOf(lines: readonly Omit<Line, 'values'>[], look: Look): uPlot.Op
     ],
     hooks: { drawAxes: [(chart) => drawDown(chart, down().down)] },
   }
+}
+
+/** The next of 1, 2, 4, 6, 8, 10, 20, …, so that the half of it is a plain number, too. */
+function niceAbove(value: number): number {
+  if (!(value > 0)) return 1
+  const power = 10 ** Math.floor(Math.log10(value))
+  const step = [1, 2, 4, 6, 8, 10].find((each) => each * power >= value) ?? 10
+  return step * power
 }
 
 /** Down time is a band with a dashed left edge, so it can be seen without colour. */

@@ -17,16 +17,19 @@ export function Tag({ tone = 'idle', glyph, children }: Props) {
   )
 }
 
+/** Where the first letters would not tell two agents apart. */
+const LETTERS: Readonly<Record<string, string>> = { Codex: 'Cx', 'VS Code': 'VS' }
+
 /** Two letters for an agent: `CC`, `Cu`. The name is read and shown on hover. */
 export function Monogram({ name }: { readonly name: string }) {
-  const words = name.split(/[\s-]+/).filter(Boolean)
-  const [first = '?', second] = words
-  const letters = second
-    ? `${first[0]}${second[0]}`.toUpperCase()
-    : `${first[0]?.toUpperCase()}${first[1] ?? ''}`
   return (
     <abbr className={css.monogram} title={name} aria-label={name}>
-      {letters}
+      {LETTERS[name] ?? lettersOf(name)}
     </abbr>
   )
+}
+
+function lettersOf(name: string): string {
+  const [first = '?', second] = name.split(/[\s-]+/).filter(Boolean)
+  return second ? `${first[0]}${second[0]}`.toUpperCase() : first.charAt(0).toUpperCase() + first.charAt(1)
 }

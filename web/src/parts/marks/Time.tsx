@@ -16,11 +16,22 @@ export function Counting({ to }: { readonly to: string | number }) {
   return <>{long(Math.abs(Math.round((new Date(to).getTime() - now) / 1000)))}</>
 }
 
+/** The time, in whole steps, so that everything that counts changes in the same moment. */
 export function useNow(everyMs: number): number {
-  const [now, setNow] = useState(Date.now)
+  const [now, setNow] = useState(() => floored(everyMs))
   useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), everyMs)
-    return () => clearInterval(timer)
+    let timer: ReturnType<typeof setTimeout>
+    const wait = () => {
+      timer = setTimeout(tick, everyMs - (Date.now() % everyMs))
+    }
+    const tick = () => {
+      setNow(floored(everyMs))
+      wait()
+    }
+    wait()
+    return () => clearTimeout(timer)
   }, [everyMs])
   return now
 }
+
+const floored = (everyMs: number): number => Date.now() - (Date.now() % everyMs)

@@ -8,16 +8,19 @@ interface Props {
   readonly sentence: ReactNode
   /** One verbatim line. */
   readonly evidence?: string | null | undefined
+  /** What to do about it, if the sentence does not say so. */
+  readonly advice?: string | undefined
   readonly children?: ReactNode
 }
 
 /** A cause: a sunken strip with a rule in the colour of the state, the sentence, the evidence, and buttons. */
-export function CauseStrip({ tone, sentence, evidence, children }: Props) {
+export function CauseStrip({ tone, sentence, evidence, advice, children }: Props) {
   return (
     <div className={`${css.strip} ${css[tone]}`}>
       <p className={css.text}>
         <b className={css.sentence}>{sentence}</b>
-        {evidence && <span className={`mono ${tone} ${css.evidence}`}>{evidence}</span>}
+        {evidence && <span className={`mono ${tone}`}>{evidence}</span>}
+        {advice && <span>{advice}</span>}
       </p>
       {children && <div className={css.actions}>{children}</div>}
     </div>

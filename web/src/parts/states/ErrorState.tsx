@@ -27,7 +27,8 @@ export function ErrorState({ error, onRetry }: Props) {
       <CauseStrip
         tone="err"
         sentence={known?.message ?? (error instanceof TypeError ? t('unreachable') : t('failed'))}
-        evidence={known ? known.hint : error instanceof Error ? error.message : String(error)}
+        evidence={known ? undefined : error instanceof Error ? error.message : String(error)}
+        advice={known?.hint}
       >
         {known?.code && (
           <a className="mono" href={`/docs/errors/${known.code}`}>

@@ -1,0 +1,123 @@
+import type { Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
+import { TOKEN } from '../support/house.ts'
+import { executablePath, expectAccessible, openBrowser, openPage } from './support/browser.ts'
+import { openDashboard, untilLive } from './support/dashboard.ts'
+
+const focused = (page: Page) => page.evaluate(() => document.activeElement?.textContent ?? '')
+const path = (page: Page) => new URL(page.url()).pathname
+
+describe.runIf(executablePath)('the frame of every page', () => {
+  test('check 28: the keyboard alone reaches the content, every page, the palette and a restart; letters do nothing while a text is typed', async () => {
+    const dashboard = await openDashboard({ register: true })
+    await dashboard.start('echo')
+    const { page, complaints } = await openPage(await openBrowser())
+    await dashboard.signIn(page)
+    await page.keyboard.press('Tab')
+    expect(await focused(page)).toBe('Skip to content')
+    await page.keyboard.press('Enter')
+    expect(await page.evaluate(() => document.activeElement?.id)).toBe('content')
+
+    for (const [key, at] of Object.entries({
+      a: '/agents',
+      l: '/logs',
+      k: '/packages',
+      ',': '/settings',
+      h: '/',
+    })) {
+      await page.keyboard.press('g')
+      await page.keyboard.press(key)
+      await expect.poll(() => path(page)).toBe(at)
+    }
+    await page.keyboard.press('Control+k')
+    const search = page.getByPlaceholder('Search or run…')
+    await search.waitFor()
+    await page.keyboard.type('g s restart echo') // letters are text here
+    expect(path(page)).toBe('/')
+    await search.fill('restart echo')
+    const before = (await dashboard.ask('GET', '/servers/echo')).body
+    await page.keyboard.press('Enter')
+    await expect.poll(async () => (await dashboard.ask('GET', '/servers/echo')).body.pid).not.toBe(before.pid)
+
+    await page.keyboard.press('?')
+    const keys = page.getByRole('dialog', { name: 'Keys' })
+    await keys.getByText('Search and run').waitFor()
+    await keys.getByLabel('Single letters do nothing').press('Space')
+    await page.keyboard.press('Escape')
+    await keys.waitFor({ state: 'hidden' })
+    await page.keyboard.press('g')
+    await page.keyboard.press('s')
+    await page.keyboard.press('Control+k')
+    await search.waitFor()
+    expect(path(page)).toBe('/')
+    expect(complaints).toEqual([])
+  })
+
+  test('a pasted token is kept only if the service accepts it; a token that it no longer accepts is forgotten', async () => {
+    const dashboard = await openDashboard()
+    const { page } = await openPage(await openBrowser())
+    await dashboard.visit(page)
+    await page
+      .getByRole('region', { name: 'Read-only.' })
+      .getByRole('button', { name: 'Paste your token' })
+      .click()
+    const dialog = page.getByRole('dialog', { name: 'Paste your token' })
+    await expectAccessible(page)
+    await dialog.getByLabel('Token').fill('wrong')
+    await page.keyboard.press('Enter')
+    await dialog.getByText('Invalid authentication token').waitFor()
+    await dialog.getByLabel('Token').fill(TOKEN)
+    await page.keyboard.press('Enter')
+    await page.getByRole('region', { name: 'Read-only.' }).waitFor({ state: 'hidden' })
+    expect(await page.evaluate(() => sessionStorage.getItem('toolroom.token'))).toBe(TOKEN)
+
+    await page.evaluate(() => sessionStorage.setItem('toolroom.token', 'replaced'))
+    await page.reload()
+    await page.getByRole('region', { name: 'Read-only.' }).waitFor()
+    await untilLive(page)
+    expect(await page.evaluate(() => sessionStorage.getItem('toolroom.token'))).toBeNull()
+  })
+
+  test('with PROTECT_READS and no token, the page says that it needs permission, and shows everything after a login', async () => {
+    const dashboard = await openDashboard({ register: true, env: { PROTECT_READS: 'true' } })
+    const { page } = await openPage(await openBrowser())
+    await page.goto(dashboard.address)
+    await page.getByRole('main').getByText('This needs permission.').waitFor()
+    await page.getByRole('status').filter({ hasText: 'needs permission' }).waitFor()
+    await expectAccessible(page)
+    await dashboard.signIn(page, '/?window=5m')
+    await page.getByRole('link', { name: 'echo', exact: true }).waitFor()
+  })
+
+  test('check 27: at 320 × 640, at 400 % zoom and at every width between there is no sideways scroll, and no name is lost', async () => {
+    const dashboard = await openDashboard({ register: true })
+    const { page } = await openPage(await openBrowser(), { reducedMotion: 'reduce' })
+    await dashboard.signIn(page)
+    for (const width of [320, 390, 600, 601, 800, 900, 901, 1024, 1180, 1181, 1280, 1440, 1920]) {
+      await page.setViewportSize({ width, height: 640 })
+      const { scroll, name } = await page.evaluate(() => ({
+        scroll: document.documentElement.scrollWidth,
+        name: document.querySelector('main th[scope="row"] a')?.getBoundingClientRect().width ?? 0,
+      }))
+      expect(scroll, `${width}`).toBeLessThanOrEqual(width)
+      expect(name, `the name of a server at ${width}`).toBeGreaterThan(20)
+    }
+    const moving = await page.evaluate(() => document.getAnimations().length)
+    expect(moving).toBe(0)
+  })
+
+  test('one change is shown in every tab at once, without a reload', async () => {
+    const dashboard = await openDashboard({ register: true })
+    const browser = await openBrowser()
+    const [first, second] = [await openPage(browser), await openPage(browser)]
+    for (const { page } of [first, second]) await dashboard.signIn(page)
+    await dashboard.ask('PATCH', '/servers/slow', { name: 'called otherwise' })
+    for (const { page } of [first, second])
+      await page.getByRole('link', { name: 'called otherwise' }).waitFor()
+    await dashboard.ask('DELETE', '/servers/slow')
+    for (const { page } of [first, second]) {
+      await page.getByRole('link', { name: 'called otherwise' }).waitFor({ state: 'detached' })
+      await untilLive(page)
+    }
+  })
+})
