@@ -155,7 +155,7 @@ const serversOf = async (client: ServiceClient): Promise<Server[]> =>
 /** Waits until the browser has come back to Toolroom. */
 async function browserLogin(client: ServiceClient, server: Server, expiresAt: string): Promise<Outcome> {
   const path = `/api/http-servers/${server.id}`
-  const base = { server_id: server.id, server_name: server.name, tools: null, problem: null }
+  const outcome = { server_id: server.id, server_name: server.name, ok: true, tools: null, problem: null }
   const read = async () => ((await client.request('GET', `${path}/login`)) as LoginState).auth
   const { error: before } = await read() // of an earlier login; it stays until this one is finished
   let endedAt: number | undefined
@@ -169,10 +169,10 @@ async function browserLogin(client: ServiceClient, server: Server, expiresAt: st
     const isLate = performance.now() - endedAt > SETTLE_MS
     const hasFailed = state === 'logged_in' ? error?.code !== 'unavailable' : state !== 'expired'
     if (error && hasFailed && (error.message !== before?.message || isLate))
-      return { ...base, ok: false, problem: error }
+      return { ...outcome, ok: false, problem: error }
     if (state === 'logged_in') {
       const { status, tool_count } = (await client.request('GET', path)) as Server
-      if (status === 'connected' || isLate) return { ...base, ok: true, tools: tool_count }
+      if (status === 'connected' || isLate) return { ...outcome, tools: tool_count }
     } else if (isLate) throw new Failure('failed', `The login to ${server.name} was cancelled`, null)
   }
 }
