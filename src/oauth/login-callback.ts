@@ -86,6 +86,7 @@ export class LoginCallback {
     const login = of(server.id)
     const record: LoginRecord = {
       ...{ server_id: server.id, binding, issuer, client, resource, tokens },
+      challenge: login.challengeOf(server),
       asked: scopes,
       obtained_at: deps.now(),
       problem: null,

@@ -159,7 +159,15 @@ export class LoginFlow {
         resource: resource.resource,
         dpopKey: needsProof(challenge, issuer) ? newProofKey() : undefined,
       })
-      const common = { server_id: server.id, binding: bindingOf(server), issuer, client, asked, tokens }
+      const common = {
+        server_id: server.id,
+        binding: bindingOf(server),
+        issuer,
+        client,
+        asked,
+        tokens,
+        challenge,
+      }
       return {
         ...common,
         resource: resource.resource,

@@ -1,5 +1,6 @@
 import type { AuditEntry } from '../kernel/facts.ts'
 import type { OAuthConfig } from './oauth-input.schema.ts'
+import type { Challenge } from './protocol/challenges.ts'
 import type { IssuerInfo } from './protocol/issuer-info.ts'
 import type { OAuthClient } from './protocol/oauth-client.ts'
 import type { TokenSet } from './protocol/tokens.ts'
@@ -28,6 +29,8 @@ export interface LoginRecord {
   readonly issuer: IssuerInfo
   readonly client: OAuthClient
   readonly resource: string | null
+  /** Where the server's metadata is, and what else it said when it asked for this login. */
+  readonly challenge?: Challenge | undefined
   /** The scopes that were asked for. */
   readonly asked: readonly string[]
   /** Null after the login has ended. */

@@ -48,7 +48,7 @@ export class LoginStarter {
     try {
       if (!login.challenge && !login.record(server)) await deps.connect(server.id) // the server says where to log in
       const next = await flow.begin(server, {
-        challenge: login.challenge,
+        challenge: login.challengeOf(server),
         record: login.record(server),
         scopes: options.scopes,
         isFresh: options.fresh ?? false,
@@ -84,7 +84,8 @@ export class LoginStarter {
     const known = pending.of(id)
     if (known) return { ...common, issuer: known.issuer.issuer, scopes: [...known.scopes] }
     const login = of(id)
-    const { challenge, withoutOffline } = login
+    const challenge = login.challengeOf(server)
+    const { withoutOffline } = login
     const wish = { challenge, record: login.record(server), scopes: undefined, withoutOffline }
     try {
       const { resource, issuer } = await flow.using(server, (http) => flow.discover(http, server, wish))

@@ -63,6 +63,11 @@ export class ServerLogin {
     return record?.binding === bindingOf(server) ? record : undefined
   }
 
+  /** The last challenge of this server, also if that was in an earlier run. */
+  challengeOf(server: LoginServer): Challenge | undefined {
+    return this.challenge ?? this.record(server)?.challenge
+  }
+
   /** Tokens are bound to the definition of the server: those of another one are not sent. */
   authorizerFor(server: LoginServer): Authorizer {
     const binding = bindingOf(server)
@@ -199,7 +204,7 @@ export class ServerLogin {
   }
 
   async #obtain(server: LoginServer): Promise<void> {
-    const record = { ...(await this.#deps.flow.obtain(server, this.challenge)), step_ups: 0 }
+    const record = { ...(await this.#deps.flow.obtain(server, this.challengeOf(server))), step_ups: 0 }
     this.#refusal = null
     await this.#save(record)
   }
@@ -215,7 +220,7 @@ export class ServerLogin {
       const usual = record.issuer
       // The issuer may have moved its endpoints.
       const issuer = this.#refresher.hasFailed
-        ? (await flow.discover(http, server, { challenge: this.challenge, record })).issuer
+        ? (await flow.discover(http, server, { challenge: this.challengeOf(server), record })).issuer
         : usual
       if (issuer.issuer !== usual.issuer)
         throw new OAuthFailure(

@@ -8,6 +8,8 @@ import { decide, openLogins, openRemote, userOf } from '../support/logins.ts'
 import { movableClock } from '../support/movable-clock.ts'
 import { UserAgent } from '../support/user-agent.mjs'
 
+const HOUR_MS = 3_600_000
+
 test('a changed port, path, issuer or client of a server drops its tokens, which are never sent there', async () => {
   const elsewhere = await openHttp((_, response) => void response.writeHead(401).end())
   const { server, authorization, user, id } = await openLogins()
@@ -110,7 +112,7 @@ test('a logout or another login during a refresh is not undone by its answer', a
   const { authorization, user, id } = await openLogins()
   await user.logIn(id)
   for (const meanwhile of ['logout', 'login']) {
-    clock.jump(3_600_000)
+    clock.jump(HOUR_MS)
     let release = () => {}
     const isHeld = new Promise<void>((resolve) => {
       const hold: Interception = async (response, answer) => {
@@ -135,4 +137,16 @@ test('a logout or another login during a refresh is not undone by its answer', a
     else expect({ state, expires_at }).toEqual({ state: 'logged_in', expires_at: before.expires_at })
     if (meanwhile === 'logout') await user.logIn(id)
   }
+})
+
+test('after a restart, another login finds the metadata that only the challenge had named', async () => {
+  const { authorization, server } = await openRemote({ server: { metadataPath: '/metadata.json' } })
+  const home = ownFolder()
+  const house = await openHouse({ home })
+  const first = userOf(house)
+  const id = await first.add(server.url)
+  await first.logIn(id)
+  await house.close()
+  const second = userOf(await openHouse({ home }))
+  expect(await second.begin(id)).toMatchObject({ issuer: authorization.issuer })
 })

@@ -136,4 +136,10 @@ test('no configured header goes to the authorization server, and no token anywhe
   const atIssuer = JSON.stringify(authorization.received)
   expect(atIssuer).not.toContain('a-key-for-the-tool-server-only')
   expect(atIssuer).not.toContain(token)
+
+  const trap = await openHttp((_, response) => void response.writeHead(200).end('{}'))
+  onTestFinished(() => trap.close())
+  server.redirect(`${trap.origin}/mcp`)
+  expect((await user.call(id)).status).toBeGreaterThanOrEqual(400)
+  expect(trap.received).toEqual([])
 })
