@@ -16,7 +16,7 @@ const ALLOWED = [
     inCi: true,
   },
   { file: /^test\/e2e\/fresh-clone\.test\.ts$/, why: 'this is not a git checkout', inCi: true },
-  { file: /^test\/e2e\/swagger-ui\.test\.ts$/, why: 'no Chromium was found' },
+  { file: /^test\/(?:e2e\/swagger-ui|web\/[\w-]+)\.test\.ts$/, why: 'no Chromium was found' },
   { file: /^src\/metrics\/query\/prometheus\.test\.ts$/, name: /promtool/, why: 'no promtool was found' },
   {
     file: /^test\/goals\/(?:disk-full|packages-disk-full|agent-files-disk)\.test\.ts$/,

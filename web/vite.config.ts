@@ -16,6 +16,7 @@ export default defineConfig({
     assetsInlineLimit: 0, // fonts and icons are files: the policy has no data: fonts
     modulePreload: { polyfill: false },
     target: 'es2022',
+    rolldownOptions: { checks: { pluginTimings: false } },
     reportCompressedSize: false,
     chunkSizeWarningLimit: 2000, // test/web/home.test.ts limits the first load
   },

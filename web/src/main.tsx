@@ -12,5 +12,5 @@ if (!root) throw new Error('index.html has no element with the id root')
 
 listenToKeys()
 await redeemCode() // first, so that nothing is read without the token and then again with it
-startLive()
+await startLive()
 createRoot(root).render(<App />)
