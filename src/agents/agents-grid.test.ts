@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { done, put } from '../../test/support/agents.ts'
@@ -97,4 +98,79 @@ test('a server names the agents that use it: by their own entries, by ours, and 
   expect((await get(house, 'noisy')).used_by_agents).toEqual(['gemini-cli'])
   put(home, '.cursor/mcp.json', '{"mcpServers": {}}')
   await until(house, 'echo', ({ used_by_agents }) => used_by_agents.length === 0)
+})
+
+test('an entry says where it differs from the registered server: of the same definition, or of the same name', async () => {
+  const home = ownFolder()
+  const { command, args } = definition('echo')
+  const entries = {
+    same: { command, args },
+    echo: { command, args, env: { KEY: 'canary-env' } },
+    noisy: { command: 'other' },
+  }
+  put(home, '.cursor/mcp.json', JSON.stringify({ mcpServers: entries }))
+  const house = await openHouse({ home })
+  await register(house, 'echo')
+  await register(house, 'noisy')
+  const differs = async () =>
+    (await grid(house, 'servers'))('cursor')?.servers?.map(({ name, differs }) => [name, differs])
+  const { length } = definition('noisy').args
+  const words = Array.from({ length }, (_, index) => `argument ${index + 1}`)
+  expect(await differs()).toEqual([
+    ['same', []],
+    ['echo', ['env KEY']],
+    ['noisy', ['command', ...words]],
+  ])
+
+  const taken = { agents: ['cursor'], names: ['echo', 'noisy'], update: true }
+  const outcomes = async (payload: object) =>
+    (await post(house, '/api/agents/import', payload))
+      .json<{ items: { name: string; outcome: string }[] }>()
+      .items.map(({ name, outcome }) => [name, outcome])
+  const updated = [
+    ['echo', 'updated'],
+    ['noisy', 'updated'],
+  ]
+  expect(await outcomes({ ...taken, dry_run: true })).toEqual(updated)
+  expect(await differs()).toContainEqual(['echo', ['env KEY']])
+  expect(await outcomes(taken)).toEqual(updated)
+  expect(await differs()).toEqual([
+    ['same', ['env KEY']],
+    ['echo', []],
+    ['noisy', []],
+  ])
+  expect(await outcomes(taken)).toContainEqual(['echo', 'registered'])
+})
+
+test('one change adds, enables and removes entries, with one diff and one backup', async () => {
+  const home = ownFolder()
+  const text =
+    '{\n  "mcpServers": {\n    // kept\n    "old": { "command": "old" },\n    "mine": { "command": "mine" }\n  }\n}\n'
+  const path = put(home, '.gemini/settings.json', text)
+  const house = await openHouse({ home })
+  await register(house, 'echo')
+  const payload = { server_ids: ['echo'], enable: true, remove: ['old'] }
+  const report = await done<{ added: string[]; removed: string[]; diff: string; backup_id: string }>(
+    house,
+    'PUT',
+    '/gemini-cli/servers',
+    payload,
+  )
+  expect(report).toMatchObject({ added: ['echo'], removed: ['old'], backup_id: expect.any(String) })
+  expect(report.diff).toContain('-    "old"')
+  const after = readFileSync(path, 'utf8')
+  expect(after).toContain('"echo"')
+  expect(after).toContain('// kept')
+  expect(after).toContain('"mine": { "command": "mine" }')
+  expect(after).not.toContain('"old"')
+  expect(await done<object>(house, 'GET', '/gemini-cli/history')).toMatchObject({ total: 1 })
+  await done(house, 'PUT', '/gemini-cli/servers', { remove: ['mine'] })
+  expect(readFileSync(path, 'utf8')).not.toContain('mine')
+  const refused = await house.inject({
+    method: 'PUT',
+    url: '/api/agents/gemini-cli/servers',
+    headers: AUTHORISED,
+    payload: { via: 'gateway', remove: ['echo'] },
+  })
+  expect(refused.statusCode).toBe(422)
 })

@@ -65,6 +65,9 @@ const summary = {
   agent_type: AgentType,
   name: Type.String({ examples: ['Claude Code'] }),
   installed: Type.Boolean(),
+  transports: Type.Array(Type.Enum(['stdio', 'http', 'sse']), {
+    description: 'What its entries can lead to',
+  }),
   detected_by: orNull(Type.String({ examples: ['~/.claude'] })),
   scopes: Type.Array(ScopeView),
   server_count: Type.Integer({ minimum: 0 }),
@@ -90,6 +93,11 @@ const EntryView = Type.Object({
   }),
   managed: Type.Boolean({ description: 'Written by Toolroom' }),
   linked_server_id: orNull(Type.String({ description: 'The registered server behind this entry' })),
+  differs: Type.Array(Type.String(), {
+    description:
+      'Where it differs from the registered server that it is linked to, or that has its name. References are not compared',
+    examples: [['env GITHUB_TOKEN']],
+  }),
   scope: ScopeName,
   line: orNull(Type.Integer({ minimum: 1 })),
   problem: orNull(Type.String({ description: 'Why the agent ignores the entry' })),
@@ -118,6 +126,14 @@ const AgentSummary = Type.Object({
     Type.Object(Visible.properties, {
       description: 'With `include=tools`. What the gateway offers to the agent now',
     }),
+  ),
+  gateway_servers: Type.Optional(
+    orNull(
+      Type.Array(Type.String({ examples: ['github'] }), {
+        description:
+          'With `include=tools`. The servers that the agent may use at the gateway. Null: all exposed servers',
+      }),
+    ),
   ),
   connected_via: Type.Optional(
     orNull(
@@ -158,7 +174,6 @@ export const AgentView = Type.Object({
   ...summary,
   homepage: orNull(Type.String()),
   aliases: Type.Array(Type.String()),
-  transports: Type.Array(Type.Enum(['stdio', 'http', 'sse'])),
   servers: Type.Array(EntryView),
   revision: orNull(Revision),
   notes: Type.Array(Type.String()),

@@ -174,14 +174,15 @@ export function createAgents(deps: Deps) {
         const files = filesOf(agent)
         const detected = detect(agent, platform)
         const visible = include.includes('tools') ? deps.view.visibleTo(agent.type) : undefined
+        const chosen = visible ? deps.view.chosenFor(agent.type) : null
         const seenAt = lastSeen.get(agent.type)
-        const shown = [detected.by, registered, visible, seenAt, ...files.flatMap(shownOf)]
+        const shown = [detected.by, registered, visible, chosen, seenAt, ...files.flatMap(shownOf)]
         return texts.textOf(agent, shown, () => {
           const servers = include.length === 0 ? [] : entriesIn(agent, files, registered, isOwner)
           return {
             ...summaryOf(agent, detected, files),
             ...(include.includes('servers') && { servers }),
-            ...(visible && gridFields(files, servers, visible, seenAt)),
+            ...(visible && gridFields(files, servers, visible, chosen, seenAt)),
           } satisfies AgentSummary
         })
       })
@@ -197,7 +198,6 @@ export function createAgents(deps: Deps) {
         ...summaryOf(agent, detect(agent, platform), files),
         homepage: agent.homepage,
         aliases: [...agent.aliases],
-        transports: (['stdio', 'http', 'sse'] as const).filter((transport) => agent[transport] !== null),
         servers: await entries(agent, files, isOwner),
         revision: main?.state.content?.revision ?? null,
         notes: [...agent.notes],

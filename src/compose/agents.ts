@@ -74,6 +74,10 @@ export function openAgents({ mainFile = BUILT, ...parts }: Parts): Agents {
       definition.type === 'stdio'
         ? addImported(servers, { ...definition, name, args: [...definition.args] }, options, by)
         : httpServers.add({ name, ...remote(definition), enabled: options.enabled }, by),
+    redefine: (id, definition, by) =>
+      definition.type === 'stdio'
+        ? targets.stdio.change(id, localDefinition(definition), by)
+        : targets.http.change(id, { type: 'http', ...remote(definition) }, by),
     problemOf: (name, definition) =>
       definition.type === 'stdio'
         ? targets.stdio.problem(name, localDefinition(definition))

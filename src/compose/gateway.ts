@@ -114,6 +114,7 @@ export async function openGateway(deps: Deps) {
     /** What lists of agents and servers show of the gateway. */
     view: {
       visibleTo: (agentType: string) => visibility.visibleTo(agentType),
+      chosenFor: (agentType: string) => visibility.chosenFor(agentType),
       lastSeen: () => lastUses(keys.list()),
       keys: () => keyStore.all(),
       mayUse: (serverId: string, agentType: string) =>

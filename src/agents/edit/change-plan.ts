@@ -71,15 +71,16 @@ interface Draft {
   warnings: string[]
 }
 
-/** Adds or updates the desired entries. With `replace`, all other managed entries are removed. */
+/** Adds or updates the desired entries, and removes others: by name, or with `replace` all that are managed. */
 export function planSet(
   target: ConfigTarget,
   current: CurrentConfig,
   desired: readonly DesiredEntry[],
-  replace: boolean,
+  { replace, remove = [] }: { readonly replace: boolean; readonly remove?: readonly string[] | undefined },
 ): Plan {
   const draft = draftOf(current)
   for (const each of desired) putEntry(target, current, each, draft)
+  for (const name of remove) removeEntry(target, current, keyOf(target.agent, name), draft)
   if (replace) {
     const kept = new Set(desired.map(({ name }) => keyOf(target.agent, name)))
     for (const name of Object.keys(current.owned))

@@ -64,6 +64,16 @@ export const PutServers = Type.Object(
   {
     servers: Type.Optional(mapOf('^[^\\u0000-\\u001f\\u007f]{1,128}$', EntryInput, 500)),
     server_ids: Type.Optional(ServerIds),
+    enable: Type.Optional(
+      Type.Boolean({ default: false, description: 'Enable entries of `server_ids` that are disabled' }),
+    ),
+    remove: Type.Optional(
+      Type.Array(Name, {
+        minItems: 1,
+        maxItems: 500,
+        description: 'Names of entries to remove in the same change; only with `via: direct`',
+      }),
+    ),
     mode: Type.Optional(
       Type.Enum(['merge', 'replace'], {
         default: 'merge',
@@ -81,7 +91,7 @@ export const PutServers = Type.Object(
   },
   {
     additionalProperties: false,
-    examples: [{ server_ids: ['github'], dry_run: true }],
+    examples: [{ server_ids: ['github'], remove: ['fetch'], dry_run: true }],
   },
 )
 export type PutServers = Static<typeof PutServers>

@@ -40,6 +40,8 @@ export interface EditDeps {
 interface Put {
   /** Removes all other managed entries. */
   readonly replace: boolean
+  /** Names of entries that leave in the same change. */
+  readonly remove?: readonly string[] | undefined
   /** The entries lead to the gateway, with a new key. */
   readonly keyKind?: KeyKind
   /** Completes the plan for the gateway entry: what happens to entries whose servers the gateway offers. */
@@ -145,10 +147,10 @@ export function createEdit(deps: EditDeps) {
     options: ChangeOptions,
     by: Caller,
     desired: (current: CurrentConfig, key: string) => readonly DesiredEntry[],
-    { replace, keyKind, offered }: Put,
+    { replace, remove, keyKind, offered }: Put,
   ): Promise<ChangeReport> {
     const planFor = (target: ConfigTarget, current: CurrentConfig, key: string) => {
-      const plan = planSet(target, current, desired(current, key), replace)
+      const plan = planSet(target, current, desired(current, key), { replace, remove })
       return offered ? offered(target, plan, current) : plan
     }
     return change(agent, options, by, { action: 'set', planFor, keyKind })
@@ -161,12 +163,17 @@ export function createEdit(deps: EditDeps) {
 
     async set(agent: string, input: PutServers, by: Caller): Promise<ChangeReport> {
       agentOf(agent)
-      const { servers, server_ids, mode = 'merge', via: _, ...options } = input
-      if ((servers === undefined) === (server_ids === undefined))
-        throw invalidField('/servers', 'or server_ids must be given, but not both')
+      const { servers, server_ids, enable, remove, mode = 'merge', via: _, ...options } = input
+      if (servers && server_ids) throw invalidField('/servers', 'must not be given together with server_ids')
+      if (!servers && !server_ids && !remove)
+        throw invalidField('/servers', 'must be given, or server_ids, or remove')
       const desired = Object.entries(servers ?? {}).map(([name, entry]) => desiredFromInput(name, entry))
-      for (const id of server_ids ?? []) desired.push(desiredFromServer(agentOf(agent), await find(id)))
-      return put(agent, options, by, () => desired, { replace: mode === 'replace' })
+      for (const id of server_ids ?? [])
+        desired.push({
+          ...desiredFromServer(agentOf(agent), await find(id)),
+          ...(enable && { enabled: true }),
+        })
+      return put(agent, options, by, () => desired, { replace: mode === 'replace', remove })
     },
 
     async addHttp(agent: string, input: AddHttpServer, by: Caller): Promise<ChangeReport> {

@@ -79,10 +79,11 @@ export function createGatewayConnection(edit: EditService, { gateway, registered
       edit.remove(agent, [GATEWAY_ENTRY], options, by),
 
     async set(agent: string, input: PutServers, by: Caller): Promise<ChangeReport> {
-      const { servers, server_ids, mode, via, ...options } = input
+      const { servers, server_ids, enable: _, remove, mode, via, ...options } = input
       const replace = mode === 'replace'
       if (via === 'gateway' && servers)
         throw invalidField('/via', 'must be direct for servers; send server_ids instead')
+      if (via === 'gateway' && remove) throw invalidField('/remove', 'must not be given with the gateway')
       if (via !== 'gateway') return edit.set(agent, input, by)
       return server_ids
         ? setServers(agent, server_ids, options, replace, by)

@@ -56,7 +56,12 @@ class File {
       const offered = current.entries
         .filter(({ name }) => names.includes(name))
         .map((entry) => ({ entry, scope: 'user', server_id: entry.name, tools: [] }))
-      return takeOver(target, planSet(target, current, [entryOf(target, key)], false), current, offered)
+      return takeOver(
+        target,
+        planSet(target, current, [entryOf(target, key)], { replace: false }),
+        current,
+        offered,
+      )
     })
   }
 
@@ -116,7 +121,7 @@ describe('a take-over', () => {
             .filter((name, index) => name !== GATEWAY_ENTRY && (some >> (index % 3)) % 2 === 0)
           file.connect(names)
           if (!isLonger) return
-          file.change((target, current) => planSet(target, current, [OTHER], false))
+          file.change((target, current) => planSet(target, current, [OTHER], { replace: false }))
           file.connect([], 'tk_2')
           file.change((target, current) => planRemove(target, current, [OTHER.name]))
         })

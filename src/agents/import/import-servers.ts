@@ -17,11 +17,13 @@ export interface ImportDeps extends OptionDeps {
     options: AddOptions,
     by: Caller,
   ) => Promise<{ readonly id: string }>
+  /** Gives a registered server of the same kind another definition. */
+  readonly redefine: (id: string, definition: Definition, by: Caller) => Promise<unknown>
   /** Why a server cannot be registered, or undefined. */
   readonly problemOf: (name: string, definition: Definition) => string | undefined
 }
 
-/** Registers servers from agents' entries. Starts nothing and changes no registered server. */
+/** Registers servers from agents' entries. Starts nothing, and changes a registered server only with `update`. */
 export function createImport(deps: ImportDeps) {
   const { registered, register } = deps
   return {
@@ -83,13 +85,21 @@ export function createImport(deps: ImportDeps) {
       notes: [...candidate.notes, ...notes],
     })
     const servers = await registered()
+    async function redefined(id: string): Promise<ImportItem> {
+      const problem = deps.problemOf(name, definition) ?? whyFixed(servers, id, definition)
+      if (problem !== undefined) return item('refused', id, problem)
+      if (!input.dry_run) await deps.redefine(id, definition, by)
+      return item('updated', id)
+    }
     const same = registeredAs(definition, servers, candidate.folder ?? undefined)
     if (same) {
       const isEqual = differences(same.definition, definition).length === 0
+      if (input.update && !isEqual) return redefined(same.id)
       const differs = isEqual ? null : 'The server is registered with other settings, which stay unchanged'
       return item('registered', same.id, differs)
     }
     const sameName = servers.find((server) => server.id === slugOf(name) || server.name === name)
+    if (sameName && input.update) return redefined(sameName.id)
     if (sameName) return item('exists', sameName.id, 'Another server has this name; rename one of them')
     const problem = deps.problemOf(name, definition)
     if (problem !== undefined) return item('refused', null, problem)
@@ -105,6 +115,19 @@ export function createImport(deps: ImportDeps) {
       return item('refused', null, error.message)
     }
   }
+}
+
+/** Why the server cannot get this definition, or undefined. */
+function whyFixed(
+  servers: readonly RegisteredServer[],
+  id: string,
+  { type }: Definition,
+): string | undefined {
+  const server = servers.find((each) => each.id === id)
+  if (server?.package) return 'The server runs an installed package, which an entry cannot replace'
+  const before = server?.definition
+  const isOther = before && !(before instanceof AppError) && (before.type === 'stdio') !== (type === 'stdio')
+  return isOther ? 'The server is of another kind; add the entry under another name' : undefined
 }
 
 function refusedItem({ source, definition, reason }: RefusedEntry): ImportItem {

@@ -29,6 +29,12 @@ export const ImportInput = Type.Object(
       }),
     ),
     project_path: Type.Optional(ProjectPath),
+    update: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description: 'Servers that are registered with other settings get those of the entry',
+      }),
+    ),
     ...importOptions,
   },
   { additionalProperties: false, examples: [{ dry_run: true }] },
@@ -55,9 +61,9 @@ export const ImportReport = Type.Object({
     Type.Object({
       name: Type.String(),
       type: Type_,
-      outcome: Type.Enum(['created', 'registered', 'exists', 'refused'], {
+      outcome: Type.Enum(['created', 'updated', 'registered', 'exists', 'refused'], {
         description:
-          '`registered`: the same server is registered already; `exists`: another server has this name',
+          '`updated`: only with `update`; `registered`: the same server is registered already; `exists`: another server has this name',
       }),
       server_id: orNull(Type.String()),
       found_in: Type.Array(Source),

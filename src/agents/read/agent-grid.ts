@@ -9,6 +9,8 @@ import type { KnownFile } from './agent-view.ts'
 export interface GatewayView {
   /** The same object until it changes. */
   readonly visibleTo: (agentType: string) => Visible
+  /** The servers that were chosen for the agent, or null for all. The same list until it changes. */
+  readonly chosenFor: (agentType: string) => readonly string[] | null
   /** When a key of each agent was last used. */
   readonly lastSeen: () => ReadonlyMap<string, number>
 }
@@ -17,10 +19,12 @@ export function gridFields(
   files: readonly KnownFile[],
   entries: readonly EntryView[],
   visible: Visible,
+  chosen: readonly string[] | null,
   seenAt: number | undefined,
-): Required<Pick<AgentSummary, 'visible' | 'connected_via' | 'last_seen_at'>> {
+): Required<Pick<AgentSummary, 'visible' | 'gateway_servers' | 'connected_via' | 'last_seen_at'>> {
   return {
     visible,
+    gateway_servers: chosen && [...chosen],
     connected_via: leadsToGateway(files) ? 'gateway' : entries.some(isLinked) ? 'direct' : null,
     last_seen_at: seenAt === undefined ? null : isoTime(seenAt),
   }

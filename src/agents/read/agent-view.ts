@@ -10,7 +10,7 @@ import type { FileRecord, OwnedEntry } from '../edit/ownership.ts'
 import { hashOf } from '../formats/json-value.ts'
 import type { Entry } from './read-entries.ts'
 import type { SeenFile } from './seen-files.ts'
-import { registeredAs } from './server-identity.ts'
+import { differsFrom, registeredAs } from './server-identity.ts'
 
 /** The state of one file and our record of it. */
 export interface KnownFile {
@@ -28,6 +28,7 @@ export function summaryOf(
     agent_type: agent.type,
     name: agent.name,
     installed,
+    transports: (['stdio', 'http', 'sse'] as const).filter((transport) => agent[transport] !== null),
     detected_by: by,
     scopes: files.map(({ state }) => scopeView(state)),
     server_count: entries.length,
@@ -93,7 +94,9 @@ export function entryViews(
     const made = owned?.server_id ?? null
     const isKnown = made !== null && registered.some(({ id }) => id === made)
     const linked_server_id = isKnown ? made : (registeredAs(definition, registered)?.id ?? null)
-    return { managed: owned !== undefined, linked_server_id, scope }
+    const server = registered.find(({ id }) => id === (linked_server_id ?? name))
+    const differs = differsFrom(definition, server, isKnown || linked_server_id === null)
+    return { managed: owned !== undefined, linked_server_id, differs, scope }
   }
   const inFile = state.entries.map((entry): EntryView => {
     const { name, definition, enabled, problem } = entry
@@ -131,6 +134,7 @@ export function entryViews(
       parked: true,
       managed: entry.owned !== null,
       linked_server_id: registered.some(({ id }) => id === entry.server_id) ? entry.server_id : null,
+      differs: [],
       scope: entry.scope,
       line: null,
       problem,

@@ -3,6 +3,7 @@ import { memo } from '../../kernel/memo.ts'
 import { isReference, parseReferences } from '../../kernel/references/references.ts'
 import { npxPackage } from '../../upstreams/import/npx-package.ts'
 import type { Definition, RegisteredServer } from '../catalogue/definition.ts'
+import { readGatewayEntry } from '../edit/gateway-entry.ts'
 
 /** Two definitions with the same identity are the same server, whatever its name, environment or headers. */
 export function identityOf(definition: Definition): string {
@@ -33,6 +34,26 @@ function placesOf(definition: Definition): ReadonlyMap<string, string | null> {
     ...labelled('env', env),
     ['cwd', cwd],
   ])
+}
+
+/**
+ * Where an entry differs from a registered server. `isExact`: its words may differ, too; otherwise other words are
+ * another way to write the same server. What the server refers to is not compared, and neither is a folder that the
+ * entry does not name.
+ */
+export function differsFrom(
+  entry: Definition | null,
+  server: RegisteredServer | undefined,
+  isExact: boolean,
+): string[] {
+  if (!entry || !server || server.definition instanceof AppError || readGatewayEntry(entry)) return []
+  const ours = server.definition
+  if (!isExact && identityOf(ours) !== identityOf(entry)) return []
+  const places = placesOf(ours)
+  const hasFolderOfOwn = entry.type === 'stdio' && entry.cwd !== null
+  return differences(ours, entry).filter(
+    (label) => !hasReference(places.get(label) ?? '') && (label !== 'cwd' || hasFolderOfOwn),
+  )
 }
 
 type Known = { readonly id: string; readonly definition: Definition }

@@ -110,6 +110,9 @@ export function createVisibility({ store, toolLists, facts, typeOf, knownTypes, 
       return list ? visibleIn(list) : NO_TOOLS
     },
 
+    /** The servers that were chosen for the agent, or null for all. */
+    chosenFor: (agentType: string): readonly string[] | null => store.of(agentType)?.servers ?? null,
+
     /** The tokens that the agent's tool list takes in its context. */
     tokensOf: (agentType: string): number => view(agentType).visible.tokens,
   }
