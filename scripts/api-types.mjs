@@ -13,7 +13,8 @@ const DEADLINE_MS = 30_000
 await prepare()
 const stamp = `// Generated from /docs/json of the build ${buildHashes().service}. Not edited, not committed.\n`
 if (!readOrEmpty(FILE).startsWith(stamp)) {
-  const types = astToString(await openapiTS(await openApi()))
+  // A field with a default may be omitted in a request.
+  const types = astToString(await openapiTS(await openApi(), { defaultNonNullable: false }))
   mkdirSync(join(root, 'web/generated'), { recursive: true })
   writeFileSync(FILE, `${stamp}${types}`)
 }

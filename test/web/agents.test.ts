@@ -1,0 +1,82 @@
+import { createHash } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
+import { HOME_SECRET } from '../support/dashboard-home.ts'
+import { executablePath, expectAccessible, openBrowser, openPage } from './support/browser.ts'
+import { type Dashboard, openDashboard } from './support/dashboard.ts'
+
+/** ux.md, section 5: the checks of the grid. */
+
+const cell = (page: Page, name: string) => page.getByRole('checkbox', { name, exact: true })
+const hashes = ({ files }: Dashboard) =>
+  Object.fromEntries(
+    [...files.keys()].map((path) => [path, createHash('sha256').update(readFileSync(path)).digest('hex')]),
+  )
+const fileOf = ({ files }: Dashboard, ending: string): string => {
+  const path = [...files.keys()].find((each) => each.endsWith(ending))
+  if (path === undefined) throw new Error(`no file ${ending}`)
+  return path
+}
+const CURSOR = join('.cursor', 'mcp.json')
+
+describe.runIf(executablePath)('Agents', () => {
+  test('checks 11 and 12: the grid has one Tab stop, arrows move, Space stages; the diff masks secrets, and only the named file is written', async () => {
+    const dashboard = await openDashboard()
+    expect((await dashboard.ask('POST', '/agents/import', {})).status).toBe(200)
+    const path = fileOf(dashboard, 'config.toml')
+    const { page, complaints } = await openPage(await openBrowser())
+    await dashboard.signIn(page, '/agents')
+    const grid = page.getByRole('grid', { name: 'Servers by agents' })
+    await cell(page, 'crash in Codex').waitFor()
+    expect(await grid.locator('[tabindex="0"]').count()).toBe(1)
+    const before = hashes(dashboard)
+
+    await page.getByRole('textbox', { name: 'Filter servers' }).focus()
+    for (let presses = 0; presses < 6; presses += 1) {
+      await page.keyboard.press('Tab')
+      if ((await grid.locator(':focus').count()) > 0) break
+    }
+    expect(await grid.locator(':focus').count()).toBe(1)
+    await page.keyboard.press('Control+Home')
+    const columns = await grid.getByRole('columnheader').allInnerTexts()
+    const codex = columns.findIndex((text) => text.includes('Codex'))
+    for (let step = 1; step < codex; step += 1) await page.keyboard.press('ArrowRight')
+    const names = await grid.getByRole('rowheader').getByRole('link').allInnerTexts()
+    for (let step = 0; step < names.indexOf('echo'); step += 1) await page.keyboard.press('ArrowDown')
+    expect(await page.locator(':focus').getAttribute('aria-label')).toBe('echo in Codex')
+    await page.keyboard.press('Space')
+    expect(await cell(page, 'echo in Codex').getAttribute('aria-checked')).toBe('true')
+    await page.getByRole('status').filter({ hasText: '1 change not written' }).waitFor()
+    expect(await grid.locator('[tabindex="0"]').count()).toBe(1)
+
+    await page.keyboard.press('Control+z')
+    expect(await cell(page, 'echo in Codex').getAttribute('aria-checked')).toBe('false')
+    await page.keyboard.press('Space')
+    await cell(page, 'crash in Codex').click()
+    await page.getByRole('status').filter({ hasText: '2 changes not written' }).waitFor()
+    expect(hashes(dashboard)).toEqual(before)
+
+    await page.getByRole('button', { name: 'Show diff' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Write to 1 file' })
+    await dialog.getByText('[mcp_servers.echo]').waitFor()
+    expect(await dialog.innerText()).toContain('NOTES_TOKEN = "***"')
+    expect(await page.content()).not.toContain(HOME_SECRET)
+    await expectAccessible(page)
+    await dialog.getByRole('button', { name: 'Write to 1 file' }).click()
+    await dialog.waitFor({ state: 'hidden' })
+    await page.getByText('Wrote to 1 file').waitFor()
+    const after = hashes(dashboard)
+    expect(Object.keys(after).filter((each) => after[each] !== before[each])).toEqual([path])
+    const text = readFileSync(path, 'utf8')
+    expect(text).toContain('# the model for small changes\nmodel = "o4-mini"\n')
+    expect(text).toContain(HOME_SECRET)
+    expect(text).not.toContain('mcp_servers.crash')
+    expect(await cell(page, 'echo in Codex').getAttribute('aria-checked')).toBe('true')
+
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await expect.poll(() => hashes(dashboard)).toEqual(before)
+    expect(complaints).toEqual([])
+  })
+})

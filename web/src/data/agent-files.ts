@@ -1,0 +1,146 @@
+import { useQuery } from '@tanstack/react-query'
+import { ApiError, api, type Schemas } from './api.ts'
+import { queryClient } from './query-client.ts'
+import { useSession } from './session.ts'
+
+export type ChangeReport = Schemas['AgentChangeReport']
+export type AgentView = Schemas['Agent']
+export type Entry = Schemas['AgentEntry']
+
+/** What is to be done in one file of an agent. */
+export interface FilePlan {
+  readonly agent_type: string
+  readonly scope: string
+  /** Servers whose entries are written. */
+  readonly server_ids: readonly string[]
+  /** Names of entries that leave. */
+  readonly remove: readonly string[]
+  /** Of the file that the user has seen. Another one is a conflict. */
+  readonly revision: string | null
+}
+
+function send({ agent_type, scope, server_ids, remove, revision }: FilePlan, dry_run: boolean) {
+  const body = {
+    scope,
+    dry_run,
+    ...(server_ids.length > 0 && { server_ids: [...server_ids], enable: true }),
+    ...(remove.length > 0 && { remove: [...remove] }),
+    ...(revision !== null && { revision }),
+  }
+  return api().put('/api/agents/{agent_type}/servers', { path: { agent_type }, body })
+}
+
+export const isConflict = (error: unknown): boolean =>
+  error instanceof ApiError && error.code === 'config_changed'
+
+/** What the plan would change. After a conflict, `data` is what was seen before the file changed. */
+export function usePreview(plan: FilePlan) {
+  return useQuery({ queryKey: ['agents', 'preview', plan], queryFn: () => send(plan, true), retry: false })
+}
+
+/** The same against the file as it is now. */
+export function usePreviewNow(plan: FilePlan, enabled: boolean) {
+  const now = { ...plan, revision: null }
+  return useQuery({
+    queryKey: ['agents', 'preview', 'now', now],
+    enabled,
+    queryFn: () => send(now, true),
+    retry: false,
+  })
+}
+
+export async function writePlan(plan: FilePlan): Promise<ChangeReport> {
+  const report = await send(plan, false)
+  await refreshAgents()
+  return report
+}
+
+export const refreshAgents = (): Promise<void> => queryClient.invalidateQueries({ queryKey: ['agents'] })
+
+export async function undoWrite({
+  agent_type,
+  scope,
+  backup_id,
+}: Pick<ChangeReport, 'agent_type' | 'scope' | 'backup_id'>): Promise<ChangeReport> {
+  const body = { scope, ...(backup_id !== null && { backup_id }) }
+  const report = await api().post('/api/agents/{agent_type}/undo', { path: { agent_type }, body })
+  await refreshAgents()
+  return report
+}
+
+/** A change of a whole file, with its preview: connect, disconnect, undo, take everything out. */
+export interface FileAction {
+  readonly kind: 'connect' | 'disconnect' | 'restore' | 'undo'
+  readonly agent_type: string
+  readonly backup_id?: string
+  /** Also if the agent was not found on this computer. */
+  readonly create?: boolean
+}
+export interface FileOutcome {
+  readonly path: string
+  readonly diff: string
+  readonly changed: boolean
+  readonly reload_hint: string | null
+  readonly warnings: readonly string[]
+}
+
+export async function runFileAction(action: FileAction, dry_run: boolean): Promise<FileOutcome[]> {
+  const { kind, agent_type, backup_id, create } = action
+  const path = { agent_type }
+  if (kind === 'restore')
+    return (await api().post('/api/backups/restore', { body: { agent_type, dry_run } })).items
+  if (kind === 'undo')
+    return [
+      await api().post('/api/agents/{agent_type}/undo', {
+        path,
+        body: { dry_run, ...(backup_id !== undefined && { backup_id }) },
+      }),
+    ]
+  if (kind === 'disconnect')
+    return [await api().post('/api/agents/{agent_type}/disconnect', { path, body: { dry_run } })]
+  const body = { dry_run, take_over: true, ...(create && { create }) }
+  return [await api().post('/api/agents/{agent_type}/connect', { path, body })]
+}
+
+export function useFileAction(action: FileAction) {
+  return useQuery({
+    queryKey: ['agents', 'action', action],
+    queryFn: () => runFileAction(action, true),
+    retry: false,
+  })
+}
+
+/** One agent with its files and entries. */
+export function useAgent(agent_type: string) {
+  return useQuery({
+    queryKey: ['agents', 'one', agent_type],
+    queryFn: () => api().get('/api/agents/{agent_type}', { path: { agent_type } }),
+  })
+}
+
+/** Toolroom's changes to its files, newest first. Needs the token. */
+export function useWrites(agent_type: string) {
+  const { mayChange } = useSession()
+  return useQuery({
+    queryKey: ['agents', 'writes', agent_type],
+    enabled: mayChange,
+    queryFn: () => api().get('/api/agents/{agent_type}/history', { path: { agent_type } }),
+    select: ({ items }) => items,
+  })
+}
+
+/** Gives the registered server the settings of the agent's entry, and counts the entry as ours. */
+export async function takeTheirs(agent_type: string, entry: Entry, server_id: string): Promise<void> {
+  const { items } = await api().post('/api/agents/import', {
+    body: { agents: [agent_type], names: [entry.name], update: true },
+  })
+  const refused = items.find(({ outcome }) => outcome === 'refused')
+  if (refused) throw new Error(refused.reason ?? refused.name)
+  if (entry.managed && entry.name === server_id)
+    await api().put('/api/agents/{agent_type}/servers', {
+      path: { agent_type },
+      body: { scope: entry.scope, server_ids: [server_id] },
+    })
+  await refreshAgents()
+  await queryClient.invalidateQueries({ queryKey: ['servers'] })
+}

@@ -1,0 +1,194 @@
+import { type KeyboardEvent, memo, useRef, useState } from 'react'
+import { Link } from 'wouter'
+import type { Server } from '../../data/servers.ts'
+import { tokens } from '../../format/format.ts'
+import { Glyph } from '../../parts/marks/Glyph.tsx'
+import { needsEyes, shownStatus } from '../../parts/marks/status.ts'
+import { type ColumnActions, ColumnHead } from './ColumnHead.tsx'
+import type { Cell, Column } from './grid-model.ts'
+import { t } from './messages.ts'
+import { Peg } from './Peg.tsx'
+import css from './PegGrid.module.css'
+import type { Grid, Toggle } from './use-grid.ts'
+
+interface Props extends ColumnActions {
+  readonly grid: Grid
+  /** Those that fit the filter. */
+  readonly servers: readonly Server[]
+  readonly columns: readonly Column[]
+  readonly toggle: Toggle
+  readonly onDiffers: (server: Server, column: Column) => void
+  readonly onTools: (server: Server, column: Column) => void
+}
+
+/** Row 0 holds the menus of the columns, column 0 the names of the servers. */
+interface At {
+  readonly row: number
+  readonly column: number
+}
+
+/** Servers by agents. One Tab stop; arrow keys move, Space toggles, Enter opens the tools. */
+export function PegGrid({ grid, servers, columns, toggle, onDiffers, onTools, ...actions }: Props) {
+  const [at, setAt] = useState<At>({ row: 1, column: 1 })
+  const root = useRef<HTMLDivElement>(null)
+  const row = Math.min(at.row, servers.length)
+  const column = Math.min(at.column, columns.length)
+
+  function go(next: At): void {
+    const row = Math.max(0, Math.min(next.row, servers.length))
+    const column = Math.max(row === 0 ? 1 : 0, Math.min(next.column, columns.length))
+    setAt({ row, column })
+    root.current?.querySelector<HTMLElement>(`[data-at="${row}:${column}"]`)?.focus()
+  }
+
+  function press(server: Server, into: Column): void {
+    if (grid.cellAt(server, into).state === 'differs') onDiffers(server, into)
+    else toggle.toggle(server, into)
+  }
+
+  function onKeyDown(event: KeyboardEvent): void {
+    const { key, shiftKey, ctrlKey, metaKey } = event
+    const last = ctrlKey || metaKey
+    const moves: Readonly<Record<string, At>> = {
+      ArrowUp: { row: row - 1, column },
+      ArrowDown: { row: row + 1, column },
+      ArrowLeft: { row, column: column - 1 },
+      ArrowRight: { row, column: column + 1 },
+      Home: { row: last ? 1 : row, column: 1 },
+      End: { row: last ? servers.length : row, column: columns.length },
+      PageUp: { row: row - 10, column },
+      PageDown: { row: row + 10, column },
+    }
+    const next = moves[key]
+    const [server, into] = [servers[row - 1], columns[column - 1]]
+    if (next) go(next)
+    else if (key === ' ' && server && shiftKey) toggle.toggleRow(server)
+    else if (key === ' ' && server && into) press(server, into)
+    else if (key === 'Enter' && server && into) onTools(server, into)
+    else return
+    event.preventDefault()
+  }
+
+  return (
+    <section className={`card ${css.card}`} aria-label={t('grid')}>
+      {/* biome-ignore lint/a11y/useSemanticElements: a grid with one Tab stop is not a table */}
+      <div
+        ref={root}
+        role="grid"
+        aria-label={t('grid')}
+        aria-readonly={toggle.reason !== null}
+        className={css.grid}
+        style={{
+          gridTemplateColumns: `236px repeat(${columns.length}, minmax(128px, 1fr))`,
+          minWidth: 236 + 128 * columns.length,
+        }}
+        onKeyDown={onKeyDown}
+      >
+        {/* biome-ignore lint/a11y/useFocusableInteractive: the cells have the focus */}
+        {/* biome-ignore lint/a11y/useSemanticElements: see above */}
+        <div role="row" className={css.row}>
+          {/* biome-ignore lint/a11y/useFocusableInteractive: see above */}
+          {/* biome-ignore lint/a11y/useSemanticElements: see above */}
+          <div role="columnheader" className={`${css.head} ${css.corner}`}>
+            <span className="muted xs">{t('server')}</span>
+            <span className="muted xs">{t('serverNote')}</span>
+          </div>
+          {columns.map((each, index) => (
+            <ColumnHead
+              key={each.agent.agent_type}
+              grid={grid}
+              column={each}
+              at={`0:${index + 1}`}
+              isCurrent={row === 0 && column === index + 1}
+              onFocus={() => setAt({ row: 0, column: index + 1 })}
+              {...actions}
+            />
+          ))}
+        </div>
+        {servers.map((server, index) => (
+          <ServerRow
+            key={server.id}
+            server={server}
+            cells={columns.map((each) => grid.cellAt(server, each))}
+            columns={columns}
+            row={index + 1}
+            current={row === index + 1 ? column : undefined}
+            reason={toggle.reason}
+            onPress={press}
+            onFocus={setAt}
+          />
+        ))}
+      </div>
+    </section>
+  )
+}
+
+interface RowProps {
+  readonly server: Server
+  readonly cells: readonly Cell[]
+  readonly columns: readonly Column[]
+  readonly row: number
+  /** The column of the cell that Tab reaches. */
+  readonly current: number | undefined
+  readonly reason: string | null
+  readonly onPress: (server: Server, column: Column) => void
+  readonly onFocus: (at: At) => void
+}
+
+const ServerRow = memo(
+  function ServerRow({ server, cells, columns, row, current, reason, onPress, onFocus }: RowProps) {
+    const { glyph, word, tone } = shownStatus(server)
+    return (
+      // biome-ignore lint/a11y/useFocusableInteractive: the cells have the focus
+      // biome-ignore lint/a11y/useSemanticElements: a grid with one Tab stop is not a table
+      <div role="row" className={css.row}>
+        {/* biome-ignore lint/a11y/useFocusableInteractive: see above */}
+        {/* biome-ignore lint/a11y/useSemanticElements: see above */}
+        <div role="rowheader" className={css.server}>
+          <span className={tone}>
+            <Glyph name={glyph} />
+          </span>
+          <Link
+            href={`/servers/${server.id}`}
+            className={`cut ${css.name}`}
+            tabIndex={current === 0 ? 0 : -1}
+            data-at={`${row}:0`}
+            onFocus={() => onFocus({ row, column: 0 })}
+          >
+            {server.name}
+          </Link>
+          <span className={`sm ${needsEyes(server) ? tone : 'muted'}`}>{word}</span>
+          <span className={`right sm muted ${css.size}`}>
+            {server.tool_count !== null && `${server.tool_count} · ${tokens(server.tool_tokens)}`}
+          </span>
+        </div>
+        {columns.map((column, index) => {
+          const cell = cells[index]
+          return (
+            cell && (
+              <Peg
+                key={column.agent.agent_type}
+                cell={cell}
+                server={server.name}
+                agent={column.agent.name}
+                isBad={column.unreadable !== null && column.via === 'direct'}
+                readOnly={reason}
+                at={`${row}:${index + 1}`}
+                isCurrent={current === index + 1}
+                onPress={() => onPress(server, column)}
+                onFocus={() => onFocus({ row, column: index + 1 })}
+              />
+            )
+          )
+        })}
+      </div>
+    )
+  },
+  (before, after) =>
+    before.server === after.server &&
+    before.columns === after.columns &&
+    before.row === after.row &&
+    before.current === after.current &&
+    before.reason === after.reason &&
+    before.cells.every((cell, index) => cell === after.cells[index]),
+)

@@ -1,0 +1,124 @@
+import type { Entry } from '../../data/agent-files.ts'
+import type { Agent } from '../../data/api.ts'
+import type { Server } from '../../data/servers.ts'
+import { t } from './messages.ts'
+import type { Staged } from './staged.ts'
+
+/** What the grid shows, computed from the agents, the servers and what is staged. */
+
+export type View = 'agents' | 'files'
+export type Scope = Agent['scopes'][number]
+
+export interface Column {
+  readonly agent: Agent
+  /** The file that is written. */
+  readonly scope: Scope | undefined
+  /** `gateway`: a change applies at once and writes no file. */
+  readonly via: 'gateway' | 'direct'
+  /** Why nothing can be read. */
+  readonly unreadable: string | null
+}
+
+export type CellState = 'on' | 'off' | 'some' | 'differs' | 'none'
+
+export interface Cell {
+  readonly state: CellState
+  /** Beside the peg: `9/21`, `differs`. */
+  readonly side: string | null
+  /** Not written yet. */
+  readonly isStaged: boolean
+  /** Why it cannot be set. */
+  readonly blocked: string | null
+  /** The entries of this server in the file that is written. */
+  readonly entries: readonly Entry[]
+}
+
+export const columnOf = (agent: Agent, view: View): Column => {
+  const scope = agent.scopes.find((each) => each.scope === 'user') ?? agent.scopes[0]
+  const via = view === 'agents' && agent.connected_via === 'gateway' ? 'gateway' : 'direct'
+  return { agent, scope, via, unreadable: scope ? whyUnreadable(scope) : t('noFile') }
+}
+
+function whyUnreadable({ exists, revision, parse_error, problem }: Scope): string | null {
+  if (parse_error) return t('unreadable', { line: parse_error.line, message: parse_error.message })
+  return exists && revision === null ? (problem ?? t('unknownProblem')) : null
+}
+
+/** Agents with most entries come first; those of which nothing can be read come last. */
+export function sortColumns(columns: readonly Column[]): Column[] {
+  const rank = ({ agent, unreadable, via }: Column) =>
+    (unreadable === null ? 0 : 1000) - (via === 'gateway' ? 500 : 0) - agent.server_count
+  return columns.toSorted((a, b) => rank(a) - rank(b))
+}
+
+export const isExposed = (server: Server): boolean => server.expose
+
+export function cellOf(server: Server, column: Column, staged: Staged | undefined): Cell {
+  const { agent, scope, unreadable, via } = column
+  const none = { state: 'none', side: null, isStaged: false, entries: [] } as const
+  if (via === 'gateway') return gatewayCell(server, agent)
+  if (unreadable !== null) return { ...none, blocked: unreadable }
+  const own = (agent.servers ?? []).filter((entry) => isFor(entry, server))
+  const entries = own.filter((entry) => entry.scope === scope?.scope)
+  const used = entries.filter(({ parked, enabled }) => !parked && enabled !== false)
+  const elsewhere = own.find((entry) => entry.scope !== scope?.scope && entry.enabled !== false)
+  const state = used.some(({ differs }) => differs.length > 0) ? 'differs' : used.length > 0 ? 'on' : 'off'
+  const wanted = staged === undefined ? state : staged === 'off' ? 'off' : 'on'
+  return {
+    state: wanted,
+    side: wanted === 'differs' ? t('differs') : null,
+    isStaged: staged !== undefined,
+    blocked: whyFixed(server, column, state, elsewhere, entries),
+    entries: used,
+  }
+}
+
+/** An entry with the name of a server stands in its row, too, if it is linked to no other one. */
+const isFor = ({ linked_server_id, name }: Entry, { id }: Server): boolean =>
+  linked_server_id === null ? name === id : linked_server_id === id
+
+function whyFixed(
+  server: Server,
+  { agent, scope }: Column,
+  state: CellState,
+  elsewhere: Entry | undefined,
+  entries: readonly Entry[],
+): string | null {
+  if (!scope?.writable) return t('notWritable')
+  if (state !== 'off') return null
+  if (elsewhere) return t('elsewhere', { scope: elsewhere.scope })
+  if (entries.some(({ parked }) => parked) && agent.connected_via === 'gateway') return t('parked')
+  const isRemote = server.type === 'http'
+  const canReach = agent.transports.some((transport) => (transport === 'stdio') !== isRemote)
+  return canReach ? null : t(isRemote ? 'noRemote' : 'noLocal', { agent: agent.name })
+}
+
+function gatewayCell(server: Server, { gateway_servers, visible }: Agent): Cell {
+  const base = { side: null, isStaged: false, blocked: null, entries: [] } as const
+  if (!isExposed(server)) return { ...base, state: 'none', blocked: t('notExposed') }
+  const isOn = gateway_servers == null || gateway_servers.includes(server.id)
+  if (!isOn) return { ...base, state: 'off' }
+  const seen = visible?.by_server.find(({ server_id }) => server_id === server.id)?.tools
+  const all = server.tool_count
+  const isPart = seen !== undefined && all !== null && seen < all
+  return isPart ? { ...base, state: 'some', side: `${seen}/${all}` } : { ...base, state: 'on' }
+}
+
+export interface Load {
+  readonly tools: number
+  readonly tokens: number
+}
+
+/** What the agent's context holds: now, or when everything is written. */
+export function loadOf({ agent, via }: Column, servers: readonly Server[], cells: readonly Cell[]): Load {
+  if (via === 'gateway' && agent.visible) return agent.visible
+  return servers.reduce<Load>(
+    (sum, server, index) =>
+      ['on', 'differs', 'some'].includes(cells[index]?.state ?? 'off')
+        ? { tools: sum.tools + (server.tool_count ?? 0), tokens: sum.tokens + tokensOf(server) }
+        : sum,
+    { tools: 0, tokens: 0 },
+  )
+}
+
+export const tokensOf = ({ tool_tokens }: Server): number => tool_tokens ?? 0

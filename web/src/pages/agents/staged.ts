@@ -1,0 +1,107 @@
+import { useSyncExternalStore } from 'react'
+import type { FilePlan } from '../../data/agent-files.ts'
+import type { Cell, Column } from './grid-model.ts'
+
+/** Changes that are not written yet. They are kept while other pages are looked at, and forgotten by a reload. */
+
+/** What a cell shall become. `ours`: the entry differs, and gets the settings of the registered server. */
+export type Staged = 'on' | 'off' | 'ours'
+
+interface StagedFile {
+  /** Of the file when the first change was staged. */
+  readonly revision: string | null
+  readonly cells: ReadonlyMap<string, Staged>
+}
+export type AllStaged = ReadonlyMap<string, StagedFile>
+
+let all: AllStaged = new Map()
+/** How to take back each step, the last one first. */
+let steps: (() => void)[] = []
+const listeners = new Set<() => void>()
+
+function change(next: AllStaged): void {
+  all = next
+  for (const listener of listeners) listener()
+}
+
+export const useStaged = (): AllStaged =>
+  useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    () => all,
+  )
+
+/** Undefined takes the change back. */
+export interface Wish {
+  readonly server: string
+  readonly staged: Staged | undefined
+}
+
+export function stage({ agent, scope }: Column, wishes: readonly Wish[]): void {
+  const before = all
+  remember(() => change(before))
+  const file = all.get(agent.agent_type)
+  const cells = new Map(file?.cells)
+  for (const { server, staged } of wishes)
+    if (staged === undefined) cells.delete(server)
+    else cells.set(server, staged)
+  const next = new Map(all)
+  if (cells.size === 0) next.delete(agent.agent_type)
+  else next.set(agent.agent_type, { revision: file ? file.revision : (scope?.revision ?? null), cells })
+  change(next)
+}
+
+/** The next change of the cell: to the other state, or back to what the file says. */
+export function toggled(cell: Cell): Staged | undefined {
+  if (cell.isStaged) return undefined
+  return cell.state === 'off' ? 'on' : 'off'
+}
+
+export function discard(agentType?: string): void {
+  const next = new Map(all)
+  if (agentType === undefined) next.clear()
+  else next.delete(agentType)
+  if (next.size === 0) steps = []
+  change(next)
+}
+
+/** The user has seen the file as it is now. */
+export function accept(agentType: string, revision: string | null): void {
+  const file = all.get(agentType)
+  if (file) change(new Map(all).set(agentType, { ...file, revision }))
+}
+
+export function remember(undo: () => void): void {
+  steps.push(undo)
+}
+
+/** Takes the last step back. False if there is none. */
+export function undoStep(): boolean {
+  const undo = steps.pop()
+  undo?.()
+  return undo !== undefined
+}
+
+export const countOf = (staged: AllStaged): number =>
+  [...staged.values()].reduce((sum, { cells }) => sum + cells.size, 0)
+
+/** What is to be written into the file of a column. */
+export function planOf(
+  { agent, scope }: Column,
+  { cells, revision }: StagedFile,
+  cellFor: (server: string) => Cell,
+): FilePlan {
+  const wishes = [...cells]
+  const leaving = wishes.flatMap(([server, staged]) =>
+    cellFor(server).entries.flatMap(({ name }) => (staged === 'off' || name !== server ? [name] : [])),
+  )
+  return {
+    agent_type: agent.agent_type,
+    scope: scope?.scope ?? 'user',
+    server_ids: wishes.flatMap(([server, staged]) => (staged === 'off' ? [] : [server])),
+    remove: [...new Set(leaving)],
+    revision,
+  }
+}
