@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query'
+import { useIsMutating, useMutation, useQuery } from '@tanstack/react-query'
 import { ApiError, api, type Schemas } from './api.ts'
 import { queryClient } from './query-client.ts'
 import { useSession } from './session.ts'
@@ -35,8 +35,15 @@ export const isConflict = (error: unknown): boolean =>
 
 /** What the plan would change. After a conflict, `data` is what was seen before the file changed. */
 export function usePreview(plan: FilePlan) {
-  return useQuery({ queryKey: ['agents', 'preview', plan], queryFn: () => send(plan, true), retry: false })
+  const enabled = useIsMutating({ mutationKey: WRITE }) === 0 // what we write ourselves is no conflict
+  return useQuery({
+    queryKey: ['agents', 'preview', plan],
+    enabled,
+    queryFn: () => send(plan, true),
+    retry: false,
+  })
 }
+const WRITE = ['agents', 'write']
 
 /** The same against the file as it is now. */
 export function usePreviewNow(plan: FilePlan, enabled: boolean) {
@@ -49,10 +56,25 @@ export function usePreviewNow(plan: FilePlan, enabled: boolean) {
   })
 }
 
-export async function writePlan(plan: FilePlan): Promise<ChangeReport> {
-  const report = await send(plan, false)
-  await refreshAgents()
-  return report
+interface Writing {
+  readonly plans: readonly FilePlan[]
+  /** Called after each file. */
+  readonly written: (plan: FilePlan, report: ChangeReport) => void
+}
+
+/** Writes one file after the other, and stops at the first that fails. */
+export function useWritePlans() {
+  return useMutation({
+    mutationKey: WRITE,
+    mutationFn: async ({ plans, written }: Writing) => {
+      for (const plan of plans) {
+        const report = await send(plan, false)
+        await refreshAgents() // first, so that no cell returns to its old state meanwhile
+        written(plan, report)
+      }
+    },
+    onError: () => refreshAgents(),
+  })
 }
 
 export const refreshAgents = (): Promise<void> => queryClient.invalidateQueries({ queryKey: ['agents'] })

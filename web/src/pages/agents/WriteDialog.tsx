@@ -1,14 +1,12 @@
 import { Modal } from '@mantine/core'
-import { useState } from 'react'
 import {
   type ChangeReport,
   type FilePlan,
   isConflict,
-  refreshAgents,
   undoWrite,
   usePreview,
   usePreviewNow,
-  writePlan,
+  useWritePlans,
 } from '../../data/agent-files.ts'
 import { DiffView } from '../../parts/content/DiffView.tsx'
 import { FileFacts } from '../../parts/content/FileChange.tsx'
@@ -25,27 +23,22 @@ import css from './WriteDialog.module.css'
 
 /** The diff of every file, and the button that writes them. */
 export function WriteDialog({ grid, onClose }: { readonly grid: Grid; readonly onClose: () => void }) {
-  const [busy, setBusy] = useState(false)
+  const writing = useWritePlans()
   const files = filesOf(grid)
   const count = countOf(grid.staged)
   const agents = files.map(({ column }) => column.agent.name).join(', ')
 
-  async function write(): Promise<void> {
-    setBusy(true)
+  function write(): void {
     const done: ChangeReport[] = []
-    try {
-      for (const { plan } of files) {
-        done.push(await writePlan(plan))
-        discard(plan.agent_type)
-      }
-      onClose()
-    } catch (error) {
-      if (isConflict(error)) await refreshAgents()
-      else showFailure(error)
-    } finally {
-      setBusy(false)
-      if (done.length > 0) offerUndo(done)
+    const written = (plan: FilePlan, report: ChangeReport) => {
+      done.push(report)
+      discard(plan.agent_type)
     }
+    // The dialog is gone when nothing is staged any more, so this does not depend on it.
+    writing
+      .mutateAsync({ plans: files.map(({ plan }) => plan), written })
+      .then(onClose, (error: unknown) => isConflict(error) || showFailure(error))
+      .finally(() => done.length > 0 && offerUndo(done))
   }
 
   return (
@@ -71,7 +64,7 @@ export function WriteDialog({ grid, onClose }: { readonly grid: Grid; readonly o
           <Act look="quiet" size="md" onClick={onClose}>
             {t('cancel')}
           </Act>
-          <Act look="main" size="md" changes busy={busy} onClick={() => void write()} autoFocus>
+          <Act look="main" size="md" changes busy={writing.isPending} onClick={write} autoFocus>
             {t('writeTo', { count: files.length })}
           </Act>
         </div>
