@@ -13,6 +13,8 @@ const NOTHING = Buffer.alloc(0)
  */
 export class PayloadSlot {
   call_id = 0
+  /** Of what is kept, in bytes. Data, because it is read for every call. */
+  size = 0
   #bytes: Buffer = NOTHING
   #argumentsEnd = 0
   #end = 0
@@ -40,6 +42,7 @@ export class PayloadSlot {
       this.#bytes.set(kept, this.#argumentsEnd)
       this.#end += kept.length
     }
+    this.size = this.#end
     this.#kept = undefined
   }
 
