@@ -44,7 +44,7 @@ interface Wish {
   readonly withoutOffline: boolean
 }
 
-export const CALLBACK_PATH = '/oauth/callback'
+const CALLBACK_PATH = '/oauth/callback'
 
 /** The steps of a login up to the browser. */
 export class LoginFlow {

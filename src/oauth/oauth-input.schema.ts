@@ -6,7 +6,7 @@ import { MASK } from '../kernel/secrets/secrets.ts'
 import { component } from '../kernel/wire.ts'
 
 const LINE = '^[\\x20-\\x7e]{1,2048}$'
-export const SCOPE = '^[\\x21\\x23-\\x5b\\x5d-\\x7e]{1,256}$'
+const SCOPE = '^[\\x21\\x23-\\x5b\\x5d-\\x7e]{1,256}$'
 export const ScopeList = Type.Array(Type.String({ pattern: SCOPE, expected: 'one OAuth scope' }), {
   maxItems: 100,
   uniqueItems: true,

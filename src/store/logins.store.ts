@@ -77,5 +77,5 @@ export async function openLoginStore(database: ConfigurationDatabase, vault: Vau
 }
 
 const clientId = (issuer: string, redirectUri: string): string => JSON.stringify([issuer, redirectUri])
-export const loginPlace = (serverId: string): string => `${serverId}:login`
+const loginPlace = (serverId: string): string => `${serverId}:login`
 const clientPlace = (id: string): string => `oauth-client/${id}`
