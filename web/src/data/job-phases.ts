@@ -2,8 +2,8 @@ import type { Job } from './api.ts'
 
 /** The phases that each kind of job passes, in order. The service reports those that have begun. */
 const EXPECTED: Readonly<Record<string, readonly string[]>> = {
-  package_install: ['resolving', 'installing', 'checking', 'activating', 'starting'],
-  package_update: ['resolving', 'installing', 'checking', 'trying', 'waiting', 'activating'],
+  package_install: ['resolving', 'installing', 'checking', 'finishing'],
+  package_update: ['resolving', 'installing', 'checking', 'trying', 'switching'],
 }
 
 export interface JobPhase {
@@ -11,11 +11,12 @@ export interface JobPhase {
   readonly state: 'done' | 'now' | 'later' | 'failed'
 }
 
-/** Every phase with its state: those that began, then those to come. */
+/** Every phase with its state: those that began, then those to come. The last one of a failed job is where it failed. */
 export function phasesOf({ kind, status, phases }: Pick<Job, 'kind' | 'status' | 'phases'>): JobPhase[] {
-  const begun = phases.map(({ name, finished_at }): JobPhase => {
-    if (finished_at !== null) return { name, state: 'done' }
-    return { name, state: status === 'failed' || status === 'cancelled' ? 'failed' : 'now' }
+  const hasFailed = status === 'failed' || status === 'cancelled'
+  const begun = phases.map(({ name, finished_at }, index): JobPhase => {
+    if (hasFailed && index === phases.length - 1) return { name, state: 'failed' }
+    return { name, state: finished_at === null ? 'now' : 'done' }
   })
   const names = new Set(begun.map(({ name }) => name))
   const later = status === 'done' ? [] : (EXPECTED[kind] ?? []).filter((name) => !names.has(name))

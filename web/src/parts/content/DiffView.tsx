@@ -1,6 +1,7 @@
 import { texts } from '../../i18n/texts.ts'
 import { Icon } from '../marks/icons.tsx'
 import css from './DiffView.module.css'
+import { type DiffLine, linesOf } from './diff-lines.ts'
 
 const t = texts('diff', {
   title: 'Changes in {path}',
@@ -13,12 +14,6 @@ interface Props {
   readonly path: string
   /** A unified diff, with secrets masked by the service. */
   readonly diff: string
-}
-
-export interface DiffLine {
-  readonly kind: 'same' | 'added' | 'removed' | 'gap'
-  readonly number: number | null
-  readonly text: string
 }
 
 /** One file: its path, the number of lines that change, and the lines with their numbers. */
@@ -58,25 +53,4 @@ function Line({ line: { kind, number, text } }: { readonly line: DiffLine }) {
       <span className={css.text}>{kind === 'gap' ? '⋯' : text}</span>
     </div>
   )
-}
-
-/** The lines of a unified diff with the numbers of the side they are on. */
-export function linesOf(diff: string): DiffLine[] {
-  const lines: DiffLine[] = []
-  let [before, after] = [1, 1]
-  for (const line of diff.replace(/\n$/, '').split('\n')) {
-    const hunk = /^@@ -(\d+)(?:,\d+)? \+(\d+)/.exec(line)
-    if (hunk) {
-      ;[before, after] = [Number(hunk[1]), Number(hunk[2])]
-      if (lines.length > 0) lines.push({ kind: 'gap', number: null, text: '' })
-    } else if (/^(?:---|\+\+\+|\\)/.test(line)) {
-      // the names of the file, and the note about a missing newline
-    } else if (line.startsWith('+')) lines.push({ kind: 'added', number: after++, text: line.slice(1) })
-    else if (line.startsWith('-')) lines.push({ kind: 'removed', number: before++, text: line.slice(1) })
-    else if (line.startsWith(' ')) {
-      lines.push({ kind: 'same', number: after++, text: line.slice(1) })
-      before += 1
-    }
-  }
-  return lines
 }

@@ -1,0 +1,86 @@
+import { describe, expect, test } from 'vitest'
+import { phasesOf } from '../../web/src/data/job-phases.ts'
+import { bytes, count, duration, long, percent, share, tokens } from '../../web/src/format/format.ts'
+import { texts, translate } from '../../web/src/i18n/texts.ts'
+import { linesOf } from '../../web/src/parts/content/diff-lines.ts'
+
+describe('figures are shown the same everywhere (ux.md 2.0)', () => {
+  test.each([
+    [duration(null), '–'],
+    [duration(0.4), '0.4 ms'],
+    [duration(9.2), '9 ms'],
+    [duration(999.6), '1.0 s'],
+    [duration(1300), '1.3 s'],
+    [duration(124_000), '2 m 04 s'],
+    [long(7300), '2 h'],
+    [count(1284), '1\u202f284'],
+    [count(1_234_567), '1\u202f234\u202f567'],
+    [tokens(450), '0.5k'],
+    [tokens(11_240), '11.2k'],
+    [tokens(34_400), '34k'],
+    [bytes(84_000_000), '84 MB'],
+    [bytes(14_200), '14.2 kB'],
+    [share(0), '0 %'],
+    [share(0.012), '1.2 %'],
+    [percent(31.4), '31 %'],
+  ])('%s', (shown, expected) => {
+    expect(shown).toBe(expected)
+  })
+})
+
+describe('texts', () => {
+  const t = texts('test', {
+    plain: 'Nothing needs you.',
+    named: 'Restarting {name}',
+    things: { one: '{count} thing', other: '{count} things' },
+  })
+
+  test('a text is found by its key, filled in, and chosen by its number', () => {
+    expect(t('plain')).toBe('Nothing needs you.')
+    expect(t('named', { name: 'a {count} $& b' })).toBe('Restarting a {count} $& b')
+    expect([1, 2].map((each) => t('things', { count: each }))).toEqual(['1 thing', '2 things'])
+    expect(t.rich('named', { name: 7 })).toEqual(['Restarting ', 7, ''])
+  })
+
+  test('a translation replaces texts, and what it does not have stays English', () => {
+    translate('test', { named: '{name} startet neu' })
+    expect(t('named', { name: 'echo' })).toBe('echo startet neu')
+    expect(t('plain')).toBe('Nothing needs you.')
+  })
+})
+
+test('the lines of a diff have the number of their own side, and a gap between two places', () => {
+  const diff =
+    '--- a\n+++ b\n@@ -9,3 +9,3 @@\n {\n-  "a": 1\n+  "a": 2,\n+  "b": 3\n@@ -40 +41 @@\n-x\n\\ No newline at end of file\n'
+  expect(linesOf(diff).map(({ kind, number, text }) => `${kind} ${number} ${text}`)).toEqual([
+    'same 9 {',
+    'removed 10   "a": 1',
+    'added 10   "a": 2,',
+    'added 11   "b": 3',
+    'gap null ',
+    'removed 40 x',
+  ])
+  expect(linesOf('')).toEqual([])
+})
+
+test('a job shows the phases that began and those to come; a failed one where it failed', () => {
+  const at = '2026-11-16T08:00:00.000Z'
+  const phase = (name: string, finished_at: string | null) => ({
+    name,
+    started_at: at,
+    finished_at,
+    detail: null,
+  })
+  const states = (job: Parameters<typeof phasesOf>[0]) => phasesOf(job).map(({ state }) => state)
+  const running = { kind: 'package_install', status: 'running' as const }
+  expect(states({ ...running, phases: [phase('resolving', at), phase('installing', null)] })).toEqual([
+    'done',
+    'now',
+    'later',
+    'later',
+  ])
+  const failed = { kind: 'package_update', status: 'failed' as const }
+  expect(
+    states({ ...failed, phases: [phase('resolving', at), phase('installing', at)] }).slice(0, 3),
+  ).toEqual(['done', 'failed', 'later'])
+})
