@@ -13,6 +13,7 @@ export const ROOTS = [
   'calls',
   'metrics',
   'logs',
+  'saved-calls',
   'settings',
   'health',
 ] as const
