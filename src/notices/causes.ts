@@ -85,7 +85,7 @@ export function fileTrouble({ agent_type, agent_name, path, edited, unreadable }
       kind: 'agent_file_unreadable',
       ...about,
       text: `A file of ${agent_name} cannot be read. Correct it; Toolroom does not write to it until then`,
-      evidence: `${path}: ${unreadable}`,
+      evidence: unreadable.includes(path) ? unreadable : `${path}: ${unreadable}`,
       action: { label: 'Show the place', route },
     }
   return {
