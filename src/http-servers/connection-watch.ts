@@ -105,9 +105,9 @@ export class ConnectionWatch {
     if (secretNamesIn(this.#server).includes(name)) this.#reset()
   }
 
-  /** A login has succeeded. The server is connected again, at once. */
+  /** A login has succeeded. A server that is not connected is connected at once. Otherwise calls in flight go on. */
   async loginChanged(): Promise<ConnectionState> {
-    this.#reset()
+    if (!this.isOpen || this.#state.status !== 'connected') this.#reset()
     await this.loginEnded()
     return this.state
   }

@@ -34,7 +34,7 @@ import { definitionOf, liveOf } from './view.ts'
 /** What this room needs. `store/` and `mcp/` provide it, `compose/service.ts` connects them. */
 interface Deps extends RegistryDeps<HttpServer>, ConnectionWatchDeps {
   readonly statsOf: (id: string) => Stats
-  readonly logins: LoginPort & ConnectionWatchDeps['logins']
+  readonly logins: ConnectionWatchDeps['logins'] & LoginPort
   /** The names that the gateway gives a server's tools, by the tools' own names. */
   readonly gatewayNames: (id: string) => ReadonlyMap<string, string>
 }

@@ -23,6 +23,7 @@ function openLogins() {
     end: (_: boolean) => {},
     needsLogin: (id: string) => id === 'linear',
     ticketOf: () => ({ start_url }),
+    stateOf: () => ({ error: null }),
     whenLoggedIn: (_: string, timeoutMs: number, signal?: AbortSignal) => {
       expect(timeoutMs).toBe(300_000)
       logins.waits += 1
@@ -119,4 +120,11 @@ test.each([
 ])('a request that failed with %s at %s lacks a login: %s', (code, id, expected) => {
   const error = Object.assign(new Error('refused'), { code })
   expect(isLoginMissing(error, { id, name: id }, openLogins())).toBe(expected)
+})
+
+test('a call after a login that was refused names the reason beside the link (oauth.md, promises)', async () => {
+  const error = { message: 'auth.example.com refused the login (access_denied)' }
+  const logins = { ...openLogins(), stateOf: () => ({ error }) }
+  const { message } = (await awaitLogin(server, logins, {}).catch((failure: Error) => failure)) as Error
+  expect(message).toBe(`${NEEDED.message}. The last login is over: ${error.message}`)
 })

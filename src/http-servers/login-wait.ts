@@ -11,6 +11,8 @@ export interface LoginPort {
   needsLogin(id: string): boolean
   /** The page that begins a login. There is one for each server, however many calls wait. */
   ticketOf(id: string): { readonly start_url: string }
+  /** Why the last login failed or ended. */
+  stateOf(id: string): { readonly error: { readonly message: string } | null }
   /** False when there is no login in time. */
   whenLoggedIn(id: string, timeoutMs: number, signal?: AbortSignal): Promise<boolean>
 }
@@ -59,7 +61,9 @@ export async function awaitLogin(server: Refused, logins: LoginPort, options: Ca
 /** The sentence says all that an agent needs, because most agents show nothing else. */
 export function loginNeeded({ id, name }: Refused, logins: LoginPort): AppError {
   const { start_url } = logins.ticketOf(id)
-  return new AppError('login_needed', `${name} needs a login: open ${start_url}, then call again`, {
+  const { error } = logins.stateOf(id)
+  const why = error ? `. The last login is over: ${error.message}` : ''
+  return new AppError('login_needed', `${name} needs a login: open ${start_url}, then call again${why}`, {
     hint: `Or run: toolroom login ${id}`,
     members: { start_url },
   })
