@@ -25,6 +25,7 @@ const ROOMS: Record<string, Rule> = {
   jobs: { imports: ['kernel'] },
   settings: { imports: ['kernel', 'config'] },
   login: { imports: ['kernel'] },
+  apps: { imports: ['kernel', 'protocol', 'upstreams'] },
   oauth: { imports: ['kernel', 'net', 'upstreams'] },
   client: { imports: [] },
   secrets: { imports: ['kernel'] },

@@ -46,6 +46,7 @@ import { elicitationRoutes } from '../upstreams/elicitations.routes.ts'
 import { Elicitations } from '../upstreams/elicitations.ts'
 import { Upstreams } from '../upstreams/upstreams.ts'
 import { openAgents } from './agents.ts'
+import { openApps } from './apps.ts'
 import { openCalls } from './calls.ts'
 import { openConfiguration } from './configuration.ts'
 import { openEvents } from './events.ts'
@@ -281,6 +282,7 @@ async function open(
   }
   const { buildApp } = await import('../http/app.ts')
   const elicitations = new Elicitations()
+  const apps = openApps(upstreams)
   const app = await buildApp({
     front,
     log,
@@ -292,13 +294,14 @@ async function open(
     guesses,
     webFolder: options.webFolder,
     gatewayRoutes: gateway.mcpRoutes,
-    pages: [loginPages(logins)],
+    pages: [loginPages(logins), apps.pages],
     routes: [
       healthRoutes(health, (headers) => !config.protect_reads || isOwner(headers)),
       serverRoutes(servers, importing.importer, isOwner, elicitations),
       httpServerRoutes(httpServers, isOwner, elicitations),
       oauthRoutes({ logins, find: httpServers.get }),
       elicitationRoutes(elicitations),
+      apps.routes,
       ...calls.routes(isOwner),
       logRoutes(logs),
       processRoutes(processes),

@@ -1,6 +1,6 @@
 import { PAGES } from './web.ts'
 
-/** Public even with PROTECT_READS: the health check, pages without data, and pages that only a login's own link opens. */
+/** Public even with PROTECT_READS: the health check, pages without data, and pages that only their own link opens. */
 const ALWAYS_OPEN = [
   ...PAGES.map((path) => `GET ${path}`),
   'GET /assets/:file',
@@ -11,6 +11,7 @@ const ALWAYS_OPEN = [
   'GET /docs/assets/:file',
   'GET /docs/errors',
   'GET /docs/errors/:code',
+  'GET /app-frames/:id',
   'GET /oauth/callback',
   'GET /oauth/done',
   'GET /oauth/start/:ticket',

@@ -20,6 +20,7 @@ export const dashboardPolicy = (nonce: string): string =>
     'media-src data: blob:',
     "connect-src 'self'",
     "font-src 'self'",
+    "frame-src 'self'", // pages of servers (MCP Apps), each in a sandbox of its own
     "frame-ancestors 'none'",
     "base-uri 'none'",
     "form-action 'none'",

@@ -28,7 +28,7 @@ test('every page of the dashboard is the same document, with a policy that allow
     expect(headers['cache-control']).toBe('no-store')
     const nonce = /nonce="([^"]+)"/.exec(body)?.[1] ?? ''
     expect(headers['content-security-policy']).toBe(
-      `default-src 'none'; script-src 'self'; style-src 'self' 'nonce-${nonce}'; img-src 'self' data: blob:; media-src data: blob:; connect-src 'self'; font-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`,
+      `default-src 'none'; script-src 'self'; style-src 'self' 'nonce-${nonce}'; img-src 'self' data: blob:; media-src data: blob:; connect-src 'self'; font-src 'self'; frame-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`,
     )
     expect(body).toContain('content="X-Own&amp;Token"')
     nonces.add(nonce)

@@ -41,6 +41,12 @@ export const Tool = Type.Object({
       examples: ['github__create_issue'],
     }),
   ),
+  app_uri: orNull(
+    Type.String({
+      description: 'The `ui://` page that hosts show beside its results (MCP Apps)',
+      examples: ['ui://github/issue.html'],
+    }),
+  ),
   tokens: Type.Integer({ description: 'Estimated tokens in an agent’s context: characters / 4' }),
   hash: Type.String({ description: 'SHA-256 of the definition. It changes whenever the tool changes' }),
   state: Type.Enum(['ok', 'held'], {

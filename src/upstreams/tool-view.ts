@@ -52,9 +52,17 @@ function toolOf(definition: Definition): DescribedTool {
     input_schema: objectOr(inputSchema) ?? {},
     output_schema: objectOr(outputSchema),
     annotations: objectOr(annotations),
+    app_uri: pageOf(definition),
     tokens: toolTokens(definition),
     hash: hashOf(definition),
   }
+}
+
+/** In `_meta.ui.resourceUri`; older servers write `ui/resourceUri`. */
+function pageOf({ _meta }: Definition): string | null {
+  const meta = objectOr(_meta)
+  const uri = objectOr(meta?.ui)?.resourceUri ?? meta?.['ui/resourceUri']
+  return typeof uri === 'string' && uri.startsWith('ui://') ? uri : null
 }
 
 const textOr = (value: unknown): string | null => (typeof value === 'string' ? value : null)

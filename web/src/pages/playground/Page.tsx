@@ -129,6 +129,7 @@ function Bench({ servers, server }: BenchProps) {
       )}
       <ResultPanel
         run={run}
+        appUri={tools.data?.items.find((each) => each.name === run?.target.tool)?.app_uri ?? null}
         tab={result}
         onTab={(next) => setSearch({ result: next })}
         onCancel={cancel}

@@ -1,3 +1,4 @@
+import { useMemo } from 'react'
 import { bytes, duration, seconds } from '../../../format/format.ts'
 import { TimeSplit } from '../../../parts/charts/TimeSplit.tsx'
 import { JsonTree } from '../../../parts/content/JsonTree.tsx'
@@ -9,6 +10,7 @@ import { Keys } from '../../../parts/marks/Keys.tsx'
 import { useNow } from '../../../parts/marks/Time.tsx'
 import { EmptyState } from '../../../parts/states/EmptyState.tsx'
 import { ErrorState } from '../../../parts/states/ErrorState.tsx'
+import { AppView } from '../apps/AppView.tsx'
 import { isObject } from '../form/schema.ts'
 import { Json } from '../Json.tsx'
 import { t } from '../messages.ts'
@@ -25,6 +27,8 @@ export type Tab = (typeof TABS)[number]
 
 interface Props {
   readonly run: Run | undefined
+  /** The page that the tool shows beside its result. */
+  readonly appUri: string | null
   readonly tab: Tab
   readonly onTab: (tab: Tab) => void
   readonly onCancel: () => void
@@ -33,7 +37,9 @@ interface Props {
 }
 
 /** What the call does while it runs, and what it returned. */
-export function ResultPanel({ run, tab, onTab, onCancel, onAgain, onAnswered }: Props) {
+export function ResultPanel({ run, appUri, tab, onTab, onCancel, onAgain, onAnswered }: Props) {
+  const json = run?.json
+  const result = useMemo(() => (json === undefined ? undefined : (JSON.parse(json) as unknown)), [json])
   if (!run)
     return (
       <section className={`${page.panel} ${page.result}`} aria-label={t('result')}>
@@ -42,7 +48,6 @@ export function ResultPanel({ run, tab, onTab, onCancel, onAgain, onAnswered }: 
         </div>
       </section>
     )
-  const result = run.json === undefined ? undefined : (JSON.parse(run.json) as unknown)
   const parts = isObject(result) ? result : {}
   return (
     <section className={`${page.panel} ${page.result}`} aria-label={t('result')}>
@@ -75,6 +80,9 @@ export function ResultPanel({ run, tab, onTab, onCancel, onAgain, onAnswered }: 
             <h2 className={page.label}>{t('whereTime')}</h2>
             <TimeSplit {...run.measured} failed={run.state === 'failed' || parts.isError === true} />
           </>
+        )}
+        {run.json !== undefined && tab === 'content' && appUri !== null && (
+          <AppView key={run.startedAt} uri={appUri} run={run} result={result} />
         )}
         {run.json !== undefined && tab === 'content' && (
           <Blocks content={Array.isArray(parts.content) ? parts.content : []} />
