@@ -1,4 +1,5 @@
 import type { Entry } from '../../data/agent-files.ts'
+import { faultIn } from '../../data/agents.ts'
 import type { Agent } from '../../data/api.ts'
 import type { Server } from '../../data/servers.ts'
 import { t } from './messages.ts'
@@ -40,7 +41,7 @@ export const columnOf = (agent: Agent, view: View): Column => {
 }
 
 function whyUnreadable({ exists, revision, parse_error, problem }: Scope): string | null {
-  if (parse_error) return t('unreadable', { line: parse_error.line, message: parse_error.message })
+  if (parse_error) return t('unreadable', { line: parse_error.line, message: faultIn(parse_error) })
   return exists && revision === null ? (problem ?? t('unknownProblem')) : null
 }
 

@@ -1,0 +1,153 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import type { Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
+import { HOME_SECRET } from '../support/dashboard-home.ts'
+import { ownFolder } from '../support/folder.ts'
+import { openService } from '../support/service-process.ts'
+import { executablePath, expectAccessible, openBrowser, openPage } from './support/browser.ts'
+import { type Dashboard, openDashboard } from './support/dashboard.ts'
+
+/** ux.md, section 5: the checks of the first run. */
+
+const hashes = ({ files }: Dashboard) =>
+  Object.fromEntries(
+    [...files.keys()].map((path) => [path, createHash('sha256').update(readFileSync(path)).digest('hex')]),
+  )
+const title = (page: Page, text: string) => page.getByRole('heading', { level: 1, name: text })
+const open = async (dashboard: Dashboard, page: Page) =>
+  page.goto(`${dashboard.address}/welcome#c=${await dashboard.loginCode()}`)
+const changed = (before: Record<string, string>, after: Record<string, string>) =>
+  Object.keys(after).filter((path) => after[path] !== before[path])
+
+/** Tab until the control has the focus, as a user without a mouse does. */
+async function tabTo(page: Page, role: 'button' | 'checkbox' | 'radio', name: string): Promise<void> {
+  const wanted = page.getByRole(role, { name, exact: true })
+  await wanted.waitFor()
+  for (let presses = 0; presses < 60; presses += 1) {
+    if (await wanted.evaluate((element) => element === document.activeElement)) return
+    await page.keyboard.press('Tab')
+  }
+  throw new Error(`Tab does not reach ${name}`)
+}
+async function press(page: Page, name: string): Promise<void> {
+  await tabTo(page, 'button', name)
+  await page.keyboard.press('Enter')
+}
+
+describe.runIf(executablePath)('the first run', () => {
+  test('checks 1, 2 and 3: it finds 4 agents with 11 entries of 8 servers, shows the broken line, and with the default choices writes no file', async () => {
+    const dashboard = await openDashboard()
+    const before = hashes(dashboard)
+    const { page, complaints } = await openPage(await openBrowser())
+    await open(dashboard, page)
+    const found = title(page, '4 agents, 11 server entries (8 different servers).')
+    await found.waitFor({ timeout: 10_000 })
+    const agents = page.getByRole('list', { name: 'Agents on this computer' })
+    const zed = agents.getByRole('listitem').filter({ hasText: 'Zed' })
+    expect(await zed.innerText()).toMatch(/line 4:/)
+    await zed.getByRole('button', { name: 'Show line' }).click()
+    await zed.getByText(/Line 4, column \d+ of/).waitFor()
+    await page.getByText('Nothing has been changed').waitFor()
+    await expectAccessible(page)
+    expect(hashes(dashboard)).toEqual(before)
+
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await title(page, 'Which of these 8 servers shall Toolroom look after?').waitFor()
+    await page.getByRole('checkbox', { name: 'Import flood' }).click()
+    expect(await page.getByRole('checkbox', { name: 'Try starting each server now' }).isChecked()).toBe(false)
+    await expectAccessible(page)
+    expect(await page.content()).not.toContain(HOME_SECRET)
+    await page.getByRole('button', { name: 'Import 7 servers' }).click()
+    await title(page, 'How shall your agents connect?').waitFor()
+    const servers = await dashboard.ask('GET', '/servers')
+    expect(servers.body.items.map(({ name }: { name: string }) => name)).not.toContain('flood')
+    expect(servers.body.total).toBe(6)
+    expect(await page.getByRole('radio', { name: 'Just watch' }).isChecked()).toBe(true)
+    await expectAccessible(page)
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await title(page, 'No file will be changed.').waitFor()
+    await page.getByRole('button', { name: 'Finish' }).click()
+    await title(page, 'Done. No file was changed.').waitFor()
+    await expectAccessible(page)
+    expect(hashes(dashboard)).toEqual(before)
+    expect(complaints).toEqual([])
+  })
+
+  test('checks 3 and 4: with a keyboard only, exactly the ticked files are written, each with a backup, and Undo returns every byte', async () => {
+    const dashboard = await openDashboard()
+    const before = hashes(dashboard)
+    const { page } = await openPage(await openBrowser())
+    await open(dashboard, page)
+    await press(page, 'Continue')
+    await press(page, 'Import 8 servers')
+    await tabTo(page, 'radio', 'Just watch')
+    await page.keyboard.press('ArrowDown')
+    for (const agent of ['Cursor', 'Codex']) {
+      await tabTo(page, 'checkbox', agent)
+      await page.keyboard.press('Space')
+    }
+    await press(page, 'Continue')
+    await title(page, 'Look at every line first.').waitFor()
+    await page.getByRole('figure').nth(1).waitFor()
+    expect(await page.content()).not.toContain(HOME_SECRET)
+    await expectAccessible(page)
+    expect(hashes(dashboard)).toEqual(before)
+    await press(page, 'Write 2 files')
+    await title(page, 'Written.').waitFor()
+    await page.getByText('waiting for Cursor to connect…').waitFor()
+    const written = changed(before, hashes(dashboard))
+    expect(written.sort()).toEqual(
+      [...dashboard.files.keys()].filter((path) => /cursor|codex/.test(path)).sort(),
+    )
+    const backups = (await dashboard.ask('GET', '/backups')).body.items as { path: string; bytes: number }[]
+    expect(backups.map(({ path }) => path).sort()).toEqual(written)
+    for (const { path, bytes } of backups)
+      expect(bytes).toBe(Buffer.byteLength(dashboard.files.get(path) ?? ''))
+
+    await press(page, 'Undo')
+    await title(page, 'Undone. Every file is as it was.').waitFor()
+    expect(hashes(dashboard)).toEqual(before)
+  })
+
+  test('check 27: the whole first run fits a phone of 390 pixels, and every step fits 320', async () => {
+    const dashboard = await openDashboard()
+    const { page } = await openPage(await openBrowser(), { viewport: { width: 390, height: 844 } })
+    await open(dashboard, page)
+    const fits = async () => {
+      for (const width of [390, 320]) {
+        await page.setViewportSize({ width, height: 844 })
+        expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)
+      }
+      await page.setViewportSize({ width: 390, height: 844 })
+    }
+    await title(page, '4 agents, 11 server entries (8 different servers).').waitFor()
+    await fits()
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await page.getByRole('button', { name: 'Import 8 servers' }).waitFor()
+    await fits()
+    await page.getByRole('button', { name: 'Import 8 servers' }).click()
+    await page.getByRole('radio', { name: 'One entry per agent' }).click()
+    await page.getByRole('checkbox', { name: 'Cursor' }).click()
+    await fits()
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await page.getByRole('figure').first().waitFor()
+    await fits()
+    await expectAccessible(page)
+    await page.getByRole('button', { name: 'Write 1 file' }).click()
+    await title(page, 'Written.').waitFor()
+    await fits()
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await title(page, 'Undone. Every file is as it was.').waitFor()
+  })
+
+  test('on a computer without agents there are three doors', async () => {
+    const service = await openService({ home: ownFolder() })
+    const { page } = await openPage(await openBrowser())
+    await page.goto(`${service.address}/welcome`)
+    await title(page, 'No agents on this computer yet.').waitFor()
+    for (const door of ['Search npm', 'Paste a command, URL or JSON', 'Add an agent'])
+      expect(await page.getByRole('link', { name: door }).count()).toBe(1)
+    await expectAccessible(page)
+  })
+})

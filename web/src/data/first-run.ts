@@ -1,0 +1,47 @@
+import { useQuery } from '@tanstack/react-query'
+import { api, type Schemas } from './api.ts'
+import { queryClient } from './query-client.ts'
+import { useSession } from './session.ts'
+
+export type ImportItem = Schemas['AgentImportReport']['items'][number]
+
+/** Every server in the agents' files, without changing anything. Needs the token. */
+export function useImportable(agents: readonly string[] | undefined) {
+  const { mayChange } = useSession()
+  return useQuery({
+    queryKey: ['agents', 'importable', agents],
+    enabled: mayChange && agents?.length !== 0,
+    queryFn: async () => {
+      const startedAt = performance.now()
+      const body = { dry_run: true, ...(agents && { agents: [...agents] }) }
+      const { items } = await api().post('/api/agents/import', { body })
+      return { items, ms: performance.now() - startedAt }
+    },
+  })
+}
+
+interface Choice {
+  readonly agents: readonly string[]
+  readonly names: readonly string[]
+  readonly move_secrets: boolean
+}
+
+/** Registers the chosen servers. Starts nothing, and changes no file. */
+export async function importServers({ agents, names, move_secrets }: Choice): Promise<ImportItem[]> {
+  const body = { agents: [...agents], names: [...names], move_secrets }
+  const { items } = await api().post('/api/agents/import', { body })
+  await queryClient.invalidateQueries({ queryKey: ['servers'] })
+  await queryClient.invalidateQueries({ queryKey: ['agents'] })
+  return items
+}
+
+/** Tool servers whose agent has ended. Needs the token. */
+export function useOrphans() {
+  const { mayChange } = useSession()
+  return useQuery({
+    queryKey: ['health', 'orphans'],
+    enabled: mayChange,
+    queryFn: () => api().get('/api/processes/orphans'),
+    select: ({ items }) => items,
+  })
+}

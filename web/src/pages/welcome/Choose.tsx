@@ -1,0 +1,193 @@
+import { Checkbox, Radio } from '@mantine/core'
+import { useState } from 'react'
+import { useAgents } from '../../data/agents.ts'
+import { type ImportItem, importServers, useImportable } from '../../data/first-run.ts'
+import { type Server, useServerAction, useServers } from '../../data/servers.ts'
+import { Act } from '../../parts/controls/Act.tsx'
+import { showFailure } from '../../parts/controls/toasts.tsx'
+import { Glyph } from '../../parts/marks/Glyph.tsx'
+import { StatusText } from '../../parts/marks/StatusText.tsx'
+import { Monogram, Tag } from '../../parts/marks/Tag.tsx'
+import { ErrorState } from '../../parts/states/ErrorState.tsx'
+import { Skeleton } from '../../parts/states/Skeleton.tsx'
+import { t } from './messages.ts'
+import { type Welcome, without } from './state.ts'
+import css from './Welcome.module.css'
+
+/** Step 2: which servers Toolroom shall look after. */
+export function Choose({ welcome: { used = [], state, set, go } }: { readonly welcome: Welcome }) {
+  const { data, error } = useImportable(used)
+  const { servers = [] } = useServers()
+  const action = useServerAction()
+  const [busy, setBusy] = useState(false)
+  const items = data?.items ?? []
+  const chosen = items.filter(({ outcome, name }) => outcome === 'created' && !state.noServers.includes(name))
+  const plain = items.reduce((sum, { plain_secrets }) => sum + plain_secrets.length, 0)
+
+  async function next(): Promise<void> {
+    if (chosen.length === 0) return go('3')
+    setBusy(true)
+    try {
+      const names = chosen.flatMap(({ found_in }) => found_in.map(({ name }) => name))
+      const done = await importServers({ agents: used, names, move_secrets: state.move })
+      if (!state.try) return go('3')
+      for (const { server_id, type } of done)
+        if (server_id !== null && type === 'stdio') action.mutate({ id: server_id, action: 'start' })
+    } catch (failure) {
+      showFailure(failure)
+    } finally {
+      setBusy(false)
+    }
+  }
+
+  return (
+    <>
+      <div>
+        <h1 className={css.title}>{t('choose', { count: items.length })}</h1>
+        <p className={css.lead}>{t('chooseText')}</p>
+      </div>
+      {error && <ErrorState error={error} />}
+      {!data && !error && used.length > 0 && <Skeleton rows={8} height={42} />}
+      <ul className="card" aria-label={t('step2')}>
+        <li className={`${css.server} ${css.head}`} aria-hidden="true">
+          <span />
+          <span>{t('colServer')}</span>
+          <span>{t('colRuns')}</span>
+          <span>{t('colFound')}</span>
+          <span>{t('colStarts')}</span>
+        </li>
+        {items.map((item) => (
+          <ServerRow
+            key={`${item.name} ${item.outcome}`}
+            item={item}
+            server={servers.find(({ id }) => id === item.server_id)}
+            isChosen={!state.noServers.includes(item.name)}
+            onChoose={(isChosen) => set({ noServers: without(state.noServers, item.name, isChosen) })}
+          />
+        ))}
+      </ul>
+      <div className={css.two}>
+        <section className={`card ${css.box}`}>
+          <div className="row">
+            <h2>{t('secrets')}</h2>
+            <span className="muted sm">{t('plain', { count: plain })}</span>
+          </div>
+          <Radio.Group
+            aria-label={t('secrets')}
+            value={state.move ? 'move' : 'keep'}
+            onChange={(value) => set({ move: value === 'move' })}
+          >
+            <div className={css.box} style={{ padding: 0 }}>
+              <Radio value="keep" label={t('keep')} />
+              <Radio
+                value="move"
+                label={
+                  <>
+                    {t('move')} <span className="muted sm">{t('moveNote')}</span>
+                  </>
+                }
+              />
+            </div>
+          </Radio.Group>
+        </section>
+        <section className={`card ${css.box}`}>
+          <h2>{t('tryTitle')}</h2>
+          <Checkbox
+            label={t('try')}
+            checked={state.try}
+            onChange={({ currentTarget }) => set({ try: currentTarget.checked })}
+          />
+          <span className="muted sm">{t('tryText')}</span>
+        </section>
+      </div>
+      <div className={css.foot}>
+        <span className="muted sm wide-only">{t('importNote')}</span>
+        <span className="right" />
+        <Act look="quiet" size="md" onClick={() => go('1')}>
+          {t('back')}
+        </Act>
+        <Act look="main" size="md" changes busy={busy} onClick={() => void next()}>
+          {chosen.length === 0 ? t('continue') : t('import', { count: chosen.length })}
+        </Act>
+      </div>
+    </>
+  )
+}
+
+interface RowProps {
+  readonly item: ImportItem
+  readonly server: Server | undefined
+  readonly isChosen: boolean
+  readonly onChoose: (isChosen: boolean) => void
+}
+
+function ServerRow({ item, server, isChosen, onChoose }: RowProps) {
+  const { data: agents = [] } = useAgents()
+  const [isOpen, setOpen] = useState(false)
+  const { name, command, args, url, found_in, variants, outcome, reason } = item
+  const nameOf = (type: string) => agents.find(({ agent_type }) => agent_type === type)?.name ?? type
+  const types = [...new Set(found_in.map(({ agent_type }) => agent_type))]
+  const canChoose = outcome === 'created'
+  return (
+    <li className={css.server}>
+      <Checkbox
+        aria-label={t('take', { server: name })}
+        checked={canChoose ? isChosen : outcome === 'registered'}
+        disabled={!canChoose}
+        onChange={({ currentTarget }) => onChoose(currentTarget.checked)}
+      />
+      <b className="strong cut">{name}</b>
+      <span className="mono muted cut">{url ?? [command, ...args].join(' ')}</span>
+      <span className="row">
+        {types.slice(0, 3).map((type) => (
+          <Monogram key={type} name={nameOf(type)} />
+        ))}
+        <span className="muted sm cut">
+          {types.length === 1 ? nameOf(types[0] ?? '') : t('files', { count: types.length })}
+        </span>
+      </span>
+      <span className="row">
+        <State server={server} outcome={outcome} reason={reason} />
+        {variants.length > 0 && (
+          <>
+            <Tag tone="warn">{t('variants', { count: variants.length + 1 })}</Tag>
+            <Act size="xs" onClick={() => setOpen(!isOpen)}>
+              {t('compare')}
+            </Act>
+          </>
+        )}
+      </span>
+      {isOpen && (
+        <ul className={`sm muted ${css.wide}`}>
+          {variants.map(({ agent_type, scope, differs, command: other, args: words, url: to }) => (
+            <li key={`${agent_type} ${scope} ${differs.join()}`}>
+              {t('inAgent', { agent: nameOf(agent_type), places: differs.join(', ') })}
+              <div className="mono">{to ?? [other, ...words].join(' ')}</div>
+            </li>
+          ))}
+        </ul>
+      )}
+    </li>
+  )
+}
+
+function State({
+  server,
+  outcome,
+  reason,
+}: { readonly server: Server | undefined } & Pick<ImportItem, 'outcome' | 'reason'>) {
+  if (outcome === 'refused' || outcome === 'exists')
+    return (
+      <span className="err row" title={reason ?? ''}>
+        <Glyph name="err" />
+        {t('refused')}
+      </span>
+    )
+  if (server) return <StatusText server={server} detail={t('already')} />
+  return (
+    <span className="idle row">
+      <Glyph name="unknown" />
+      {t('notChecked')}
+    </span>
+  )
+}

@@ -1,0 +1,62 @@
+import { Checkbox, Radio } from '@mantine/core'
+import { Act } from '../../parts/controls/Act.tsx'
+import { t } from './messages.ts'
+import { type Welcome, without } from './state.ts'
+import css from './Welcome.module.css'
+
+/** Step 3: by default the files of the agents are left alone. */
+export function Connect({ welcome: { found = [], state, set, go } }: { readonly welcome: Welcome }) {
+  const isGateway = state.mode === 'gateway'
+  const agents = found.filter(({ isBroken, scope }) => !isBroken && scope?.writable === true)
+  return (
+    <>
+      <div>
+        <h1 className={css.title}>{t('how')}</h1>
+        <p className={css.lead}>{t('howText')}</p>
+      </div>
+      <section className={`card ${css.box}`}>
+        <Radio.Group
+          aria-label={t('step3')}
+          value={state.mode}
+          onChange={(value) => set({ mode: value === 'gateway' ? 'gateway' : 'watch' })}
+        >
+          <div className={css.box} style={{ padding: 0 }}>
+            <Radio value="watch" label={<b className="strong">{t('watch')}</b>} />
+            <p className={`muted ${css.indent}`}>{t('watchText')}</p>
+            <Radio value="gateway" label={<b className="strong">{t('gateway')}</b>} />
+            <p className={`muted ${css.indent}`}>{t('gatewayText')}</p>
+          </div>
+        </Radio.Group>
+        {isGateway && (
+          <fieldset className={css.indent} style={{ border: 0, margin: 0 }} aria-label={t('which2')}>
+            {agents.map(({ agent: { agent_type, name } }) => (
+              <Checkbox
+                key={agent_type}
+                label={name}
+                checked={state.connect.includes(agent_type)}
+                onChange={({ currentTarget }) =>
+                  set({ connect: without(state.connect, agent_type, !currentTarget.checked) })
+                }
+              />
+            ))}
+          </fieldset>
+        )}
+      </section>
+      <div className={css.foot}>
+        <span className="right" />
+        <Act look="quiet" size="md" onClick={() => go('2')}>
+          {t('back')}
+        </Act>
+        <Act
+          look="main"
+          size="md"
+          changes
+          blocked={isGateway && state.connect.length === 0 ? t('pickOne') : undefined}
+          onClick={() => go('4')}
+        >
+          {t('continue')}
+        </Act>
+      </div>
+    </>
+  )
+}

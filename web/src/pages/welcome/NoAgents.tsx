@@ -1,0 +1,37 @@
+import { Link, useLocation } from 'wouter'
+import { Act } from '../../parts/controls/Act.tsx'
+import { t } from './messages.ts'
+import css from './Welcome.module.css'
+
+const DOORS = [
+  ['/packages', t('door1'), t('door1Text')],
+  ['/servers?add=1', t('door2'), t('door2Text')],
+  ['/agents', t('door3'), t('door3Text')],
+] as const
+
+/** Nothing was found: three ways to begin. */
+export function NoAgents() {
+  const [, navigate] = useLocation()
+  return (
+    <>
+      <div>
+        <h1 className={css.title}>{t('none')}</h1>
+        <p className={css.lead}>{t('noneText')}</p>
+      </div>
+      <div className={css.doors}>
+        {DOORS.map(([href, title, text]) => (
+          <Link key={href} href={href} className={`card ${css.door}`}>
+            <b className="strong">{title}</b>
+            <span className="muted">{text}</span>
+          </Link>
+        ))}
+      </div>
+      <div className={css.foot}>
+        <span className="right" />
+        <Act look="quiet" size="md" onClick={() => navigate('/')}>
+          {t('skip')}
+        </Act>
+      </div>
+    </>
+  )
+}
