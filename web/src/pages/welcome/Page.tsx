@@ -12,6 +12,7 @@ import { Done } from './Done.tsx'
 import { Found } from './Found.tsx'
 import { t } from './messages.ts'
 import { NoAgents } from './NoAgents.tsx'
+import side from './Side.module.css'
 import { STEPS, useWelcome, type Welcome } from './state.ts'
 import css from './Welcome.module.css'
 
@@ -33,7 +34,7 @@ export function Page() {
   const View = VIEWS[step]
   const { found, error } = welcome
   return (
-    <div className={css.frame}>
+    <div className={side.frame}>
       <Side welcome={welcome} />
       <main id="content" ref={main} tabIndex={-1} className={css.main}>
         {!mayChange && <NeedsPermission />}
@@ -48,12 +49,12 @@ export function Page() {
 function Side({ welcome: { state } }: { readonly welcome: Welcome }) {
   const count = state.undone ? 0 : state.wrote.length
   return (
-    <aside className={css.side} aria-label={t('steps')}>
-      <div className={css.brand}>
+    <aside className={side.side} aria-label={t('steps')}>
+      <div className={side.brand}>
         <Mark />
         Toolroom
       </div>
-      <ol className={css.steps}>
+      <ol className={side.steps}>
         {STEPS.map((step) => {
           const isDone = step < state.step
           return (
@@ -62,13 +63,13 @@ function Side({ welcome: { state } }: { readonly welcome: Welcome }) {
               aria-current={step === state.step ? 'step' : undefined}
               data-done={isDone || undefined}
             >
-              <span className={css.number}>{isDone ? <Glyph name="tick" size={10} /> : step}</span>
+              <span className={side.number}>{isDone ? <Glyph name="tick" size={10} /> : step}</span>
               {t(`step${step}`)}
             </li>
           )
         })}
       </ol>
-      <div className={`sm muted ${css.promise}`} role="status">
+      <div className={`sm muted ${side.promise}`} role="status">
         <div className="row">
           <Icon name="shield" />
           <b>{count === 0 ? t('unchanged') : t('changed', { count })}</b>
