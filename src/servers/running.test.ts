@@ -170,6 +170,7 @@ describe('tools', () => {
       annotations: null,
       enabled: true,
       gateway_name: 'echo__echo',
+      app_uri: null,
       tokens: expect.any(Number),
       hash: expect.stringMatching(/^[0-9a-f]{64}$/),
       state: 'ok',

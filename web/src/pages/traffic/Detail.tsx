@@ -18,10 +18,13 @@ import { CauseStrip } from '../../parts/states/CauseStrip.tsx'
 import { ErrorState, NeedsPermission } from '../../parts/states/ErrorState.tsx'
 import { Skeleton } from '../../parts/states/Skeleton.tsx'
 import css from './Detail.module.css'
+import { startOf } from './groups.ts'
 import { t } from './messages.ts'
 import { isFailed, shortSession, useAgentName, wordsOf } from './rows.tsx'
 
 type CallDetail = Schemas['CallDetail']
+/** The log is opened with this much before and after the call. */
+const AROUND_MS = 5000
 
 interface Props {
   readonly id: number
@@ -171,7 +174,8 @@ function Foot({ call, detail, door }: FootProps) {
   const query = new URLSearchParams({ server: server ?? '', tool, replay: String(call.id) })
   const logs = new URLSearchParams({
     ...(server !== null && { servers: server }),
-    ...(call.request_id !== null && { request: call.request_id }),
+    from: String(startOf(call) - AROUND_MS),
+    to: String(Math.ceil(startOf(call) + call.duration_ms) + AROUND_MS),
   })
   const args = detail?.payload_state === 'kept' ? JSON.stringify(detail.arguments ?? {}) : '{}'
   return (

@@ -27,7 +27,10 @@ export function WhileItRan({ run, endedAt }: { readonly run: Run; readonly ended
         <section aria-label={t('whileRan')}>
           <h2 className={page.label}>
             {t('whileRan')} <span>{t('lines', { count: lines.length })}</span>
-            <Link className="right" href={`/logs?servers=${target.server}`}>
+            <Link
+              className="right"
+              href={`/logs?servers=${target.server}&from=${startedAt}&to=${endedAt + 1}`}
+            >
               {t('openLogs')}
             </Link>
           </h2>
