@@ -8,13 +8,11 @@ export const t = texts('welcome', {
   step3: 'How agents connect',
   step4: 'Look at the changes',
   step5: 'Done and proven',
-  stepOf: 'Step {step} of 5',
   unchanged: 'Nothing has been changed',
   unchangedText:
     'Files are only read until step 4, where you see every line first. No account, no telemetry.',
   changed: { one: '{count} file was written', other: '{count} files were written' },
   changedText: 'Each has a backup. Undo brings back every byte.',
-  looking: 'Looking for agents…',
   agents: { one: '{count} agent', other: '{count} agents' },
   entries: { one: '{count} server entry', other: '{count} server entries' },
   different: { one: '{count} different server', other: '{count} different servers' },
