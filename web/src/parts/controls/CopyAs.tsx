@@ -1,4 +1,5 @@
 import { Button, Menu } from '@mantine/core'
+import { TOKEN_HEADER } from '../../data/client.ts'
 import { texts } from '../../i18n/texts.ts'
 import { Icon } from '../marks/icons.tsx'
 import { showDone, showFailure } from './toasts.tsx'
@@ -62,7 +63,7 @@ function curlOf(call: Call): string {
   const body = `{"arguments":${call.args}}`.replaceAll("'", `'\\''`)
   return [
     `curl -sS '${addressOf(call)}'`,
-    `-H "X-SVC-Token: $AUTH_TOKEN"`,
+    `-H "${TOKEN_HEADER}: $AUTH_TOKEN"`,
     `-H 'content-type: application/json'`,
     `-d '${body}'`,
   ].join(' \\\n  ')
@@ -74,7 +75,7 @@ const rpcOf = ({ tool, args }: Call): string =>
 const scriptOf = (call: Call): string =>
   `const reply = await fetch(${JSON.stringify(addressOf(call))}, {
   method: 'POST',
-  headers: { 'X-SVC-Token': process.env.AUTH_TOKEN ?? '', 'content-type': 'application/json' },
+  headers: { ${JSON.stringify(TOKEN_HEADER)}: process.env.AUTH_TOKEN ?? '', 'content-type': 'application/json' },
   body: JSON.stringify({ arguments: ${call.args} }),
 })
 console.log(await reply.json())
