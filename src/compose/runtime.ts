@@ -24,6 +24,7 @@ import { marksOf } from '../supervisor/process/mark.ts'
 import { OwnProcesses } from '../supervisor/process/own-processes.ts'
 import { Reaper } from '../supervisor/process/reaper.ts'
 import { type Command, type Finished, runCommand } from '../supervisor/process/run-command.ts'
+import { shellPath } from '../supervisor/process/shell-path.ts'
 import { sweep } from '../supervisor/process/signals.ts'
 import { findProgram } from '../supervisor/process/start-child.ts'
 import { StartSlots } from '../supervisor/start-slots.ts'
@@ -55,6 +56,8 @@ export interface Runtime {
   /** Starts a definition once, lists its tools and ends it. */
   readonly tryOut: TryOut
   readonly findProgram: typeof findProgram
+  /** The PATH of the user's login shell. */
+  readonly shellPath: () => Promise<string | undefined>
   close(): Promise<void>
 }
 
@@ -120,12 +123,14 @@ export function openRuntime({ folder, facts, secrets, catalogues, log, isWatched
     engine: supervisor,
     onChange: (server_id) => facts.publish('server_instances', { server_id }),
   })
+  const run: Runtime['run'] = (command) => runCommand(command, { mark, processes })
   return {
     instances,
     mark,
-    run: (command) => runCommand(command, { mark, processes }),
+    run,
     tryOut: tryOutWith({ mark, processes, clean, slots }),
     findProgram,
+    shellPath: () => shellPath(run),
     close: async () => {
       await supervisor.close()
       await reaper.close()

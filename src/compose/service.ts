@@ -173,6 +173,7 @@ async function open(
     wishes: await openWishes(database),
     instances: runtime.instances,
     findProgram: runtime.findProgram,
+    shellPath: runtime.shellPath,
     tryOut: runtime.tryOut,
     linesDropped: (id) => serverLines.dropped(id),
     usedBy: (id) => agents.usedBy(id),
@@ -215,7 +216,15 @@ async function open(
     httpServers,
   })
   const { home } = config.platform
-  const importing = openImporting({ references, namedSecrets, packages, servers, httpServers, home })
+  const importing = openImporting({
+    references,
+    namedSecrets,
+    packages,
+    servers,
+    httpServers,
+    home,
+    findProgram: runtime.findProgram,
+  })
   const front = new Front({ allowedHosts: hostNamesOf(config), gateway: gateway.gateway })
   const agents = openAgents({
     ...base,

@@ -15,7 +15,7 @@ export function diagnosisOf(server: HttpServer, { steps, error }: ConnectionRepo
     ok,
     detail: ok || !error ? detail : explained(error),
   }))
-  return { checks: [enabled, ...checks], command_line: commandLineOf(server) }
+  return { checks: [enabled, ...checks], command_line: commandLineOf(server), repair: null }
 }
 
 /** The first message of a connection, sent with curl. */

@@ -2,6 +2,7 @@ import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { component, orNull } from '../kernel/wire.ts'
 import { factFields, importOptions } from '../upstreams/import/import-fields.ts'
+import { ServerName } from '../upstreams/server-fields.ts'
 
 const Entries = Type.Object({}, { additionalProperties: true, maxProperties: 500 })
 
@@ -25,6 +26,12 @@ export const ImportInput = Type.Object(
     ),
     on_conflict: Type.Optional(
       Type.Enum(['skip', 'update'], { default: 'skip', description: 'What to do when the name is taken' }),
+    ),
+    name: Type.Optional(
+      Type.Unsafe<string>({
+        ...ServerName,
+        description: 'The name of the server. Only for a snippet with one server',
+      }),
     ),
     ...importOptions,
   },
@@ -51,6 +58,21 @@ export const ImportReport = Type.Object({
       id: orNull(Type.String({ description: 'The id of the created, updated or conflicting server' })),
       reason: orNull(Type.String({ description: 'Why the entry was refused or skipped' })),
       ...factFields,
+      env: Type.Array(Type.String(), {
+        description: 'The names of its environment variables',
+        examples: [['GITHUB_TOKEN']],
+      }),
+      headers: Type.Array(Type.String(), { description: 'The names of its headers' }),
+      cwd: orNull(Type.String({ examples: ['/home/me/notes'] })),
+      program: orNull(
+        Type.Object(
+          {
+            ok: Type.Boolean({ description: 'The command was found on this computer' }),
+            detail: Type.String({ examples: ['The program is /usr/bin/npx'] }),
+          },
+          { description: 'Of a STDIO server' },
+        ),
+      ),
       notes: Type.Array(Type.String()),
     }),
   ),

@@ -1,12 +1,14 @@
-import { AppError } from '../kernel/errors.ts'
+import { AppError, invalidField } from '../kernel/errors.ts'
 import { README_FORMS } from '../kernel/references/translate.ts'
 import { translateDefinition } from '../kernel/references/translate-definition.ts'
 import { type Caller, slugOf } from '../kernel/wire.ts'
+import { explained } from '../upstreams/diagnosis.ts'
 import { applyOptions, type OptionDeps } from '../upstreams/import/apply-options.ts'
 import { factsOf, NO_FACTS } from '../upstreams/import/import-fields.ts'
 import { importNotes } from '../upstreams/import/import-notes.ts'
 import type { ImportTarget } from '../upstreams/import-target.ts'
 import { namesLike } from '../upstreams/server-name.ts'
+import type { FindProgram } from './actions/diagnose.ts'
 import type { ImportInput, ImportItem, ImportReport } from './import.schema.ts'
 import { parseSnippet, readSnippet, type Snippet, type SnippetEntry } from './snippet/snippet.ts'
 
@@ -17,6 +19,7 @@ interface Deps extends OptionDeps {
   readonly http: ImportTarget<Extract<Definition, { type: 'http' }>>
   /** `${userHome}`. */
   readonly home: string
+  readonly findProgram: FindProgram
 }
 
 type Result = Pick<ImportItem, 'outcome' | 'id'> & {
@@ -83,7 +86,7 @@ export function createImporter(deps: Deps) {
 
   return {
     async run(input: ImportInput, by: Caller): Promise<ImportReport> {
-      const { entries, refused } = snippetOf(input)
+      const { entries, refused } = named(snippetOf(input), input.name)
       const items: ImportItem[] = []
       for (const written of entries) {
         const { entry: found, problem } = translated(written)
@@ -102,11 +105,21 @@ export function createImporter(deps: Deps) {
           id,
           reason,
           ...factsOf(definition, enabled),
+          ...partsOf(definition, deps.findProgram),
           notes,
         })
       }
       for (const { name, reason } of refused) {
-        items.push({ name, type: null, outcome: 'refused', id: null, reason, ...NO_FACTS, notes: [] })
+        items.push({
+          name,
+          type: null,
+          outcome: 'refused',
+          id: null,
+          reason,
+          ...NO_FACTS,
+          ...NO_PARTS,
+          notes: [],
+        })
       }
       return { dry_run: input.dry_run ?? false, items, total: items.length }
     },
@@ -124,6 +137,27 @@ function snippetOf({ snippet, mcpServers, servers, inputs }: ImportInput): Snipp
   return snippet === undefined
     ? readSnippet({ mcpServers: mcpServers ?? servers, inputs })
     : parseSnippet(snippet)
+}
+
+/** With the name that the user gave to the only server of a snippet. */
+function named(snippet: Snippet, name: string | undefined): Snippet {
+  if (name === undefined) return snippet
+  const [only, ...others] = snippet.entries
+  if (!only || others.length > 0)
+    throw invalidField('/name', `is for a snippet with one server; this one has ${snippet.entries.length}`)
+  return { ...snippet, entries: [{ ...only, name, isNameless: false }] }
+}
+
+type Parts = Pick<ImportItem, 'env' | 'headers' | 'cwd' | 'program'>
+const NO_PARTS: Parts = { env: [], headers: [], cwd: null, program: null }
+
+/** What the definition sets, by name only, and whether its program is on this computer. */
+function partsOf(definition: Definition, findProgram: FindProgram): Parts {
+  if (definition.type === 'http') return { ...NO_PARTS, headers: Object.keys(definition.headers ?? {}) }
+  const { command, env, cwd = null } = definition
+  const found = findProgram({ command, env, cwd })
+  const detail = found.ok ? `The program is ${found.path}` : explained(found)
+  return { env: Object.keys(env), headers: [], cwd, program: { ok: found.ok, detail } }
 }
 
 /** An entry that cannot be registered does not prevent the others. A failure of the store does. */

@@ -46,6 +46,7 @@ interface Deps extends RegistryDeps<Server> {
   }
   readonly statsOf: (id: string) => Stats
   readonly findProgram: FindProgram
+  readonly shellPath: () => Promise<string | undefined>
   readonly tryOut: TryOut
   /** The gateway's names of a server's tools, by their own names. */
   readonly gatewayNames: (id: string) => ReadonlyMap<string, string>
@@ -238,11 +239,11 @@ export function createServers(deps: Deps) {
       const { life, instances: own, catalogue } = currentOf(server)
       const toolCount = catalogue?.tools.length ?? null
       const current = { life, toolCount, sharingReason: sharingReason(catalogue) }
-      const { findProgram, references } = deps
+      const { findProgram, shellPath, references } = deps
       return diagnose(
         server,
         { ...current, instances: [...sharedInstance(life), ...own] },
-        { findProgram, programOf, references, tryOut },
+        { findProgram, shellPath, programOf, references, tryOut },
       )
     },
 

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { component } from '../kernel/wire.ts'
+import { component, orNull } from '../kernel/wire.ts'
 
 const Check = Type.Object({
   name: Type.String({ examples: ['command'] }),
@@ -15,6 +15,15 @@ export const Diagnosis = Type.Object({
     description: 'Does the same in a terminal. Secrets are masked',
     examples: ['cd ~ && API_TOKEN=*** npx -y @modelcontextprotocol/server-github'],
   }),
+  repair: orNull(
+    Type.Object(
+      {
+        command: Type.String({ examples: ['/home/me/tools/notes'] }),
+        detail: Type.String({ examples: ['Your login shell finds it at /home/me/tools/notes'] }),
+      },
+      { description: 'If the command was not found: where your login shell finds it. Set `command` to it' },
+    ),
+  ),
 })
 export type Diagnosis = Static<typeof Diagnosis>
 component({ Diagnosis }, 'What was checked, and how to do the same in a terminal')

@@ -20,6 +20,8 @@ interface Deps {
   readonly references: Pick<References, 'resolve'>
   readonly programOf: ProgramOf
   readonly findProgram: FindProgram
+  /** The PATH of the user's login shell, which can differ from that of Toolroom. Undefined if it is not known. */
+  readonly shellPath: () => Promise<string | undefined>
   readonly tryOut: (tried: Tried) => Promise<TrialReport>
 }
 
@@ -51,12 +53,27 @@ export async function diagnose(server: Server, current: Current, deps: Deps): Pr
     checks.push({ name: 'package', ok: program.ok, detail })
   }
   const { env, cwd } = resolved.ok ? resolved.definition : server
-  if (program.ok) checks.push(...programChecks(deps.findProgram({ command: program.command, env, cwd })))
+  const wanted = program.ok ? { command: program.command, env, cwd } : undefined
+  const found = wanted && deps.findProgram(wanted)
+  if (found) checks.push(...programChecks(found))
   checks.push(exitCheck(current.life), processCheck(server, current))
   const canStart = checks.every(({ name, ok }) => ok || name === 'exits')
   if (canStart) checks.push(await handshakeCheck(server, current, deps))
   const shown = program.ok ? { ...program, env: server.env, cwd: server.cwd } : server
-  return { checks, command_line: commandLineOf(shown) }
+  const isMissing = found?.ok === false && found.code === 'command_not_found' && server.package === null
+  const repair = wanted && isMissing ? await repairOf(wanted, deps) : null
+  return { checks, command_line: commandLineOf(shown), repair }
+}
+
+/** Apps that are started from a desktop have another PATH than a terminal, so the login shell may find the program. */
+async function repairOf(
+  wanted: Parameters<FindProgram>[0],
+  { findProgram, shellPath }: Pick<Deps, 'findProgram' | 'shellPath'>,
+): Promise<Diagnosis['repair']> {
+  const PATH = await shellPath()
+  if (PATH === undefined) return null
+  const found = findProgram({ ...wanted, env: { ...wanted.env, PATH } })
+  return found.ok ? { command: found.path, detail: `Your login shell finds it at ${found.path}` } : null
 }
 
 const skippedText = (skipped: readonly string[] = []): string =>

@@ -86,3 +86,17 @@ export function useToolMetrics(window: Window, server_id?: string) {
     placeholderData: keepPreviousData,
   })
 }
+
+/** The series of one server, with the time in which it was down. With `resources`, CPU and memory. */
+export function useSeriesOf(server_id: string, window: Window, kind: 'tool_call' | 'resources') {
+  return useQuery({
+    queryKey: ['metrics', 'of-server', server_id, window, kind],
+    queryFn: async () =>
+      (await api().get('/api/metrics/timeseries', {
+        query: { window, step: STEP[window].name, by: 'server_id', kind, server_id },
+      })) as ServerTimeseries,
+    select: ({ series }) => series.find((each) => each.server_id === server_id),
+    refetchInterval: MOVES_EVERY_MS[window],
+    placeholderData: keepPreviousData,
+  })
+}

@@ -26,16 +26,17 @@ export function useServer(id: string) {
   return { server: servers && (servers.find((server) => server.id === id) ?? null), ...rest }
 }
 
+/** The query of the tools of one server, for pages that read those of many. */
+export const toolsQuery = ({ id, type }: Pick<Server, 'id' | 'type'>) => ({
+  queryKey: ['tools', type, id],
+  queryFn: () =>
+    type === 'http'
+      ? api().get('/api/http-servers/{id}/tools', { path: { id } })
+      : api().get('/api/servers/{id}/tools', { path: { id } }),
+})
+
 export function useTools(server: Pick<Server, 'id' | 'type'>, enabled = true) {
-  const input = { path: { id: server.id } }
-  return useQuery({
-    queryKey: ['tools', server.type, server.id],
-    enabled,
-    queryFn: () =>
-      server.type === 'http'
-        ? api().get('/api/http-servers/{id}/tools', input)
-        : api().get('/api/servers/{id}/tools', input),
-  })
+  return useQuery({ ...toolsQuery(server), enabled })
 }
 
 export type ServerAction = 'start' | 'stop' | 'restart'

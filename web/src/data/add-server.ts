@@ -1,0 +1,112 @@
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { api, type Schemas } from './api.ts'
+import { queryClient } from './query-client.ts'
+
+export type Understood = Schemas['SnippetReport']
+export type UnderstoodItem = Understood['items'][number]
+type StartMode = NonNullable<Schemas['SnippetInput']['start_mode']>
+
+const OPTIONS = { on_conflict: 'skip', pin: false } as const
+
+/** What a command, a URL, a snippet or a link means, and whether it could be added. Nothing is changed. */
+export function useUnderstood(snippet: string, name: string | undefined) {
+  return useQuery({
+    queryKey: ['servers', 'understood', snippet, name],
+    enabled: snippet !== '',
+    gcTime: 0, // it may contain secrets
+    queryFn: () =>
+      api().post('/api/servers/import', {
+        body: { ...OPTIONS, snippet, dry_run: true, move_secrets: false, ...(name && { name }) },
+      }),
+    placeholderData: (before) => before,
+  })
+}
+
+/** What the registry says about the package that `npx` would download. */
+export function usePackageFacts(spec: string | null) {
+  const name = spec?.replace(/(?<=.)@[^@/]*$/, '') ?? ''
+  return useQuery({
+    queryKey: ['packages', 'facts', name],
+    enabled: name !== '',
+    queryFn: () =>
+      api().post('/api/packages/search', {
+        body: { query: name, size: 5, from: 0, mcp_only: false, source: 'npm' },
+      }),
+    select: ({ items }) => items.find((item) => item.name === name) ?? null,
+    retry: false,
+  })
+}
+
+export interface NewServer {
+  readonly snippet: string
+  readonly name: string | undefined
+  readonly start_mode: StartMode
+  readonly move_secrets: boolean
+  /** For a single STDIO server. */
+  readonly env: Readonly<Record<string, string>>
+  readonly cwd: string
+}
+
+export interface Added {
+  readonly id: string
+  readonly name: string
+  readonly tool_count: number | null
+  /** Why it does not work yet. */
+  readonly problem: string | null
+}
+
+/** Adds the servers, then starts or checks each of them. One that does not start stays added, with its reason. */
+export function useAddServer() {
+  return useMutation({
+    mutationFn: async ({
+      snippet,
+      name,
+      start_mode,
+      move_secrets,
+      env,
+      cwd,
+    }: NewServer): Promise<Added[]> => {
+      const body = { ...OPTIONS, snippet, start_mode, move_secrets, dry_run: false, ...(name && { name }) }
+      const { items } = await api().post('/api/servers/import', { body })
+      const added: Added[] = []
+      for (const item of items) {
+        if (item.id === null || item.outcome !== 'created') throw new Error(item.reason ?? item.outcome)
+        if (item.type === 'stdio') await complete(item, env, cwd)
+        added.push(await tried(item))
+      }
+      return added
+    },
+    onSettled: () => queryClient.invalidateQueries({ queryKey: ['servers'] }),
+  })
+}
+
+async function complete(item: UnderstoodItem, env: NewServer['env'], cwd: string): Promise<void> {
+  const change = {
+    ...(Object.keys(env).length > 0 && {
+      env: { ...Object.fromEntries(item.env.map((name) => [name, '***'])), ...env },
+    }),
+    ...(cwd !== '' && { cwd }),
+  }
+  if (Object.keys(change).length === 0 || item.id === null) return
+  await api().patch('/api/servers/{id}', { path: { id: item.id }, body: change })
+}
+
+async function tried({ id, type, name }: UnderstoodItem): Promise<Added> {
+  const path = { id: id ?? '' }
+  try {
+    if (type === 'http') {
+      const { tool_count, error } = await api().post('/api/http-servers/{id}/test', { path })
+      return { id: path.id, name, tool_count, problem: error?.message ?? null }
+    }
+    const query = { wait_s: 120 }
+    const { tool_count } = await api().post('/api/servers/{id}/start', { path, query })
+    return { id: path.id, name, tool_count, problem: null }
+  } catch (error) {
+    return {
+      id: path.id,
+      name,
+      tool_count: null,
+      problem: error instanceof Error ? error.message : String(error),
+    }
+  }
+}

@@ -1,0 +1,33 @@
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { api } from './api.ts'
+import { queryClient } from './query-client.ts'
+import { useSession } from './session.ts'
+
+const refresh = () => queryClient.invalidateQueries({ queryKey: ['servers'] })
+
+/** The login of an HTTP server and its account. It needs the token. */
+export function useServerLogin(id: string, enabled: boolean) {
+  const { mayChange } = useSession()
+  return useQuery({
+    queryKey: ['servers', 'login', id],
+    enabled: enabled && mayChange,
+    queryFn: () => api().get('/api/http-servers/{id}/login', { path: { id } }),
+    refetchInterval: ({ state }) => (state.data?.auth.pending_until ? 2000 : false),
+  })
+}
+
+/** Begins a login. The answer has the page where the user signs in. */
+export function useSignIn() {
+  return useMutation({
+    mutationFn: (id: string) => api().post('/api/http-servers/{id}/login', { path: { id }, body: {} }),
+    onSettled: refresh,
+  })
+}
+
+export function useSignOut() {
+  return useMutation({
+    mutationFn: (id: string): Promise<unknown> =>
+      api().delete('/api/http-servers/{id}/login', { path: { id } }),
+    onSettled: refresh,
+  })
+}

@@ -1,0 +1,106 @@
+import { Textarea } from '@mantine/core'
+import { type FormEvent, useState } from 'react'
+import { type HttpChange, type StdioChange, useChangeServer } from '../../../data/server-changes.ts'
+import type { Server } from '../../../data/servers.ts'
+import { useSession } from '../../../data/session.ts'
+import { Act } from '../../../parts/controls/Act.tsx'
+import { showDone } from '../../../parts/controls/toasts.tsx'
+import { ErrorState } from '../../../parts/states/ErrorState.tsx'
+import css from './Config.module.css'
+import { changesIn, type Definition, definitionOf, parseDefinition } from './definition.ts'
+import { Fields } from './Fields.tsx'
+import { t } from './messages.ts'
+
+/** The definition as a form and as JSON, side by side: both edit the same draft. */
+export function ConfigTab({ server }: { readonly server: Server }) {
+  const { mayChange } = useSession()
+  const stored = definitionOf(server)
+  const [changes, setChanges] = useState<Definition>({})
+  const [text, setText] = useState<string>() // the JSON while it cannot be read
+  const change = useChangeServer(server)
+  const draft = { ...stored, ...changes }
+  const differing = changesIn(stored, draft)
+  const count = Object.keys(differing).length
+  const problem = text === undefined ? undefined : parseDefinition(text)
+  const edit = (given: Definition) => {
+    setText(undefined)
+    setChanges({ ...changes, ...given })
+  }
+  const editJson = (next: string) => {
+    const parsed = parseDefinition(next)
+    setText(next)
+    if (typeof parsed === 'object') setChanges(changesIn(stored, parsed))
+  }
+  const discard = () => {
+    setText(undefined)
+    setChanges({})
+    change.reset()
+  }
+  const save = (event: FormEvent) => {
+    event.preventDefault()
+    if (count === 0 || typeof problem === 'string') return
+    change.mutate(differing as StdioChange | HttpChange, {
+      onSuccess: ({ name }) => {
+        showDone(t('saved', { name }))
+        setChanges({})
+        setText(undefined)
+      },
+    })
+  }
+  const willStart = ['failed', 'backoff'].includes(server.status)
+  return (
+    <form onSubmit={save} autoComplete="off">
+      <div className={css.two}>
+        <section className="card" aria-label={t('form')}>
+          <div className="card-head">
+            <h2>{t('form')}</h2>
+          </div>
+          <Fields server={server} draft={draft} onChange={edit} />
+        </section>
+        <section className="card" aria-label={t('json')}>
+          <div className="card-head">
+            <h2>{t('json')}</h2>
+          </div>
+          <div className={css.raw}>
+            <Textarea
+              className={css.mono ?? ''}
+              aria-label={t('raw')}
+              description={t('same')}
+              inputWrapperOrder={['input', 'error', 'description']}
+              autosize
+              minRows={16}
+              maxRows={40}
+              spellCheck={false}
+              readOnly={!mayChange}
+              value={text ?? JSON.stringify(draft, null, 2)}
+              error={typeof problem === 'string' ? t('invalid', { why: problem }) : undefined}
+              onChange={({ currentTarget }) => editJson(currentTarget.value)}
+            />
+          </div>
+        </section>
+      </div>
+      {change.error && <ErrorState error={change.error} />}
+      <div className={css.bar}>
+        {count > 0 && (
+          <span className="info sm" role="status">
+            {t('changes', { count })}
+          </span>
+        )}
+        {count > 0 && (
+          <Act look="quiet" onClick={discard}>
+            {t('discard')}
+          </Act>
+        )}
+        <Act
+          look="main"
+          type="submit"
+          changes
+          busy={change.isPending}
+          blocked={count === 0 ? t('unchanged') : undefined}
+        >
+          {willStart ? t('saveStart') : t('save')}
+        </Act>
+      </div>
+    </form>
+  )
+}

@@ -1,0 +1,58 @@
+import type { Server } from '../../../data/servers.ts'
+
+/** What a user may change of a server, with secrets masked. */
+export type Definition = Readonly<Record<string, unknown>>
+
+const LOCAL = [
+  'name',
+  'command',
+  'args',
+  'env',
+  'cwd',
+  'description',
+  'tags',
+  'start_mode',
+  'idle_timeout_s',
+  'sharing',
+  'max_instances',
+  'restart',
+  'timeouts',
+  'tools',
+  'expose',
+] as const
+const REMOTE = [
+  'name',
+  'url',
+  'transport',
+  'headers',
+  'tags',
+  'enabled',
+  'timeouts',
+  'oauth',
+  'tools',
+  'expose',
+] as const
+
+export function definitionOf(server: Server): Definition {
+  const fields: readonly string[] = server.type === 'stdio' ? LOCAL : REMOTE
+  return Object.fromEntries(Object.entries(server).filter(([field]) => fields.includes(field)))
+}
+
+/** The fields that differ, as the API takes them. */
+export function changesIn(before: Definition, after: Definition): Definition {
+  return Object.fromEntries(
+    Object.entries(after).filter(([field, value]) => JSON.stringify(value) !== JSON.stringify(before[field])),
+  )
+}
+
+/** A text as a definition, or why it is none. */
+export function parseDefinition(text: string): Definition | string {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Definition)
+      : 'not an object'
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}

@@ -1,0 +1,148 @@
+import { Checkbox, PasswordInput, Select, TextInput } from '@mantine/core'
+import { useFoundAgents } from '../../../data/agents.ts'
+import { Act, IconAct } from '../../../parts/controls/Act.tsx'
+import css from './Add.module.css'
+import { t } from './messages.ts'
+
+export interface Choices {
+  readonly name: string
+  readonly variables: readonly { readonly name: string; readonly value: string }[]
+  readonly cwd: string
+  readonly start_mode: 'on_demand' | 'eager' | 'manual'
+  readonly agents: readonly string[]
+  readonly move_secrets: boolean
+}
+export const NO_CHOICES: Choices = {
+  name: '',
+  variables: [],
+  cwd: '',
+  start_mode: 'on_demand',
+  agents: [],
+  move_secrets: true,
+}
+
+interface Props {
+  readonly choices: Choices
+  readonly onChange: (change: Partial<Choices>) => void
+  /** Of the only server; with several there is nothing to name. */
+  readonly single:
+    | { readonly name: string; readonly isLocal: boolean; readonly env: readonly string[] }
+    | undefined
+}
+
+const MODES = ['on_demand', 'eager', 'manual'] as const
+
+/** Name, variables, folder, start mode and agents. */
+export function Options({ choices, onChange, single }: Props) {
+  const { data: agents = [] } = useFoundAgents()
+  return (
+    <dl className={css.fields}>
+      {single && (
+        <>
+          <dt>{t('name')}</dt>
+          <dd>
+            <TextInput
+              aria-label={t('name')}
+              placeholder={single.name}
+              value={choices.name}
+              onChange={({ currentTarget }) => onChange({ name: currentTarget.value })}
+            />
+          </dd>
+        </>
+      )}
+      {single?.isLocal && (
+        <>
+          <dt className={css.top}>{t('env')}</dt>
+          <dd className={css.rows}>
+            {single.env.map((name) => (
+              <span key={name} className="mono">
+                {name} <span className="muted">{t('isSet')}</span>
+              </span>
+            ))}
+            <Variables variables={choices.variables} onChange={(variables) => onChange({ variables })} />
+          </dd>
+          <dt>{t('folder')}</dt>
+          <dd>
+            <TextInput
+              aria-label={t('folder')}
+              placeholder={t('home')}
+              value={choices.cwd}
+              onChange={({ currentTarget }) => onChange({ cwd: currentTarget.value })}
+            />
+          </dd>
+          <dt>{t('start')}</dt>
+          <dd>
+            <Select
+              aria-label={t('start')}
+              w={180}
+              data={MODES.map((value) => ({ value, label: t(value) }))}
+              value={choices.start_mode}
+              onChange={(value) =>
+                onChange({ start_mode: MODES.find((mode) => mode === value) ?? 'on_demand' })
+              }
+            />
+          </dd>
+        </>
+      )}
+      {agents.length > 0 && (
+        <>
+          <dt>{t('enableIn')}</dt>
+          <dd className={css.agents}>
+            {agents.map(({ agent_type, name }) => (
+              <Checkbox
+                key={agent_type}
+                label={name}
+                checked={choices.agents.includes(agent_type)}
+                onChange={({ currentTarget: { checked } }) =>
+                  onChange({
+                    agents: checked
+                      ? [...choices.agents, agent_type]
+                      : choices.agents.filter((each) => each !== agent_type),
+                  })
+                }
+              />
+            ))}
+          </dd>
+        </>
+      )}
+    </dl>
+  )
+}
+
+interface VariablesProps {
+  readonly variables: Choices['variables']
+  readonly onChange: (variables: Choices['variables']) => void
+}
+
+function Variables({ variables, onChange }: VariablesProps) {
+  const set = (at: number, change: Partial<Choices['variables'][number]>) =>
+    onChange(variables.map((each, index) => (index === at ? { ...each, ...change } : each)))
+  return (
+    <>
+      {variables.map(({ name, value }, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: a row has no other identity
+        <span key={index} className={css.variable}>
+          <TextInput
+            aria-label={t('variable', { number: index + 1 })}
+            value={name}
+            onChange={({ currentTarget }) => set(index, { name: currentTarget.value })}
+          />
+          <PasswordInput
+            aria-label={t('value', { number: index + 1 })}
+            value={value}
+            autoComplete="off"
+            onChange={({ currentTarget }) => set(index, { value: currentTarget.value })}
+          />
+          <IconAct
+            icon="close"
+            label={t('removeVariable', { number: index + 1 })}
+            onClick={() => onChange(variables.filter((_, at) => at !== index))}
+          />
+        </span>
+      ))}
+      <Act size="xs" icon="plus" onClick={() => onChange([...variables, { name: '', value: '' }])}>
+        {t('addVariable')}
+      </Act>
+    </>
+  )
+}

@@ -1,0 +1,79 @@
+import type { Notice } from '../../data/api.ts'
+import type { Server } from '../../data/servers.ts'
+import type { Tone } from '../marks/Glyph.tsx'
+import { isBroken, shownStatus } from '../marks/status.ts'
+import { t } from './messages.ts'
+
+export interface Cause {
+  readonly tone: Tone
+  /** What to do, or what happened. */
+  readonly sentence: string
+  /** The decisive line. */
+  readonly evidence: string | null
+  readonly code: string | null
+}
+
+/** Why a server does not work as it should, in one sentence with its evidence. Undefined for one that works. */
+export function causeOf(server: Server): Cause | undefined {
+  const { last_error, health } = server
+  if (isDegraded(server))
+    return {
+      tone: 'warn',
+      sentence: sentence(health.summary),
+      evidence: health.action,
+      code: last_error?.code ?? null,
+    }
+  if (!hasFailed(server)) return undefined
+  const { tone } = shownStatus(server)
+  const { message = health.summary, hint = health.action, code = null } = last_error ?? {}
+  const line = lastLineOf(server) ?? (hint === null ? null : message)
+  return { tone: tone === 'idle' ? 'err' : tone, sentence: sentence(hint ?? message), evidence: line, code }
+}
+
+/** Also one that failed and was not started again, because it is not restarted. */
+export const hasFailed = (server: Server): boolean =>
+  isBroken(server) || (server.status === 'stopped' && server.last_error !== null)
+
+export const isDegraded = ({ status, health }: Server): boolean =>
+  (status === 'running' && health.level === 'degraded') || status === 'degraded'
+
+/** The line of stderr that explains the exit: the one that the error quotes, or the last one. */
+export function lastLineOf(server: Server): string | null {
+  if (server.type === 'http' || !server.last_exit || !endedByItself(server)) return null
+  const lines = server.last_exit.stderr_tail.filter((line) => line.trim() !== '')
+  const message = server.last_error?.message ?? ''
+  return lines.findLast((line) => message.includes(line.trim())) ?? lines.at(-1) ?? null
+}
+
+/** The process ran and ended; other failures happen before there is a process. */
+const NO_PROCESS = ['command_not_found', 'not_executable', 'cwd_not_found', 'bad_interpreter']
+export const endedByItself = ({ last_error }: Server): boolean =>
+  last_error !== null && !NO_PROCESS.includes(last_error.code) && !last_error.code.startsWith('package_')
+
+/** `exit code 1`, `ended by SIGKILL`. */
+export function exitText({
+  code,
+  signal,
+}: {
+  readonly code: number | null
+  readonly signal: string | null
+}): string {
+  return signal === null ? t('exitCode', { code: code ?? 0 }) : t('killedBy', { signal })
+}
+
+const VARIABLE = /\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*\b/g
+const NO_VARIABLE = ['API', 'ENV', 'MCP', 'URL', 'JSON', 'HTTP', 'HTTPS', 'ID']
+
+/** The variable that a server asks for: from the hint, or from the line that it wrote. */
+export function missingVariable(server: Server): string | null {
+  if (server.type === 'http' || server.last_error?.code !== 'missing_setting') return null
+  const { hint, message } = server.last_error
+  const names = [hint ?? '', message, lastLineOf(server) ?? ''].flatMap((text) => text.match(VARIABLE) ?? [])
+  return names.find((name) => name.length > 2 && !NO_VARIABLE.includes(name)) ?? null
+}
+
+export const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`)
+
+/** The open notice about changed or held tools. */
+export const toolsNotice = (notices: readonly Notice[] | undefined, id: string): Notice | undefined =>
+  notices?.find(({ server_id, kind }) => server_id === id && kind.startsWith('tools_'))
