@@ -117,3 +117,37 @@ test('with pin and move_secrets, the package is installed once and run by file, 
   const started = await house.inject({ method: 'POST', url: '/api/servers/notes/start', headers: AUTHORISED })
   expect(started.statusCode, started.body).toBe(200)
 })
+
+test('a report names variables, headers and the program without their values; a name is for the only server of a snippet', async () => {
+  const house = await openHouse()
+  const snippet = `NOTES_TOKEN=hunter22hunter22 ${process.execPath} ./notes.js`
+  const { items } = await importing(house, { snippet, name: 'My notes', dry_run: true })
+  expect(items).toMatchObject([
+    {
+      name: 'My notes',
+      outcome: 'created',
+      env: ['NOTES_TOKEN'],
+      headers: [],
+      cwd: null,
+      program: { ok: true, detail: `The program is ${process.execPath}` },
+    },
+  ])
+  expect(JSON.stringify(items)).not.toContain('hunter22')
+  const mcpServers = {
+    docs: { url: 'https://docs.example.com/mcp', headers: { 'X-Team': 'blue' } },
+    lost: { command: 'no-such-program-anywhere' },
+  }
+  const both = await importing(house, { mcpServers, dry_run: true })
+  expect(both.items).toMatchObject([
+    { name: 'docs', headers: ['X-Team'], program: null },
+    { name: 'lost', program: { ok: false, detail: expect.stringContaining('was not found in any of') } },
+  ])
+  const refused = await house.inject({
+    method: 'POST',
+    url: '/api/servers/import',
+    headers: AUTHORISED,
+    payload: { mcpServers, name: 'one' },
+  })
+  expect(refused.statusCode, refused.body).toBe(422)
+  expect(refused.json().errors).toMatchObject([{ path: '/name' }])
+})

@@ -23,6 +23,7 @@ export const t = texts('app', {
   notices: { one: '{count} notice', other: '{count} notices' },
   noNotices: 'Nothing needs you.',
   noticesTitle: 'Needs you',
+  andMore: { one: 'and {count} more', other: 'and {count} more' },
   seen: 'Mark as seen',
   theme: 'Light or dark',
   keys: 'Keys',

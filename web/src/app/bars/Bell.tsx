@@ -43,6 +43,7 @@ export function Bell() {
               <div className="grow">
                 <p>{notice.text}</p>
                 {notice.evidence && <p className={`mono ${toneOf(notice.level)}`}>{notice.evidence}</p>}
+                {notice.count > 1 && <p className="muted sm">{t('andMore', { count: notice.count - 1 })}</p>}
                 <div className={css.actions}>
                   <Link href={notice.action.route} onClick={() => setOpen(false)}>
                     {notice.action.label}

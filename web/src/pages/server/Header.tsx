@@ -1,3 +1,4 @@
+import type { ReactNode } from 'react'
 import { Link, useLocation } from 'wouter'
 import { useTestServer } from '../../data/server-changes.ts'
 import { type Server, type ServerAction, useServerAction } from '../../data/servers.ts'
@@ -19,6 +20,7 @@ import { search } from './search.ts'
 export function Header({ server }: { readonly server: Server }) {
   const [, navigate] = useLocation()
   const [, setSearch] = useSearchState(search)
+  const edit = <Act onClick={() => setSearch({ tab: 'config' }, { push: true })}>{t('edit')}</Act>
   return (
     <div>
       <nav className={`${css.crumbs} sm muted`} aria-label={t('servers')}>
@@ -33,8 +35,11 @@ export function Header({ server }: { readonly server: Server }) {
           {server.type === 'stdio' ? <Since server={server} /> : checkedAt(server)}
         </span>
         <div className={css.actions}>
-          {server.type === 'stdio' ? <LocalActions server={server} /> : <RemoteActions server={server} />}
-          <Act onClick={() => setSearch({ tab: 'config' }, { push: true })}>{t('edit')}</Act>
+          {server.type === 'stdio' ? (
+            <LocalActions server={server} edit={edit} />
+          ) : (
+            <RemoteActions server={server} edit={edit} />
+          )}
           <ServerMenu server={server} size={28} onRemoved={() => navigate('/servers')} />
         </div>
       </div>
@@ -69,7 +74,13 @@ const ordinal = (count: number): string => `${count}${ENDINGS[RULES.select(count
 const checkedAt = ({ last_checked_at }: Extract<Server, { type: 'http' }>): string | null =>
   last_checked_at === null ? null : t('checkedAt', { time: seconds(last_checked_at) })
 
-function LocalActions({ server }: { readonly server: Local }) {
+interface ActionsProps<S extends Server> {
+  readonly server: S
+  /** Stands before the main button. */
+  readonly edit: ReactNode
+}
+
+function LocalActions({ server, edit }: ActionsProps<Local>) {
   const action = useServerAction()
   const run = (what: ServerAction) => () =>
     action.mutate({ id: server.id, action: what }, { onError: (error) => showFailure(error) })
@@ -82,6 +93,7 @@ function LocalActions({ server }: { readonly server: Local }) {
           {isTrying ? t('stopTrying') : t('stop')}
         </Act>
       )}
+      {edit}
       {isUp || isTrying ? (
         <Act look={isTrying ? 'main' : 'plain'} icon="restart" changes onClick={run('restart')}>
           {isTrying ? t('restartNow') : t('restart')}
@@ -95,7 +107,7 @@ function LocalActions({ server }: { readonly server: Local }) {
   )
 }
 
-function RemoteActions({ server }: { readonly server: Extract<Server, { type: 'http' }> }) {
+function RemoteActions({ server, edit }: ActionsProps<Extract<Server, { type: 'http' }>>) {
   const test = useTestServer()
   const { id, name } = server
   const check = () =>
@@ -109,6 +121,7 @@ function RemoteActions({ server }: { readonly server: Extract<Server, { type: 'h
   const isSignedIn = server.auth.method === 'login' && server.auth.state === 'logged_in'
   return (
     <>
+      {edit}
       {isSignedIn && <SignOut server={server} />}
       {canSignIn(server) && !isSignedIn && <SignIn server={server} />}
       <Act icon="scan" changes busy={test.isPending} onClick={check}>

@@ -33,12 +33,16 @@ export function CauseRow({ server, cause }: { readonly server: Server; readonly 
         </>
       ) : (
         <>
-          <Act size="xs" onClick={to('check=1')}>
-            {t('testShort')}
-          </Act>
-          <Act size="xs" onClick={to(`tab=config&field=env${missing === null ? '' : `.${missing}`}`)}>
-            {missing === null ? t('editEnv') : t('setVariable', { name: missing })}
-          </Act>
+          {cause.tone === 'err' && (
+            <>
+              <Act size="xs" onClick={to('check=1')}>
+                {t('testShort')}
+              </Act>
+              <Act size="xs" onClick={to(`tab=config&field=env${missing === null ? '' : `.${missing}`}`)}>
+                {missing === null ? t('editEnv') : t('setVariable', { name: missing })}
+              </Act>
+            </>
+          )}
           <Act size="xs" onClick={to('tab=logs')}>
             {t('logs')}
           </Act>

@@ -70,10 +70,11 @@ function Listed({ servers }: { readonly servers: readonly Server[] }) {
   const rows = useDeferredValue(shown)
   const chosen = shown.filter(({ id }) => selected.has(id))
   const count = (test: (server: Server) => boolean) => servers.filter(test).length
-  const select = (ids: readonly string[], on: boolean) => {
-    const rest = [...selected].filter((id) => !ids.includes(id))
-    setSelected(new Set(on ? [...rest, ...ids] : rest))
-  }
+  const select = (ids: readonly string[], on: boolean) =>
+    setSelected((before) => {
+      const rest = [...before].filter((id) => !ids.includes(id))
+      return new Set(on ? [...rest, ...ids] : rest)
+    })
   const list = { servers: rows, users, selected, onSelect: select }
   return (
     <>

@@ -108,7 +108,7 @@ const ServerRow = memo(
     const isBad = calls !== undefined && calls.error_rate >= 0.05
     return (
       <>
-        <tr className={cause ? css.hasCause : undefined} data-selected={isSelected || undefined} data-row>
+        <tr className={`${css.row} ${cause ? css.hasCause : ''}`} data-selected={isSelected || undefined}>
           <Cell>
             <Checkbox
               aria-label={t('select', { name: server.name })}

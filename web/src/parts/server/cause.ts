@@ -27,12 +27,12 @@ export function causeOf(server: Server): Cause | undefined {
   const { tone } = shownStatus(server)
   const { message = health.summary, hint = health.action, code = null } = last_error ?? {}
   const line = lastLineOf(server) ?? (hint === null ? null : message)
-  return { tone: tone === 'idle' ? 'err' : tone, sentence: sentence(hint ?? message), evidence: line, code }
+  return { tone: tone === 'warn' ? tone : 'err', sentence: sentence(hint ?? message), evidence: line, code }
 }
 
-/** Also one that failed and was not started again, because it is not restarted. */
+/** Also one that failed and stays stopped, or that is on its next try: the cause does not flicker between tries. */
 export const hasFailed = (server: Server): boolean =>
-  isBroken(server) || (server.status === 'stopped' && server.last_error !== null)
+  isBroken(server) || (['stopped', 'starting'].includes(server.status) && server.last_error !== null)
 
 export const isDegraded = ({ status, health }: Server): boolean =>
   (status === 'running' && health.level === 'degraded') || status === 'degraded'

@@ -121,7 +121,7 @@ function Checked({ server }: { readonly server: Server }) {
       <dt>{t('checked')}</dt>
       <dd>
         {error && <ErrorState error={error} />}
-        {data && <Checks checks={data.checks} />}
+        {data && <Checks checks={data.checks} said={server.last_error?.message} />}
         {!data && !error && (
           <>
             <Act size="xs" changes busy={isFetching} onClick={() => setAsked(true)}>
@@ -140,11 +140,17 @@ function Checked({ server }: { readonly server: Server }) {
 const REPEATED = ['exits', 'processes']
 const WORDS = ['references', 'package', 'command', 'cwd', 'handshake', 'enabled'] as const
 
-function Checks({ checks }: { readonly checks: Diagnosis['checks'] }) {
+interface ChecksProps {
+  readonly checks: Diagnosis['checks']
+  /** The cause, which need not be read twice. */
+  readonly said: string | undefined
+}
+
+function Checks({ checks, said }: ChecksProps) {
   return (
     <ul className={css.checks}>
       {checks
-        .filter(({ name }) => !REPEATED.includes(name))
+        .filter(({ name, ok, detail }) => !REPEATED.includes(name) && (ok || !said || !detail.includes(said)))
         .map(({ name, ok, detail }) => {
           const word = WORDS.find((each) => each === name)
           return (

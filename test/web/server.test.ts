@@ -1,0 +1,197 @@
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
+import { executablePath, expectAccessible, openBrowser, openPage } from './support/browser.ts'
+import { openDashboard, untilLive } from './support/dashboard.ts'
+
+const unread = (page: Page) => page.title().then((title) => /^\((\d+)\)/.exec(title)?.[1] ?? '0')
+
+/** The broken file of the home is a notice, too. */
+const ZED_MUTED = { kinds: ['agent_file_unreadable'], servers: [] }
+
+describe.runIf(executablePath)('the detail of a server', () => {
+  test('check 8: a missing variable is named, its button focuses the field, and the server starts after saving', async () => {
+    const dashboard = await openDashboard({ register: true })
+    await dashboard.ask('POST', '/servers/noenv/start?wait_s=20')
+    const { page, complaints } = await openPage(await openBrowser())
+    await dashboard.signIn(page, '/servers/noenv')
+    const why = page.getByRole('region', { name: 'Why it is down' })
+    await why.getByText('Error: the environment variable TOKEN is required', { exact: true }).waitFor()
+    await page.getByText(/exit code 1 at/).waitFor()
+    await why.getByRole('button', { name: 'Set TOKEN' }).click()
+    const field = page.getByRole('textbox', { name: 'Value of TOKEN' })
+    await expect.poll(() => field.evaluate((element) => element === document.activeElement)).toBe(true)
+    await page.keyboard.type('a-token-of-the-test')
+    await page.keyboard.press('Enter')
+    await page.getByRole('button', { name: 'Save and start' }).click()
+    await page.getByText('Saved noenv').waitFor()
+    await page.getByText('Running', { exact: true }).waitFor()
+    await expect.poll(() => page.content()).not.toContain('a-token-of-the-test')
+    expect(complaints).toEqual([])
+  })
+
+  test('check 10: a command that is not found lists the folders, offers the path of the login shell, and one click repairs it', async () => {
+    const dashboard = await openDashboard({ env: { SHELL: '/bin/sh' } })
+    const { home } = dashboard
+    const tools = join(home, 'my tools')
+    mkdirSync(tools)
+    const [echo] = dashboard.stdio
+    const script = `#!/bin/sh\nexec '${process.execPath}' '${echo?.args[0]}'\n`
+    writeFileSync(join(tools, 'notes-server'), script)
+    chmodSync(join(tools, 'notes-server'), 0o755)
+    writeFileSync(join(home, '.profile'), `echo welcome\nexport PATH="$PATH:${tools}"\n`)
+    await dashboard.add({ name: 'notes', command: 'notes-server' })
+    await dashboard.ask('POST', '/servers/notes/start')
+    const { page, complaints } = await openPage(await openBrowser())
+    await dashboard.signIn(page, '/servers/notes')
+    const why = page.getByRole('region', { name: 'Why it is down' })
+    await why
+      .getByText(/'notes-server' was not found in any of these folders: .*\/usr\/bin/)
+      .first()
+      .waitFor()
+    await why.getByText(`Your login shell finds it at ${join(tools, 'notes-server')}`).waitFor()
+    await expectAccessible(page)
+    await why.getByRole('button', { name: 'Use this path' }).click()
+    await page.getByText('Running', { exact: true }).waitFor()
+    expect(await why.count()).toBe(0)
+    expect(complaints).toEqual([])
+  })
+
+  test('check 22: changed tools raise the bell and show a word diff, which survives a reload; seen closes it', async () => {
+    const dashboard = await openDashboard({ register: true })
+    await dashboard.ask('PUT', '/notices/mutes', ZED_MUTED)
+    await dashboard.start('mutate')
+    const { page, complaints } = await openPage(await openBrowser())
+    await dashboard.signIn(page, '/servers/mutate?tab=tools')
+    await page.getByRole('link', { name: 'send_report' }).waitFor()
+    expect(await unread(page)).toBe('0')
+    await page.getByRole('button', { name: 'Restart' }).click()
+    const changed = page.getByRole('region', { name: 'Tools changed' })
+    await changed.getByText('1 new, 1 changed').waitFor()
+    await expect.poll(() => unread(page)).toBe('1')
+    await page.reload()
+    await untilLive(page)
+    await changed.locator('del', { hasText: 'you' }).waitFor()
+    await changed.locator('ins', { hasText: 'every address' }).waitFor()
+    await expectAccessible(page)
+    await changed.getByRole('button', { name: 'Seen' }).click()
+    await expect.poll(() => unread(page)).toBe('0')
+    expect(complaints).toEqual([])
+  })
+
+  test('check 22: with HOLD_CHANGED_TOOLS a changed tool is held until it is approved on its page', async () => {
+    const dashboard = await openDashboard({ register: true, env: { HOLD_CHANGED_TOOLS: 'true' } })
+    await dashboard.ask('PUT', '/notices/mutes', ZED_MUTED)
+    await dashboard.start('mutate')
+    await dashboard.ask('POST', '/servers/mutate/restart')
+    const { page } = await openPage(await openBrowser())
+    await dashboard.signIn(page, '/servers/mutate?tab=tools')
+    const held = page.getByRole('region', { name: '2 tools are held until you approve them' })
+    await held.locator('ins', { hasText: 'every address' }).waitFor()
+    const state = async () =>
+      (await dashboard.ask('GET', '/servers/mutate/tools')).body.items.map(
+        (tool: { state: string }) => tool.state,
+      )
+    expect(await state()).toEqual(['held', 'held'])
+    await held.getByRole('button', { name: 'Keep held' }).click()
+    await expect.poll(() => unread(page)).toBe('0')
+    expect(await state()).toEqual(['held', 'held'])
+    await held.getByRole('button', { name: 'Approve all' }).click()
+    await held.waitFor({ state: 'detached' })
+    expect(await state()).toEqual(['ok', 'ok'])
+  })
+
+  test('the keys 1 to 6 show the six tabs, and a tool can be switched off', async () => {
+    const dashboard = await openDashboard({ register: true })
+    await dashboard.start('echo')
+    await dashboard.call('echo', 'stats')
+    const { page, complaints } = await openPage(await openBrowser())
+    await dashboard.signIn(page, '/servers/echo')
+    const tabs = ['Overview', 'Tools', 'Traffic', 'Logs', 'Config', 'Agents']
+    for (const [index, name] of tabs.entries()) {
+      await page.keyboard.press(String(index + 1))
+      await page.getByRole('tab', { name, selected: true }).waitFor()
+    }
+    await page.keyboard.press('3')
+    await page.getByRole('table', { name: 'Traffic' }).getByText('stats').waitFor()
+    await page.keyboard.press('2')
+    const row = page.getByRole('row').filter({ has: page.getByRole('link', { name: 'delete_note' }) })
+    await row.getByText('destructive').waitFor()
+    await row.getByRole('switch').press('Space')
+    await page.getByText('11 of 12 on').waitFor()
+    const { body } = await dashboard.ask('GET', '/servers/echo')
+    expect(body.tools.delete_note.enabled).toBe(false)
+    expect(complaints).toEqual([])
+  })
+
+  test('the form and the JSON edit the same definition; a secret is shown only on request, and masked again after 30 s', async () => {
+    const secret = 'a-secret-that-is-stored'
+    const dashboard = await openDashboard()
+    const [echo] = dashboard.stdio
+    await dashboard.add({ ...echo, env: { NOTES_TOKEN: secret } })
+    const { page, complaints } = await openPage(await openBrowser())
+    await page.clock.install()
+    await dashboard.signIn(page, '/servers/echo?tab=config')
+    const json = page.getByRole('textbox', { name: 'Definition as JSON' })
+    const value = page.getByRole('textbox', { name: 'Value of NOTES_TOKEN' })
+    await value.waitFor()
+    expect(await value.inputValue()).toBe('***')
+    expect(await json.inputValue()).not.toContain(secret)
+    await page.getByRole('button', { name: 'Show NOTES_TOKEN for 30 s' }).click()
+    await expect.poll(() => value.inputValue()).toBe(secret)
+    await page.clock.fastForward(31_000)
+    await expect.poll(() => value.inputValue()).toBe('***')
+
+    await page.getByRole('textbox', { name: 'Name', exact: true }).fill('My echo')
+    expect(JSON.parse(await json.inputValue()).name).toBe('My echo')
+    const changed = { ...JSON.parse(await json.inputValue()), tags: ['work'] }
+    await json.fill('{ "name": ')
+    await page.getByText(/The JSON cannot be read/).waitFor()
+    await json.fill(JSON.stringify(changed))
+    expect(await page.getByRole('textbox', { name: /^Tags/ }).inputValue()).toBe('work')
+    await page.getByText('2 changes not saved').waitFor()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Saved My echo').waitFor()
+    expect((await dashboard.ask('GET', '/servers/echo')).body).toMatchObject({
+      name: 'My echo',
+      tags: ['work'],
+      env: { NOTES_TOKEN: '***' },
+    })
+    const revealed = await dashboard.ask('POST', '/servers/echo/reveal', {
+      field: 'env',
+      name: 'NOTES_TOKEN',
+    })
+    expect(revealed.body.value).toBe(secret)
+    expect(complaints).toEqual([])
+  })
+
+  test('checks 26 and 27: no tab has an accessibility violation, and none scrolls sideways at 320 px', async () => {
+    const dashboard = await openDashboard({ register: true })
+    await dashboard.start('echo')
+    for (const tool of ['stats', 'fail']) await dashboard.call('echo', tool)
+    await dashboard.ask('POST', '/servers/crash/start?wait_s=20')
+    const { page, complaints } = await openPage(await openBrowser())
+    await dashboard.signIn(page, '/servers/echo')
+    const fits = async (name: string) => {
+      await page.setViewportSize({ width: 320, height: 640 })
+      const width = await page.evaluate(() => document.documentElement.scrollWidth)
+      expect(width, name).toBeLessThanOrEqual(320)
+      await page.setViewportSize({ width: 1440, height: 900 })
+    }
+    for (const [index, name] of ['Overview', 'Tools', 'Traffic', 'Logs', 'Config', 'Agents'].entries()) {
+      await page.keyboard.press(String(index + 1))
+      await page.getByRole('tab', { name, selected: true }).waitFor()
+      await expectAccessible(page)
+      await fits(name)
+    }
+    await page.goto(`${dashboard.address}/servers/crash?table=1`)
+    await page.getByRole('region', { name: 'Why it is down' }).getByText('Attempts').waitFor()
+    await expectAccessible(page)
+    await fits('why')
+    await page.goto(`${dashboard.address}/servers/none`)
+    await page.getByText('There is no server with this id').waitFor()
+    await expectAccessible(page)
+    expect(complaints).toEqual([])
+  }, 120_000)
+})
