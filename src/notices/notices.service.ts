@@ -35,7 +35,7 @@ export async function createNotices(deps: Deps) {
   let timer: NodeJS.Timeout | undefined
   const stored = (await store.all()).filter(({ kind }) => Object.hasOwn(RULES, kind)) // an older version may have others
   const board = new NoticeBoard({ now, clock, redact, onChange }, stored)
-  const causes = watchCauses(deps, board)
+  const causes = watchCauses(deps, board, refresh)
 
   function onChange(notice: Notice): void {
     unsaved.set(notice.id, notice)
@@ -66,7 +66,7 @@ export async function createNotices(deps: Deps) {
     return kinds.includes(kind) || (server_id !== null && servers.includes(server_id))
   }
 
-  /** Looks at every cause now, so that a response is never older than what it is about. */
+  /** Looks at every cause now: every second, and for a response, which is never older than what it is about. */
   function refresh(): void {
     causes.check()
     for (const id of board.resolve()) forgotten.add(id)

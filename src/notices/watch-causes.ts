@@ -31,9 +31,9 @@ const AGENT_KINDS = ['agent_file_edited', 'agent_file_unreadable'] as const
  * Reports causes to the board: crashes and changed tools when they happen, agents' files when they change, and everything
  * else whenever it is looked at, which is at least once a second.
  */
-export function watchCauses(sources: Sources, board: NoticeBoard) {
+export function watchCauses(sources: Sources, board: NoticeBoard, everySecond: () => void) {
   const { facts, upstreams, heldTools } = sources
-  const checkTimer = setInterval(check, CHECK_EVERY_MS).unref()
+  const checkTimer = setInterval(everySecond, CHECK_EVERY_MS).unref()
   const orphanTimer = setInterval(checkOrphans, ORPHANS_EVERY_MS).unref()
 
   function checkServers(): void {

@@ -67,6 +67,7 @@ describe.runIf(executablePath)('Servers', () => {
     await dashboard.start('echo')
     const { page } = await openPage(await openBrowser())
     await dashboard.signIn(page, '/servers')
+    await rowOf(page, 'echo').waitFor()
     await page.keyboard.press('/')
     await page.keyboard.type('http')
     await expect.poll(() => shownNames(page)).toEqual(['h200', 'h401'])
@@ -114,7 +115,7 @@ describe.runIf(executablePath)('Servers', () => {
   }, 90_000)
 
   test('one box understands a command, a URL, an npm name, snippets and links, and adds, starts and checks', async () => {
-    const dashboard = await openDashboard()
+    const dashboard = await openDashboard({ env: { npm_config_registry: 'http://127.0.0.1:9/' } })
     const [echo] = dashboard.stdio
     const [h200] = dashboard.http
     const { page, complaints } = await openPage(await openBrowser())
@@ -159,7 +160,7 @@ describe.runIf(executablePath)('Servers', () => {
       .getByText(/works, with \d+ tools?/)
       .nth(1)
       .waitFor()
-    expect(complaints).toEqual([])
+    expect(complaints.filter((text) => !text.includes('502'))).toEqual([]) // there is no registry
   }, 90_000)
 
   test('enabling in an agent shows the diff first, and writes only the file that was chosen', async () => {
