@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 import { Link, useLocation } from 'wouter'
-import { useTestServer } from '../../data/server-changes.ts'
+import { useTestServer } from '../../data/server/server-changes.ts'
 import { type Server, type ServerAction, useServerAction } from '../../data/servers.ts'
 import { long, seconds } from '../../format/format.ts'
 import { Act } from '../../parts/controls/Act.tsx'

@@ -1,4 +1,4 @@
-import { reveal } from '../../data/server-changes.ts'
+import { reveal } from '../../data/server/server-changes.ts'
 import type { Server } from '../../data/servers.ts'
 import { IconAct } from '../../parts/controls/Act.tsx'
 import { t } from './overview/messages.ts'

@@ -1,7 +1,7 @@
 import { Tabs } from '@mantine/core'
 import { useLocation, useParams } from 'wouter'
 import { useLogHistogram } from '../../data/logs.ts'
-import { useLeaving } from '../../data/removals.ts'
+import { useLeaving } from '../../data/server/removals.ts'
 import { type Server, useServer } from '../../data/servers.ts'
 import { useKeys } from '../../keyboard/keys.ts'
 import { usePageTitle } from '../../parts/content/PageHead.tsx'

@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { useBulk } from '../../data/server-changes.ts'
+import { useBulk } from '../../data/server/server-changes.ts'
 import type { Server } from '../../data/servers.ts'
 import { Act, IconAct } from '../../parts/controls/Act.tsx'
 import { showDone, showFailure } from '../../parts/controls/toasts.tsx'

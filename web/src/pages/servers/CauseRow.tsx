@@ -1,5 +1,5 @@
 import { useLocation } from 'wouter'
-import { useTestServer } from '../../data/server-changes.ts'
+import { useTestServer } from '../../data/server/server-changes.ts'
 import type { Server } from '../../data/servers.ts'
 import { Act } from '../../parts/controls/Act.tsx'
 import { showFailure } from '../../parts/controls/toasts.tsx'

@@ -1,7 +1,7 @@
 import { TextInput } from '@mantine/core'
 import { useDeferredValue, useMemo, useState } from 'react'
 import { useLocation } from 'wouter'
-import { useLeaving } from '../../data/removals.ts'
+import { useLeaving } from '../../data/server/removals.ts'
 import { type Server, useServers } from '../../data/servers.ts'
 import { useKeys } from '../../keyboard/keys.ts'
 import { PageHead } from '../../parts/content/PageHead.tsx'

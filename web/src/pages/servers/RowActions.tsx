@@ -1,4 +1,4 @@
-import { useTestServer } from '../../data/server-changes.ts'
+import { useTestServer } from '../../data/server/server-changes.ts'
 import { type Server, type ServerAction, useServerAction } from '../../data/servers.ts'
 import { IconAct } from '../../parts/controls/Act.tsx'
 import { showDone, showFailure } from '../../parts/controls/toasts.tsx'

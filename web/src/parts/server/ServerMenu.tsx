@@ -1,7 +1,7 @@
 import { ActionIcon, Menu } from '@mantine/core'
 import { useState } from 'react'
 import { useLocation } from 'wouter'
-import { useChangeServer } from '../../data/server-changes.ts'
+import { useChangeServer } from '../../data/server/server-changes.ts'
 import type { Server } from '../../data/servers.ts'
 import { useSession } from '../../data/session.ts'
 import { showDone, showFailure, showUndo } from '../controls/toasts.tsx'

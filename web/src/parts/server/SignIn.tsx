@@ -1,5 +1,5 @@
 import type { HttpServer } from '../../data/api.ts'
-import { useSignIn, useSignOut } from '../../data/server-login.ts'
+import { useSignIn, useSignOut } from '../../data/server/server-login.ts'
 import { Act } from '../controls/Act.tsx'
 import { showDone, showFailure } from '../controls/toasts.tsx'
 import { t } from './messages.ts'

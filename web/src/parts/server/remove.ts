@@ -1,4 +1,4 @@
-import { leave } from '../../data/removals.ts'
+import { leave } from '../../data/server/removals.ts'
 import type { Server } from '../../data/servers.ts'
 import { showFailure, showUndo } from '../controls/toasts.tsx'
 import { t } from './messages.ts'

@@ -1,6 +1,6 @@
 import { Textarea } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
-import { type HttpChange, type StdioChange, useChangeServer } from '../../../data/server-changes.ts'
+import { type HttpChange, type StdioChange, useChangeServer } from '../../../data/server/server-changes.ts'
 import type { Server } from '../../../data/servers.ts'
 import { useSession } from '../../../data/session.ts'
 import { Act } from '../../../parts/controls/Act.tsx'

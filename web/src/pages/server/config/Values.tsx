@@ -1,6 +1,6 @@
 import { TextInput } from '@mantine/core'
 import { useEffect, useRef, useState } from 'react'
-import { reveal } from '../../../data/server-changes.ts'
+import { reveal } from '../../../data/server/server-changes.ts'
 import type { Server } from '../../../data/servers.ts'
 import { Act, IconAct } from '../../../parts/controls/Act.tsx'
 import { useRevealed } from '../use-revealed.ts'

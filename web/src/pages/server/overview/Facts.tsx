@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 import { useServerMetrics } from '../../../data/metrics.ts'
-import { useServerLogin } from '../../../data/server-login.ts'
+import { useServerLogin } from '../../../data/server/server-login.ts'
 import type { Server } from '../../../data/servers.ts'
 import { percent, tokens } from '../../../format/format.ts'
 import { Masked } from '../Masked.tsx'

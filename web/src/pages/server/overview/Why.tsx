@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { type Diagnosis, useChangeServer, useDiagnosis } from '../../../data/server-changes.ts'
+import { type Diagnosis, useChangeServer, useDiagnosis } from '../../../data/server/server-changes.ts'
 import type { Server } from '../../../data/servers.ts'
 import { useSession } from '../../../data/session.ts'
 import { Act } from '../../../parts/controls/Act.tsx'

@@ -1,7 +1,7 @@
 import type { Notice } from '../../../data/api.ts'
 import { useLogs } from '../../../data/logs.ts'
 import { useMarkSeen } from '../../../data/notices.ts'
-import { type Tool, type ToolDiff, useApproveTool } from '../../../data/server-changes.ts'
+import { type Tool, type ToolDiff, useApproveTool } from '../../../data/server/server-changes.ts'
 import type { Server } from '../../../data/servers.ts'
 import { Act } from '../../../parts/controls/Act.tsx'
 import { showDone, showFailure } from '../../../parts/controls/toasts.tsx'

@@ -1,7 +1,7 @@
 import { Checkbox, TextInput } from '@mantine/core'
 import { useToolMetrics } from '../../../data/metrics.ts'
 import { useNotices } from '../../../data/notices.ts'
-import { type Tool, useChangeServer, withTools } from '../../../data/server-changes.ts'
+import { type Tool, useChangeServer, withTools } from '../../../data/server/server-changes.ts'
 import { type Server, useServerAction, useTools } from '../../../data/servers.ts'
 import { seconds, tokens } from '../../../format/format.ts'
 import { Act } from '../../../parts/controls/Act.tsx'

@@ -1,4 +1,4 @@
-import { type UnderstoodItem, usePackageFacts } from '../../../data/add-server.ts'
+import { type UnderstoodItem, usePackageFacts } from '../../../data/server/add-server.ts'
 import { clock } from '../../../format/format.ts'
 import { Glyph, type GlyphName, type Tone } from '../../../parts/marks/Glyph.tsx'
 import css from './Add.module.css'

@@ -1,8 +1,8 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { api, type HttpServer, type Schemas, type StdioServer } from './api.ts'
-import { queryClient } from './query-client.ts'
-import type { Server } from './servers.ts'
-import { useSession } from './session.ts'
+import { api, type HttpServer, type Schemas, type StdioServer } from '../api.ts'
+import { queryClient } from '../query-client.ts'
+import type { Server } from '../servers.ts'
+import { useSession } from '../session.ts'
 
 export type StdioChange = Schemas['ServerPatch']
 export type HttpChange = Schemas['HttpServerUpdate']

@@ -1,7 +1,7 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { api } from './api.ts'
-import { queryClient } from './query-client.ts'
-import { useSession } from './session.ts'
+import { api } from '../api.ts'
+import { queryClient } from '../query-client.ts'
+import { useSession } from '../session.ts'
 
 const refresh = () => queryClient.invalidateQueries({ queryKey: ['servers'] })
 

@@ -1,6 +1,6 @@
 import { useMutation } from '@tanstack/react-query'
-import { type Agent, api, type Schemas } from './api.ts'
-import { queryClient } from './query-client.ts'
+import { type Agent, api, type Schemas } from '../api.ts'
+import { queryClient } from '../query-client.ts'
 
 export type AgentChange = Schemas['AgentChangeReport']
 

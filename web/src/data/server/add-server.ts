@@ -1,6 +1,6 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { api, type Schemas } from './api.ts'
-import { queryClient } from './query-client.ts'
+import { api, type Schemas } from '../api.ts'
+import { queryClient } from '../query-client.ts'
 
 export type Understood = Schemas['SnippetReport']
 export type UnderstoodItem = Understood['items'][number]

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react'
+import type { Server } from '../servers.ts'
 import { removeServer } from './server-changes.ts'
-import type { Server } from './servers.ts'
 
 /**
  * Servers that are about to be removed. They are out of sight at once, and deleted when the time for the undo is over.
