@@ -26,13 +26,14 @@ export async function histogramOf(
   if (tooMany && filter.since !== undefined)
     throw invalidField('/step', `must not result in more than ${MAX_POINTS} points`)
   const since = tooMany ? earliest : oldest
-  const { counts, from } = await store.histogram({ filter: { ...filter, since, until }, step })
+  const { counts, folded, from } = await store.histogram({ filter: { ...filter, since, until }, step })
   const first = Math.max(since, from ?? since)
   return {
     since: isoTime(first),
     until: isoTime(until),
     step_s: step / 1000,
     total: counts.reduce((sum, { lines }) => sum + lines, 0),
+    folded,
     complete: from === null && !tooMany,
     points: pointsOf(counts, floorTo(first, step), until, step),
   }

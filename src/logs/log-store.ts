@@ -52,6 +52,8 @@ export interface HistogramRequest {
 export interface Histogram {
   /** The number of lines of one level in the step that starts at `start`. Steps without lines are absent. */
   readonly counts: readonly { readonly start: number; readonly level: Level; readonly lines: number }[]
+  /** The sum of `repeat` - 1 over the counted lines. */
+  readonly folded: number
   /** Lines before this time were not counted, because there are too many. Null: all lines were counted. */
   readonly from: number | null
 }

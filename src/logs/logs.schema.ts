@@ -119,6 +119,11 @@ export const Histogram = Type.Object({
   until: Timestamp,
   step_s: Type.Integer({ minimum: 1, examples: [60] }),
   total: Lines,
+  folded: Type.Integer({
+    minimum: 0,
+    examples: [37],
+    description: 'How many further identical lines the counted ones stand for (the sum of `repeat` - 1)',
+  }),
   complete: Type.Boolean({
     description: 'False: there are lines before `since` that were not counted, because there are too many',
   }),

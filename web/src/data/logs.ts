@@ -1,10 +1,12 @@
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { keepPreviousData, useInfiniteQuery, useMutation, useQuery } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import type { paths } from '../../generated/api.d.ts'
 import { api, type LogLine } from './api.ts'
-import { logLines } from './live/feeds.ts'
+import { saveFile } from './download.ts'
+import { droppedFrames, logLines } from './live/feeds.ts'
 import type { LogFilter } from './live/frames.ts'
 import { followLog } from './live/live.ts'
+import { queryClient } from './query-client.ts'
 
 export type { LogFilter }
 
@@ -23,13 +25,52 @@ export function useLogs(filter: LogReadFilter = {}, limit = 500) {
   })
 }
 
+/** The newest stored lines that match. The live stream continues them. */
+export function useNewestLogs(filter: LogReadFilter, limit = 500) {
+  return useQuery({
+    queryKey: ['logs', 'newest', filter, limit],
+    queryFn: () => api().get('/api/logs', { query: { ...filter, limit } }),
+    gcTime: 0, // a page that is opened again shows what is newest then
+  })
+}
+
+/** A line with `each` lines before and after it, the newest first. `next_cursor` is null if there are no older ones. */
+export const readAround = (id: number, filter: LogReadFilter, each: number) =>
+  api().get('/api/logs', { query: { ...filter, around: id, limit: 2 * each } })
+
+/** The neighbours of a line, the oldest first. */
+export function useLogContext(id: number | undefined, filter: LogReadFilter, each: number) {
+  return useQuery({
+    queryKey: ['logs', 'around', id, filter, each],
+    enabled: id !== undefined,
+    queryFn: () =>
+      api().get('/api/logs', { query: { ...filter, around: id ?? 1, limit: 2 * each + 1, order: 'asc' } }),
+    select: ({ items }) => items,
+  })
+}
+
+export type LogFormat = 'ndjson' | 'text' | 'csv'
+
+/** Saves exactly the lines that match. */
+export const downloadLogs = (filter: LogReadFilter, format: LogFormat): Promise<void> =>
+  saveFile('/api/logs/download', { ...filter, format })
+
+export function useClearLogs() {
+  return useMutation({
+    mutationFn: (query: LogReadFilter) => api().delete('/api/logs', { query }),
+    onSettled: () => queryClient.invalidateQueries({ queryKey: ['logs'] }),
+  })
+}
+
 type HistogramQuery = NonNullable<paths['/api/logs/histogram']['get']['parameters']['query']>
 
-export function useLogHistogram(query: HistogramQuery) {
+export function useLogHistogram(query: HistogramQuery, enabled = true) {
   return useQuery({
     queryKey: ['logs', 'histogram', query],
+    enabled,
     queryFn: () => api().get('/api/logs/histogram', { query }),
-    refetchInterval: 10_000,
+    refetchInterval: 5000,
+    placeholderData: keepPreviousData,
   })
 }
 
@@ -45,4 +86,9 @@ export function useLogFeed(
     return () => followLog(undefined)
   }, [wanted])
   useEffect(() => logLines.on(onLine), [onLine])
+}
+
+/** How many frames the service left out because this tab was too slow. While a log is followed, nearly all are lines. */
+export function useLogGaps(onGap: (lines: number) => void): void {
+  useEffect(() => droppedFrames.on(onGap), [onGap])
 }

@@ -22,6 +22,13 @@ export function long(seconds: number): string {
   return `${Math.floor(s / 86_400)} d`
 }
 
+/** Of seconds that are one round span: `30 s`, `1 m`, `3 h`, `2 d`. */
+export function whole(seconds: number): string {
+  if (seconds < 60) return `${seconds} s`
+  if (seconds < 3600) return `${seconds / 60} m`
+  return seconds < 86_400 ? `${seconds / 3600} h` : `${seconds / 86_400} d`
+}
+
 export function count(value: number | null | undefined): string {
   if (value === null || value === undefined) return NONE
   return String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, THIN)

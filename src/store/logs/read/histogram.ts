@@ -22,6 +22,7 @@ export async function readHistogram(
   const conditions = query.conditions.map(({ sql }) => sql)
   const params = query.conditions.flatMap((condition) => condition.params)
   const counts = new Map<string, { start: number; level: Level; lines: number }>()
+  let folded = 0
   let oldest = Number.POSITIVE_INFINITY
   let leftMs = countingMs
 
@@ -39,30 +40,31 @@ export async function readHistogram(
   for (;;) {
     const startedAt = performance.now()
     const found = countNext()
-    if (!found) return { counts: [...counts.values()], from: null }
-    for (const [number, rank, lines, first] of found) {
+    if (!found) return { counts: [...counts.values()], folded, from: null }
+    for (const [number, rank, lines, written, first] of found) {
       const key = `${number} ${rank}`
       const level = LEVELS.find((each) => LEVEL_RANK[each] === rank) ?? 'info'
       const count = counts.get(key) ?? { start: number * step, level, lines: 0 }
       count.lines += lines
+      folded += written - lines
       counts.set(key, count)
       oldest = Math.min(oldest, first)
     }
     leftMs -= performance.now() - startedAt
-    if (leftMs < 0 && counts.size > 0) return { counts: [...counts.values()], from: oldest }
+    if (leftMs < 0 && counts.size > 0) return { counts: [...counts.values()], folded, from: oldest }
     await pause()
   }
 }
 
 const IS_LISTED = 'id IN (SELECT value FROM json_each(?))'
 
-type Count = [number: number, level: number, lines: number, first: number]
+type Count = [number: number, level: number, lines: number, written: number, first: number]
 
 /** As one JSON text, like all reads of many rows. */
 function countsWhere(connection: Connection, where: string, params: readonly Value[], step: number): Count[] {
-  const groups = `SELECT ts / ? AS number, level, count(*) AS lines, min(ts) AS first FROM logs NOT INDEXED
-    WHERE ${where} GROUP BY 1, 2`
-  const sql = `SELECT json_group_array(json_array(number, level, lines, first)) AS counts FROM (${groups})`
+  const groups = `SELECT ts / ? AS number, level, count(*) AS lines, sum(repeat) AS written, min(ts) AS first
+    FROM logs NOT INDEXED WHERE ${where} GROUP BY 1, 2`
+  const sql = `SELECT json_group_array(json_array(number, level, lines, written, first)) AS counts FROM (${groups})`
   return JSON.parse(connection.row<{ counts: string }>(sql, step, ...params)?.counts ?? '[]') as Count[]
 }
 
