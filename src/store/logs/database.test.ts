@@ -174,6 +174,20 @@ test('lines can be written during a long read', async () => {
   expect(writtenDuringRead).toBeGreaterThan(3)
 })
 
+test('a histogram says how many further lines the counted ones stand for', async () => {
+  const connection = new Connection(join(ownFolder(), 'logs.db'))
+  onTestFinished(() => connection.close())
+  migrate(connection, LOG_SCHEMA.migrations)
+  const writer = new LineWriter(connection)
+  writer.write([1, 7, 3].map((repeat) => ({ ...entry({ ts: repeat, server_id: 'a' }), repeat })))
+  const index = new TextIndex(connection, { part: 1, indexStep: 1 })
+  const context = { connection, index, upTo: writer.highestId, pause: async () => {} }
+  expect(await readHistogram(context, { filter: {}, step: 1000 })).toMatchObject({
+    counts: [{ lines: 3 }],
+    folded: 8,
+  })
+})
+
 test('a histogram that takes too long has the newest lines and says from when', async () => {
   const connection = new Connection(join(ownFolder(), 'logs.db'))
   onTestFinished(() => connection.close())
