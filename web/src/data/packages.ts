@@ -20,7 +20,8 @@ export function usePackageSearch(query: string, mcp_only: boolean) {
   return useQuery({
     queryKey: ['packages', 'search', query, mcp_only],
     enabled: query !== '',
-    queryFn: () => api().post('/api/packages/search', { body: { query, mcp_only, size: 30, from: 0, source: 'npm' } }),
+    queryFn: () =>
+      api().post('/api/packages/search', { body: { query, mcp_only, size: 30, from: 0, source: 'npm' } }),
     placeholderData: keepPreviousData,
   })
 }

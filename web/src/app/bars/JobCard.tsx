@@ -17,7 +17,7 @@ export function JobCard() {
   const at = phases.findIndex(({ state }) => state === 'now') + 1
   const ranS = (now - new Date(job.started_at ?? job.created_at).getTime()) / 1000
   return (
-    <Link href="/packages" className={css.card} aria-label={t('jobs')}>
+    <Link href="/packages" className={css.card}>
       <span className={css.line}>
         <b className="cut grow">{job.subject}</b>
         <span className="muted">

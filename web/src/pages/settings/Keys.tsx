@@ -1,0 +1,66 @@
+import { useAgents } from '../../data/agents.ts'
+import { useGatewayKeys, useRemoveKey } from '../../data/settings.ts'
+import { Cell, Head, Row, Table } from '../../parts/content/Table.tsx'
+import { Act } from '../../parts/controls/Act.tsx'
+import { showFailure, showUndo } from '../../parts/controls/toasts.tsx'
+import { Monogram } from '../../parts/marks/Tag.tsx'
+import { Time } from '../../parts/marks/Time.tsx'
+import { t } from './messages.ts'
+import css from './Settings.module.css'
+import { useLeaving } from './use-leaving.ts'
+
+/** The keys by which agents use the gateway. One that is taken away stops working ten seconds later. */
+export function Keys() {
+  const { data } = useGatewayKeys()
+  const { data: agents = [] } = useAgents()
+  const remove = useRemoveKey()
+  const { isLeaving, leave, stay } = useLeaving()
+  const nameOf = (type: string) => agents.find(({ agent_type }) => agent_type === type)?.name ?? type
+  const keys = data?.items.filter(({ id }) => !isLeaving(id)) ?? []
+  if (keys.length === 0) return <p className={`muted ${css.none}`}>{t('noKeys')}</p>
+  const take = (id: string, name: string) => {
+    leave(id)
+    showUndo({
+      title: t('keyTaken', { name }),
+      onUndo: () => stay(id),
+      onOver: () => remove.mutate(id, { onError: (error) => showFailure(error), onSettled: () => stay(id) }),
+    })
+  }
+  return (
+    <div className={css.scroll}>
+      <Table label={t('keys')}>
+        <thead>
+          <tr>
+            <Head>{t('agent')}</Head>
+            <Head>{t('key')}</Head>
+            <Head>{t('made')}</Head>
+            <Head>{t('lastUsed')}</Head>
+            <Head label={t('actions')} />
+          </tr>
+        </thead>
+        <tbody>
+          {keys.map(({ id, name, agent_type, created_at, last_used_at }) => (
+            <Row key={id}>
+              <Cell>
+                <span className="row">
+                  <Monogram name={nameOf(agent_type)} />
+                  {name}
+                </span>
+              </Cell>
+              <Cell className="mono">{id}</Cell>
+              <Cell>
+                <Time at={created_at} />
+              </Cell>
+              <Cell>{last_used_at === null ? t('never') : <Time at={last_used_at} exact />}</Cell>
+              <Cell number>
+                <Act size="xs" look="danger" changes onClick={() => take(id, name)}>
+                  {t('takeAway')}
+                </Act>
+              </Cell>
+            </Row>
+          ))}
+        </tbody>
+      </Table>
+    </div>
+  )
+}
