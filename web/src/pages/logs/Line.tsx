@@ -1,5 +1,5 @@
 import { iso, millis } from '../../format/format.ts'
-import css from './Logs.module.css'
+import css from './Lines.module.css'
 import { t } from './messages.ts'
 import { type LineRow, piecesOf } from './rows.ts'
 
