@@ -73,6 +73,7 @@ describe.runIf(executablePath)('Logs', () => {
     const { page, complaints } = await openPage(await openBrowser())
     await dashboard.signIn(page, '/logs?servers=flood&level=trace')
     await page.evaluate(MEASURE_INPUT)
+    await page.getByRole('textbox', { name: 'Search text' }).waitFor()
     await page.keyboard.press('/')
     for (const key of 'flood flood flood flood') await page.keyboard.press(key, { delay: 40 })
     const quiet = await delayOf(page)

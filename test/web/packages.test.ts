@@ -61,6 +61,7 @@ describe.runIf(executablePath)('Packages', () => {
     const { dashboard } = await open([toolPackage('mcp-tool', '1.0.0')], {}, { search: 'off' })
     const { page } = await openPage(await openBrowser())
     await dashboard.signIn(page, '/packages')
+    await page.getByRole('textbox', { name: 'Search npm, or type an exact name' }).waitFor()
     await page.keyboard.press('/')
     await page.keyboard.type('browser automation')
     await page.getByText('This registry does not offer search.').waitFor()

@@ -25,7 +25,7 @@ describe.runIf(executablePath)('Settings', () => {
     await page.keyboard.press('Enter')
     await page.getByText('Age of figures is saved').waitFor()
     await page.getByRole('radio', { name: 'Disk, 7 days' }).check()
-    await page.getByRole('switch', { name: 'Protect reads' }).click()
+    await page.getByRole('switch', { name: 'Protect reads' }).press('Space')
     await expect
       .poll(() => JSON.parse(readFileSync(join(dashboard.data, 'config.json'), 'utf8')))
       .toMatchObject({ metrics_retention_days: 14, call_payloads: 'disk', protect_reads: true })
@@ -89,7 +89,7 @@ describe.runIf(executablePath)('Settings', () => {
     await dashboard.visit(page, '/settings')
     await page.getByText('This needs permission.').first().waitFor()
     await expectAccessible(page)
-    await dashboard.signIn(page, '/settings')
+    await dashboard.signIn(page, '/settings?section=access')
     await page.getByRole('textbox', { name: 'Header name' }).waitFor()
     await page.setViewportSize({ width: 320, height: 640 })
     await expectAccessible(page)

@@ -23,14 +23,12 @@ export function Token() {
     return () => clearTimeout(timer)
   }, [isShown])
   const copy = () => navigator.clipboard.writeText(token).then(() => showDone(t('copied')), showFailure)
+  // With the new token everything is read again, which draws this part anew: a promise outlives it.
   const replace = () =>
-    rotate.mutate(undefined, {
-      onSuccess: () => {
-        setAsking(false)
-        showDone(t('rotated'))
-      },
-      onError: (error) => showFailure(error),
-    })
+    void rotate.mutateAsync().then(
+      () => showDone(t('rotated')),
+      (error) => showFailure(error),
+    )
   return (
     <Entry name={t('token')} text={t('tokenText')} keys="auth_token · AUTH_TOKEN">
       <div className={css.row}>
