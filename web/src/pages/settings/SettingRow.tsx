@@ -84,7 +84,8 @@ function TextField({ setting, control, isOff, label, onSave }: TextProps) {
   const save = () => {
     if (text.trim() === now) return
     if (text.trim() === '') return onSave(null)
-    if (control.kind === 'number') return onSave(Number(text))
+    // What is no number goes as it is: the service says what it expects.
+    if (control.kind === 'number') return onSave(Number.isFinite(Number(text)) ? Number(text) : text.trim())
     onSave(
       control.kind === 'list'
         ? text
