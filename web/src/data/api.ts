@@ -1,7 +1,7 @@
 import type { Client } from '../../../src/client/client.ts'
 import { ApiError } from '../../../src/client/client.ts'
 import type { components, paths } from '../../generated/api.d.ts'
-import { clientWith } from './client.ts'
+import { clientWith, TOKEN_HEADER } from './client.ts'
 import { currentSession, onSession } from './session.ts'
 
 type Schemas = components['schemas']
@@ -30,3 +30,25 @@ export const api = (): Client<paths> => client
 
 /** The request needs the token, and this tab has none or a wrong one. */
 export const needsPermission = (error: unknown): boolean => error instanceof ApiError && error.status === 401
+
+type Value = string | number | readonly (string | number)[] | undefined
+
+/** Saves an answer of the service as a file. It is read by a request of ours, because a link cannot carry the token. */
+export async function saveFile(path: string, query: Readonly<Record<string, Value>>): Promise<void> {
+  const url = new URL(path, location.origin)
+  for (const [name, value] of Object.entries(query))
+    for (const one of [value].flat()) if (one !== undefined) url.searchParams.append(name, String(one))
+  const { token } = currentSession()
+  const response = await fetch(url, { ...(token !== undefined && { headers: { [TOKEN_HEADER]: token } }) })
+  if (!response.ok) throw new ApiError(response.status, await response.text())
+  const named = /filename="([^"]+)"/.exec(response.headers.get('content-disposition') ?? '')?.[1]
+  saveBlob(await response.blob(), named ?? 'toolroom.txt')
+}
+
+function saveBlob(blob: Blob, name: string): void {
+  const link = document.createElement('a')
+  link.href = URL.createObjectURL(blob)
+  link.download = name
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000)
+}

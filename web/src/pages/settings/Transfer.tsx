@@ -1,7 +1,6 @@
 import { FileButton, Modal } from '@mantine/core'
 import { useState } from 'react'
-import type { Schemas } from '../../data/api.ts'
-import { saveFile } from '../../data/download.ts'
+import { type Schemas, saveFile } from '../../data/api.ts'
 import { useImportFile } from '../../data/settings.ts'
 import { Act } from '../../parts/controls/Act.tsx'
 import { showDone, showFailure } from '../../parts/controls/toasts.tsx'
