@@ -34,7 +34,6 @@ describe.runIf(executablePath)('Settings', () => {
     await page.keyboard.press('Enter')
     await page.getByText('This did not work').waitFor()
     await expect.poll(() => page.getByRole('textbox', { name: 'Age of figures' }).inputValue()).toBe('14')
-    if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/settings.png` })
     expect(complaints.filter((text) => !text.includes('422'))).toEqual([])
   })
 
