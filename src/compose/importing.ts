@@ -16,18 +16,22 @@ interface Parts {
   readonly servers: Servers
   readonly httpServers: HttpServers
   readonly home: string
-  readonly findProgram: FindProgram
+  readonly runtime: { readonly findProgram: FindProgram }
 }
 
 /** The import of snippets, and what it has in common with the import of agents' files. */
 export function openImporting(parts: Parts) {
-  const { references, namedSecrets, packages, servers, httpServers, home, findProgram } = parts
+  const { references, namedSecrets, packages, servers, httpServers, home, runtime } = parts
   const options: OptionDeps = {
     isOwnSetting: (name) => references.isOwnSetting(name),
     namedSecrets,
     install: (spec, by) => packages.installForServer(spec, by),
   }
   const targets = { stdio: stdioTarget(servers, references), http: httpTarget(httpServers, references) }
-  return { options, targets, importer: createImporter({ ...options, ...targets, home, findProgram }) }
+  return {
+    options,
+    targets,
+    importer: createImporter({ ...options, ...targets, home, findProgram: runtime.findProgram }),
+  }
 }
 export type Importing = ReturnType<typeof openImporting>

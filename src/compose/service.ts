@@ -216,15 +216,7 @@ async function open(
     httpServers,
   })
   const { home } = config.platform
-  const importing = openImporting({
-    references,
-    namedSecrets,
-    packages,
-    servers,
-    httpServers,
-    home,
-    findProgram: runtime.findProgram,
-  })
+  const importing = openImporting({ references, namedSecrets, packages, servers, httpServers, home, runtime })
   const front = new Front({ allowedHosts: hostNamesOf(config), gateway: gateway.gateway })
   const agents = openAgents({
     ...base,
