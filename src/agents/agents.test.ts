@@ -79,6 +79,7 @@ describe('reading', () => {
         parked: false,
         managed: false,
         linked_server_id: null,
+        differs: [],
         scope: 'user',
         line: 4,
         problem: null,
