@@ -24,6 +24,10 @@ describe.runIf(executablePath)('Settings', () => {
     await page.getByRole('textbox', { name: 'Age of figures' }).fill('14')
     await page.keyboard.press('Enter')
     await page.getByText('Age of figures is saved').waitFor()
+    const top = async () =>
+      (await page.getByRole('textbox', { name: 'Age of figures' }).boundingBox())?.y ?? -1
+    expect(await top(), 'the page stays where it was scrolled').toBeGreaterThan(0)
+    expect(await top()).toBeLessThan(900)
     await page.getByRole('radio', { name: 'Disk, 7 days' }).check()
     await page.getByRole('switch', { name: 'Protect reads' }).press('Space')
     await expect

@@ -39,9 +39,11 @@ export function Page() {
   const { data, error } = useSettings()
   const settings = data?.items ?? []
   const home = settings.find(({ key }) => key === 'toolroom_home')?.value
+  const isRead = data !== undefined
+  // Only when a section is chosen or the settings have come, not after every change.
   useEffect(() => {
-    if (data || section !== 'general') document.getElementById(section)?.scrollIntoView({ block: 'start' })
-  }, [section, data])
+    if (isRead && location.search !== '') document.getElementById(section)?.scrollIntoView({ block: 'start' })
+  }, [section, isRead])
   const rows = (name: string) =>
     (SETTINGS[name] ?? []).map(([key, control]) => {
       const setting = settings.find((each) => each.key === key)

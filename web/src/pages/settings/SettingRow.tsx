@@ -35,7 +35,7 @@ export function SettingRow({ setting, control }: Props) {
           <Field setting={setting} control={control} isFixed={reason !== undefined} onSave={save} />
         </div>
       </Tooltip>
-      {reason !== undefined && <span className="muted xs">{reason}</span>}
+      {reason !== undefined && <span className={`muted xs ${css.reason}`}>{reason}</span>}
     </Entry>
   )
 }
