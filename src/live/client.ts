@@ -2,6 +2,7 @@ import { didYouMean } from '../kernel/did-you-mean.ts'
 import { isoTime } from '../kernel/time.ts'
 import { problemIn } from '../kernel/validate.ts'
 import type { Feed, LiveEvent } from './feed.ts'
+import { LineBatch } from './line-batch.ts'
 import { type FrameType, MESSAGES, type Message, TOPICS } from './live.schema.ts'
 import { CLOSE, type LiveSocket } from './socket.ts'
 import { Subscription } from './subscription.ts'
@@ -28,6 +29,7 @@ export class LiveClient {
   readonly #deps: Deps
   readonly #subscription = new Subscription()
   readonly #unsubscribe: () => void
+  readonly #lines = new LineBatch((lines, data) => this.#sendLines(lines, data))
   #seq = 0
   /** The first event after the last snapshot. */
   #since = 0
@@ -69,6 +71,7 @@ export class LiveClient {
 
   #forward(event: LiveEvent): void {
     if (!this.#subscription.includes(event)) return
+    if (event.topic === 'log' && this.#subscription.isBatched) return this.#lines.add(event.data)
     const skippable = event.topic === 'metrics' || event.topic === 'log'
     if (skippable && this.#socket.unsentBytes > SKIP_ABOVE_BYTES) {
       this.#dropped += 1
@@ -76,6 +79,15 @@ export class LiveClient {
     }
     this.#reportDropped()
     this.#write(event.topic, event.event, event.ts, event.data)
+  }
+
+  #sendLines(lines: number, data: string): void {
+    if (this.#socket.unsentBytes > SKIP_ABOVE_BYTES) {
+      this.#dropped += lines
+      return
+    }
+    this.#reportDropped()
+    this.#write('logs', this.#deps.feed.last, isoTime(this.#deps.now()), data)
   }
 
   /** Once the backlog is small enough again. */
@@ -116,9 +128,11 @@ export class LiveClient {
         this.#send('heartbeat', {})
         break
       case 'subscribe':
-        this.#subscription.add(message.topics, message.server_ids, message.filter)
+        this.#lines.flush() // those of the old subscription
+        this.#subscription.add(message)
         break
       case 'unsubscribe':
+        this.#lines.flush()
         this.#subscription.remove(message.topics)
         break
       case 'resume':

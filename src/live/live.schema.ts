@@ -24,7 +24,7 @@ export const TOPICS = [
 export type Topic = (typeof TOPICS)[number]
 
 /** Topics, and frames about the stream itself. */
-export type FrameType = Topic | 'hello' | 'snapshot' | 'dropped' | 'heartbeat' | 'error'
+export type FrameType = Topic | 'logs' | 'hello' | 'snapshot' | 'dropped' | 'heartbeat' | 'error'
 
 const Topics = Type.Array(Type.Enum(TOPICS), { minItems: 1, maxItems: TOPICS.length })
 const ServerIds = Type.Array(Type.String({ pattern: ID_PATTERN }), { maxItems: 50 })
@@ -47,15 +47,17 @@ const Subscribe = Type.Object(
     topics: Topics,
     server_ids: Type.Optional(ServerIds),
     filter: Type.Optional(LogFilter),
+    batch: Type.Optional(Type.Boolean()),
   },
   closed,
 )
+export type SubscribeMessage = Static<typeof Subscribe>
 const Unsubscribe = Type.Object({ type: Type.Literal('unsubscribe'), topics: Topics }, closed)
 const Resume = Type.Object({ type: Type.Literal('resume'), last_event: Type.Integer({ minimum: 0 }) }, closed)
 const Ping = Type.Object({ type: Type.Literal('ping') }, closed)
 
 export type Message =
-  | Static<typeof Subscribe>
+  | SubscribeMessage
   | Static<typeof Unsubscribe>
   | Static<typeof Resume>
   | Static<typeof Ping>

@@ -180,6 +180,24 @@ describe('live stream', () => {
     expect(received()).toEqual(['the disk is full', 'to stderr'])
   })
 
+  test('a client that subscribes with `batch` receives log lines together, and none twice', async () => {
+    const { open, facts } = openStream()
+    const socket = open()
+    const batches = () =>
+      socket.frames
+        .filter(({ type }) => type === 'logs')
+        .map(({ data }) => (data as unknown as { message: string }[]).map(({ message }) => message))
+    socket.receive({ type: 'subscribe', topics: ['log'], batch: true })
+    for (const text of ['a', 'b', 'c']) facts.publish('log', line(text))
+    expect(batches()).toEqual([])
+    await expect.poll(batches).toEqual([['a', 'b', 'c']])
+    facts.publish('log', line('d'))
+    socket.receive({ type: 'subscribe', topics: ['log'] }) // ends the batch
+    facts.publish('log', line('e'))
+    expect(batches()).toEqual([['a', 'b', 'c'], ['d']])
+    expect(socket.frames.filter(({ type }) => type === 'log').map(({ data }) => data.message)).toEqual(['e'])
+  })
+
   test('a client can unsubscribe from topics and limit topics to some servers', () => {
     const { open, setStatus, facts } = openStream()
     const socket = open()

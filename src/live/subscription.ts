@@ -1,6 +1,6 @@
 import { LEVEL_RANK, type LogEntry } from '../kernel/log.ts'
 import type { LiveEvent } from './feed.ts'
-import { type LogFilter, TOPICS, type Topic } from './live.schema.ts'
+import { type LogFilter, type SubscribeMessage, TOPICS, type Topic } from './live.schema.ts'
 
 /** The topics and filters of one client. */
 export class Subscription {
@@ -8,15 +8,15 @@ export class Subscription {
     TOPICS.filter((topic) => topic !== 'log').map((topic) => [topic, null]),
   )
   #log: LogFilter = {}
+  /** Whether log lines are sent together. */
+  isBatched = false
 
   /** `server_ids` limits the topics to these servers. Events of no server are still included, except log lines. */
-  add(
-    topics: readonly Topic[],
-    server_ids: readonly string[] | undefined,
-    filter: LogFilter | undefined,
-  ): void {
+  add({ topics, server_ids, filter, batch = false }: Omit<SubscribeMessage, 'type'>): void {
     for (const topic of topics) this.#topics.set(topic, server_ids ? new Set(server_ids) : null)
-    if (topics.includes('log')) this.#log = filter ?? {}
+    if (!topics.includes('log')) return
+    this.#log = filter ?? {}
+    this.isBatched = batch
   }
 
   remove(topics: readonly Topic[]): void {

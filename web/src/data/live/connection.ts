@@ -110,7 +110,13 @@ export class LiveConnection {
     }
     const { server_ids, ...filter } = this.#log
     socket.send(
-      JSON.stringify({ type: 'subscribe', topics: ['log'], ...(server_ids && { server_ids }), filter }),
+      JSON.stringify({
+        type: 'subscribe',
+        topics: ['log'],
+        batch: true,
+        ...(server_ids && { server_ids }),
+        filter,
+      }),
     )
   }
 }

@@ -14,7 +14,10 @@ export type Frame =
   | { readonly type: 'agent_changed'; readonly data: { readonly agent_type: string } }
   | { readonly type: 'package_progress'; readonly data: PackageProgress }
   | { readonly type: 'notice'; readonly data: Notice }
-  | { readonly type: 'log'; readonly data: Omit<LogLine, 'id'> & { readonly id: number | null } }
+  | {
+      readonly type: 'logs'
+      readonly data: readonly (Omit<LogLine, 'id'> & { readonly id: number | null })[]
+    }
   | { readonly type: 'dropped'; readonly data: { readonly frames: number } }
   | { readonly type: 'heartbeat' | 'error'; readonly data: object }
 

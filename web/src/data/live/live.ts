@@ -86,8 +86,8 @@ function apply(frame: Frame): void {
     case 'call_completed':
       callsCompleted.publish({ ...frame.data, ts: frame.ts })
       break
-    case 'log':
-      logLines.publish(frame.data)
+    case 'logs':
+      for (const line of frame.data) logLines.publish(line)
       break
     case 'package_progress':
       packageProgress.publish(frame.data)
