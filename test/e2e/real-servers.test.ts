@@ -45,6 +45,7 @@ describe('server-everything', () => {
         input_schema: inputSchema,
         output_schema: outputSchema ?? null,
         annotations,
+        app_uri: null,
         tokens: Math.ceil(JSON.stringify([name, description, inputSchema]).length / 4),
         hash: expect.stringMatching(/^[0-9a-f]{64}$/),
         enabled: true,

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import { SETTING_NAMES } from '../../src/config/schema.ts'
 import { phasesOf } from '../../web/src/data/job-phases.ts'
 import { bytes, count, duration, long, percent, share, tokens } from '../../web/src/format/format.ts'
 import { texts, translate } from '../../web/src/i18n/texts.ts'
+import { isPlaced } from '../../web/src/pages/settings/sections.ts'
 import { linesOf } from '../../web/src/parts/content/diff-lines.ts'
 
 describe('figures are shown the same everywhere (ux.md 2.0)', () => {
@@ -83,4 +85,8 @@ test('a job shows the phases that began and those to come; a failed one where it
   expect(
     states({ ...failed, phases: [phase('resolving', at), phase('installing', at)] }).slice(0, 3),
   ).toEqual(['done', 'failed', 'later'])
+})
+
+test('every setting of the service has a place on the page Settings', () => {
+  expect(SETTING_NAMES.filter((name) => !isPlaced(name))).toEqual([])
 })

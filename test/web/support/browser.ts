@@ -51,7 +51,7 @@ interface Violation {
 }
 
 /** The accessibility violations of what is on screen; an empty list is what every page has to reach. */
-export async function violationsOn(page: Page): Promise<string[]> {
+async function violationsOn(page: Page): Promise<string[]> {
   const found = await page.evaluate(
     async ({ source, tags }) => {
       // The policy of the page forbids eval and inline scripts; the protocol of the browser does not.
@@ -83,7 +83,7 @@ export async function expectAccessible(page: Page): Promise<void> {
 }
 
 /** As if the user had chosen it. */
-export async function setScheme(page: Page, scheme: 'light' | 'dark'): Promise<void> {
+async function setScheme(page: Page, scheme: 'light' | 'dark'): Promise<void> {
   await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' })
   await page.waitForFunction(
     (wanted) => document.documentElement.dataset.mantineColorScheme === wanted,

@@ -5,7 +5,7 @@ import { api } from './api.ts'
 import { callsCompleted, callsStarted } from './live/feeds.ts'
 import type { CompletedCall, StartedCall } from './live/frames.ts'
 
-export type { CompletedCall, StartedCall }
+export type { CompletedCall }
 export type CallFilter = Omit<
   NonNullable<paths['/api/calls']['get']['parameters']['query']>,
   'cursor' | 'limit'

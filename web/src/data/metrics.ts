@@ -15,14 +15,6 @@ export const STEP: Record<Window, { readonly name: string; readonly s: number }>
   '7d': { name: '3h', s: 10_800 },
 }
 
-/** The figures of the last five minutes, every second. */
-export function useLiveSummary() {
-  return useQuery<Summary>({
-    queryKey: ['metrics', 'now'],
-    queryFn: () => api().get('/api/metrics/summary', { query: { window: '5m' } }),
-  })
-}
-
 export function useSummary(window: Window) {
   return useQuery({
     queryKey: ['metrics', 'summary', window],

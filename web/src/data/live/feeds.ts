@@ -5,7 +5,7 @@ import type { CompletedCall, PackageProgress, StartedCall } from './frames.ts'
 
 type Listener<T> = (value: T) => void
 
-export class Feed<T> {
+class Feed<T> {
   readonly #listeners = new Set<Listener<T>>()
 
   on(listener: Listener<T>): () => void {

@@ -1,10 +1,9 @@
-import type { Call, LogLine, Notice, Summary } from '../api.ts'
+import type { Call, LogLine, Notice } from '../api.ts'
 
 /** The frames of the live stream that the dashboard uses; docs/websocket.md describes all of them. */
 export type Frame =
   | { readonly type: 'hello'; readonly data: { readonly version: string } }
-  | { readonly type: 'snapshot'; readonly data: { readonly summary: Summary } }
-  | { readonly type: 'metrics'; readonly data: Summary }
+  | { readonly type: 'snapshot' | 'metrics'; readonly data: object }
   | { readonly type: 'call_started'; readonly ts: string; readonly data: StartedCall }
   | { readonly type: 'call_completed'; readonly ts: string; readonly data: CompletedCall }
   | { readonly type: 'server_status'; readonly data: StatusChange }

@@ -68,12 +68,6 @@ function apply(frame: Frame): void {
     case 'hello':
       change({ version: frame.data.version })
       break
-    case 'snapshot':
-      queryClient.setQueryData(['metrics', 'now'], frame.data.summary)
-      break
-    case 'metrics':
-      queryClient.setQueryData(['metrics', 'now'], frame.data)
-      break
     case 'server_status':
       patchStatus(frame.data)
       break

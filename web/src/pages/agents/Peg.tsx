@@ -67,7 +67,7 @@ export function Peg({ cell, server, agent, isBad, readOnly, at, isCurrent, onPre
   )
 }
 
-export function Inside({ state }: { readonly state: CellState }) {
+function Inside({ state }: { readonly state: CellState }) {
   if (state === 'on') return <Icon name="check" size={14} />
   if (state === 'some' || state === 'none') return <Icon name="minus" size={14} />
   return state === 'differs' ? <>≠</> : null

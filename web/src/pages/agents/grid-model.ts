@@ -122,4 +122,4 @@ export function loadOf({ agent, via }: Column, servers: readonly Server[], cells
   )
 }
 
-export const tokensOf = ({ tool_tokens }: Server): number => tool_tokens ?? 0
+const tokensOf = ({ tool_tokens }: Server): number => tool_tokens ?? 0

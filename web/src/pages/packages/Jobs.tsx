@@ -33,4 +33,4 @@ export function Jobs() {
   )
 }
 
-export const isRunning = ({ status }: Job): boolean => status === 'running' || status === 'queued'
+const isRunning = ({ status }: Job): boolean => status === 'running' || status === 'queued'

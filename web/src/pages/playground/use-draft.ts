@@ -41,7 +41,6 @@ export function useDraft(schema: Schema) {
     },
   }
 }
-export type Draft = ReturnType<typeof useDraft>
 
 function objectIn(text: string): Schema | undefined {
   try {

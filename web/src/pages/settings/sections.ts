@@ -93,6 +93,6 @@ export const SETTINGS: Readonly<Record<string, readonly (readonly [key: string, 
 
 export const nameOf = (key: string): string => t(key as Key)
 export const textOf = (key: string): string => t(`${key}Text` as Key)
-/** Settings that this page has no place for; the service may be newer. */
+/** A test holds that every setting of the service is. */
 export const isPlaced = (key: string): boolean =>
   key === 'auth_token' || Object.values(SETTINGS).some((all) => all.some(([each]) => each === key))

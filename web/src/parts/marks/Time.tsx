@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react'
-import { clock, iso, long, seconds } from '../../format/format.ts'
+import { clock, iso, seconds } from '../../format/format.ts'
 
 /** A local time with the ISO time as its tooltip. */
 export function Time({ at, exact = false }: { readonly at: string; readonly exact?: boolean }) {
@@ -8,12 +8,6 @@ export function Time({ at, exact = false }: { readonly at: string; readonly exac
       {exact ? seconds(at) : clock(at)}
     </time>
   )
-}
-
-/** How long ago, or until: it counts by itself. */
-export function Counting({ to }: { readonly to: string | number }) {
-  const now = useNow(1000)
-  return <>{long(Math.abs(Math.round((new Date(to).getTime() - now) / 1000)))}</>
 }
 
 /** The time, in whole steps, so that everything that counts changes in the same moment. */

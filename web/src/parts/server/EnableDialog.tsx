@@ -97,7 +97,7 @@ interface BoxProps {
   readonly onChange: (on: boolean) => void
 }
 
-export function AgentBox({ agent, isChosen, onChange }: BoxProps) {
+function AgentBox({ agent, isChosen, onChange }: BoxProps) {
   const file = agent.scopes.find(({ scope }) => scope === 'user') ?? agent.scopes[0]
   const isUnreadable = file?.parse_error !== null && file?.parse_error !== undefined
   return (

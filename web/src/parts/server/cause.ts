@@ -31,7 +31,7 @@ export function causeOf(server: Server): Cause | undefined {
 }
 
 /** Also one that failed and stays stopped, or that is on its next try: the cause does not flicker between tries. */
-export const hasFailed = (server: Server): boolean =>
+const hasFailed = (server: Server): boolean =>
   isBroken(server) || (['stopped', 'starting'].includes(server.status) && server.last_error !== null)
 
 export const isDegraded = ({ status, health }: Server): boolean =>
