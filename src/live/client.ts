@@ -71,7 +71,10 @@ export class LiveClient {
 
   #forward(event: LiveEvent): void {
     if (!this.#subscription.includes(event)) return
-    if (event.topic === 'log' && this.#subscription.isBatched) return this.#lines.add(event.data)
+    if (event.topic === 'log' && this.#subscription.isBatched) {
+      this.#lines.add(event.data)
+      return
+    }
     const skippable = event.topic === 'metrics' || event.topic === 'log'
     if (skippable && this.#socket.unsentBytes > SKIP_ABOVE_BYTES) {
       this.#dropped += 1

@@ -1,5 +1,5 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { api, type ServerTimeseries, type Summary, type Timeseries } from './api.ts'
+import { api, type ServerTimeseries, type Timeseries } from './api.ts'
 
 export const WINDOWS = ['5m', '1h', '24h', '7d'] as const
 export type Window = (typeof WINDOWS)[number]
