@@ -99,19 +99,27 @@ With \`{"take_over": true}\` these entries are parked in the same change: they l
 {"agent_type": "cursor", …,
  "servers": [
   {"name": "toolroom", "type": "http", "url": "http://127.0.0.1:8665/mcp", "headers": {"Authorization": "***"}, "enabled": null,
-   "parked": false, "managed": true, "linked_server_id": null, "scope": "user", "line": 3, "problem": null},
+   "parked": false, "managed": true, "linked_server_id": null, "differs": [], "scope": "user", "line": 3, "problem": null},
   {"name": "echo", "type": "stdio", "command": "node", "args": ["/home/me/echo.mjs"], "env": {}, "cwd": null, "enabled": false,
-   "parked": true, "managed": false, "linked_server_id": "echo", "scope": "user", "line": null, "problem": null}],
+   "parked": true, "managed": false, "linked_server_id": "echo", "differs": [], "scope": "user", "line": null, "problem": null}],
  "visible": {"tools": 4, "tokens": 90, "by_server": [{"server_id": "echo", "tools": 4, "tokens": 90}]},
- "connected_via": "gateway", "last_seen_at": null}
+ "gateway_servers": null, "connected_via": "gateway", "last_seen_at": null}
 \`\`\`
 
 | Field | With | Meaning |
 | --- | --- | --- |
 | \`servers\` | \`servers\` | Its entries, as \`GET /api/agents/{agent_type}\` shows them |
 | \`visible\` | \`tools\` | What the gateway offers to it now, together and by server |
+| \`gateway_servers\` | \`tools\` | The servers that were chosen for it at the gateway. \`null\`: all exposed servers |
 | \`connected_via\` | \`tools\` | \`gateway\`: an entry leads to Toolroom. \`direct\`: its entries start or reach registered servers themselves. \`null\`: neither |
 | \`last_seen_at\` | \`tools\` | When one of its keys was last used, within a minute |
+
+\`differs\` of an entry names what is not as in the registered server that it is linked to, or that has its name:
+\`["env GITHUB_TOKEN", "argument 2"]\`. To use the entry's settings, [import](#import) it with \`"update": true\`; to use those
+of the server, write it again with \`PUT\`.
+
+\`PUT /api/agents/{agent_type}/servers\` makes all changes of a file in one: \`{"server_ids": ["github"], "remove": ["fetch"]}\`
+adds and removes with one diff and one backup, and \`"enable": true\` also enables entries of \`server_ids\` that are disabled.
 
 \`used_by_agents\` of a server is the same from the other side: the agents with an entry for it, Toolroom's or their own, and
 those that may use it through the gateway.
@@ -136,6 +144,9 @@ curl -X POST -H "X-SVC-Token: $TOKEN" -H 'content-type: application/json' \\
 | \`outgoing\` | Variables whose values would be sent to another computer |
 | \`can_pin\` | The package that \`npx\` would download. \`"pin": true\` installs it once, and the server runs the installed file |
 | \`notes\` | What was translated, what has to be set, and fields that have no counterpart |
+
+A server that is registered with other settings stays as it is. With \`"update": true\` it gets the settings of the entry
+(\`outcome: "updated"\`), unless it runs an installed package or is of another kind.
 
 \`"start_mode"\` applies to the new STDIO servers. A server of a project keeps its folder as \`cwd\`, unless a package runs
 without relative paths. One item of the response:
