@@ -15,6 +15,8 @@ async function main(argv: readonly string[]): Promise<void> {
   switch (name) {
     case 'status':
       return (await import('./cli/status.ts')).status(words, mainFile)
+    case 'open':
+      return (await import('./cli/open.ts')).open(words, mainFile)
     case 'login':
       return (await import('./cli/login.ts')).login(words, mainFile)
     case 'logout':

@@ -1,17 +1,10 @@
-import { homedir } from 'node:os'
-import { dirname } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type CommandName, commandHelp, readCommand } from '../config/commands.ts'
-import { readConfig } from '../config/config.ts'
-import { readFlags } from '../config/flags.ts'
-import type { GivenFlags } from '../config/parse-flags.ts'
-import { EXIT, isStartError, StartError } from '../kernel/exit.ts'
 import { browserOpener, openInBrowser } from './browser.ts'
 import { Failure } from './failure.ts'
 import { findServer, type Named } from './find-server.ts'
-import { ServiceClient } from './service-client.ts'
-import { plain } from './status-lines.ts'
+import { runCommand } from './run-command.ts'
+import type { ServiceClient } from './service-client.ts'
 
 interface Started {
   readonly authorization_url: string
@@ -56,7 +49,7 @@ const SETTLE_MS = 40_000
 
 /** Logs in to an HTTP server, in a browser on this computer or on another one. */
 export function login(words: readonly string[], mainFile: string): Promise<void> {
-  return run('login', words, mainFile, async ({ client, flags, say }) => {
+  return runCommand('login', words, mainFile, async ({ client, flags, say }) => {
     const server = findServer(await serversOf(client), flags.get('SERVER') ?? '')
     const path = `/api/http-servers/${server.id}/login`
     const scopes = flags
@@ -82,72 +75,13 @@ export function login(words: readonly string[], mainFile: string): Promise<void>
 
 /** Forgets the login at an HTTP server. */
 export function logout(words: readonly string[], mainFile: string): Promise<void> {
-  return run('logout', words, mainFile, async ({ client, flags }) => {
+  return runCommand('logout', words, mainFile, async ({ client, flags }) => {
     const { id, name } = findServer(await serversOf(client), flags.get('SERVER') ?? '')
     const query = flags.get('client') === 'true' ? '?client=true' : ''
     await client.request('DELETE', `/api/http-servers/${id}/login${query}`, undefined, BEGIN_MS)
     return { text: `Logged out of ${name}`, json: { server_id: id, server_name: name } }
   })
 }
-
-interface Running {
-  readonly client: ServiceClient
-  readonly flags: GivenFlags
-  /** Prints what the user needs meanwhile: on stderr when stdout is for the JSON document. */
-  readonly say: (text: string) => void
-}
-
-async function run(
-  name: CommandName,
-  words: readonly string[],
-  mainFile: string,
-  command: (running: Running) => Promise<{ readonly text: string; readonly json: object }>,
-): Promise<void> {
-  const flags = readUsage(name, words)
-  if (flags === 'help') return void process.stdout.write(`${commandHelp(name)}\n`)
-  const { env, stdout, stderr } = process
-  const config = readConfig({
-    flags: readFlags([]),
-    platform: { os: process.platform, home: homedir(), env },
-    packageRoot: dirname(dirname(mainFile)),
-  })
-  const isJson = flags.get('json') === 'true'
-  const say = (text: string) => void (isJson ? stderr : stdout).write(`${shown(text)}\n`)
-  try {
-    const client = new ServiceClient(flags.get('url'), config)
-    try {
-      const { text, json } = await command({ client, flags, say })
-      stdout.write(isJson ? `${JSON.stringify(json)}\n` : `${shown(text)}\n`)
-    } finally {
-      client.close()
-    }
-  } catch (error) {
-    if (!(error instanceof Failure)) throw error
-    const { code, message, hint, exit } = error
-    if (isJson) stdout.write(`${JSON.stringify({ code, detail: message, hint })}\n`)
-    stderr.write(`toolroom: ${plain(message)}${hintText(hint)}\n`)
-    process.exitCode = EXIT[exit]
-  }
-}
-
-function readUsage(name: CommandName, words: readonly string[]): GivenFlags | 'help' {
-  try {
-    return readCommand(name, words)
-  } catch (error) {
-    throw isStartError(error) ? new StartError('usage', error.message) : error
-  }
-}
-
-/** A hint of the API is a sentence of its own. */
-const hintText = (hint: string | null): string =>
-  hint === null ? '' : `${/^[a-z]/.test(hint) ? ':' : '.'} ${plain(hint)}`
-
-/** Without control characters, except for our own line breaks. */
-const shown = (text: string): string =>
-  text
-    .split('\n')
-    .map((line) => `${/^ */.exec(line)?.[0]}${plain(line)}`)
-    .join('\n')
 
 const serversOf = async (client: ServiceClient): Promise<Server[]> =>
   ((await client.request('GET', '/api/http-servers')) as { items: Server[] }).items

@@ -37,6 +37,10 @@ export class ServiceClient {
     this.#http = new HttpClient({ url: new URL(address), userAgent: `toolroom/${VERSION}`, network })
   }
 
+  get address(): string {
+    return this.#address
+  }
+
   /** The body of the response. Throws a Failure for any other status than 2xx. */
   async request(
     method: 'GET' | 'POST' | 'DELETE',

@@ -27,6 +27,19 @@ const COMMANDS = {
     text: ['Prints the address of the running service and one line per server.'],
     flags: { json: { type: 'boolean', does: 'Print one JSON document instead of text.' }, url: URL_FLAG },
   },
+  open: {
+    does: 'Open the dashboard, signed in.',
+    use: 'open [--no-browser] [--json] [--url URL]',
+    text: [
+      'Opens the dashboard in a browser if there is one on this computer. Otherwise, prints an address that signs a browser',
+      'in. It works once, within a minute.',
+    ],
+    flags: {
+      'no-browser': { type: 'boolean', does: 'Only print the address.' },
+      json: { type: 'boolean', does: 'Print one JSON document with the address, and open nothing.' },
+      url: URL_FLAG,
+    },
+  },
   login: {
     does: 'Log in to an HTTP server, in a browser.',
     use: 'login SERVER [--no-browser] [--fresh] [--scopes LIST] [--json] [--url URL]',
