@@ -14,7 +14,6 @@ export type Call = Schemas['Call']
 export type LogLine = Schemas['LogLine']
 export type Agent = Schemas['AgentSummary']
 export type EventRow = Schemas['Event']
-export type Summary = Schemas['MetricsSummary']
 export type Timeseries = Schemas['Timeseries']
 export type ServerTimeseries = Schemas['ServerTimeseries']
 export type { Schemas }
