@@ -97,8 +97,8 @@ describe.runIf(executablePath)('Logs', () => {
     const flooded = await delayOf(page)
     console.log(`check 19: input ${flooded} ms (quiet ${quiet} ms), main thread ${share} busy, ${most} nodes`)
     expect(share).toBeLessThan(0.6)
-    // On a computer that is busy with other things every key is slow, so the quiet page is the measure there.
-    expect(flooded).toBeLessThan(quiet < 40 ? 100 : 10 * quiet)
+    // Where a key of the quiet page takes longer than 40 ms, that page is the control.
+    expect(flooded).toBeLessThan(Math.max(100, 2.5 * quiet))
     expect(most).toBeLessThan(5000)
 
     const sent = 100_000

@@ -63,7 +63,7 @@ describe.runIf(executablePath)('Settings', () => {
     await page.getByRole('textbox', { name: 'Try the redaction' }).fill('')
     expect(await page.content()).not.toContain(SECRET)
 
-    await page.getByRole('checkbox', { name: 'package update' }).click()
+    await page.getByRole('checkbox', { name: 'A package has an update' }).click()
     await expect
       .poll(async () => (await dashboard.ask('GET', '/notices/mutes')).body.kinds)
       .toEqual(['package_update'])

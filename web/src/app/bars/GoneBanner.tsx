@@ -4,7 +4,7 @@ import { Act } from '../../parts/controls/Act.tsx'
 import { Glyph } from '../../parts/marks/Glyph.tsx'
 import { useNow } from '../../parts/marks/Time.tsx'
 import { t } from '../messages.ts'
-import css from './GoneBanner.module.css'
+import bar from './Bar.module.css'
 
 /** The service does not answer. What is on screen stays, and says how old it is. */
 export function GoneBanner() {
@@ -13,7 +13,7 @@ export function GoneBanner() {
   if (connection.state !== 'gone') return null
   const left = Math.ceil((connection.retryAt - now) / 1000)
   return (
-    <div className={css.banner} role="alert">
+    <div className={bar.warn} role="alert">
       <span className="warn">
         <Glyph name="look" />
       </span>

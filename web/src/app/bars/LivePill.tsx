@@ -10,7 +10,7 @@ export function LivePill() {
   const now = useNow(1000)
   const { glyph, tone, text } = shownOf(useLive(), now)
   return (
-    <span className={`${css.pill} ${css[tone]}`} role="status">
+    <span className={`${css.pill} tinted ${tone}`} role="status">
       <Glyph name={glyph} />
       {text}
     </span>

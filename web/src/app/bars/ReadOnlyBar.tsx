@@ -4,6 +4,7 @@ import { Act } from '../../parts/controls/Act.tsx'
 import { openTokenDialog } from '../../parts/controls/token-dialog.ts'
 import { Icon } from '../../parts/marks/icons.tsx'
 import { t } from '../messages.ts'
+import bar from './Bar.module.css'
 import css from './ReadOnlyBar.module.css'
 
 /** Why nothing can be changed, and what to do about it. */
@@ -17,7 +18,7 @@ export function ReadOnlyBar() {
     </code>
   )
   return (
-    <section className={css.bar} aria-label={t('readOnly')}>
+    <section className={bar.info} aria-label={t('readOnly')}>
       <span className="info">
         <Icon name="lock" />
       </span>

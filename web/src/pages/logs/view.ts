@@ -7,7 +7,7 @@ const MAX_FOLLOWED = 5000
 /** How many new lines wait while the view is paused. */
 const MAX_WAITING = 20_000
 /** New lines are shown together, a few times a second. */
-const SHOWN_EVERY_MS = 150
+const SHOWN_EVERY_MS = 250
 
 export interface Shown {
   /** The oldest first. */

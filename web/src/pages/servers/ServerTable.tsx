@@ -22,7 +22,7 @@ export interface ListProps {
   readonly onSelect: (ids: readonly string[], on: boolean) => void
 }
 
-const NOBODY: readonly string[] = []
+const NO_AGENTS: readonly string[] = []
 
 export function ServerTable({ servers, users, selected, onSelect }: ListProps) {
   const { data: series } = useServerSeries('1h')
@@ -78,7 +78,7 @@ export function ServerTable({ servers, users, selected, onSelect }: ListProps) {
               key={server.id}
               server={server}
               series={series?.get(server.id)}
-              users={users.get(server.id) ?? NOBODY}
+              users={users.get(server.id) ?? NO_AGENTS}
               isSelected={selected.has(server.id)}
               hasChangedTools={toolsNotice(notices, server.id) !== undefined}
               onSelect={onSelect}

@@ -9,22 +9,23 @@ import { t } from './messages.ts'
 import css from './Settings.module.css'
 
 type Kind = Schemas['Mutes']['kinds'][number]
-const KINDS: readonly Kind[] = [
-  'server_crashed',
-  'server_failed',
-  'server_degraded',
-  'login_needed',
-  'tools_changed',
-  'tools_held',
-  'agent_file_edited',
-  'agent_file_unreadable',
-  'package_update',
-  'package_deprecated',
-  'leaked_processes',
-  'disk',
-  'weak_token',
-  'settings',
-]
+/** In the order of the page. A kind that the service adds is a type error here. */
+const KINDS: Readonly<Record<Kind, string>> = {
+  server_crashed: t('kindCrashed'),
+  server_failed: t('kindFailed'),
+  server_degraded: t('kindDegraded'),
+  login_needed: t('kindLogin'),
+  tools_changed: t('kindChanged'),
+  tools_held: t('kindHeld'),
+  agent_file_edited: t('kindEdited'),
+  agent_file_unreadable: t('kindUnreadable'),
+  package_update: t('kindUpdate'),
+  package_deprecated: t('kindDeprecated'),
+  leaked_processes: t('kindLeaked'),
+  disk: t('kindDisk'),
+  weak_token: t('kindToken'),
+  settings: t('kindSettings'),
+}
 
 /** Which notices are recorded but not shown. */
 export function Mutes() {
@@ -39,10 +40,10 @@ export function Mutes() {
     <>
       <Entry name={t('mutes')} text={t('mutesText')}>
         <div className={css.boxes}>
-          {KINDS.map((kind) => (
+          {(Object.keys(KINDS) as Kind[]).map((kind) => (
             <Checkbox
               key={kind}
-              label={kind.replaceAll('_', ' ')}
+              label={KINDS[kind]}
               disabled={!mayChange}
               checked={mutes.kinds.includes(kind)}
               onChange={() => change({ kinds: toggled(mutes.kinds, kind) })}

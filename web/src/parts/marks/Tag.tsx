@@ -10,7 +10,7 @@ interface Props {
 
 export function Tag({ tone = 'idle', glyph, children }: Props) {
   return (
-    <span className={`${css.tag} ${css[tone]}`}>
+    <span className={`${css.tag} tinted ${tone}`}>
       {glyph && <Glyph name={glyph} size={10} />}
       {children}
     </span>
