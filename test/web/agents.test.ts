@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { HOME_SECRET } from '../support/dashboard-home.ts'
@@ -162,8 +163,17 @@ describe.runIf(executablePath)('Agents', () => {
     await cell(page, 'echo in Codex').focus()
     await page.keyboard.press('Enter')
     const drawer = page.getByRole('dialog', { name: 'echo in Codex' })
-    await drawer.getByRole('switch', { name: 'stats' }).click()
+    // The service is slow, so the second switch moves before the first one is saved.
+    await page.route('**/api/agents/codex/tools', async (route) => {
+      if (route.request().method() === 'PUT') await setTimeout(500)
+      await route.continue()
+    })
+    for (const name of ['stats', 'query', 'query']) await drawer.getByRole('switch', { name }).click()
     await drawer.getByText('11 of 12 tools are on.', { exact: false }).waitFor()
+    await expect
+      .poll(async () => (await chosen()).tools.echo)
+      .toSatisfy((on: string[] = []) => on.length === 11 && !on.includes('stats'))
+    await page.unroute('**/api/agents/codex/tools')
     await expectAccessible(page)
     await page.keyboard.press('Escape')
     const some = cell(page, 'echo in Codex: 11/12')

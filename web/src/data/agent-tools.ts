@@ -6,53 +6,82 @@ import { useSession } from './session.ts'
 /** What an agent may use at the gateway. A change applies at once and writes no file. */
 
 const LIST = ['agents', 'all']
+const toolsKey = (agent_type: string) => ['agents', 'tools', agent_type]
+type AgentTools = Awaited<ReturnType<typeof readTools>>
+const readTools = (agent_type: string) =>
+  api().get('/api/agents/{agent_type}/tools', { path: { agent_type } })
 
-/** Null: all servers. The grid moves at once, and returns if the service refuses. */
-export async function chooseServers(agent_type: string, servers: readonly string[] | null): Promise<void> {
-  await queryClient.cancelQueries({ queryKey: LIST })
-  const before = queryClient.getQueryData(LIST)
-  queryClient.setQueryData(
-    LIST,
-    (list: { items: Agent[] } | undefined) =>
-      list && {
-        ...list,
-        items: list.items.map((agent) =>
-          agent.agent_type === agent_type ? { ...agent, gateway_servers: servers && [...servers] } : agent,
-        ),
-      },
-  )
+/** The last change of each agent that is not answered yet. */
+const unanswered = new Map<string, Promise<void>>()
+
+/** The page moves at once. Changes of an agent are sent in their order, because each replaces a whole list; then all is read again. */
+async function change<T>(
+  agent_type: string,
+  queryKey: string[],
+  update: (data: T) => T,
+  send: () => Promise<unknown>,
+): Promise<void> {
+  void queryClient.cancelQueries({ queryKey })
+  queryClient.setQueryData(queryKey, (data: T | undefined) => data && update(data))
+  const before = unanswered.get(agent_type)?.catch(() => undefined)
+  const own = Promise.resolve(before).then(async () => void (await send()))
+  unanswered.set(agent_type, own)
   try {
-    const body = { servers: servers && [...servers] }
-    await api().put('/api/agents/{agent_type}/tools', { path: { agent_type }, body })
-  } catch (error) {
-    queryClient.setQueryData(LIST, before)
-    throw error
+    await own
   } finally {
-    await queryClient.invalidateQueries({ queryKey: ['agents'] })
+    if (unanswered.get(agent_type) === own) {
+      unanswered.delete(agent_type)
+      await queryClient.invalidateQueries({ queryKey: ['agents'] })
+    }
   }
+}
+
+/** Null: all servers. */
+export function chooseServers(agent_type: string, servers: readonly string[] | null): Promise<void> {
+  const body = { servers: servers && [...servers] }
+  return change<{ items: Agent[] }>(
+    agent_type,
+    LIST,
+    (list) => ({
+      ...list,
+      items: list.items.map((agent) =>
+        agent.agent_type === agent_type ? { ...agent, gateway_servers: body.servers } : agent,
+      ),
+    }),
+    () => api().put('/api/agents/{agent_type}/tools', { path: { agent_type }, body }),
+  )
 }
 
 export function useAgentTools(agent_type: string) {
   const { mayChange } = useSession()
   return useQuery({
-    queryKey: ['agents', 'tools', agent_type],
+    queryKey: toolsKey(agent_type),
     enabled: mayChange,
-    queryFn: () => api().get('/api/agents/{agent_type}/tools', { path: { agent_type } }),
+    queryFn: () => readTools(agent_type),
   })
 }
 
 /** Only these tools of the server; null means all. The choices for other servers stay. */
-export async function chooseTools(
+export function chooseTools(
   agent_type: string,
   server_id: string,
   names: readonly string[] | null,
 ): Promise<void> {
-  const path = { agent_type }
-  const { tools } = await api().get('/api/agents/{agent_type}/tools', { path })
-  const body = { tools: { ...tools, [server_id]: names && [...names] } }
-  await api().put('/api/agents/{agent_type}/tools', { path, body })
-  await queryClient.invalidateQueries({ queryKey: ['agents'] })
+  const chosen = { [server_id]: names && [...names] }
+  return change<AgentTools>(
+    agent_type,
+    toolsKey(agent_type),
+    (data) => ({ ...data, tools: withoutNull({ ...data.tools, ...chosen }) }),
+    async () => {
+      const { tools } = await readTools(agent_type)
+      const body = { tools: { ...tools, ...chosen } }
+      await api().put('/api/agents/{agent_type}/tools', { path: { agent_type }, body })
+    },
+  )
 }
+
+const withoutNull = (tools: Readonly<Record<string, string[] | null>>): AgentTools['tools'] =>
+  Object.fromEntries(Object.entries(tools).flatMap(([id, names]) => (names ? [[id, names]] : [])))
 
 export function usePresets() {
   const { mayChange } = useSession()
