@@ -164,16 +164,19 @@ describe.runIf(executablePath)('Agents', () => {
     await page.keyboard.press('Enter')
     const drawer = page.getByRole('dialog', { name: 'echo in Codex' })
     // The service is slow, so the second switch moves before the first one is saved.
+    let sent = 0
     await page.route('**/api/agents/codex/tools', async (route) => {
-      if (route.request().method() === 'PUT') await setTimeout(500)
+      if (route.request().method() !== 'PUT') return route.continue()
+      await setTimeout(500)
       await route.continue()
+      sent += 1
     })
     for (const name of ['stats', 'query', 'query']) await drawer.getByRole('switch', { name }).click()
     await drawer.getByText('11 of 12 tools are on.', { exact: false }).waitFor()
+    await expect.poll(() => sent).toBe(3)
     await expect
       .poll(async () => (await chosen()).tools.echo)
       .toSatisfy((on: string[] = []) => on.length === 11 && !on.includes('stats'))
-    await page.unroute('**/api/agents/codex/tools')
     await expectAccessible(page)
     await page.keyboard.press('Escape')
     const some = cell(page, 'echo in Codex: 11/12')

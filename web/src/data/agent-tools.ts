@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { type Agent, api } from './api.ts'
+import { atOnce } from './at-once.ts'
 import { queryClient } from './query-client.ts'
 import { useSession } from './session.ts'
 
@@ -11,45 +12,21 @@ type AgentTools = Awaited<ReturnType<typeof readTools>>
 const readTools = (agent_type: string) =>
   api().get('/api/agents/{agent_type}/tools', { path: { agent_type } })
 
-/** The last change of each agent that is not answered yet. */
-const unanswered = new Map<string, Promise<void>>()
-
-/** The page moves at once. Changes of an agent are sent in their order, because each replaces a whole list; then all is read again. */
-async function change<T>(
-  agent_type: string,
-  queryKey: string[],
-  update: (data: T) => T,
-  send: () => Promise<unknown>,
-): Promise<void> {
-  void queryClient.cancelQueries({ queryKey })
-  queryClient.setQueryData(queryKey, (data: T | undefined) => data && update(data))
-  const before = unanswered.get(agent_type)?.catch(() => undefined)
-  const own = Promise.resolve(before).then(async () => void (await send()))
-  unanswered.set(agent_type, own)
-  try {
-    await own
-  } finally {
-    if (unanswered.get(agent_type) === own) {
-      unanswered.delete(agent_type)
-      await queryClient.invalidateQueries({ queryKey: ['agents'] })
-    }
-  }
-}
-
 /** Null: all servers. */
 export function chooseServers(agent_type: string, servers: readonly string[] | null): Promise<void> {
   const body = { servers: servers && [...servers] }
-  return change<{ items: Agent[] }>(
-    agent_type,
-    LIST,
-    (list) => ({
+  return atOnce<{ items: Agent[] }>({
+    of: `agent ${agent_type}`,
+    queryKey: LIST,
+    update: (list) => ({
       ...list,
       items: list.items.map((agent) =>
         agent.agent_type === agent_type ? { ...agent, gateway_servers: body.servers } : agent,
       ),
     }),
-    () => api().put('/api/agents/{agent_type}/tools', { path: { agent_type }, body }),
-  )
+    send: () => api().put('/api/agents/{agent_type}/tools', { path: { agent_type }, body }),
+    outdated: ['agents'],
+  })
 }
 
 export function useAgentTools(agent_type: string) {
@@ -68,16 +45,17 @@ export function chooseTools(
   names: readonly string[] | null,
 ): Promise<void> {
   const chosen = { [server_id]: names && [...names] }
-  return change<AgentTools>(
-    agent_type,
-    toolsKey(agent_type),
-    (data) => ({ ...data, tools: withoutNull({ ...data.tools, ...chosen }) }),
-    async () => {
+  return atOnce<AgentTools>({
+    of: `agent ${agent_type}`,
+    queryKey: toolsKey(agent_type),
+    update: (data) => ({ ...data, tools: withoutNull({ ...data.tools, ...chosen }) }),
+    send: async () => {
       const { tools } = await readTools(agent_type)
       const body = { tools: { ...tools, ...chosen } }
       await api().put('/api/agents/{agent_type}/tools', { path: { agent_type }, body })
     },
-  )
+    outdated: ['agents'],
+  })
 }
 
 const withoutNull = (tools: Readonly<Record<string, string[] | null>>): AgentTools['tools'] =>

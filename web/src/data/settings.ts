@@ -1,5 +1,6 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { api, type Schemas } from './api.ts'
+import { atOnce } from './at-once.ts'
 import { queryClient } from './query-client.ts'
 import { signIn, useSession } from './session.ts'
 
@@ -69,12 +70,14 @@ export function useRemoveSecret() {
 }
 
 export const useMutes = () => useTokenQuery('mutes', () => api().get('/api/notices/mutes'))
-export function useSetMutes() {
-  return useMutation({
-    mutationFn: (body: Schemas['Mutes']) => api().put('/api/notices/mutes', { body }),
-    onSettled: () => Promise.all([refresh(), queryClient.invalidateQueries({ queryKey: ['notices'] })]),
+export const setMutes = (body: Schemas['Mutes']): Promise<void> =>
+  atOnce<Schemas['Mutes']>({
+    of: 'mutes',
+    queryKey: ['settings', 'mutes'],
+    update: () => body,
+    send: () => api().put('/api/notices/mutes', { body }),
+    outdated: ['settings', 'notices'],
   })
-}
 
 export function useRedact() {
   return useMutation({ mutationFn: (text: string) => api().post('/api/redact', { body: { text } }) })

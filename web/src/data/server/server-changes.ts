@@ -1,5 +1,6 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { api, type HttpServer, type Schemas, type StdioServer } from '../api.ts'
+import { atOnce } from '../at-once.ts'
 import { queryClient } from '../query-client.ts'
 import type { Server } from '../servers.ts'
 import { useSession } from '../session.ts'
@@ -41,10 +42,40 @@ export function removeServer({ id, type }: Pick<Server, 'id' | 'type'>): Promise
   return removal.finally(() => refresh('servers', 'notices', 'agents'))
 }
 
-/** The settings of all tools with one of them switched. A given map replaces the stored one. */
-export function withTools(server: Server, names: readonly string[], enabled: boolean): StdioChange['tools'] {
-  const changed = names.map((name) => [name, { alias: server.tools[name]?.alias ?? null, enabled }])
-  return { ...server.tools, ...Object.fromEntries(changed) }
+type ToolSettings = Server['tools']
+
+/** Switches tools on or off; the settings of the other ones stay. */
+export function switchTools(server: Server, names: readonly string[], enabled: boolean): Promise<void> {
+  const change = (tools: ToolSettings): ToolSettings => ({
+    ...tools,
+    ...Object.fromEntries(names.map((name) => [name, { alias: tools[name]?.alias ?? null, enabled }])),
+  })
+  return setTools(server, change)
+}
+
+/** The settings of all tools become those of an earlier moment. */
+export const restoreTools = (server: Server): Promise<void> => setTools(server, () => server.tools)
+
+/** What is stored is read first, because a given map replaces it. */
+function setTools({ id, type }: Server, change: (tools: ToolSettings) => ToolSettings): Promise<void> {
+  const path = { id }
+  return atOnce<{ items: Server[] }>({
+    of: `server ${id}`,
+    queryKey: ['servers', type],
+    update: (list) => ({
+      ...list,
+      items: list.items.map((each) => (each.id === id ? { ...each, tools: change(each.tools) } : each)),
+    }),
+    send: async () => {
+      if (type === 'http') {
+        const { tools } = await api().get('/api/http-servers/{id}', { path })
+        return api().put('/api/http-servers/{id}', { path, body: { tools: change(tools) } })
+      }
+      const { tools } = await api().get('/api/servers/{id}', { path })
+      return api().patch('/api/servers/{id}', { path, body: { tools: change(tools) } })
+    },
+    outdated: ['servers', 'tools', 'agents'],
+  })
 }
 
 export function useApproveTool({ id, type }: Server) {

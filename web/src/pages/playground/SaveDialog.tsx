@@ -1,6 +1,6 @@
 import { Modal, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
-import { useSaveCall } from '../../data/saved-calls.ts'
+import { useSaveCall } from '../../data/playground/saved-calls.ts'
 import { Act } from '../../parts/controls/Act.tsx'
 import { showDone, showFailure } from '../../parts/controls/toasts.tsx'
 import { t } from './messages.ts'

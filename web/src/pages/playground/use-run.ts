@@ -6,7 +6,7 @@ import {
   type Progress,
   type Question,
   runCall,
-} from '../../data/run-call.ts'
+} from '../../data/playground/run-call.ts'
 
 export interface Run {
   readonly target: CallTarget

@@ -2,7 +2,7 @@ import { Checkbox } from '@mantine/core'
 import type { Schemas } from '../../data/api.ts'
 import { useServers } from '../../data/servers.ts'
 import { useSession } from '../../data/session.ts'
-import { useMutes, useSetMutes } from '../../data/settings.ts'
+import { setMutes, useMutes } from '../../data/settings.ts'
 import { showFailure } from '../../parts/controls/toasts.tsx'
 import { Entry } from './Entry.tsx'
 import { t } from './messages.ts'
@@ -32,10 +32,9 @@ export function Mutes() {
   const { mayChange } = useSession()
   const { servers = [] } = useServers()
   const { data: mutes } = useMutes()
-  const set = useSetMutes()
   if (!mutes) return null
   const change = (next: Partial<Schemas['Mutes']>) =>
-    set.mutate({ ...mutes, ...next }, { onError: (error) => showFailure(error) })
+    setMutes({ ...mutes, ...next }).catch((error: unknown) => showFailure(error))
   return (
     <>
       <Entry name={t('mutes')} text={t('mutesText')}>

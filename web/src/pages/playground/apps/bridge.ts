@@ -1,4 +1,4 @@
-import { type CallTarget, runCall } from '../../../data/run-call.ts'
+import { type CallTarget, runCall } from '../../../data/playground/run-call.ts'
 import { isObject } from '../form/schema.ts'
 
 /** What the page of a server may ask its host for (MCP Apps), as JSON-RPC over postMessage. */

@@ -1,6 +1,6 @@
 import { useMemo, useState } from 'react'
 import { api } from '../../../data/api.ts'
-import type { Question } from '../../../data/run-call.ts'
+import type { Question } from '../../../data/playground/run-call.ts'
 import { Act } from '../../../parts/controls/Act.tsx'
 import { showFailure } from '../../../parts/controls/toasts.tsx'
 import { Glyph } from '../../../parts/marks/Glyph.tsx'

@@ -1,8 +1,7 @@
 import { Switch } from '@mantine/core'
-import { useState } from 'react'
 import { Link } from 'wouter'
 import type { Schemas } from '../../../data/api.ts'
-import { type Tool, useChangeServer, withTools } from '../../../data/server/server-changes.ts'
+import { switchTools, type Tool } from '../../../data/server/server-changes.ts'
 import type { Server } from '../../../data/servers.ts'
 import { useSession } from '../../../data/session.ts'
 import { count, duration, tokens } from '../../../format/format.ts'
@@ -75,22 +74,14 @@ export function ToolTable({ server, tools, figures }: Props) {
 /** Moves at once, and returns with a reason if the change is refused. */
 function ToolSwitch({ server, tool }: { readonly server: Server; readonly tool: Tool }) {
   const { mayChange } = useSession()
-  const change = useChangeServer(server)
-  const [wanted, setWanted] = useState<boolean>()
-  const set = (enabled: boolean) => {
-    setWanted(enabled)
-    const tools = withTools(server, [tool.name], enabled)
-    change.mutate(
-      { ...(tools && { tools }) },
-      { onSettled: () => setWanted(undefined), onError: (error) => showFailure(error) },
-    )
-  }
+  const set = (enabled: boolean) =>
+    switchTools(server, [tool.name], enabled).catch((error: unknown) => showFailure(error))
   return (
     <Switch
       aria-label={t('isOn', { name: tool.name })}
-      checked={wanted ?? tool.enabled}
+      checked={server.tools[tool.name]?.enabled ?? tool.enabled}
       disabled={!mayChange}
-      onChange={({ currentTarget }) => set(currentTarget.checked)}
+      onChange={({ currentTarget }) => void set(currentTarget.checked)}
     />
   )
 }

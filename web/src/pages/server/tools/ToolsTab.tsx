@@ -1,7 +1,7 @@
 import { Checkbox, TextInput } from '@mantine/core'
 import { useToolMetrics } from '../../../data/metrics.ts'
 import { useNotices } from '../../../data/notices.ts'
-import { type Tool, useChangeServer, withTools } from '../../../data/server/server-changes.ts'
+import { restoreTools, switchTools, type Tool } from '../../../data/server/server-changes.ts'
 import { type Server, useServerAction, useTools } from '../../../data/servers.ts'
 import { seconds, tokens } from '../../../format/format.ts'
 import { Act } from '../../../parts/controls/Act.tsx'
@@ -26,7 +26,6 @@ export function ToolsTab({ server }: { readonly server: Server }) {
   const { data: figures } = useToolMetrics('7d', server.id)
   const { data: notices } = useNotices()
   const action = useServerAction()
-  const switchOff = useSwitchOff(server)
   if (!isListed)
     return (
       <section className="card" aria-label={t('title')}>
@@ -73,7 +72,16 @@ export function ToolsTab({ server }: { readonly server: Server }) {
           onChange={({ currentTarget }) => setSearch({ unused: currentTarget.checked })}
         />
         {unused && shown.length > 0 && (
-          <Act size="xs" changes onClick={() => switchOff(shown.map(({ name }) => name))}>
+          <Act
+            size="xs"
+            changes
+            onClick={() =>
+              switchOff(
+                server,
+                shown.map(({ name }) => name),
+              )
+            }
+          >
             {t('switchOff', { count: shown.length })}
           </Act>
         )}
@@ -99,21 +107,15 @@ export function ToolsTab({ server }: { readonly server: Server }) {
 const textOf = ({ name, title, description }: Tool): string =>
   `${name} ${title ?? ''} ${description ?? ''}`.toLowerCase()
 
-function useSwitchOff(server: Server): (names: readonly string[]) => void {
-  const change = useChangeServer(server)
-  const set = (tools: ReturnType<typeof withTools>, done?: () => void) =>
-    change.mutate(
-      { ...(tools && { tools }) },
-      { onSuccess: () => done?.(), onError: (error) => showFailure(error) },
-    )
-  return (names) => {
-    const before = server.tools
-    set(withTools(server, names, false), () =>
+function switchOff(server: Server, names: readonly string[]): void {
+  const onError = (error: unknown) => showFailure(error)
+  switchTools(server, names, false).then(
+    () =>
       showUndo({
         title: t('switchedOff', { count: names.length }),
         text: t('atOnce'),
-        onUndo: () => set(before),
+        onUndo: () => void restoreTools(server).catch(onError),
       }),
-    )
-  }
+    onError,
+  )
 }

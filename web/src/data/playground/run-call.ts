@@ -1,6 +1,6 @@
-import { ApiError } from './api.ts'
-import { TOKEN_HEADER } from './client.ts'
-import { currentSession } from './session.ts'
+import { ApiError } from '../api.ts'
+import { TOKEN_HEADER } from '../client.ts'
+import { currentSession } from '../session.ts'
 
 /** One call of a tool as a stream of events: progress, log messages and questions, then the result. */
 

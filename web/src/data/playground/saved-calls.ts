@@ -1,7 +1,7 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { api, type Schemas } from './api.ts'
-import { queryClient } from './query-client.ts'
-import { useSession } from './session.ts'
+import { api, type Schemas } from '../api.ts'
+import { queryClient } from '../query-client.ts'
+import { useSession } from '../session.ts'
 
 export type SavedCall = Schemas['SavedCall']
 
