@@ -84,6 +84,8 @@ describe.runIf(executablePath)('Traffic', () => {
     const { page } = await openPage(browser)
     await dashboard.signIn(page, '/traffic')
     await rows(page).nth(1).waitFor()
+    await page.keyboard.press('Space') // a filter applies while the list is paused, too
+    await page.getByText('paused', { exact: true }).waitFor()
     await page.keyboard.press('/')
     await page.keyboard.type('status:error -server:slow')
     await page.keyboard.press('Enter')

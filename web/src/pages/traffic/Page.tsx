@@ -3,7 +3,7 @@ import { useCallback, useMemo, useState } from 'react'
 import { useLocation } from 'wouter'
 import { useAgents } from '../../data/agents.ts'
 import { useServers } from '../../data/servers.ts'
-import { useTraffic } from '../../data/traffic.ts'
+import { type TrafficCall, useTraffic } from '../../data/traffic.ts'
 import { useKeys } from '../../keyboard/keys.ts'
 import { PageHead } from '../../parts/content/PageHead.tsx'
 import { Act } from '../../parts/controls/Act.tsx'
@@ -51,15 +51,13 @@ export function Page() {
     return { ...queryOf(q, idOf), ...times }
   }, [q, servers, range])
   const traffic = useTraffic(query)
-  const matching = useMemo(() => {
-    const matches = matcherOf(q, (id) => servers.find((server) => server.id === id)?.name ?? id)
-    return traffic.calls.filter(
-      (call) =>
-        matches(call) &&
-        (!range || (startOf(call) >= range.since * 1000 && startOf(call) < range.until * 1000)),
-    )
-  }, [traffic.calls, q, servers, range])
-  const { shown, waiting, isFollowing, follow, isPaused, pause } = useFrozen(matching)
+  const matches = useMemo(() => {
+    const fits = matcherOf(q, (id) => servers.find((server) => server.id === id)?.name ?? id)
+    return (call: TrafficCall) =>
+      fits(call) && (!range || (startOf(call) >= range.since * 1000 && startOf(call) < range.until * 1000))
+  }, [q, servers, range])
+  const matching = useMemo(() => traffic.calls.filter(matches), [traffic.calls, matches])
+  const { shown, waiting, isFollowing, follow, isPaused, pause } = useFrozen(matching, matches)
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set())
   const rows = useMemo(
     () => (group === 'session' ? rowsOf(groupsOf(shown), closed) : flatRowsOf(shown)),

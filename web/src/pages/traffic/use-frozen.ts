@@ -3,9 +3,9 @@ import type { TrafficCall } from '../../data/traffic.ts'
 
 /**
  * While the user reads further up, or has paused, no line is added or moved: new calls are only counted. Calls that were
- * running may end, and older calls may be read.
+ * running may end, older calls may be read, and another filter applies to what is there.
  */
-export function useFrozen(calls: readonly TrafficCall[]) {
+export function useFrozen(calls: readonly TrafficCall[], matches: (call: TrafficCall) => boolean) {
   const [frozen, setFrozen] = useState<readonly TrafficCall[]>()
   const [isFollowing, setFollowing] = useState(true)
   const [isPaused, setPaused] = useState(false)
@@ -25,11 +25,11 @@ export function useFrozen(calls: readonly TrafficCall[]) {
   }
   const shown = useMemo(() => {
     if (!frozen) return calls
-    const now = new Map(calls.map((call) => [call.id, call]))
-    const oldest = frozen[0]?.id ?? 0
-    const older = calls.filter(({ id }) => id < oldest)
-    return [...older, ...frozen.map((call) => now.get(call.id) ?? call)]
-  }, [calls, frozen])
+    const now = calls.filter(({ id }) => id <= latest)
+    const known = new Set(now.map(({ id }) => id))
+    const kept = frozen.filter((call) => !known.has(call.id) && matches(call))
+    return [...kept, ...now].sort((a, b) => a.id - b.id)
+  }, [calls, frozen, latest, matches])
   const waiting = frozen ? calls.filter(({ id }) => id > latest).length : 0
   return { shown, waiting, isFollowing: isFollowing && !isPaused, isPaused, follow, pause }
 }
