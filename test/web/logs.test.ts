@@ -36,6 +36,8 @@ describe.runIf(executablePath)('Logs', () => {
     const log = page.getByRole('log', { name: 'Log lines' })
     await log.getByText('server added').first().waitFor()
 
+    await page.keyboard.press('Space') // a filter applies while the list is paused, too
+    await page.getByText('paused by you').waitFor()
     await page.keyboard.press('/')
     await page.keyboard.type('added')
     await page.getByRole('button', { name: 'Servers all 9' }).click()

@@ -31,7 +31,7 @@ export function useView(choice: Choice) {
     view.isPaused = isPaused
   }, [view, isPaused])
   useEffect(() => {
-    if (!newest.data || isPaused) return
+    if (!newest.data || (isPaused && view.isRead)) return
     view.read(newest.data.items)
     setHasOlder(newest.data.next_cursor !== null)
   }, [view, newest.data, isPaused])

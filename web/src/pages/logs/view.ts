@@ -37,8 +37,12 @@ export class LogView {
   }
   readonly shown = (): Shown => this.#shown
 
+  /** False until the view has its first page: another filter is read while the page is paused, too. */
+  isRead = false
+
   /** The newest stored lines, the newest first. They replace what the view had. */
   read(newestFirst: readonly LogLine[]): void {
+    this.isRead = true
     const stored = newestFirst.toReversed()
     const newest = stored.at(-1)?.id ?? 0
     this.#lines = [
