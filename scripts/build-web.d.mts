@@ -1,1 +1,1 @@
-export declare function buildWeb(outDir: string, mode?: string): Promise<void>
+export declare function buildWeb(outDir: string, mode?: string): Promise<string[]>

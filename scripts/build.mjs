@@ -13,8 +13,9 @@ import {
 import { dirname, join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { rolldown } from 'rolldown'
+import { buildDocs } from './build-docs.mjs'
 import { buildWeb } from './build-web.mjs'
-import { fail, filesUnder, root, seconds } from './lib.mjs'
+import { fail, filesUnder, packagesOf, root, seconds } from './lib.mjs'
 import { buildHashes, readBuilt } from './prepare.mjs'
 
 const ENTRIES = { main: 'src/main.ts', 'store-worker': 'src/store/thread/worker.ts' }
@@ -29,6 +30,8 @@ const ALIAS = { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' }
 const startedAt = performance.now()
 const hashes = buildHashes() // before reading the sources, so that an edit during the build makes it stale
 const built = readBuilt()
+/** The packages whose code is in each part: their licences are part of what is published. */
+const packages = { ...built?.packages }
 const scratch = `dist/.tmp-${process.pid}` // inside dist: ignored by git, and rename stays on one disk
 process.once('exit', () => rmSync(join(root, scratch), { recursive: true, force: true }))
 
@@ -41,10 +44,11 @@ const bytes = files.reduce((sum, file) => sum + statSync(join(root, 'dist', file
 const took = seconds(performance.now() - startedAt)
 console.log(`Built dist in ${took}: ${files.length} files, ${(bytes / 1e6).toFixed(1)} MB with source maps`)
 
-/** The service and the dashboard are independent: what has not changed stays as it is. */
+/** The service, the dashboard and the guide are independent: what has not changed stays as it is. */
 async function buildStale() {
-  if (isStale('service')) await bundle()
-  if (isStale('web')) await buildWeb(`${scratch}/web`)
+  if (isStale('service')) packages.service = await bundle()
+  if (isStale('web')) packages.web = await buildWeb(`${scratch}/web`)
+  if (isStale('docs')) buildDocs(`${scratch}/docs`)
 }
 
 function isStale(part) {
@@ -55,7 +59,7 @@ function isStale(part) {
 }
 
 function partOf(file) {
-  return file.startsWith('web/') ? 'web' : 'service'
+  return /^(web|docs)\//.exec(file)?.[1] ?? 'service'
 }
 
 /**
@@ -63,18 +67,21 @@ function partOf(file) {
  * main.ts imports dynamically become chunks, so that the bridge, which agents start often, loads only a few kilobytes.
  */
 async function bundle() {
-  const UP_FILE = await bundleEntry('up', SERVICE, {
+  const up = await bundleEntry('up', SERVICE, {
     format: 'cjs',
     codeSplitting: true,
     entryFileNames: '[name]-[hash].cjs',
     chunkFileNames: '[name]-[hash].cjs',
   })
+  const UP_FILE = up.find(({ isEntry }) => isEntry).fileName
+  const chunks = [...up]
   for (const [name, path] of Object.entries(ENTRIES))
-    await bundleEntry(name, path, { define: { UP_FILE: JSON.stringify(UP_FILE) } })
+    chunks.push(...(await bundleEntry(name, path, { define: { UP_FILE: JSON.stringify(UP_FILE) } })))
   chmodSync(join(root, scratch, 'main.js'), 0o755)
+  return packagesOf(chunks)
 }
 
-/** @returns the name of the entry file */
+/** @returns the chunks that were written */
 async function bundleEntry(name, path, { define = {}, ...more }) {
   const bundler = await rolldown({
     cwd: root,
@@ -95,8 +102,8 @@ async function bundleEntry(name, path, { define = {}, ...more }) {
     format: 'esm',
     sourcemap: true,
     codeSplitting: name === 'main',
-    // Smaller files and less memory; names stay, so that stack traces are readable.
-    minify: { compress: true, mangle: false, codegen: { removeWhitespace: true } },
+    // Smaller files and less memory; functions and classes keep their names, so that stack traces are readable.
+    minify: { compress: true, mangle: { keepNames: true }, codegen: { removeWhitespace: true } },
     entryFileNames: '[name].js',
     chunkFileNames: '[name]-[hash].js',
     banner: (chunk) => (chunk.isEntry && name === 'main' ? '#!/usr/bin/env node' : ''),
@@ -112,7 +119,7 @@ async function bundleEntry(name, path, { define = {}, ...more }) {
   if (more.format === 'cjs')
     for (const { fileName } of output.filter(({ type }) => type === 'chunk'))
       toAscii(join(root, scratch, fileName))
-  return output.find(({ isEntry }) => isEntry).fileName
+  return output
 }
 
 /** V8 stores pure ASCII source in half the memory and parses it twice as fast. The strings keep their values. */
@@ -144,7 +151,7 @@ function moveIntoPlace() {
     if (!wanted.has(file) && !file.startsWith('.tmp-')) rmSync(join(root, 'dist', file))
   }
   removeAbandoned()
-  writeFileSync(join(root, 'dist/.built'), JSON.stringify({ hashes, files: current }))
+  writeFileSync(join(root, 'dist/.built'), JSON.stringify({ hashes, files: current, packages }))
   return current
 }
 

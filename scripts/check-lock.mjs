@@ -39,7 +39,8 @@ function registryHosts() {
 function unjustified() {
   const page = 'docs/dependencies.md'
   const lines = existsSync(join(root, page)) ? read(page).split('\n') : []
-  return Object.keys(JSON.parse(read('package.json')).dependencies ?? {})
+  const { dependencies, devDependencies } = JSON.parse(read('package.json'))
+  return Object.keys({ ...dependencies, ...devDependencies })
     .filter((name) => !lines.some((line) => line.includes(`\`${name}\``)))
     .map((name) => `${page}: the dependency \`${name}\` has no line`)
 }

@@ -100,4 +100,11 @@ export function hashFiles(paths, ...extra) {
   return hash.digest('hex')
 }
 
+/** The folders of the packages whose modules are in some chunks of a bundle, from the root. */
+export function packagesOf(chunks) {
+  const ids = chunks.flatMap(({ moduleIds = [] }) => moduleIds)
+  const folders = ids.map((id) => /node_modules\/(?:.*\/node_modules\/)?(?:@[^/]+\/)?[^/]+/.exec(id)?.[0])
+  return [...new Set(folders.filter(Boolean))].sort()
+}
+
 export const seconds = (ms) => `${(ms / 1000).toFixed(1)} s`

@@ -148,13 +148,20 @@ async function runBuild(onSpawn) {
   if (code !== 0) fail(`${output.trimEnd()}\nThe build failed; the reason is above`)
 }
 
+const DOCS_SCRIPTS = ['scripts/build-docs.mjs', 'scripts/markdown.mjs']
+
 /** Based on contents: a checkout, a copy or a branch switch changes file times without changing the build. */
 export function buildHashes() {
   const shared = ['scripts/build.mjs', 'package-lock.json', 'package.json']
   const isSource = (path) => !path.endsWith('.test.ts') && !path.startsWith('web/generated/')
   const service = [...filesUnder('src').filter(isSource), 'tsconfig.json']
   const web = [...filesUnder('web').filter(isSource), ...filesUnder('src/client'), 'scripts/build-web.mjs']
-  return { service: hashFiles([...service, ...shared]), web: hashFiles([...web, ...shared]) }
+  const docs = [...filesUnder('docs').filter((path) => path.endsWith('.md')), ...DOCS_SCRIPTS]
+  return {
+    service: hashFiles([...service, ...shared]),
+    web: hashFiles([...web, ...shared]),
+    docs: hashFiles([...docs, ...shared]),
+  }
 }
 
 /** The hashes and the files of the last finished build. */

@@ -16,6 +16,8 @@ export interface ServiceOptions {
   readonly mainFile?: string | undefined
   /** The folder with the built dashboard. */
   readonly webFolder?: string | undefined
+  /** The folder with the rendered guide. */
+  readonly docsFolder?: string | undefined
 }
 
 export interface Service {

@@ -294,6 +294,7 @@ async function open(
     protectReads: config.protect_reads,
     guesses,
     webFolder: options.webFolder,
+    docsFolder: options.docsFolder,
     gatewayRoutes: gateway.mcpRoutes,
     pages: [loginPages(logins), apps.pages],
     routes: [

@@ -67,6 +67,7 @@ async function start(
       openStores,
       mainFile,
       webFolder: join(dirname(mainFile), 'web'),
+      docsFolder: join(dirname(mainFile), 'docs'),
       shutDown,
       onOpen: printReady,
     })

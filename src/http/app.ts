@@ -7,6 +7,7 @@ import { problemOf, unexpected } from '../kernel/problem.ts'
 import { type AuthOptions, createAuth } from './auth.ts'
 import { acceptOnlyJson } from './body.ts'
 import { compileWhenUsed } from './compilers.ts'
+import { serveDocPages } from './doc-pages.ts'
 import { serveDocs } from './docs.ts'
 import type { Front } from './front.ts'
 import { Methods } from './methods.ts'
@@ -25,6 +26,8 @@ export interface AppOptions extends AuthOptions, WebOptions {
   readonly log: Log
   readonly version: string
   readonly stream?: Stream
+  /** The folder with the rendered guide; undefined if there is none. */
+  readonly docsFolder?: string | undefined
   /** What the gateway serves, for the documentation. */
   readonly gatewayRoutes?: readonly DescribedRoute[]
   /** Pages for browsers, at the paths that they name. */
@@ -82,6 +85,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     options.log[level]({ request_id: request.id, method, route, status, ms }, `${method} ${route} ${status}`)
   })
   serveDocs(fastify, describeApi(fastify, options))
+  serveDocPages(fastify, options.docsFolder)
   serveWeb(fastify, options)
   for (const page of options.pages ?? []) await fastify.register(page)
   for (const room of options.routes) await fastify.register(room, { prefix: '/api' })

@@ -1,5 +1,8 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { covers } from '../../test/support/covers.ts'
+import { ownFolder } from '../../test/support/folder.ts'
 import { openHouse } from '../../test/support/house.ts'
 import { CATALOGUE, type ErrorCode } from '../kernel/errors.ts'
 import { ERROR_TEXTS } from './error-texts.ts'
@@ -21,6 +24,24 @@ describe('error pages', () => {
     expect((await house.inject('/docs/errors/nope')).statusCode).toBe(404)
     expect((await house.inject('/docs/errors/')).body).toContain('/docs/errors/disk_full')
   })
+})
+
+test('the guide is served from the build, with no script, and only its own pages', async () => {
+  const docsFolder = ownFolder()
+  mkdirSync(join(docsFolder, 'guide'))
+  writeFileSync(join(docsFolder, 'secret.html'), 'secret')
+  writeFileSync(join(docsFolder, 'guide/index.html'), '<h1 id="guide">Guide</h1>')
+  writeFileSync(join(docsFolder, 'guide/at-login.html'), '<h1 id="run">Run <code>it</code></h1>')
+  const { inject } = await openHouse({ docsFolder, env: { PROTECT_READS: 'true' } })
+  const page = await inject('/docs/guide/at-login')
+  expect(page.statusCode).toBe(200)
+  expect(page.body).toContain('<title>Run it · Toolroom</title>')
+  expect(page.headers['content-security-policy']).toContain("default-src 'none'")
+  expect(page.headers['content-security-policy']).not.toMatch(/script-src|unsafe/)
+  expect((await inject('/docs/guide')).body).toContain('<h1 id="guide">Guide</h1>')
+  expect((await inject('/docs/assets/docs.css')).headers['content-type']).toContain('text/css')
+  for (const name of ['nope', '..%2fsecret', 'At-Login', 'a'.repeat(100)])
+    expect((await inject(`/docs/guide/${name}`)).statusCode, name).toBe(404)
 })
 
 /** The text of docs/errors.md. */

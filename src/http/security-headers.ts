@@ -37,5 +37,10 @@ export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
 }
 
-/** For the documentation pages, which load scripts and styles from this origin only. */
+/** For the pages of the guide and of errors, which have no script. */
+export const TEXT_PAGE_HEADERS: Readonly<Record<string, string>> = {
+  'content-security-policy': `${LOCKED}; style-src 'self'; img-src 'self'`,
+}
+
+/** For the interactive documentation, which loads scripts and styles from this origin only. */
 export const PAGE_HEADERS: Readonly<Record<string, string>> = { 'content-security-policy': OWN_FILES }

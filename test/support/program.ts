@@ -12,6 +12,8 @@ interface Options {
   readonly home?: string
   readonly env?: Readonly<Record<string, string>>
   readonly argv?: readonly string[]
+  /** The program; by default that of the build. */
+  readonly main?: string
   /** Limit of open files; by default that of the tests. */
   readonly files?: number
   /** The folder of a cgroup that it runs in. */
@@ -21,8 +23,16 @@ interface Options {
 }
 
 /** The built service as a separate process, with an empty home directory. Ended at the latest with the test. */
-export function launch({ home = ownFolder(), env = {}, argv = [], files, cgroup, under = [] }: Options = {}) {
-  const program = [...under, process.execPath, MAIN, ...argv]
+export function launch({
+  home = ownFolder(),
+  env = {},
+  argv = [],
+  main = MAIN,
+  files,
+  cgroup,
+  under = [],
+}: Options = {}) {
+  const program = [...under, process.execPath, main, ...argv]
   const before = [
     ...(files === undefined ? [] : [`ulimit -n ${files}`]),
     ...(cgroup === undefined ? [] : [`echo $$ >'${cgroup}/cgroup.procs'`]),
