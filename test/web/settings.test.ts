@@ -1,11 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { TOKEN } from '../support/house.ts'
+import { openService } from '../support/service-process.ts'
 import { executablePath, expectAccessible, openBrowser, openPage } from './support/browser.ts'
 import { openDashboard } from './support/dashboard.ts'
 
 const SECRET = 'ghp_Settings0123456789abcdefABCDEF0123'
+const PASSPHRASE = 'correct horse battery staple'
 
 describe.runIf(executablePath)('Settings', () => {
   test('every setting shows its key, its variable and its source; a change is written to config.json; one that a variable sets is off with the reason', async () => {
@@ -101,13 +104,9 @@ describe.runIf(executablePath)('Settings', () => {
       page.getByRole('button', { name: 'Export', exact: true }).last().click(),
     ])
     await dashboard.ask('DELETE', '/servers/echo')
-    const [chooser] = await Promise.all([
-      page.waitForEvent('filechooser'),
-      page.getByRole('button', { name: 'Choose a file…' }).click(),
-    ])
-    await chooser.setFiles(await file.path())
+    await chooseFile(page, await file.path())
     const dialog = page.getByRole('dialog', { name: 'Import 9 servers?' })
-    await dialog.getByText('echo: created').waitFor()
+    await dialog.getByText('echo: new').waitFor()
     expect((await dashboard.list()).some(({ id }) => id === 'echo')).toBe(false)
     await expectAccessible(page)
     await dialog.getByRole('button', { name: 'Import' }).click()
@@ -115,4 +114,142 @@ describe.runIf(executablePath)('Settings', () => {
     expect((await dashboard.list()).some(({ id }) => id === 'echo')).toBe(true)
     expect(complaints).toEqual([])
   })
+
+  test('a gateway key is shown once and opens the gateway; an export with secrets can be imported with its passphrase only', async () => {
+    const dashboard = await openDashboard()
+    await dashboard.add({ name: 'notes', command: 'node', args: ['x.mjs'], env: { NOTES_TOKEN: SECRET } })
+    const { page, complaints } = await openPage(await openBrowser())
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+    const copied = () => page.evaluate(() => navigator.clipboard.readText())
+    await dashboard.signIn(page, '/settings?section=gateway')
+
+    await page.getByRole('button', { name: 'New key…' }).click()
+    const dialog = page.getByRole('dialog', { name: 'New gateway key' })
+    await dialog.getByRole('combobox', { name: 'Agent' }).fill('Cursor')
+    await page.getByRole('option', { name: 'Cursor', exact: true }).click()
+    await dialog.getByRole('textbox', { name: 'Name' }).fill('Cursor at work')
+    await page.keyboard.press('Enter')
+    const key = await dialog.getByRole('textbox', { name: 'Key' }).inputValue()
+    await dialog.getByRole('button', { name: 'Copy: Key' }).click()
+    expect(await copied()).toBe(key)
+    const initialize = await fetch(`${dashboard.address}/mcp`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${key}`,
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+      },
+      body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'initialize',
+        params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 't', version: '1' } },
+      }),
+    })
+    expect(initialize.status).toBe(200)
+    await initialize.text()
+    await expectAccessible(page)
+    await dialog.getByRole('button', { name: 'Done' }).click()
+    await page.getByRole('cell', { name: 'Cursor at work' }).waitFor()
+    expect(await page.content()).not.toContain(key)
+
+    await page.getByRole('button', { name: 'Export with secrets…' }).click()
+    const sealing = page.getByRole('dialog', { name: 'Export with secrets' })
+    await sealing.getByLabel('Passphrase', { exact: true }).fill('too short')
+    await page.keyboard.press('Enter')
+    await sealing.getByText('needs 12 to 256 characters').waitFor()
+    await sealing.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASE)
+    await page.keyboard.press('Enter')
+    await sealing.getByText('The two passphrases differ').waitFor()
+    await expectAccessible(page)
+    await sealing.getByLabel('The passphrase again').fill(PASSPHRASE)
+    const [file] = await Promise.all([page.waitForEvent('download'), page.keyboard.press('Enter')])
+    const path = await file.path()
+    expect(readFileSync(path, 'utf8')).not.toContain(SECRET)
+    await dashboard.ask('DELETE', '/servers/notes')
+
+    await chooseFile(page, path)
+    const locked = page.getByRole('dialog', { name: 'This file has secrets' })
+    await locked.getByLabel('Passphrase').fill('not the passphrase')
+    await page.keyboard.press('Enter')
+    await locked.getByText('does not open the secrets of this file').waitFor()
+    await expectAccessible(page)
+    await locked.getByLabel('Passphrase').fill(PASSPHRASE)
+    await page.keyboard.press('Enter')
+    const plan = page.getByRole('dialog', { name: 'Import 1 server?' })
+    await plan.getByText('notes: new').waitFor()
+    await plan.getByRole('button', { name: 'Import' }).click()
+    await page.getByText('1 server is imported').waitFor()
+    const revealed = await dashboard.ask('POST', '/servers/notes/reveal', {
+      field: 'env',
+      name: 'NOTES_TOKEN',
+    })
+    expect(revealed.body.value).toBe(SECRET)
+    expect(complaints.filter((text) => !text.includes('422'))).toEqual([])
+
+    await page.getByRole('button', { name: 'Copy address' }).click()
+    await expect.poll(copied).toBe(`${dashboard.address}/api/metrics/prometheus`)
+    await page.getByRole('button', { name: 'Copy', exact: true }).last().click()
+    await expect.poll(copied).toContain('metrics_retention_days')
+    for (const secret of [SECRET, TOKEN, key, PASSPHRASE]) expect(await copied()).not.toContain(secret)
+  })
+
+  test('WCAG 2.1.4: keys with one letter can be switched off; a generated token is rotated and this tab keeps working', async () => {
+    const service = await openService({ env: { AUTH_TOKEN: 'replace-me-with-64-random-hex-characters' } })
+    const stored = () => readFileSync(join(service.data, 'token'), 'utf8').trim()
+    const before = stored()
+    const { page } = await openPage(await openBrowser())
+    await page.goto(`${service.address}/settings`)
+    await pasteToken(page, before)
+    await page.getByRole('button', { name: 'Rotate…' }).click()
+    await page.getByRole('button', { name: 'Replace the token' }).click()
+    await page.getByText('This tab has the new one.').waitFor()
+    await page.getByRole('dialog').waitFor({ state: 'hidden' })
+    expect(stored()).not.toBe(before)
+    expect(await page.evaluate(() => sessionStorage.getItem('toolroom.token'))).toBe(stored())
+    await page.getByRole('checkbox', { name: 'A package has an update' }).check()
+    await page.reload()
+    await expect
+      .poll(() => page.getByRole('checkbox', { name: 'A package has an update' }).isChecked())
+      .toBe(true)
+
+    await page.getByRole('switch', { name: 'Keys with one letter' }).press('Space')
+    await page.getByRole('heading', { name: 'Settings' }).click()
+    await page.keyboard.press('g')
+    await page.keyboard.press('s')
+    await page.keyboard.press('Control+k')
+    await page.getByRole('dialog').waitFor() // which came after the letters
+    expect(new URL(page.url()).pathname).toBe('/settings')
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'hidden' })
+    await page.getByRole('switch', { name: 'Keys with one letter' }).press('Space')
+    await page.getByRole('heading', { name: 'Settings' }).click()
+    await page.keyboard.press('g')
+    await page.keyboard.press('s')
+    await page.waitForURL('**/servers')
+  })
+
+  test('a service that is not on loopback says in red that others can reach it', async () => {
+    const service = await openService({ env: { HOST: '0.0.0.0' } })
+    const { page } = await openPage(await openBrowser())
+    await page.goto(`${service.address.replace('0.0.0.0', '127.0.0.1')}/settings?section=access`)
+    await pasteToken(page, TOKEN)
+    await page.getByText('Anyone on your network can reach this service.').waitFor()
+    await page.getByText('Use a strong one, and a TLS proxy.').waitFor()
+    await expectAccessible(page)
+  })
 })
+
+async function chooseFile(page: Page, path: string): Promise<void> {
+  const [chooser] = await Promise.all([
+    page.waitForEvent('filechooser'),
+    page.getByRole('button', { name: 'Choose a file…' }).click(),
+  ])
+  await chooser.setFiles(path)
+}
+
+async function pasteToken(page: Page, token: string): Promise<void> {
+  await page.getByRole('button', { name: 'paste your token' }).click()
+  await page.getByRole('textbox', { name: 'Token' }).fill(token)
+  await page.keyboard.press('Enter')
+}

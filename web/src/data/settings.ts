@@ -47,6 +47,13 @@ export function useRotateToken() {
 }
 
 export const useGatewayKeys = () => useTokenQuery('keys', () => api().get('/api/keys'))
+/** The value of the key is in this answer only. */
+export function useCreateKey() {
+  return useMutation({
+    mutationFn: (body: Schemas['GatewayKeyInput']) => api().post('/api/keys', { body }),
+    onSettled: refresh,
+  })
+}
 export function useRemoveKey() {
   return useMutation({
     mutationFn: (id: string) => api().delete('/api/keys/{id}', { path: { id } }),

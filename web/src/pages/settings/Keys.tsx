@@ -1,3 +1,4 @@
+import { useState } from 'react'
 import { useAgents } from '../../data/agents.ts'
 import { useGatewayKeys, useRemoveKey } from '../../data/settings.ts'
 import { Cell, Head, Row, Table } from '../../parts/content/Table.tsx'
@@ -5,7 +6,9 @@ import { Act } from '../../parts/controls/Act.tsx'
 import { showFailure, showUndo } from '../../parts/controls/toasts.tsx'
 import { Monogram } from '../../parts/marks/Tag.tsx'
 import { Time } from '../../parts/marks/Time.tsx'
+import { Entry } from './Entry.tsx'
 import { t } from './messages.ts'
+import { NewKey } from './NewKey.tsx'
 import css from './Settings.module.css'
 import { useLeaving } from './use-leaving.ts'
 
@@ -14,10 +17,10 @@ export function Keys() {
   const { data } = useGatewayKeys()
   const { data: agents = [] } = useAgents()
   const remove = useRemoveKey()
+  const [isCreating, setCreating] = useState(false)
   const { isLeaving, leave, stay } = useLeaving()
   const nameOf = (type: string) => agents.find(({ agent_type }) => agent_type === type)?.name ?? type
   const keys = data?.items.filter(({ id }) => !isLeaving(id)) ?? []
-  if (keys.length === 0) return <p className={`muted ${css.none}`}>{t('noKeys')}</p>
   const take = (id: string, name: string) => {
     leave(id)
     showUndo({
@@ -26,7 +29,7 @@ export function Keys() {
       onOver: () => remove.mutate(id, { onError: (error) => showFailure(error), onSettled: () => stay(id) }),
     })
   }
-  return (
+  const list = (
     <div className={css.scroll}>
       <Table label={t('keys')}>
         <thead>
@@ -62,5 +65,16 @@ export function Keys() {
         </tbody>
       </Table>
     </div>
+  )
+  return (
+    <>
+      <Entry name={t('newKeyName')} text={t('newKeyHelp')}>
+        <Act icon="plus" changes onClick={() => setCreating(true)}>
+          {t('newKey')}
+        </Act>
+      </Entry>
+      {isCreating && <NewKey onClose={() => setCreating(false)} />}
+      {keys.length === 0 ? <p className={`muted ${css.none}`}>{t('noKeys')}</p> : list}
+    </>
   )
 }

@@ -128,5 +128,5 @@ const LOOPBACK = /^(localhost|127\.|\[?::1\]?$)/
 function Reach({ settings }: { readonly settings: readonly Setting[] }) {
   const host = settings.find(({ key }) => key === 'host')?.value
   if (typeof host !== 'string' || LOOPBACK.test(host)) return null
-  return <CauseStrip tone="err" sentence={t('open')} evidence={host} />
+  return <CauseStrip tone="err" sentence={t('open')} evidence={host} advice={t('openText')} />
 }
