@@ -91,6 +91,26 @@ With \`{"take_over": true}\` these entries are parked in the same change: they l
   same. An entry that another program has added again stays, with a warning.
 - \`undo\` takes back a take-over as a whole. \`dry_run\` shows what any of these would do.
 
+## Read a file
+
+\`GET /api/agents/{agent_type}/file\` (token) shows the lines of a file as they are, also of one that cannot be parsed. Keys,
+numbers, names, commands, arguments, folders and URLs are shown. Every other text is masked, because it may be a secret.
+\`?first_line=3&limit=2\` of a settings file of Zed in which a comma is missing:
+
+\`\`\`
+{"agent_type": "zed", "scope": "user", "path": "/home/me/.config/zed/settings.json", "format": "jsonc",
+ "revision": "f9d5290954e4a3b4fb90d9becccd5658726a5cded3109fe1fab5151472f205a6", "total_lines": 5,
+ "lines": [
+  {"line": 3, "text": "  \\"theme\\": \\"***\\"", "cut": false, "fault_column": null},
+  {"line": 4, "text": "  \\"context_servers\\": {},", "cut": false, "fault_column": 3}],
+ "parse_error": {"line": 4, "column": 3,
+  "message": "/home/me/.config/zed/settings.json cannot be edited: line 4, column 3: Invalid JSON: a comma is missing"},
+ "problem": null}
+\`\`\`
+
+\`fault_column\` is the place in \`text\`, which masking makes shorter or longer; \`column\` is the place in the file. At most 500
+lines are returned at once, each with at most 2,000 characters.
+
 ## The grid of agents and servers
 
 \`GET /api/agents?include=servers,tools\` adds to each agent what a grid shows, in one public read with secrets masked:

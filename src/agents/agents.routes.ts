@@ -63,6 +63,19 @@ export function agentRoutes(agents: Agents, isOwner: IsOwner): FastifyPluginAsyn
       wholeList(await agents.effective(request.params.agent_type, request.query.project_path)),
     )
 
+    const file = {
+      tags,
+      summary: "Read lines of an agent's file",
+      description:
+        'The file as it is, also when it cannot be parsed. Shown are keys, numbers, names, commands, arguments, folders and URLs; every other text is masked, because it may be a secret.',
+      params,
+      querystring: schema.FileQuery,
+      response: { 200: schema.FileView },
+    }
+    app.get('/agents/:agent_type/file', { schema: file }, async (request) =>
+      agents.file(request.params.agent_type, request.query),
+    )
+
     const history = {
       tags,
       summary: "List Toolroom's changes to an agent's files, newest first",

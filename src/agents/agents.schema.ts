@@ -186,6 +186,47 @@ export const AgentQuery = Type.Object(
   { additionalProperties: false },
 )
 
+export const FileQuery = Type.Object(
+  {
+    ...AgentQuery.properties,
+    first_line: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 10_000_000, default: 1, description: 'The first line to show' }),
+    ),
+    limit: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 500, default: 200, description: 'The number of lines' }),
+    ),
+  },
+  { additionalProperties: false },
+)
+export type FileQuery = Static<typeof FileQuery>
+
+const FileLine = Type.Object({
+  line: Type.Integer({ minimum: 1, examples: [4] }),
+  text: Type.String({ description: 'With secrets masked', examples: ['    "command": "npx"'] }),
+  cut: Type.Boolean({
+    description: 'The line is longer than 2,000 characters, or than 20,000 before masking',
+  }),
+  fault_column: orNull(
+    Type.Integer({ minimum: 1, description: 'Where `text` cannot be parsed; null for other lines' }),
+  ),
+})
+
+export const FileView = Type.Object({
+  agent_type: AgentType,
+  scope: ScopeName,
+  path: Path,
+  format: Type.String({ examples: ['json'] }),
+  revision: orNull(Revision),
+  total_lines: Type.Integer({ minimum: 0 }),
+  lines: Type.Array(FileLine, {
+    description: 'Empty if the file is not UTF-8, too large or not a regular file',
+  }),
+  parse_error: Type.Union([ParseError, Type.Null()]),
+  problem: orNull(Type.String({ description: 'Why the file is not used' })),
+})
+export type FileView = Static<typeof FileView>
+component({ AgentFile: FileView }, "Lines of an agent's file, with secrets masked")
+
 export const HttpEntries = listOf(EntryView)
 
 export const EffectiveQuery = Type.Object(

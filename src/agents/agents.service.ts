@@ -1,7 +1,14 @@
 import { removeStaleTemps } from '../kernel/files/durable-file.ts'
 import type { Caller } from '../kernel/wire.ts'
 import { listText, ViewTexts } from '../upstreams/view-texts.ts'
-import type { AgentSummary, AgentView, EffectiveEntry, EntryView } from './agents.schema.ts'
+import type {
+  AgentSummary,
+  AgentView,
+  EffectiveEntry,
+  EntryView,
+  FileQuery,
+  FileView,
+} from './agents.schema.ts'
 import type { Agent } from './catalogue/catalogue.schema.ts'
 import { AGENTS } from './catalogue/catalogue.ts'
 import { isScope } from './catalogue/config-places.ts'
@@ -15,7 +22,7 @@ import { createRestore } from './edit/restore.ts'
 import { createUndo } from './edit/undo.ts'
 import { releaseLeftLocks } from './files/agent-lock.ts'
 import type { Backups } from './files/backups.ts'
-import { agentOf, type ConfigTarget, configTargets } from './files/config-target.ts'
+import { agentOf, type ConfigTarget, configTarget, configTargets } from './files/config-target.ts'
 import { FileWatcher } from './files/file-watcher.ts'
 import type { AgentFiles } from './import/candidates.ts'
 import type { ImportInput, ImportReport, Scan } from './import/import.schema.ts'
@@ -25,6 +32,7 @@ import { type GatewayView, gridFields } from './read/agent-grid.ts'
 import { type EntryFacts, entryViews, type KnownFile, summaryOf } from './read/agent-view.ts'
 import { effectiveEntries } from './read/effective-entries.ts'
 import { type FileTrouble, troubleOf } from './read/file-trouble.ts'
+import { fileView } from './read/file-view.ts'
 import { readFileState } from './read/read-entries.ts'
 import { SeenFiles } from './read/seen-files.ts'
 import { ServerUsers } from './read/server-users.ts'
@@ -214,6 +222,10 @@ export function createAgents(deps: Deps) {
       const agent = agentOf(key)
       const registered = await deps.registered()
       return effectiveEntries(agent, filesOf(agent, project), { agent, registered, isOwner: true, lineOf })
+    },
+
+    file(key: string, query: FileQuery): FileView {
+      return fileView(configTarget(agentOf(key), platform, query), query)
     },
 
     async scan(): Promise<Scan> {

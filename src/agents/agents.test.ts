@@ -19,7 +19,7 @@ import { agents, agentView, done, put, textOf } from '../../test/support/agents.
 import { covers } from '../../test/support/covers.ts'
 import { ownFolder } from '../../test/support/folder.ts'
 import { openHouse } from '../../test/support/house.ts'
-import type { AgentSummary, EffectiveEntry, HistoryItem } from './agents.schema.ts'
+import type { AgentSummary, EffectiveEntry, FileView, HistoryItem } from './agents.schema.ts'
 import type { ImportReport, Scan } from './import/import.schema.ts'
 
 const CLAUDE = `{
@@ -108,6 +108,44 @@ describe('reading', () => {
     expect((await house.inject(url.replace('project_path', 'p%72oject_path'))).statusCode).toBe(401)
     expect((await house.inject('/api/agents/cursor')).statusCode).toBe(200)
     expect((await house.inject('/api/agents/cursor/effective')).statusCode).toBe(401)
+  })
+
+  test('the lines of a file are shown masked and bounded, with the column of the fault, and only with the token', async () => {
+    const { house } = await houseWith({
+      '.cursor/mcp.json': '{\n  "mcpServers": { "a": "s3cret" oops }\n}',
+      '.claude.json': CLAUDE,
+      '.codex/config.toml': `big = "${'x'.repeat(30_000)}"\n${'n = 1 # s3cret\n'.repeat(600)}`,
+    })
+    const read = (type: string, query = '') => agents<FileView>(house, 'GET', `/${type}/file${query}`)
+    expect((await house.inject('/api/agents/cursor/file')).statusCode).toBe(401)
+    expect(await read('cursor')).toMatchObject({
+      status: 200,
+      body: {
+        scope: 'user',
+        total_lines: 3,
+        lines: [
+          { line: 1, text: '{', cut: false, fault_column: null },
+          { line: 2, text: '  "mcpServers": { "a": "***" *** }', fault_column: 30 },
+          { line: 3, text: '}' },
+        ],
+        parse_error: { line: 2, column: 33 },
+      },
+    })
+    const claude = (await read('claude-code', '?first_line=4&limit=2')).body
+    expect(claude).toMatchObject({
+      total_lines: 12,
+      lines: [{ text: '    "theirs": {' }, { text: '      "type": "stdio",' }],
+    })
+    const { lines, total_lines } = (await read('codex')).body
+    expect({ total_lines, shown: lines.length }).toEqual({ total_lines: 601, shown: 200 })
+    expect(lines.slice(0, 2)).toMatchObject([
+      { text: 'big = "***"', cut: true },
+      { text: 'n = 1 # ***', cut: false },
+    ])
+    expect((await read('codex', '?limit=501')).status).toBe(422)
+    expect((await read('codex', '?first_line=602')).body.lines).toEqual([])
+    expect(await read('zed')).toMatchObject({ status: 404, body: { code: 'not_found' } })
+    expect((await read('unknown')).status).toBe(404)
   })
 
   test('the effective view shows which file and line of an entry takes precedence', async () => {

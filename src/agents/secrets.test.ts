@@ -96,7 +96,7 @@ test("no secret of an agent's file appears in a response, diff, log line, audit 
   const secret = canary()
   for (const type of Object.keys(FILES)) {
     const base = `/api/agents/${type}`
-    for (const read of ['', '/http-servers', '/effective', '/history'])
+    for (const read of ['', '/http-servers', '/effective', '/history', '/file'])
       expect((await ask('GET', base + read)).statusCode).toBe(200)
     const ours = { command: 'npx', args: ['--token', secret], env: { TOKEN: secret } }
     for (const dry_run of [true, false]) {
@@ -115,6 +115,16 @@ test("no secret of an agent's file appears in a response, diff, log line, audit 
   await ask('GET', '/api/servers')
   await ask('GET', '/api/http-servers')
   put(home, '.codex/config.toml', `${'x'.repeat(10)} = broken ${canary()}`)
+  put(
+    home,
+    FILES.goose?.path ?? '',
+    `${FILES.goose?.text()}cert: [ |\n  ${canary()}==\nKEY: ${canary()}= = x\n`,
+  )
+  for (const type of ['codex', 'goose']) {
+    const { parse_error, lines } = (await ask('GET', `/api/agents/${type}/file`)).json()
+    expect(parse_error).not.toBeNull()
+    expect(lines.length).toBeGreaterThan(0)
+  }
   await ask('PUT', '/api/agents/codex/servers', { servers: { ours: { command: 'x' } } })
   await sleep(400)
   await ask('GET', '/api/logs?limit=1000')

@@ -51,6 +51,8 @@ describe.runIf(executablePath)('the first run', () => {
     expect(await zed.innerText()).toMatch(/line 4:/)
     await zed.getByRole('button', { name: 'Show line' }).click()
     await zed.getByText(/Line 4, column \d+ of/).waitFor()
+    await zed.getByRole('list').getByText('"context_servers": {},').waitFor()
+    await zed.locator('mark').waitFor()
     await page.getByText('Nothing has been changed').waitFor()
     await expectAccessible(page)
     expect(hashes(dashboard)).toEqual(before)

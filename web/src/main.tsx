@@ -12,5 +12,6 @@ if (!root) throw new Error('index.html has no element with the id root')
 
 listenToKeys()
 await redeemCode() // first, so that nothing is read without the token and then again with it
+addEventListener('hashchange', () => void redeemCode()) // a code that is opened in the same tab
 await startLive()
 createRoot(root).render(<App />)

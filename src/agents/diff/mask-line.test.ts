@@ -21,6 +21,10 @@ test.each([
   ['"a\\"b": "c\\"d", "e": 1.5 // x', '"a\\"b": "***", "e": 1.5 // ***'],
   ['{"a": /* x */ null}', '{"a": // *** null}'],
   ['url: https://x', 'url: ***// ***'],
+  ['KEY: c2VjcmV0==', 'KEY: ***='],
+  ['  c2VjcmV0==', '  ***='],
+  ['KEY: secret: x', 'KEY: ***: ***'],
+  ['{"a": 1} "b": 2', '{"a": 1} "b": 2'],
   ['   ', '   '],
   ['', ''],
 ])('the line %j is shown as %j', (line, shown) => {

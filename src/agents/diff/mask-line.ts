@@ -18,15 +18,18 @@ export function maskLine(line: string, visible: VisibleText): string {
   if (isHeader) return header
   const out = new MaskedText()
   const tokens = new Tokens(line)
-  let [waiting, gap] = ['', '']
-  // Whether a token is a key depends on the token after it.
+  let [before, waiting, gap] = ['', '', '']
+  // Whether a token is a key depends on the tokens around it.
   for (let token = tokens.next(); token !== ''; token = tokens.next()) {
     if (isBlankAt(token, 0)) {
       gap = token
       continue
     }
-    if (waiting !== '') out.add(shown(waiting, token === ':' || token === '=', visible))
+    // `abc==` at the end of a line is a value in base64: only YAML has keys without a value on their line.
+    const isKeySign = token === ':' || (token === '=' && !tokens.isAtEnd)
+    if (waiting !== '') out.add(shown(waiting, isKeySign && BEFORE_KEYS.includes(before), visible))
     if (gap !== '') out.gap(gap)
+    before = waiting
     waiting = token
     gap = ''
   }
@@ -34,6 +37,9 @@ export function maskLine(line: string, visible: VisibleText): string {
   if (gap !== '') out.gap(gap)
   return out.text
 }
+
+/** A key stands at the beginning of a line, of a map or of a member. After a sign or a word it is a value. */
+const BEFORE_KEYS = ['', '-', '{', ',', '[', '}', ']']
 
 /** Adjacent masks become one: `*** ***` is `***`. */
 class MaskedText {

@@ -42,6 +42,11 @@ export class Tokens {
     return this.#line.slice(start, this.#at)
   }
 
+  /** Only blanks follow. */
+  get isAtEnd(): boolean {
+    return this.#endOfBlanks(this.#at) === this.#line.length
+  }
+
   #end(at: number): number {
     const line = this.#line
     const sign = line[at] as string

@@ -140,6 +140,22 @@ export function useAgent(agent_type: string) {
   })
 }
 
+export type AgentFile = Schemas['AgentFile']
+
+/** Lines of one of its files, with secrets masked. Needs the token. */
+export function useAgentFile(
+  agent_type: string,
+  query: { readonly scope: string; readonly first_line: number; readonly limit: number },
+) {
+  const { mayChange } = useSession()
+  return useQuery({
+    queryKey: ['agents', 'file', agent_type, query],
+    enabled: mayChange,
+    queryFn: () => api().get('/api/agents/{agent_type}/file', { path: { agent_type }, query }),
+    retry: false,
+  })
+}
+
 /** Toolroom's changes to its files, newest first. Needs the token. */
 export function useWrites(agent_type: string) {
   const { mayChange } = useSession()

@@ -1,13 +1,12 @@
 import { useState } from 'react'
 import { Link, useLocation, useParams } from 'wouter'
 import { type AgentView, type FileAction, useAgent } from '../../data/agent-files.ts'
-import { faultIn, useAgents } from '../../data/agents.ts'
+import { useAgents } from '../../data/agents.ts'
 import { ApiError } from '../../data/api.ts'
 import { tokens } from '../../format/format.ts'
 import { FileChangeDialog } from '../../parts/content/FileChange.tsx'
 import { PageHead } from '../../parts/content/PageHead.tsx'
 import { Act } from '../../parts/controls/Act.tsx'
-import { Glyph } from '../../parts/marks/Glyph.tsx'
 import { Monogram } from '../../parts/marks/Tag.tsx'
 import { Time } from '../../parts/marks/Time.tsx'
 import { EmptyState } from '../../parts/states/EmptyState.tsx'
@@ -15,6 +14,7 @@ import { ErrorState } from '../../parts/states/ErrorState.tsx'
 import { Skeleton } from '../../parts/states/Skeleton.tsx'
 import css from './Agent.module.css'
 import { Entries } from './Entries.tsx'
+import { Files } from './Files.tsx'
 import { History } from './History.tsx'
 import { t } from './messages.ts'
 
@@ -99,42 +99,6 @@ function Connection({ agentType, onAsk }: ConnectionProps) {
     <Act changes onClick={onAsk('connect', t('connect'))}>
       {t('connect')}
     </Act>
-  )
-}
-
-function Files({ agent }: { readonly agent: AgentView }) {
-  return (
-    <section className="card" aria-label={t('files')}>
-      <div className="card-head">
-        <h2>{t('files')}</h2>
-      </div>
-      <ul>
-        {agent.scopes.map(({ scope, path, exists, writable, parse_error, problem, server_count, note }) => (
-          <li key={`${scope} ${path}`} className={css.file}>
-            <span className="muted">{scope}</span>
-            <span className="grow">
-              <span className={`mono ${css.path}`}>{path}</span>
-              {parse_error && (
-                <span className={`err ${css.fault}`}>
-                  <Glyph name="err" />
-                  {t('broken', {
-                    line: parse_error.line,
-                    column: parse_error.column,
-                    message: faultIn(parse_error),
-                  })}
-                </span>
-              )}
-              {!parse_error && problem && <span className={`warn ${css.fault}`}>{problem}</span>}
-              {note && <span className={`muted sm ${css.fault}`}>{note}</span>}
-            </span>
-            <span className="muted sm">
-              {exists ? t('good', { count: server_count }) : t('missing')}
-              {exists && !writable && ` · ${t('readOnlyFile')}`}
-            </span>
-          </li>
-        ))}
-      </ul>
-    </section>
   )
 }
 

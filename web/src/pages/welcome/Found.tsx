@@ -4,6 +4,7 @@ import { useLocation } from 'wouter'
 import { faultIn, useAgents } from '../../data/agents.ts'
 import { type ImportItem, useImportable, useOrphans } from '../../data/first-run.ts'
 import { bytes, duration } from '../../format/format.ts'
+import { FileLines } from '../../parts/content/FileLines.tsx'
 import { Act } from '../../parts/controls/Act.tsx'
 import { Glyph } from '../../parts/marks/Glyph.tsx'
 import { Monogram } from '../../parts/marks/Tag.tsx'
@@ -116,9 +117,12 @@ function AgentRow({ found: { agent, scope, isBroken }, isUsed, onUse }: RowProps
         </span>
       )}
       {isOpen && error && broken && (
-        <span className={`mono muted ${css.line}`}>
-          {t('lineAt', { line: error.line, column: error.column, path: broken.path })}
-        </span>
+        <div className={css.line}>
+          <p className="mono muted">
+            {t('lineAt', { line: error.line, column: error.column, path: broken.path })}
+          </p>
+          <FileLines agentType={agent.agent_type} scope={broken.scope} around={error.line} />
+        </div>
       )}
     </li>
   )
