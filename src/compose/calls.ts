@@ -1,10 +1,8 @@
 import type { CallStore } from '../calls/call-store.ts'
-import { callRoutes } from '../calls/calls.routes.ts'
 import { createCalls } from '../calls/calls.service.ts'
 import { CallHistory } from '../calls/history.ts'
 import { logCalls } from '../calls/log-calls.ts'
 import { CallPayloads, type PayloadMode } from '../calls/payloads.ts'
-import { savedCallRoutes } from '../calls/saved-calls.routes.ts'
 import { createSavedCalls } from '../calls/saved-calls.service.ts'
 import type { Closer } from '../kernel/closer.ts'
 import type { FactBus } from '../kernel/facts.ts'
@@ -15,7 +13,6 @@ import type { Vault } from '../kernel/secrets/vault.ts'
 import type { ConfigurationDatabase } from '../store/configuration/configuration.ts'
 import { openSavedCalls } from '../store/saved-calls.store.ts'
 import { createCallRecorder } from '../upstreams/calls.ts'
-import type { IsOwner } from '../upstreams/upstreams.routes.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
 
 interface Deps {
@@ -65,8 +62,5 @@ export async function openCalls(deps: Deps) {
     },
   })
   const saved = createSavedCalls({ store: await openSavedCalls(database, vault), now })
-  return {
-    recorder,
-    routes: (isOwner: IsOwner) => [callRoutes(calls, isOwner), savedCallRoutes(saved)],
-  }
+  return { recorder, calls, saved }
 }

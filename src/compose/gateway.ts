@@ -1,22 +1,15 @@
 import { AGENTS, findAgent } from '../agents/catalogue/catalogue.ts'
 import { AgentToolLists } from '../gateway/catalogue/agent-tool-lists.ts'
-import { MCP_ROUTES } from '../gateway/endpoint/mcp.schema.ts'
 import { createGateway } from '../gateway/gateway.ts'
-import { keyRoutes } from '../gateway/keys/keys.routes.ts'
 import type { KeyView } from '../gateway/keys/keys.schema.ts'
 import { createKeys } from '../gateway/keys/keys.service.ts'
 import { approvalOf } from '../gateway/pins/approval.ts'
-import { pinRoutes } from '../gateway/pins/pins.routes.ts'
 import type { Pins } from '../gateway/pins/pins.ts'
-import { presetRoutes } from '../gateway/presets/presets.routes.ts'
 import { createPresets } from '../gateway/presets/presets.service.ts'
-import { visibilityRoutes } from '../gateway/visibility/visibility.routes.ts'
 import { createVisibility } from '../gateway/visibility/visibility.service.ts'
-import type { HttpServers } from '../http-servers/http-servers.service.ts'
 import type { FactBus } from '../kernel/facts.ts'
 import type { Log } from '../kernel/log.ts'
 import { VERSION } from '../kernel/version.ts'
-import type { Servers } from '../servers/servers.service.ts'
 import { openAgentToolsStore } from '../store/agent-tools.store.ts'
 import type { ConfigurationDatabase } from '../store/configuration/configuration.ts'
 import { openKeyStore } from '../store/keys.store.ts'
@@ -37,13 +30,11 @@ interface Deps {
   readonly pins: Pins
   readonly upstreams: Upstreams
   readonly calls: CallRecorder
-  readonly servers: Pick<Servers, 'get' | 'tools'>
-  readonly httpServers: Pick<HttpServers, 'get' | 'tools'>
 }
 
 /** The gateway, its keys, and the settings of what each agent sees. */
 export async function openGateway(deps: Deps) {
-  const { database, facts, log, headerName, catalogues, pins, upstreams, servers, httpServers } = deps
+  const { database, facts, log, headerName, catalogues, pins, upstreams } = deps
   const typeOf = (agentType: string) => findAgent(agentType)?.type ?? agentType
   const keyStore = await openKeyStore(database, typeOf)
   const keys = createKeys({
@@ -122,16 +113,6 @@ export async function openGateway(deps: Deps) {
     },
     /** The tokens that an agent's tool list takes in its context; null for an agent without a key. */
     contextTokens: (agentType: string) => (hasKey(agentType) ? visibility.tokensOf(agentType) : null),
-    mcpRoutes: MCP_ROUTES,
-    routes: [
-      keyRoutes(keys),
-      visibilityRoutes(visibility),
-      presetRoutes(presets),
-      pinRoutes(pins, catalogues, [
-        { path: '/servers', tag: 'STDIO servers', servers },
-        { path: '/http-servers', tag: 'HTTP servers', servers: httpServers },
-      ]),
-    ],
   }
 }
 

@@ -1,68 +1,39 @@
-import { agentRoutes } from '../agents/agents.routes.ts'
-import { editRoutes } from '../agents/edit/edit.routes.ts'
-import { restoreRoutes } from '../agents/edit/restore.routes.ts'
 import type { Config } from '../config/config.ts'
 import { prepareDataFolder, removeOwnTemps } from '../config/data-folder.ts'
 import { bindOf, exposure, hostNamesOf } from '../config/host.ts'
 import { runningInstance } from '../config/running-instance.ts'
 import { RunningSettings } from '../config/running-settings.ts'
 import { assertMayBind, tokenFor } from '../config/token.ts'
-import { eventRoutes } from '../events/events.routes.ts'
-import { healthRoutes } from '../health/health.routes.ts'
-import { AccessToken, hasToken } from '../http/auth.ts'
+import { AccessToken } from '../http/auth.ts'
 import { Front } from '../http/front.ts'
-import { httpServerRoutes } from '../http-servers/http-servers.routes.ts'
 import type { HttpServer } from '../http-servers/http-servers.schema.ts'
 import { createHttpServers, type HttpServers } from '../http-servers/http-servers.service.ts'
-import { jobRoutes } from '../jobs/jobs.routes.ts'
 import { Closer } from '../kernel/closer.ts'
 import { FactBus } from '../kernel/facts.ts'
 import { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
 import { VERSION } from '../kernel/version.ts'
-import { liveRoutes } from '../live/live.routes.ts'
-import { logRoutes } from '../logs/logs.routes.ts'
-import { createLogs } from '../logs/logs.service.ts'
-import { metricsRoutes } from '../metrics/metrics.routes.ts'
 import { proxyFromEnvironment } from '../net/proxy.ts'
-import { noticeRoutes } from '../notices/notices.routes.ts'
-import { loginPages } from '../oauth/login-pages.routes.ts'
-import { oauthRoutes } from '../oauth/oauth.routes.ts'
-import { packageRoutes } from '../packages/packages.routes.ts'
-import { processRoutes } from '../processes/processes.routes.ts'
-import { createProcesses } from '../processes/processes.service.ts'
-import { redactRoutes } from '../redact/redact.routes.ts'
-import { secretRoutes } from '../secrets/secrets.routes.ts'
-import { serverRoutes } from '../servers/servers.routes.ts'
 import type { Server } from '../servers/servers.schema.ts'
 import { createServers, type Servers } from '../servers/servers.service.ts'
-import { openOwnership } from '../store/agents.store.ts'
 import type { ConfigurationDatabase } from '../store/configuration/configuration.ts'
 import { lockDataFolder } from '../store/instance-lock.ts'
 import { openPackageStore } from '../store/packages.store.ts'
 import { openWishes } from '../store/wishes.store.ts'
-import { endOrphan } from '../supervisor/orphans/end-orphan.ts'
-import { findOrphans } from '../supervisor/orphans/orphans.ts'
-import { elicitationRoutes } from '../upstreams/elicitations.routes.ts'
-import { Elicitations } from '../upstreams/elicitations.ts'
 import { Upstreams } from '../upstreams/upstreams.ts'
-import { openAgents } from './agents.ts'
-import { openApps } from './apps.ts'
 import { openCalls } from './calls.ts'
 import { openConfiguration } from './configuration.ts'
 import { openEvents } from './events.ts'
 import { openGateway } from './gateway.ts'
 import { openGuesses } from './guesses.ts'
-import { openImporting } from './importing.ts'
 import { openLogging } from './logging.ts'
 import { openLogins } from './logins.ts'
 import { openNotices } from './notices.ts'
 import { openObservability } from './observability.ts'
 import { openPackages } from './packages.ts'
 import { openReferences } from './references.ts'
+import type { Rest } from './rest.ts'
 import { openCatalogues, openRemotes, openRuntime } from './runtime.ts'
-import { openSelf } from './self.ts'
 import type { Service, ServiceOptions } from './service-options.ts'
-import { openTransfer } from './transfer.ts'
 
 /** Building the app blocks for a moment, so agents that already wait for the gateway are served first. */
 const AGENTS_FIRST_MS = 150
@@ -88,6 +59,7 @@ async function open(
   loopback: boolean,
   closer: Closer,
 ): Promise<Service> {
+  let rest: Rest | undefined // from when the API is built
   const startedAt = performance.now()
   const uptimeMs = () => performance.now() - startedAt
   const folder = config.folders.data
@@ -108,7 +80,7 @@ async function open(
     threshold.level = log_level
   })
   const logging = await openLogging({ folder, config, threshold, facts, secrets, closer, options })
-  const { log, pipeline, serverLines } = logging
+  const { log, serverLines } = logging
 
   const { afterDamage } = options
   const { database, vault, table } = await openConfiguration({ config, facts, closer, logging, afterDamage })
@@ -176,7 +148,7 @@ async function open(
     shellPath: runtime.shellPath,
     tryOut: runtime.tryOut,
     linesDropped: (id) => serverLines.dropped(id),
-    usedBy: (id) => agents.usedBy(id),
+    usedBy: (id) => rest?.agents.usedBy(id) ?? [],
     packages,
   })
   const network = { proxyFor: proxyFromEnvironment(config.platform.env) }
@@ -201,7 +173,6 @@ async function open(
   closer.add('the HTTP servers', () => httpServers.close())
   const headerName = config.auth_token_header_name
   const accessToken = new AccessToken(token.value)
-  const isOwner = hasToken(accessToken, headerName)
   const guesses = openGuesses(audit, log)
   const gateway = await openGateway({
     ...base,
@@ -212,59 +183,25 @@ async function open(
     pins,
     upstreams,
     calls: calls.recorder,
-    servers,
-    httpServers,
   })
-  const { home } = config.platform
-  const importing = openImporting({ references, namedSecrets, packages, servers, httpServers, home, runtime })
   const front = new Front({ allowedHosts: hostNamesOf(config), gateway: gateway.gateway })
-  const agents = openAgents({
-    ...base,
-    platform: config.platform,
-    ownership: await openOwnership(database, vault, gateway.keyStore),
-    servers,
-    httpServers,
-    programOf: packages.programOf,
-    importing,
-    keys: gateway.keys,
-    offeredTo: gateway.offeredTo,
-    view: gateway.view,
-    address: () => front.address(host),
-    mainFile: options.mainFile,
-  })
-  closer.add('the agents', () => agents.close())
+  closer.add('the agents', () => rest?.agents.close())
   await servers.load()
   await httpServers.load()
-  const logs = createLogs({
-    store: logging.store,
-    flush: (patienceMs) => pipeline.flush(patienceMs),
-    now: Date.now,
-    audit,
-  })
-  const { mark } = runtime
-  const processes = createProcesses({
-    find: () => findOrphans({ mark }),
-    end: (id) => endOrphan(id, { mark }),
-    audit,
-    now: Date.now,
-  })
   const { notices, health } = await openNotices({
     ...base,
     upstreams,
     catalogues,
     hold: config.hold_changed_tools,
     packages,
-    agents,
-    mark,
+    agents: { fileTroubles: (agentType) => rest?.agents.fileTroubles(agentType) ?? [] },
+    mark: runtime.mark,
     logging,
     warnings,
     tokenWarnings: token.file === null ? token.warnings : [],
     token: accessToken,
     uptimeMs,
   })
-  const shutDown = options.shutDown ?? (() => void closer.close())
-  const self = openSelf({ config, running, token: accessToken, secrets, guesses, live, audit, shutDown })
-
   // The gateway and the servers that run from the beginning start first. The API is built meanwhile.
   closer.add('the HTTP listener and the tool servers', () => Promise.all([front.close(), runtime.close()]))
   closer.add('the live stream', () => live.close())
@@ -281,48 +218,39 @@ async function open(
     options.onOpen({ address, tokenFile: token.file, warnings: allWarnings })
     await front.untilRequested(AGENTS_FIRST_MS)
   }
-  const { buildApp } = await import('../http/app.ts')
-  const elicitations = new Elicitations()
-  const apps = openApps(upstreams)
-  const app = await buildApp({
-    front,
-    log,
-    version: VERSION,
-    stream: { path: '/api/ws/metrics', ...live },
-    token: accessToken,
-    headerName,
-    protectReads: config.protect_reads,
+  const { openRest } = await import('./rest.ts')
+  rest = await openRest({
+    ...base,
+    config,
+    running,
+    accessToken,
     guesses,
-    webFolder: options.webFolder,
-    docsFolder: options.docsFolder,
-    gatewayRoutes: gateway.mcpRoutes,
-    pages: [loginPages(logins), apps.pages],
-    routes: [
-      healthRoutes(health, (headers) => !config.protect_reads || isOwner(headers)),
-      serverRoutes(servers, importing.importer, isOwner, elicitations),
-      httpServerRoutes(httpServers, isOwner, elicitations),
-      oauthRoutes({ logins, find: httpServers.get }),
-      elicitationRoutes(elicitations),
-      apps.routes,
-      ...calls.routes(isOwner),
-      logRoutes(logs),
-      processRoutes(processes),
-      noticeRoutes(notices, isOwner),
-      eventRoutes(events),
-      redactRoutes(secrets),
-      openTransfer({ servers, httpServers, agents, gateway, namedSecrets, audit }),
-      liveRoutes(),
-      metricsRoutes(metrics),
-      agentRoutes(agents, isOwner),
-      editRoutes(agents),
-      restoreRoutes(agents),
-      packageRoutes(packages, isOwner),
-      jobRoutes(jobs),
-      secretRoutes(namedSecrets),
-      ...gateway.routes,
-      ...self,
-    ],
+    vault,
+    audit,
+    host,
+    front,
+    live,
+    options,
+    logging,
+    runtime,
+    upstreams,
+    catalogues,
+    pins,
+    servers,
+    httpServers,
+    logins,
+    gateway,
+    calls,
+    health,
+    notices,
+    events,
+    metrics,
+    packages,
+    jobs,
+    namedSecrets,
+    references,
   })
+  const { app, agents } = rest
   closer.add('the app', () => app.fastify.close())
   log.info({ address, version: VERSION }, 'service started')
   for (const warning of allWarnings) log.warn(warning)

@@ -13,7 +13,7 @@ import type {
   LogQuery,
 } from './logs.schema.ts'
 
-/** Provided by `compose/service.ts`. */
+/** Provided by `compose/rest.ts`. */
 export interface Deps {
   readonly store: LogStore
   /** Stores every line written so far. With a timeout, returns earlier during a flood of lines. */

@@ -5,7 +5,7 @@ import { isoTime } from '../kernel/time.ts'
 import type { Caller } from '../kernel/wire.ts'
 import type { OrphanView } from './processes.schema.ts'
 
-/** `supervisor/` finds and ends processes; `compose/service.ts` connects it. */
+/** `supervisor/` finds and ends processes; `compose/rest.ts` connects it. */
 export interface Deps {
   readonly find: () => Orphan[]
   readonly end: (id: string) => Promise<OrphanEnd>

@@ -1,0 +1,190 @@
+import { agentRoutes } from '../agents/agents.routes.ts'
+import { editRoutes } from '../agents/edit/edit.routes.ts'
+import { restoreRoutes } from '../agents/edit/restore.routes.ts'
+import { callRoutes } from '../calls/calls.routes.ts'
+import { savedCallRoutes } from '../calls/saved-calls.routes.ts'
+import type { Config } from '../config/config.ts'
+import type { RunningSettings } from '../config/running-settings.ts'
+import { eventRoutes } from '../events/events.routes.ts'
+import { MCP_ROUTES } from '../gateway/endpoint/mcp.schema.ts'
+import { keyRoutes } from '../gateway/keys/keys.routes.ts'
+import { pinRoutes } from '../gateway/pins/pins.routes.ts'
+import type { Pins } from '../gateway/pins/pins.ts'
+import { presetRoutes } from '../gateway/presets/presets.routes.ts'
+import { visibilityRoutes } from '../gateway/visibility/visibility.routes.ts'
+import { healthRoutes } from '../health/health.routes.ts'
+import { buildApp } from '../http/app.ts'
+import { type AccessToken, type Guesses, hasToken } from '../http/auth.ts'
+import type { Front } from '../http/front.ts'
+import { httpServerRoutes } from '../http-servers/http-servers.routes.ts'
+import type { HttpServers } from '../http-servers/http-servers.service.ts'
+import { jobRoutes } from '../jobs/jobs.routes.ts'
+import type { Closer } from '../kernel/closer.ts'
+import type { AuditEntry, FactBus } from '../kernel/facts.ts'
+import type { Jobs } from '../kernel/jobs.ts'
+import type { Log } from '../kernel/log.ts'
+import type { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
+import type { Vault } from '../kernel/secrets/vault.ts'
+import { VERSION } from '../kernel/version.ts'
+import { liveRoutes } from '../live/live.routes.ts'
+import type { Live } from '../live/live.service.ts'
+import { logRoutes } from '../logs/logs.routes.ts'
+import { createLogs } from '../logs/logs.service.ts'
+import { metricsRoutes } from '../metrics/metrics.routes.ts'
+import type { Metrics } from '../metrics/metrics.service.ts'
+import { noticeRoutes } from '../notices/notices.routes.ts'
+import { loginPages } from '../oauth/login-pages.routes.ts'
+import { oauthRoutes } from '../oauth/oauth.routes.ts'
+import { packageRoutes } from '../packages/packages.routes.ts'
+import type { Packages } from '../packages/packages.service.ts'
+import { processRoutes } from '../processes/processes.routes.ts'
+import { createProcesses } from '../processes/processes.service.ts'
+import { redactRoutes } from '../redact/redact.routes.ts'
+import { secretRoutes } from '../secrets/secrets.routes.ts'
+import { serverRoutes } from '../servers/servers.routes.ts'
+import type { Servers } from '../servers/servers.service.ts'
+import { openOwnership } from '../store/agents.store.ts'
+import type { ConfigurationDatabase } from '../store/configuration/configuration.ts'
+import { endOrphan } from '../supervisor/orphans/end-orphan.ts'
+import { findOrphans } from '../supervisor/orphans/orphans.ts'
+import type { Catalogues } from '../upstreams/catalogues.ts'
+import { elicitationRoutes } from '../upstreams/elicitations.routes.ts'
+import { Elicitations } from '../upstreams/elicitations.ts'
+import type { Upstreams } from '../upstreams/upstreams.ts'
+import { openAgents } from './agents.ts'
+import { openApps } from './apps.ts'
+import type { openCalls } from './calls.ts'
+import type { openEvents } from './events.ts'
+import type { openGateway } from './gateway.ts'
+import { openImporting } from './importing.ts'
+import type { Logging } from './logging.ts'
+import type { openLogins } from './logins.ts'
+import type { openNotices } from './notices.ts'
+import type { openReferences } from './references.ts'
+import type { Runtime } from './runtime.ts'
+import { openSelf } from './self.ts'
+import type { ServiceOptions } from './service-options.ts'
+import { openTransfer } from './transfer.ts'
+
+type Opened<Open extends (...args: never[]) => unknown> = Awaited<ReturnType<Open>>
+
+interface Parts extends Opened<typeof openNotices>, Opened<typeof openReferences> {
+  readonly folder: string
+  readonly config: Config
+  readonly running: RunningSettings
+  readonly options: Pick<ServiceOptions, 'mainFile' | 'webFolder' | 'docsFolder' | 'shutDown'>
+  readonly closer: Closer
+  readonly database: ConfigurationDatabase
+  readonly vault: Vault
+  readonly facts: FactBus
+  readonly accessToken: AccessToken
+  readonly guesses: Guesses
+  readonly secrets: KnownSecrets
+  readonly log: Log
+  readonly logging: Logging
+  readonly host: string
+  readonly front: Front
+  readonly audit: (entry: AuditEntry) => Promise<void>
+  readonly runtime: Runtime
+  readonly upstreams: Upstreams
+  readonly catalogues: Catalogues
+  readonly pins: Pins
+  readonly servers: Servers
+  readonly httpServers: HttpServers
+  readonly logins: Opened<typeof openLogins>
+  readonly gateway: Opened<typeof openGateway>
+  readonly calls: Opened<typeof openCalls>
+  readonly events: Opened<typeof openEvents>
+  readonly metrics: Metrics
+  readonly live: Live
+  readonly packages: Packages
+  readonly jobs: Jobs
+}
+
+/**
+ * The REST API, and the rooms that only it needs. They are a bundle of their own, which is loaded when the gateway is
+ * open: agents need neither the routes with their schemas nor the formats of agents' files.
+ */
+export async function openRest(parts: Parts) {
+  const { config, options, database, vault, audit, accessToken, guesses, front, logging, runtime } = parts
+  const { upstreams, servers, httpServers, gateway, calls } = parts
+  const { auth_token_header_name: headerName, protect_reads: protectReads } = config
+  const isOwner = hasToken(accessToken, headerName)
+  const importing = openImporting({ ...parts, home: config.platform.home })
+  const agents = openAgents({
+    ...parts,
+    platform: config.platform,
+    ownership: await openOwnership(database, vault, gateway.keyStore),
+    programOf: parts.packages.programOf,
+    importing,
+    keys: gateway.keys,
+    offeredTo: gateway.offeredTo,
+    view: gateway.view,
+    address: () => front.address(parts.host),
+    mainFile: options.mainFile,
+  })
+  const logs = createLogs({
+    store: logging.store,
+    flush: (patienceMs) => logging.pipeline.flush(patienceMs),
+    now: Date.now,
+    audit,
+  })
+  const { mark } = runtime
+  const processes = createProcesses({
+    find: () => findOrphans({ mark }),
+    end: (id) => endOrphan(id, { mark }),
+    audit,
+    now: Date.now,
+  })
+  const shutDown = options.shutDown ?? (() => void parts.closer.close())
+  const elicitations = new Elicitations()
+  const apps = openApps(upstreams)
+  const app = await buildApp({
+    front,
+    log: parts.log,
+    version: VERSION,
+    stream: { path: '/api/ws/metrics', ...parts.live },
+    token: accessToken,
+    headerName,
+    protectReads,
+    guesses,
+    webFolder: options.webFolder,
+    docsFolder: options.docsFolder,
+    gatewayRoutes: MCP_ROUTES,
+    pages: [loginPages(parts.logins), apps.pages],
+    routes: [
+      healthRoutes(parts.health, (headers) => !protectReads || isOwner(headers)),
+      serverRoutes(servers, importing.importer, isOwner, elicitations),
+      httpServerRoutes(httpServers, isOwner, elicitations),
+      oauthRoutes({ logins: parts.logins, find: httpServers.get }),
+      elicitationRoutes(elicitations),
+      apps.routes,
+      callRoutes(calls.calls, isOwner),
+      savedCallRoutes(calls.saved),
+      logRoutes(logs),
+      processRoutes(processes),
+      noticeRoutes(parts.notices, isOwner),
+      eventRoutes(parts.events),
+      redactRoutes(parts.secrets),
+      openTransfer({ ...parts, agents }),
+      liveRoutes(),
+      metricsRoutes(parts.metrics),
+      agentRoutes(agents, isOwner),
+      editRoutes(agents),
+      restoreRoutes(agents),
+      packageRoutes(parts.packages, isOwner),
+      jobRoutes(parts.jobs),
+      secretRoutes(parts.namedSecrets),
+      keyRoutes(gateway.keys),
+      visibilityRoutes(gateway.visibility),
+      presetRoutes(gateway.presets),
+      pinRoutes(parts.pins, parts.catalogues, [
+        { path: '/servers', tag: 'STDIO servers', servers },
+        { path: '/http-servers', tag: 'HTTP servers', servers: httpServers },
+      ]),
+      ...openSelf({ ...parts, token: accessToken, shutDown }),
+    ],
+  })
+  return { app, agents }
+}
+export type Rest = Opened<typeof openRest>
