@@ -48,6 +48,8 @@ const SCHEMAS: Readonly<Record<string, readonly [readonly ((page: Page) => Promi
   noType: [[fill('x', '1')], '{"x":1}'],
   boolSchema: [[fill('x', '"s"')], '{"x":"s"}'],
   unknownFormat: [[fill('p', '/etc/hosts')], '{"p":"/etc/hosts"}'],
+  badRef: [[fill('x', '1')], '{"x":1}'],
+  oddName: [[fill('a/b~c', 'ab')], '{"a/b~c":"ab"}'],
 }
 
 /** ux.md, section 5: the checks of the Playground. */
@@ -76,6 +78,12 @@ describe.runIf(executablePath)('Playground', () => {
     await form.getByText('Required', { exact: true }).waitFor()
     expect(await form.getByRole('button', { name: /^Run/ }).getAttribute('aria-disabled')).toBe('true')
     expect(await result(page).innerText()).toBe(before)
+
+    // A schema that requires itself without end is drawn to a depth.
+    await page.getByRole('button', { name: 'requiresItself' }).first().click()
+    const endless = page.getByRole('region', { name: 'requiresItself', exact: true })
+    await endless.getByRole('button', { name: 'Set self' }).click()
+    await endless.getByRole('button', { name: 'Set self' }).waitFor()
   })
 
   test('check 16: Escape cancels a call within 300 ms, the page says so, and the server received the notification', async () => {

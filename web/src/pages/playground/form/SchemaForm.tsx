@@ -124,9 +124,13 @@ function startOf(field: Field): unknown {
   return field.kind === 'number' ? 0 : {}
 }
 
+/** Deeper objects are drawn when they are set: a schema may require itself without end. */
+const MOST_LEVELS = 8
+
 function Properties({ properties, ...props }: FieldProps & { readonly properties: readonly Property[] }) {
   const { value, onChange, path, required, name } = props
-  if (value === undefined && !required) return <NotSet name={name} onSet={() => onChange({})} />
+  const isDrawn = required && path.split('/').length <= MOST_LEVELS
+  if (value === undefined && !isDrawn) return <NotSet name={name} onSet={() => onChange({})} />
   const object = (typeof value === 'object' && value !== null ? value : {}) as Record<string, unknown>
   const set = (changed: string, next: unknown) =>
     onChange(ordered(properties, { ...object, [changed]: next }))
@@ -136,7 +140,7 @@ function Properties({ properties, ...props }: FieldProps & { readonly properties
         <Line
           key={property.name}
           property={property}
-          path={`${path}/${property.name}`}
+          path={`${path}/${property.name.replaceAll('~', '~0').replaceAll('/', '~1')}`}
           value={object[property.name]}
           onChange={(next) => set(property.name, next)}
         />

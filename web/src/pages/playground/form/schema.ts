@@ -58,9 +58,18 @@ function pointed(root: Schema, ref: string): unknown {
   if (!ref.startsWith('#')) return undefined
   const steps = ref.slice(1).split('/').slice(1)
   return steps.reduce<unknown>((at, step) => {
-    const name = decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~')
+    const name = decoded(step).replaceAll('~1', '/').replaceAll('~0', '~')
     return isObject(at) && Object.hasOwn(at, name) ? at[name] : undefined
   }, root)
+}
+
+/** A step that is not well encoded is taken as it is. */
+function decoded(step: string): string {
+  try {
+    return decodeURIComponent(step)
+  } catch {
+    return step
+  }
 }
 
 /** `anyOf [X, null]` and `type [x, null]` are X that may be null. */
