@@ -7,6 +7,8 @@ import type { Platform } from '../agents/catalogue/platform.ts'
 import type { OfferedTools } from '../agents/edit/offered-entries.ts'
 import type { OwnershipStore } from '../agents/edit/ownership.ts'
 import { Backups } from '../agents/files/backups.ts'
+import { lastingProgram, removeUnusedCopies } from '../config/lasting-program.ts'
+import { unitFile } from '../config/paths.ts'
 import type { Keys } from '../gateway/keys/keys.service.ts'
 import type { HttpServer } from '../http-servers/http-servers.schema.ts'
 import type { HttpServers } from '../http-servers/http-servers.service.ts'
@@ -44,6 +46,10 @@ const BUILT = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
 export function openAgents({ mainFile = BUILT, ...parts }: Parts): Agents {
   const { folder, facts, log, ownership, servers, httpServers, programOf, keys, offeredTo, address } = parts
   const { targets, options } = parts.importing
+  const written = [...ownership.all().map(({ path }) => path), unitFile(parts.platform)]
+  removeUnusedCopies(folder, mainFile, written).catch((error) =>
+    log.warn({ error }, 'unused copies of Toolroom could not be removed'),
+  )
   return createAgents({
     platform: platformOf(parts.platform),
     facts,
@@ -53,7 +59,7 @@ export function openAgents({ mainFile = BUILT, ...parts }: Parts): Agents {
     gateway: {
       // A service that listens on all interfaces is reached by agents at the loopback address.
       address: () => address().replace(/\/\/(?:0\.0\.0\.0|\[::\])(?=:)/, '//127.0.0.1'),
-      program: { command: process.execPath, mainFile },
+      program: { command: process.execPath, ...lastingProgram(mainFile, folder) },
       draft: (agent_type, name, by) => keys.draft({ agent_type, name }, by),
       removalOf: keys.removalOf,
       idOf: keys.idOf,

@@ -19,6 +19,14 @@ export function foldersOf(platform: Platform, toolroomHome?: string): Folders {
   return { data: toolroomHome === undefined ? data : resolve(toolroomHome), config }
 }
 
+/** The unit of systemd's user manager. */
+export function unitFile({ home, env }: Pick<Platform, 'home' | 'env'>): string {
+  return posix.join(configHome({ home, env }), 'systemd', 'user', 'toolroom.service')
+}
+
+const configHome = ({ home, env }: Pick<Platform, 'home' | 'env'>): string =>
+  env.XDG_CONFIG_HOME && isAbsolute(env.XDG_CONFIG_HOME) ? env.XDG_CONFIG_HOME : posix.join(home, '.config')
+
 function platformFolders({ os, home, env }: Platform): Folders {
   const absolute = (path: string | undefined, fallback: string) =>
     path && isAbsolute(path) ? path : fallback
@@ -34,6 +42,6 @@ function platformFolders({ os, home, env }: Platform): Folders {
   }
   return {
     data: posix.join(absolute(env.XDG_DATA_HOME, posix.join(home, '.local', 'share')), 'toolroom'),
-    config: posix.join(absolute(env.XDG_CONFIG_HOME, posix.join(home, '.config')), 'toolroom'),
+    config: posix.join(configHome({ home, env }), 'toolroom'),
   }
 }

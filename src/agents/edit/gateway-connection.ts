@@ -30,6 +30,7 @@ export function createGatewayConnection(edit: EditService, { gateway, registered
   ): Promise<ChangeReport> {
     const { type, http } = agentOf(agent)
     const isBridge = bridge || http === null
+    if (isBridge && !options.dry_run) await gateway.program.keep()
     const servers = await registered()
     const offered: Parameters<typeof edit.put>[4]['offered'] = (target, plan, current) => {
       const entries = offeredEntries(target, current, servers, offeredTo(type))
@@ -53,6 +54,7 @@ export function createGatewayConnection(edit: EditService, { gateway, registered
     by: Caller,
   ): Promise<ChangeReport> {
     const bridge = agentOf(agent).http === null
+    if (bridge && !options.dry_run) await gateway.program.keep()
     const servers = await Promise.all(ids.map(edit.find))
     const named = new Set(servers.map(({ id }) => id))
     const desired: Parameters<typeof edit.put>[3] = (current, key) => {

@@ -8,7 +8,12 @@ export interface GatewayAddress {
   /** The URL of Toolroom. */
   readonly address: () => string
   /** Node and our own main file, for agents that accept only local commands. Nothing is downloaded. */
-  readonly program: { readonly command: string; readonly mainFile: string }
+  readonly program: {
+    readonly command: string
+    readonly mainFile: string
+    /** Makes sure that the file exists, now and later. */
+    readonly keep: () => Promise<void>
+  }
 }
 
 interface Entry {

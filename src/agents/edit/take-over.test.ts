@@ -16,7 +16,10 @@ import { GATEWAY_ENTRY, gatewayEntry } from './gateway-entry.ts'
 import type { FileRecord } from './ownership.ts'
 import { takeOver } from './take-over.ts'
 
-const GATEWAY = { address: () => 'http://127.0.0.1:1', program: { command: 'node', mainFile: 'main.js' } }
+const GATEWAY = {
+  address: () => 'http://127.0.0.1:1',
+  program: { command: 'node', mainFile: 'main.js', keep: async () => {} },
+}
 
 const targetOf = (agent: string): ConfigTarget => configTarget(agentOf(agent), computer({ os: 'linux' }), {})
 

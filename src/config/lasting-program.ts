@@ -1,0 +1,89 @@
+import { randomBytes } from 'node:crypto'
+import { readdirSync } from 'node:fs'
+import { cp, rename, rm } from 'node:fs/promises'
+import { basename, dirname, join, relative } from 'node:path'
+import { isMarked, makeFolder, markFolder } from '../kernel/files/durable-file.ts'
+import { readForeign } from '../kernel/files/foreign-file.ts'
+import { VERSION } from '../kernel/version.ts'
+
+/** The program that agents and service managers start, long after the command that wrote their files has ended. */
+export interface LastingProgram {
+  readonly mainFile: string
+  /** Makes sure that the file exists. Call it before its path is written anywhere. */
+  readonly keep: () => Promise<void>
+}
+
+const MAX_BYTES = 16 * 1_048_576
+const COPY = /^\d[\w.+-]{0,63}$/
+const SCRATCH = /^\.\d[\w.+-]{0,63}\.[0-9a-f]{12}$/
+
+/**
+ * npm deletes what `npx` has downloaded without asking. A program that runs from there is copied into the data folder,
+ * with the packages beside it that it needs: `app/<version>`.
+ */
+export function lastingProgram(mainFile: string, dataFolder: string): LastingProgram {
+  if (!mainFile.split(/[\\/]/).includes('_npx')) return { mainFile, keep: async () => {} }
+  const modules = dirname(dirname(dirname(mainFile)))
+  const folder = join(dataFolder, 'app', VERSION)
+  const copy = join(folder, basename(modules))
+  return { mainFile: join(copy, relative(modules, mainFile)), keep: () => keepCopy(modules, folder, copy) }
+}
+
+/** A complete copy is marked, and gets its name only then. */
+async function keepCopy(modules: string, folder: string, copy: string): Promise<void> {
+  if (isMarked(folder)) return
+  makeFolder(dirname(folder))
+  const scratch = join(dirname(folder), `.${basename(folder)}.${randomBytes(6).toString('hex')}`)
+  try {
+    await cp(modules, join(scratch, basename(copy)), {
+      recursive: true,
+      filter: (path) => basename(path) !== '.bin',
+    })
+    markFolder(scratch)
+    await rename(scratch, folder)
+  } catch (error) {
+    await rm(scratch, { recursive: true, force: true })
+    if (!isMarked(folder)) throw error // another process was faster
+  }
+}
+
+/**
+ * Removes copies of other versions that neither run nor occur in any of these files, and what an interrupted copy has left.
+ * A file that cannot be read may name any of them, so nothing is removed then.
+ */
+export async function removeUnusedCopies(
+  dataFolder: string,
+  mainFile: string,
+  files: readonly string[],
+): Promise<void> {
+  const app = join(dataFolder, 'app')
+  const copies = namesIn(app).filter(
+    (name) => SCRATCH.test(name) || (COPY.test(name) && isMarked(join(app, name))),
+  )
+  const others = copies.map((name) => join(app, name)).filter((folder) => !mainFile.startsWith(`${folder}/`))
+  if (others.length === 0) return
+  const texts = files.map(readText)
+  if (texts.includes(undefined)) return
+  const unused = others.filter((folder) => !texts.some((text) => mentions(text ?? '', folder)))
+  for (const folder of unused) await rm(folder, { recursive: true, force: true })
+}
+
+/** Config files escape backslashes, and slashes perhaps. The name of a copy is behind the folder in all of them. */
+const mentions = (text: string, folder: string): boolean =>
+  new RegExp(`app[\\\\/]+${basename(folder).replaceAll('.', '\\.')}[\\\\/]`).test(text)
+
+function readText(path: string): string | undefined {
+  try {
+    return readForeign(path, MAX_BYTES).bytes.toString()
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? '' : undefined
+  }
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return [] // there is no such folder
+  }
+}
