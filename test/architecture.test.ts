@@ -101,6 +101,7 @@ const READERS: Readonly<Record<string, string>> = {
   'config/port-owner.ts': '/proc',
   'config/data-folder.ts': 'a database that `openForeign` has opened, in parts',
   'config/running-instance.ts': 'our instance.json, /proc',
+  'config/lasting-program.ts': 'copies our own program',
   'http/doc-pages.ts': 'our guide',
   'http/docs.ts': 'our assets',
   'http/web.ts': 'our assets',
