@@ -12,6 +12,7 @@ import { Closer } from '../kernel/closer.ts'
 import { FactBus } from '../kernel/facts.ts'
 import { KnownSecrets } from '../kernel/secrets/known-secrets.ts'
 import { VERSION } from '../kernel/version.ts'
+import { probePort } from '../net/probe-port.ts'
 import { proxyFromEnvironment } from '../net/proxy.ts'
 import type { Server } from '../servers/servers.schema.ts'
 import { createServers, type Servers } from '../servers/servers.service.ts'
@@ -146,6 +147,7 @@ async function open(
     instances: runtime.instances,
     findProgram: runtime.findProgram,
     shellPath: runtime.shellPath,
+    probe: probePort,
     tryOut: runtime.tryOut,
     linesDropped: (id) => serverLines.dropped(id),
     usedBy: (id) => rest?.agents.usedBy(id) ?? [],

@@ -58,6 +58,11 @@ export const Live = Type.Object({
   uptime_s: orNull(Type.Number()),
   restart_count: Type.Integer({ description: 'Automatic restarts since a user last started it' }),
   next_retry_at: orNull(Timestamp),
+  later_retries_s: Type.Array(Type.Number(), {
+    description:
+      'In `backoff`: the delays after further failures, within 20 %; the last one is repeated. At most 6 starts a minute',
+    examples: [[8, 16, 300]],
+  }),
   last_exit: orNull(LastExit),
   recent_exits: Type.Array(PastExit, {
     description: 'The last 5 exits since Toolroom started, newest first, including those after a stop',

@@ -10,6 +10,7 @@ import { changedOffer, OFFER_DEFAULTS, type Stats } from '../upstreams/server-fi
 import { createRegistry, type RegistryDeps } from '../upstreams/server-registry.ts'
 import { listText, ViewTexts } from '../upstreams/view-texts.ts'
 import type { TrialInput } from './actions/actions.schema.ts'
+import type { Probe } from './actions/address-check.ts'
 import { diagnose, type FindProgram } from './actions/diagnose.ts'
 import { createTrials, type TryOut } from './actions/trial.ts'
 import type { Instances } from './instances.ts'
@@ -47,6 +48,7 @@ interface Deps extends RegistryDeps<Server> {
   readonly statsOf: (id: string) => Stats
   readonly findProgram: FindProgram
   readonly shellPath: () => Promise<string | undefined>
+  readonly probe: Probe
   readonly tryOut: TryOut
   /** The gateway's names of a server's tools, by their own names. */
   readonly gatewayNames: (id: string) => ReadonlyMap<string, string>
@@ -138,7 +140,7 @@ export function createServers(deps: Deps) {
   })
   const viewOf = (server: Server, current: Current, isOwner: boolean) => ({
     ...(isOwner ? definitionOf(server) : publicDefinitionOf(server)),
-    ...liveOf(current),
+    ...liveOf(current, server.restart),
   })
 
   const { programOf, binOf } = deps.packages
@@ -239,11 +241,11 @@ export function createServers(deps: Deps) {
       const { life, instances: own, catalogue } = currentOf(server)
       const toolCount = catalogue?.tools.length ?? null
       const current = { life, toolCount, sharingReason: sharingReason(catalogue) }
-      const { findProgram, shellPath, references } = deps
+      const { findProgram, shellPath, references, probe } = deps
       return diagnose(
         server,
         { ...current, instances: [...sharedInstance(life), ...own] },
-        { findProgram, shellPath, programOf, references, tryOut },
+        { findProgram, shellPath, programOf, references, probe, tryOut },
       )
     },
 

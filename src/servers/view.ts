@@ -1,7 +1,8 @@
 import { memo } from '../kernel/memo.ts'
+import { laterDelays } from '../kernel/restart-delays.ts'
 import { publicArgs, publicCommand } from '../kernel/secrets/public-view.ts'
 import { maskArgs, maskCommand, maskValues } from '../kernel/secrets/secrets.ts'
-import type { LastExit, Resources } from '../kernel/server-state.ts'
+import type { LastExit, Resources, RestartRules } from '../kernel/server-state.ts'
 import { isoTime } from '../kernel/time.ts'
 import type { ClientDependency } from '../protocol/call.ts'
 import type { Catalogue } from '../upstreams/catalogues.ts'
@@ -60,7 +61,7 @@ export const uptimeOf = ({ uptimeMs }: ServerLife): number | null =>
   uptimeMs === null ? null : Math.round(uptimeMs) / 1000
 
 /** The fields that show the current state of a server. */
-export function liveOf(current: Current): Live {
+export function liveOf(current: Current, { max_delay_s }: RestartRules): Live {
   const { life, resources, instances, desired, catalogue, stats, linesDropped, usedBy } = current
   const { state, restartCount, lastExit, lastError } = life
   const tool_count = catalogue?.tools.length ?? null
@@ -73,6 +74,7 @@ export function liveOf(current: Current): Live {
     uptime_s: uptimeOf(life),
     restart_count: restartCount,
     next_retry_at: state.status === 'backoff' ? isoTime(state.next_retry_at) : null,
+    later_retries_s: state.status === 'backoff' ? laterDelays(state.attempt, max_delay_s) : [],
     last_exit: lastExit && exitView(lastExit),
     recent_exits: life.recentExits.map((exit) => ({
       ...exitView(exit),

@@ -1,3 +1,4 @@
+import { RESTART_DELAYS_S } from '../kernel/restart-delays.ts'
 import type { LastError, RestartRules } from '../kernel/server-state.ts'
 
 /** How a process ended without having been stopped. */
@@ -26,7 +27,6 @@ export type Restart =
   /** `attempt` counts consecutive failures, including this one. */
   | { readonly kind: 'retry'; readonly delayMs: number; readonly attempt: number }
 
-const LADDER_S = [1, 2, 4, 8, 16]
 const SPREAD = 0.2
 const AT_ONCE_AFTER_MS = 10_000
 const RESET_AFTER_MS = 5 * 60_000
@@ -64,7 +64,7 @@ function allows(policy: RestartRules['policy'], end: ProcessEnd): boolean {
 
 function delayOf({ max_delay_s }: RestartRules, { end, ranMs, random }: Ending, attempt: number): number {
   if (end.kind !== 'never_ready' && ranMs >= AT_ONCE_AFTER_MS) return 0
-  const step = LADDER_S[attempt - 1]
+  const step = RESTART_DELAYS_S[attempt - 1]
   if (step === undefined) return max_delay_s * 1000
   const spread = 1 - SPREAD + 2 * SPREAD * random
   return Math.round(Math.min(step * spread, max_delay_s) * 1000)

@@ -59,6 +59,34 @@ describe.runIf(executablePath)('the detail of a server', () => {
     expect(complaints).toEqual([])
   })
 
+  test('the card of a crashed server says what refused the connection, what was checked, when it is tried again, and how to reproduce it', async () => {
+    const dashboard = await openDashboard()
+    const script = `console.error('Error: connect ECONNREFUSED 127.0.0.1:9'); process.exit(1)`
+    const secret = 'postgres://me:s3cret-of-the-test@127.0.0.1:9/db'
+    await dashboard.add({
+      name: 'postgres',
+      command: process.execPath,
+      args: ['-e', script],
+      env: { DATABASE_URL: secret },
+    })
+    await dashboard.ask('POST', '/servers/postgres/start?wait_s=20')
+    const { page, complaints } = await openPage(await openBrowser())
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+    await dashboard.signIn(page, '/servers/postgres')
+    const why = page.getByRole('region', { name: 'Why it is down' })
+    await why.getByText('Error: connect ECONNREFUSED 127.0.0.1:9', { exact: true }).waitFor()
+    await why.getByText('command found').waitFor()
+    await why.getByText('DATABASE_URL is set').waitFor()
+    await why.getByText(/^Nothing listens on 127\.0\.0\.1:9\./).waitFor()
+    await why.getByText(/^If that fails: (after [\d s,.]+, )?then every 5 m/).waitFor()
+    await expectAccessible(page)
+    await why.getByRole('button', { name: 'Copy' }).click()
+    const copied = () => page.evaluate(() => navigator.clipboard.readText())
+    await expect.poll(copied).toMatch(/^cd ~ && DATABASE_URL=\*\*\* \S+ -e /)
+    expect(await page.content()).not.toContain('s3cret-of-the-test')
+    expect(complaints).toEqual([])
+  })
+
   test('check 22: changed tools raise the bell and show a word diff, which survives a reload; seen closes it', async () => {
     const dashboard = await openDashboard({ register: true })
     await dashboard.ask('PUT', '/notices/mutes', ZED_MUTED)

@@ -143,6 +143,7 @@ test('diagnose checks what a start needs, explains exits and processes, and star
     'references',
     'command',
     'cwd',
+    'variables',
     'exits',
     'processes',
     'handshake',
@@ -163,6 +164,8 @@ test('diagnose checks what a start needs, explains exits and processes, and star
   })
   await register(house, 'noenv')
   expect(failing(await diagnose('noenv'))).toEqual(['handshake'])
+  await register(house, 'echo', [], { name: 'blank', env: { API_URL: '' } })
+  expect(failing(await diagnose('blank'))).toEqual(['variables'])
   await register(house, 'echo', [], { name: 'lost', command: 'no-such-program-anywhere' })
   const lost = await diagnose('lost')
   expect(failing(lost)).toEqual(['command'])
@@ -177,4 +180,32 @@ test('diagnose checks what a start needs, explains exits and processes, and star
   expect(far.checks[0]).toMatchObject({ name: 'enabled', ok: true })
   expect(failing(far)).toEqual(['tcp'])
   expect(far.command_line).toContain("curl -i 'http://127.0.0.1:9/mcp?key=***' -H")
+})
+
+test('diagnose tries the address that refused a connection again, but only on this computer or if the definition names it', async () => {
+  const house = await openHouse()
+  const address = async (name: string, refused: string, fields: object = {}) => {
+    const words = JSON.stringify([...refused]) // so that the arguments do not name it
+    const script = `console.error('Error: connect ECONNREFUSED ' + ${words}.join('')); process.exit(1)`
+    await register(house, 'echo', [], { name, command: process.execPath, args: ['-e', script], ...fields })
+    expect((await post(house, `/api/servers/${name}/start`)).statusCode).toBe(502)
+    const { later_retries_s } = await until(house, name, ({ status }) => status === 'backoff')
+    expect('2,4,8,16,300').toContain(later_retries_s.join())
+    const { checks } = (await post(house, `/api/servers/${name}/diagnose`)).json<{ checks: Checks }>()
+    return checks.find((check) => check.name === 'address')
+  }
+  const { port } = new URL(house.address)
+  expect(await address('open', `127.0.0.1:${port}`)).toEqual({
+    name: 'address',
+    ok: true,
+    detail: `127.0.0.1:${port} accepts connections now. Start the server again`,
+  })
+  expect(await address('closed', '::1:9')).toMatchObject({
+    ok: false,
+    detail: 'Nothing listens on ::1:9. Start the program that the server connects to',
+  })
+  expect(await address('elsewhere', '192.0.2.1:80')).toBeUndefined()
+  expect(await address('metadata', '169.254.169.254:80', { env: { URL: 'http://169.254.169.254:80' } })).toBe(
+    undefined,
+  )
 })

@@ -7,6 +7,7 @@ import type { InstanceView } from '../live.schema.ts'
 import { type ProgramOf, programFor } from '../run-settings.ts'
 import type { Server } from '../servers.schema.ts'
 import type { TrialReport } from './actions.schema.ts'
+import { addressCheck, type Probe } from './address-check.ts'
 import type { Startable, Tried } from './trial.ts'
 
 /** The program that a start would run, or why there is none. */
@@ -22,6 +23,7 @@ interface Deps {
   readonly findProgram: FindProgram
   /** The PATH of the user's login shell, which can differ from that of Toolroom. Undefined if it is not known. */
   readonly shellPath: () => Promise<string | undefined>
+  readonly probe: Probe
   readonly tryOut: (tried: Tried) => Promise<TrialReport>
 }
 
@@ -56,13 +58,31 @@ export async function diagnose(server: Server, current: Current, deps: Deps): Pr
   const wanted = program.ok ? { command: program.command, env, cwd } : undefined
   const found = wanted && deps.findProgram(wanted)
   if (found) checks.push(...programChecks(found))
+  checks.push(...variablesCheck(env))
   checks.push(exitCheck(current.life), processCheck(server, current))
-  const canStart = checks.every(({ name, ok }) => ok || name === 'exits')
+  checks.push(...(await addressCheck(current.life, { args: server.args, env }, deps.probe)))
+  const canStart = checks.every(({ name, ok }) => ok || FINDINGS.includes(name))
   if (canStart) checks.push(await handshakeCheck(server, current, deps))
   const shown = program.ok ? { ...program, env: server.env, cwd: server.cwd } : server
   const isMissing = found?.ok === false && found.code === 'command_not_found' && server.package === null
   const repair = wanted && isMissing ? await repairOf(wanted, deps) : null
   return { checks, command_line: commandLineOf(shown), repair }
+}
+
+/** They may explain a failure, and do not prevent a start. */
+const FINDINGS = ['exits', 'variables', 'address']
+
+function variablesCheck(env: Startable['env']): Check[] {
+  const names = Object.keys(env)
+  const empty = names.filter((name) => env[name] === '')
+  if (names.length === 0) return []
+  if (empty.length > 0) return [{ name: 'variables', ok: false, detail: `${listed(empty)} empty` }]
+  return [{ name: 'variables', ok: true, detail: `${listed(names)} set` }]
+}
+
+function listed(names: readonly string[]): string {
+  const more = names.length > 3 ? ` and ${names.length - 3} more` : ''
+  return `${names.slice(0, 3).join(', ')}${more} ${names.length === 1 ? 'is' : 'are'}`
 }
 
 /** Apps that are started from a desktop have another PATH than a terminal, so the login shell may find the program. */

@@ -9,7 +9,7 @@ const SHOWN = 4
 
 /** The last exits, how long each process ran, and when the next one starts. */
 export function Attempts({ server }: { readonly server: Extract<Server, { type: 'stdio' }> }) {
-  const { recent_exits, next_retry_at } = server
+  const { recent_exits, next_retry_at, later_retries_s } = server
   if (recent_exits.length === 0) return null
   const exits = recent_exits.slice(0, SHOWN).toReversed()
   return (
@@ -48,9 +48,21 @@ export function Attempts({ server }: { readonly server: Extract<Server, { type: 
             </li>
           )}
         </ol>
+        {next_retry_at !== null && later_retries_s.length > 0 && (
+          <p className="muted sm">{scheduleText(later_retries_s)}</p>
+        )}
       </dd>
     </>
   )
+}
+
+/** "If that fails: after 8 s, 16 s, then every 5 m." */
+function scheduleText(delays: readonly number[]): string {
+  const each = t('thenEvery', { time: lasted(delays.at(-1) ?? 0) })
+  const before = delays.slice(0, -1).map(lasted)
+  return before.length === 0
+    ? t('ifThatFails', { when: each })
+    : t('ifThatFails', { when: `${t('after', { times: before.join(', ') })}, ${each}` })
 }
 
 const lasted = (s: number): string => (s < 60 ? duration(s * 1000) : long(s))

@@ -3,6 +3,7 @@ import { type Diagnosis, useChangeServer, useDiagnosis } from '../../../data/ser
 import type { Server } from '../../../data/servers.ts'
 import { useSession } from '../../../data/session.ts'
 import { Act } from '../../../parts/controls/Act.tsx'
+import { copy } from '../../../parts/controls/CopyAs.tsx'
 import { showDone, showFailure } from '../../../parts/controls/toasts.tsx'
 import { Glyph } from '../../../parts/marks/Glyph.tsx'
 import { Tag } from '../../../parts/marks/Tag.tsx'
@@ -138,6 +139,7 @@ function Checked({ server }: { readonly server: Server }) {
 
 /** Said elsewhere on the card. */
 const REPEATED = ['exits', 'processes']
+/** Short words for what is as it should be. Other checks are shown with their own text. */
 const WORDS = ['references', 'package', 'command', 'cwd', 'handshake', 'enabled'] as const
 
 interface ChecksProps {
@@ -167,17 +169,12 @@ function Checks({ checks, said }: ChecksProps) {
 }
 
 function Reproduce({ line }: { readonly line: string }) {
-  const copy = () =>
-    navigator.clipboard.writeText(line).then(
-      () => showDone(t('copied')),
-      (error) => showFailure(error),
-    )
   return (
     <>
       <dt>{t('reproduce')}</dt>
       <dd>
         <span className={css.code}>{line}</span>
-        <Act icon="copy" onClick={() => void copy()}>
+        <Act icon="copy" onClick={() => copy(line)}>
           {t('copy')}
         </Act>
       </dd>
