@@ -42,6 +42,8 @@ interface Deps {
   readonly secrets: KnownSecrets
   readonly catalogues: Catalogues
   readonly log: Log
+  /** Whether the last run was killed. A run that was closed has ended all its processes. */
+  readonly wasKilled: boolean
   /** Whether a client follows the resources of servers, which are then read more often. */
   readonly isWatched: () => boolean
 }
@@ -62,10 +64,10 @@ export interface Runtime {
 }
 
 /** Runs STDIO servers: processes with MCP clients. First ends the processes that a killed service left behind. */
-export function openRuntime({ folder, facts, secrets, catalogues, log, isWatched }: Deps): Runtime {
+export function openRuntime({ folder, facts, secrets, catalogues, log, wasKilled, isWatched }: Deps): Runtime {
   const clean = (text: string) => redactText(text, secrets)
   const { ofFolder, ofRun: mark } = marksOf(folder)
-  const leftovers = sweep(ofFolder)
+  const leftovers = wasKilled ? sweep(ofFolder) : 0
   if (leftovers > 0) log.warn({ processes: leftovers }, 'ended processes that an earlier run had left')
   const reaper = new Reaper({ mark, cgroup: cgroupFor(mark), onTrouble: (message) => log.error(message) })
   const processes = new OwnProcesses(reaper)

@@ -1,3 +1,4 @@
+import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import type { Config } from '../config/config.ts'
 import { prepareDataFolder, removeOwnTemps } from '../config/data-folder.ts'
 import { bindOf, exposure, hostNamesOf } from '../config/host.ts'
@@ -36,8 +37,12 @@ import type { Rest } from './rest.ts'
 import { openCatalogues, openRemotes, openRuntime } from './runtime.ts'
 import type { Service, ServiceOptions } from './service-options.ts'
 
-/** Building the app blocks for a moment, so agents that already wait for the gateway are served first. */
+/**
+ * Building the app blocks for a moment, so agents that already wait for the gateway are served first: it begins this long
+ * after the servers have started, which their calls wait for. A server that takes longer to start does not delay it.
+ */
 const AGENTS_FIRST_MS = 150
+const SERVERS_FIRST_MS = 1000
 /** Reading the files of all agents blocks for a moment, so it follows after the first requests. */
 const AGENTS_AFTER_MS = 300
 
@@ -89,7 +94,8 @@ async function open(
   // Processes, MCP, metrics and the live stream.
   const base = { folder, facts, secrets, log, closer, database }
   const { catalogues, pins } = await openCatalogues({ ...base, table, hold: config.hold_changed_tools })
-  const runtime = openRuntime({ ...base, catalogues, isWatched: () => live.hasClients() })
+  const { wasKilled } = lock
+  const runtime = openRuntime({ ...base, catalogues, wasKilled, isWatched: () => live.hasClients() })
   closer.add('the tool servers', () => runtime.close())
   const upstreams = new Upstreams()
   const { metrics, live } = openObservability({
@@ -210,15 +216,17 @@ async function open(
   closer.add('the gateway', () => gateway.gateway.close())
   const events = openEvents({ ...base, notices }) // closed first: that all servers stop with Toolroom is no event
   await front.listen(host, config.port)
-  const address = front.address(host)
-  lock.announce(address)
-  void servers
+  const started = servers
     .startWithToolroom()
     .catch((error: unknown) => log.error({ error }, 'servers could not be started'))
+  await turn() // the processes start while this one waits for the disk
+  const address = front.address(host)
+  lock.announce(address)
   const allWarnings = [...warnings, ...repairs]
   if (options.onOpen) {
     options.onOpen({ address, tokenFile: token.file, warnings: allWarnings })
-    await front.untilRequested(AGENTS_FIRST_MS)
+    const settled = Promise.race([started, sleep(SERVERS_FIRST_MS)]).then(() => sleep(AGENTS_FIRST_MS))
+    await front.untilRequested(settled)
   }
   const { openRest } = await import('./rest.ts')
   rest = await openRest({

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { AppError } from '../kernel/errors.ts'
@@ -18,11 +19,12 @@ async function openFront() {
 }
 
 const textOf = async (url: string) => (await fetch(url)).text()
+const NEVER = new Promise<never>(() => {})
 const refuse = () => new AppError('not_found', 'This is not a WebSocket endpoint')
 
 test('the gateway answers before the API is built, and requests to the API wait for it', async () => {
   const { front, address } = await openFront()
-  const requested = front.untilRequested(60_000)
+  const requested = front.untilRequested(NEVER)
   const early = textOf(`${address}/api/health`)
   expect(await textOf(`${address}/mcp`)).toBe('the gateway')
   await requested
@@ -35,7 +37,7 @@ test('an upgrade before the API is built waits for it, even if it is then refuse
   const { front, address } = await openFront()
   const socket = new WebSocket(`${address.replace('http', 'ws')}/api/ws/metrics`)
   const refused = once(socket, 'unexpected-response')
-  await front.untilRequested(60_000)
+  await front.untilRequested(NEVER)
   front.serve((_, response) => void response.end(), refuse)
   const [, answer] = await refused
   expect(answer.statusCode).toBe(404)
@@ -48,5 +50,5 @@ test('waiting for a request ends after a timeout, and the gate also protects the
   expect(
     (await fetch(`http://127.0.0.1:${port}/mcp`, { headers: { origin: 'https://evil.example' } })).status,
   ).toBe(403)
-  await front.untilRequested(10)
+  await front.untilRequested(sleep(10))
 })

@@ -61,16 +61,13 @@ export class Front {
     for (const answer of this.#waiting.splice(0)) answer()
   }
 
-  /** Resolves when a request is waiting for the API, or after `ms`. */
-  untilRequested(ms: number): Promise<void> {
+  /** Resolves when a request is waiting for the API, or with `otherwise`. */
+  untilRequested(otherwise: Promise<unknown>): Promise<unknown> {
     if (this.#waiting.length > 0) return Promise.resolve()
-    return new Promise((resolve) => {
-      const late = setTimeout(resolve, ms)
-      this.#onWaiting = () => {
-        clearTimeout(late)
-        resolve()
-      }
+    const requested = new Promise<void>((resolve) => {
+      this.#onWaiting = resolve
     })
+    return Promise.race([requested, otherwise])
   }
 
   close(): Promise<void> {

@@ -46,9 +46,11 @@ export const proxyFromEnvironment = (env: Env): ProxyFor => proxyFrom(environmen
 
 /** This computer is always reached directly, whatever the settings say. */
 export function proxyFrom({ http, https, noProxy }: ProxySettings): ProxyFor {
-  const isListed = hostList(noProxy)
+  let isListed: ((url: URL) => boolean) | undefined // from its first use: parsing addresses would delay the start
   return (url) => {
-    if (isLoopbackHost(url.hostname) || isListed(url)) return undefined
+    if (isLoopbackHost(url.hostname)) return undefined
+    isListed ??= hostList(noProxy)
+    if (isListed(url)) return undefined
     const setting = (url.protocol === 'https:' ? https : http).find(({ value }) => value)
     return setting && parseProxy(setting)
   }

@@ -10,6 +10,8 @@ interface Owner {
 }
 
 interface InstanceLock {
+  /** Whether the last instance ended without `release`. It may have left processes behind. */
+  readonly wasKilled: boolean
   /** Writes the address of this instance to `instance.json`. Only the lock decides who owns the folder. */
   announce(address: string): void
   release(): void
@@ -33,13 +35,15 @@ export function lockDataFolder(folder: string, ownerOf: (folder: string) => Owne
     const who = owner ? `the Toolroom at ${owner.address} (process ${owner.pid})` : 'another Toolroom'
     throw new StartError('folder_in_use', `The data folder ${folder} is in use by ${who}`, cause)
   }
+  const announced = join(folder, 'instance.json')
   return {
+    wasKilled: existsSync(announced),
     announce: (address) => {
       const instance = { pid: process.pid, address, started_at: new Date().toISOString() }
-      writeDurably(join(folder, 'instance.json'), `${JSON.stringify(instance)}\n`, 0o600)
+      writeDurably(announced, `${JSON.stringify(instance)}\n`, 0o600)
     },
     release: () => {
-      rmSync(join(folder, 'instance.json'), { force: true })
+      rmSync(announced, { force: true })
       database.close()
     },
   }

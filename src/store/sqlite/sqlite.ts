@@ -1,4 +1,4 @@
-import { createRequire } from 'node:module'
+import { createRequire, isBuiltin } from 'node:module'
 
 export type Value = null | number | bigint | string | Uint8Array
 
@@ -31,13 +31,12 @@ export function openSqlite(path: string): Sqlite {
 
 function loadDriver(): SqliteModule {
   const load = createRequire(import.meta.url)
+  if (!isBuiltin('node:sqlite')) return load('@photostructure/sqlite') as SqliteModule // on Node 20
   const { emitWarning } = process
   // Node 22 warns that its SQLite is experimental; users cannot act on that.
   process.emitWarning = () => {}
   try {
     return load('node:sqlite') as SqliteModule
-  } catch {
-    return load('@photostructure/sqlite') as SqliteModule // Node 20 has no built-in SQLite
   } finally {
     process.emitWarning = emitWarning
   }
