@@ -24,6 +24,18 @@ const SERVICE = 'src/compose/up.ts'
 /** Packages that load files of their own at run time: a native addon, and the pages of Swagger UI. */
 const EXTERNAL = [/^@photostructure\/sqlite/, /^@fastify\/swagger-ui/]
 
+/**
+ * What the commands have in common, in two files, because each file takes a millisecond to load. What is loaded only when it
+ * is needed (questions, a browser), or by the bridge too, stays in files of its own.
+ */
+const CLI_FILES = [
+  { name: 'table', test: /\/cli\/(?:dispatch|table\/(?!help))/ },
+  {
+    name: 'frame',
+    test: /\/cli\/(?:frame\/(?!ask|failure|service-address)|output\/(?!browser)|table\/help)|\/src\/(?:client|config)\/(?!paths|parse-flags|running-instance)|\/typebox\//,
+  },
+]
+
 /** The main file is UMD, whose `require` is a parameter that no bundler can follow. */
 const ALIAS = { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' }
 
@@ -89,6 +101,7 @@ async function bundleEntry(name, path, { define = {}, ...more }) {
     platform: 'node',
     external: EXTERNAL,
     resolve: { alias: ALIAS },
+    preserveEntrySignatures: 'allow-extension', // which groups of files need
     tsconfig: join(root, 'tsconfig.json'),
     transform: { target: 'node20.19', define },
     onLog(level, log, handle) {
@@ -101,7 +114,7 @@ async function bundleEntry(name, path, { define = {}, ...more }) {
     dir: scratch,
     format: 'esm',
     sourcemap: true,
-    codeSplitting: name === 'main',
+    codeSplitting: name === 'main' && { groups: CLI_FILES, includeDependenciesRecursively: false },
     // Smaller files and less memory; functions and classes keep their names, so that stack traces are readable.
     minify: { compress: true, mangle: { keepNames: true }, codegen: { removeWhitespace: true } },
     entryFileNames: '[name].js',

@@ -7,8 +7,7 @@ const quiet = { quiet: true }
 const script = (name) => run(process.execPath, [join(root, 'scripts', name)], quiet)
 const CHECKS = {
   'format and lint': () => runTool('biome', ['check', '--error-on-warnings', '.'], quiet),
-  types: () => runTool('tsc', ['-p', '.'], quiet),
-  'types of web': () => checkWeb(),
+  types: () => checkTypes(),
   architecture: () => runTool('vitest', ['run', 'test/architecture.test.ts'], quiet),
   'unused code': () => runTool('knip', ['--no-progress'], quiet),
   'lock file': () => script('check-lock.mjs'),
@@ -17,12 +16,12 @@ const CHECKS = {
   'verified clients': () => script('check-results.mjs'),
 }
 
-/** The types of the API come from the built service, so it is built first. */
-async function checkWeb() {
-  const generated = await script('api-types.mjs')
-  if (generated.code !== 0) return generated
-  const page = await runTool('tsc', ['-p', 'web'], quiet)
-  return page.code === 0 ? runTool('tsc', ['-p', 'test/web'], quiet) : page
+/** The types of the API, which the command line and the dashboard use, come from the built service: it is built first. */
+async function checkTypes() {
+  let last = await script('api-types.mjs')
+  for (const project of ['.', 'web', 'test/web'])
+    if (last.code === 0) last = await runTool('tsc', ['-p', project], quiet)
+  return last
 }
 
 await prepare({ build: false })

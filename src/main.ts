@@ -1,31 +1,19 @@
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { loadCompiled } from './cli/compiled.ts'
-import { commandOf } from './config/commands.ts'
 import { isStartError } from './kernel/exit.ts'
 
 type Up = typeof import('./compose/up.ts')
 /** The file of the service, which is a separate bundle. The build defines it. */
 declare const UP_FILE: string
 
-/** Loads only the code of the command: a bridge, which agents start often, does not load the service. */
+/** Loads only the code of the command: a bridge, which agents start often, loads neither the service nor the table. */
 async function main(argv: readonly string[]): Promise<void> {
-  const mainFile = fileURLToPath(import.meta.url)
-  const { name, words } = commandOf(argv) ?? { name: 'up', words: argv }
-  switch (name) {
-    case 'status':
-      return (await import('./cli/status.ts')).status(words, mainFile)
-    case 'open':
-      return (await import('./cli/open.ts')).open(words, mainFile)
-    case 'login':
-      return (await import('./cli/login.ts')).login(words, mainFile)
-    case 'logout':
-      return (await import('./cli/login.ts')).logout(words, mainFile)
-    case 'connect':
-      return (await import('./cli/connect.ts')).connect(words)
-    case 'up':
-      return (loadCompiled(join(dirname(mainFile), UP_FILE)) as Up).up(words, mainFile)
-  }
+  const file = fileURLToPath(import.meta.url)
+  const startService = (words: readonly string[]) =>
+    (loadCompiled(join(dirname(file), UP_FILE)) as Up).up(words, file)
+  if (argv[0] === 'connect') return (await import('./cli/bridge/connect.ts')).connect(argv.slice(1))
+  return (await import('./cli/dispatch.ts')).dispatch(argv, { file, startService })
 }
 
 // The program that reads the output may end; the service continues.

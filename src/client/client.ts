@@ -65,10 +65,14 @@ interface Given {
   readonly body?: unknown
 }
 
-export function createClient<Paths>({ address, token, headerName = 'X-SVC-Token' }: Options): Client<Paths> {
-  const send = async (method: Method, path: string, { path: values, query, body }: Given = {}) => {
-    const response = await fetch(urlOf(address, path, values, query), {
-      method: method.toUpperCase(),
+export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+/** Sends a request to a path with its query. Resolves with the JSON of the response. */
+type SendRequest = (method: HttpMethod, path: string, body: unknown) => Promise<unknown>
+
+export const createClient = <Paths>({ address, token, headerName = 'X-SVC-Token' }: Options): Client<Paths> =>
+  clientOver(async (method, path, body) => {
+    const response = await fetch(new URL(path, address), {
+      method,
       headers: {
         ...(token !== undefined && { [headerName]: token }),
         ...(body !== undefined && { 'content-type': 'application/json' }),
@@ -78,10 +82,17 @@ export function createClient<Paths>({ address, token, headerName = 'X-SVC-Token'
     const text = await response.text()
     if (!response.ok) throw new ApiError(response.status, text)
     return text === '' ? undefined : JSON.parse(text)
-  }
+  })
+
+/** A typed client over any way of sending requests. */
+export function clientOver<Paths>(send: SendRequest): Client<Paths> {
   const methods = ['get', 'post', 'put', 'patch', 'delete'] as const
   return Object.fromEntries(
-    methods.map((method) => [method, (path: string, given?: Given) => send(method, path, given)]),
+    methods.map((method) => [
+      method,
+      (path: string, given: Given = {}) =>
+        send(method.toUpperCase() as HttpMethod, filled(path, given), given.body),
+    ]),
   ) as unknown as Client<Paths>
 }
 
@@ -109,10 +120,10 @@ function problemIn(text: string): { detail?: string; code?: string; hint?: strin
   }
 }
 
-function urlOf(address: string, path: string, values: Given['path'] = {}, query: Given['query'] = {}): URL {
-  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(values[name])))
-  const url = new URL(filled, address)
+function filled(path: string, { path: values = {}, query = {} }: Given): string {
+  const search = new URLSearchParams()
   for (const [name, value] of Object.entries(query))
-    for (const one of [value].flat()) if (one !== undefined) url.searchParams.append(name, String(one))
-  return url
+    for (const one of [value].flat()) if (one !== undefined) search.append(name, String(one))
+  const text = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(values[name])))
+  return search.size === 0 ? text : `${text}?${search}`
 }

@@ -3,7 +3,6 @@ import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type Config, readConfig } from '../config/config.ts'
 import { type Flags, readFlags } from '../config/flags.ts'
-import { HELP } from '../config/help.ts'
 import { portTaken } from '../config/port-owner.ts'
 import { configError, StartError } from '../kernel/exit.ts'
 import { VERSION } from '../kernel/version.ts'
@@ -19,11 +18,14 @@ const warn = (sentence: string) => process.stderr.write(`Warning: ${sentence}\n`
 /** Ctrl-C in a terminal reaches both npm and this process, and npm may forward it: two signals for one key. */
 const SAME_KEY_MS = 100
 
-/** Starts the service, which runs until a signal. */
-export async function up(argv: readonly string[], mainFile: string): Promise<void> {
+/** Starts the service, which runs until a signal. Resolves with `help` if that is what the flags ask for. */
+export async function up(argv: readonly string[], mainFile: string): Promise<'help' | undefined> {
   const flags = readFlags(argv)
-  if (flags.command === 'help') return void print(HELP)
-  if (flags.command === 'version') return void print(VERSION)
+  if (flags.command === 'help') return 'help'
+  if (flags.command === 'version') {
+    print(VERSION)
+    return undefined
+  }
   const config = readConfig({
     flags,
     platform: { os: process.platform, home: homedir(), env: process.env },
@@ -31,6 +33,7 @@ export async function up(argv: readonly string[], mainFile: string): Promise<voi
   })
   const { onStarted, stop } = stopOnSignals()
   onStarted(await start(config, flags, mainFile, () => stop('SIGTERM')))
+  return undefined
 }
 
 function printReady({

@@ -1,5 +1,5 @@
 import { configError, type StartError } from '../kernel/exit.ts'
-import { type FlagTypes, parseFlags, unknownFlag } from './parse-flags.ts'
+import { type FlagTypes, parseWords } from './parse-flags.ts'
 import { envName, flagName, SETTING_NAMES as NAMES, type SettingName, Settings } from './schema.ts'
 
 export interface Flags {
@@ -28,15 +28,16 @@ const FLAGS: FlagTypes = {
 
 /** `toolroom [up] [--port 9000] [--protect-reads] …` */
 export function readFlags(argv: readonly string[]): Flags {
-  const given = parseFlags(argv[0] === 'up' ? argv.slice(1) : argv, FLAGS, refuse)
-  if (given === 'help' || given.has('version'))
-    return { command: given === 'help' ? 'help' : 'version', settings: new Map() }
+  const parsed = parseWords(argv[0] === 'up' ? argv.slice(1) : argv, FLAGS, refuse)
+  if (parsed === 'help' || parsed.flags.has('version'))
+    return { command: parsed === 'help' ? 'help' : 'version', settings: new Map() }
+  const given = (name: string) => parsed.flags.get(name)?.at(-1)
   const settings = PUBLIC.flatMap((name): [SettingName, string][] => {
-    const value = given.get(nameOf(name))
+    const value = given(nameOf(name))
     return value === undefined ? [] : [[name, value]]
   })
-  const envFile = given.get('env-file')
-  const isSet = (name: string) => given.get(name) === 'true'
+  const envFile = given('env-file')
+  const isSet = (name: string) => given(name) === 'true'
   return {
     command: 'up',
     settings: new Map(settings),
@@ -48,7 +49,10 @@ export function readFlags(argv: readonly string[]): Flags {
 
 function refuse(word: string): StartError {
   const secret = SECRET.find((name) => flagName(name) === word)
-  if (!secret) return unknownFlag(word)
+  if (!secret)
+    return configError(
+      `${word.startsWith('-') ? 'Unknown flag' : 'Unknown command'} '${word}'; see toolroom up --help`,
+    )
   const why = 'every user of this computer can read the process list'
   return configError(`${word} is not a flag, because ${why}; set ${envName(secret)} instead`)
 }

@@ -1,26 +1,45 @@
 import { parseArgs } from 'node:util'
-import { configError, type StartError } from '../kernel/exit.ts'
+import { configError } from '../kernel/exit.ts'
 
 /** By name without the dashes. */
 export type FlagTypes = Readonly<
   Record<string, { readonly type: 'string' | 'boolean'; readonly short?: string }>
 >
-/** The text of each flag that was given. A switch is `true` or `false`. */
-export type GivenFlags = ReadonlyMap<string, string>
+
+/** The words of a command line. */
+export interface ParsedWords {
+  /** The values of each flag that was given, in their order. Those of a switch are `true` or `false`. */
+  readonly flags: ReadonlyMap<string, readonly string[]>
+  /** The words without dashes. */
+  readonly words: readonly string[]
+  /** What follows `--`; undefined without it. */
+  readonly rest: readonly string[] | undefined
+}
+
+interface Allowed {
+  /** How many words without dashes there may be. */
+  readonly words: number
+  /** Whether `--` may be followed by anything. */
+  readonly rest: boolean
+}
 
 /**
- * Reads `--flag value`, `--flag=value`, `--switch`, `--switch false` and `--help`, and one word without dashes if `operand`
- * names it. If a flag is given twice, the last one wins. Throws one sentence that names the first wrong word.
+ * Reads `--flag value`, `--flag=value`, `--switch` and `--help`. Without words, `help` is `--help`, and a switch may be
+ * followed by `true` or `false`. Throws one sentence that names the first wrong word.
  */
-export function parseFlags(
+export function parseWords(
   argv: readonly string[],
   flags: FlagTypes,
-  unknown: (word: string) => StartError,
-  operand?: string,
-): GivenFlags | 'help' {
+  unknown: (word: string) => Error,
+  allowed: Allowed = { words: 0, rest: false },
+): ParsedWords | 'help' {
   const options: FlagTypes = { ...flags, help: { type: 'boolean', short: 'h' } }
-  const { tokens } = parseArgs({ args: [...argv], options, strict: false, tokens: true })
-  const given = new Map<string, string>()
+  const end = argv.indexOf('--')
+  const before = end === -1 || !allowed.rest ? argv : argv.slice(0, end)
+  const { tokens } = parseArgs({ args: [...before], options, strict: false, tokens: true })
+  const given = new Map<string, string[]>()
+  const words: string[] = []
+  const add = (name: string, value: string) => given.set(name, [...(given.get(name) ?? []), value])
   let bareSwitch = ''
   for (const token of tokens) {
     if (token.kind === 'option') {
@@ -31,23 +50,16 @@ export function parseFlags(
       if (type === 'string' && value === undefined) throw configError(`${rawName} needs a value`)
       if (type === 'boolean' && !isBoolean(value ?? 'true'))
         throw configError(`${rawName} must be true or false, not ${JSON.stringify(value)}`)
-      given.set(name, value ?? 'true')
-      bareSwitch = value === undefined ? name : ''
+      add(name, value ?? 'true')
+      bareSwitch = value === undefined && allowed.words === 0 ? name : ''
     } else if (token.kind === 'positional' && bareSwitch && isBoolean(token.value)) {
-      given.set(bareSwitch, token.value)
+      add(bareSwitch, token.value)
       bareSwitch = ''
-    } else if (token.kind === 'positional' && token.value === 'help') return 'help'
-    else if (token.kind === 'positional' && operand !== undefined && !given.has(operand))
-      given.set(operand, token.value)
-    else throw unknown(argv[token.index] ?? '')
+    } else if (token.kind === 'positional' && allowed.words === 0 && token.value === 'help') return 'help'
+    else if (token.kind === 'positional' && words.length < allowed.words) words.push(token.value)
+    else throw unknown(before[token.index] ?? '')
   }
-  return given
+  return { flags: given, words, rest: before === argv ? undefined : argv.slice(end + 1) }
 }
 
 const isBoolean = (text: string): boolean => text === 'true' || text === 'false'
-
-export function unknownFlag(word: string, command?: string): StartError {
-  const kind = word.startsWith('-') ? 'Unknown flag' : command ? 'Unexpected argument' : 'Unknown command'
-  const help = ['toolroom', command, '--help'].filter((part) => part).join(' ')
-  return configError(`${kind} '${word}'; see ${help}`)
-}

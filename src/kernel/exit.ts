@@ -7,10 +7,13 @@ export const EXIT = {
   token_refused: 4,
   not_found: 5,
   conflict: 6,
+  tool_error: 7,
   timeout: 8,
+  partly_done: 9,
   store_damaged: 65,
   folder_in_use: 75,
   configuration: 78,
+  interrupted: 130,
 } as const
 
 /** Ends a command. The message is one line for the terminal. */

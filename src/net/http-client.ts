@@ -20,7 +20,7 @@ import { anyOriginTarget, sameOriginTarget } from './redirect.ts'
 import { Limits } from './request-limits.ts'
 
 export interface HttpRequest {
-  readonly method: 'GET' | 'POST' | 'DELETE'
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly url: URL
   /** These override configured headers of the same name. */
   readonly headers?: Readonly<Record<string, string>>

@@ -118,7 +118,7 @@ describe('failed starts', () => {
   test('an unknown flag, an invalid value and a file in place of the data folder exit with 78', async () => {
     expect(await launch({ argv: ['--prot', '1'] }).ended).toMatchObject({
       code: 78,
-      stderr: "toolroom: Unknown flag '--prot'; see toolroom --help\n",
+      stderr: "toolroom: Unknown flag '--prot'; see toolroom up --help\n",
     })
     expect(await launch({ env: { PORT: 'x' } }).ended).toMatchObject({ code: 78 })
     const home = ownFolder()

@@ -1,0 +1,52 @@
+import { EXIT } from '../kernel/exit.ts'
+import { VERSION } from '../kernel/version.ts'
+import { findCommand, nearestCommand, subcommandsOf } from './table/table.ts'
+
+interface Main {
+  readonly file: string
+  /** Runs the service in this process. Resolves with `help` if that is what the words ask for. */
+  readonly startService: (words: readonly string[]) => Promise<'help' | undefined>
+}
+
+const print = (text: string) => void process.stdout.write(`${text}\n`)
+
+/** Finds the command and runs it. Loads the code of that command only. Flags without a command are those of `up`. */
+export async function dispatch(argv: readonly string[], { file, startService }: Main): Promise<void> {
+  const [first = ''] = argv
+  if (['--help', '-h', 'help'].includes(first)) return help(argv.slice(1))
+  if (['--version', '-v'].includes(first)) return print(VERSION)
+  if (argv.length === 0 || first.startsWith('-')) return up(argv, startService)
+  const found = findCommand(argv)
+  if (!found) return refuse(argv)
+  if (found.command.name === 'up') return up(found.words, startService)
+  const { runCommand } = await import('./frame/frame.ts')
+  return runCommand(found.command, found.words, file)
+}
+
+async function up(words: readonly string[], startService: Main['startService']): Promise<void> {
+  if ((await startService(words)) === 'help') await help(['up'])
+}
+
+async function help(words: readonly string[]): Promise<void> {
+  const [first] = words
+  const found = findCommand(words)
+  const isPage = first === undefined || first.startsWith('-') || first === 'all' || first === 'settings'
+  if (!isPage && !found) return refuse(words)
+  const { helpText } = await import('./frame/frame.ts')
+  print(helpText(found?.command ?? first))
+}
+
+/** An unknown command, or the first word of one without its second. */
+function refuse(argv: readonly string[]): void {
+  const [first = '', second] = argv
+  const seconds = subcommandsOf(first)
+  const near = nearestCommand(first)
+  const detail =
+    seconds.length === 0
+      ? `Unknown command '${first}'`
+      : `toolroom ${first} needs one of ${seconds.join(', ')}${second === undefined || second.startsWith('-') ? '' : `, not '${second}'`}`
+  const hint = seconds.length === 0 && near !== undefined ? `Did you mean '${near}'?` : 'See toolroom --help'
+  if (argv.includes('--json')) print(JSON.stringify({ code: 'usage', detail, hint }))
+  process.stderr.write(`toolroom: ${detail}. ${hint}\n`)
+  process.exitCode = EXIT.usage
+}

@@ -1,0 +1,141 @@
+import { homedir } from 'node:os'
+import { dirname } from 'node:path'
+import { type Config, readConfig } from '../../config/config.ts'
+import { readFlags } from '../../config/flags.ts'
+import { EXIT } from '../../kernel/exit.ts'
+import { columns } from '../output/columns.ts'
+import { plain, textOf } from '../output/line.ts'
+import { during } from '../output/progress.ts'
+import { type Style, styleOf, writtenLine } from '../output/style.ts'
+import type { Command } from '../table/command.ts'
+import { commandHelp } from '../table/help.ts'
+import { subcommandsOf } from '../table/table.ts'
+import type { Answer, Context } from './context.ts'
+import { Failure } from './failure.ts'
+import type { Given } from './given.ts'
+import { readGiven } from './read-given.ts'
+import { ServiceClient } from './service-client.ts'
+import { typedApi } from './typed-api.ts'
+
+/** Runs a command: its answer goes to stdout, a failure to stderr with its exit code, or with `--json` to both. */
+export async function runCommand(command: Command, argv: readonly string[], mainFile: string): Promise<void> {
+  const { stdout, stderr, env } = process
+  process.once('SIGINT', () => process.exit(EXIT.interrupted))
+  const wants = (flag: string) => argv.slice(0, endOfFlags(argv)).includes(flag)
+  const isJson = wants('--json') || wants('--json=true')
+  const errors = styleOf(stderr, env, wants('--ascii'))
+  try {
+    const given = readGiven(command, argv, subcommandsOf(command.name))
+    if (given === 'help') return void stdout.write(`${commandHelp(command)}\n`)
+    const loaded = await command.load?.()
+    const output = { given, isJson: given.is('json'), style: styleOf(stdout, env, given.is('ascii')), errors }
+    const { context, close } = contextOf(output, mainFile)
+    try {
+      const answer = await loaded?.run(context)
+      if (answer) print(answer, output)
+    } finally {
+      close()
+    }
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    const { code, message, hint, exit } = error
+    if (isJson) stdout.write(`${jsonText({ code, detail: message, hint })}\n`)
+    stderr.write(writtenLine(`toolroom: ${plain(message)}${hintText(hint)}`, errors))
+    process.exitCode = EXIT[exit]
+  }
+}
+
+interface Output {
+  readonly given: Given
+  readonly isJson: boolean
+  readonly style: Style
+  /** The style of stderr. */
+  readonly errors: Style
+}
+
+function contextOf({ given, isJson, style, errors }: Output, mainFile: string) {
+  const { stdout, stderr, env } = process
+  const once = <T>(make: () => T): (() => T) => {
+    let made: { value: T } | undefined
+    return () => {
+      made ??= { value: make() }
+      return made.value
+    }
+  }
+  const config = once(() => configHere(mainFile))
+  let opened: ServiceClient | undefined
+  const service = once(() => (opened = new ServiceClient(given.flag('url'), config())))
+  const api = once(() => typedApi(service()))
+  const context: Context = {
+    given,
+    mainFile,
+    get config() {
+      return config()
+    },
+    get service() {
+      return service()
+    },
+    get api() {
+      return api()
+    },
+    terminal: { isTty: stdout.isTTY === true, width: style.width },
+    note: (line) => void stderr.write(writtenLine(line, errors)),
+    emit: (json, line) => void stdout.write(isJson ? `${jsonText(json)}\n` : writtenLine(line, style)),
+    during: (phase, work) => during(phase, work, { stream: stderr, style: errors, env }),
+    confirm: async (question) => {
+      if (!given.is('yes')) await (await import('./ask.ts')).confirm(question)
+    },
+  }
+  return { context, close: () => opened?.close() }
+}
+
+/** The settings that the service of this user has. */
+const configHere = (mainFile: string): Config =>
+  readConfig({
+    flags: readFlags([]),
+    platform: { os: process.platform, home: homedir(), env: process.env },
+    packageRoot: dirname(dirname(mainFile)),
+  })
+
+function print(answer: Answer, { given, isJson, style, errors }: Output): void {
+  const { stdout, stderr } = process
+  const { json, lines = [], table, next, exit } = answer
+  if (isJson) stdout.write(`${jsonText(json)}\n`)
+  else if (given.is('plain'))
+    stdout.write(
+      plainRows(answer)
+        .map((row) => `${row.join('\t')}\n`)
+        .join(''),
+    )
+  else {
+    const shown = [...(table ? columns(table, style.width) : []), ...lines]
+    stdout.write(shown.map((line) => writtenLine(line, style)).join(''))
+  }
+  if (next !== undefined && !isJson && stdout.isTTY && stderr.isTTY) stderr.write(writtenLine(next, errors))
+  if (exit !== undefined) process.exitCode = EXIT[exit]
+}
+
+/** Tabs and line breaks within a value become spaces. */
+function plainRows({ plain: given, table, lines = [] }: Answer): string[][] {
+  const rows =
+    given ?? table?.rows ?? lines.map((line) => [typeof line === 'string' ? line : line.map(textOf).join('')])
+  return rows.map((row) =>
+    row.map((value) => plain(textOf(typeof value === 'boolean' ? String(value) : value))),
+  )
+}
+
+/** JSON in which no character can move the cursor: a terminal may obey C1 controls and directional marks. */
+const jsonText = (value: unknown): string =>
+  JSON.stringify(value).replace(/[\u007f-\u009f\p{Cf}\u2028\u2029]/gu, (found) =>
+    Array.from(
+      { length: found.length },
+      (_, at) => `\\u${found.charCodeAt(at).toString(16).padStart(4, '0')}`,
+    ).join(''),
+  )
+
+/** A hint of the API is a sentence of its own. */
+const hintText = (hint: string | null): string =>
+  hint === null ? '' : `${/^[a-z]/.test(hint) ? ':' : '.'} ${plain(hint)}`
+
+const endOfFlags = (argv: readonly string[]): number =>
+  argv.includes('--') ? argv.indexOf('--') : argv.length

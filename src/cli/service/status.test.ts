@@ -1,0 +1,191 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
+import { expect, onTestFinished, test } from 'vitest'
+import { openProxy } from '../../../test/fixtures/http/proxy.ts'
+import { MAIN } from '../../../test/support/bridge.ts'
+import { ownFolder } from '../../../test/support/folder.ts'
+import { type House, openHouse, TOKEN } from '../../../test/support/house.ts'
+import { post, register } from '../../../test/support/running.ts'
+import { writtenLine } from '../output/style.ts'
+import { type Report, statusLines } from './status-lines.ts'
+
+async function status(env: Record<string, string>, ...argv: string[]) {
+  const child = spawn(process.execPath, [MAIN, 'status', ...argv], {
+    env: { PATH: process.env.PATH, ...env },
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const output = { stdout: '', stderr: '' }
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (output.stdout += text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (output.stderr += text))
+  const [code] = await once(child, 'close')
+  return { code, ...output }
+}
+
+const at = (house: House) => ({ HOME: house.home, TOOLROOM_HOME: house.data })
+
+test('status finds the running service by its data folder and prints one line per server', async () => {
+  const house = await openHouse()
+  await register(house, 'echo')
+  await register(house, 'crash', [], { restart: { policy: 'never' }, start_mode: 'manual' })
+  await post(house, '/api/servers/echo/start')
+  await post(house, '/api/servers/crash/start')
+  await post(house, '/api/http-servers', { name: 'Remote docs', url: 'http://127.0.0.1:9/mcp' })
+  const { code, stdout, stderr } = await status(at(house))
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  const [head, ...lines] = stdout.trimEnd().split('\n')
+  expect(head).toMatch(new RegExp(`^Toolroom \\d+\\.\\d+\\.\\d+ at ${house.address}, up \\d+ s$`))
+  expect(lines.find((line) => line.includes('echo'))).toMatch(/^ {2}echo {9}● running {6}4 tools$/)
+  expect(lines[0]).toMatch(/^! 'crash' crashed\. \S/)
+  expect(lines.find((line) => line.startsWith('  crash'))).toMatch(
+    /^ {2}crash {8}✕ \S+ +- {8}\S.*exited with code \d/i,
+  )
+  expect(lines.find((line) => line.includes('docs'))).toMatch(/^ {2}Remote docs {2}\? not checked {2}-$/)
+  expect(stdout).not.toContain('\u001b')
+
+  const json = JSON.parse((await status(at(house), '--json')).stdout)
+  expect(json).toMatchObject({ address: house.address, version: expect.any(String), status: 'degraded' })
+  const notices = (await house.inject('/api/notices')).json().items.map(({ text }: { text: string }) => text)
+  expect(json.warnings).toEqual(notices)
+  expect(json.servers.map(({ id }: { id: string }) => id)).toEqual(['echo', 'crash', 'remote-docs'])
+})
+
+test('status sends the token if reads are protected, and exits 4 if it is wrong', async () => {
+  const house = await openHouse({ env: { PROTECT_READS: 'true', AUTH_TOKEN_HEADER_NAME: 'X-Mine' } })
+  const header = { AUTH_TOKEN_HEADER_NAME: 'X-Mine' }
+  expect(await status({ ...at(house), ...header, AUTH_TOKEN: TOKEN })).toMatchObject({ code: 0, stderr: '' })
+  const refused = await status({ ...at(house), ...header, AUTH_TOKEN: 'f'.repeat(64) }, '--json')
+  expect(refused).toMatchObject({
+    code: 4,
+    stderr: expect.stringContaining('requires its token, and refused this one'),
+  })
+  expect(JSON.parse(refused.stdout)).toMatchObject({ code: 'token_refused' })
+})
+
+test('status exits 3 with one line, or one JSON document, if no service is running', async () => {
+  const env = { HOME: ownFolder() }
+  const sentence = 'toolroom: Toolroom is not running: start it with `toolroom up`\n'
+  expect(await status(env)).toEqual({ code: 3, stdout: '', stderr: sentence })
+  const { code, stdout } = await status(env, '--json')
+  expect({ code, ...JSON.parse(stdout) }).toEqual({
+    code: 'not_running',
+    detail: 'Toolroom is not running',
+    hint: 'start it with `toolroom up`',
+  })
+  expect(await status(env, '--url', 'http://127.0.0.1:9')).toMatchObject({
+    code: 3,
+    stderr: expect.stringContaining('does not respond at http://127.0.0.1:9'),
+  })
+})
+
+test('status reaches a Toolroom on another computer through HTTP_PROXY, and loopback without it', async () => {
+  const house = await openHouse({ env: { ALLOWED_HOSTS: 'plain.test' } })
+  const proxy = await openProxy()
+  onTestFinished(() => proxy.close())
+  const env = { HOME: ownFolder(), HTTP_PROXY: proxy.origin }
+  expect(await status(env, '--url', house.address)).toMatchObject({ code: 0, stderr: '' })
+  expect(proxy.requests).toEqual([])
+  const url = house.address.replace('127.0.0.1', 'plain.test')
+  expect(await status(env, '--url', url)).toMatchObject({ code: 0, stderr: '' })
+  expect(proxy.requests.map(({ line }) => line)).toContain(`GET ${url}/api/health`)
+  proxy.refuse(502)
+  expect(await status(env, '--url', url)).toMatchObject({
+    code: 3,
+    stderr: expect.stringContaining('did not forward the request to plain.test'),
+  })
+})
+
+test('status detects another program at the address and does not send it the token', async () => {
+  const tokens: unknown[] = []
+  const server = createServer((request, response) => {
+    tokens.push(request.headers['x-svc-token'])
+    response.writeHead(200, { 'content-type': 'application/json' }).end('{"hello":1}')
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const answer = await status({ HOME: ownFolder(), AUTH_TOKEN: TOKEN }, '--url', url)
+  expect(answer).toMatchObject({ code: 3, stderr: expect.stringContaining('is not Toolroom') })
+  expect(tokens).toEqual([undefined])
+})
+
+test.runIf(process.platform === 'linux')(
+  'status sends nothing to the address that a killed service left behind, although its pid and its port are in use again',
+  async () => {
+    const requests: unknown[] = []
+    const server = createServer((request, response) => {
+      requests.push(request.url)
+      response.writeHead(401).end()
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    onTestFinished(() => void server.close())
+    const folder = ownFolder()
+    const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    writeFileSync(join(folder, 'lock.db'), '')
+    writeFileSync(join(folder, 'instance.json'), JSON.stringify({ pid: process.pid, address }))
+    const answer = await status({ HOME: folder, TOOLROOM_HOME: folder, AUTH_TOKEN: TOKEN })
+    expect(answer).toMatchObject({ code: 3, stderr: expect.stringContaining('Toolroom is not running') })
+    expect(requests).toEqual([])
+  },
+)
+
+test.each([
+  [['--help'], 0, /^Usage: toolroom status$/m],
+  [['--jsn'], 2, /^$/],
+])('status %j exits %i', async (argv, code, stdout) => {
+  const answer = await status({ HOME: ownFolder() }, ...argv)
+  expect(answer.code).toBe(code)
+  expect(answer.stdout).toMatch(stdout)
+})
+
+const report = (...servers: Report['servers']): Report => ({
+  address: 'http://127.0.0.1:8665',
+  version: '1.0.0',
+  uptime_s: 7500,
+  checks: [{ name: 'disk', ok: false, detail: 'The disk is full' }],
+  warnings: ['AUTH_TOKEN is weak'],
+  servers,
+})
+const server = (
+  id: string,
+  status: Report['servers'][number]['status'],
+  level: Report['servers'][number]['health']['level'],
+  summary: string,
+  action: string | null = null,
+) => ({
+  id,
+  name: id,
+  status,
+  tool_count: level === 'healthy' ? 1 : null,
+  health: { level, summary, action },
+})
+const written = (given: Report, width: number | undefined, isColoured: boolean) =>
+  statusLines(given, width).map((line) => writtenLine(line, { width, isColoured, isAscii: false }).trimEnd())
+
+test('columns are aligned, errors come last with their hint, and control characters of a server are removed', () => {
+  const given = report(
+    server('a', 'idle', 'healthy', 'Asleep'),
+    server('longer', 'failed', 'unhealthy', 'It\u001b[2Jfell\nover', 'Set TOKEN'),
+  )
+  expect(written(given, undefined, false)).toEqual([
+    'Toolroom 1.0.0 at http://127.0.0.1:8665, up 2 h 5 min',
+    '! disk: The disk is full',
+    '! AUTH_TOKEN is weak',
+    '  a       ◌ idle    1 tool',
+    '  longer  ✕ failed  -       It [2Jfell over. Set TOKEN',
+  ])
+})
+
+test('a terminal gets colours, and no line is wider than the terminal', () => {
+  const lines = written(report(server('a', 'failed', 'unhealthy', 'x'.repeat(200))), 40, true)
+  const plain = lines.map(stripVTControlCharacters)
+  expect(Math.max(...plain.slice(1).map((line) => line.length))).toBeLessThanOrEqual(40)
+  expect(lines.at(-1)).toContain('\u001b[31m✕ failed\u001b[0m')
+  expect(plain.at(-1)).toMatch(/^ {2}a {2}✕ failed {2}- {2}x+…$/)
+})

@@ -1,0 +1,31 @@
+import { nearest } from '../../kernel/did-you-mean.ts'
+import type { Command } from './command.ts'
+import { SERVERS_TABLE } from './servers.ts'
+import { SERVICE } from './service.ts'
+
+/** All commands. */
+export const COMMANDS: readonly Command[] = [...SERVICE, ...SERVERS_TABLE]
+
+/** The command that these words begin with, and the words after its name. */
+export function findCommand(
+  argv: readonly string[],
+): { command: Command; words: readonly string[] } | undefined {
+  for (const length of [2, 1]) {
+    const name = argv.slice(0, length).join(' ')
+    const command = argv.length >= length ? COMMANDS.find((one) => one.name === name) : undefined
+    if (command) return { command, words: argv.slice(length) }
+  }
+  return undefined
+}
+
+/** The second words of commands that begin with this one: `show` of `agents show`. */
+export const subcommandsOf = (name: string): string[] =>
+  COMMANDS.flatMap((command) =>
+    command.name.startsWith(`${name} `) ? [command.name.slice(name.length + 1)] : [],
+  )
+
+/** The command that was probably meant. */
+export function nearestCommand(word: string): string | undefined {
+  const other = COMMANDS.find(({ also }) => also?.includes(word))
+  return other?.name ?? nearest(word, new Set(COMMANDS.map(({ name }) => name.split(' ')[0] ?? '')))
+}
