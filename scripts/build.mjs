@@ -25,16 +25,16 @@ const SERVICE = 'src/compose/up.ts'
 const EXTERNAL = [/^@photostructure\/sqlite/, /^@fastify\/swagger-ui/]
 
 /**
- * What the commands have in common, in two files, because each file takes a millisecond to load. What is loaded only when it
- * is needed (questions, a browser), or by the bridge too, stays in files of its own.
+ * What the commands have in common, with what that imports, in few files, because each file takes a millisecond to load.
+ * `wire` is what the bridge needs, too. Questions and browsers are loaded only when they are needed.
  */
+const WIRE =
+  /\/(?:net\/http-client|config\/(?:parse-flags|paths)|kernel\/(?:is-object|version)|frame\/service-address)\.ts$/
 const CLI_FILES = [
+  { name: 'wire', test: WIRE },
   { name: 'table', test: /\/cli\/(?:dispatch|table\/(?!help))/ },
-  {
-    name: 'frame',
-    test: /\/cli\/(?:frame\/(?!ask|failure|service-address)|output\/(?!browser)|table\/help)|\/src\/(?:client|config)\/(?!paths|parse-flags|running-instance)|\/typebox\//,
-  },
-]
+  { name: 'frame', test: /\/cli\/(?:frame\/(?!ask)|output\/(?!browser)|table\/help)/ },
+].map((group, at, { length }) => ({ ...group, priority: length - at }))
 
 /** The main file is UMD, whose `require` is a parameter that no bundler can follow. */
 const ALIAS = { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' }
@@ -101,7 +101,6 @@ async function bundleEntry(name, path, { define = {}, ...more }) {
     platform: 'node',
     external: EXTERNAL,
     resolve: { alias: ALIAS },
-    preserveEntrySignatures: 'allow-extension', // which groups of files need
     tsconfig: join(root, 'tsconfig.json'),
     transform: { target: 'node20.19', define },
     onLog(level, log, handle) {
@@ -114,7 +113,7 @@ async function bundleEntry(name, path, { define = {}, ...more }) {
     dir: scratch,
     format: 'esm',
     sourcemap: true,
-    codeSplitting: name === 'main' && { groups: CLI_FILES, includeDependenciesRecursively: false },
+    codeSplitting: name === 'main' && { groups: CLI_FILES },
     // Smaller files and less memory; functions and classes keep their names, so that stack traces are readable.
     minify: { compress: true, mangle: { keepNames: true }, codegen: { removeWhitespace: true } },
     entryFileNames: '[name].js',

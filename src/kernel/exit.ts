@@ -13,7 +13,6 @@ export const EXIT = {
   store_damaged: 65,
   folder_in_use: 75,
   configuration: 78,
-  interrupted: 130,
 } as const
 
 /** Ends a command. The message is one line for the terminal. */

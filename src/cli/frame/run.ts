@@ -20,7 +20,6 @@ import { typedApi } from './typed-api.ts'
 /** Runs a command: its answer goes to stdout, a failure to stderr with its exit code, or with `--json` to both. */
 export async function runCommand(command: Command, argv: readonly string[], mainFile: string): Promise<void> {
   const { stdout, stderr, env } = process
-  process.once('SIGINT', () => process.exit(EXIT.interrupted))
   const wants = (flag: string) => argv.slice(0, endOfFlags(argv)).includes(flag)
   const isJson = wants('--json') || wants('--json=true')
   const errors = styleOf(stderr, env, wants('--ascii'))
