@@ -2,6 +2,7 @@ import { type ReactNode, Suspense, useState } from 'react'
 import { useLocation } from 'wouter'
 import { useLive } from '../data/live/live.ts'
 import { Skeleton } from '../parts/states/Skeleton.tsx'
+import { Announcer } from './Announcer.tsx'
 import { BottomBar } from './bars/BottomBar.tsx'
 import { GoneBanner } from './bars/GoneBanner.tsx'
 import { Rail } from './bars/Rail.tsx'
@@ -39,6 +40,7 @@ export function Frame() {
       <LazyPalette isOpen={open === 'palette'} onClose={() => setOpen(undefined)} />
       <KeysDialog isOpen={open === 'keys'} onClose={() => setOpen(undefined)} />
       <TokenDialog />
+      <Announcer />
     </>
   )
   if (ALONE.includes(path)) return withDialogs(page, dialogs)

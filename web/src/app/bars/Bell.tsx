@@ -2,8 +2,12 @@ import { ActionIcon, Popover } from '@mantine/core'
 import { useState } from 'react'
 import { Link } from 'wouter'
 import { useMarkSeen, useNotices } from '../../data/notices.ts'
+import { useOsNotices } from '../../data/os-notices.ts'
+import { useServer } from '../../data/servers.ts'
+import { setMutes, useMutes } from '../../data/settings.ts'
 import { Act } from '../../parts/controls/Act.tsx'
-import { showFailure } from '../../parts/controls/toasts.tsx'
+import { NotifyMe } from '../../parts/controls/NotifyMe.tsx'
+import { showDone, showFailure } from '../../parts/controls/toasts.tsx'
 import { Glyph } from '../../parts/marks/Glyph.tsx'
 import { Icon } from '../../parts/marks/icons.tsx'
 import { Time } from '../../parts/marks/Time.tsx'
@@ -15,6 +19,7 @@ export function Bell() {
   const [isOpen, setOpen] = useState(false)
   const { data: notices = [] } = useNotices()
   const seen = useMarkSeen()
+  const isOffered = useOsNotices() === 'off' && notices.some(({ kind }) => kind === 'server_crashed')
   const unseen = notices.filter(({ seen_at }) => seen_at === null).length
   return (
     <Popover opened={isOpen} onChange={setOpen} position="bottom-end" width={392} trapFocus returnFocus>
@@ -34,6 +39,12 @@ export function Bell() {
       </Popover.Target>
       <Popover.Dropdown aria-label={t('noticesTitle')}>
         {notices.length === 0 && <p className={`muted ${css.none}`}>{t('noNotices')}</p>}
+        {isOffered && (
+          <div className={css.offer}>
+            <p className="sm grow">{t('offer')}</p>
+            <NotifyMe />
+          </div>
+        )}
         <ul className={css.list}>
           {notices.map((notice) => (
             <li key={notice.id} className={css.item}>
@@ -51,6 +62,7 @@ export function Bell() {
                   <span className="muted sm">
                     <Time at={notice.at} />
                   </span>
+                  {notice.server_id !== null && <Mute serverId={notice.server_id} />}
                   {notice.seen_at === null && (
                     <Act
                       size="xs"
@@ -68,6 +80,24 @@ export function Bell() {
         </ul>
       </Popover.Dropdown>
     </Popover>
+  )
+}
+
+/** Notices of a muted server are recorded, but not shown. */
+function Mute({ serverId }: { readonly serverId: string }) {
+  const { data: mutes } = useMutes()
+  const { server } = useServer(serverId)
+  const name = server?.name ?? serverId
+  const mute = () =>
+    mutes &&
+    setMutes({ ...mutes, servers: [...new Set([...mutes.servers, serverId])] }).then(
+      () => showDone(t('muted', { name })),
+      showFailure,
+    )
+  return (
+    <Act size="xs" look="quiet" changes onClick={() => void mute()}>
+      {t('mute', { name })}
+    </Act>
   )
 }
 

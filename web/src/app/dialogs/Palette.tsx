@@ -6,6 +6,7 @@ import { Keys } from '../../parts/marks/Keys.tsx'
 import { StatusText } from '../../parts/marks/StatusText.tsx'
 import { t } from '../messages.ts'
 import { type Command, search, useCommands } from './commands.ts'
+import { lastUsed, remember } from './last-used.ts'
 import css from './Palette.module.css'
 
 interface Props {
@@ -19,9 +20,13 @@ const [store, palette] = createSpotlight()
 /** Go anywhere, run anything: "restart github". Verbs first, then places. */
 export function Palette({ isOpen, onClose }: Props) {
   const [query, setQuery] = useState('')
-  const commands = useCommands()
-  const found = search(commands, query)
+  const commands = useCommands(isOpen && query.trim().length > 1)
+  const found = search(commands, query, isOpen ? lastUsed() : [])
   useEffect(() => (isOpen ? palette.open() : palette.close()), [isOpen])
+  const first = found[0]?.id
+  useEffect(() => {
+    if (query !== '' && first !== undefined) selectFirst()
+  }, [query, first])
   return (
     <Spotlight.Root
       store={store}
@@ -66,13 +71,27 @@ export function Palette({ isOpen, onClose }: Props) {
   )
 }
 
+/** The package selects when the query changes; tools may come later, and Enter has to find them. */
+function selectFirst(): void {
+  const list = document.getElementById(store.getState().listId)
+  if (!list || list.querySelector('[data-selected]')) return
+  list.querySelector('[data-action]')?.setAttribute('data-selected', 'true')
+  store.setState({ ...store.getState(), selected: 0 })
+}
+
 function Group({ title, commands }: { readonly title: string; readonly commands: readonly Command[] }) {
   if (commands.length === 0) return null
   return (
     <>
       <div className={css.title}>{title}</div>
       {commands.map(({ id, label, hint, icon, keys, server, run }) => (
-        <Spotlight.Action key={id} onClick={run}>
+        <Spotlight.Action
+          key={id}
+          onClick={() => {
+            remember(id)
+            run()
+          }}
+        >
           <span className={css.line}>
             <Icon name={icon} />
             <span className={css.label}>{label}</span>

@@ -1,6 +1,7 @@
-import { useMemo } from 'react'
+import { useQueries } from '@tanstack/react-query'
+import { useCallback, useMemo } from 'react'
 import { useLocation } from 'wouter'
-import { type Server, useServerAction, useServers } from '../../data/servers.ts'
+import { type Server, toolsQuery, useServerAction, useServers } from '../../data/servers.ts'
 import { useSession } from '../../data/session.ts'
 import { showFailure } from '../../parts/controls/toasts.tsx'
 import type { IconName } from '../../parts/marks/icons.tsx'
@@ -20,11 +21,13 @@ export interface Command {
   readonly run: () => void
 }
 
-export function useCommands(): Command[] {
+/** `withTools`: also every tool, which reads the lists of all servers. */
+export function useCommands(withTools: boolean): Command[] {
   const { servers = [] } = useServers()
   const { mayChange } = useSession()
   const { mutate } = useServerAction()
   const [, navigate] = useLocation()
+  const tools = useToolCommands(servers, withTools)
   return useMemo(() => {
     const onError = (error: unknown) => showFailure(error)
     const verbs = mayChange
@@ -62,10 +65,40 @@ export function useCommands(): Command[] {
         run: () => navigate(`/servers/${server.id}`),
       }),
     )
-    return [...verbs, ...places, ...pages]
-  }, [servers, mayChange, mutate, navigate])
+    return [...verbs, ...places, ...pages, ...tools]
+  }, [servers, mayChange, mutate, navigate, tools])
 }
 
+/** "Call create_issue": opens the tool in the Playground. */
+function useToolCommands(servers: readonly Server[], enabled: boolean): readonly Command[] {
+  const [, navigate] = useLocation()
+  const listed = useMemo(
+    () => (enabled ? servers.filter(({ tool_count }) => tool_count) : []),
+    [servers, enabled],
+  )
+  return useQueries({
+    queries: listed.map((server) => toolsQuery(server)),
+    combine: useCallback(
+      (lists: readonly { readonly data?: { readonly items: readonly { readonly name: string }[] } }[]) =>
+        lists.flatMap(({ data }, index) => {
+          const server = listed[index]
+          if (!data || !server) return []
+          return data.items.map(
+            ({ name }): Command => ({
+              id: `call ${server.id} ${name}`,
+              group: 'run',
+              label: t('callTool', { tool: name }),
+              hint: server.name,
+              icon: 'play',
+              run: () =>
+                navigate(`/playground?${new URLSearchParams({ server: server.id, tool: name }).toString()}`),
+            }),
+          )
+        }),
+      [listed, navigate],
+    ),
+  })
+}
 function verbsOf({ type, status, name }: Server) {
   if (type === 'http') return []
   const isUp = ['running', 'starting', 'backoff', 'idle'].includes(status)
@@ -75,16 +108,28 @@ function verbsOf({ type, status, name }: Server) {
   return isUp ? [restart, stop] : [start, restart]
 }
 
-/** All words must occur, in any order. A command in which more of them begin a word comes first. */
-export function search(commands: readonly Command[], query: string): Command[] {
+/**
+ * All words must occur, in any order. A command in which more of them begin a word comes first, then one that was used
+ * lately. Without words: what was used lately, and all places.
+ */
+export function search(
+  commands: readonly Command[],
+  query: string,
+  lately: readonly string[] = [],
+): readonly Command[] {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean)
-  if (words.length === 0) return commands.filter(({ group }) => group === 'go')
+  const rank = new Map(lately.map((id, index) => [id, lately.length - index]))
+  const used = ({ id }: Command) => rank.get(id) ?? 0
+  if (words.length === 0)
+    return commands
+      .filter((command) => command.group === 'go' || used(command) > 0)
+      .toSorted((a, b) => used(b) - used(a))
   return commands
     .filter(({ label, hint = '' }) => {
       const text = `${label} ${hint}`.toLowerCase()
       return words.every((word) => text.includes(word))
     })
-    .toSorted((a, b) => beginnings(b, words) - beginnings(a, words))
+    .toSorted((a, b) => beginnings(b, words) - beginnings(a, words) || used(b) - used(a))
 }
 
 function beginnings({ label }: Command, words: readonly string[]): number {

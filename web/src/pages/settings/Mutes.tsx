@@ -3,6 +3,7 @@ import type { Schemas } from '../../data/api.ts'
 import { useServers } from '../../data/servers.ts'
 import { useSession } from '../../data/session.ts'
 import { setMutes, useMutes } from '../../data/settings.ts'
+import { NotifyMe } from '../../parts/controls/NotifyMe.tsx'
 import { showFailure } from '../../parts/controls/toasts.tsx'
 import { Entry } from './Entry.tsx'
 import { t } from './messages.ts'
@@ -37,6 +38,9 @@ export function Mutes() {
     setMutes({ ...mutes, ...next }).catch((error: unknown) => showFailure(error))
   return (
     <>
+      <Entry name={t('osNotices')} text={t('osNoticesText')}>
+        <NotifyMe />
+      </Entry>
       <Entry name={t('mutes')} text={t('mutesText')}>
         <div className={css.boxes}>
           {(Object.keys(KINDS) as Kind[]).map((kind) => (

@@ -85,6 +85,9 @@ export const t = texts('settings', {
   remove: 'Remove',
   removed: 'Removed {name}',
   noSecrets: 'No named secrets yet.',
+  osNotices: 'Notifications of this computer',
+  osNoticesText:
+    'When a server crashes, cannot start, or changes its tools. At most one per server and event in ten minutes.',
   mutes: 'Quiet kinds',
   kindCrashed: 'A server crashed',
   kindFailed: 'A server cannot be started or reached',

@@ -1,0 +1,114 @@
+import type { Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
+import { executablePath, expectAccessible, openBrowser, openPage } from './support/browser.ts'
+import { openDashboard } from './support/dashboard.ts'
+
+const regions = (page: Page) => ({
+  polite: page.locator('[aria-live="polite"]'),
+  assertive: page.locator('[aria-live="assertive"]'),
+})
+const crash = (text: string) => ({
+  command: process.execPath,
+  args: ['-e', `console.error(${JSON.stringify(text)}); process.exit(1)`],
+  restart: { policy: 'on_failure', max_delay_s: 1 },
+})
+
+declare global {
+  interface Window {
+    shown: { title: string; body: string; tag: string }[]
+  }
+}
+
+/** Records what is shown; the notifications themselves are real. */
+function recordNotifications(page: Page): Promise<unknown> {
+  return page.addInitScript(() => {
+    window.shown = []
+    const Real = window.Notification
+    window.Notification = class extends Real {
+      constructor(title: string, options: NotificationOptions = {}) {
+        super(title, options)
+        window.shown.push({ title, body: options.body ?? '', tag: options.tag ?? '' })
+      }
+    }
+  })
+}
+
+describe.runIf(executablePath)('notices and the palette', () => {
+  test('a crash is announced at once and other notices politely; a notification is shown only after a click allowed it, once per server and event; a muted server is quiet', async () => {
+    const dashboard = await openDashboard()
+    const browser = await openBrowser()
+    const { page, complaints } = await openPage(browser)
+    await page.context().grantPermissions(['notifications'])
+    await recordNotifications(page)
+    await dashboard.signIn(page, '/settings?section=notifications')
+    const { polite, assertive } = regions(page)
+    await page.getByRole('button', { name: 'Notify me' }).waitFor()
+    await dashboard.add({ name: 'first', ...crash('Error: the first fell over') })
+    await dashboard.ask('POST', '/servers/first/start?wait_s=0')
+    await expect.poll(() => assertive.innerText()).toContain('first')
+    expect(await polite.innerText()).not.toContain('first')
+    expect(await page.evaluate(() => window.shown), 'they were not asked for').toEqual([])
+
+    await page.getByRole('button', { name: /notices?$/ }).click()
+    const bell = page.getByRole('dialog').or(page.getByLabel('Needs you'))
+    await page.getByText('Shall this browser tell you').waitFor()
+    await expectAccessible(page)
+    await bell.first().getByRole('button', { name: 'Notify me' }).click()
+    await page.getByText('This browser now tells you').waitFor()
+    await page.getByText('Shall this browser tell you').waitFor({ state: 'hidden' })
+    await dashboard.add({ name: 'second', ...crash('Error: the second fell over') })
+    await dashboard.ask('POST', '/servers/second/start?wait_s=0')
+    await expect
+      .poll(() => page.evaluate(() => window.shown))
+      .toMatchObject([{ title: expect.stringContaining('second'), tag: 'server_crashed second' }])
+    const restarts = async () => (await dashboard.ask('GET', '/servers/second')).body.restart_count
+    await expect.poll(restarts, { timeout: 30_000 }).toBeGreaterThan(1)
+    expect(await page.evaluate(() => window.shown.length)).toBe(1)
+
+    await page.getByRole('button', { name: 'Mute second' }).click()
+    await page.getByText('second is muted.').waitFor()
+    await page.getByRole('button', { name: 'Mute second' }).waitFor({ state: 'hidden' })
+    expect((await dashboard.ask('GET', '/notices/mutes')).body.servers).toEqual(['second'])
+    await page.keyboard.press('Escape')
+    await page.getByRole('button', { name: 'Stop notifying me' }).click()
+    await page.getByRole('button', { name: 'Notify me' }).waitFor()
+    expect(complaints).toEqual([])
+
+    const other = await openPage(browser)
+    await dashboard.signIn(other.page, '/settings?section=notifications')
+    await other.page.getByRole('button', { name: 'Notify me' }).or(other.page.getByText(DENIED)).waitFor()
+    const button = other.page.getByRole('button', { name: 'Notify me' })
+    if (await button.isVisible()) await button.click() // without a window, Chromium answers no
+    await other.page.getByText(DENIED).waitFor()
+    await expectAccessible(other.page)
+  })
+
+  test('the palette finds the tools of all servers, and what was used last comes first', async () => {
+    const dashboard = await openDashboard({ register: true })
+    await dashboard.start('echo')
+    const { body } = await dashboard.ask('GET', '/servers/echo/tools')
+    const tool: string = body.items[3].name
+    const { page, complaints } = await openPage(await openBrowser())
+    await dashboard.signIn(page)
+    await page.keyboard.press('Control+k')
+    const search = page.getByPlaceholder('Search or run…')
+    await search.fill(`call ${tool}`)
+    await page.getByRole('button', { name: `Call ${tool}` }).waitFor()
+    await expectAccessible(page)
+    await page.keyboard.press('Enter')
+    await page.waitForURL((url) => url.pathname === '/playground' && url.searchParams.get('tool') === tool)
+
+    await page.keyboard.press('Control+k')
+    await search.fill('packages')
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**/packages')
+    await page.keyboard.press('Control+k')
+    await search.waitFor()
+    const places = page.getByRole('button').filter({ has: page.locator('kbd') })
+    await expect.poll(() => places.allInnerTexts().then((all) => all.join(' '))).toMatch(/Packages.*Home/s)
+    await page.getByRole('button', { name: `Call ${tool}` }).waitFor({ state: 'hidden' }) // reads no tools yet
+    expect(complaints).toEqual([])
+  })
+})
+
+const DENIED = 'The browser does not allow notifications from this address.'
