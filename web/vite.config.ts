@@ -16,7 +16,11 @@ export default defineConfig({
     assetsInlineLimit: 0, // fonts and icons are files: the policy has no data: fonts
     modulePreload: { polyfill: false },
     target: 'es2022',
-    rolldownOptions: { checks: { pluginTimings: false } },
+    rolldownOptions: {
+      checks: { pluginTimings: false },
+      // What the first load needs is one file: on a new connection each further request costs more than its bytes.
+      output: { codeSplitting: { groups: [{ name: 'first', tags: ['$initial'] }] } },
+    },
     reportCompressedSize: false,
     chunkSizeWarningLimit: 2000, // test/web/home.test.ts limits the first load
   },

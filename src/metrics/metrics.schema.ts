@@ -36,7 +36,7 @@ export const SeriesQuery = Type.Object(
       }),
     ),
     by: Type.Optional(Type.Enum(['server_id'] as const, { description: 'One series for each server' })),
-    server_id: Type.Optional(ServerId),
+    server_id: Type.Optional(Type.Array(ServerId, { maxItems: 50, description: 'May be repeated' })),
     tool: Type.Optional(Tool),
     agent_type: Type.Optional(AgentType),
     name: Type.Optional(Type.String({ pattern: NAME_PATTERN, description: 'Name of a custom metric' })),

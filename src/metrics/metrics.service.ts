@@ -45,11 +45,12 @@ export function createMetrics(deps: Deps) {
 
   function forServer(server_id: string, window: WindowName): ServerMetrics {
     const { from, tally } = recorder.window(window)
+    const only = [server_id]
     const [calls, checks] = [new Cell(), new Cell()]
     for (const [id, cell] of tally.cells) {
       const series = recorder.series.get(id)
-      if (matches(series, { kind: 'tool_call', server_id })) calls.merge(cell)
-      else if (matches(series, { kind: 'check', server_id })) checks.merge(cell)
+      if (matches(series, { kind: 'tool_call', server_id: only })) calls.merge(cell)
+      else if (matches(series, { kind: 'check', server_id: only })) checks.merge(cell)
     }
     return {
       server_id,
@@ -66,7 +67,7 @@ export function createMetrics(deps: Deps) {
         .of(server_id)
         .map(({ ts, ok, duration_ms, error_code }) => ({ ts: isoTime(ts), ok, duration_ms, error_code }))
         .reverse(),
-      series: timeseriesOf(recorder, { window, server_id }, now()).points,
+      series: timeseriesOf(recorder, { window, server_id: only }, now()).points,
     }
   }
 

@@ -5,8 +5,8 @@ import { onTestFinished } from 'vitest'
 /** `npm test` looks for a browser and installs one if it can. */
 export const executablePath = [process.env.TOOLROOM_CHROMIUM ?? '', '/usr/bin/chromium'].find(existsSync)
 
-/** A real Chromium without a window; closed after the test. */
-export async function openBrowser(): Promise<Browser> {
+/** A real Chromium without a window. It ends with this process at the latest. */
+export function launchBrowser(): Promise<Browser> {
   const args = [
     '--no-sandbox',
     '--disable-gpu',
@@ -14,7 +14,12 @@ export async function openBrowser(): Promise<Browser> {
     '--disable-component-update',
     '--no-first-run',
   ]
-  const browser = await chromium.launch({ ...(executablePath && { executablePath }), args })
+  return chromium.launch({ ...(executablePath && { executablePath }), args })
+}
+
+/** A browser of its own; closed after the test. */
+export async function openBrowser(): Promise<Browser> {
+  const browser = await launchBrowser()
   onTestFinished(() => browser.close())
   return browser
 }

@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { onTestFinished } from 'vitest'
 import { openHttp } from '../fixtures/http/sites.ts'
 import { tiny } from '../fixtures/http/tiny.ts'
+import { atEnd } from './lifetime.ts'
 
 /** The home `F` of the checks of the dashboard: four agents with 11 entries of 8 different servers, and a broken file. */
 
@@ -31,7 +31,7 @@ export async function writeDashboardHome(home: string): Promise<DashboardHome> {
   const h401 = await openHttp(
     (_, response) => void response.writeHead(401, { 'www-authenticate': 'Bearer' }).end(),
   )
-  for (const site of [h200, h401]) onTestFinished(() => site.close())
+  for (const site of [h200, h401]) atEnd(() => site.close())
   const url = { h200: `${h200.origin}/mcp`, h401: `${h401.origin}/mcp` }
   const entries = {
     echo: program('dozen'),

@@ -2,14 +2,16 @@ import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { TOKEN } from '../support/house.ts'
 import { executablePath, expectAccessible, openBrowser, openPage } from './support/browser.ts'
-import { openDashboard, untilLive } from './support/dashboard.ts'
+import { openDashboard, sharedDashboard, untilLive } from './support/dashboard.ts'
 
 const focused = (page: Page) => page.evaluate(() => document.activeElement?.textContent ?? '')
 const path = (page: Page) => new URL(page.url()).pathname
 
 describe.runIf(executablePath)('the frame of every page', () => {
+  const shared = sharedDashboard({ register: true })
+
   test('check 28: the keyboard alone reaches the content, every page, the palette and a restart; letters do nothing while a text is typed', async () => {
-    const dashboard = await openDashboard({ register: true })
+    const dashboard = await shared()
     await dashboard.start('echo')
     const { page, complaints } = await openPage(await openBrowser())
     await dashboard.signIn(page)
@@ -54,7 +56,7 @@ describe.runIf(executablePath)('the frame of every page', () => {
   })
 
   test('a pasted token is kept only if the service accepts it; a token that it no longer accepts is forgotten', async () => {
-    const dashboard = await openDashboard()
+    const dashboard = await shared()
     const { page } = await openPage(await openBrowser())
     await dashboard.visit(page)
     await page
@@ -90,7 +92,7 @@ describe.runIf(executablePath)('the frame of every page', () => {
   })
 
   test('check 27: at 320 × 640, at 400 % zoom and at every width between there is no sideways scroll, and no name is lost', async () => {
-    const dashboard = await openDashboard({ register: true })
+    const dashboard = await shared()
     const { page } = await openPage(await openBrowser(), { reducedMotion: 'reduce' })
     await dashboard.signIn(page)
     for (const width of [320, 390, 600, 601, 800, 900, 901, 1024, 1180, 1181, 1280, 1440, 1920]) {
@@ -107,7 +109,7 @@ describe.runIf(executablePath)('the frame of every page', () => {
   })
 
   test('one change is shown in every tab at once, without a reload', async () => {
-    const dashboard = await openDashboard({ register: true })
+    const dashboard = await shared()
     const browser = await openBrowser()
     const [first, second] = [await openPage(browser), await openPage(browser)]
     for (const { page } of [first, second]) await dashboard.signIn(page)

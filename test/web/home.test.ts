@@ -4,12 +4,14 @@ import { describe, expect, test } from 'vitest'
 import { HOME_SECRET } from '../support/dashboard-home.ts'
 import { TOKEN } from '../support/house.ts'
 import { executablePath, expectAccessible, openBrowser, openPage } from './support/browser.ts'
-import { openDashboard, untilLive } from './support/dashboard.ts'
+import { sharedDashboard, untilLive } from './support/dashboard.ts'
 
 /** ux.md, section 5: the checks of Home. */
 describe.runIf(executablePath)('Home', () => {
+  const shared = sharedDashboard({ register: true })
+
   test('check 5: without a token all public reads are shown, changing controls say why they are off, and nothing else complains', async () => {
-    const dashboard = await openDashboard({ register: true })
+    const dashboard = await shared()
     await dashboard.ask('POST', '/servers/crash/start')
     await dashboard.until((servers) => servers.some(({ status }) => status === 'backoff'))
     const { page, urls, complaints } = await openPage(await openBrowser())
@@ -41,7 +43,7 @@ describe.runIf(executablePath)('Home', () => {
   })
 
   test('check 6: a one-time code becomes the token, is gone from the address, works once, and the token is in sessionStorage only', async () => {
-    const dashboard = await openDashboard()
+    const dashboard = await shared()
     const browser = await openBrowser()
     const code = await dashboard.loginCode()
     const { page, urls } = await openPage(browser)
@@ -67,7 +69,7 @@ describe.runIf(executablePath)('Home', () => {
   })
 
   test('check 26: Home and the dialogs of the frame have no accessibility violation, in light and in dark', async () => {
-    const dashboard = await openDashboard({ register: true })
+    const dashboard = await shared()
     await dashboard.start('echo')
     for (const tool of ['stats', 'stats', 'fail']) await dashboard.call('echo', tool)
     await dashboard.ask('POST', '/servers/crash/start')
@@ -95,7 +97,7 @@ describe.runIf(executablePath)('Home', () => {
   })
 
   test('a restart of the service is survived: the banner counts down, the last data stays, and what changed meanwhile is shown', async () => {
-    const dashboard = await openDashboard({ register: true })
+    const dashboard = await shared()
     const { page } = await openPage(await openBrowser())
     await dashboard.signIn(page)
     await page.getByRole('link', { name: 'echo', exact: true }).waitFor()

@@ -4,7 +4,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { executablePath, expectAccessible, openBrowser, openPage } from './support/browser.ts'
-import { openDashboard, untilLive } from './support/dashboard.ts'
+import { openDashboard, sharedDashboard, untilLive } from './support/dashboard.ts'
 
 const unread = (page: Page) => page.title().then((title) => /^\((\d+)\)/.exec(title)?.[1] ?? '0')
 
@@ -12,25 +12,7 @@ const unread = (page: Page) => page.title().then((title) => /^\((\d+)\)/.exec(ti
 const ZED_MUTED = { kinds: ['agent_file_unreadable'], servers: [] }
 
 describe.runIf(executablePath)('the detail of a server', () => {
-  test('check 8: a missing variable is named, its button focuses the field, and the server starts after saving', async () => {
-    const dashboard = await openDashboard({ register: true })
-    await dashboard.ask('POST', '/servers/noenv/start?wait_s=20')
-    const { page, complaints } = await openPage(await openBrowser())
-    await dashboard.signIn(page, '/servers/noenv')
-    const why = page.getByRole('region', { name: 'Why it is down' })
-    await why.getByText('Error: the environment variable TOKEN is required', { exact: true }).waitFor()
-    await page.getByText(/exit code 1 at/).waitFor()
-    await why.getByRole('button', { name: 'Set TOKEN' }).click()
-    const field = page.getByRole('textbox', { name: 'Value of TOKEN' })
-    await expect.poll(() => field.evaluate((element) => element === document.activeElement)).toBe(true)
-    await page.keyboard.type('a-token-of-the-test')
-    await page.keyboard.press('Enter')
-    await page.getByRole('button', { name: 'Save and start' }).click()
-    await page.getByText('Saved noenv').waitFor()
-    await page.getByText('Running', { exact: true }).waitFor()
-    await expect.poll(() => page.content()).not.toContain('a-token-of-the-test')
-    expect(complaints).toEqual([])
-  })
+  const shared = sharedDashboard({ register: true })
 
   test('check 10: a command that is not found lists the folders, offers the path of the login shell, and one click repairs it', async () => {
     const dashboard = await openDashboard({ env: { SHELL: '/bin/sh' } })
@@ -88,7 +70,7 @@ describe.runIf(executablePath)('the detail of a server', () => {
   })
 
   test('check 22: changed tools raise the bell and show a word diff, which survives a reload; seen closes it', async () => {
-    const dashboard = await openDashboard({ register: true })
+    const dashboard = await shared()
     await dashboard.ask('PUT', '/notices/mutes', ZED_MUTED)
     await dashboard.start('mutate')
     const { page, complaints } = await openPage(await openBrowser())
@@ -106,6 +88,26 @@ describe.runIf(executablePath)('the detail of a server', () => {
     await expectAccessible(page)
     await changed.getByRole('button', { name: 'Seen' }).click()
     await expect.poll(() => unread(page)).toBe('0')
+    expect(complaints).toEqual([])
+  })
+
+  test('check 8: a missing variable is named, its button focuses the field, and the server starts after saving', async () => {
+    const dashboard = await shared()
+    await dashboard.ask('POST', '/servers/noenv/start?wait_s=20')
+    const { page, complaints } = await openPage(await openBrowser())
+    await dashboard.signIn(page, '/servers/noenv')
+    const why = page.getByRole('region', { name: 'Why it is down' })
+    await why.getByText('Error: the environment variable TOKEN is required', { exact: true }).waitFor()
+    await page.getByText(/exit code 1 at/).waitFor()
+    await why.getByRole('button', { name: 'Set TOKEN' }).click()
+    const field = page.getByRole('textbox', { name: 'Value of TOKEN' })
+    await expect.poll(() => field.evaluate((element) => element === document.activeElement)).toBe(true)
+    await page.keyboard.type('a-token-of-the-test')
+    await page.keyboard.press('Enter')
+    await page.getByRole('button', { name: 'Save and start' }).click()
+    await page.getByText('Saved noenv').waitFor()
+    await page.getByText('Running', { exact: true }).waitFor()
+    await expect.poll(() => page.content()).not.toContain('a-token-of-the-test')
     expect(complaints).toEqual([])
   })
 
@@ -132,7 +134,7 @@ describe.runIf(executablePath)('the detail of a server', () => {
   })
 
   test('the keys 1 to 6 show the six tabs, and tools can be switched off one after the other', async () => {
-    const dashboard = await openDashboard({ register: true })
+    const dashboard = await shared()
     await dashboard.start('echo')
     await dashboard.call('echo', 'stats')
     const { page, complaints } = await openPage(await openBrowser())
@@ -162,12 +164,12 @@ describe.runIf(executablePath)('the detail of a server', () => {
 
   test('the form and the JSON edit the same definition; a secret is shown only on request, and masked again after 30 s', async () => {
     const secret = 'a-secret-that-is-stored'
-    const dashboard = await openDashboard()
+    const dashboard = await shared()
     const [echo] = dashboard.stdio
-    await dashboard.add({ ...echo, env: { NOTES_TOKEN: secret } })
+    await dashboard.add({ ...echo, name: 'notes', env: { NOTES_TOKEN: secret } })
     const { page, complaints } = await openPage(await openBrowser())
     await page.clock.install()
-    await dashboard.signIn(page, '/servers/echo?tab=config')
+    await dashboard.signIn(page, '/servers/notes?tab=config')
     const json = page.getByRole('textbox', { name: 'Definition as JSON' })
     const value = page.getByRole('textbox', { name: 'Value of NOTES_TOKEN' })
     await value.waitFor()
@@ -178,8 +180,8 @@ describe.runIf(executablePath)('the detail of a server', () => {
     await page.clock.fastForward(31_000)
     await expect.poll(() => value.inputValue()).toBe('***')
 
-    await page.getByRole('textbox', { name: 'Name', exact: true }).fill('My echo')
-    expect(JSON.parse(await json.inputValue()).name).toBe('My echo')
+    await page.getByRole('textbox', { name: 'Name', exact: true }).fill('My notes')
+    expect(JSON.parse(await json.inputValue()).name).toBe('My notes')
     const changed = { ...JSON.parse(await json.inputValue()), tags: ['work'] }
     await json.fill('{ "name": ')
     await page.getByText(/The JSON cannot be read/).waitFor()
@@ -187,13 +189,13 @@ describe.runIf(executablePath)('the detail of a server', () => {
     expect(await page.getByRole('textbox', { name: /^Tags/ }).inputValue()).toBe('work')
     await page.getByText('2 changes not saved').waitFor()
     await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('Saved My echo').waitFor()
-    expect((await dashboard.ask('GET', '/servers/echo')).body).toMatchObject({
-      name: 'My echo',
+    await page.getByText('Saved My notes').waitFor()
+    expect((await dashboard.ask('GET', '/servers/notes')).body).toMatchObject({
+      name: 'My notes',
       tags: ['work'],
       env: { NOTES_TOKEN: '***' },
     })
-    const revealed = await dashboard.ask('POST', '/servers/echo/reveal', {
+    const revealed = await dashboard.ask('POST', '/servers/notes/reveal', {
       field: 'env',
       name: 'NOTES_TOKEN',
     })
@@ -202,7 +204,7 @@ describe.runIf(executablePath)('the detail of a server', () => {
   })
 
   test('checks 26 and 27: no tab has an accessibility violation, and none scrolls sideways at 320 px', async () => {
-    const dashboard = await openDashboard({ register: true })
+    const dashboard = await shared()
     await dashboard.start('echo')
     for (const tool of ['stats', 'fail']) await dashboard.call('echo', tool)
     await dashboard.ask('POST', '/servers/crash/start?wait_s=20')

@@ -5,12 +5,14 @@ import { describe, expect, test } from 'vitest'
 import { TOKEN } from '../support/house.ts'
 import { openService } from '../support/service-process.ts'
 import { executablePath, expectAccessible, openBrowser, openPage } from './support/browser.ts'
-import { openDashboard } from './support/dashboard.ts'
+import { openDashboard, sharedDashboard } from './support/dashboard.ts'
 
 const SECRET = 'ghp_Settings0123456789abcdefABCDEF0123'
 const PASSPHRASE = 'correct horse battery staple'
 
 describe.runIf(executablePath)('Settings', () => {
+  const shared = sharedDashboard({ register: true })
+
   test('every setting shows its key, its variable and its source; a change is written to config.json; one that a variable sets is off with the reason', async () => {
     const dashboard = await openDashboard({ register: true, env: { LOG_MAX_MB: '64' } })
     const { page, complaints } = await openPage(await openBrowser())
@@ -45,7 +47,7 @@ describe.runIf(executablePath)('Settings', () => {
   })
 
   test('the token is hidden until it is shown, a rotation that a variable forbids is refused with the reason, and a named secret goes in and never comes out', async () => {
-    const dashboard = await openDashboard({ register: true })
+    const dashboard = await shared()
     await dashboard.ask('POST', '/keys', { agent_type: 'claude-code', name: 'Claude Code' })
     const { page } = await openPage(await openBrowser())
     await dashboard.signIn(page, '/settings?section=access')
@@ -87,7 +89,7 @@ describe.runIf(executablePath)('Settings', () => {
   })
 
   test('check 5: without the token Settings asks for permission; checks 26 and 27: no violation in light and dark, nothing sideways at 320 px; an export can be imported', async () => {
-    const dashboard = await openDashboard({ register: true })
+    const dashboard = await shared()
     const { page, complaints } = await openPage(await openBrowser())
     await dashboard.visit(page, '/settings')
     await page.getByText('This needs permission.').first().waitFor()

@@ -39,6 +39,9 @@ describe('by=server_id', () => {
       expect({ window, ...docs }).toEqual({ window, down: 15, calls: 1 })
       expect(quiet).toEqual({ down: 0, calls: 0 })
     }
+    const two = await seriesOf('window=1h&server_id=docs&server_id=removed')
+    expect(two.map(({ server_id }) => server_id)).toEqual(['docs', 'removed'])
+    expect((await get(`timeseries?${'server_id=docs&'.repeat(51)}`)).statusCode).toBe(422)
     const exact = (await seriesOf('window=5m&step=10s&server_id=docs'))[0]?.points.map(({ down_s }) => down_s)
     expect(exact?.filter((down_s) => down_s > 0)).toEqual([9.6, 0.4, 4.6, 0.4]) // steps begin at whole seconds
     const { availability_pct } = (await get('servers/docs')).json()

@@ -6,7 +6,7 @@ import type { Recorder } from '../record/recorder.ts'
 import { Cell } from '../sketch/cell.ts'
 import { floorTo, WINDOW, type WindowName } from '../windows/levels.ts'
 import { callsOf, latencyOf, round } from './figures.ts'
-import { levelFor, matches, pointOf, stepsOf } from './timeseries.ts'
+import { isNamed, levelFor, matches, pointOf, stepsOf } from './timeseries.ts'
 
 type Steps = ReturnType<typeof stepsOf>
 
@@ -26,7 +26,7 @@ export function timeseriesByServer(
   const periods = periodsOf(recorder, steps, query.server_id)
   const cells =
     query.kind === 'resources' ? new Map<string | null, CellsByStart>() : cellsOf(recorder, steps, query)
-  const known = registered.filter((id) => query.server_id === undefined || id === query.server_id)
+  const known = registered.filter((id) => isNamed(id, query.server_id))
   const ids = [...new Set([...known, ...periods.keys(), ...cells.keys()])].sort()
   if (ids.length * steps.starts.length > MAX_POINTS)
     throw invalidField('/step', `must not result in more than ${MAX_POINTS} points for ${ids.length} servers`)
@@ -86,7 +86,7 @@ const FINEST: Readonly<Record<WindowName, ServerLevel>> = {
 }
 
 /** The times of the last five minutes are known exactly, but only since the start of Toolroom. */
-function periodsOf(recorder: Recorder, { window, step, first, last }: Steps, server_id: string | undefined) {
+function periodsOf(recorder: Recorder, { window, step, first, last }: Steps, ids: SeriesQuery['server_id']) {
   const finest = FINEST[window]
   if (window !== '5m' && step % SERVER_STEP_MS[finest] !== 0)
     throw invalidField(
@@ -94,12 +94,14 @@ function periodsOf(recorder: Recorder, { window, step, first, last }: Steps, ser
       `must be a multiple of ${SERVER_STEP_MS[finest] / 60_000}m for servers in a window of ${window}`,
     )
   const level = step % SERVER_STEP_MS.hours === 0 ? 'hours' : finest
+  const only = ids?.length === 1 ? ids[0] : undefined
   const periods =
     window === '5m'
-      ? recorder.life.recent(first, last + step, step, server_id)
-      : recorder.life.between(level, first, last + step, step, server_id)
+      ? recorder.life.recent(first, last + step, step, only)
+      : recorder.life.between(level, first, last + step, step, only)
   const found = new Map<string, Map<number, ServerPeriod>>()
   for (const period of periods) {
+    if (!isNamed(period.server_id, ids)) continue
     const own = found.get(period.server_id) ?? new Map<number, ServerPeriod>()
     found.set(period.server_id, own.set(period.start, period))
   }

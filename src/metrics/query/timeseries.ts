@@ -64,12 +64,16 @@ export function matches(series: Series | undefined, query: SeriesQuery): boolean
   const { kind = 'tool_call', server_id, tool, agent_type, name } = query
   return (
     series.kind === kind &&
-    (server_id === undefined || series.server_id === server_id) &&
+    isNamed(series.server_id, server_id) &&
     (tool === undefined || series.tool === tool) &&
     (agent_type === undefined || series.agent_type === agent_type) &&
     (name === undefined || series.name === name)
   )
 }
+
+/** Without ids every server is meant. */
+export const isNamed = (id: string | null, ids: readonly string[] | undefined): boolean =>
+  ids === undefined || (id !== null && ids.includes(id))
 
 export function pointOf(start: number, cell: Cell): Point {
   const { cancelled, requestBytes: request_bytes, responseBytes: response_bytes } = cell

@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { writeDashboardHome } from '../../support/dashboard-home.ts'
 import { ownFolder } from '../../support/folder.ts'
+import { sharedByTests } from '../../support/lifetime.ts'
 import { openService } from '../../support/service-process.ts'
 
 interface Options {
@@ -46,6 +47,8 @@ export async function openDashboard({ env = {}, register = false }: Options = {}
       service.ask('POST', `/servers/${server}/tools/${tool}/call`, { arguments: args }),
   }
 }
+/** One service for the tests of a `describe` block that do not disturb each other. */
+export const sharedDashboard = (options: Options = {}) => sharedByTests(() => openDashboard(options))
 export type Dashboard = Awaited<ReturnType<typeof openDashboard>>
 
 /** The page is drawn and the live stream is open. */

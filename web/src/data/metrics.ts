@@ -1,4 +1,4 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { keepPreviousData, useQueries, useQuery } from '@tanstack/react-query'
 import { api, type ServerTimeseries, type Timeseries } from './api.ts'
 
 export const WINDOWS = ['5m', '1h', '24h', '7d'] as const
@@ -24,19 +24,13 @@ export function useSummary(window: Window) {
   })
 }
 
-interface SeriesOptions {
-  readonly server_id?: string
-  readonly tool?: string
-  readonly agent_type?: string
-}
-
 /** Calls and latencies over time. */
-export function useTimeseries(window: Window, options: SeriesOptions = {}) {
+export function useTimeseries(window: Window) {
   return useQuery({
-    queryKey: ['metrics', 'timeseries', window, options],
+    queryKey: ['metrics', 'timeseries', window],
     queryFn: async () =>
       (await api().get('/api/metrics/timeseries', {
-        query: { window, step: STEP[window].name, ...options },
+        query: { window, step: STEP[window].name },
       })) as Timeseries,
     refetchInterval: MOVES_EVERY_MS[window],
     placeholderData: keepPreviousData,
@@ -45,19 +39,37 @@ export function useTimeseries(window: Window, options: SeriesOptions = {}) {
 
 export type ServerSeries = ServerTimeseries['series'][number]
 
-/** One series for each server, by its id. With `resources`, CPU and memory. */
-export function useServerSeries(window: Window, kind: 'tool_call' | 'resources' = 'tool_call') {
-  return useQuery({
-    queryKey: ['metrics', 'by-server', window, kind],
-    queryFn: async () =>
-      (await api().get('/api/metrics/timeseries', {
-        query: { window, step: STEP[window].name, by: 'server_id', kind },
-      })) as ServerTimeseries,
-    select: ({ series }) => new Map(series.map((each) => [each.server_id, each])),
-    refetchInterval: MOVES_EVERY_MS[window],
-    placeholderData: keepPreviousData,
+/** The service limits how many servers a request names. */
+const MOST_IDS = 50
+
+/** One series for each of these servers, by its id. Servers that are not shown are not read. */
+export function useServerSeries(window: Window, ids: readonly string[]): ReadonlyMap<string, ServerSeries> {
+  const sorted = ids.toSorted()
+  const parts = Array.from({ length: Math.ceil(ids.length / MOST_IDS) }, (_, index) =>
+    sorted.slice(index * MOST_IDS, (index + 1) * MOST_IDS),
+  )
+  return useQueries({
+    queries: parts.map((server_id) => ({
+      queryKey: ['metrics', 'by-server', window, server_id],
+      queryFn: async () =>
+        (await api().get('/api/metrics/timeseries', {
+          query: { window, step: STEP[window].name, by: 'server_id', server_id },
+        })) as ServerTimeseries,
+      refetchInterval: MOVES_EVERY_MS[window],
+      placeholderData: keepPreviousData,
+    })),
+    combine: byServer,
   })
 }
+
+const byServer = (answers: readonly { readonly data: ServerTimeseries | undefined }[]) =>
+  new Map(
+    answers.flatMap(({ data }) =>
+      (data?.series ?? []).flatMap((each) =>
+        each.server_id === null ? [] : [[each.server_id, each] as const],
+      ),
+    ),
+  )
 
 export function useServerMetrics(id: string, window: Window) {
   return useQuery({
@@ -85,7 +97,7 @@ export function useSeriesOf(server_id: string, window: Window, kind: 'tool_call'
     queryKey: ['metrics', 'of-server', server_id, window, kind],
     queryFn: async () =>
       (await api().get('/api/metrics/timeseries', {
-        query: { window, step: STEP[window].name, by: 'server_id', kind, server_id },
+        query: { window, step: STEP[window].name, by: 'server_id', kind, server_id: [server_id] },
       })) as ServerTimeseries,
     select: ({ series }) => series.find((each) => each.server_id === server_id),
     refetchInterval: MOVES_EVERY_MS[window],

@@ -1,5 +1,4 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { useMemo } from 'react'
 import { api, type HttpServer, type StdioServer } from './api.ts'
 import { queryClient } from './query-client.ts'
 
@@ -10,14 +9,22 @@ export type Server = StdioServer | HttpServer
 export function useServers() {
   const stdio = useQuery({ queryKey: ['servers', 'stdio'], queryFn: () => api().get('/api/servers') })
   const http = useQuery({ queryKey: ['servers', 'http'], queryFn: () => api().get('/api/http-servers') })
-  const servers = useMemo(
-    () =>
-      stdio.data &&
-      http.data &&
-      ([...stdio.data.items, ...http.data.items] as Server[]).sort((a, b) => a.name.localeCompare(b.name)),
-    [stdio.data, http.data],
-  )
+  const servers = stdio.data && http.data && merged(stdio.data.items, http.data.items)
   return { servers, error: stdio.error ?? http.error, isPending: servers === undefined }
+}
+
+const { compare } = new Intl.Collator()
+let last: { stdio: readonly Server[]; http: readonly Server[]; all: Server[] } = {
+  stdio: [],
+  http: [],
+  all: [],
+}
+
+/** Many components list the servers. They share one sorted list, which is the same object until a server changes. */
+function merged(stdio: readonly StdioServer[], http: readonly HttpServer[]): readonly Server[] {
+  if (last.stdio !== stdio || last.http !== http)
+    last = { stdio, http, all: [...stdio, ...http].sort((a, b) => compare(a.name, b.name)) }
+  return last.all
 }
 
 /** One server of either kind, by its id. `server` is null if there is none. */

@@ -1,9 +1,10 @@
+import { memo } from 'react'
 import { Link } from 'wouter'
 import { tokens } from '../../format/format.ts'
 import { Monogram } from '../../parts/marks/Tag.tsx'
 import css from './ColumnHead.module.css'
 import { ColumnMenu } from './ColumnMenu.tsx'
-import { type Column, type Load, loadOf } from './grid-model.ts'
+import type { Column, Load } from './grid-model.ts'
 import { t } from './messages.ts'
 import gridCss from './PegGrid.module.css'
 import type { Grid } from './use-grid.ts'
@@ -18,54 +19,65 @@ export interface ColumnActions {
 interface Props extends ColumnActions {
   readonly grid: Grid
   readonly column: Column
-  readonly at: string
+  readonly size: Size
+  readonly index: number
   readonly isCurrent: boolean
-  readonly onFocus: () => void
+  readonly onFocus: (at: { readonly row: number; readonly column: number }) => void
+}
+
+/** What the agent's context holds: as written, with what is staged, and beside the largest column. */
+export interface Size {
+  readonly before: Load
+  readonly after: Load
+  readonly share: number
 }
 
 /** The agent, what its tools cost in context, how it connects, and its menu. */
-export function ColumnHead({ grid, column, at, isCurrent, onFocus, ...actions }: Props) {
-  const { agent, unreadable, via } = column
-  const isBad = unreadable !== null && via === 'direct'
-  const link = { tabIndex: isCurrent ? 0 : -1, 'data-at': at, onFocus }
-  return (
-    // biome-ignore lint/a11y/useFocusableInteractive: the menu has the focus
-    // biome-ignore lint/a11y/useSemanticElements: a grid with one Tab stop is not a table
-    <div role="columnheader" className={gridCss.head}>
-      <div className={css.name}>
-        <Monogram name={agent.name} />
-        <b className="cut">{agent.name}</b>
+export const ColumnHead = memo(
+  function ColumnHead({ grid, column, size, index, isCurrent, onFocus, ...actions }: Props) {
+    const { agent, unreadable, via } = column
+    const isBad = unreadable !== null && via === 'direct'
+    const link = {
+      tabIndex: isCurrent ? 0 : -1,
+      'data-at': `0:${index}`,
+      onFocus: () => onFocus({ row: 0, column: index }),
+    }
+    return (
+      // biome-ignore lint/a11y/useFocusableInteractive: the menu has the focus
+      // biome-ignore lint/a11y/useSemanticElements: a grid with one Tab stop is not a table
+      <div role="columnheader" className={gridCss.head}>
+        <div className={css.name}>
+          <Monogram name={agent.name} />
+          <b className="cut">{agent.name}</b>
+        </div>
+        {isBad ? (
+          <>
+            <p className={`xs err ${css.bad}`}>{unreadable}</p>
+            <Link className={`xs ${css.line}`} href={`/agents/${agent.agent_type}`} {...link}>
+              {t('showLine')}
+            </Link>
+          </>
+        ) : (
+          <>
+            <SizeText {...size} />
+            <div className={`row xs muted ${css.foot}`}>
+              {via === 'gateway' ? t('viaGateway') : t('direct')}
+              <ColumnMenu grid={grid} column={column} target={link} {...actions} />
+            </div>
+          </>
+        )}
       </div>
-      {isBad ? (
-        <>
-          <p className={`xs err ${css.bad}`}>{unreadable}</p>
-          <Link className={`xs ${css.line}`} href={`/agents/${agent.agent_type}`} {...link}>
-            {t('showLine')}
-          </Link>
-        </>
-      ) : (
-        <>
-          <Size grid={grid} column={column} />
-          <div className={`row xs muted ${css.foot}`}>
-            {via === 'gateway' ? t('viaGateway') : t('direct')}
-            <ColumnMenu grid={grid} column={column} target={link} {...actions} />
-          </div>
-        </>
-      )}
-    </div>
-  )
-}
-
-function Size({ grid, column }: { readonly grid: Grid; readonly column: Column }) {
-  const { servers, cellAt, savedCellAt } = grid
-  const load = (each: Column, at: Grid['cellAt']): Load =>
-    loadOf(
-      each,
-      servers,
-      servers.map((server) => at(server, each)),
     )
-  const [before, after] = [load(column, savedCellAt), load(column, cellAt)]
-  const largest = Math.max(1, ...grid.columns.map((each) => load(each, cellAt).tokens))
+  },
+  // What it can do depends on the grid, too, which is another object after every change.
+  (before, after) =>
+    before.grid === after.grid &&
+    before.size === after.size &&
+    before.index === after.index &&
+    before.isCurrent === after.isCurrent,
+)
+
+function SizeText({ before, after, share }: Size) {
   return (
     <>
       <div className={`row xs ${css.size}`}>
@@ -82,7 +94,7 @@ function Size({ grid, column }: { readonly grid: Grid; readonly column: Column }
         </span>
       </div>
       <div className={css.bar} aria-hidden="true">
-        <i style={{ width: `${(100 * after.tokens) / largest}%` }} />
+        <i style={{ width: `${100 * share}%` }} />
       </div>
     </>
   )

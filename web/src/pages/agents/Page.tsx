@@ -1,5 +1,5 @@
 import { useMediaQuery } from '@mantine/hooks'
-import { useState } from 'react'
+import { useMemo, useState } from 'react'
 import { useLocation } from 'wouter'
 import { type FileAction, refreshAgents } from '../../data/agent-files.ts'
 import type { Server } from '../../data/servers.ts'
@@ -25,7 +25,7 @@ import { StageBar } from './StageBar.tsx'
 import { countOf, undoStep } from './staged.ts'
 import { SHOWN, Toolbar } from './Toolbar.tsx'
 import { ToolsDrawer } from './ToolsDrawer.tsx'
-import { useGrid, useToggle } from './use-grid.ts'
+import { type Grid, useGrid, useToggle } from './use-grid.ts'
 import { WriteDialog } from './WriteDialog.tsx'
 
 const VIEWS = ['agents', 'files'] as const
@@ -55,14 +55,17 @@ export function Page() {
     'ctrl+z': { does: t('undo'), run: () => void (undoStep() || showDone(t('nothingToUndo'))) },
   })
   const names = (chosen.length > 0 ? chosen : grid.columns.slice(0, MOST_COLUMNS).map(typeOf)) as string[]
-  const columns = grid.columns.filter((column) => names.includes(typeOf(column)))
-  const isDiffering = (server: Server) =>
-    grid.columns.some((column) => grid.savedCellAt(server, column).state === 'differs')
+  const shownTypes = names.join()
+  const columns = useMemo(
+    () => grid.columns.filter((column) => shownTypes.split(',').includes(typeOf(column))),
+    [grid.columns, shownTypes],
+  )
+  const differing = useMemo(() => differingIn(grid), [grid])
   const isUnwritten = (server: Server) => [...grid.staged.values()].some(({ cells }) => cells.has(server.id))
   const servers = grid.servers.filter(
     (server) =>
       server.name.toLowerCase().includes(q.toLowerCase()) &&
-      (show === 'all' || (show === 'differs' ? isDiffering(server) : isUnwritten(server))),
+      (show === 'all' || (show === 'differs' ? differing.has(server) : isUnwritten(server))),
   )
   const onDiffers = (server: Server, column: Column) => setOpen({ kind: 'differs', server, column })
   const onTools = (server: Server, column: Column) => setOpen({ kind: 'tools', server, column })
@@ -106,7 +109,7 @@ export function Page() {
               grid={grid}
               q={q}
               shown={show}
-              counts={{ differs: grid.servers.filter(isDiffering).length, unwritten: countOf(grid.staged) }}
+              counts={{ differs: differing.size, unwritten: countOf(grid.staged) }}
               columns={names}
               onChange={({ shown, columns: next, ...rest }) =>
                 setSearch({
@@ -150,11 +153,16 @@ export function Page() {
   )
 }
 
+const differingIn = ({ servers, columns, savedCellAt }: Grid): ReadonlySet<Server> =>
+  new Set(
+    servers.filter((server) => columns.some((column) => savedCellAt(server, column).state === 'differs')),
+  )
+
 const typeOf = ({ agent }: Column): string => agent.agent_type
 
 interface DialogProps {
   readonly open: Open
-  readonly grid: ReturnType<typeof useGrid>
+  readonly grid: Grid
   readonly onClose: () => void
 }
 

@@ -1,15 +1,16 @@
-import { type KeyboardEvent, memo, useRef, useState } from 'react'
+import { Fragment, type KeyboardEvent, memo, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import { Link } from 'wouter'
 import type { Server } from '../../data/servers.ts'
 import { tokens } from '../../format/format.ts'
 import { Glyph } from '../../parts/marks/Glyph.tsx'
 import { needsEyes, shownStatus } from '../../parts/marks/status.ts'
-import { type ColumnActions, ColumnHead } from './ColumnHead.tsx'
-import type { Cell, Column } from './grid-model.ts'
+import { type ColumnActions, ColumnHead, type Size } from './ColumnHead.tsx'
+import { type Cell, type Column, loadOf } from './grid-model.ts'
 import { t } from './messages.ts'
 import { Peg } from './Peg.tsx'
 import css from './PegGrid.module.css'
 import type { Grid, Toggle } from './use-grid.ts'
+import { ROW_HEIGHT, useRowsInView } from './use-rows-in-view.ts'
 
 interface Props extends ColumnActions {
   readonly grid: Grid
@@ -34,11 +35,21 @@ export function PegGrid({ grid, servers, columns, toggle, onDiffers, onTools, ..
   const row = Math.min(at.row, servers.length)
   const column = Math.min(at.column, columns.length)
 
+  const sizes = useMemo(() => sizesOf(grid), [grid])
+  const rows = useRowsInView(root, servers.length, row - 1)
+  const isMoving = useRef(false)
+
+  // The row that a key leads to may be drawn only now.
+  useLayoutEffect(() => {
+    if (!isMoving.current) return
+    isMoving.current = false
+    root.current?.querySelector<HTMLElement>(`[data-at="${at.row}:${at.column}"]`)?.focus()
+  }, [at])
+
   function go(next: At): void {
     const row = Math.max(0, Math.min(next.row, servers.length))
-    const column = Math.max(row === 0 ? 1 : 0, Math.min(next.column, columns.length))
-    setAt({ row, column })
-    root.current?.querySelector<HTMLElement>(`[data-at="${row}:${column}"]`)?.focus()
+    isMoving.current = true
+    setAt({ row, column: Math.max(row === 0 ? 1 : 0, Math.min(next.column, columns.length)) })
   }
 
   function press(server: Server, into: Column): void {
@@ -77,6 +88,7 @@ export function PegGrid({ grid, servers, columns, toggle, onDiffers, onTools, ..
         role="grid"
         aria-label={t('grid')}
         aria-readonly={toggle.reason !== null}
+        aria-rowcount={servers.length + 1}
         className={css.grid}
         style={{
           gridTemplateColumns: `236px repeat(${columns.length}, minmax(128px, 1fr))`,
@@ -86,7 +98,7 @@ export function PegGrid({ grid, servers, columns, toggle, onDiffers, onTools, ..
       >
         {/* biome-ignore lint/a11y/useFocusableInteractive: the cells have the focus */}
         {/* biome-ignore lint/a11y/useSemanticElements: see above */}
-        <div role="row" className={css.row}>
+        <div role="row" aria-rowindex={1} className={css.row}>
           {/* biome-ignore lint/a11y/useFocusableInteractive: see above */}
           {/* biome-ignore lint/a11y/useSemanticElements: see above */}
           <div role="columnheader" className={`${css.head} ${css.corner}`}>
@@ -98,28 +110,56 @@ export function PegGrid({ grid, servers, columns, toggle, onDiffers, onTools, ..
               key={each.agent.agent_type}
               grid={grid}
               column={each}
-              at={`0:${index + 1}`}
+              size={sizes.get(each) ?? NO_SIZE}
+              index={index + 1}
               isCurrent={row === 0 && column === index + 1}
-              onFocus={() => setAt({ row: 0, column: index + 1 })}
+              onFocus={setAt}
               {...actions}
             />
           ))}
         </div>
-        {servers.map((server, index) => (
-          <ServerRow
-            key={server.id}
-            server={server}
-            cells={columns.map((each) => grid.cellAt(server, each))}
-            columns={columns}
-            row={index + 1}
-            current={row === index + 1 ? column : undefined}
-            reason={toggle.reason}
-            onPress={press}
-            onFocus={setAt}
-          />
-        ))}
+        {rows.map((index, position) => {
+          const server = servers[index]
+          const skipped = index - (rows[position - 1] ?? -1) - 1
+          return (
+            server && (
+              <Fragment key={server.id}>
+                <Space rows={skipped} />
+                <ServerRow
+                  server={server}
+                  cells={columns.map((each) => grid.cellAt(server, each))}
+                  columns={columns}
+                  row={index + 1}
+                  current={row === index + 1 ? column : undefined}
+                  reason={toggle.reason}
+                  onPress={press}
+                  onFocus={setAt}
+                />
+              </Fragment>
+            )
+          )
+        })}
+        <Space rows={servers.length - 1 - (rows.at(-1) ?? -1)} />
       </div>
     </section>
+  )
+}
+
+/** In the place of rows that are not drawn. */
+const Space = ({ rows }: { readonly rows: number }) =>
+  rows > 0 ? <div className={css.space} style={{ height: rows * ROW_HEIGHT }} /> : null
+
+const NO_SIZE: Size = { before: { tools: 0, tokens: 0 }, after: { tools: 0, tokens: 0 }, share: 0 }
+
+function sizesOf({ servers, columns, cellAt, savedCellAt }: Grid): ReadonlyMap<Column, Size> {
+  const loads = columns.map((column) => ({
+    column,
+    before: loadOf(column, servers, savedCellAt),
+    after: loadOf(column, servers, cellAt),
+  }))
+  const largest = Math.max(1, ...loads.map(({ after }) => after.tokens))
+  return new Map(
+    loads.map(({ column, before, after }) => [column, { before, after, share: after.tokens / largest }]),
   )
 }
 
@@ -141,7 +181,7 @@ const ServerRow = memo(
     return (
       // biome-ignore lint/a11y/useFocusableInteractive: the cells have the focus
       // biome-ignore lint/a11y/useSemanticElements: a grid with one Tab stop is not a table
-      <div role="row" className={css.row}>
+      <div role="row" aria-rowindex={row + 1} className={css.row}>
         {/* biome-ignore lint/a11y/useFocusableInteractive: see above */}
         {/* biome-ignore lint/a11y/useSemanticElements: see above */}
         <div role="rowheader" className={css.server}>

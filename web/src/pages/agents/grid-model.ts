@@ -18,6 +18,8 @@ export interface Column {
   readonly via: 'gateway' | 'direct'
   /** Why nothing can be read. */
   readonly unreadable: string | null
+  /** The entries of each server, by its id. One that is linked to no server stands in the row of its name. */
+  readonly entries: ReadonlyMap<string, readonly Entry[]>
 }
 
 export type CellState = 'on' | 'off' | 'some' | 'differs' | 'none'
@@ -34,10 +36,17 @@ export interface Cell {
   readonly entries: readonly Entry[]
 }
 
+export type CellAt = (server: Server, column: Column) => Cell
+
 export const columnOf = (agent: Agent, view: View): Column => {
   const scope = agent.scopes.find((each) => each.scope === 'user') ?? agent.scopes[0]
   const via = view === 'agents' && agent.connected_via === 'gateway' ? 'gateway' : 'direct'
-  return { agent, scope, via, unreadable: scope ? whyUnreadable(scope) : t('noFile') }
+  const entries = new Map<string, Entry[]>()
+  for (const entry of agent.servers ?? []) {
+    const id = entry.linked_server_id ?? entry.name
+    entries.set(id, [...(entries.get(id) ?? []), entry])
+  }
+  return { agent, scope, via, unreadable: scope ? whyUnreadable(scope) : t('noFile'), entries }
 }
 
 function whyUnreadable({ exists, revision, parse_error, problem }: Scope): string | null {
@@ -59,7 +68,7 @@ export function cellOf(server: Server, column: Column, staged: Staged | undefine
   const none = { state: 'none', side: null, isStaged: false, entries: [] } as const
   if (via === 'gateway') return gatewayCell(server, agent)
   if (unreadable !== null) return { ...none, blocked: unreadable }
-  const own = (agent.servers ?? []).filter((entry) => isFor(entry, server))
+  const own = column.entries.get(server.id) ?? []
   const entries = own.filter((entry) => entry.scope === scope?.scope)
   const used = entries.filter(({ parked, enabled }) => !parked && enabled !== false)
   const elsewhere = own.find((entry) => entry.scope !== scope?.scope && entry.enabled !== false)
@@ -73,10 +82,6 @@ export function cellOf(server: Server, column: Column, staged: Staged | undefine
     entries: used,
   }
 }
-
-/** An entry with the name of a server stands in its row, too, if it is linked to no other one. */
-const isFor = ({ linked_server_id, name }: Entry, { id }: Server): boolean =>
-  linked_server_id === null ? name === id : linked_server_id === id
 
 function whyFixed(
   server: Server,
@@ -111,15 +116,10 @@ export interface Load {
 }
 
 /** What the agent's context holds: now, or when everything is written. */
-export function loadOf({ agent, via }: Column, servers: readonly Server[], cells: readonly Cell[]): Load {
-  if (via === 'gateway' && agent.visible) return agent.visible
-  return servers.reduce<Load>(
-    (sum, server, index) =>
-      ['on', 'differs', 'some'].includes(cells[index]?.state ?? 'off')
-        ? { tools: sum.tools + (server.tool_count ?? 0), tokens: sum.tokens + tokensOf(server) }
-        : sum,
-    { tools: 0, tokens: 0 },
-  )
+export function loadOf(column: Column, servers: readonly Server[], cellAt: CellAt): Load {
+  if (column.via === 'gateway' && column.agent.visible) return column.agent.visible
+  const on = servers.filter((server) => ['on', 'differs', 'some'].includes(cellAt(server, column).state))
+  const sum = (field: 'tool_count' | 'tool_tokens') =>
+    on.reduce((total, server) => total + (server[field] ?? 0), 0)
+  return { tools: sum('tool_count'), tokens: sum('tool_tokens') }
 }
-
-const tokensOf = ({ tool_tokens }: Server): number => tool_tokens ?? 0

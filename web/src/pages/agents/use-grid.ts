@@ -4,7 +4,16 @@ import { useFoundAgents } from '../../data/agents.ts'
 import { type Server, useServers } from '../../data/servers.ts'
 import { useSession } from '../../data/session.ts'
 import { showDone, showFailure } from '../../parts/controls/toasts.tsx'
-import { type Cell, type Column, cellOf, columnOf, isExposed, sortColumns, type View } from './grid-model.ts'
+import {
+  type Cell,
+  type CellAt,
+  type Column,
+  cellOf,
+  columnOf,
+  isExposed,
+  sortColumns,
+  type View,
+} from './grid-model.ts'
 import { t } from './messages.ts'
 import { type AllStaged, remember, stage, toggled, useStaged, type Wish } from './staged.ts'
 
@@ -12,15 +21,17 @@ export interface Grid {
   readonly servers: readonly Server[]
   readonly columns: readonly Column[]
   readonly staged: AllStaged
-  readonly cellAt: (server: Server, column: Column) => Cell
-  readonly savedCellAt: (server: Server, column: Column) => Cell
+  readonly cellAt: CellAt
+  readonly savedCellAt: CellAt
   readonly error: Error | null
   readonly isPending: boolean
 }
 
+const NONE: readonly Server[] = []
+
 /** Everything that the page shows. Columns are all agents that were found. */
 export function useGrid(view: View): Grid {
-  const { servers = [], error, isPending } = useServers()
+  const { servers = NONE, error, isPending } = useServers()
   const agents = useFoundAgents()
   const staged = useStaged()
   const columns = useMemo(
@@ -35,18 +46,13 @@ export function useGrid(view: View): Grid {
       ),
     [staged],
   )
-  return {
-    servers,
-    columns,
-    staged,
-    cellAt,
-    savedCellAt,
-    error: error ?? agents.error,
-    isPending: isPending || agents.isPending,
-  }
+  const failed = error ?? agents.error
+  const isWaiting = isPending || agents.isPending
+  return useMemo(
+    () => ({ servers, columns, staged, cellAt, savedCellAt, error: failed, isPending: isWaiting }),
+    [servers, columns, staged, cellAt, savedCellAt, failed, isWaiting],
+  )
 }
-
-type CellAt = (server: Server, column: Column) => Cell
 
 /** Servers and columns stay the same objects until they change, so a cell is computed once. */
 function cached(compute: CellAt): CellAt {

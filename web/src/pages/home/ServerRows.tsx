@@ -22,14 +22,17 @@ const FIRST = 25
 /** Every server with its heartbeat: what broke is on top, then what runs, then what sleeps. */
 export function ServerRows({ servers, window }: Props) {
   const [isWhole, setWhole] = useState(false)
-  const { data: series } = useServerSeries(window)
   const { data: notices } = useNotices()
   const sorted = useMemo(() => servers.toSorted((a, b) => rankOf(a) - rankOf(b)), [servers])
   const changed = new Set(
     notices?.filter(({ kind }) => kind.startsWith('tools_')).map((each) => each.server_id),
   )
   const shown = isWhole ? sorted : sorted.slice(0, FIRST)
-  const first = series?.values().next().value?.points[0]?.ts
+  const series = useServerSeries(
+    window,
+    shown.map(({ id }) => id),
+  )
+  const first = series.values().next().value?.points[0]?.ts
   return (
     <section className="card" aria-label={t('servers')}>
       <table className={css.table}>
@@ -65,7 +68,7 @@ export function ServerRows({ servers, window }: Props) {
             <ServerRow
               key={server.id}
               server={server}
-              series={series?.get(server.id)}
+              series={series.get(server.id)}
               window={window}
               hasChangedTools={changed.has(server.id)}
             />

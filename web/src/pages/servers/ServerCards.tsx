@@ -1,6 +1,5 @@
 import { Checkbox } from '@mantine/core'
 import { Link } from 'wouter'
-import { useServerSeries } from '../../data/metrics.ts'
 import { useNotices } from '../../data/notices.ts'
 import type { Server } from '../../data/servers.ts'
 import { duration, tokens } from '../../format/format.ts'
@@ -8,6 +7,7 @@ import { StatusText } from '../../parts/marks/StatusText.tsx'
 import { Tag } from '../../parts/marks/Tag.tsx'
 import { causeOf, toolsNotice } from '../../parts/server/cause.ts'
 import { CauseRow } from './CauseRow.tsx'
+import { useDrawnSeries } from './data.ts'
 import { t } from './messages.ts'
 import { RowActions } from './RowActions.tsx'
 import css from './ServerCards.module.css'
@@ -16,13 +16,14 @@ import { useGrowing } from './use-growing.tsx'
 
 /** The same list for narrow screens. */
 export function ServerCards({ servers, users, selected, onSelect }: ListProps) {
-  const { data: series } = useServerSeries('1h')
   const { data: notices } = useNotices()
   const { count, end } = useGrowing(servers.length)
+  const drawn = servers.slice(0, count)
+  const series = useDrawnSeries(drawn)
   return (
     <>
       <ul>
-        {servers.slice(0, count).map((server) => {
+        {drawn.map((server) => {
           const cause = causeOf(server)
           return (
             <li key={server.id} className={css.card} data-selected={selected.has(server.id) || undefined}>
@@ -46,7 +47,7 @@ export function ServerCards({ servers, users, selected, onSelect }: ListProps) {
                 <StatusText server={server} />
               </span>
               <span className={`muted sm ${css.figures}`}>
-                {figuresOf(server, series?.get(server.id)?.latency_ms?.p95)}
+                {figuresOf(server, series.get(server.id)?.latency_ms?.p95)}
               </span>
               <span className={css.end}>
                 <span className="wide-only">

@@ -1,7 +1,7 @@
 import { Checkbox } from '@mantine/core'
 import { memo } from 'react'
 import { Link } from 'wouter'
-import { type ServerSeries, useServerSeries } from '../../data/metrics.ts'
+import type { ServerSeries } from '../../data/metrics.ts'
 import { useNotices } from '../../data/notices.ts'
 import type { Server } from '../../data/servers.ts'
 import { bytes, duration, percent, share, tokens } from '../../format/format.ts'
@@ -9,6 +9,7 @@ import { Cell, Head, Table } from '../../parts/content/Table.tsx'
 import { Monogram } from '../../parts/marks/Tag.tsx'
 import { causeOf, toolsNotice } from '../../parts/server/cause.ts'
 import { CauseRow } from './CauseRow.tsx'
+import { useDrawnSeries } from './data.ts'
 import { t } from './messages.ts'
 import { RowActions } from './RowActions.tsx'
 import { RowStatus } from './RowStatus.tsx'
@@ -25,9 +26,10 @@ export interface ListProps {
 const NO_AGENTS: readonly string[] = []
 
 export function ServerTable({ servers, users, selected, onSelect }: ListProps) {
-  const { data: series } = useServerSeries('1h')
   const { data: notices } = useNotices()
   const { count, end } = useGrowing(servers.length)
+  const drawn = servers.slice(0, count)
+  const series = useDrawnSeries(drawn)
   const picked = servers.filter(({ id }) => selected.has(id)).length
   return (
     <>
@@ -73,11 +75,11 @@ export function ServerTable({ servers, users, selected, onSelect }: ListProps) {
           </tr>
         </thead>
         <tbody>
-          {servers.slice(0, count).map((server) => (
+          {drawn.map((server) => (
             <ServerRow
               key={server.id}
               server={server}
-              series={series?.get(server.id)}
+              series={series.get(server.id)}
               users={users.get(server.id) ?? NO_AGENTS}
               isSelected={selected.has(server.id)}
               hasChangedTools={toolsNotice(notices, server.id) !== undefined}

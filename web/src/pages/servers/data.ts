@@ -1,7 +1,9 @@
+import { useDebouncedValue } from '@mantine/hooks'
 import { useQueries } from '@tanstack/react-query'
 import { useMemo, useSyncExternalStore } from 'react'
 import { useFoundAgents } from '../../data/agents.ts'
 import type { Agent } from '../../data/api.ts'
+import { type ServerSeries, useServerSeries } from '../../data/metrics.ts'
 import { type Server, toolsQuery } from '../../data/servers.ts'
 
 /** Which agents use which server, by its id. */
@@ -22,6 +24,12 @@ function serversOf({ servers = [], connected_via, visible }: Agent): Set<string>
   )
   const seen = connected_via === 'gateway' ? (visible?.by_server ?? []) : []
   return new Set([...own, ...seen.map(({ server_id }) => server_id)])
+}
+
+/** Which rows are drawn changes with every key in the filter, so their figures are read when it rests. */
+export function useDrawnSeries(drawn: readonly Server[]): ReadonlyMap<string, ServerSeries> {
+  const [ids] = useDebouncedValue(drawn.map(({ id }) => id).join(), 250)
+  return useServerSeries('1h', ids === '' ? [] : ids.split(','))
 }
 
 /** The names of all tools, by server. They are read only while the filter names a tool. */
