@@ -1,3 +1,4 @@
+import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { Closer } from '../kernel/closer.ts'
 import type { FactBus } from '../kernel/facts.ts'
@@ -54,7 +55,14 @@ export function openObservability(deps: Deps): { metrics: Metrics; live: Live } 
     now: Date.now,
   })
   const summary = () => metrics.summary('5m')
-  const live = createLive({ facts, version: VERSION, summary, servers: () => [...servers()], now: Date.now })
+  const live = createLive({
+    facts,
+    version: VERSION,
+    home: homedir(),
+    summary,
+    servers: () => [...servers()],
+    now: Date.now,
+  })
   return { metrics, live }
 }
 

@@ -10,6 +10,7 @@ import { Subscription } from './subscription.ts'
 interface Deps {
   readonly feed: Feed
   readonly version: string
+  readonly home: string
   readonly interval_ms: number
   /** The current state. Later events are changes to it. */
   readonly snapshot: () => object
@@ -41,8 +42,9 @@ export class LiveClient {
   constructor(socket: LiveSocket, deps: Deps) {
     this.#socket = socket
     this.#deps = deps
-    const { version, interval_ms } = deps
-    this.#send('hello', { version, interval_ms, topics: TOPICS, subscribed: this.#subscription.topics })
+    const { version, home, interval_ms } = deps
+    const { topics: subscribed } = this.#subscription
+    this.#send('hello', { version, home, interval_ms, topics: TOPICS, subscribed })
     this.#snapshot()
     this.#unsubscribe = deps.feed.on((event) => this.#forward(event))
     socket.onMessage((text) => this.#receive(text))

@@ -9,6 +9,8 @@ import { CLOSE, type LiveSocket } from './socket.ts'
 export interface Deps {
   readonly facts: FactBus
   readonly version: string
+  /** The home folder of the user, for clients that show paths with `~`. */
+  readonly home: string
   /** The metrics of the last minutes. Called once a second while a client is connected. */
   readonly summary: () => object
   /** The current status of every server. */
@@ -22,7 +24,7 @@ const HEARTBEAT_EVERY = 15
 const MAX_CLIENTS = 256
 
 /** The event stream at /api/ws/metrics. */
-export function createLive({ facts, version, summary, servers, now, clock = () => performance.now() }: Deps) {
+export function createLive({ facts, summary, servers, now, clock = () => performance.now(), ...self }: Deps) {
   const feed = new Feed({ now, clock })
   const clients = new Set<LiveClient>()
   const subscriptions = publishFacts(facts, feed)
@@ -45,7 +47,7 @@ export function createLive({ facts, version, summary, servers, now, clock = () =
 
     open(socket: LiveSocket): void {
       const snapshot = () => ({ summary: summary(), servers: servers() })
-      const client = new LiveClient(socket, { feed, version, interval_ms: INTERVAL_MS, snapshot, now, clock })
+      const client = new LiveClient(socket, { feed, interval_ms: INTERVAL_MS, snapshot, now, clock, ...self })
       clients.add(client)
       timer ??= setInterval(tick, INTERVAL_MS)
       stopLog ??= facts.on('log', (line) =>

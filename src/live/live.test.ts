@@ -53,6 +53,7 @@ function openStream() {
   const live = createLive({
     facts,
     version: '1.2.3',
+    home: '/home/me',
     summary: () => ({ calls: 0 }),
     servers: () => [...statuses].map(([server_id, status]) => ({ server_id, status })),
     now: () => now,
@@ -99,7 +100,7 @@ describe('live stream', () => {
     const socket = open()
     setStatus('b', 'failed')
     expect(socket.frames).toMatchObject([
-      { v: 1, type: 'hello', seq: 1, data: { version: '1.2.3', interval_ms: 1000 } },
+      { v: 1, type: 'hello', seq: 1, data: { version: '1.2.3', home: '/home/me', interval_ms: 1000 } },
       { type: 'snapshot', seq: 2, data: { servers: [{ server_id: 'a', status: 'stopped' }] } },
       { type: 'server_status', seq: 3, data: { server_id: 'b', status: 'failed', cause: 'a test' } },
     ])

@@ -27,11 +27,16 @@ describe.runIf(executablePath)('the page /parts', () => {
     const clear = dialog.getByRole('button', { name: 'Clear', exact: true })
     expect(await clear.getAttribute('aria-disabled')).toBe('true')
     await expectAccessible(page)
-    if (process.env.TOOLROOM_SCREENSHOTS) {
-      await page.keyboard.press('Escape')
-      await page.setViewportSize({ width: 1440, height: 2400 })
-      await page.getByRole('main').evaluate((main) => main.scrollTo(0, 0))
-      await page.screenshot({ path: `${process.env.TOOLROOM_SCREENSHOTS}/parts.png` })
+    await page.keyboard.press('Escape')
+    for (const [open, title] of [
+      ['Enable in…', 'Enable github in agents'],
+      ['Connect Cursor…', 'Connect Cursor'],
+    ] as const) {
+      await page.getByRole('button', { name: open }).click()
+      const server = page.getByRole('dialog', { name: title })
+      await server.waitFor()
+      await expectAccessible(page)
+      await server.getByRole('button', { name: 'Cancel' }).click()
     }
     expect(complaints).toEqual([])
   })

@@ -76,6 +76,17 @@ describe('the code of the dashboard', () => {
     expect([...counts].filter(([, count]) => count > MOST_FILES)).toEqual([])
   })
 
+  test('every part that is exported is drawn on the page /parts', () => {
+    const exported = [...files]
+      .filter(([file]) => /^parts\/.*\.tsx$/.test(file))
+      .flatMap(([, text]) => [...text.matchAll(/^export (?:function|const) ([A-Z][a-z]\w*)/gm)])
+      .map(([, name = '']) => name)
+    const page = [...files].filter(([file]) => file.startsWith('pages/parts/')).map(([, text]) => text)
+    const missing = exported.filter((name) => !page.some((text) => new RegExp(`<${name}\\b`).test(text)))
+    expect(exported.length).toBeGreaterThan(30)
+    expect(missing).toEqual([])
+  })
+
   test('colours are tokens: no other file names one, and the token of the user is kept nowhere but in sessionStorage', () => {
     const named = [...files].filter(
       ([file, text]) =>

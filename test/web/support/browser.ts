@@ -74,7 +74,7 @@ export async function expectAccessible(page: Page): Promise<void> {
 }
 
 /** As if the user had chosen it. */
-async function setScheme(page: Page, scheme: 'light' | 'dark'): Promise<void> {
+export async function setScheme(page: Page, scheme: 'light' | 'dark'): Promise<void> {
   await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' })
   await page.waitForFunction(
     (wanted) => document.documentElement.dataset.mantineColorScheme === wanted,

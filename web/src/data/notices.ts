@@ -1,16 +1,24 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { api, type Notice } from './api.ts'
+import { useShort } from './home-folder.ts'
 import { queryClient } from './query-client.ts'
 
 const RANK: Record<Notice['level'], number> = { error: 0, warn: 1, info: 2 }
 
 /** What needs a person, the worst first. */
 export function useNotices() {
+  const short = useShort()
   return useQuery({
     queryKey: ['notices', 'open'],
     queryFn: () => api().get('/api/notices'),
     select: ({ items }) =>
-      items.toSorted((a, b) => RANK[a.level] - RANK[b.level] || b.at.localeCompare(a.at)),
+      items
+        .map((notice) => ({
+          ...notice,
+          text: short(notice.text),
+          evidence: notice.evidence && short(notice.evidence),
+        }))
+        .toSorted((a, b) => RANK[a.level] - RANK[b.level] || b.at.localeCompare(a.at)),
   })
 }
 

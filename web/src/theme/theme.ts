@@ -19,6 +19,7 @@ import {
   Tooltip,
   type VariantColorsResolver,
 } from '@mantine/core'
+import { createElement } from 'react'
 import { texts } from '../i18n/texts.ts'
 import css from './controls.module.css'
 
@@ -92,6 +93,12 @@ export const cssVariablesResolver: CSSVariablesResolver = () => ({
 const CLOSE = { 'aria-label': t('close') }
 /** Lengths of a switch, which Mantine derives from one another. */
 const SWITCH = { '--switch-height': '18px', '--switch-width': '30px', '--switch-thumb-size': '12px' }
+/** As the icon `down`. */
+const CHEVRON = createElement(
+  'svg',
+  { viewBox: '0 0 16 16', className: css.chevron, 'aria-hidden': true },
+  createElement('path', { d: 'm4.5 6.5 3.5 3.5 3.5-3.5' }),
+)
 const sized = { defaultProps: { size: 'sm' } } as const
 
 export const theme = createTheme({
@@ -119,12 +126,21 @@ export const theme = createTheme({
       defaultProps: { size: 28, variant: 'subtle' },
       classNames: { root: css.icon },
     }),
-    Input: Input.extend({ ...sized, classNames: { input: css.input, wrapper: css.inputWrapper } }),
+    Input: Input.extend({
+      defaultProps: { size: 'sm', leftSectionWidth: 34 },
+      classNames: { input: css.input, wrapper: css.inputWrapper },
+    }),
     InputWrapper: Input.Wrapper.extend({
       classNames: { label: css.label, description: css.description, error: css.error },
     }),
     Select: Select.extend({
-      defaultProps: { size: 'sm', checkIconPosition: 'right', allowDeselect: false },
+      defaultProps: {
+        size: 'sm',
+        checkIconPosition: 'right',
+        allowDeselect: false,
+        rightSection: CHEVRON,
+        rightSectionWidth: 28,
+      },
       classNames: { dropdown: css.dropdown, option: css.option },
     }),
     Checkbox: Checkbox.extend({

@@ -1,18 +1,19 @@
 import { type LiveStatus, useLive } from '../../data/live/live.ts'
 import { seconds } from '../../format/format.ts'
-import { Glyph, type GlyphName, type Tone } from '../../parts/marks/Glyph.tsx'
+import type { GlyphName, Tone } from '../../parts/marks/Glyph.tsx'
+import { Pill } from '../../parts/marks/Tag.tsx'
 import { useNow } from '../../parts/marks/Time.tsx'
 import { t } from '../messages.ts'
-import css from './LivePill.module.css'
 
 /** Is what the page shows true now? */
 export function LivePill() {
   const now = useNow(1000)
   const { glyph, tone, text } = shownOf(useLive(), now)
   return (
-    <span className={`${css.pill} tinted ${tone}`} role="status">
-      <Glyph name={glyph} />
-      {text}
+    <span role="status">
+      <Pill tone={tone} glyph={glyph}>
+        {text}
+      </Pill>
     </span>
   )
 }

@@ -13,11 +13,18 @@ export type { LiveState }
 export interface LiveStatus {
   readonly connection: LiveState
   readonly version: string | undefined
+  /** The home folder of the computer that the service runs on. */
+  readonly home: string | undefined
   /** When the last frame came. What the page shows is that old while the service is gone. */
   readonly dataAt: number | undefined
 }
 
-let status: LiveStatus = { connection: { state: 'connecting' }, version: undefined, dataAt: undefined }
+let status: LiveStatus = {
+  connection: { state: 'connecting' },
+  version: undefined,
+  home: undefined,
+  dataAt: undefined,
+}
 const listeners = new Set<() => void>()
 const refresher = new Refresher(queryClient)
 let connection: LiveConnection | undefined
@@ -66,7 +73,7 @@ function apply(frame: Frame): void {
   refresher.afterFrame(frame.type)
   switch (frame.type) {
     case 'hello':
-      change({ version: frame.data.version })
+      change({ version: frame.data.version, home: frame.data.home })
       break
     case 'server_status':
       patchStatus(frame.data)

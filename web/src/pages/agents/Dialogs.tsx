@@ -2,6 +2,7 @@ import { Modal, Select, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
 import { savePreset } from '../../data/agent-tools.ts'
 import { useAgents } from '../../data/agents.ts'
+import { useShort } from '../../data/home-folder.ts'
 import { FileChangeDialog } from '../../parts/content/FileChange.tsx'
 import { Act } from '../../parts/controls/Act.tsx'
 import { showDone, showFailure } from '../../parts/controls/toasts.tsx'
@@ -58,6 +59,7 @@ export function PresetDialog({ column, servers, onClose }: PresetProps) {
 
 /** An agent that was not found gets its file, with the entry of the gateway. */
 export function AddAgentDialog({ onClose }: { readonly onClose: () => void }) {
+  const short = useShort()
   const { data: agents = [] } = useAgents()
   const [chosen, setChosen] = useState<string | null>(null)
   const [isSure, setSure] = useState(false)
@@ -83,7 +85,7 @@ export function AddAgentDialog({ onClose }: { readonly onClose: () => void }) {
           data={missing.map(({ agent_type, name }) => ({ value: agent_type, label: name }))}
           onChange={setChosen}
         />
-        {agent && <p className="mono muted">{agent.scopes[0]?.path}</p>}
+        {agent && <p className="mono muted">{short(agent.scopes[0]?.path ?? '')}</p>}
         <div className={css.actions}>
           <Act look="quiet" size="md" onClick={onClose}>
             {t('cancel')}

@@ -8,6 +8,7 @@ import {
   usePreviewNow,
   useWritePlans,
 } from '../../data/agent-files.ts'
+import { useShort } from '../../data/home-folder.ts'
 import { DiffView } from '../../parts/content/DiffView.tsx'
 import { FileFacts } from '../../parts/content/FileChange.tsx'
 import { Act } from '../../parts/controls/Act.tsx'
@@ -90,7 +91,7 @@ function FilePreview({ column, plan }: { readonly column: Column; readonly plan:
   const { data, error } = usePreview(plan)
   const conflict = isConflict(error)
   const now = usePreviewNow(plan, conflict)
-  const path = column.scope?.path ?? column.agent.name
+  const path = useShort()(column.scope?.path ?? column.agent.name)
   if (conflict)
     return (
       <section className={css.conflict} aria-label={path}>

@@ -6,6 +6,7 @@ import { useServerAction, useServers } from '../../data/servers.ts'
 import { Act } from '../../parts/controls/Act.tsx'
 import { showDone, showFailure } from '../../parts/controls/toasts.tsx'
 import { Glyph } from '../../parts/marks/Glyph.tsx'
+import { firstSentence, lastLineOf } from '../../parts/server/cause.ts'
 import { t } from './messages.ts'
 import css from './NeedsYou.module.css'
 
@@ -36,6 +37,7 @@ export function NeedsYou({ notices }: { readonly notices: readonly Notice[] }) {
 
 function Item({ notice }: { readonly notice: Notice }) {
   const name = useNameOf(notice)
+  const { text, evidence } = useSaid(notice, name)
   const tone = { error: 'err', warn: 'warn', info: 'info' }[notice.level]
   return (
     <li className={css.item}>
@@ -45,15 +47,26 @@ function Item({ notice }: { readonly notice: Notice }) {
         </span>
         <span className="cut">{name}</span>
       </span>
-      <span className={css.text}>
-        {withoutName(notice.text, name)}
-        {notice.evidence && <span className={`mono ${tone} ${css.evidence}`}>{notice.evidence}</span>}
+      <span className={css.text} title={notice.text}>
+        {text}
+        {evidence && <span className={`mono ${tone} ${css.evidence}`}>{evidence}</span>}
       </span>
       <span className={css.actions}>
         <Actions notice={notice} name={name} />
       </span>
     </li>
   )
+}
+
+/** Of a server that is down: how often it crashed, and the decisive line that it wrote. What to do is behind Why. */
+function useSaid(notice: Notice, name: string): { readonly text: string; readonly evidence: string | null } {
+  const { servers = [] } = useServers()
+  const { server_id, kind, evidence } = notice
+  const server = servers.find(({ id }) => id === server_id)
+  const line = server && RESTARTABLE.includes(kind) ? lastLineOf(server) : null
+  if (line === null || server?.type !== 'stdio')
+    return { text: firstSentence(withoutName(notice.text, name)), evidence: evidence ?? null }
+  return { text: t('crashed', { count: server.restart_count + 1 }), evidence: line }
 }
 
 const RESTARTABLE: readonly Notice['kind'][] = ['server_crashed', 'server_failed']

@@ -1,6 +1,8 @@
 import { Link } from 'wouter'
 import type { EventRow } from '../../data/api.ts'
 import { useEvents } from '../../data/events.ts'
+import { useShort } from '../../data/home-folder.ts'
+import { useServers } from '../../data/servers.ts'
 import { useSession } from '../../data/session.ts'
 import { Glyph, type GlyphName, type Tone } from '../../parts/marks/Glyph.tsx'
 import { Time } from '../../parts/marks/Time.tsx'
@@ -8,6 +10,7 @@ import { ErrorState, NeedsPermission } from '../../parts/states/ErrorState.tsx'
 import { Skeleton } from '../../parts/states/Skeleton.tsx'
 import { t } from './messages.ts'
 import css from './Recent.module.css'
+import { sentenceOf, type Told, tidied } from './recent-events.tsx'
 
 const SHOWN = 12
 
@@ -45,29 +48,11 @@ export function Recent() {
   )
 }
 
-interface Told {
-  readonly event: EventRow
-  readonly times: number
-}
-
-/** A server that starts or stops is news only until it has. What is repeated is told once, with its number. */
-function tidied(events: readonly EventRow[]): Told[] {
-  const newest = new Map<string | null, EventRow>()
-  const told = new Map<string, { event: EventRow; times: number }>()
-  for (const event of events) {
-    const { kind, server_id, data, text } = event
-    const isPassing = kind === 'server_status' && /^(?:starting|stopping)$/.test(String(data.status))
-    if (isPassing && newest.has(server_id)) continue
-    if (kind === 'server_status') newest.set(server_id, newest.get(server_id) ?? event)
-    const same = told.get(text)
-    if (same) same.times += 1
-    else told.set(text, { event, times: 1 })
-  }
-  return [...told.values()]
-}
-
 function Item({ event, times }: Told) {
   const { glyph, tone } = markOf(event)
+  const { servers = [] } = useServers()
+  const short = useShort()
+  const name = servers.find(({ id }) => id === event.server_id)?.name ?? event.server_id
   return (
     <li className={css.item}>
       <span className="muted sm">
@@ -76,8 +61,8 @@ function Item({ event, times }: Told) {
       <span className={tone}>
         <Glyph name={glyph} />
       </span>
-      <span className={css.text}>
-        {event.text}
+      <span className={css.text} title={event.text}>
+        {sentenceOf(event, name, short)}
         {times > 1 && <span className="muted"> ×{times}</span>}
       </span>
     </li>

@@ -134,8 +134,9 @@ function ServerRow({ server, series, window, hasChangedTools }: RowProps) {
 }
 
 function rankOf(server: Server): number {
-  if (isBroken(server)) return 0
-  return { ok: 1, warn: 1, info: 1, err: 0, idle: 2 }[shownStatus(server).tone]
+  const { tone } = shownStatus(server)
+  if (isBroken(server)) return tone === 'err' ? 0 : 1
+  return { ok: 2, warn: 2, info: 2, err: 0, idle: 3 }[tone]
 }
 
 function beatsOf(series: ServerSeries | undefined, stepS: number): Beat[] {

@@ -104,8 +104,6 @@ function Pick<T extends string>({ label, width, value, options, onChange }: Pick
         if (found) onChange(found.value)
       }}
       leftSection={<span className={css.pickLabel}>{label}</span>}
-      rightSection={<Icon name="down" size={14} />}
-      rightSectionWidth={26}
       leftSectionWidth={label.length * 6.5 + 14}
       comboboxProps={{ width: 'max-content', position: 'bottom-start' }}
     />

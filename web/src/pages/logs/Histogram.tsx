@@ -45,7 +45,7 @@ export function Histogram({ data, onZoom, fixed, onWhole }: Props) {
     if (to - from > 0.01) onZoom(Math.round(first + from * range), Math.round(first + to * range))
   }
   const sums = sumsOf(data)
-  const name = t('linesPer', { step: whole(data?.step_s ?? 30) })
+  const name = data?.step_s === 60 ? t('linesPerMinute') : t('linesPer', { step: whole(data?.step_s ?? 30) })
   const far = data && Date.parse(data.until) - Date.parse(data.since) < 600_000 ? seconds : clock
   return (
     <div className={css.histogram}>

@@ -5,9 +5,9 @@ import { downloadLogs, type LogFormat } from '../../data/logs.ts'
 import { PageHead } from '../../parts/content/PageHead.tsx'
 import { Act, IconAct } from '../../parts/controls/Act.tsx'
 import { showDone, showFailure } from '../../parts/controls/toasts.tsx'
-import { Glyph } from '../../parts/marks/Glyph.tsx'
 import { Icon } from '../../parts/marks/icons.tsx'
 import { Keys } from '../../parts/marks/Keys.tsx'
+import { Pill } from '../../parts/marks/Tag.tsx'
 import { ClearDialog } from './ClearDialog.tsx'
 import { type Choice, shownOf } from './filter.ts'
 import css from './Logs.module.css'
@@ -68,18 +68,12 @@ export function Tools({ choice, change, view, counts }: Props) {
 }
 
 function State({ view: { pause, setPause, resume, isFixed } }: { readonly view: View }) {
-  if (isFixed)
-    return (
-      <span className={css.pill} data-tone="idle">
-        {t('fixed')}
-      </span>
-    )
+  if (isFixed) return <Pill>{t('fixed')}</Pill>
   return (
     <span className="row">
-      <span className={css.pill} data-tone={pause ? 'idle' : 'ok'}>
-        {pause ? <Icon name="pause" size={12} /> : <Glyph name="run" size={10} />}
+      <Pill tone={pause ? 'idle' : 'ok'} glyph={pause ? 'pause' : 'run'}>
         {pause ? t(pause === 'user' ? 'pausedUser' : 'pausedScrolled') : t('live')}
-      </span>
+      </Pill>
       <Act icon={pause ? 'play' : 'pause'} onClick={() => (pause ? resume() : setPause('user'))}>
         {pause ? t('resume') : t('pause')}
         <span className={css.key}>

@@ -49,6 +49,7 @@ export const t = texts('logs', {
   sinceAll: 'ever',
   wholeRange: 'Back to {since}',
   linesPer: 'Lines per {step}',
+  linesPerMinute: 'Lines per minute',
   dragToZoom: '{from} to {to}, drag to zoom',
   histogramLabel: '{name}: {info} info, {warn} warn, {error} error',
   info: 'info',

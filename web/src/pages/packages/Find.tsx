@@ -58,7 +58,6 @@ export function Find({ choice, change }: Props) {
             w={130}
             value={choice.sort}
             data={SORTS.map((value) => ({ value, label: t(value) }))}
-            rightSection={<Icon name="down" size={14} />}
             onChange={(value) => {
               const sort = SORTS.find((each) => each === value)
               if (sort) change({ sort })

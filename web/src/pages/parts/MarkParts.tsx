@@ -1,8 +1,9 @@
 import type { Server } from '../../data/servers.ts'
-import { Icon } from '../../parts/marks/icons.tsx'
+import { GLYPHS, Glyph } from '../../parts/marks/Glyph.tsx'
+import { ICONS, Icon, Mark } from '../../parts/marks/icons.tsx'
 import { Keys } from '../../parts/marks/Keys.tsx'
-import { StatusText } from '../../parts/marks/StatusText.tsx'
-import { Monogram, Tag } from '../../parts/marks/Tag.tsx'
+import { ShownText, StatusText } from '../../parts/marks/StatusText.tsx'
+import { Monogram, Pill, Tag } from '../../parts/marks/Tag.tsx'
 import { t } from './messages.ts'
 import { Part } from './Part.tsx'
 import css from './Parts.module.css'
@@ -58,8 +59,29 @@ export function MarkParts() {
           {['ctrl+k', 'g s', 'Enter', 'shift+Space', 'ArrowUp', '/'].map((key) => (
             <Keys key={key} of={key} />
           ))}
-          <Icon name="shield" />
-          <Icon name="pin" />
+        </div>
+        <div className={css.wrap}>
+          <Pill tone="ok" glyph="run">
+            live
+          </Pill>
+          <Pill tone="warn" glyph="work">
+            reconnecting in 3 s
+          </Pill>
+          <Pill glyph="stop">offline, data from 12:04:31</Pill>
+        </div>
+      </Part>
+      <Part title={t('glyphs')}>
+        <div className={css.wrap}>
+          {GLYPHS.map((name) => (
+            <Glyph key={name} name={name} />
+          ))}
+          <ShownText shown={{ glyph: 'tick', word: 'Installed', tone: 'ok' }} detail="0.0.83" />
+        </div>
+        <div className={css.wrap}>
+          <Mark />
+          {ICONS.map((name) => (
+            <Icon key={name} name={name} />
+          ))}
         </div>
       </Part>
       <Part title={t('colours')}>

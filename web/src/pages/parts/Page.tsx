@@ -5,6 +5,7 @@ import { ControlParts } from './ControlParts.tsx'
 import { MarkParts } from './MarkParts.tsx'
 import { t } from './messages.ts'
 import css from './Parts.module.css'
+import { ServerParts } from './ServerParts.tsx'
 import { StateParts } from './StateParts.tsx'
 
 /** Every part in every state. Only in development; not part of the build. */
@@ -18,6 +19,7 @@ export function Page() {
         <StateParts />
         <ChartParts />
         <ContentParts />
+        <ServerParts />
       </div>
     </div>
   )

@@ -24,6 +24,9 @@ export const t = texts('parts', {
   json: 'JSON',
   table: 'Table',
   dialogs: 'Dialogs',
+  server: 'Of a server',
+  fileChange: 'Change of a file',
+  glyphs: 'Glyphs and icons',
   type: 'Type',
   colours: 'Series colours',
 })

@@ -123,7 +123,9 @@ function Bench({ servers, server }: BenchProps) {
           ) : tools.isPending ? (
             <Skeleton rows={6} />
           ) : (
-            <EmptyState title={t('choose')} text={t('chooseText')} />
+            <div className={css.empty}>
+              <EmptyState title={t('choose')} text={t('chooseText')} />
+            </div>
           )}
         </section>
       )}

@@ -3,7 +3,7 @@ import { useTestServer } from '../../data/server/server-changes.ts'
 import type { Server } from '../../data/servers.ts'
 import { Act } from '../../parts/controls/Act.tsx'
 import { showFailure } from '../../parts/controls/toasts.tsx'
-import { type Cause, missingVariable } from '../../parts/server/cause.ts'
+import { type Cause, firstSentence, missingVariable } from '../../parts/server/cause.ts'
 import { canSignIn, SignIn } from '../../parts/server/SignIn.tsx'
 import { CauseStrip } from '../../parts/states/CauseStrip.tsx'
 import { t } from './messages.ts'
@@ -15,7 +15,7 @@ export function CauseRow({ server, cause }: { readonly server: Server; readonly 
   const to = (query: string) => () => navigate(`/servers/${server.id}?${query}`)
   const missing = missingVariable(server)
   return (
-    <CauseStrip tone={cause.tone} sentence={cause.sentence} evidence={cause.evidence}>
+    <CauseStrip tone={cause.tone} sentence={firstSentence(cause.sentence)} evidence={cause.evidence}>
       {server.type === 'http' ? (
         <>
           {canSignIn(server) && <SignIn server={server} size="xs" />}

@@ -51,27 +51,27 @@ export function ServerTable({ servers, users, selected, onSelect }: ListProps) {
             </Head>
             <Head width="12%">{t('name')}</Head>
             <Head>{t('status')}</Head>
-            <Head width={60}>{t('kind')}</Head>
-            <Head number width={84}>
+            <Head width={52}>{t('kind')}</Head>
+            <Head number width={74}>
               {t('toolsOn')}
             </Head>
-            <Head number width={72}>
+            <Head number width={64}>
               {t('tokens')}
             </Head>
-            <Head width={112}>{t('agents')}</Head>
-            <Head number width={74}>
+            <Head width={100}>{t('agents')}</Head>
+            <Head number width={70}>
               {t('p95')}
             </Head>
-            <Head number width={66}>
+            <Head number width={58}>
               {t('errors')}
             </Head>
-            <Head number width={66}>
+            <Head number width={54}>
               {t('cpu')}
             </Head>
-            <Head number width={76}>
+            <Head number width={70}>
               {t('memory')}
             </Head>
-            <Head width={112} label={t('actions')} />
+            <Head width={106} label={t('actions')} />
           </tr>
         </thead>
         <tbody>

@@ -34,7 +34,7 @@ export const t = texts('servers', {
   emptyText: 'Add one from a command, a URL, an npm name, or what a README shows.',
   findAgents: 'See what is on this computer',
   toolsChanged: 'Tools changed',
-  nextTry: '{exit}, next try in {time}',
+  nextTry: '{exit}, retry in {time}',
   now: 'now',
   start: 'Start {name}',
   stop: 'Stop {name}',

@@ -1,4 +1,5 @@
 import { type ReactNode, useEffect } from 'react'
+import { useShort } from '../../data/home-folder.ts'
 import { useSession } from '../../data/session.ts'
 import { type Setting, useSettings } from '../../data/settings.ts'
 import { PageHead } from '../../parts/content/PageHead.tsx'
@@ -37,6 +38,7 @@ export function Page() {
   const [{ section }, change] = useSearchState(search)
   const { mayChange } = useSession()
   const { data, error } = useSettings()
+  const short = useShort()
   const settings = data?.items ?? []
   const home = settings.find(({ key }) => key === 'toolroom_home')?.value
   const isRead = data !== undefined
@@ -59,7 +61,7 @@ export function Page() {
       <PageHead title={t('title')}>
         <span className="muted sm">
           {t('precedence')}{' '}
-          {typeof home === 'string' && <code className="mono">{`${home}/config.json`}</code>}
+          {typeof home === 'string' && <code className="mono">{short(`${home}/config.json`)}</code>}
         </span>
       </PageHead>
       <div className={css.two}>

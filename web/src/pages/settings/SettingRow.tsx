@@ -1,5 +1,6 @@
 import { Switch, TextInput, Tooltip } from '@mantine/core'
 import { type KeyboardEvent, useEffect, useState } from 'react'
+import { useShort } from '../../data/home-folder.ts'
 import { useSession } from '../../data/session.ts'
 import { type Setting, useChangeSetting } from '../../data/settings.ts'
 import { Seg } from '../../parts/controls/Seg.tsx'
@@ -78,7 +79,8 @@ interface TextProps extends Props {
 
 /** Saved with Enter or when the field is left. An empty field is the default. */
 function TextField({ setting, control, isOff, label, onSave }: TextProps) {
-  const now = shown(setting)
+  const short = useShort()
+  const now = control.kind === 'fixed' ? short(shown(setting)) : shown(setting)
   const [text, setText] = useState(now)
   useEffect(() => setText(now), [now])
   const save = () => {

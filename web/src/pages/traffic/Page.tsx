@@ -8,7 +8,7 @@ import { useKeys } from '../../keyboard/keys.ts'
 import { PageHead } from '../../parts/content/PageHead.tsx'
 import { Act } from '../../parts/controls/Act.tsx'
 import { Keys } from '../../parts/marks/Keys.tsx'
-import { Tag } from '../../parts/marks/Tag.tsx'
+import { Pill } from '../../parts/marks/Tag.tsx'
 import { EmptyState } from '../../parts/states/EmptyState.tsx'
 import { ErrorState } from '../../parts/states/ErrorState.tsx'
 import { Skeleton } from '../../parts/states/Skeleton.tsx'
@@ -85,9 +85,9 @@ export function Page() {
     <div className={css.traffic}>
       <div className={css.top}>
         <PageHead title={t('title')}>
-          <Tag tone={isPaused ? 'warn' : 'ok'} glyph={isPaused ? 'work' : 'run'}>
+          <Pill tone={isPaused ? 'idle' : 'ok'} glyph={isPaused ? 'pause' : 'run'}>
             {isPaused ? t('paused') : t('live')}
-          </Tag>
+          </Pill>
           <Act icon={isPaused ? 'play' : 'pause'} onClick={() => pause(!isPaused)}>
             {isPaused ? t('resume') : t('pause')}{' '}
             <span className={`wide-only ${css.key}`}>

@@ -44,7 +44,7 @@ export function Connect({ welcome: { found = [], state, set, go } }: { readonly 
       </section>
       <div className={css.foot}>
         <span className="right" />
-        <Act look="quiet" size="md" onClick={() => go('2')}>
+        <Act iconAfter="right" look="quiet" size="md" onClick={() => go('2')}>
           {t('back')}
         </Act>
         <Act

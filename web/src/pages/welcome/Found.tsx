@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { faultIn, useAgents } from '../../data/agents.ts'
 import { type ImportItem, useImportable, useOrphans } from '../../data/first-run.ts'
+import { useShort } from '../../data/home-folder.ts'
 import { bytes, duration } from '../../format/format.ts'
 import { FileLines } from '../../parts/content/FileLines.tsx'
 import { Act } from '../../parts/controls/Act.tsx'
@@ -58,7 +59,7 @@ export function Found({ welcome }: { readonly welcome: Welcome }) {
         <Act look="quiet" size="md" onClick={() => navigate('/')}>
           {t('skip')}
         </Act>
-        <Act look="main" size="md" changes onClick={() => go('2')}>
+        <Act iconAfter="right" look="main" size="md" changes onClick={() => go('2')}>
           {t('continue')}
         </Act>
       </div>
@@ -73,6 +74,7 @@ interface RowProps {
 }
 
 function AgentRow({ found: { agent, scope, isBroken }, isUsed, onUse }: RowProps) {
+  const short = useShort()
   const [isOpen, setOpen] = useState(false)
   const broken = agent.scopes.find(({ parse_error }) => parse_error !== null)
   const error = broken?.parse_error
@@ -95,7 +97,7 @@ function AgentRow({ found: { agent, scope, isBroken }, isUsed, onUse }: RowProps
       <b className="strong cut">{agent.name}</b>
       <span className={`muted ${css.path}`}>
         {agent.server_count > 0 || isBroken ? (
-          <span className="mono">{(broken ?? scope)?.path}</span>
+          <span className="mono">{short((broken ?? scope)?.path ?? '')}</span>
         ) : (
           t('noServers')
         )}
@@ -119,7 +121,7 @@ function AgentRow({ found: { agent, scope, isBroken }, isUsed, onUse }: RowProps
       {isOpen && error && broken && (
         <div className={css.line}>
           <p className="mono muted">
-            {t('lineAt', { line: error.line, column: error.column, path: broken.path })}
+            {t('lineAt', { line: error.line, column: error.column, path: short(broken.path) })}
           </p>
           <FileLines agentType={agent.agent_type} scope={broken.scope} around={error.line} />
         </div>

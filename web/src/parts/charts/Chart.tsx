@@ -75,6 +75,7 @@ function optionsOf(lines: readonly Omit<Line, 'values'>[], look: Look): uPlot.Op
   return {
     width,
     height,
+    padding: [8, 6, 0, 0],
     legend: { show: false },
     cursor: { sync: { key: sync }, y: false, points: { size: 5 }, drag: { x: false, y: false } },
     scales: { y: { range: (_, __, max) => [0, niceAbove(max)] } },
@@ -83,14 +84,16 @@ function optionsOf(lines: readonly Omit<Line, 'values'>[], look: Look): uPlot.Op
         ...axis,
         grid: { show: false },
         space: 64,
+        size: 22,
         values: (_, ticks) => ticks.map((at) => clock(at * 1000)),
       },
       {
         ...axis,
         grid: { stroke: token('g-grid'), width: 1 },
         splits: (_, __, min, max) => [min, max / 2, max],
-        values: (_, ticks) => ticks.map(format),
-        size: 56,
+        values: (_, ticks) =>
+          ticks.map((value) => (value === 0 ? '0' : format(value).replace(/\.0(?= )/, ''))),
+        size: 52,
       },
     ],
     series: [

@@ -1,3 +1,4 @@
+import { useShort } from '../../data/home-folder.ts'
 import { texts } from '../../i18n/texts.ts'
 import { Icon } from '../marks/icons.tsx'
 import css from './DiffView.module.css'
@@ -17,7 +18,8 @@ interface Props {
 }
 
 /** One file: its path, the number of lines that change, and the lines with their numbers. */
-export function DiffView({ path, diff }: Props) {
+export function DiffView({ path: whole, diff }: Props) {
+  const path = useShort()(whole)
   const lines = linesOf(diff)
   const count = (kind: DiffLine['kind']) => lines.filter((line) => line.kind === kind).length
   return (

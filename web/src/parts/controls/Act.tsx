@@ -13,6 +13,8 @@ interface Props {
   readonly look?: 'plain' | 'main' | 'quiet' | 'danger'
   readonly size?: 'xs' | 'sm' | 'md'
   readonly icon?: IconName
+  /** Behind the text: where the button leads. */
+  readonly iconAfter?: IconName
   /** It changes something, so it needs the token. */
   readonly changes?: boolean
   /** Why it cannot be used now. The button stays reachable and says so. */
@@ -38,6 +40,7 @@ export function Act({ children, onClick, look = 'plain', size = 'sm', icon, busy
       size={size}
       type={rest.type ?? 'button'}
       leftSection={icon && <Icon name={icon} size={14} />}
+      rightSection={rest.iconAfter && <Icon name={rest.iconAfter} size={14} />}
       loading={busy}
       data-autofocus={rest.autoFocus || undefined}
       aria-disabled={reason !== undefined || undefined}
@@ -50,7 +53,7 @@ export function Act({ children, onClick, look = 'plain', size = 'sm', icon, busy
   return reason === undefined ? button : <Tooltip label={reason}>{button}</Tooltip>
 }
 
-interface IconProps extends Omit<Props, 'children' | 'look' | 'icon' | 'type'> {
+interface IconProps extends Omit<Props, 'children' | 'look' | 'icon' | 'iconAfter' | 'type'> {
   readonly icon: IconName
   readonly label: string
 }

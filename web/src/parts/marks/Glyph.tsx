@@ -20,6 +20,7 @@ const SHAPES = {
       strokeLinecap="round"
     />
   ),
+  pause: <path d="M4 2.5v7M8 2.5v7" {...stroke} strokeLinecap="round" />,
   tick: (
     <path
       d="m2 6.5 2.7 2.7L10 3"
@@ -31,6 +32,7 @@ const SHAPES = {
   ),
 } as const
 export type GlyphName = keyof typeof SHAPES
+export const GLYPHS = Object.keys(SHAPES) as readonly GlyphName[]
 export type Tone = 'ok' | 'warn' | 'err' | 'info' | 'idle'
 
 export function Glyph({ name, size = 12 }: { readonly name: GlyphName; readonly size?: number }) {

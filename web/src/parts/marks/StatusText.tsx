@@ -28,7 +28,11 @@ export function ShownText({
         <Glyph name={shown.glyph} />
         {shown.word}
       </span>
-      {detail && <span className="muted">{detail}</span>}
+      {detail && (
+        <span className="muted cut" title={detail}>
+          {detail}
+        </span>
+      )}
     </span>
   )
 }

@@ -17,6 +17,16 @@ export function Tag({ tone = 'idle', glyph, children }: Props) {
   )
 }
 
+/** Round: whether what is shown is live. */
+export function Pill({ tone = 'idle', glyph, children }: Props) {
+  return (
+    <span className={`${css.pill} tinted ${tone}`}>
+      {glyph && <Glyph name={glyph} />}
+      {children}
+    </span>
+  )
+}
+
 /** Where the first letters would not tell two agents apart. */
 const LETTERS: Readonly<Record<string, string>> = { Codex: 'Cx', 'VS Code': 'VS' }
 

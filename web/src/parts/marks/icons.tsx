@@ -106,6 +106,7 @@ const SHAPES = {
   pin: <path d="M8 9.5v4M5 9.5h6l-1-2V3H6v4.5Z" />,
 } as const
 export type IconName = keyof typeof SHAPES
+export const ICONS = Object.keys(SHAPES) as readonly IconName[]
 
 export function Icon({ name, size = 16 }: { readonly name: IconName; readonly size?: number }) {
   return (

@@ -3,6 +3,7 @@ import { useQueries } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { useFoundAgents } from '../../data/agents.ts'
 import type { Agent } from '../../data/api.ts'
+import { useShort } from '../../data/home-folder.ts'
 import { previewEntries, useEnableIn, usesGateway } from '../../data/server/enable-in.ts'
 import type { Server } from '../../data/servers.ts'
 import { DiffView } from '../content/DiffView.tsx'
@@ -98,6 +99,7 @@ interface BoxProps {
 }
 
 function AgentBox({ agent, isChosen, onChange }: BoxProps) {
+  const short = useShort()
   const file = agent.scopes.find(({ scope }) => scope === 'user') ?? agent.scopes[0]
   const isUnreadable = file?.parse_error !== null && file?.parse_error !== undefined
   return (
@@ -109,7 +111,7 @@ function AgentBox({ agent, isChosen, onChange }: BoxProps) {
         onChange={({ currentTarget }) => onChange(currentTarget.checked)}
       />
       <span className={`sm muted ${usesGateway(agent) || isUnreadable ? '' : 'mono'}`}>
-        {isUnreadable ? t('unreadable') : usesGateway(agent) ? t('gateway') : file?.path}
+        {isUnreadable ? t('unreadable') : usesGateway(agent) ? t('gateway') : short(file?.path ?? '')}
       </span>
     </div>
   )

@@ -74,6 +74,9 @@ export function missingVariable(server: Server): string | null {
 
 export const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`)
 
+/** Lists have room for one sentence; the page of the server shows all of them. */
+export const firstSentence = (text: string): string => /^.*?[.!?](?=\s|$)/s.exec(text)?.[0] ?? text
+
 /** The open notice about changed or held tools. */
 export const toolsNotice = (notices: readonly Notice[] | undefined, id: string): Notice | undefined =>
   notices?.find(({ server_id, kind }) => server_id === id && kind.startsWith('tools_'))

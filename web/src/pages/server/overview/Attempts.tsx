@@ -5,7 +5,7 @@ import { exitText } from '../../../parts/server/cause.ts'
 import { t } from './messages.ts'
 import css from './Overview.module.css'
 
-const SHOWN = 4
+const SHOWN = 3
 
 /** The last exits, how long each process ran, and when the next one starts. */
 export function Attempts({ server }: { readonly server: Extract<Server, { type: 'stdio' }> }) {

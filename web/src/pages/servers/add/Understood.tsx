@@ -1,3 +1,4 @@
+import { useShort } from '../../../data/home-folder.ts'
 import { type UnderstoodItem, usePackageFacts } from '../../../data/server/add-server.ts'
 import { clock } from '../../../format/format.ts'
 import { Glyph, type GlyphName, type Tone } from '../../../parts/marks/Glyph.tsx'
@@ -17,6 +18,7 @@ export function Understood({ items }: { readonly items: readonly UnderstoodItem[
 }
 
 function Item({ item }: { readonly item: UnderstoodItem }) {
+  const short = useShort()
   const { name, type, command, args, url, outcome, reason, program, notes, can_pin } = item
   if (outcome !== 'created')
     return <Check tone="err" glyph="err" text={t('refused', { name, reason: reason ?? outcome })} />
@@ -29,7 +31,11 @@ function Item({ item }: { readonly item: UnderstoodItem }) {
         <span className="mono">{url ?? [command, ...args].join(' ')}</span>
       </p>
       {program && (
-        <Check tone={program.ok ? 'ok' : 'err'} glyph={program.ok ? 'tick' : 'err'} text={program.detail} />
+        <Check
+          tone={program.ok ? 'ok' : 'err'}
+          glyph={program.ok ? 'tick' : 'err'}
+          text={short(program.detail)}
+        />
       )}
       {can_pin !== null && <PackageCheck spec={can_pin} />}
       {type === 'http' && <Check tone="idle" glyph="unknown" text={t('willAsk')} />}

@@ -1,0 +1,164 @@
+import type { Page } from 'playwright-core'
+import { untilLive } from './dashboard.ts'
+import type { Workshop } from './workshop.ts'
+
+interface Shot {
+  readonly name: string
+  readonly path: string
+  /** Brings the page into the state of the picture. */
+  readonly show: (page: Page, workshop: Workshop) => Promise<unknown>
+  /** Taken before anything is imported. */
+  readonly first?: boolean
+}
+
+const cell = (page: Page, name: string) => page.getByRole('checkbox', { name, exact: true })
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
+const heading = (page: Page, name: string | RegExp) => page.getByRole('heading', { level: 1, name })
+
+/** The pictures, in the order in which they are taken. */
+export const SHOTS: readonly Shot[] = [
+  {
+    name: 'welcome-found',
+    path: '/welcome',
+    first: true,
+    show: (page) => heading(page, /different servers/).waitFor(),
+  },
+  {
+    name: 'welcome-choose',
+    path: '/welcome?step=2',
+    first: true,
+    show: (page) => page.getByRole('checkbox', { name: 'Import github' }).waitFor(),
+  },
+  {
+    name: 'home',
+    path: '/',
+    show: async (page) => {
+      await untilLive(page)
+      await page.getByRole('link', { name: 'playwright', exact: true }).waitFor()
+      await page.getByRole('region', { name: 'Recent' }).getByRole('listitem').first().waitFor()
+    },
+  },
+  {
+    name: 'servers',
+    path: '/servers',
+    show: async (page) => {
+      await page.getByRole('checkbox', { name: 'Select fetch' }).check()
+      await page.getByRole('checkbox', { name: 'Select time' }).check()
+      await page.mouse.move(0, 0)
+    },
+  },
+  {
+    name: 'add-server',
+    path: '/servers',
+    show: async (page) => {
+      await button(page, 'Add server').click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByRole('textbox').first().fill('npx -y @modelcontextprotocol/server-everything')
+      await dialog.getByText(/Understood as/).waitFor()
+    },
+  },
+  {
+    name: 'server',
+    path: '/servers/postgres',
+    show: async (page) => {
+      await page.getByText('Why it is down').waitFor()
+      await page.locator('canvas').first().waitFor()
+    },
+  },
+  {
+    name: 'tools-changed',
+    path: '/servers/linear?tab=tools',
+    show: (page) => page.getByText('delete_issue').first().waitFor(),
+  },
+  {
+    name: 'agents',
+    path: '/agents',
+    show: async (page) => {
+      await cell(page, 'github in Cursor').click()
+      await cell(page, 'fetch in Cursor').click()
+      await page.getByRole('status').filter({ hasText: '2 changes not written' }).waitFor()
+    },
+  },
+  {
+    name: 'agents-diff',
+    path: '/agents',
+    show: async (page) => {
+      await cell(page, 'github in Cursor').click()
+      await cell(page, 'fetch in Cursor').click()
+      await button(page, 'Show diff').click()
+      await page.getByRole('dialog').getByRole('figure').waitFor()
+    },
+  },
+  {
+    name: 'playground',
+    path: '/playground?server=github&tool=create_issue',
+    show: async (page) => {
+      for (const [name, text] of Object.entries({
+        owner: 'acme',
+        repo: 'web',
+        title: 'Login fails after token refresh',
+      }))
+        await page.getByRole('textbox', { name, exact: true }).fill(text)
+      await page.keyboard.press('Control+Enter')
+      await page.getByRole('region', { name: 'Result', exact: true }).getByText('1482').first().waitFor()
+    },
+  },
+  {
+    name: 'traffic',
+    path: '/traffic',
+    show: async (page) => {
+      await page.locator('[data-call]').filter({ hasText: 'query' }).last().click()
+      await page.getByText('Arguments').waitFor()
+    },
+  },
+  {
+    name: 'logs',
+    path: '/logs?q=connect&matches=mark',
+    show: (page) => page.getByRole('log').getByText('ECONNREFUSED').first().waitFor(),
+  },
+  {
+    name: 'packages',
+    path: '/packages?q=browser',
+    show: async (page, { did, registry }) => {
+      await did('POST', '/packages/install-npm', { name: '@playwright/mcp' })
+      await did('POST', '/packages/install-npm', {
+        name: '@modelcontextprotocol/server-memory',
+        create_server: true,
+        server_name: 'notes',
+      })
+      registry.publishUpdate()
+      await page.reload()
+      await page.getByText('Facts, not a score.').waitFor()
+    },
+  },
+  { name: 'settings', path: '/settings', show: (page) => heading(page, 'Settings').waitFor() },
+  {
+    name: 'palette',
+    path: '/servers',
+    show: async (page) => {
+      await page.getByRole('link', { name: 'github', exact: true }).waitFor()
+      await page.keyboard.press('Control+k')
+      await page.getByPlaceholder('Search or run…').fill('restart g')
+      await page.getByText('Restart github').waitFor()
+    },
+  },
+  {
+    name: 'keys',
+    path: '/agents',
+    show: async (page) => {
+      await cell(page, 'github in Cursor').waitFor()
+      await page.keyboard.press('?')
+      await page.getByRole('dialog', { name: 'Keys' }).waitFor()
+    },
+  },
+  {
+    name: 'read-only',
+    path: '/',
+    show: async (page) => {
+      await page.evaluate(() => sessionStorage.clear())
+      await page.reload()
+      await page.getByRole('region', { name: 'Read-only.' }).waitFor()
+      await page.getByRole('link', { name: 'playwright', exact: true }).waitFor()
+    },
+  },
+]
