@@ -1,7 +1,9 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { buildWeb } from '../../scripts/build-web.mjs'
 import { ownFolder } from '../support/folder.ts'
-import { openHouse } from '../support/house.ts'
+import { openHouse, TOKEN } from '../support/house.ts'
 import { executablePath, expectAccessible, openBrowser, openPage } from './support/browser.ts'
 import { untilLive } from './support/dashboard.ts'
 
@@ -9,9 +11,16 @@ describe.runIf(executablePath)('the page /parts', () => {
   test('every part in every state has no accessibility violation, in light and in dark (check 26), and no inline style or script is refused', async () => {
     const webFolder = ownFolder()
     await buildWeb(webFolder, 'parts')
-    const { address } = await openHouse({ webFolder })
+    const home = ownFolder()
+    mkdirSync(join(home, '.cursor'))
+    writeFileSync(
+      join(home, '.cursor', 'mcp.json'),
+      '{\n  "mcpServers": {\n    "a": { "command": "b" }\n  }\n}\n',
+    )
+    const { address } = await openHouse({ webFolder, home })
     const { page, complaints } = await openPage(await openBrowser())
-    await page.goto(address)
+    await page.addInitScript((token) => sessionStorage.setItem('toolroom.token', token), TOKEN)
+    await page.goto(`${address}/settings`)
     await untilLive(page)
     await page.evaluate(() => history.pushState(null, '', '/parts'))
     await page.getByRole('heading', { name: 'Parts', level: 1 }).waitFor()

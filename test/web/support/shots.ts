@@ -127,8 +127,17 @@ export const SHOTS: readonly Shot[] = [
         server_name: 'notes',
       })
       registry.publishUpdate()
-      await page.reload()
-      await page.getByText('Facts, not a score.').waitFor()
+      await page.goto(`${new URL(page.url()).origin}/packages?tab=updates`)
+      await button(page, 'Ask the registry now').click()
+      await button(page, 'Update').click()
+      await page.getByText('On trial').waitFor()
+      await page.getByRole('radio', { name: 'Find' }).check()
+      await page.getByRole('textbox', { name: 'Search npm, or type an exact name' }).fill('browser')
+      const pilot = page.getByRole('listitem').filter({ hasText: 'browser-pilot-mcp' }).first()
+      await pilot.getByRole('button', { name: 'Install and add' }).click()
+      await page.getByRole('menuitem', { name: 'Install and add' }).click()
+      await page.getByRole('article', { name: 'Installing browser-pilot-mcp' }).waitFor()
+      await page.mouse.move(0, 0)
     },
   },
   { name: 'settings', path: '/settings', show: (page) => heading(page, 'Settings').waitFor() },

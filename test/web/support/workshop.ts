@@ -100,7 +100,7 @@ args = ["-y", "@playwright/mcp@latest"]
 /** What the agents at the gateway see. */
 const VISIBLE = {
   'claude-code': {
-    servers: ['github', 'playwright', 'filesystem', 'postgres', 'linear', 'sentry', 'context7', 'memory'],
+    servers: ['github', 'playwright', 'filesystem', 'postgres', 'linear', 'sentry', 'context7'],
   },
   codex: {
     servers: ['playwright', 'fetch', 'context7'],
@@ -141,6 +141,7 @@ export async function openWorkshop({ port = '0', minutes }: Options) {
       PATH: `${join(home, '.local', 'bin')}:${process.env.PATH}`,
       TZ: 'UTC',
       HTTPS_PROXY: remote.url,
+      NO_PROXY: '127.0.0.1', // npm asks the proxy for the registry, too
       NODE_TLS_REJECT_UNAUTHORIZED: '0', // the certificate of the fixture names another host
       NODE_OPTIONS: `--require ${fixture('clock.cjs')} --no-warnings`,
       WORKSHOP_CLOCK: clock,
@@ -169,12 +170,13 @@ export async function openWorkshop({ port = '0', minutes }: Options) {
     )
     for (let left = minutes; left > 0; left -= 1) {
       setClock(left)
-      if (left === Math.min(5, minutes)) writeFileSync(join(home, 'postgres.down'), '')
+      if (left === 5) writeFileSync(join(home, 'postgres.down'), '')
+      if (left === 1) writeFileSync(join(home, 'postgres.down'), 'crash')
       await callsOf(minutes - left, agents)
     }
     setClock(0)
     remote.change()
-    for (const enabled of [false, true]) await did('PATCH', '/http-servers/linear', { enabled })
+    for (const enabled of [false, true]) await did('PUT', '/http-servers/linear', { enabled })
     await did('POST', '/http-servers/linear/test')
     await did('POST', '/servers/memory/stop')
     const file = join(home, '.cursor', 'mcp.json')

@@ -22,6 +22,7 @@ import {
 import { createElement } from 'react'
 import { texts } from '../i18n/texts.ts'
 import css from './controls.module.css'
+import floating from './floating.module.css'
 
 const t = texts('controls', { close: 'Close' })
 
@@ -90,7 +91,7 @@ export const cssVariablesResolver: CSSVariablesResolver = () => ({
   dark: shared,
 })
 
-const CLOSE = { 'aria-label': t('close') }
+const CLOSE = { 'aria-label': t('close'), size: 28, iconSize: 16, className: css.icon }
 /** Lengths of a switch, which Mantine derives from one another. */
 const SWITCH = { '--switch-height': '18px', '--switch-width': '30px', '--switch-thumb-size': '12px' }
 /** As the icon `down`. */
@@ -141,7 +142,7 @@ export const theme = createTheme({
         rightSection: CHEVRON,
         rightSectionWidth: 28,
       },
-      classNames: { dropdown: css.dropdown, option: css.option },
+      classNames: { dropdown: floating.dropdown, option: floating.option },
     }),
     Checkbox: Checkbox.extend({
       ...sized,
@@ -162,11 +163,16 @@ export const theme = createTheme({
     Tabs: Tabs.extend({ classNames: { list: css.tabs, tab: css.tab } }),
     Menu: Menu.extend({
       defaultProps: { shadow: 'md', position: 'bottom-end', transitionProps: { duration: 80 } },
-      classNames: { dropdown: css.dropdown, item: css.menuItem, label: css.menuLabel, divider: css.divider },
+      classNames: {
+        dropdown: floating.dropdown,
+        item: floating.menuItem,
+        label: floating.menuLabel,
+        divider: floating.divider,
+      },
     }),
     Popover: Popover.extend({
       defaultProps: { shadow: 'md', transitionProps: { duration: 80 } },
-      classNames: { dropdown: css.dropdown },
+      classNames: { dropdown: floating.dropdown },
     }),
     Modal: Modal.extend({
       defaultProps: {
@@ -178,10 +184,10 @@ export const theme = createTheme({
         transitionProps: { duration: 140 },
       },
       classNames: {
-        content: css.floating,
-        header: css.modalHeader,
-        title: css.modalTitle,
-        overlay: css.scrim,
+        content: floating.floating,
+        header: floating.modalHeader,
+        title: floating.modalTitle,
+        overlay: floating.scrim,
       },
     }),
     Drawer: Drawer.extend({
@@ -193,10 +199,10 @@ export const theme = createTheme({
         transitionProps: { duration: 140 },
       },
       classNames: {
-        content: css.floating,
-        header: css.modalHeader,
-        title: css.modalTitle,
-        overlay: css.scrim,
+        content: floating.floating,
+        header: floating.modalHeader,
+        title: floating.modalTitle,
+        overlay: floating.scrim,
       },
     }),
     Tooltip: Tooltip.extend({
@@ -206,11 +212,16 @@ export const theme = createTheme({
         maw: 320,
         events: { hover: true, focus: true, touch: true },
       },
-      classNames: { tooltip: css.tooltip },
+      classNames: { tooltip: floating.tooltip },
     }),
     Notification: Notification.extend({
       defaultProps: { closeButtonProps: CLOSE },
-      classNames: { root: css.toast, title: css.toastTitle, description: css.toastText, icon: css.toastIcon },
+      classNames: {
+        root: floating.toast,
+        title: floating.toastTitle,
+        description: floating.toastText,
+        icon: floating.toastIcon,
+      },
     }),
   },
 })

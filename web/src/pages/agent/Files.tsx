@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import type { AgentView } from '../../data/agent-files.ts'
 import { faultIn } from '../../data/agents.ts'
+import { useShort } from '../../data/home-folder.ts'
 import { FileLines } from '../../parts/content/FileLines.tsx'
 import { Act } from '../../parts/controls/Act.tsx'
 import { Glyph } from '../../parts/marks/Glyph.tsx'
@@ -31,12 +32,13 @@ interface RowProps {
 function FileRow({ agentType, file }: RowProps) {
   const { scope, path, exists, writable, parse_error, problem, server_count, note } = file
   const [open, setOpen] = useState<'line' | 'all'>()
+  const short = useShort()
   const toggle = (what: 'line' | 'all') => () => setOpen(open === what ? undefined : what)
   return (
     <li className={css.file}>
       <span className="muted">{scope}</span>
       <span className="grow">
-        <span className={`mono ${css.path}`}>{path}</span>
+        <span className={`mono ${css.path}`}>{short(path)}</span>
         {parse_error && (
           <span className={`err ${css.fault}`}>
             <Glyph name="err" />

@@ -116,7 +116,7 @@ function useNameOf({ server_id, agent_type }: Notice): string {
 /** The name stands beside the sentence, so the sentence need not begin with it. */
 function withoutName(text: string, name: string): string {
   const quoted = `'${name}' `
-  const rest = text.startsWith(quoted) ? text.slice(quoted.length) : text
+  const rest = text.startsWith(quoted) ? text.slice(quoted.length) : text.replace(` of '${name}'`, '')
   const sentence = rest.charAt(0).toUpperCase() + rest.slice(1)
   return /[.!?]$/.test(sentence) ? sentence : `${sentence}.`
 }

@@ -28,7 +28,7 @@ export function tidied(events: readonly EventRow[]): Told[] {
 /** A start is told by the status that follows, a stop by the user's own action, and a crash by its status. */
 function isSaidElsewhere({ kind, data }: EventRow): boolean {
   if (kind === 'audit') return /^server_(?:started|restarted)$/.test(String(data.action))
-  if (kind === 'notice') return /^server_(?:crashed|failed)$|^login/.test(String(data.kind))
+  if (kind === 'notice') return /^server_(?:crashed|failed)$|^login|^tools_/.test(String(data.kind))
   return data.status === 'stopped' && /user/.test(String(data.cause))
 }
 
@@ -45,9 +45,17 @@ export function sentenceOf(event: EventRow, name: string | null, short: (text: s
   if (kind === 'audit' && data.action === 'login') return t('did_login')
   const action = ACTIONS.find((each) => each === data.action)
   if (kind === 'audit' && action && name !== null) return t.rich(`did_${action}`, bold)
+  const [, what, subject] = (kind === 'audit' && /^([^:]+: )(.+)$/.exec(text)) || []
+  if (what !== undefined)
+    return (
+      <>
+        {capital(what)}
+        <b className="strong">{subject}</b>
+      </>
+    )
   const [first = text] = short(text).split(/\.\s/, 1)
   const [, quoted, rest] = /^'([^']+)'(.*)$/.exec(first) ?? []
-  if (quoted === undefined) return first.charAt(0).toUpperCase() + first.slice(1)
+  if (quoted === undefined) return capital(first)
   return (
     <>
       <b className="strong">{quoted}</b>
@@ -55,6 +63,8 @@ export function sentenceOf(event: EventRow, name: string | null, short: (text: s
     </>
   )
 }
+
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
 const STATUSES = [
   'running',

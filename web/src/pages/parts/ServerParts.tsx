@@ -2,6 +2,7 @@ import { useState } from 'react'
 import type { HttpServer } from '../../data/api.ts'
 import type { Server } from '../../data/servers.ts'
 import { FileChangeDialog, FileFacts } from '../../parts/content/FileChange.tsx'
+import { FileLines } from '../../parts/content/FileLines.tsx'
 import { Act } from '../../parts/controls/Act.tsx'
 import { EnableDialog } from '../../parts/server/EnableDialog.tsx'
 import { ServerMenu } from '../../parts/server/ServerMenu.tsx'
@@ -39,6 +40,7 @@ export function ServerParts() {
           reload="by itself; some versions need the refresh button"
           warnings={["Cursor gets 4 tools of 'github' twice: from its own entry and from the gateway."]}
         />
+        <FileLines agentType="cursor" scope="user" around={3} />
         <div>
           <Act onClick={() => setOpen('file')}>Connect Cursor…</Act>
         </div>

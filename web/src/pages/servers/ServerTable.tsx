@@ -49,7 +49,7 @@ export function ServerTable({ servers, users, selected, onSelect }: ListProps) {
                 }
               />
             </Head>
-            <Head width="12%">{t('name')}</Head>
+            <Head width="11%">{t('name')}</Head>
             <Head>{t('status')}</Head>
             <Head width={52}>{t('kind')}</Head>
             <Head number width={74}>
@@ -59,7 +59,7 @@ export function ServerTable({ servers, users, selected, onSelect }: ListProps) {
               {t('tokens')}
             </Head>
             <Head width={100}>{t('agents')}</Head>
-            <Head number width={70}>
+            <Head number width={66}>
               {t('p95')}
             </Head>
             <Head number width={58}>
@@ -71,7 +71,7 @@ export function ServerTable({ servers, users, selected, onSelect }: ListProps) {
             <Head number width={70}>
               {t('memory')}
             </Head>
-            <Head width={106} label={t('actions')} />
+            <Head width={100} label={t('actions')} />
           </tr>
         </thead>
         <tbody>

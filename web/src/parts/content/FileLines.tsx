@@ -1,4 +1,5 @@
 import { type AgentFile, useAgentFile } from '../../data/agent-files.ts'
+import { useShort } from '../../data/home-folder.ts'
 import { useSession } from '../../data/session.ts'
 import { texts } from '../../i18n/texts.ts'
 import { ErrorState, NeedsPermission } from '../states/ErrorState.tsx'
@@ -26,6 +27,7 @@ const MOST = 500
 /** The file of an agent as it is, with a mark where it cannot be parsed. */
 export function FileLines({ agentType, scope, around }: Props) {
   const { mayChange } = useSession()
+  const short = useShort()
   const first_line = Math.max(1, (around ?? 1) - NEIGHBOURS)
   const limit = around === undefined ? MOST : around - first_line + 1 + NEIGHBOURS
   const { data: file, error } = useAgentFile(agentType, { scope, first_line, limit })
@@ -36,7 +38,7 @@ export function FileLines({ agentType, scope, around }: Props) {
   return (
     <div className={css.file}>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a keyboard has to scroll it */}
-      <ol className={css.lines} tabIndex={0} aria-label={t('lines', { path: file.path })}>
+      <ol className={css.lines} tabIndex={0} aria-label={t('lines', { path: short(file.path) })}>
         {file.lines.map((line) => (
           <li key={line.line} value={line.line} className={line.fault_column === null ? '' : css.fault}>
             <span className={css.number} aria-hidden="true">

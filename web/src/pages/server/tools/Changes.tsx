@@ -6,6 +6,7 @@ import type { Server } from '../../../data/servers.ts'
 import { Act } from '../../../parts/controls/Act.tsx'
 import { showDone, showFailure } from '../../../parts/controls/toasts.tsx'
 import { Glyph } from '../../../parts/marks/Glyph.tsx'
+import { sentence } from '../../../parts/server/cause.ts'
 import { t } from './messages.ts'
 import css from './Tools.module.css'
 
@@ -104,7 +105,7 @@ function Changed({ server, notice }: ChangedProps) {
         )}
       </div>
       <p className={css.inside}>
-        {notice.text} <span className="muted">{t('changedText')}</span>
+        {sentence(notice.text)} <span className="muted">{t('changedText')}</span>
         {notice.evidence && <span className="mono muted"> {notice.evidence}</span>}
       </p>
       {diffs.length === 0 && <p className={`muted ${css.inside}`}>{t('noDiff')}</p>}
@@ -131,7 +132,7 @@ function useLoggedDiffs(id: string): readonly ToolDiff[] {
 function Words({ diff: { tool, field, words } }: { readonly diff: ToolDiff }) {
   return (
     <figure style={{ margin: 0 }} aria-label={t('diffOf', { tool, field })}>
-      <figcaption className="mono muted xs">{field}</figcaption>
+      <figcaption className="mono muted xs">{field.replace(/^\//, '')}</figcaption>
       <p className={css.words}>
         {words.map(({ op, text }, index) => {
           const key = `${index}${op}`
