@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { SETTING_NAMES } from '../../src/config/schema.ts'
 import { phasesOf } from '../../web/src/data/job-phases.ts'
-import { bytes, count, duration, long, percent, share, tokens } from '../../web/src/format/format.ts'
+import { bytes, count, duration, long, percent, share, tokens, withTilde } from '../../web/src/format/format.ts'
 import { texts, translate } from '../../web/src/i18n/texts.ts'
 import { isPlaced } from '../../web/src/pages/settings/sections.ts'
 import { linesOf } from '../../web/src/parts/content/diff-lines.ts'
@@ -25,6 +25,9 @@ describe('figures are shown the same everywhere (ux.md 2.0)', () => {
     [share(0), '0 %'],
     [share(0.012), '1.2 %'],
     [percent(31.4), '31 %'],
+    [withTilde('/home/me/a: bad, see /home/me', '/home/me'), '~/a: bad, see ~'],
+    [withTilde('/home/meg/a', '/home/me'), '/home/meg/a'],
+    [withTilde('/home/me/a', undefined), '/home/me/a'],
   ])('%s', (shown, expected) => {
     expect(shown).toBe(expected)
   })

@@ -27,7 +27,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   app: ['pages', 'parts', 'data', 'theme', 'i18n', 'url', 'keyboard', 'format'],
   pages: ['parts', 'data', 'i18n', 'url', 'keyboard', 'format'],
   parts: ['data', 'i18n', 'url', 'keyboard', 'format'],
-  data: ['i18n', 'url'],
+  data: ['i18n', 'url', 'format'],
   theme: ['i18n'],
   i18n: [],
   url: [],

@@ -124,7 +124,6 @@ export const SHOTS: readonly Shot[] = [
       await did('POST', '/packages/install-npm', {
         name: '@modelcontextprotocol/server-memory',
         create_server: true,
-        server_name: 'notes',
       })
       registry.publishUpdate()
       await page.goto(`${new URL(page.url()).origin}/packages?tab=updates`)

@@ -80,3 +80,10 @@ export function millis(at: string | number | Date): string {
 }
 /** For tooltips. */
 export const iso = (at: string | number | Date): string => new Date(at).toISOString()
+
+/** Paths below the home folder begin with `~`: `~/.claude.json`. */
+export function withTilde(text: string, home: string | undefined): string {
+  if (!home || home.length < 2) return text
+  const [start = '', ...parts] = text.split(home)
+  return parts.reduce((done, part) => done + (/^[\w.-]/.test(part) ? home : '~') + part, start)
+}
