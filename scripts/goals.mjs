@@ -6,13 +6,14 @@ import { runTests } from './report.mjs'
 import { findSystemTools } from './system-tools.mjs'
 
 const PATIENCE_MS = 30 * 60_000
-/** Beside the goals: property tests with more cases than `npm test` tries. */
+/** Beside the goals: property tests with more cases than `npm test` tries, and the service under a real systemd. */
 const ALSO = [
   'test/goals',
   'src/agents/formats',
   'src/agents/diff',
   'src/servers/snippet',
   'src/supervisor/runner',
+  'test/cli/service',
 ]
 
 await prepare()

@@ -114,6 +114,8 @@ const READERS: Readonly<Record<string, string>> = {
   'supervisor/orphans/orphans.ts': '/proc, /etc/passwd',
   'cli/compiled.ts': 'our program',
   'cli/frame/service-client.ts': 'our token',
+  'cli/service/start-detached.ts': 'opens the log of the service that it starts',
+  'cli/service/stop-service.ts': '/proc',
 }
 const READS =
   /\b(?:readFile(?:Sync)?|readv?Sync|open(?:Sync|AsBlob)?|createReadStream|copyFile(?:Sync)?|cp(?:Sync)?)\b/g

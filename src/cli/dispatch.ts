@@ -15,15 +15,19 @@ export async function dispatch(argv: readonly string[], { file, startService }: 
   const [first = ''] = argv
   if (['--help', '-h', 'help'].includes(first)) return help(argv.slice(1))
   if (['--version', '-v'].includes(first)) return print(VERSION)
-  if (argv.length === 0 || first.startsWith('-')) return up(argv, startService)
+  if (argv.length === 0 || first.startsWith('-')) return up(argv, { file, startService })
   const found = findCommand(argv)
   if (!found) return refuse(argv)
-  if (found.command.name === 'up') return up(found.words, startService)
+  if (found.command.name === 'up') return up(found.words, { file, startService })
   const { runCommand } = await import('./frame/frame.ts')
   return runCommand(found.command, found.words, file)
 }
 
-async function up(words: readonly string[], startService: Main['startService']): Promise<void> {
+async function up(words: readonly string[], { file, startService }: Main): Promise<void> {
+  const others = words.filter((word) => word !== '--detach' && word !== '-d')
+  const isHelp = words.some((word) => word === '--help' || word === '-h')
+  if (others.length < words.length && !isHelp)
+    return (await import('./service/detach.ts')).detach(others, file)
   if ((await startService(words)) === 'help') await help(['up'])
 }
 

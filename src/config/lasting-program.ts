@@ -5,6 +5,7 @@ import { basename, dirname, join, relative } from 'node:path'
 import { isMarked, makeFolder, markFolder } from '../kernel/files/durable-file.ts'
 import { readForeign } from '../kernel/files/foreign-file.ts'
 import { VERSION } from '../kernel/version.ts'
+import { prepareDataFolder } from './data-folder.ts'
 
 /** The program that agents and service managers start, long after the command that wrote their files has ended. */
 export interface LastingProgram {
@@ -32,6 +33,7 @@ export function lastingProgram(mainFile: string, dataFolder: string): LastingPro
 /** A complete copy is marked, and gets its name only then. */
 async function keepCopy(modules: string, folder: string, copy: string): Promise<void> {
   if (isMarked(folder)) return
+  prepareDataFolder(dirname(dirname(folder)))
   makeFolder(dirname(folder))
   const scratch = join(dirname(folder), `.${basename(folder)}.${randomBytes(6).toString('hex')}`)
   try {

@@ -1,0 +1,20 @@
+import type { Run } from '../frame/context.ts'
+import { asFailure, managerHere } from './manager-here.ts'
+
+/** `toolroom service uninstall`: stops the service and removes its file. Toolroom's data stays. */
+export const run: Run = async ({ config, given, during }) => {
+  const manager = managerHere(config)
+  const { file, installed, pid } = await asFailure(manager.state())
+  if (!installed) return { json: { file, removed: false, pid: null }, lines: ['No service is installed.'] }
+  if (given.is('dry-run'))
+    return {
+      json: { dry_run: true, file, pid },
+      lines: [`Would stop the service and delete ${file}`, 'Nothing was changed (--dry-run).'],
+    }
+  await during('Stopping', asFailure(manager.uninstall()))
+  return {
+    json: { file, removed: true, pid },
+    lines: [`Deleted ${file}${pid === null ? '' : `; the service (process ${pid}) has stopped`}`],
+    next: 'Your servers and settings are still there: toolroom up',
+  }
+}

@@ -1,0 +1,39 @@
+import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Instance, runningInstance } from '../../config/running-instance.ts'
+import { Failure } from '../frame/failure.ts'
+import type { Api } from '../frame/typed-api.ts'
+
+const STOPPED_MS = 30_000
+const POLL_MS = 50
+
+/** Asks the service to end, and waits until the process of this data folder has. Undefined for one on another computer. */
+export async function stopService(api: Api, data: string | undefined): Promise<Instance | undefined> {
+  const instance = data === undefined ? undefined : runningInstance(data)
+  await api.post('/api/shutdown')
+  const deadline = performance.now() + STOPPED_MS
+  while (instance && isAlive(instance.pid)) {
+    if (performance.now() > deadline)
+      throw new Failure(
+        'timeout',
+        `Toolroom (process ${instance.pid}) has not ended within ${STOPPED_MS / 1000} s`,
+        null,
+      )
+    await sleep(POLL_MS)
+  }
+  return instance
+}
+
+/** A process that has ended and that its parent has not asked about (a zombie) is not alive. */
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+  } catch {
+    return false // there is no such process
+  }
+  try {
+    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  } catch {
+    return process.platform !== 'linux' // it has just ended, or the system has no /proc
+  }
+}

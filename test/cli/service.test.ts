@@ -1,0 +1,165 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { Systemd } from '../../src/cli/autostart/systemd.ts'
+import { runningInstance } from '../../src/config/running-instance.ts'
+import { checkCommands, runCli } from '../support/cli.ts'
+import { ownFolder } from '../support/folder.ts'
+import { openHouse } from '../support/house.ts'
+import { hasSystemd, userSystemd } from '../support/user-systemd.ts'
+
+checkCommands(['down', 'service install', 'service uninstall', 'service status'], openHouse, () => ({
+  down: { ok: [['--dry-run']], fails: [['--now'], 2] },
+  'service install': { ok: [['--dry-run']], fails: [[], 1], isLocal: true },
+  'service uninstall': { ok: [[], ['--dry-run']], fails: [['x'], 2], isLocal: true },
+  'service status': { ok: [[]], code: 3, fails: [['--x'], 2], isLocal: true },
+}))
+
+describe('toolroom up --detach and toolroom down', () => {
+  test('the service outlives the command, a second one says that it runs, and down waits until the process is gone', async () => {
+    const home = ownFolder()
+    const data = join(home, '.local/share/toolroom')
+    const cli = (...argv: string[]) => runCli({ HOME: home, PORT: '0' }, argv)
+    onTestFinished(() => endInstance(data))
+
+    const first = await cli('up', '--detach')
+    expect(first).toMatchObject({ code: 0, stderr: '' })
+    const { pid, address } = runningInstance(data) ?? expect.unreachable()
+    expect(first.stdout).toBe(`Toolroom is ready at ${address} (process ${pid}, log in ${data}/up.log)\n`)
+    expect(readFileSync(join(data, 'up.log'), 'utf8')).toContain(`Toolroom is ready at ${address}`)
+    const second = JSON.parse((await cli('up', '-d', '--json')).stdout)
+    expect(second).toEqual({ pid, address, log_file: join(data, 'up.log'), already_running: true })
+    expect(await cli('up')).toMatchObject({ code: 75, stderr: expect.stringContaining(`process ${pid}`) })
+
+    expect(await cli('down')).toEqual({
+      code: 0,
+      stdout: `Toolroom (process ${pid}) has stopped\n`,
+      stderr: '',
+    })
+    expect(isAlive(pid)).toBe(false)
+    expect(await cli('down')).toMatchObject({ code: 3 })
+  })
+
+  test('a start that is refused ends the command with its sentence, its exit code and the name of the log', async () => {
+    const home = ownFolder()
+    const refused = await runCli({ HOME: home, PORT: '0', HOST: '0.0.0.0' }, ['up', '--detach', '--json'])
+    expect(refused.code).toBe(78)
+    expect(JSON.parse(refused.stdout)).toMatchObject({
+      code: 'configuration',
+      detail: expect.stringContaining('requires an AUTH_TOKEN'),
+      hint: expect.stringContaining('up.log'),
+    })
+    expect(await runCli({ HOME: home }, ['up', '-d', '--port', '99999'])).toMatchObject({ code: 78 })
+  })
+})
+
+describe('toolroom service', () => {
+  test('the unit restarts after a crash but not after a lasting refusal, and its command line is quoted', () => {
+    const unit = new Systemd({ home: '/home/me', env: {} })
+    expect(unit.file).toBe('/home/me/.config/systemd/user/toolroom.service')
+    const text = unit.describe({
+      command: '/opt/my node/node',
+      args: ['/x/100%"$HOME\\main.js', 'up'],
+      env: { PATH: '/a b:/c' },
+    })
+    expect(text).toContain('\nExecStart="/opt/my node/node" "/x/100%%\\"$$HOME\\\\main.js" "up"\n')
+    expect(text).toContain('\nEnvironment="PATH=/a b:/c"\n')
+    expect(text).toContain('\nRestart=on-failure\n')
+    expect(text).toContain('\nRestartPreventExitStatus=65 75 78\n')
+    expect(text).toContain('\nKillMode=mixed\nTimeoutStopSec=15\n')
+  })
+
+  test.runIf(existsSync('/usr/bin/systemd-analyze'))('systemd accepts the unit', async () => {
+    const home = ownFolder()
+    const { stdout } = await runCli({ HOME: home }, ['service', 'install', '--dry-run', '--json'])
+    const file = join(home, 'toolroom.service')
+    writeFileSync(file, JSON.parse(stdout).text)
+    const verify = ['--user', '--man=no', '--recursive-errors=no', 'verify', file]
+    expect(
+      execFileSync('systemd-analyze', verify, { env: { HOME: home, XDG_RUNTIME_DIR: home } }).toString(),
+    ).toBe('')
+  })
+
+  test('a unit of the same name that Toolroom did not write is left alone', async () => {
+    const home = ownFolder()
+    const { file } = new Systemd({ home, env: {} })
+    execFileSync('mkdir', ['-p', join(file, '..')])
+    writeFileSync(file, '[Service]\n')
+    const install = await runCli({ HOME: home }, ['service', 'install'])
+    expect(install).toMatchObject({ code: 1, stderr: expect.stringContaining('was not written by Toolroom') })
+    expect(readFileSync(file, 'utf8')).toBe('[Service]\n')
+  })
+
+  test('the command line of the unit starts the service', async () => {
+    const home = ownFolder()
+    const { stdout } = await runCli({ HOME: home }, ['service', 'install', '--dry-run', '--json'])
+    const { text } = JSON.parse(stdout) as { text: string }
+    const words = [...(/^ExecStart=(.*)$/m.exec(text)?.[1] ?? '').matchAll(/"([^"]*)"/g)].map(
+      ([, word = '']) => word,
+    )
+    const env = Object.fromEntries(
+      [...text.matchAll(/^Environment="(\w+)=(.*)"$/gm)].map(([, name, value]) => [name, value]),
+    )
+    const child = spawn(words[0] ?? '', words.slice(1), {
+      env: { HOME: home, PORT: '0', ...env },
+      stdio: 'ignore',
+    })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    const data = join(home, '.local/share/toolroom')
+    await vi.waitFor(() => expect(runningInstance(data)?.pid).toBe(child.pid), { timeout: 60_000 })
+  })
+
+  test.runIf(process.env.TOOLROOM_GOALS === 'full' && hasSystemd())(
+    'systemd starts the service, restarts it after a crash, and leaves no file and no process after its end',
+    async () => {
+      const home = ownFolder()
+      const env = await userSystemd(home)
+      const data = join(home, '.local/share/toolroom')
+      const cli = (...argv: string[]) => runCli(env, argv)
+      await runCli({ HOME: home, PORT: '0' }, ['up', '--detach'])
+      onTestFinished(() => endInstance(data))
+      writeFileSync(join(data, 'config.json'), '{"port": 0}')
+      const before = runningInstance(data)?.pid ?? expect.unreachable()
+
+      const installed = await cli('service', 'install')
+      expect(installed).toMatchObject({ code: 0, stderr: expect.stringContaining(`process ${before}`) })
+      const first = runningInstance(data)?.pid ?? expect.unreachable()
+      expect(first).not.toBe(before)
+      const status = JSON.parse((await cli('service', 'status', '--json')).stdout)
+      expect(status).toMatchObject({ installed: true, enabled: true, running: true, pid: first })
+
+      process.kill(first, 'SIGKILL')
+      await vi.waitFor(() => expect(runningInstance(data)?.pid ?? first).not.toBe(first), { timeout: 60_000 })
+      const second = runningInstance(data)?.pid ?? expect.unreachable()
+      expect((await cli('service', 'install')).code).toBe(0) // an update, for example
+      expect(runningInstance(data)?.pid).not.toBe(second)
+
+      expect((await cli('down')).code).toBe(0) // a planned end is not a crash
+      expect(await cli('service', 'status')).toMatchObject({
+        code: 3,
+        stdout: expect.stringContaining('not running'),
+      })
+      expect((await cli('service', 'install')).code).toBe(0)
+      const last = runningInstance(data)?.pid ?? expect.unreachable()
+      expect((await cli('service', 'uninstall')).code).toBe(0)
+      expect(isAlive(last)).toBe(false)
+      expect(readdirSync(join(home, '.config'))).toEqual(['toolroom'])
+    },
+    180_000,
+  )
+})
+
+/** A process that nothing has asked about since it ended is not alive. */
+function isAlive(pid: number): boolean {
+  try {
+    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  } catch {
+    return false
+  }
+}
+
+function endInstance(data: string): void {
+  const instance = runningInstance(data)
+  if (instance) process.kill(instance.pid, 'SIGKILL')
+}
