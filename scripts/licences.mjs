@@ -1,5 +1,5 @@
-// The licences of the packages whose code is part of dist.
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+// The packages whose code is part of dist, and their licences.
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from './lib.mjs'
 import { readBuilt } from './prepare.mjs'
@@ -7,8 +7,7 @@ import { readBuilt } from './prepare.mjs'
 /** The text of THIRD-PARTY-LICENSES.txt. Packages with the same text share it. */
 export function thirdPartyLicences() {
   const byText = new Map()
-  for (const folder of bundledPackages()) {
-    const { name, version, license } = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'))
+  for (const { folder, name, version, license } of bundledPackages()) {
     const text = licenceOf(folder) ?? `Licence: ${license}. The package contains no licence text.`
     byText.set(text, [...(byText.get(text) ?? []), `${name} ${version} (${license})`])
   }
@@ -17,15 +16,24 @@ export function thirdPartyLicences() {
 }
 
 /** A font is not a module of the bundle. */
-function bundledPackages() {
+export function bundledPackages() {
   const { service = [], web = [] } = readBuilt()?.packages ?? {}
-  const { devDependencies } = JSON.parse(readFileSync(join(root, 'web/package.json'), 'utf8'))
+  const { devDependencies } = readJson('web/package.json')
   const fonts = Object.keys(devDependencies).filter((name) => name.startsWith('@fontsource'))
-  return [...new Set([...service, ...web, ...fonts.map((name) => `node_modules/${name}`)])].sort()
+  const folders = new Set([...service, ...web, ...fonts.map((name) => `node_modules/${name}`)])
+  return [...folders].sort().map((folder) => ({ folder, ...readJson(join(folder, 'package.json')) }))
 }
 
 function licenceOf(folder) {
   const file = readdirSync(join(root, folder)).find((name) => /^(licen[cs]e|copying)(\.|-|$)/i.test(name))
-  const path = file && join(root, folder, file)
-  return path && existsSync(path) ? readFileSync(path, 'utf8').replaceAll('\r\n', '\n').trim() : undefined
+  return (
+    file &&
+    readFileSync(join(root, folder, file), 'utf8')
+      .replaceAll('\r\n', '\n')
+      .trim()
+  )
+}
+
+function readJson(path) {
+  return JSON.parse(readFileSync(join(root, path), 'utf8'))
 }

@@ -1,11 +1,13 @@
 // npm run pack: writes the npm package into release/, or into the folder that is given. It contains exactly the files of the
-// last build, a manifest without what only developers need, and the licences of the packages whose code is in it.
+// last build, a manifest without what only developers need, and the licences of the packages whose code is in it. With --sbom,
+// a software bill of materials is written beside it.
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { fail, root, run } from './lib.mjs'
 import { thirdPartyLicences } from './licences.mjs'
 import { findNpm, prepare, readBuilt } from './prepare.mjs'
+import { billOfMaterials } from './sbom.mjs'
 
 const FIELDS = [
   'name',
@@ -22,7 +24,8 @@ const FIELDS = [
 const COPIED = ['README.md', 'LICENSE', 'CHANGELOG.md']
 
 await prepare()
-const target = resolve(process.argv[2] ?? join(root, 'release'))
+const [folder] = process.argv.slice(2).filter((word) => word !== '--sbom')
+const target = resolve(folder ?? join(root, 'release'))
 const stage = mkdtempSync(join(tmpdir(), 'toolroom-pack-'))
 process.once('exit', () => rmSync(stage, { recursive: true, force: true }))
 fill()
@@ -32,6 +35,8 @@ const args = ['pack', stage, '--json', '--pack-destination', target, '--ignore-s
 const { code, output } = await run(npm, [...before, ...args], { quiet: true })
 if (code !== 0) fail(output)
 const [{ filename, size, unpackedSize, files }] = JSON.parse(output.slice(output.indexOf('[')))
+if (process.argv.includes('--sbom'))
+  writeFileSync(join(target, filename.replace(/\.tgz$/, '.cdx.json')), await billOfMaterials())
 const megabytes = (bytes) => `${(bytes / 1e6).toFixed(2)} MB`
 console.log(
   `${join(target, filename)}: ${files.length} files, ${megabytes(size)}, unpacked ${megabytes(unpackedSize)}`,

@@ -13,8 +13,16 @@ const MEGABYTE = 1e6
 
 test('the package is below 1.5 MB, installs without development packages into less than 60 MB, and runs offline', async () => {
   const [target, prefix] = [ownFolder(), ownFolder()]
-  await run(process.execPath, [PACK, target])
-  const [tarball = ''] = readdirSync(target)
+  await run(process.execPath, [PACK, target, '--sbom'])
+  const [sbom = '', tarball = ''] = readdirSync(target).sort()
+  const { components } = JSON.parse(readFileSync(join(target, sbom), 'utf8')) as {
+    components: { name: string }[]
+  }
+  const names = components.map(({ name }) => name)
+  expect(names).toEqual(
+    expect.arrayContaining(['@photostructure/sqlite', 'fastify', 'react-dom', '@fastify/swagger-ui']),
+  )
+  expect(names).not.toContain('vitest')
   expect(lstatSync(join(target, tarball)).size).toBeLessThan(1.5 * MEGABYTE)
 
   const options = ['--omit=dev', '--no-audit', '--no-fund', '--prefer-offline', '--ignore-scripts']
