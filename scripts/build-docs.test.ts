@@ -37,6 +37,7 @@ test.each([
     '| A | B |\n|---|---|\n| `a \\| b` | **c** |',
     '<div class="table"><table><thead><tr><th>A</th><th>B</th></tr></thead><tbody><tr><td><code>a | b</code></td><td><strong>c</strong></td></tr></tbody></table></div>',
   ],
+  ['a\n\n<picture>\n  <img src="b">\n</picture>\n\nc', '<p>a</p>\n<p>c</p>'],
   ['> a\n>\n> b', '<blockquote><p>a</p>\n<p>b</p></blockquote>'],
   ['<script>alert(1)</script>', '<p>&lt;script&gt;alert(1)&lt;/script&gt;</p>'],
   [

@@ -1,5 +1,6 @@
 // Turns the Markdown of docs/ into HTML: headings, paragraphs, lists, tables, quotes, code, links and emphasis. Everything
-// else is text, so a document cannot bring HTML of its own, except for `<a id="…"></a>` on a line.
+// else is text, so a document cannot bring HTML of its own, except for `<a id="…"></a>` on a line. Pictures are left out: the
+// package does not contain them.
 
 /**
  * @param {string} text
@@ -44,6 +45,7 @@ function blockAt(lines, at, context) {
   const anchor = ANCHOR.exec(line)
   if (line.trim() === '') return { end: at + 1 }
   if (FENCE.test(line)) return codeAt(lines, at)
+  if (line === '<picture>') return { end: Math.max(at, lines.indexOf('</picture>', at)) + 1 }
   if (anchor) return { end: at + 1, block: `<a id="${anchor[1]}"></a>` }
   if (heading) return { end: at + 1, block: headingOf(heading, context) }
   if (line.startsWith('|') && /^\|[\s:|-]+\|$/.test(lines[at + 1] ?? '')) return tableAt(lines, at, context)

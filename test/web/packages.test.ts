@@ -69,7 +69,7 @@ describe.runIf(executablePath)('Packages', () => {
     await page.keyboard.press('Control+a')
     await page.keyboard.type('mcp-tool')
     const result = page.getByRole('listitem').filter({ hasText: 'mcp-tool' }).first()
-    await result.getByText('downloads unknown').waitFor()
+    await result.getByText(/downloads.* unknown$/).waitFor()
     const unknown = page.locator('[data-state="unknown"]')
     expect(await unknown.first().getByRole('img', { name: 'unknown' }).count()).toBe(1)
     expect(await page.locator('[data-state="look"]').filter({ hasText: 'unknown' }).count()).toBe(0)

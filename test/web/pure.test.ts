@@ -1,7 +1,16 @@
 import { describe, expect, test } from 'vitest'
 import { SETTING_NAMES } from '../../src/config/schema.ts'
 import { phasesOf } from '../../web/src/data/job-phases.ts'
-import { bytes, count, duration, long, percent, share, tokens, withTilde } from '../../web/src/format/format.ts'
+import {
+  bytes,
+  count,
+  duration,
+  long,
+  percent,
+  share,
+  tokens,
+  withTilde,
+} from '../../web/src/format/format.ts'
 import { texts, translate } from '../../web/src/i18n/texts.ts'
 import { isPlaced } from '../../web/src/pages/settings/sections.ts'
 import { linesOf } from '../../web/src/parts/content/diff-lines.ts'

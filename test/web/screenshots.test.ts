@@ -13,7 +13,7 @@ import { openWorkshop } from './support/workshop.ts'
 const folder = process.env.TOOLROOM_SCREENSHOTS
 const only = process.env.TOOLROOM_SCREENSHOTS_ONLY?.split(',')
 const VIEW = { width: 1280, height: 800 }
-const QUALITY = 60
+const QUALITY = 52
 const MOST_BYTES = 1_500_000
 
 const shots = SHOTS.filter(({ name }) =>

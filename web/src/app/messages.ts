@@ -69,6 +69,7 @@ export const t = texts('app', {
   restart: 'Restart {name}',
   callTool: 'Call {tool}',
   serverKind: 'Server',
+  shownOf: '{shown} of {all}',
   nothingFound: 'Nothing matches.',
   move: 'move',
   choose: 'run',

@@ -1,6 +1,6 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { api, type Notice } from './api.ts'
-import { useShort } from './home-folder.ts'
+import { useShort } from './live/home-folder.ts'
 import { queryClient } from './query-client.ts'
 
 const RANK: Record<Notice['level'], number> = { error: 0, warn: 1, info: 2 }

@@ -147,17 +147,17 @@ export const theme = createTheme({
     Checkbox: Checkbox.extend({
       ...sized,
       vars: () => ({ root: { '--checkbox-size': '16px' } }),
-      classNames: { input: css.check, icon: css.checkIcon, label: css.side },
+      classNames: { input: css.check, icon: css.checkIcon, label: css.side, description: css.sideNote },
     }),
     Radio: Radio.extend({
       ...sized,
       vars: () => ({ root: { '--radio-size': '16px' } }),
-      classNames: { radio: css.radio, icon: css.radioIcon, label: css.side },
+      classNames: { radio: css.radio, icon: css.radioIcon, label: css.side, description: css.sideNote },
     }),
     Switch: Switch.extend({
       ...sized,
       vars: () => ({ root: SWITCH }),
-      classNames: { track: css.track, thumb: css.thumb, label: css.side },
+      classNames: { track: css.track, thumb: css.thumb, label: css.side, description: css.sideNote },
     }),
     Table: Table.extend({ defaultProps: { verticalSpacing: 0, highlightOnHover: true } }),
     Tabs: Tabs.extend({ classNames: { list: css.tabs, tab: css.tab } }),

@@ -54,8 +54,16 @@ export function Palette({ isOpen, onClose }: Props) {
       />
       <Spotlight.ActionsList>
         {found.length === 0 && <Spotlight.Empty className={css.empty}>{t('nothingFound')}</Spotlight.Empty>}
-        <Group title={t('run')} commands={found.filter(({ group }) => group === 'run').slice(0, MOST)} />
-        <Group title={t('goTo')} commands={found.filter(({ group }) => group === 'go').slice(0, MOST)} />
+        <Group
+          query={query}
+          title={t('run')}
+          commands={found.filter(({ group }) => group === 'run').slice(0, MOST)}
+        />
+        <Group
+          query={query}
+          title={t('goTo')}
+          commands={found.filter(({ group }) => group === 'go').slice(0, MOST)}
+        />
       </Spotlight.ActionsList>
       <div className={css.foot}>
         <Keys of="ArrowUp" />
@@ -63,9 +71,7 @@ export function Palette({ isOpen, onClose }: Props) {
         {t('move')}
         <Keys of="Enter" />
         {t('choose')}
-        <span className="right">
-          {found.length} / {commands.length}
-        </span>
+        <span className="right">{t('shownOf', { shown: found.length, all: commands.length })}</span>
       </div>
     </Spotlight.Root>
   )
@@ -79,7 +85,13 @@ function selectFirst(): void {
   store.setState({ ...store.getState(), selected: 0 })
 }
 
-function Group({ title, commands }: { readonly title: string; readonly commands: readonly Command[] }) {
+interface GroupProps {
+  readonly title: string
+  readonly query: string
+  readonly commands: readonly Command[]
+}
+
+function Group({ title, query, commands }: GroupProps) {
   if (commands.length === 0) return null
   return (
     <>
@@ -94,7 +106,9 @@ function Group({ title, commands }: { readonly title: string; readonly commands:
         >
           <span className={css.line}>
             <Icon name={icon} />
-            <span className={css.label}>{label}</span>
+            <span className={css.label}>
+              <Matched text={label} query={query} />
+            </span>
             {hint && <span className="muted">{hint}</span>}
             <span className={css.end}>
               {server && <StatusText server={server} />}
@@ -104,5 +118,21 @@ function Group({ title, commands }: { readonly title: string; readonly commands:
         </Spotlight.Action>
       ))}
     </>
+  )
+}
+
+/** What was typed stands out in what was found. */
+function Matched({ text, query }: { readonly text: string; readonly query: string }) {
+  const words = query.toLowerCase().match(/[\p{L}\p{N}_-]+/gu)
+  if (!words) return text
+  return text.split(new RegExp(`(${words.join('|')})`, 'iu')).map((part, index) =>
+    index % 2 === 1 ? (
+      // biome-ignore lint/suspicious/noArrayIndexKey: the parts never move
+      <span key={index} className="info">
+        {part}
+      </span>
+    ) : (
+      part
+    ),
   )
 }

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import type { AgentView } from '../../data/agent-files.ts'
 import { faultIn } from '../../data/agents.ts'
-import { useShort } from '../../data/home-folder.ts'
+import { useShort } from '../../data/live/home-folder.ts'
 import { FileLines } from '../../parts/content/FileLines.tsx'
 import { Act } from '../../parts/controls/Act.tsx'
 import { Glyph } from '../../parts/marks/Glyph.tsx'

@@ -8,7 +8,7 @@ import {
   usePreviewNow,
   useWritePlans,
 } from '../../data/agent-files.ts'
-import { useShort } from '../../data/home-folder.ts'
+import { useShort } from '../../data/live/home-folder.ts'
 import { DiffView } from '../../parts/content/DiffView.tsx'
 import { FileFacts } from '../../parts/content/FileChange.tsx'
 import { Act } from '../../parts/controls/Act.tsx'

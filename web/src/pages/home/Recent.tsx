@@ -1,7 +1,7 @@
 import { Link } from 'wouter'
 import type { EventRow } from '../../data/api.ts'
 import { useEvents } from '../../data/events.ts'
-import { useShort } from '../../data/home-folder.ts'
+import { useShort } from '../../data/live/home-folder.ts'
 import { useServers } from '../../data/servers.ts'
 import { useSession } from '../../data/session.ts'
 import { Glyph, type GlyphName, type Tone } from '../../parts/marks/Glyph.tsx'

@@ -36,7 +36,7 @@ export function Find({ choice, change }: Props) {
         value={choice.q}
         onChange={({ currentTarget }) => change({ q: currentTarget.value })}
         leftSection={<Icon name="search" />}
-        rightSectionWidth={110}
+        rightSectionWidth={96}
         rightSection={found && <span className="muted sm">{t('found', { count: found.length })}</span>}
       />
       <div className={css.filters}>
@@ -55,7 +55,7 @@ export function Find({ choice, change }: Props) {
           <span className="muted sm">{t('sort')}</span>
           <Select
             aria-label={t('sort')}
-            w={130}
+            w={108}
             value={choice.sort}
             data={SORTS.map((value) => ({ value, label: t(value) }))}
             onChange={(value) => {

@@ -10,14 +10,25 @@ export interface Fact {
   readonly detail: string
 }
 
-/** The facts in few words, what needs a look first. Good facts that go without saying are left out. */
+/** The facts in few words, what needs a look first. Good facts that go without saying are left out, unknown ones are one. */
 export function factsOf(found: Found): Fact[] {
   const facts = found.trust.flatMap(({ fact, state, detail }) => {
     const text = state === 'look' ? lookText(fact, detail) : quietText(found, fact, state)
     return text === undefined ? [] : [{ fact, state, text, detail }]
   })
+  const known = facts.filter(({ state }) => state !== 'unknown')
+  const unknown = facts.filter(({ state }) => state === 'unknown')
   const rank = { look: 0, good: 1, unknown: 2 }
-  return facts.toSorted((a, b) => rank[a.state] - rank[b.state])
+  return [
+    ...known.toSorted((a, b) => rank[a.state] - rank[b.state]),
+    ...(unknown.length === 0 ? [] : [together(unknown)]),
+  ]
+}
+
+function together(unknown: readonly Fact[]): Fact {
+  const what = unknown.map(({ text }) => text).join(', ')
+  const detail = unknown.map((each) => each.detail).join('\n')
+  return { fact: 'unknown', state: 'unknown', text: t('severalUnknown', { what }), detail }
 }
 
 export const isSuspicious = ({ trust }: Found): boolean =>

@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { Act, IconAct } from '../../parts/controls/Act.tsx'
 import { ConfirmDialog } from '../../parts/controls/ConfirmDialog.tsx'
 import { CopyAs } from '../../parts/controls/CopyAs.tsx'
+import { NotifyMe } from '../../parts/controls/NotifyMe.tsx'
 import { Seg } from '../../parts/controls/Seg.tsx'
 import { showDone, showFailure, showUndo } from '../../parts/controls/toasts.tsx'
 import { Icon } from '../../parts/marks/icons.tsx'
@@ -36,6 +37,7 @@ export function ControlParts() {
           </Act>
           <IconAct icon="restart" label="Restart" />
           <IconAct icon="stop" label="Stop" blocked="It is not running" />
+          <NotifyMe />
           <CopyAs door="servers" server="github" tool="create_issue" args="{}" />
         </div>
       </Part>

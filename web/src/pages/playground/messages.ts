@@ -82,7 +82,7 @@ export const t = texts('playground', {
   whileRan: 'While it ran',
   lines: { one: '{count} log line', other: '{count} log lines' },
   openLogs: 'Open in Logs',
-  keptMemory: 'Kept in memory: last 200 calls, redacted.',
+  keptMemory: 'In memory: last 200 calls, redacted.',
   keptDisk: 'Kept on disk for 7 days, redacted.',
   keptOff: 'Payloads are not kept.',
   copy: 'Copy',

@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect } from 'react'
-import { useShort } from '../../data/home-folder.ts'
+import { useShort } from '../../data/live/home-folder.ts'
 import { useSession } from '../../data/session.ts'
 import { type Setting, useSettings } from '../../data/settings.ts'
 import { PageHead } from '../../parts/content/PageHead.tsx'

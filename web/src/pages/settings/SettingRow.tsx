@@ -1,6 +1,6 @@
 import { Switch, TextInput, Tooltip } from '@mantine/core'
 import { type KeyboardEvent, useEffect, useState } from 'react'
-import { useShort } from '../../data/home-folder.ts'
+import { useShort } from '../../data/live/home-folder.ts'
 import { useSession } from '../../data/session.ts'
 import { type Setting, useChangeSetting } from '../../data/settings.ts'
 import { Seg } from '../../parts/controls/Seg.tsx'

@@ -149,4 +149,4 @@ function Result({ call }: { readonly call: TrafficCall }) {
 
 /** `server_not_running` becomes `server not running`. */
 export const wordsOf = ({ error_code, status }: TrafficCall): string =>
-  (error_code ?? status).replaceAll('_', ' ')
+  (error_code ?? status).replace(/^server_(?=start)/, '').replaceAll('_', ' ')

@@ -1,4 +1,4 @@
-import { useShort } from '../../data/home-folder.ts'
+import { useShort } from '../../data/live/home-folder.ts'
 import { texts } from '../../i18n/texts.ts'
 import { Icon } from '../marks/icons.tsx'
 import css from './DiffView.module.css'

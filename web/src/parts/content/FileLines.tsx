@@ -1,5 +1,5 @@
 import { type AgentFile, useAgentFile } from '../../data/agent-files.ts'
-import { useShort } from '../../data/home-folder.ts'
+import { useShort } from '../../data/live/home-folder.ts'
 import { useSession } from '../../data/session.ts'
 import { texts } from '../../i18n/texts.ts'
 import { ErrorState, NeedsPermission } from '../states/ErrorState.tsx'

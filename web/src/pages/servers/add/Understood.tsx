@@ -1,4 +1,4 @@
-import { useShort } from '../../../data/home-folder.ts'
+import { useShort } from '../../../data/live/home-folder.ts'
 import { type UnderstoodItem, usePackageFacts } from '../../../data/server/add-server.ts'
 import { clock } from '../../../format/format.ts'
 import { Glyph, type GlyphName, type Tone } from '../../../parts/marks/Glyph.tsx'

@@ -1,6 +1,6 @@
 import { useCallback } from 'react'
-import { withTilde } from '../format/format.ts'
-import { useLive } from './live/live.ts'
+import { withTilde } from '../../format/format.ts'
+import { useLive } from './live.ts'
 
 /** Writes paths below the home folder with `~`, wherever they are in a text. */
 export function useShort(): (text: string) => string {
