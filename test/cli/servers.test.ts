@@ -16,6 +16,29 @@ async function seeded(): Promise<House> {
 
 checkCommands(namesIn('Servers'), seeded, () => ({
   ls: { ok: [[], ['--tag', 'work']], fails: [['--all=x'], 2] },
+  add: {
+    ok: [
+      ['notes', '--dry-run', '--', 'node', '-e', '0'],
+      ['notes', '--env', 'A=1', '--', 'node', '-e', '0'],
+    ],
+    fails: [['echo', '--', 'node'], 6],
+  },
+  edit: {
+    ok: [
+      ['echo', '--env', 'A=1', '--dry-run'],
+      ['echo', '--tag', 'x'],
+    ],
+    fails: [['echo'], 2],
+  },
+  rm: {
+    ok: [
+      ['echo', '--dry-run'],
+      ['notes', '--yes'],
+    ],
+    fails: [['echo'], 2],
+  },
+  test: { ok: [['echo'], ['echo']], fails: [['remote'], 1] },
+  why: { ok: [['echo'], ['echo']], fails: [['crash'], 1] },
   info: { ok: [['echo'], ['ech']], fails: [['ecoh'], 5] },
   start: { ok: [['echo'], ['--tag', 'work']], fails: [['crash'], 1] },
   stop: { ok: [['--all', '--dry-run'], ['echo']], fails: [['ecoh'], 5] },
@@ -53,4 +76,67 @@ test('ls, info, start and stop print tables, names and what went wrong, and exit
   expect((await cli('stop', 'remote')).stderr).toContain('runs at its own URL and cannot be stopped here')
   expect((await cli('stop', '--all')).code).toBe(0)
   expect((await house.inject('/api/servers/echo')).json().status).toBe('stopped')
+})
+
+test('add, edit, why, test and rm say what they did, and never repeat a secret (ux.md, section 3)', async () => {
+  const house = await seeded()
+  const env = cliEnv(house)
+  const cli = (...argv: string[]) => runCli(env, argv)
+  const secret = 'ghp_0123456789abcdefghijABCDEFGHIJ012345'
+  const added = await cli(
+    'add',
+    'notes',
+    '--env',
+    `GITHUB_TOKEN=${secret}`,
+    '--',
+    process.execPath,
+    '-e',
+    '0',
+  )
+  expect(added).toMatchObject({ code: 0, stderr: '' })
+  expect(added.stdout).toMatch(/^✓ Added notes\n {2}runs +\S+ -e 0\n/)
+  const piped = await runCli(
+    env,
+    ['add', '-', '--json'],
+    '{"mcpServers":{"late":{"url":"http://127.0.0.1:9/mcp"}}}',
+  )
+  expect(JSON.parse(piped.stdout)).toMatchObject({
+    items: [{ id: 'late', type: 'http', outcome: 'created' }],
+  })
+  expect((await cli('add', 'http://127.0.0.1:9/sse', '--name', 'feed')).stdout).toContain('Added feed')
+
+  const edited = await cli(
+    'edit',
+    'notes',
+    '--env',
+    `OTHER=${secret}`,
+    '--unset',
+    'GITHUB_TOKEN',
+    '--name',
+    'My notes',
+  )
+  expect(edited.stdout).toBe('Changed name of notes\nChanged env of notes: OTHER\n')
+  const info = await cli('info', 'notes')
+  expect(info.stdout).toMatch(/^Name +My notes$/m)
+  expect(info.stdout).toMatch(/^Variables +OTHER=\*\*\*$/m)
+  expect((await cli('edit', 'notes', '--header', 'A=1')).stderr).toContain('--header is for servers at a URL')
+  const plan = await cli('edit', 'notes', '--env', `MORE=${secret}`, '--dry-run', '--json')
+  expect(JSON.parse(plan.stdout)).toMatchObject({
+    dry_run: true,
+    change: { env: { MORE: '***', OTHER: '***' } },
+  })
+  for (const { stdout, stderr } of [added, edited, info, plan]) expect(stdout + stderr).not.toContain(secret)
+
+  const why = await cli('why', 'crash')
+  expect(why).toMatchObject({ code: 1, stderr: '' })
+  expect(why.stdout).toMatch(/^✕ crash: .*exited with code 1/)
+  expect(why.stdout).toMatch(/^ {2}It last wrote: +Error: the index is broken$/m)
+  expect(why.stdout).toMatch(/^ {2}Checked: +.*command ✓.* exits ✕/m)
+  expect(why.stdout).toMatch(/^ {2}Then: +toolroom restart crash$/m)
+  expect((await cli('why', 'echo')).stdout).toContain('Nothing is wrong with it.')
+  expect((await cli('test', 'remote')).stdout).toMatch(/^✕ tcp/m)
+
+  expect((await cli('rm', 'notes')).stderr).toContain('Add --yes')
+  expect((await cli('rm', 'notes', '--yes')).stdout).toBe('Removed My notes.\n')
+  expect((await house.inject('/api/servers/notes')).statusCode).toBe(404)
 })

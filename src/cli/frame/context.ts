@@ -30,6 +30,8 @@ export interface Context {
 /** What a command prints in the end. */
 export interface Answer {
   readonly json: unknown
+  /** Before the table. */
+  readonly title?: readonly Line[]
   readonly lines?: readonly Line[]
   readonly table?: Table
   /** What `--plain` prints. Default: the rows of the table, else the lines. */

@@ -98,7 +98,7 @@ const configHere = (mainFile: string): Config =>
 
 function print(answer: Answer, { given, isJson, style, errors }: Output): void {
   const { stdout, stderr } = process
-  const { json, lines = [], table, next, exit } = answer
+  const { json, title = [], lines = [], table, next, exit } = answer
   if (isJson) stdout.write(`${jsonText(json)}\n`)
   else if (given.is('plain'))
     stdout.write(
@@ -107,7 +107,7 @@ function print(answer: Answer, { given, isJson, style, errors }: Output): void {
         .join(''),
     )
   else {
-    const shown = [...(table ? columns(table, style.width) : []), ...lines]
+    const shown = [...title, ...(table ? columns(table, style.width) : []), ...lines]
     stdout.write(shown.map((line) => writtenLine(line, style)).join(''))
   }
   if (next !== undefined && !isJson && stdout.isTTY && stderr.isTTY) stderr.write(writtenLine(next, errors))

@@ -1,10 +1,12 @@
 import { nearest } from '../../kernel/did-you-mean.ts'
+import { AGENTS_TABLE } from './agents.ts'
 import type { Command } from './command.ts'
 import { SERVERS_TABLE } from './servers.ts'
 import { SERVICE } from './service.ts'
+import { TOOLS } from './tools.ts'
 
 /** All commands. */
-export const COMMANDS: readonly Command[] = [...SERVICE, ...SERVERS_TABLE]
+export const COMMANDS: readonly Command[] = [...SERVICE, ...SERVERS_TABLE, ...TOOLS, ...AGENTS_TABLE]
 
 /** The command that these words begin with, and the words after its name. */
 export function findCommand(

@@ -1,0 +1,47 @@
+import { homedir } from 'node:os'
+import { type Line, toned } from '../output/line.ts'
+
+/** One file of an agent that was changed, or would be. */
+export interface FileChange {
+  readonly agent_type: string
+  readonly path: string
+  readonly changed: boolean
+  readonly diff: string
+  readonly backup_id: string | null
+  readonly reload_hint: string | null
+  readonly warnings: readonly string[]
+}
+
+/** A path as people write it: `~/.cursor/mcp.json` */
+export function shortPath(path: string): string {
+  const home = homedir()
+  return path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path
+}
+
+/** The file and the lines that leave and come. Secrets are masked by the service. */
+export const diffLines = ({ path, diff, warnings, changed }: FileChange): Line[] =>
+  [
+    toned('strong', shortPath(path)) as Line[number],
+    ...(changed
+      ? diff.split('\n').filter((line) => line !== '' && !/^(?:---|\+\+\+) /.test(line))
+      : ['  unchanged']),
+    ...warnings.map((warning) => `! ${warning}`),
+  ].map((line): Line => (typeof line === 'string' ? [diffSpan(line)] : [line]))
+
+const diffSpan = (line: string): Line[number] =>
+  toned(
+    line.startsWith('+') ? 'ok' : line.startsWith('-') ? 'err' : line.startsWith('!') ? 'warn' : undefined,
+    line,
+  )
+
+/** What was written, where the old file is, and what makes the agent read the new one. */
+export const writtenLines = (changes: readonly FileChange[]): Line[] =>
+  changes.flatMap(({ agent_type, path, changed, reload_hint, warnings }): Line[] => [
+    changed
+      ? [
+          toned('ok', '✓ '),
+          `${agent_type}  ${shortPath(path)}${reload_hint === null ? '' : `. ${reload_hint}`}`,
+        ]
+      : [toned('dim', '○ '), `${agent_type}  ${shortPath(path)} was not changed`],
+    ...warnings.map((warning): Line => [toned('warn', `  ! ${warning}`)]),
+  ])

@@ -1,0 +1,110 @@
+import type { Answer, Context, Run } from '../frame/context.ts'
+import { usage } from '../frame/failure.ts'
+import type { Schemas } from '../frame/typed-api.ts'
+import { isStdio, serverNamed } from './all-servers.ts'
+import { pairs } from './pairs.ts'
+import type { AnyServer, HttpServer, StdioServer } from './state.ts'
+
+type Start = StdioServer['start_mode']
+
+/** `toolroom edit SERVER --env NAME=VALUE ...` */
+export const run: Run = async (context) => {
+  const { api, given } = context
+  const server = await serverNamed(api, given.word('SERVER'))
+  const { id } = server
+  const change: object = isStdio(server) ? stdioChange(server, context) : httpChange(server, context)
+  if (Object.keys(change).length === 0) throw usage('Nothing to change', `See toolroom edit --help`)
+  if (given.is('dry-run'))
+    return {
+      json: { dry_run: true, id, change: masked(change) },
+      lines: [
+        ...shown(server, change).map((line) => `Would change ${line}`),
+        'Nothing was changed (--dry-run).',
+      ],
+    }
+  const path = { id }
+  const changed: AnyServer = isStdio(server)
+    ? await api.patch('/api/servers/{id}', { path, body: change })
+    : await api.put('/api/http-servers/{id}', { path, body: change })
+  return changedAnswer(server, changed, change)
+}
+
+function changedAnswer(before: AnyServer, changed: AnyServer, change: object): Answer {
+  const isWaiting = isStdio(changed) && changed.restart_needed
+  return {
+    json: changed,
+    lines: [
+      ...shown(before, change).map((line) => `Changed ${line}`),
+      ...(isWaiting ? [`${changed.name} still runs with the old definition.`] : []),
+    ],
+    next: isStdio(changed) ? `next: toolroom restart ${changed.id}` : `next: toolroom test ${changed.id}`,
+  }
+}
+
+/** Values that are not given stay: the mask means the stored one. */
+function stdioChange({ env, tags }: StdioServer, { given }: Context): Schemas['ServerPatch'] {
+  const refused = ['address', 'header'].find((flag) => given.all(flag).length > 0)
+  if (refused) throw usage(`--${refused} is for servers at a URL`, null)
+  const [command = given.flag('command'), ...args] = given.rest
+  const isEnv = given.all('env').length > 0 || given.all('unset').length > 0
+  const cwd = given.flag('cwd')
+  const start = given.flag('start-mode') as Start | undefined
+  return {
+    ...common(given, tags),
+    ...(command !== undefined && { command }),
+    ...(given.rest.length > 0 && { args }),
+    ...(isEnv && { env: merged(env, pairs('env', given.all('env')), given.all('unset')) }),
+    ...(cwd !== undefined && { cwd }),
+    ...(start !== undefined && { start_mode: start }),
+  }
+}
+
+function httpChange({ headers, tags }: HttpServer, { given }: Context): Schemas['HttpServerUpdate'] {
+  const refused = ['command', 'env', 'cwd', 'start-mode'].find((flag) => given.all(flag).length > 0)
+  if (refused) throw usage(`--${refused} is for local servers`, null)
+  const url = given.flag('address')
+  const isHeader = given.all('header').length > 0 || given.all('unset').length > 0
+  return {
+    ...common(given, tags),
+    ...(url !== undefined && { url }),
+    ...(isHeader && { headers: merged(headers, pairs('header', given.all('header')), given.all('unset')) }),
+  }
+}
+
+function common(given: Context['given'], tags: readonly string[]): { name?: string; tags?: string[] } {
+  const name = given.flag('name')
+  const wanted = new Set([...tags, ...given.all('tag')])
+  for (const tag of given.all('untag')) wanted.delete(tag)
+  const isTagged = given.all('tag').length > 0 || given.all('untag').length > 0
+  return { ...(name !== undefined && { name }), ...(isTagged && { tags: [...wanted] }) }
+}
+
+const merged = (
+  before: Readonly<Record<string, string>>,
+  set: Readonly<Record<string, string>>,
+  unset: readonly string[],
+): Record<string, string> =>
+  Object.fromEntries(Object.entries({ ...before, ...set }).filter(([key]) => !unset.includes(key)))
+
+/** The names of what changes. Values may be secrets. */
+function shown({ name }: AnyServer, change: object): string[] {
+  return Object.entries(change).map(([field, value]) =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? `${field} of ${name}: ${Object.keys(value).join(', ') || 'none'}`
+      : `${field} of ${name}`,
+  )
+}
+
+/** For the JSON of a dry run: what may be secret is masked. */
+function masked(change: object): object {
+  const hidden = (map: object) => Object.fromEntries(Object.keys(map).map((key) => [key, '***']))
+  return Object.fromEntries(
+    Object.entries(change).map(([field, value]) =>
+      field === 'env' || field === 'headers'
+        ? [field, hidden(value)]
+        : field === 'args' || field === 'url'
+          ? [field, '***']
+          : [field, value],
+    ),
+  )
+}

@@ -1,0 +1,51 @@
+import type { Command, Word } from './command.ts'
+
+const SERVER: Word = { name: 'SERVER', kind: 'server' }
+const TOOL: Word = { name: 'TOOL', kind: 'tool' }
+
+export const TOOLS: readonly Command[] = [
+  {
+    name: 'tools',
+    group: 'Tools',
+    does: 'List tools, and what each costs in the context of an agent.',
+    words: [{ ...SERVER, optional: true }],
+    flags: { tokens: { does: 'The most expensive first.' } },
+    examples: ['tools github', 'tools --tokens'],
+    load: () => import('../tools/tools.ts'),
+  },
+  {
+    name: 'tool',
+    group: 'Tools',
+    does: 'Switch tools of a server on or off, for all agents.',
+    words: [{ name: 'STATE', oneOf: ['on', 'off'] }, SERVER, { ...TOOL, many: true }],
+    writes: true,
+    examples: ['tool off github delete_repository'],
+    load: () => import('../tools/tool.ts'),
+  },
+  {
+    name: 'review',
+    group: 'Tools',
+    does: 'Show tools that are new or were changed by their server, and approve them.',
+    words: [SERVER, { ...TOOL, optional: true, many: true }],
+    flags: { approve: { does: 'Approve them.' } },
+    writes: true,
+    examples: ['review linear', 'review linear --approve'],
+    load: () => import('../tools/review.ts'),
+  },
+  {
+    name: 'call',
+    group: 'Tools',
+    does: 'Call a tool, and print its result.',
+    text: 'A value is text where the tool takes text, and JSON elsewhere. `-` reads the arguments as JSON from stdin.',
+    words: [SERVER, TOOL, { name: 'KEY=VALUE', optional: true, many: true }],
+    flags: {
+      args: { does: 'All arguments as a JSON object.', value: 'JSON' },
+      timeout: { does: 'Give up after so many seconds.', value: 'S' },
+    },
+    writes: true,
+    examples: ["call postgres query sql='select 1'", `call time now --args '{"zone":"UTC"}'`],
+    exits: { 7: 'the tool answered with an error', 8: 'timeout' },
+    also: ['exec', 'invoke'],
+    load: () => import('../tools/call.ts'),
+  },
+]

@@ -1,0 +1,174 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { checkCommands, cliEnv, namesIn, runCli } from '../support/cli.ts'
+import { ownFolder } from '../support/folder.ts'
+import { AUTHORISED, type House, openHouse } from '../support/house.ts'
+import { post, register } from '../support/running.ts'
+
+const SECRET = 'ghp_Cli0123456789abcdefghijABCDEFGHIJ01'
+const CURSOR = `{
+  "theme": "mine",
+  "mcpServers": {
+    "other": { "command": "node", "args": ["-e", "0"], "env": { "GITHUB_TOKEN": "${SECRET}" } }
+  }
+}
+`
+
+/** Two agents, one with a secret in its file, and one whose file is broken. */
+async function seeded(): Promise<House> {
+  const home = ownFolder()
+  mkdirSync(join(home, '.cursor'))
+  writeFileSync(join(home, '.cursor', 'mcp.json'), CURSOR)
+  mkdirSync(join(home, '.codex'))
+  writeFileSync(join(home, '.codex', 'config.toml'), 'model = "o4"\n')
+  mkdirSync(join(home, 'config', 'zed'), { recursive: true })
+  writeFileSync(join(home, 'config', 'zed', 'settings.json'), '{\n  "a": 1\n  "b": 2\n}\n')
+  const house = await openHouse({ home })
+  await register(house, 'echo')
+  await post(house, '/api/servers/echo/start')
+  await house.inject({
+    method: 'PUT',
+    url: '/api/presets/work',
+    headers: AUTHORISED,
+    payload: { servers: ['echo'] },
+  })
+  return house
+}
+
+const OWN = [
+  ...namesIn('Agents').filter((name) => name !== 'connect'),
+  ...namesIn('Care').filter((name) => name.startsWith('presets ')),
+]
+
+checkCommands(OWN, seeded, () => ({
+  agents: { ok: [[], ['--all']], fails: [['nothing'], 2], isLocal: true },
+  'agents show': { ok: [['cursor'], ['curs']], fails: [['cursro'], 5] },
+  'agents diff': { ok: [['cursor'], ['codex']], fails: [['zzz'], 5] },
+  'agents connect': {
+    ok: [
+      ['cursor', '--dry-run'],
+      ['cursor', '--yes'],
+    ],
+    fails: [['codex'], 2],
+  },
+  'agents disconnect': {
+    ok: [
+      ['cursor', '--dry-run'],
+      ['cursor', '--yes'],
+    ],
+    fails: [['zzz'], 5],
+  },
+  'agents restore': {
+    ok: [
+      ['cursor', '--dry-run'],
+      ['cursor', '--yes'],
+    ],
+    fails: [['zzz'], 5],
+  },
+  'agents apply': {
+    ok: [
+      ['cursor', 'work', '--dry-run'],
+      ['cursor', 'work'],
+    ],
+    fails: [['cursor', 'wrok'], 5],
+  },
+  enable: {
+    ok: [
+      ['echo', '--in', 'codex', '--dry-run'],
+      ['echo', '--in', 'codex'],
+    ],
+    fails: [['echo'], 2],
+  },
+  disable: {
+    ok: [
+      ['echo', '--in', 'codex', '--dry-run'],
+      ['echo', '--in', 'codex'],
+    ],
+    fails: [['echo', '--in', 'zzz'], 5],
+  },
+  'presets ls': { ok: [[], []], fails: [['x'], 2] },
+  'presets save': {
+    ok: [
+      ['mine', '--servers', 'echo', '--dry-run'],
+      ['mine', '--from', 'cursor'],
+    ],
+    fails: [['mine'], 2],
+  },
+  'presets apply': {
+    ok: [
+      ['work', 'cursor', '--dry-run'],
+      ['work', 'cursor'],
+    ],
+    fails: [['wrok', 'cursor'], 5],
+  },
+  'presets rm': {
+    ok: [
+      ['work', '--dry-run'],
+      ['work', '--yes'],
+    ],
+    fails: [['mine'], 2],
+  },
+}))
+
+test('agents are shown with their files, connected with a diff and a backup, and restored byte for byte (ux.md, promise 2)', async () => {
+  const house = await seeded()
+  const env = cliEnv(house)
+  const cli = (...argv: string[]) => runCli(env, argv)
+  const file = join(house.home, '.cursor', 'mcp.json')
+
+  const listed = (await cli('agents')).stdout
+  expect(listed).toMatch(/^ {2}AGENT +SERVERS +VIA +TOOLS +~TOKENS +FILE/)
+  expect(listed).toMatch(/^ {2}cursor +1 +.*~\/\.cursor\/mcp\.json/m)
+  expect(listed).toMatch(/^ {2}zed .*! line 3: /m)
+  const shown = await cli('agents', 'show', 'cursor')
+  expect(shown.stdout).toMatch(/^Cursor\n {2}user {2}~\/\.cursor\/mcp\.json\n/)
+  expect(shown.stdout).toMatch(/^ {2}other +stdio +● on +user/m)
+
+  const plan = await cli('agents', 'connect', 'cursor', '--dry-run')
+  expect(plan.stdout).toMatch(
+    /^~\/\.cursor\/mcp\.json\n(?:.*\n)*\+.*"toolroom"(?:.*\n)*Nothing was written \(--dry-run\)\.\n$/,
+  )
+  expect(readFileSync(file, 'utf8')).toBe(CURSOR)
+  const refused = await cli('agents', 'connect', 'cursor')
+  expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('Add --yes') })
+  expect(readFileSync(file, 'utf8')).toBe(CURSOR)
+  const written = await cli('agents', 'connect', 'cursor', '--yes')
+  expect(written.stdout).toMatch(/^✓ cursor {2}~\/\.cursor\/mcp\.json\. \S/)
+  expect(readFileSync(file, 'utf8')).toContain('"theme": "mine"')
+
+  // Through the gateway, a switch writes no file.
+  const connected = readFileSync(file, 'utf8')
+  expect((await cli('disable', 'echo', '--in', 'cursor')).stdout).toBe(
+    '✓ cursor  no longer sees echo through the gateway\n',
+  )
+  expect((await cli('disable', 'echo', '--in', 'cursor')).stdout).toBe('○ cursor  nothing to change\n')
+  expect((await cli('enable', 'echo', '--in', 'cursor')).stdout).toBe(
+    '✓ cursor  sees echo through the gateway\n',
+  )
+  expect(readFileSync(file, 'utf8')).toBe(connected)
+  // Directly, it changes the file.
+  expect((await cli('enable', 'echo', '--in', 'codex')).stdout).toMatch(
+    /^✓ codex {2}~\/\.codex\/config\.toml/,
+  )
+  const toml = join(house.home, '.codex', 'config.toml')
+  expect(readFileSync(toml, 'utf8')).toContain('[mcp_servers.echo]')
+  expect((await cli('disable', 'echo', '--in', 'codex', '--dry-run')).stdout).toMatch(
+    /^-\[mcp_servers\.echo\]$/m,
+  )
+  expect((await cli('disable', 'echo', '--in', 'codex')).code).toBe(0)
+  expect(readFileSync(toml, 'utf8')).toBe('model = "o4"\n')
+  const some = await cli('enable', 'echo', '--in', 'codex,zed', '--json')
+  expect(some.code).toBe(9)
+  expect(JSON.parse(some.stdout).items).toContainEqual(
+    expect.objectContaining({
+      agent_type: 'zed',
+      error: expect.objectContaining({ code: expect.any(String) }),
+    }),
+  )
+
+  expect((await cli('agents', 'restore', 'cursor', '--yes')).code).toBe(0)
+  expect(readFileSync(file, 'utf8')).toBe(CURSOR)
+  for (const { stdout, stderr } of [shown, plan, refused, written])
+    expect(stdout + stderr).not.toContain(SECRET)
+})
