@@ -1,10 +1,10 @@
 import { join } from 'node:path'
-import { onTestFinished } from 'vitest'
 import { openService } from '../../src/compose/service.ts'
 import type { ServiceOptions } from '../../src/compose/service-options.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { readFlags } from '../../src/config/flags.ts'
 import { ownFolder } from './folder.ts'
+import { atEnd } from './lifetime.ts'
 import { openStoresHere } from './logs.ts'
 
 export const TOKEN = '0123456789abcdef'.repeat(4)
@@ -40,7 +40,7 @@ export async function openHouse({ env = {}, home = ownFolder(), ...options }: Op
     openStores: openStoresHere,
     ...options,
   })
-  onTestFinished(() => service.close())
+  atEnd(() => service.close())
   const { fastify } = service.app
   return {
     ...service,

@@ -1,14 +1,19 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { buildWeb } from '../../scripts/build-web.mjs'
+import { CHARTS, POINTS, valueAt } from '../../web/src/pages/parts/live-values.ts'
+import { figure } from '../support/figure.ts'
 import { ownFolder } from '../support/folder.ts'
 import { openHouse, TOKEN } from '../support/house.ts'
-import { executablePath, expectAccessible, openBrowser, openPage } from './support/browser.ts'
+import { sharedByTests } from '../support/lifetime.ts'
+import { executablePath, expectAccessible, openBrowser, openPage, type Watched } from './support/browser.ts'
 import { untilLive } from './support/dashboard.ts'
+import { longestTaskMs, measure } from './support/measure.ts'
 
 describe.runIf(executablePath)('the page /parts', () => {
-  test('every part in every state has no accessibility violation, in light and in dark (check 26), and no inline style or script is refused', async () => {
+  const built = sharedByTests(async () => {
     const webFolder = ownFolder()
     await buildWeb(webFolder, 'parts')
     const home = ownFolder()
@@ -17,14 +22,11 @@ describe.runIf(executablePath)('the page /parts', () => {
       join(home, '.cursor', 'mcp.json'),
       '{\n  "mcpServers": {\n    "a": { "command": "b" }\n  }\n}\n',
     )
-    const { address } = await openHouse({ webFolder, home })
-    const { page, complaints } = await openPage(await openBrowser())
-    await page.addInitScript((token) => sessionStorage.setItem('toolroom.token', token), TOKEN)
-    await page.goto(`${address}/settings`)
-    await untilLive(page)
-    await page.evaluate(() => history.pushState(null, '', '/parts'))
-    await page.getByRole('heading', { name: 'Parts', level: 1 }).waitFor()
-    await page.locator('canvas').first().waitFor()
+    return openHouse({ webFolder, home })
+  })
+
+  test('every part in every state has no accessibility violation, in light and in dark (check 26), and no inline style or script is refused', async () => {
+    const { page, complaints } = await openParts(await built())
     await expectAccessible(page)
 
     await page.getByRole('region', { name: 'Toasts' }).getByRole('button', { name: 'Undo' }).click()
@@ -49,4 +51,53 @@ describe.runIf(executablePath)('the page /parts', () => {
     }
     expect(complaints).toEqual([])
   })
+
+  test(`check 21, R31: ${CHARTS} live charts with ${POINTS} points are drawn every second without a long task and without growing, and the table lists the same values`, async () => {
+    const { page, complaints } = await openParts(await built())
+    const live = page.getByRole('region', { name: 'Live charts' })
+    await live.getByRole('button', { name: 'Start' }).click()
+    await expect.poll(() => live.getByRole('img').count()).toBe(CHARTS)
+    const { kept, busyMs } = await measure(page)
+    await sleep(WARM_UP_MS)
+    const [before, busy] = [await kept(), await busyMs()]
+    // A task is measured in CPU time, so that no other process makes it longer.
+    const longest = await longestTaskMs(page, () => sleep(WATCHED_MS))
+    const after = await kept()
+    const shownFor = WATCHED_MS / 1000
+    figure('R31', 'longest task with 12 live charts, ms', longest, { most: 100 })
+    figure('R31', 'main thread per second of 12 live charts, ms', ((await busyMs()) - busy) / shownFor, {
+      most: 250,
+    })
+    figure('R31', 'growth with 12 live charts, MB', after.heapMb - before.heapMb, { most: 10 })
+    expect(after.nodes - before.nodes).toBeLessThan(100)
+    expect(after.listeners - before.listeners).toBeLessThan(20)
+
+    await live.getByRole('button', { name: 'Stop and view as table' }).click()
+    const rows = await live
+      .locator('tbody tr')
+      .evaluateAll((all) => all.map((row) => [...row.children].map((cell) => cell.textContent)))
+    expect(rows).toHaveLength(POINTS)
+    const now = Math.floor(Date.now() / 1000)
+    const isOf = (second: number) =>
+      rows.every((row, index) =>
+        row.slice(1).every((text, chart) => text === String(valueAt(chart, 0, second - POINTS + 1 + index))),
+      )
+    expect(Array.from({ length: 120 }, (_, ago) => now - ago).filter(isOf)).toHaveLength(1)
+    expect(complaints).toEqual([])
+  })
 })
+
+const FULL = process.env.TOOLROOM_GOALS === 'full'
+const [WARM_UP_MS, WATCHED_MS] = FULL ? [5000, 60_000] : [2000, 6000]
+
+async function openParts({ address }: { readonly address: string }): Promise<Watched> {
+  const watched = await openPage(await openBrowser())
+  const { page } = watched
+  await page.addInitScript((token) => sessionStorage.setItem('toolroom.token', token), TOKEN)
+  await page.goto(`${address}/settings`)
+  await untilLive(page)
+  await page.evaluate(() => history.pushState(null, '', '/parts'))
+  await page.getByRole('heading', { name: 'Parts', level: 1 }).waitFor()
+  await page.locator('canvas').first().waitFor()
+  return watched
+}

@@ -9,12 +9,15 @@ interface Options {
   readonly env?: Readonly<Record<string, string>>
   /** Registers the servers of the home. By default only the files of the agents exist. */
   readonly register?: boolean
+  /** Called before the service starts. */
+  readonly prepare?: (home: string) => void
 }
 
 /** The built service with the home `F`. */
-export async function openDashboard({ env = {}, register = false }: Options = {}) {
+export async function openDashboard({ env = {}, register = false, prepare }: Options = {}) {
   const home = ownFolder()
   const dashboard = await writeDashboardHome(home)
+  prepare?.(home)
   const service = await openService({ home, env })
   const loginCode = async (): Promise<string> => (await service.ask('POST', '/login-codes')).body.code
   if (register) {

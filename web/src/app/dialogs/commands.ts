@@ -129,7 +129,9 @@ export function search(
       const text = `${label} ${hint}`.toLowerCase()
       return words.every((word) => text.includes(word))
     })
-    .toSorted((a, b) => beginnings(b, words) - beginnings(a, words) || used(b) - used(a))
+    .map((command) => ({ command, begins: beginnings(command, words), used: used(command) }))
+    .toSorted((a, b) => b.begins - a.begins || b.used - a.used)
+    .map(({ command }) => command)
 }
 
 function beginnings({ label }: Command, words: readonly string[]): number {

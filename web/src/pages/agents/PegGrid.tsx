@@ -1,4 +1,13 @@
-import { Fragment, type KeyboardEvent, memo, useLayoutEffect, useMemo, useRef, useState } from 'react'
+import {
+  Fragment,
+  type KeyboardEvent,
+  memo,
+  useCallback,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react'
 import { Link } from 'wouter'
 import type { Server } from '../../data/servers.ts'
 import { tokens } from '../../format/format.ts'
@@ -45,6 +54,11 @@ export function PegGrid({ grid, servers, columns, toggle, onDiffers, onTools, ..
     isMoving.current = false
     root.current?.querySelector<HTMLElement>(`[data-at="${at.row}:${at.column}"]`)?.focus()
   }, [at])
+
+  const focused = useCallback((next: At) => {
+    const isThere = (before: At) => before.row === next.row && before.column === next.column
+    setAt((before) => (isThere(before) ? before : next))
+  }, [])
 
   function go(next: At): void {
     const row = Math.max(0, Math.min(next.row, servers.length))
@@ -113,7 +127,7 @@ export function PegGrid({ grid, servers, columns, toggle, onDiffers, onTools, ..
               size={sizes.get(each) ?? NO_SIZE}
               index={index + 1}
               isCurrent={row === 0 && column === index + 1}
-              onFocus={setAt}
+              onFocus={focused}
               {...actions}
             />
           ))}
@@ -133,7 +147,7 @@ export function PegGrid({ grid, servers, columns, toggle, onDiffers, onTools, ..
                   current={row === index + 1 ? column : undefined}
                   reason={toggle.reason}
                   onPress={press}
-                  onFocus={setAt}
+                  onFocus={focused}
                 />
               </Fragment>
             )

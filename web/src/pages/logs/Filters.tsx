@@ -1,9 +1,10 @@
-import { Checkbox, Popover, Select, TextInput } from '@mantine/core'
+import { Popover, Select, TextInput } from '@mantine/core'
 import { useServers } from '../../data/servers.ts'
 import { count } from '../../format/format.ts'
 import { Act, IconAct } from '../../parts/controls/Act.tsx'
 import { Seg } from '../../parts/controls/Seg.tsx'
 import { Icon } from '../../parts/marks/icons.tsx'
+import { ServerBoxes } from '../../parts/server/ServerBoxes.tsx'
 import { type Choice, LEVELS, SINCE, STREAMS } from './filter.ts'
 import css from './Logs.module.css'
 import { t } from './messages.ts'
@@ -132,12 +133,8 @@ function Servers({ chosen, onChange }: ServersProps) {
         </button>
       </Popover.Target>
       <Popover.Dropdown aria-label={t('servers')}>
-        <div className={css.serverList}>
-          {all === 0 && <p className="muted">{t('noServers')}</p>}
-          {servers.map(({ id, name }) => (
-            <Checkbox key={id} label={name} checked={chosen.includes(id)} onChange={() => toggle(id)} />
-          ))}
-        </div>
+        {all === 0 && <p className="muted">{t('noServers')}</p>}
+        <ServerBoxes className={css.serverList} chosen={chosen} onToggle={toggle} />
         {chosen.length > 0 && (
           <Act size="xs" look="quiet" onClick={() => onChange([])}>
             {t('everyServer')}

@@ -2,6 +2,7 @@ import { PageHead } from '../../parts/content/PageHead.tsx'
 import { ChartParts } from './ChartParts.tsx'
 import { ContentParts } from './ContentParts.tsx'
 import { ControlParts } from './ControlParts.tsx'
+import { LiveChartParts } from './LiveChartParts.tsx'
 import { MarkParts } from './MarkParts.tsx'
 import { t } from './messages.ts'
 import css from './Parts.module.css'
@@ -20,6 +21,7 @@ export function Page() {
         <ChartParts />
         <ContentParts />
         <ServerParts />
+        <LiveChartParts />
       </div>
     </div>
   )

@@ -5,6 +5,7 @@ import { FileChangeDialog, FileFacts } from '../../parts/content/FileChange.tsx'
 import { FileLines } from '../../parts/content/FileLines.tsx'
 import { Act } from '../../parts/controls/Act.tsx'
 import { EnableDialog } from '../../parts/server/EnableDialog.tsx'
+import { ServerBoxes } from '../../parts/server/ServerBoxes.tsx'
 import { ServerMenu } from '../../parts/server/ServerMenu.tsx'
 import { SignIn, SignOut } from '../../parts/server/SignIn.tsx'
 import { t } from './messages.ts'
@@ -30,6 +31,7 @@ export function ServerParts() {
           <ServerMenu server={LOCAL} />
           <ServerMenu server={remote('logged_in', false)} size={28} />
         </div>
+        <ServerBoxes chosen={[]} onToggle={() => {}} />
         <div>
           <Act onClick={() => setOpen('enable')}>Enable in…</Act>
         </div>

@@ -17,6 +17,9 @@ import css from './ToolPicker.module.css'
 type Tool = Schemas['Tool']
 const HISTORY = 8
 
+/** Others are found by typing. */
+const MOST_SERVERS = 50
+
 interface Props {
   readonly servers: readonly Server[]
   readonly server: Server | undefined
@@ -43,6 +46,7 @@ export function ToolPicker({ servers, server, tools, tool, onServer, onTool, onS
         <Select
           aria-label={t('server')}
           searchable
+          limit={MOST_SERVERS}
           data={servers.map(({ id, name }) => ({ value: id, label: name }))}
           value={server?.id ?? null}
           onChange={(id) => id !== null && onServer(id)}

@@ -1,6 +1,6 @@
 import { type ReactNode, useCallback, useState } from 'react'
 
-const STEP = 60
+const STEP = 30
 const ROW = 36
 
 /** How many rows to draw: more of them when the end of the list comes into view. `end` stands after the rows. */

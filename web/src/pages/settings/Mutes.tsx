@@ -5,6 +5,7 @@ import { useSession } from '../../data/session.ts'
 import { setMutes, useMutes } from '../../data/settings.ts'
 import { NotifyMe } from '../../parts/controls/NotifyMe.tsx'
 import { showFailure } from '../../parts/controls/toasts.tsx'
+import { ServerBoxes } from '../../parts/server/ServerBoxes.tsx'
 import { Entry } from './Entry.tsx'
 import { t } from './messages.ts'
 import css from './Settings.module.css'
@@ -56,17 +57,12 @@ export function Mutes() {
       </Entry>
       {servers.length > 0 && (
         <Entry name={t('muteServers')} text={t('muteServersText')}>
-          <div className={css.boxes}>
-            {servers.map(({ id, name }) => (
-              <Checkbox
-                key={id}
-                label={name}
-                disabled={!mayChange}
-                checked={mutes.servers.includes(id)}
-                onChange={() => change({ servers: toggled(mutes.servers, id) })}
-              />
-            ))}
-          </div>
+          <ServerBoxes
+            className={css.boxes}
+            chosen={mutes.servers}
+            disabled={!mayChange}
+            onToggle={(id) => change({ servers: toggled(mutes.servers, id) })}
+          />
         </Entry>
       )}
     </>

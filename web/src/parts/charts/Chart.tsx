@@ -56,7 +56,17 @@ export function Chart({ label, times, lines, down, format, height = 132, sync = 
     }
   }, [shape, format, height, sync])
 
-  useEffect(() => plot.current?.setData(data), [data])
+  // A page is drawn for many reasons. The chart is drawn again only for other values.
+  const drawn = useRef<uPlot.AlignedData>(data)
+  useEffect(() => {
+    if (
+      data.length === drawn.current.length &&
+      data.every((values, index) => values === drawn.current[index])
+    )
+      return
+    drawn.current = data
+    plot.current?.setData(data)
+  })
   return <div ref={host} className={css.chart} role="img" aria-label={label} style={{ height }} />
 }
 

@@ -36,4 +36,6 @@ export const t = texts('server-parts', {
   written: 'Enabled in {agents}',
   backups: 'Every file is backed up first. Undo is on the page of the agent.',
   reload: '{agent}: {hint}',
+  findServer: 'Find a server',
+  moreServers: { one: '{count} more server', other: '{count} more servers' },
 })
