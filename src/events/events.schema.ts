@@ -31,7 +31,7 @@ export const EventView = Type.Object({
   }),
   server_id: orNull(Type.String({ examples: ['postgres'] })),
   agent_type: orNull(Type.String()),
-  text: Type.String({ description: 'One sentence', examples: ['server added: postgres'] }),
+  text: Type.String({ description: 'One sentence', examples: ['The server postgres was added'] }),
   data: Type.Unsafe<Record<string, unknown>>({
     type: 'object',
     additionalProperties: true,

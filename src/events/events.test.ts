@@ -32,7 +32,7 @@ test('events are changes, states and notices, newest first, and pages continue e
   )
   const of = (kind: string, id: string) =>
     items.filter((event) => event.kind === kind && event.server_id === id).map(({ text }) => text)
-  expect(of('audit', 'echo')).toEqual(['server started: echo', 'server added: echo'])
+  expect(of('audit', 'echo')).toEqual(['echo was started by you', 'The server echo was added'])
   expect(of('server_status', 'echo')).toEqual([
     "'echo' is running: handshake done",
     "'echo' is starting: start",
@@ -75,7 +75,7 @@ test('events require the token and survive a restart, and audit rows are read fr
   const again = await openHouse({ home: house.home })
   const after = (await read(again)).items
   for (const event of before) expect(after).toContainEqual(event)
-  expect(after.map(({ text }) => text)).toContain('logs cleared: logs')
+  expect(after.map(({ text }) => text)).toContain('Log lines were cleared')
   expect(after.filter(({ kind, data }) => kind === 'server_status' && data.status === 'stopped')).toEqual([])
 })
 

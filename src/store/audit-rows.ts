@@ -12,7 +12,7 @@ export const isAboutServer = (action: string): boolean =>
 /** The same as a condition on the column `action`. */
 export const aboutServers = sql<boolean>`(action glob 'server_*' or action in (${sql.join(SERVER_ACTIONS)}))`
 
-/** What was done, in words. */
+/** What was done, for a log line. Events have sentences. */
 export const auditText = (action: string, subject: string): string =>
   `${action.replaceAll('_', ' ')}: ${subject}`
 

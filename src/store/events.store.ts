@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
 import type { EventSource, SourceEvent, SourceQuery } from '../events/events.service.ts'
 import type { StatusChange } from '../events/status-recorder.ts'
-import { aboutServers, auditText, detailOf, isAboutServer } from './audit-rows.ts'
+import { auditSentence } from '../kernel/audit-actions.ts'
+import { aboutServers, detailOf, isAboutServer } from './audit-rows.ts'
 import type { ConfigurationDatabase } from './configuration/configuration.ts'
 import type { Tables } from './configuration/tables.ts'
 
@@ -65,13 +66,14 @@ const chosenBy = ({ since = 0, until = END, before = { ts: END, id: END } }: Sou
   sql<boolean>`ts >= ${since} and ts <= ${until} and (ts, id) < (${before.ts}, ${before.id})`
 
 function auditEvent({ id, ts, action, subject, request_id, detail }: Row<'audit'>): SourceEvent {
+  const known = detailOf(detail)
   return {
     id,
     ts,
     server_id: isAboutServer(action) ? subject : null,
     agent_type: action.startsWith('agent_') ? subject : null,
-    text: auditText(action, subject),
-    data: { action, subject, request_id, detail: detailOf(detail) },
+    text: auditSentence(action, subject, known),
+    data: { action, subject, request_id, detail: known },
   }
 }
 
