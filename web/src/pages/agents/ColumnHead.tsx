@@ -1,5 +1,4 @@
 import { memo } from 'react'
-import { Link } from 'wouter'
 import { tokens } from '../../format/format.ts'
 import { Monogram } from '../../parts/marks/Tag.tsx'
 import css from './ColumnHead.module.css'
@@ -7,6 +6,7 @@ import { ColumnMenu } from './ColumnMenu.tsx'
 import type { Column, Load } from './grid-model.ts'
 import { t } from './messages.ts'
 import gridCss from './PegGrid.module.css'
+import { Unreadable } from './Unreadable.tsx'
 import type { Grid } from './use-grid.ts'
 
 /** What the menu of a column can ask the page to open. */
@@ -51,12 +51,7 @@ export const ColumnHead = memo(
           <b className="cut">{agent.name}</b>
         </div>
         {isBad ? (
-          <>
-            <p className={`xs err ${css.bad}`}>{unreadable}</p>
-            <Link className={`xs ${css.line}`} href={`/agents/${agent.agent_type}`} {...link}>
-              {t('showLine')}
-            </Link>
-          </>
+          <Unreadable column={column} target={link} />
         ) : (
           <>
             <SizeText {...size} />

@@ -1,0 +1,73 @@
+import { readFileSync } from 'node:fs'
+import type { Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
+import { executablePath, expectAccessible, openBrowser, openPage } from './support/browser.ts'
+import { openDashboard } from './support/dashboard.ts'
+
+const cell = (page: Page, name: string) => page.getByRole('checkbox', { name, exact: true })
+const state = (page: Page, name: string) => cell(page, name).getAttribute('aria-checked')
+
+describe.runIf(executablePath)('the columns and rows of the grid', () => {
+  test('Shift Space stages a whole row; a column takes a preset or another column; everything of Toolroom leaves a file again; an unreadable file is one word with its line in a dialog', async () => {
+    const dashboard = await openDashboard()
+    expect((await dashboard.ask('POST', '/agents/import', {})).status).toBe(200)
+    const preset = { servers: ['noenv', 'slow'] }
+    expect((await dashboard.ask('PUT', '/presets/work', preset)).status).toBeLessThan(300)
+    const path = [...dashboard.files.keys()].find((each) => each.endsWith('config.toml')) ?? ''
+    const { page, complaints } = await openPage(await openBrowser())
+    await dashboard.signIn(page, '/agents')
+    const staged = page.getByRole('status').filter({ hasText: 'not written' })
+
+    await cell(page, 'slow in Codex').focus()
+    await page.keyboard.press('Shift+Space')
+    await staged.waitFor()
+    for (const agent of ['Claude Code', 'Claude Desktop', 'Cursor', 'Codex'])
+      expect(await state(page, `slow in ${agent}`), agent).toBe('true')
+    await page.keyboard.press('Shift+Space')
+    for (const agent of ['Claude Code', 'Claude Desktop', 'Cursor', 'Codex'])
+      expect(await state(page, `slow in ${agent}`), agent).toBe('false')
+    await page.getByRole('button', { name: 'Discard' }).click()
+    await staged.waitFor({ state: 'hidden' })
+
+    const menu = async (item: string) => {
+      await page.getByRole('button', { name: 'Codex menu' }).click()
+      await page.getByRole('menuitem', { name: item, exact: true }).click()
+    }
+    await menu('work')
+    await staged.waitFor()
+    expect(await state(page, 'noenv in Codex')).toBe('true')
+    expect(await state(page, 'slow in Codex')).toBe('true')
+    expect(await state(page, 'crash in Codex')).toBe('false')
+    await page.getByRole('button', { name: 'Discard' }).click()
+    await menu('Cursor')
+    await staged.waitFor()
+    expect(await state(page, 'flood in Codex')).toBe('true')
+    expect(await state(page, 'crash in Codex')).toBe('false')
+    await page.getByRole('button', { name: 'Write to 1 file' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('button', { name: 'Write to 1 file' }).click()
+    await staged.waitFor({ state: 'hidden' })
+    await expect.poll(() => readFileSync(path, 'utf8')).toContain('[mcp_servers.flood]')
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'hidden' })
+
+    await menu('Take everything of Toolroom out…')
+    await dialog.getByRole('button', { name: 'Write to 1 file' }).click()
+    await expect.poll(() => readFileSync(path, 'utf8')).not.toContain('[mcp_servers.flood]')
+    await dialog.waitFor({ state: 'hidden' })
+
+    const head = page.getByRole('columnheader').filter({ hasText: 'Zed' })
+    expect((await head.innerText()).split('\n').at(-1)?.trim()).toBe('unreadable')
+    const word = head.getByRole('button', { name: 'unreadable' })
+    await word.hover()
+    await page.getByRole('tooltip').filter({ hasText: 'Cannot be read: line 4' }).waitFor()
+    await word.focus()
+    await page.keyboard.press('Enter')
+    const why = page.getByRole('dialog', { name: 'The file of Zed cannot be used' })
+    await why.locator('mark').waitFor()
+    await expectAccessible(page)
+    await page.keyboard.press('Escape')
+    await why.waitFor({ state: 'hidden' })
+    expect(complaints).toEqual([])
+  })
+})
