@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import type { EventSource, SourceEvent, SourceQuery } from '../events/events.service.ts'
 import type { StatusChange } from '../events/status-recorder.ts'
-import { auditSentence } from '../kernel/audit-actions.ts'
 import { aboutServers, detailOf, isAboutServer } from './audit-rows.ts'
+import { auditSentence } from './audit-sentences.ts'
 import type { ConfigurationDatabase } from './configuration/configuration.ts'
 import type { Tables } from './configuration/tables.ts'
 

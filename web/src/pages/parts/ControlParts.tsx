@@ -39,6 +39,7 @@ export function ControlParts() {
           <IconAct icon="stop" label="Stop" blocked="It is not running" />
           <NotifyMe />
           <CopyAs door="servers" server="github" tool="create_issue" args="{}" />
+          <NotifyMe />
         </div>
       </Part>
       <Part title={t('inputs')}>

@@ -10,6 +10,7 @@ import { Seg } from '../../parts/controls/Seg.tsx'
 import { Glyph } from '../../parts/marks/Glyph.tsx'
 import { Keys } from '../../parts/marks/Keys.tsx'
 import { Tag } from '../../parts/marks/Tag.tsx'
+import { hasExact } from './form/exact-json.ts'
 import { SchemaForm } from './form/SchemaForm.tsx'
 import { Json } from './Json.tsx'
 import { t } from './messages.ts'
@@ -114,6 +115,7 @@ export function CallPanel({ server, tool, view, onView, given, isRunning, onRun 
           <p className="muted">{t('noArguments')}</p>
         )}
       </div>
+      {draft.hasUnchecked && <p className={`muted sm ${css.description}`}>{t('unchecked')}</p>}
       <div className={css.sends}>
         <h2 className={css.label}>
           {t('willSend')}
@@ -134,7 +136,13 @@ export function CallPanel({ server, tool, view, onView, given, isRunning, onRun 
         )}
         <span className={css.actions}>
           <CopyAs look="quiet" door={door} server={server.id} tool={tool.name} args={draft.text} />
-          <Act look="quiet" icon="pin" changes blocked={draft.refusal} onClick={() => setSaving(true)}>
+          <Act
+            look="quiet"
+            icon="pin"
+            changes
+            blocked={draft.refusal ?? (hasExact(draft.value) ? t('tooExact') : undefined)}
+            onClick={() => setSaving(true)}
+          >
             {t('save')}
           </Act>
           <Act look="main" size="md" changes blocked={blocked} busy={isRunning} onClick={run}>

@@ -47,6 +47,8 @@ export const t = texts('playground', {
   notObject: 'Arguments are a JSON object.',
   noArguments: 'This tool takes no arguments.',
   arguments: 'Arguments',
+  unchecked: 'A pattern of this schema may take very long, so it is not checked here. The server checks it.',
+  tooExact: 'A number this large cannot be saved exactly.',
   willSend: 'Will send, byte for byte',
   changesData: 'Changes data',
   save: 'Save',

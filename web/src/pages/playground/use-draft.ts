@@ -1,6 +1,7 @@
 import { useCallback, useMemo, useState } from 'react'
+import { jsonText, parseExact } from './form/exact-json.ts'
 import { fieldOf, isObject, type Schema } from './form/schema.ts'
-import { problemsIn } from './form/validate.ts'
+import { findingsIn } from './form/validate.ts'
 import { t } from './messages.ts'
 
 /** What will be sent, as the form has it or as it was typed. The JSON of the other view follows. */
@@ -9,9 +10,9 @@ export function useDraft(schema: Schema) {
   const [typed, setTyped] = useState<string>()
   const [bad, setBad] = useState<ReadonlySet<string>>(new Set())
   const field = useMemo(() => fieldOf(schema, schema), [schema])
-  const text = typed ?? JSON.stringify(value ?? {})
+  const text = typed ?? jsonText(value ?? {})
   const parsed = useMemo(() => objectIn(text), [text])
-  const problems = useMemo(() => problemsIn(schema, value ?? {}), [schema, value])
+  const findings = useMemo(() => findingsIn(schema, value ?? {}), [schema, value])
   const onBad = useCallback((path: string, isBad: boolean) => {
     setBad((before) => {
       if (before.has(path) === isBad) return before
@@ -25,7 +26,7 @@ export function useDraft(schema: Schema) {
     field,
     value,
     text,
-    problems,
+    ...findings,
     onBad,
     bad: bad.size,
     /** Why the JSON cannot be sent. */
@@ -44,7 +45,7 @@ export function useDraft(schema: Schema) {
 
 function objectIn(text: string): Schema | undefined {
   try {
-    const value: unknown = JSON.parse(text)
+    const value = parseExact(text)
     return isObject(value) ? value : undefined
   } catch {
     return undefined

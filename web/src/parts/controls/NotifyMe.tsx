@@ -1,4 +1,4 @@
-import { switchOsNotices, useOsNotices } from '../../data/os-notices.ts'
+import { switchOsNotices, useOsNotices } from '../../data/browser/os-notices.ts'
 import { texts } from '../../i18n/texts.ts'
 import { Act } from './Act.tsx'
 import { showDone, showFailure } from './toasts.tsx'

@@ -4,7 +4,7 @@ import { t } from '../messages.ts'
 import css from './SchemaForm.module.css'
 import { type Field, fieldOf, isObject, type Schema } from './schema.ts'
 import type { FieldProps } from './shared.ts'
-import { problemsIn } from './validate.ts'
+import { findingsIn } from './validate.ts'
 
 interface Props extends FieldProps {
   readonly variants: readonly Schema[]
@@ -16,7 +16,7 @@ interface Props extends FieldProps {
 export function VariantField({ variants, children, ...props }: Props) {
   const { name, value, onChange, field, required } = props
   const [chosen, setChosen] = useState<number>()
-  const matching = variants.findIndex((variant) => problemsIn(variant, value).size === 0)
+  const matching = variants.findIndex((variant) => findingsIn(variant, value).problems.size === 0)
   const isUntouched = value === undefined || (isObject(value) && Object.keys(value).length === 0)
   const index = chosen ?? (isUntouched || matching < 0 ? undefined : matching)
   const variant = index === undefined ? undefined : variants[index]

@@ -3,6 +3,7 @@ import { type KeyboardEvent, useEffect, useState } from 'react'
 import { Seg } from '../../../parts/controls/Seg.tsx'
 import { Icon } from '../../../parts/marks/icons.tsx'
 import { t } from '../messages.ts'
+import { integerIn, jsonText, parseExact } from './exact-json.ts'
 import css from './SchemaForm.module.css'
 import type { Field } from './schema.ts'
 import { type FieldProps, useShared } from './shared.ts'
@@ -29,7 +30,7 @@ function useLook({ name, value, required, path }: FieldProps) {
 export function TextField(props: FieldProps) {
   const { value, onChange, name, required } = props
   const look = useLook(props)
-  const text = typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value)
+  const text = typeof value === 'string' ? value : value === undefined ? '' : jsonText(value)
   const shared = { ...look, value: text, ...(value === '' && !required && { placeholder: t('emptyText') }) }
   if (LONG.test(name) || text.includes('\n'))
     return (
@@ -65,7 +66,7 @@ export function NumberField(props: FieldProps) {
 }
 const textOf = (value: unknown): string => (value === undefined ? '' : String(value))
 const numberIn = (text: string, required: boolean): unknown =>
-  text === '' && !required ? undefined : NUMBER.test(text) ? Number(text) : text
+  text === '' && !required ? undefined : NUMBER.test(text) ? integerIn(text) : text
 
 export function BooleanField({ name, value, onChange, required }: FieldProps) {
   const options = [
@@ -87,14 +88,14 @@ export function BooleanField({ name, value, onChange, required }: FieldProps) {
 export function ChoiceField({ values, ...props }: FieldProps & { readonly values: readonly unknown[] }) {
   const { value, onChange, required } = props
   const { autoComplete: _, spellCheck: __, ...look } = useLook(props)
-  const options = [...new Set(values.map((each) => JSON.stringify(each)))]
+  const options = [...new Set(values.map((each) => jsonText(each)))]
   const data = options.map((json) => ({ value: json, label: json.replace(/^"(.*)"$/, '$1') }))
   return (
     <Select
       {...look}
       data={data}
       clearable={!required}
-      value={value === undefined ? null : JSON.stringify(value)}
+      value={value === undefined ? null : jsonText(value)}
       onChange={(json) => onChange(json === null ? undefined : JSON.parse(json))}
     />
   )
@@ -156,7 +157,7 @@ export function JsonField(props: FieldProps) {
   const [draft, setDraft] = useState<string>()
   const given = parsed(draft ?? '')
   const isBad = draft !== undefined && draft.trim() !== '' && given === undefined
-  const isOwn = draft !== undefined && (isBad || JSON.stringify(given) === JSON.stringify(value))
+  const isOwn = draft !== undefined && (isBad || jsonText(given) === jsonText(value))
   useEffect(() => {
     onBad(path, isBad)
     return () => onBad(path, false)
@@ -167,7 +168,7 @@ export function JsonField(props: FieldProps) {
         {...look}
         className={`${css.field} ${css.json}`}
         rows={2}
-        value={isOwn ? draft : value === undefined ? '' : JSON.stringify(value)}
+        value={isOwn ? draft : value === undefined ? '' : jsonText(value)}
         aria-invalid={isBad || look['aria-invalid']}
         onChange={({ currentTarget }) => {
           setDraft(currentTarget.value)
@@ -181,7 +182,7 @@ export function JsonField(props: FieldProps) {
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return parseExact(text)
   } catch {
     return undefined
   }

@@ -1,5 +1,7 @@
 import { type OutputUnit, type SchemaDraft, Validator } from '@cfworker/json-schema'
 import { t } from '../messages.ts'
+import { withNumbers } from './exact-json.ts'
+import { affordable } from './patterns.ts'
 import type { Schema } from './schema.ts'
 
 /** What is wrong, by the JSON pointer of the field: `#/title`. */
@@ -29,8 +31,19 @@ const WRAPPERS = [
   'dependentSchemas',
 ]
 
+export interface Findings {
+  readonly problems: Problems
+  /** A pattern was not evaluated, because that might take too long. */
+  readonly hasUnchecked: boolean
+}
+
 /** A schema that cannot be used (a `$ref` to nowhere, a wrong pattern) refuses nothing: the server decides. */
-export function problemsIn(schema: Schema, value: unknown): Problems {
+export function findingsIn(schema: Schema, value: unknown): Findings {
+  const { schema: cheap, left } = affordable(schema, value)
+  return { problems: problemsIn(cheap, withNumbers(value)), hasUnchecked: left }
+}
+
+function problemsIn(schema: Schema, value: unknown): Problems {
   const named = typeof schema.$schema === 'string' ? schema.$schema : ''
   const draft = DRAFTS.find(([name]) => named.includes(name))?.[1] ?? '2020-12'
   try {

@@ -6,7 +6,7 @@ import { showFailure } from '../../../parts/controls/toasts.tsx'
 import { Glyph } from '../../../parts/marks/Glyph.tsx'
 import { SchemaForm } from '../form/SchemaForm.tsx'
 import { fieldOf, isObject } from '../form/schema.ts'
-import { problemsIn } from '../form/validate.ts'
+import { findingsIn } from '../form/validate.ts'
 import { t } from '../messages.ts'
 import css from './Result.module.css'
 
@@ -23,7 +23,7 @@ export function Asked({ question, onAnswered }: Props) {
   const field = useMemo(() => fieldOf(schema, schema), [schema])
   const [value, setValue] = useState<unknown>({})
   const [all, setAll] = useState(false)
-  const problems = problemsIn(schema, value)
+  const { problems } = findingsIn(schema, value)
   const answer = async (action: 'accept' | 'decline' | 'cancel') => {
     if (action === 'accept' && problems.size > 0) return setAll(true)
     const content = action === 'accept' && url === undefined ? { content: value as Content } : {}

@@ -1,5 +1,5 @@
 import { useEffect, useSyncExternalStore } from 'react'
-import type { Notice } from './api.ts'
+import type { Notice } from '../api.ts'
 
 /**
  * Notices as notifications of the operating system. They are shown only if the user has asked for it in this browser,
