@@ -1,8 +1,8 @@
 import { VisuallyHidden } from '@mantine/core'
 import { useEffect, useRef, useState } from 'react'
 import type { Notice } from '../data/api.ts'
-import { useNotices } from '../data/notices.ts'
 import { useShowOsNotices } from '../data/browser/os-notices.ts'
+import { useNotices } from '../data/notices.ts'
 
 const NONE: readonly Notice[] = []
 
