@@ -24,6 +24,19 @@ export function useSignIn() {
   })
 }
 
+const EVERY_MS = 1500
+
+/** Waits until the user has decided at the issuer, or the time for it is over. Returns why there is no login. */
+export async function loginRefused(id: string): Promise<string | undefined> {
+  for (;;) {
+    await new Promise((resolve) => setTimeout(resolve, EVERY_MS))
+    const { auth } = await api().get('/api/http-servers/{id}/login', { path: { id } })
+    if (auth.pending_until !== null) continue
+    await refresh()
+    return auth.error?.message
+  }
+}
+
 export function useSignOut() {
   return useMutation({
     mutationFn: (id: string): Promise<unknown> =>

@@ -1,5 +1,5 @@
 import type { HttpServer } from '../../data/api.ts'
-import { useSignIn, useSignOut } from '../../data/server/server-login.ts'
+import { loginRefused, useSignIn, useSignOut } from '../../data/server/server-login.ts'
 import { Act } from '../controls/Act.tsx'
 import { showDone, showFailure } from '../controls/toasts.tsx'
 import { t } from './messages.ts'
@@ -29,6 +29,10 @@ export function SignIn({ server, size = 'sm' }: Props) {
           tab.location.href = authorization_url
         }
         showDone(t('opened'), t('openedText'))
+        loginRefused(server.id).then(
+          (reason) => reason !== undefined && showFailure(new Error(reason), t('notSignedIn')),
+          showFailure,
+        )
       },
       onError: (error) => {
         tab?.close()

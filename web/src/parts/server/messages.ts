@@ -8,6 +8,7 @@ export const t = texts('server-parts', {
   disabled: 'Disabled {name}',
   enabled: 'Enabled {name}',
   applied: 'It is neither checked nor called',
+  notSignedIn: 'Not signed in',
   signIn: 'Sign in',
   signInAgain: 'Sign in again',
   signOut: 'Sign out',
