@@ -64,7 +64,15 @@ export interface Runtime {
 }
 
 /** Runs STDIO servers: processes with MCP clients. First ends the processes that a killed service left behind. */
-export function openRuntime({ folder, facts, secrets, catalogues, log, wasKilled, isWatched }: Deps): Runtime {
+export function openRuntime({
+  folder,
+  facts,
+  secrets,
+  catalogues,
+  log,
+  wasKilled,
+  isWatched,
+}: Deps): Runtime {
   const clean = (text: string) => redactText(text, secrets)
   const { ofFolder, ofRun: mark } = marksOf(folder)
   const leftovers = wasKilled ? sweep(ofFolder) : 0
