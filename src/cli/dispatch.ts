@@ -1,5 +1,6 @@
 import { EXIT } from '../kernel/exit.ts'
 import { VERSION } from '../kernel/version.ts'
+import { WELCOME } from './table/service.ts'
 import { findCommand, nearestCommand, subcommandsOf } from './table/table.ts'
 
 interface Main {
@@ -15,12 +16,20 @@ export async function dispatch(argv: readonly string[], { file, startService }: 
   const [first = ''] = argv
   if (['--help', '-h', 'help'].includes(first)) return help(argv.slice(1))
   if (['--version', '-v'].includes(first)) return print(VERSION)
+  if (argv.length === 0 && process.stdin.isTTY && process.stdout.isTTY) return welcome({ file, startService })
   if (argv.length === 0 || first.startsWith('-')) return up(argv, { file, startService })
   const found = findCommand(argv)
   if (!found) return refuse(argv)
   if (found.command.name === 'up') return up(found.words, { file, startService })
   const { runCommand } = await import('./frame/frame.ts')
   return runCommand(found.command, found.words, file)
+}
+
+/** The service runs in this process unless one is running already. */
+async function welcome({ file, startService }: Main): Promise<void> {
+  const { isRunning, runCommand } = await import('./frame/frame.ts')
+  if (!isRunning(file)) await startService([])
+  await runCommand(WELCOME, [], file)
 }
 
 async function up(words: readonly string[], { file, startService }: Main): Promise<void> {

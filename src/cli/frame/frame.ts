@@ -3,7 +3,7 @@ import type { Command } from '../table/command.ts'
 import { allCommands, commandHelp, overview } from '../table/help.ts'
 
 /** What all commands but `up` and `connect` load: one file of the build. */
-export { runCommand } from './run.ts'
+export { isRunning, runCommand } from './run.ts'
 
 /** The help for a command, for `all` or `settings`, or the overview. */
 export function helpText(subject: Command | string | undefined): string {

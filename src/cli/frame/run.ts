@@ -14,6 +14,7 @@ import type { Answer, Context } from './context.ts'
 import { Failure } from './failure.ts'
 import type { Given } from './given.ts'
 import { readGiven } from './read-given.ts'
+import { findAddress } from './service-address.ts'
 import { ServiceClient } from './service-client.ts'
 import { typedApi } from './typed-api.ts'
 
@@ -95,6 +96,10 @@ const configHere = (mainFile: string): Config =>
     platform: { os: process.platform, home: homedir(), env: process.env },
     packageRoot: dirname(dirname(mainFile)),
   })
+
+/** Whether a service uses the data folder of this user. */
+export const isRunning = (mainFile: string): boolean =>
+  findAddress(configHere(mainFile).folders.data) !== undefined
 
 function print(answer: Answer, { given, isJson, style, errors }: Output): void {
   const { stdout, stderr } = process

@@ -2,7 +2,35 @@ import type { Command } from './command.ts'
 
 const NO_BROWSER = { does: 'Only print the address.' }
 
+/** `toolroom` without a command, on a terminal. */
+export const WELCOME: Command = {
+  name: 'welcome',
+  group: 'Service',
+  does: 'Show what was found, and open the dashboard.',
+  examples: [''],
+  load: () => import('../first-run/welcome.ts'),
+}
+
 export const SERVICE: readonly Command[] = [
+  {
+    name: 'init',
+    group: 'Service',
+    does: 'Find agents, import their servers, and connect agents to the gateway.',
+    text: 'Starts the service in the background. Files of agents are changed only with --connect, after showing the diff.',
+    flags: {
+      import: {
+        does: 'Import all servers that were found, or none.',
+        value: 'WHICH',
+        oneOf: ['all', 'none'],
+      },
+      connect: { does: 'Agents, separated by commas, or all.', value: 'AGENTS', kind: 'agent' },
+    },
+    writes: true,
+    asks: true,
+    examples: ['init --dry-run', 'init --import all --connect cursor,claude-code --yes'],
+    also: ['setup'],
+    load: () => import('../first-run/init.ts'),
+  },
   {
     name: 'up',
     group: 'Service',

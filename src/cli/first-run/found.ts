@@ -1,0 +1,40 @@
+import { shortPath } from '../agents/file-change.ts'
+import type { Api, Schemas } from '../frame/typed-api.ts'
+import { type Line, toned } from '../output/line.ts'
+import { counted } from '../output/units.ts'
+
+export type Scan = Schemas['AgentScan']
+
+/** What is on this computer. Changes nothing. */
+export interface Found {
+  readonly scan: Scan
+  readonly lines: readonly Line[]
+}
+
+/** Reads the files of all agents: `Found 4 agents with 11 server entries`, and a line for each of them. */
+export async function findAll(api: Api): Promise<Found> {
+  const [scan, { items }] = await Promise.all([api.get('/api/agents/scan'), api.get('/api/agents')])
+  const shown = scan.agents.filter(
+    ({ installed, entries, problems }) => installed || entries > 0 || problems.length > 0,
+  )
+  const width = Math.max(0, ...shown.map(({ name }) => name.length))
+  const paths = new Map(
+    items.map(({ agent_type, scopes }) => [
+      agent_type,
+      shortPath((scopes.find(({ exists }) => exists) ?? scopes[0])?.path ?? ''),
+    ]),
+  )
+  const room = Math.max(0, ...shown.map(({ agent_type }) => paths.get(agent_type)?.length ?? 0))
+  return {
+    scan,
+    lines: [
+      `Found ${counted(scan.agents_found, 'agent')} with ${counted(scan.entries, 'server entry').replace(/entrys$/, 'entries')} (${counted(scan.different_servers, 'different server')}). Nothing was changed.`,
+      ...shown.map(
+        ({ agent_type, name, entries, problems: [problem] }): Line => [
+          `  ${name.padEnd(width)}  ${(paths.get(agent_type) ?? '').padEnd(room)}  `,
+          problem === undefined ? counted(entries, 'server') : toned('warn', `! ${problem}`),
+        ],
+      ),
+    ],
+  }
+}

@@ -1,0 +1,42 @@
+import { VERSION } from '../../kernel/version.ts'
+import type { Run } from '../frame/context.ts'
+import { browserOpener, openInBrowser } from '../output/browser.ts'
+import type { Line } from '../output/line.ts'
+import { counted } from '../output/units.ts'
+import { allServers } from '../servers/all-servers.ts'
+import { needsHelp } from '../servers/state.ts'
+import { findAll } from './found.ts'
+
+/** `toolroom` alone: says what was found, changes nothing, and opens the dashboard where there is a display. */
+export const run: Run = async ({ api, service, note }) => {
+  const { address } = service
+  const isLocal = ['127.0.0.1', 'localhost', '[::1]'].includes(new URL(address).hostname)
+  note(`Toolroom ${VERSION}  ${address}${isLocal ? '  (only this computer can reach it)' : ''}`)
+  const servers = await allServers(api)
+  const { scan, lines } =
+    servers.length === 0 ? await findAll(api) : { scan: null, lines: serverLines(servers) }
+  for (const line of lines) note(line)
+  const opener = browserOpener(process.platform, process.env)
+  const { code } = await api.post('/api/login-codes')
+  const url = `${address}/#c=${code}`
+  const isOpen = opener !== undefined && (await openInBrowser(opener, url))
+  return {
+    json: { address, scan, servers: servers.length },
+    lines: isOpen
+      ? ['Opening the dashboard. Prefer the terminal? Run  toolroom init']
+      : [
+          'Open the dashboard within a minute. The address works once:',
+          `  ${url}`,
+          'Prefer the terminal? Run  toolroom init',
+        ],
+  }
+}
+
+function serverLines(servers: Parameters<typeof needsHelp>[0][]): Line[] {
+  const troubled = servers.filter(needsHelp)
+  const [first] = troubled
+  if (!first) return [`${counted(servers.length, 'server')}. Nothing needs you.`]
+  return [
+    `${counted(servers.length, 'server')}, ${troubled.length} of them ${troubled.length === 1 ? 'needs' : 'need'} you: toolroom why ${first.id}`,
+  ]
+}
