@@ -28,6 +28,7 @@ export interface Watched {
 export async function openPage(browser: Browser, options: BrowserContextOptions = {}): Promise<Watched> {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options })
   onTestFinished(() => context.close())
+  context.setDefaultTimeout(60_000) // as every wait of a test
   const page = await context.newPage()
   const urls: string[] = []
   const complaints: string[] = []
