@@ -101,6 +101,9 @@ async function bundleEntry(name, path, { define = {}, ...more }) {
     platform: 'node',
     external: EXTERNAL,
     resolve: { alias: ALIAS },
+    // What the parts of the service share stays in its first part: its functions are on the path of every call, and those of
+    // another file are called through a getter.
+    ...(name === 'up' && { preserveEntrySignatures: 'allow-extension' }),
     tsconfig: join(root, 'tsconfig.json'),
     transform: { target: 'node20.19', define },
     onLog(level, log, handle) {

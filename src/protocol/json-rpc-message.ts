@@ -48,8 +48,9 @@ export function resultBytes(line: Buffer, { resultAt }: Message): Buffer {
 
 /** The `_meta` of a request; an empty object when there is none. */
 export function metaOf(params: unknown): Readonly<Record<string, unknown>> {
-  const meta = (params as { _meta?: unknown } | null | undefined)?._meta
-  return isObject(meta) ? meta : {}
+  const meta = (params as { _meta?: Readonly<Record<string, unknown>> } | null | undefined)?._meta
+  // Not `isObject`: a modern call gets here six times.
+  return typeof meta === 'object' && meta !== null && !Array.isArray(meta) ? meta : {}
 }
 
 /** Undefined when the message has a result. Some libraries send `error: null` with it. `bytes`: of the message. */

@@ -1,4 +1,4 @@
-import type { LastError, Life, Plan, StartOutcome } from '../kernel/server-state.ts'
+import type { LastError, Life, Plan, ServerState, StartOutcome } from '../kernel/server-state.ts'
 import type { CallResult, Params, TimedCallOptions } from '../protocol/call.ts'
 
 /** What this room needs to run servers. `supervisor/` and `mcp/` provide it. */
@@ -17,6 +17,9 @@ export interface Engine {
   sleep(id: string): Promise<void>
   remove(id: string): Promise<void>
   life(id: string): ServerLife
+  /** `life(id).client` and `life(id).state.status`, for the path of a call. */
+  clientOf(id: string): Client | undefined
+  statusOf(id: string): ServerState['status']
   /** Runs a request, and keeps the server from sleeping meanwhile. */
   using<R>(id: string, request: (client: Client) => Promise<R>): Promise<R>
 }

@@ -143,6 +143,14 @@ export class Instances implements Engine {
     return this.#engine.life(id)
   }
 
+  clientOf(id: string): Client | undefined {
+    return this.#engine.clientOf(id)
+  }
+
+  statusOf(id: string): ServerState['status'] {
+    return this.#engine.statusOf(id)
+  }
+
   using<R>(id: string, request: (client: Client) => Promise<R>): Promise<R> {
     return this.#engine.using(id, request)
   }

@@ -35,7 +35,7 @@ export class StdioUpstream extends RegisteredUpstream<Server, StdioUpstreamDeps>
   readonly kind = 'stdio'
 
   get status(): string {
-    return this.deps.instances.life(this.id).state.status
+    return this.deps.instances.statusOf(this.id)
   }
 
   get trouble(): Upstream['trouble'] {
@@ -63,10 +63,10 @@ export class StdioUpstream extends RegisteredUpstream<Server, StdioUpstreamDeps>
     const server = this.server
     const { catalogues, calls } = this.deps
     const { tool, args, options } = call
-    const deadline = performance.now() + requestMs(call, server.timeouts)
     const send = (times: CallTimes, instance: Instance | undefined) => {
       call.admit?.()
       times.sentAt = performance.now()
+      const deadline = times.startedAt + requestMs(call, server.timeouts)
       const timed = { timeoutMs: Math.max(1, deadline - times.sentAt), ...options }
       return this.#using(instance, (client) => client.call(tool, args, timed))
     }
@@ -78,7 +78,8 @@ export class StdioUpstream extends RegisteredUpstream<Server, StdioUpstreamDeps>
       return send(times, instance)
     }
     return calls.record(server, call, (times) => {
-      const isRunning = this.#lifeFor(call).client !== undefined
+      const isRunning = this.deps.instances.clientOf(this.id) !== undefined
+      if (!isRunning) this.#lifeFor(call)
       const own = this.#instanceFor(options.client)
       if (!own) refuseUnknownTool(server, 'servers', tool, catalogues.of(server.id))
       return isRunning && !own ? send(times, undefined) : start(times)

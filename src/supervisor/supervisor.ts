@@ -112,6 +112,15 @@ export class Supervisor<C extends McpConnection> {
     }
   }
 
+  clientOf(id: string): C | undefined {
+    const entry = this.#entries.get(id)
+    return entry?.runner.isConnected ? entry.client : undefined
+  }
+
+  statusOf(id: string): ServerState['status'] {
+    return this.#entries.get(id)?.runner.state.status ?? NO_LIFE.state.status
+  }
+
   /** Uses the connection of a running server, which does not go to sleep meanwhile. Rejects with a CallFailure. */
   async using<R>(id: string, use: (client: C) => Promise<R>): Promise<R> {
     const entry = this.#entries.get(id)
@@ -119,18 +128,16 @@ export class Supervisor<C extends McpConnection> {
       throw new CallFailure('closed', 'The server is not running')
     entry.calls += 1
     entry.used += 1
-    clearTimeout(entry.sleepTimer)
     try {
       return await use(entry.client)
     } finally {
       entry.calls -= 1
-      this.#setSleepTimer(entry)
+      if (entry.calls === 0) this.#restartSleepTimer(entry)
     }
   }
 
   async remove(id: string): Promise<void> {
-    await this.stop(id)
-    clearTimeout(this.#entries.get(id)?.sleepTimer)
+    await this.stop(id) // which ends the timer
     this.#entries.delete(id)
   }
 
@@ -138,7 +145,7 @@ export class Supervisor<C extends McpConnection> {
   async close(): Promise<void> {
     this.#closed = true
     clearInterval(this.#sampling)
-    for (const { sleepTimer } of this.#entries.values()) clearTimeout(sleepTimer)
+    for (const entry of this.#entries.values()) this.#setSleepTimer(entry)
     const stopped = Promise.all([...this.#entries.values()].map(({ runner }) => runner.stop()))
     const deadline = new AbortController()
     const forced = sleep((CLOSE_WITHIN_S + 1) * 1000, undefined, { signal: deadline.signal }).then(
@@ -203,9 +210,19 @@ export class Supervisor<C extends McpConnection> {
 
   #setSleepTimer(entry: Entry<C>): void {
     clearTimeout(entry.sleepTimer)
+    entry.sleepTimer = undefined
     const { runner, plan, calls } = entry
     if (runner.state.status !== 'running' || plan.sleeps_after_s === null || calls > 0 || this.#closed) return
-    entry.sleepTimer = setTimeout(() => void runner.sleep(), plan.sleeps_after_s * 1000)
+    entry.sleepTimer = setTimeout(() => {
+      entry.sleepTimer = undefined
+      if (entry.calls === 0) void runner.sleep()
+    }, plan.sleeps_after_s * 1000)
+  }
+
+  /** After each call: cheaper than a new timer. There is none if it fired during the call. */
+  #restartSleepTimer(entry: Entry<C>): void {
+    if (entry.sleepTimer) entry.sleepTimer.refresh()
+    else this.#setSleepTimer(entry)
   }
 
   #startSampling(): NodeJS.Timeout {

@@ -24,6 +24,8 @@ interface Called {
 
 /** The timing of one call, filled in by the function that runs it. */
 export interface CallTimes {
+  /** When the call began, by `performance.now()`. */
+  readonly startedAt: number
   /** How long the start of the server, or the connection to it, took. */
   start_ms: number
   /** When the call was sent to the server. */
@@ -74,7 +76,7 @@ export function createCallRecorder({ facts, now, redact, keep }: RecorderDeps) {
       const started_at = now()
       const call = start(server.id, tool, by, args)
       const startedAt = performance.now()
-      const times: CallTimes = { start_ms: 0, sentAt: undefined }
+      const times: CallTimes = { startedAt, start_ms: 0, sentAt: undefined }
       const completed = (
         status: 'ok' | 'error' | 'timeout' | 'cancelled',
         error_code: string | null,

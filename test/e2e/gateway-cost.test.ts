@@ -8,7 +8,7 @@ import { AUTHORISED } from '../support/house.ts'
 
 const CALLS = 500
 const WARM = 200
-const MOST = 2
+const MOST = 1.9
 const TOP = 25
 /** What runs by the clock is not part of a call, and would count more on a busy machine. It is measured without calls. */
 const IDLE_MS = 3000

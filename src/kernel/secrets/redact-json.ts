@@ -34,8 +34,10 @@ export function redactJsonText(text: string, secrets: KnownSecrets): string | un
 }
 
 /** Whether one look at JSON text shows that it has no secret. False when it may have one. */
-export const isHarmless = (text: string, secrets: KnownSecrets): boolean =>
-  !SUSPICIOUS.some((pattern) => pattern.test(text)) && !hasKeyShape(text) && secrets.redact(text) === text
+export function isHarmless(text: string, secrets: KnownSecrets): boolean {
+  for (const pattern of SUSPICIOUS) if (pattern.test(text)) return false
+  return !hasKeyShape(text) && secrets.redact(text) === text
+}
 
 function masked(value: unknown, secrets: KnownSecrets, isSecret: boolean, depth: number): unknown {
   if (typeof value === 'string') return isSecret && value !== '' ? MASK : maskedText(value, secrets)

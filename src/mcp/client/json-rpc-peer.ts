@@ -1,3 +1,4 @@
+import { DeadlineTimer } from '../../kernel/async/deadline-timer.ts'
 import { InFlight } from '../../kernel/async/in-flight.ts'
 import { isObject } from '../../kernel/is-object.ts'
 import { isDeeperThan, MAX_MESSAGE_DEPTH } from '../../kernel/json/json-depth.ts'
@@ -70,11 +71,9 @@ interface Pending {
   readonly fail: (error: Error) => void
   readonly succeed: (message: Message, frame: Frame) => void
   readonly onDeadline: () => void
-  timer: NodeJS.Timeout | undefined
+  dueAt: number | undefined
   deadline: RequestDeadline | undefined
 }
-
-const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 /** The specification forbids cancelling `initialize`. A server that does not know `server/discover` may fail on the notification. */
 const NEVER_CANCELLED = ['initialize', 'server/discover']
@@ -83,6 +82,7 @@ const NEVER_CANCELLED = ['initialize', 'server/discover']
 export class JsonRpcPeer {
   readonly #options: Options
   readonly #pending = new InFlight<number, Pending>()
+  readonly #deadlines = new DeadlineTimer(() => this.#pending.values())
   #lastId = 0
   #closed: CallFailure | undefined
 
@@ -149,6 +149,7 @@ export class JsonRpcPeer {
     if (this.#closed) return
     this.#closed = new CallFailure('closed', reason)
     for (const { fail } of this.#pending.values()) fail(this.#closed)
+    this.#deadlines.clear()
   }
 
   #request<T>(
@@ -180,12 +181,11 @@ export class JsonRpcPeer {
         const extraMs = pending.deadline?.extraMs()
         if (extraMs === undefined)
           giveUp('timeout', `${method} was not answered within ${secondsOf(timeoutMs)}`)
-        else if (extraMs > 0) pending.timer = setTimeout(onDeadline, extraMs)
+        else this.#deadlines.set(pending, extraMs > 0 ? extraMs : Number.POSITIVE_INFINITY)
       }
       signal?.addEventListener('abort', onAbort, { once: true })
       const forget = () => {
-        clearTimeout(pending.timer)
-        pending.timer = undefined
+        pending.dueAt = undefined
         signal?.removeEventListener('abort', onAbort)
         this.#pending.delete(id)
       }
@@ -205,10 +205,11 @@ export class JsonRpcPeer {
         fail,
         succeed,
         onDeadline,
-        timer: timeoutMs === null ? undefined : setTimeout(onDeadline, Math.min(timeoutMs, LONGEST_TIMER_MS)),
+        dueAt: Number.POSITIVE_INFINITY,
         deadline: undefined,
       }
       this.#pending.add(id, pending)
+      if (timeoutMs !== null) this.#deadlines.set(pending, timeoutMs)
       const { send, sendParts } = this.#options.sender
       const message = { id, method, params: sent instanceof RawJson ? sent.value : sent }
       if (typeof json === 'string') send(`${head}${json}}`, message)

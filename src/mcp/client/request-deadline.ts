@@ -1,7 +1,7 @@
 interface Timed {
   readonly timeoutMs: number | null
-  /** Undefined once the request has settled. */
-  timer: NodeJS.Timeout | undefined
+  /** By `performance.now()`. Infinity: it has none now. Undefined once the request has settled. */
+  dueAt: number | undefined
 }
 
 /** Each progress notification restarts the timeout. In total a request gets at most ten times its timeout. */
@@ -23,7 +23,7 @@ export class RequestDeadline {
   #pausedMs = 0
   /** Paused time that has not been added to the deadline yet. */
   #creditMs = 0
-  /** The timer fired during a pause. */
+  /** The deadline was reached during a pause. */
   #isDue = false
 
   constructor(request: Timed, onDeadline: () => void) {
@@ -33,7 +33,10 @@ export class RequestDeadline {
   }
 
   onProgress(): void {
-    if (!this.#isDue && performance.now() < this.#progressEndsAt) this.#request.timer?.refresh()
+    const { dueAt, timeoutMs } = this.#request
+    const now = performance.now()
+    if (dueAt === undefined || timeoutMs === null || this.#isDue || now >= this.#progressEndsAt) return
+    this.#request.dueAt = now + timeoutMs
   }
 
   pause(): void {
@@ -45,11 +48,11 @@ export class RequestDeadline {
     this.#pauses -= 1
     if (this.#pauses > 0) return
     if (!this.#isDue) this.#credit()
-    else if (this.#request.timer) this.#onDeadline()
+    else if (this.#request.dueAt !== undefined) this.#onDeadline()
     this.#isDue = false
   }
 
-  /** Called when the timer fires: the time that is left. Undefined when the deadline has passed, 0 during a pause. */
+  /** Called at the deadline: the time that is left. Undefined when the deadline has passed, 0 during a pause. */
   extraMs(): number | undefined {
     if (this.#pauses > 0) {
       this.#credit()
