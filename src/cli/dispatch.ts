@@ -16,6 +16,7 @@ export async function dispatch(argv: readonly string[], { file, startService }: 
   const [first = ''] = argv
   if (['--help', '-h', 'help'].includes(first)) return help(argv.slice(1))
   if (['--version', '-v'].includes(first)) return print(VERSION)
+  if (first === '__complete') return (await import('./completion/complete.ts')).complete(argv.slice(1), file)
   if (argv.length === 0 && process.stdin.isTTY && process.stdout.isTTY) return welcome({ file, startService })
   if (argv.length === 0 || first.startsWith('-')) return up(argv, { file, startService })
   const found = findCommand(argv)

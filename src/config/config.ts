@@ -116,10 +116,11 @@ function fromTexts(texts: Readonly<Record<string, string | undefined>>): Map<Set
 
 /** Converts text to the type in the schema. What does not convert stays text, and validation refuses it. */
 function parsed(texts: ReadonlyMap<SettingName, string>): Map<SettingName, unknown> {
-  return new Map([...texts].map(([name, text]) => [name, parseText(Settings.properties[name], text)]))
+  return new Map([...texts].map(([name, text]) => [name, parseSetting(name, text)]))
 }
 
-function parseText(schema: TSchema & { type?: string }, text: string): unknown {
+export function parseSetting(name: SettingName, text: string): unknown {
+  const schema: TSchema & { type?: string } = Settings.properties[name]
   if (schema.type === 'integer' && /^\d{1,9}$/.test(text)) return Number(text)
   if (schema.type === 'boolean' && /^(?:true|false)$/.test(text)) return text === 'true'
   if (schema.type === 'array')

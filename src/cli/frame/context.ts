@@ -19,8 +19,8 @@ export interface Context {
   readonly terminal: { readonly isTty: boolean; readonly width: number | undefined }
   /** Prints a line on stderr: progress, warnings. */
   readonly note: (line: Line) => void
-  /** Prints one item of a stream: a line, or with `--json` its JSON. */
-  readonly emit: (json: object, line: Line) => void
+  /** Prints one item of a stream: a line, with `--json` its JSON, with `--plain` the row. */
+  readonly emit: (json: object, line: Line, row?: readonly Value[]) => void
   /** Waits, and shows the phase on stderr if it takes more than a second. */
   readonly during: <T>(phase: string, work: Promise<T>) => Promise<T>
   /** Asks a question. Without a terminal, fails with exit code 2 and names `--yes`. A no fails, too. */
@@ -42,7 +42,7 @@ export interface Answer {
   readonly exit?: keyof typeof EXIT | undefined
 }
 
-type Value = string | number | boolean | null | undefined
+export type Value = string | number | boolean | null | undefined
 
 export interface Table {
   readonly head?: readonly string[]

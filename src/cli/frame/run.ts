@@ -4,13 +4,13 @@ import { type Config, readConfig } from '../../config/config.ts'
 import { readFlags } from '../../config/flags.ts'
 import { EXIT } from '../../kernel/exit.ts'
 import { columns } from '../output/columns.ts'
-import { plain, textOf } from '../output/line.ts'
+import { plain, type Span, textOf } from '../output/line.ts'
 import { during } from '../output/progress.ts'
 import { type Style, styleOf, writtenLine } from '../output/style.ts'
 import type { Command } from '../table/command.ts'
 import { commandHelp } from '../table/help.ts'
 import { subcommandsOf } from '../table/table.ts'
-import type { Answer, Context } from './context.ts'
+import type { Answer, Context, Value } from './context.ts'
 import { Failure } from './failure.ts'
 import type { Given } from './given.ts'
 import { readGiven } from './read-given.ts'
@@ -80,7 +80,10 @@ function contextOf({ given, isJson, style, errors }: Output, mainFile: string) {
     },
     terminal: { isTty: stdout.isTTY === true, width: style.width },
     note: (line) => void stderr.write(writtenLine(line, errors)),
-    emit: (json, line) => void stdout.write(isJson ? `${jsonText(json)}\n` : writtenLine(line, style)),
+    emit: (json, line, row) => {
+      if (isJson) stdout.write(`${jsonText(json)}\n`)
+      else stdout.write(row && given.is('plain') ? plainRow(row) : writtenLine(line, style))
+    },
     during: (phase, work) => during(phase, work, { stream: stderr, style: errors, env }),
     confirm: async (question) => {
       if (!given.is('yes')) await (await import('./ask.ts')).confirm(question)
@@ -105,12 +108,7 @@ function print(answer: Answer, { given, isJson, style, errors }: Output): void {
   const { stdout, stderr } = process
   const { json, title = [], lines = [], table, next, exit } = answer
   if (isJson) stdout.write(`${jsonText(json)}\n`)
-  else if (given.is('plain'))
-    stdout.write(
-      plainRows(answer)
-        .map((row) => `${row.join('\t')}\n`)
-        .join(''),
-    )
+  else if (given.is('plain')) stdout.write(plainRows(answer).map(plainRow).join(''))
   else {
     const shown = [...title, ...(table ? columns(table, style.width) : []), ...lines]
     stdout.write(shown.map((line) => writtenLine(line, style)).join(''))
@@ -119,14 +117,12 @@ function print(answer: Answer, { given, isJson, style, errors }: Output): void {
   if (exit !== undefined) process.exitCode = EXIT[exit]
 }
 
+const plainRows = ({ plain: given, table, lines = [] }: Answer): readonly (readonly (Value | Span)[])[] =>
+  given ?? table?.rows ?? lines.map((line) => [typeof line === 'string' ? line : line.map(textOf).join('')])
+
 /** Tabs and line breaks within a value become spaces. */
-function plainRows({ plain: given, table, lines = [] }: Answer): string[][] {
-  const rows =
-    given ?? table?.rows ?? lines.map((line) => [typeof line === 'string' ? line : line.map(textOf).join('')])
-  return rows.map((row) =>
-    row.map((value) => plain(textOf(typeof value === 'boolean' ? String(value) : value))),
-  )
-}
+const plainRow = (row: readonly (Value | Span)[]): string =>
+  `${row.map((value) => plain(textOf(typeof value === 'boolean' ? String(value) : value))).join('\t')}\n`
 
 /** JSON in which no character can move the cursor: a terminal may obey C1 controls and directional marks. */
 const jsonText = (value: unknown): string =>

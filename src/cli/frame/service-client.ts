@@ -43,14 +43,20 @@ export class ServiceClient {
   }
 
   /** The body of the response. Throws a Failure for any other status than 2xx. */
-  async request(method: HttpMethod, path: string, body?: unknown, timeoutMs = 5000): Promise<unknown> {
+  async request(
+    method: HttpMethod,
+    path: string,
+    body?: unknown,
+    timeoutMs = 5000,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<unknown> {
     const json = body !== undefined && { body: JSON.stringify(body) }
     const type = body !== undefined && { 'content-type': 'application/json' }
     try {
       const reply = await this.#http.request({
         method,
         url: new URL(this.#address + path),
-        headers: { ...this.#headers, ...type },
+        headers: { ...this.#headers, ...type, ...headers },
         timeoutMs,
         firstByteMs: timeoutMs,
         ...json,

@@ -1,12 +1,23 @@
 import { nearest } from '../../kernel/did-you-mean.ts'
 import { AGENTS_TABLE } from './agents.ts'
+import { CARE } from './care.ts'
 import type { Command } from './command.ts'
+import { PACKAGES } from './packages.ts'
 import { SERVERS_TABLE } from './servers.ts'
 import { SERVICE } from './service.ts'
 import { TOOLS } from './tools.ts'
+import { WATCH } from './watch.ts'
 
 /** All commands. */
-export const COMMANDS: readonly Command[] = [...SERVICE, ...SERVERS_TABLE, ...TOOLS, ...AGENTS_TABLE]
+export const COMMANDS: readonly Command[] = [
+  ...SERVICE,
+  ...SERVERS_TABLE,
+  ...TOOLS,
+  ...AGENTS_TABLE,
+  ...PACKAGES,
+  ...WATCH,
+  ...CARE,
+]
 
 /** The command that these words begin with, and the words after its name. */
 export function findCommand(

@@ -1,0 +1,25 @@
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { writeDurably } from '../../kernel/files/durable-file.ts'
+import type { Names } from './candidates.ts'
+
+const FRESH_MS = 10_000
+const NONE: Names = { lists: {}, tools: {} }
+
+const cacheFile = (dataFolder: string): string => join(dataFolder, 'completions.json')
+
+/** The names from the last time that the service was asked. */
+export function cachedNames(dataFolder: string): { names: Names; isFresh: boolean } {
+  const file = cacheFile(dataFolder)
+  try {
+    const names = JSON.parse(readFileSync(file, 'utf8')) as Names
+    return { names, isFresh: Date.now() - statSync(file).mtimeMs < FRESH_MS }
+  } catch {
+    return { names: NONE, isFresh: false } // never asked
+  }
+}
+
+export function cacheNames(dataFolder: string, names: Names): void {
+  const file = cacheFile(dataFolder)
+  if (existsSync(dirname(file))) writeDurably(file, JSON.stringify(names), 0o600)
+}

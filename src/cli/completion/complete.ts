@@ -1,0 +1,39 @@
+import { spawn } from 'node:child_process'
+import { homedir } from 'node:os'
+import { foldersOf } from '../../config/paths.ts'
+import type { Command } from '../table/command.ts'
+import { cachedNames } from './cache.ts'
+import { candidates } from './candidates.ts'
+
+const REFRESH = '--refresh'
+
+/**
+ * `toolroom __complete =CURRENT WORD...`: what the shells ask for. Reads only the cache, so that a key press is answered at
+ * once, also without the service. Another process asks the service for the names of the next time.
+ */
+export async function complete(argv: readonly string[], mainFile: string): Promise<void> {
+  if (argv[0] === REFRESH) {
+    const { runCommand } = await import('../frame/frame.ts')
+    return runCommand(REFRESH_NAMES, [], mainFile)
+  }
+  const [current = '', ...before] = argv
+  const { data } = foldersOf(
+    { os: process.platform, home: homedir(), env: process.env },
+    process.env.TOOLROOM_HOME || undefined,
+  )
+  const { names, isFresh } = cachedNames(data)
+  const found = candidates(current.replace(/^=/, ''), before, names)
+  // A name is one line. Nothing that a server calls its tools may do more in a shell.
+  const shown = found.filter((name) => /^[\w@./:,-]+$/.test(name))
+  process.stdout.write(shown.map((name) => `${name}\n`).join(''))
+  if (!isFresh)
+    spawn(process.execPath, [mainFile, '__complete', REFRESH], { stdio: 'ignore', detached: true }).unref()
+}
+
+const REFRESH_NAMES: Command = {
+  name: '__complete',
+  group: 'Care',
+  does: 'Ask the service for the names that shells complete.',
+  examples: [],
+  load: () => import('./refresh.ts'),
+}

@@ -1,0 +1,48 @@
+import type { Run } from '../frame/context.ts'
+
+/** `toolroom completion SHELL` */
+export const run: Run = async ({ given }) => {
+  const shell = given.word('SHELL') as keyof typeof SCRIPTS
+  const script = SCRIPTS[shell]
+  return { json: { shell, script }, lines: script.trimEnd().split('\n') }
+}
+
+/** The word under the cursor is sent with `=` before it, because PowerShell drops empty arguments. */
+const SCRIPTS = {
+  bash: `_toolroom() {
+  local name
+  COMPREPLY=()
+  while IFS= read -r name; do
+    COMPREPLY+=("$name")
+  done < <(toolroom __complete "=\${COMP_WORDS[COMP_CWORD]}" "\${COMP_WORDS[@]:1:COMP_CWORD-1}" 2>/dev/null)
+}
+complete -o default -F _toolroom toolroom
+`,
+  zsh: `#compdef toolroom
+_toolroom() {
+  local -a names
+  names=("\${(@f)$(toolroom __complete "=\${words[CURRENT]}" "\${(@)words[2,CURRENT-1]}" 2>/dev/null)}")
+  if [[ -n "\${names[1]}" ]]; then
+    compadd -a names
+  else
+    _files
+  fi
+}
+compdef _toolroom toolroom
+`,
+  fish: `function __toolroom_names
+  set -l words (commandline -opc)
+  toolroom __complete "="(commandline -ct) $words[2..-1] 2>/dev/null
+end
+complete -c toolroom -a '(__toolroom_names)'
+`,
+  powershell: `Register-ArgumentCompleter -Native -CommandName toolroom -ScriptBlock {
+  param($current, $line, $position)
+  $words = @($line.CommandElements | Select-Object -Skip 1 | ForEach-Object { "$_" })
+  if ($current -ne '' -and $words.Count -gt 0) { $words = @($words | Select-Object -SkipLast 1) }
+  toolroom __complete "=$current" @words 2>$null | ForEach-Object {
+    [System.Management.Automation.CompletionResult]::new($_, $_, 'ParameterValue', $_)
+  }
+}
+`,
+} as const

@@ -1,0 +1,53 @@
+import type { Run } from '../frame/context.ts'
+import { Failure } from '../frame/failure.ts'
+import type { Api } from '../frame/typed-api.ts'
+import { allServers, isStdio } from '../servers/all-servers.ts'
+import { cacheNames } from './cache.ts'
+import type { Names } from './candidates.ts'
+
+/** Asks the service for everything that can be named, and stores it for the next completion. */
+export const run: Run = async ({ api, config }) => {
+  const servers = await allServers(api)
+  const [agents, packages, presets, secrets, settings] = await Promise.all([
+    api.get('/api/agents'),
+    api.get('/api/packages'),
+    orNone(api.get('/api/presets')),
+    orNone(api.get('/api/secrets')),
+    orNone(api.get('/api/settings')),
+  ])
+  const names: Names = {
+    lists: {
+      server: servers.map(({ id }) => id),
+      'http-server': servers.flatMap((server) => (isStdio(server) ? [] : [server.id])),
+      agent: agents.items.map(({ agent_type }) => agent_type),
+      package: packages.items.map(({ name }) => name),
+      preset: presets.map(({ name }) => name),
+      secret: secrets.map(({ name }) => name),
+      setting: settings.map(({ key }) => key),
+    },
+    tools: Object.fromEntries(
+      await Promise.all(
+        servers.map(async (server) => [server.id, await toolsOf(api, server.id, isStdio(server))]),
+      ),
+    ),
+  }
+  cacheNames(config.folders.data, names)
+  return undefined
+}
+
+async function toolsOf(api: Api, id: string, isLocal: boolean): Promise<string[]> {
+  const list = isLocal
+    ? api.get('/api/servers/{id}/tools', { path: { id } })
+    : api.get('/api/http-servers/{id}/tools', { path: { id } })
+  return (await orNone(list)).map(({ name }) => name)
+}
+
+/** Without the token, some lists are refused; a server that has never run has no tools. */
+async function orNone<T>(list: Promise<{ readonly items: readonly T[] }>): Promise<readonly T[]> {
+  try {
+    return (await list).items
+  } catch (error) {
+    if (error instanceof Failure) return []
+    throw error
+  }
+}

@@ -1,0 +1,57 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Context } from '../frame/context.ts'
+import { Failure } from '../frame/failure.ts'
+import type { Schemas } from '../frame/typed-api.ts'
+import { toned } from '../output/line.ts'
+import { milliseconds } from '../output/units.ts'
+
+type Phase = Schemas['Job']['phases'][number]
+
+const POLL_MS = 200
+/** Phases that say nothing about the package. */
+const HIDDEN = new Set(['queued', 'starting', 'done', 'failed', 'cancelled'])
+
+/** Waits for a job, and shows each phase on stderr when it is over. Ctrl-C cancels the job. */
+export async function followJob<T>({ api, note, during }: Context, id: string, subject: string): Promise<T> {
+  const path = { id }
+  const onInterrupt = () =>
+    void api
+      .post('/api/jobs/{id}/cancel', { path })
+      .catch(() => {}) // it has ended, or the service has
+      .then(() => process.exit(130))
+  process.once('SIGINT', onInterrupt)
+  let shown = 0
+  try {
+    for (;;) {
+      const job = await during(subject, nextState(shown))
+      const over = job.phases.filter(({ finished_at }) => finished_at !== null)
+      for (const phase of over.slice(shown)) if (!HIDDEN.has(phase.name)) note(phaseLine(phase, job))
+      shown = over.length
+      if (job.status === 'done') return job.result as T
+      if (job.error) throw new Failure('failed', job.error.message, job.error.hint, job.error.code)
+    }
+  } finally {
+    process.off('SIGINT', onInterrupt)
+  }
+
+  /** The job when one more phase is over, or when it has ended. */
+  async function nextState(phases: number): Promise<Schemas['Job']> {
+    for (;;) {
+      const job = await api.get('/api/jobs/{id}', { path })
+      const over = job.phases.filter(({ finished_at }) => finished_at !== null).length
+      if (over > phases || job.finished_at !== null) return job
+      await sleep(POLL_MS)
+    }
+  }
+}
+
+function phaseLine({ name, started_at, finished_at }: Phase, { status, phases }: Schemas['Job']) {
+  const took = Date.parse(finished_at ?? started_at) - Date.parse(started_at)
+  const isLast = phases.findLast((phase) => !HIDDEN.has(phase.name))?.name === name
+  const hasFailed = isLast && status !== 'done' && status !== 'running'
+  return [
+    hasFailed ? toned('err', '✕ ') : toned('ok', '✓ '),
+    name.padEnd(18),
+    toned('dim', milliseconds(took) ?? ''),
+  ]
+}

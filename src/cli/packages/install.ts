@@ -1,0 +1,101 @@
+import type { Context, Run } from '../frame/context.ts'
+import { Failure, usage } from '../frame/failure.ts'
+import { findNamed } from '../frame/find-named.ts'
+import type { Schemas } from '../frame/typed-api.ts'
+import { type Line, toned } from '../output/line.ts'
+import { bytes, thousands } from '../output/units.ts'
+import { followJob } from './follow-job.ts'
+import { splitSpec } from './packages.ts'
+
+type Installed = Schemas['InstalledPackage']
+
+interface Enabled {
+  readonly agent_type: string
+  readonly ok: boolean
+  readonly text: string
+}
+
+/** `toolroom install PACKAGE` */
+export const run: Run = async (context) => {
+  const { api, given } = context
+  const spec = given.word('PACKAGE')
+  const agents = await chosenAgents(context)
+  const create_server = given.is('add')
+  if (agents.length > 0 && !create_server) throw usage('--enable-in needs --add', null)
+  const body = { ...splitSpec(spec), create_server, allow_scripts: given.is('allow-scripts') }
+  if (given.is('dry-run')) return dryRun(body, agents)
+  const started = await api.post('/api/packages/install-npm', { query: { async: true }, body })
+  const installed =
+    'job' in started ? await followJob<Installed>(context, started.job, `Installing ${spec}`) : started
+  const enabled: Enabled[] = []
+  const id = installed.server?.id
+  if (id !== undefined) for (const agent of agents) enabled.push(await enabledIn(context, agent, id))
+  const isPartly = enabled.some(({ ok }) => !ok) || (installed.server?.error ?? null) !== null
+  return {
+    json: { ...installed, enabled },
+    lines: [
+      ...linesOf(installed),
+      ...(id === undefined || installed.server?.error ? [] : [await serverLine(context, id)]),
+      ...enabled.map(({ agent_type, ok, text }): Line => [sign(ok), `${agent_type}  ${text}`]),
+    ],
+    plain: [[installed.id, installed.name, installed.version, id]],
+    exit: isPartly ? 'partly_done' : undefined,
+    next: id === undefined ? `next: toolroom add ${installed.name}` : `next: toolroom tools ${id}`,
+  }
+}
+
+async function chosenAgents({ api, given }: Context): Promise<string[]> {
+  const names = given.flag('enable-in')?.split(',') ?? []
+  const { items } = await api.get('/api/agents')
+  const agents = items.map(({ agent_type, name }) => ({ id: agent_type, name }))
+  return names.map((name) => findNamed(agents, name.trim(), 'agent').id)
+}
+
+const dryRun = (
+  body: { name: string; version?: string; create_server: boolean },
+  agents: readonly string[],
+) => ({
+  json: { dry_run: true, ...body, enable_in: agents },
+  lines: [
+    `Would install ${body.name} ${body.version ?? ''}`,
+    ...(body.create_server ? ['Would add a server that runs from it'] : []),
+    ...agents.map((agent) => `Would enable it in ${agent}`),
+    'Nothing was changed (--dry-run).',
+  ],
+})
+
+function linesOf({ name, version, size_bytes, scripts_skipped, warnings, server }: Installed): Line[] {
+  return [
+    [sign(true), `${name} ${version}, ${bytes(size_bytes)}`],
+    ...(scripts_skipped.length === 0
+      ? []
+      : [
+          warning(
+            `Install scripts were skipped (${scripts_skipped.join(', ')}). Allow them with --allow-scripts`,
+          ),
+        ]),
+    ...warnings.map(warning),
+    ...(server?.error ? [[sign(false), `${server.id}  ${server.error}`]] : []),
+  ]
+}
+
+async function serverLine({ api }: Context, id: string): Promise<Line> {
+  const { status, tool_count, tool_tokens } = await api.get('/api/servers/{id}', { path: { id } })
+  const tools =
+    tool_count === null ? '' : `, ${tool_count} tools, about ${thousands(tool_tokens) ?? '?'} tokens`
+  return [sign(true), `${id}  ${status}${tools}`]
+}
+
+async function enabledIn({ api }: Context, agent_type: string, id: string): Promise<Enabled> {
+  try {
+    const body = { server_ids: [id], enable: true }
+    const { reload_hint } = await api.put('/api/agents/{agent_type}/servers', { path: { agent_type }, body })
+    return { agent_type, ok: true, text: `enabled. ${reload_hint ?? ''}`.trim() }
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    return { agent_type, ok: false, text: error.message }
+  }
+}
+
+const sign = (ok: boolean) => (ok ? toned('ok', '✓ ') : toned('err', '✕ '))
+const warning = (text: string): Line => [toned('warn', '! '), text]

@@ -1,0 +1,25 @@
+import type { Run } from '../frame/context.ts'
+
+/** `toolroom search WORD...` */
+export const run: Run = async ({ api, given, during }) => {
+  const query = given.words('WORD').join(' ')
+  const source = given.flag('registry') === 'mcp' ? ('mcp_registry' as const) : ('npm' as const)
+  const found = await during('Searching', api.post('/api/packages/search', { body: { query, source } }))
+  const hint = found.search_available ? [] : ['This registry offers no search: only exact names are found.']
+  if (found.items.length === 0) return { json: found, plain: [], lines: ['Nothing was found.', ...hint] }
+  return {
+    json: found,
+    table: {
+      head: ['NAME', 'VERSION', 'WEEKLY', 'INSTALLED', 'DESCRIPTION'],
+      rows: found.items.map(({ name, version, downloads_weekly, installed, description }) => [
+        name,
+        version,
+        downloads_weekly,
+        installed,
+        description ?? '',
+      ]),
+    },
+    lines: hint,
+    next: source === 'npm' ? `next: toolroom install ${found.items[0]?.name} --add` : undefined,
+  }
+}

@@ -1,0 +1,76 @@
+import { LEVELS } from '../../kernel/log.ts'
+import type { Command, Flag, Word } from './command.ts'
+
+const SERVERS: Word = { name: 'SERVER', kind: 'server', optional: true, many: true }
+const FOLLOW: Flag = { does: 'Continue with what happens from now on, until Ctrl-C.', short: 'f' }
+const SINCE: Flag = { does: 'From this age or time on: 10m, 2h, 2026-11-15T09:30Z.', value: 'TIME' }
+const LIMIT: Flag = { does: 'How many of the newest to show. Default: 100.', value: 'N', short: 'n' }
+
+export const WATCH: readonly Command[] = [
+  {
+    name: 'logs',
+    group: 'Watch',
+    does: 'Show the log of servers, or of everything. The newest lines come last.',
+    words: [SERVERS],
+    flags: {
+      follow: FOLLOW,
+      level: { does: 'Only lines of this level and of more severe ones.', value: 'LEVEL', oneOf: LEVELS },
+      search: { does: 'Only lines with this text.', value: 'TEXT' },
+      since: SINCE,
+      limit: LIMIT,
+    },
+    examples: ['logs github -f', 'logs --level warn --since 10m'],
+    also: ['log', 'tail'],
+    load: () => import('../watch/logs.ts'),
+  },
+  {
+    name: 'traffic',
+    group: 'Watch',
+    does: 'Show the calls of tools. The newest come last.',
+    words: [SERVERS],
+    flags: {
+      follow: FOLLOW,
+      failed: { does: 'Only calls that failed, timed out or were cancelled.' },
+      since: SINCE,
+      limit: LIMIT,
+    },
+    examples: ['traffic -f', 'traffic github --failed --since 1h'],
+    also: ['calls'],
+    load: () => import('../watch/traffic.ts'),
+  },
+  {
+    name: 'events',
+    group: 'Watch',
+    does: 'Show what happened: changes, states of servers, notices. The newest come last.',
+    words: [SERVERS],
+    flags: { follow: FOLLOW, since: SINCE, limit: LIMIT },
+    examples: ['events', 'events -f'],
+    also: ['history'],
+    load: () => import('../watch/events.ts'),
+  },
+  {
+    name: 'top',
+    group: 'Watch',
+    does: 'Watch the servers: calls, latency, failures, CPU and memory, every second.',
+    text: 'Keys: / filter, s sort, up and down choose a server, r restart it, x stop it, q quit. Without a terminal, prints one table.',
+    examples: ['top'],
+    also: ['htop', 'monitor'],
+    load: () => import('../watch/top.ts'),
+  },
+  {
+    name: 'stats',
+    group: 'Watch',
+    does: 'Show figures about calls: how many, how many failed, how long they took.',
+    words: [{ name: 'SERVER', kind: 'server', optional: true }],
+    flags: {
+      window: {
+        does: 'Of this time. Default: 1h.',
+        value: 'TIME',
+        oneOf: ['5m', '1h', '24h', '7d'],
+      },
+    },
+    examples: ['stats', 'stats github --window 24h'],
+    also: ['metrics'],
+    load: () => import('../watch/stats.ts'),
+  },
+]

@@ -1,0 +1,120 @@
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { CARE } from '../../src/cli/table/care.ts'
+import { checkCommands, cliEnv, runCli } from '../support/cli.ts'
+import { AUTHORISED, openHouse } from '../support/house.ts'
+import { leaveBehind } from '../support/orphan.ts'
+import { post, register } from '../support/running.ts'
+
+const EMPTY_EXPORT = {
+  format: 'toolroom-export',
+  version: 1,
+  exported_at: '2026-11-16T09:00:00.000Z',
+  toolroom_version: '0.1.0',
+  servers: [],
+  named_secrets: [],
+  agents: [],
+  presets: [],
+  secrets: null,
+}
+
+checkCommands(
+  CARE.map(({ name }) => name),
+  openHouse,
+  ({ home }) => ({
+    orphans: { ok: [[]], fails: [['1'], 5] },
+    'backup ls': { ok: [[]] },
+    'backup restore': { ok: [['--all', '--dry-run']], fails: [[], 2] },
+    export: { ok: [['-']], fails: [[home], 6] },
+    import: { ok: [['-', '--dry-run']], stdin: JSON.stringify(EMPTY_EXPORT), fails: [['no-such-file'], 5] },
+    'config get': { ok: [[], ['log_level']], fails: [['log_levle'], 5] },
+    'config set': { ok: [['log_level', 'debug']], fails: [['log_level', 'loud'], 2] },
+    'config path': { ok: [[]], isLocal: true },
+    'token show': { ok: [[]], isLocal: true },
+    'token rotate': { ok: [['--dry-run']], fails: [['--yes'], 6] },
+    'secrets ls': { ok: [[]] },
+    'secrets set': { ok: [['A_TOKEN']], stdin: 'a-value\n', fails: [['not a name'], 2] },
+    'secrets rm': {
+      ok: [
+        ['A_TOKEN', '--dry-run'],
+        ['A_TOKEN', '--yes'],
+      ],
+      fails: [['A_TOK', '--yes'], 5],
+    },
+    completion: { ok: [['bash'], ['powershell']], fails: [['csh'], 2], isLocal: true },
+    docs: { ok: [['--no-browser']], fails: [['x'], 2] },
+    version: { ok: [[]], isLocal: true },
+  }),
+)
+
+test('a secret is read from stdin and never shown, and an export with it can be imported with its passphrase', async () => {
+  const house = await openHouse()
+  const cli = (argv: readonly string[], stdin?: string) => runCli(cliEnv(house), argv, stdin)
+  const file = join(house.home, 'export.json')
+  await register(house, 'echo')
+
+  const stored = await cli(['secrets', 'set', 'A_TOKEN'], 'a-secret-value\n')
+  expect(stored).toEqual({ code: 0, stdout: 'Stored A_TOKEN\n', stderr: '' })
+  expect((await cli(['secrets', 'set', 'B_TOKEN'], '')).stderr).toContain('No value was given')
+  expect((await cli(['secrets', 'ls'])).stdout).toMatch(/^ {2}NAME.*\n {2}A_TOKEN +\d\d:\d\d:\d\d +-\n$/)
+  const refused = await cli(['secrets', 'rm', 'A_TOKEN'])
+  expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('Add --yes') })
+
+  const dry = await cli(['export', file, '--dry-run'])
+  expect(dry.stdout).toContain(`Would write ${file}: 1 server`)
+  expect(existsSync(file)).toBe(false)
+  const written = await cli(['export', file, '--include-secrets'], 'a long passphrase')
+  expect(written.stdout).toMatch(/^Wrote .*: 1 server, .*, secrets, encrypted\n$/)
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  expect(readFileSync(file, 'utf8')).not.toContain('a-secret-value')
+
+  await house.inject({ method: 'DELETE', url: '/api/servers/echo', headers: AUTHORISED })
+  expect(await cli(['import', file], 'another passphrase')).toMatchObject({ code: 2 })
+  const imported = await cli(['import', file], 'a long passphrase')
+  expect(imported).toMatchObject({ code: 0, stdout: expect.stringMatching(/^created +server echo/m) })
+  writeFileSync(file, '{}')
+  expect((await cli(['import', file])).stderr).toContain('is not a file from toolroom export')
+})
+
+test('config set says when a restart is needed, and backup restore shows the difference before it writes', async () => {
+  const house = await openHouse()
+  const cli = async (...argv: string[]) => (await runCli(cliEnv(house), argv)).stdout
+  expect(await cli('config', 'set', 'log_level', 'debug', '--dry-run')).toMatch(
+    /^Would change log_level from info to debug\n/,
+  )
+  expect(await cli('config', 'set', 'allowed_hosts', 'a.lan,b.lan')).toMatch(
+    /^allowed_hosts is a\.lan,b\.lan/,
+  )
+  expect(await cli('config', 'get', 'ALLOWED_HOSTS')).toBe('a.lan,b.lan\n')
+  expect(await cli('config', 'set', 'allowed_hosts', '--default')).toMatch(/^allowed_hosts is -/)
+  expect(await cli('config', 'path', '--plain')).toContain(`Settings\t${join(house.data, 'config.json')}\n`)
+  expect(await cli('version')).toMatch(/^Toolroom \d.*\nService \d\S* at http/)
+
+  const file = join(house.home, '.cursor', 'mcp.json')
+  const before = '{ "mcpServers": { "mine": { "command": "mine" } } }'
+  mkdirSync(join(house.home, '.cursor'))
+  writeFileSync(file, before)
+  await post(house, '/api/agents/cursor/connect', {})
+  expect(readFileSync(file, 'utf8')).toContain('toolroom')
+  expect(await cli('backup', 'ls')).toMatch(/cursor +set /)
+  expect(await cli('backup', 'restore', 'curs', '--dry-run')).toMatch(/^✓ cursor .*\n(?:.*\n)*-.*toolroom/)
+  expect(readFileSync(file, 'utf8')).toContain('toolroom')
+  expect(await cli('backup', 'restore', '--all', '--yes')).toMatch(/^✓ cursor/)
+  expect(readFileSync(file, 'utf8')).toBe(before)
+})
+
+test('orphans lists a process whose agent has ended, and ends the chosen one only after a confirmation', async () => {
+  const house = await openHouse()
+  const { pid, script } = await leaveBehind()
+  const cli = (...argv: string[]) => runCli(cliEnv(house), ['orphans', ...argv])
+  expect((await cli(String(pid))).stdout).toMatch(new RegExp(`^ {2}PID.*\\n {2}${pid} .*${script}\\n$`))
+  expect(await cli(String(pid), '--end')).toMatchObject({ code: 2, stderr: expect.stringContaining('--yes') })
+  expect((await cli(String(pid), '--end', '--dry-run')).code).toBe(0)
+  expect(process.kill(pid, 0)).toBe(true)
+  expect(await cli(String(pid), '--end', '--yes')).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('✓'),
+  })
+  expect((await cli(String(pid))).code).toBe(5)
+})

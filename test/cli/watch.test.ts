@@ -1,0 +1,89 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { expect, onTestFinished, test } from 'vitest'
+import { MAIN } from '../support/bridge.ts'
+import { checkCommands, cliEnv, namesIn, runCli } from '../support/cli.ts'
+import { type House, openHouse } from '../support/house.ts'
+import { post, register } from '../support/running.ts'
+
+const LATER = { timeout: 60_000 }
+
+/** A server with a call that succeeded and one that failed. */
+async function seeded(): Promise<House> {
+  const house = await openHouse()
+  await register(house, 'echo')
+  await post(house, '/api/servers/echo/start')
+  await call(house, 'echo', 'hello')
+  await post(house, '/api/servers/echo/tools/nothing/call', { arguments: {} })
+  return house
+}
+
+const call = (house: House, tool: string, text: string) =>
+  post(house, `/api/servers/echo/tools/${tool}/call`, { arguments: { text } })
+
+checkCommands(namesIn('Watch'), seeded, () => ({
+  logs: { ok: [[], ['ech', '--level', 'warn', '--since', '10m']], fails: [['--level', 'loud'], 2] },
+  traffic: { ok: [[], ['echo', '--failed']], fails: [['--since', 'yesterday'], 2] },
+  events: { ok: [[], ['--limit', '5']], fails: [['ecoh'], 5] },
+  top: { ok: [[]], fails: [['x'], 2] },
+  stats: { ok: [[], ['echo', '--window', '24h']], fails: [['ecoh'], 5] },
+}))
+
+test('logs, traffic, events and stats show the newest last, with the server, the tool and why a call failed', async () => {
+  const house = await seeded()
+  const cli = async (...argv: string[]) => (await runCli(cliEnv(house), argv)).stdout
+  await expect.poll(() => cli('traffic', '--plain'), LATER).toMatch(/\n.+\n/)
+
+  const [first, second] = (await cli('traffic')).split('\n')
+  expect(first).toMatch(/^\d\d:\d\d:\d\d ✓ echo echo {2}\d+ms {2}\d+B in, \d+B out/)
+  expect(second).toMatch(
+    /^\d\d:\d\d:\d\d ✕ echo nothing {2}\d+ms {2}unknown_tool: 'echo' has no tool 'nothing'$/,
+  )
+  expect(await cli('traffic', '--failed')).not.toContain('✓')
+  expect((await cli('traffic', '--plain', '-n', '1')).split('\t').slice(1, 5)).toEqual([
+    'echo',
+    'nothing',
+    '-',
+    'error',
+  ])
+  expect(await cli('logs', '--search', 'no such text')).toBe('No lines.\n')
+  expect(await cli('logs', '--level', 'info')).toMatch(/^\d\d:\d\d:\d\d info {2}\S+ {2}\S/)
+  expect(await cli('events')).toMatch(/^\d\d:\d\d:\d\d change .*echo/m)
+  expect(await cli('stats')).toMatch(/^All servers, last 1h: 2 calls, 50% failed, p50 \d/)
+  expect(await cli('stats', 'echo')).toMatch(/^ {2}echo +echo +1 +0% +\d+ms/m)
+  expect((await runCli(cliEnv(house), ['logs', '-n', '0'])).stderr).toContain(
+    '--limit must be a whole number from 1',
+  )
+})
+
+test('traffic -f --json prints one document per line, old calls and new ones, once each, and Ctrl-C exits with 130', async () => {
+  const house = await seeded()
+  const child = spawn(process.execPath, [MAIN, 'traffic', '-f', '--json', '-n', '1'], {
+    env: { PATH: process.env.PATH, ...cliEnv(house) },
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let output = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text))
+  const tools = () => output.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line).tool]))
+  await expect.poll(tools, LATER).toHaveLength(1)
+  for (let at = 0; at < 3; at++) await call(house, 'echo', `text ${at}`)
+  await expect.poll(tools, LATER).toHaveLength(4)
+  await call(house, 'echo', 'last')
+  await expect.poll(tools, LATER).toHaveLength(5)
+  expect(tools()).toEqual(['nothing', 'echo', 'echo', 'echo', 'echo'])
+  child.kill('SIGINT')
+  expect(await once(child, 'close')).toEqual([130, null])
+})
+
+test('logs -f ends when the program that reads its lines has ended', async () => {
+  const house = await seeded()
+  const child = spawn(process.execPath, [MAIN, 'logs', '-f'], {
+    env: { PATH: process.env.PATH, ...cliEnv(house) },
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const closed = once(child, 'close')
+  await once(child.stdout, 'data')
+  child.stdout.destroy()
+  await post(house, '/api/servers/echo/restart')
+  expect(await closed).toEqual([0, null])
+})
