@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { expect, onTestFinished, test } from 'vitest'
+import { listProcesses } from '../../src/supervisor/process/process-table.ts'
 import { MAIN } from '../support/bridge.ts'
 import { cliEnv } from '../support/cli.ts'
 import { openHouse } from '../support/house.ts'
@@ -43,10 +44,9 @@ test('top in a terminal of 80×24 filters with /, has no line over 80, and resto
 
   start()
   await expect.poll(screen, LATER).toContain('> github')
-  const pid = execFileSync('pgrep', ['-P', tmux('display-message', '-p', '#{pane_pid}').trim()], {
-    encoding: 'utf8',
-  })
-  process.kill(Number(pid), 'SIGTERM')
+  const shell = Number(tmux('display-message', '-p', '#{pane_pid}'))
+  const top = listProcesses().find(({ parent }) => parent === shell) ?? expect.unreachable()
+  process.kill(top.pid, 'SIGTERM')
   await expect.poll(screen, LATER).toMatch(/code 143\n/)
   expect(isAlternate()).toBe('0 1')
   tmux('send-keys', 'echo typed', 'Enter')
