@@ -1,3 +1,5 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { checkCommands, cliEnv, namesIn, runCli } from '../support/cli.ts'
 import { houseWithRegistry, install } from '../support/packages.ts'
@@ -27,7 +29,9 @@ checkCommands(namesIn('Packages'), seeded, () => ({
 }))
 
 test('install shows its phases on stderr, adds a server and enables it in an agent; update shows which tools are new', async () => {
-  const { house } = await houseWithRegistry([OLD, NEW])
+  const { house, home } = await houseWithRegistry([OLD, NEW])
+  mkdirSync(join(home, '.cursor')) // an agent that is installed
+  writeFileSync(join(home, '.cursor', 'mcp.json'), '{}')
   const cli = (...argv: string[]) => runCli(cliEnv(house), argv)
   const installed = await cli('install', 'grows@1.0.0', '--add', '--enable-in', 'curs')
   const phases = installed.stderr.match(/^✓ \w+/gm)
