@@ -1,12 +1,11 @@
-import { existsSync, readFileSync, statSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { writeDurably } from '../../kernel/files/durable-file.ts'
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Names } from './candidates.ts'
 
 const FRESH_MS = 10_000
 const NONE: Names = { lists: {}, tools: {} }
 
-const cacheFile = (dataFolder: string): string => join(dataFolder, 'completions.json')
+export const cacheFile = (dataFolder: string): string => join(dataFolder, 'completions.json')
 
 /** The names from the last time that the service was asked. */
 export function cachedNames(dataFolder: string): { names: Names; isFresh: boolean } {
@@ -17,9 +16,4 @@ export function cachedNames(dataFolder: string): { names: Names; isFresh: boolea
   } catch {
     return { names: NONE, isFresh: false } // never asked
   }
-}
-
-export function cacheNames(dataFolder: string, names: Names): void {
-  const file = cacheFile(dataFolder)
-  if (existsSync(dirname(file))) writeDurably(file, JSON.stringify(names), 0o600)
 }

@@ -1,8 +1,10 @@
+import { existsSync } from 'node:fs'
+import { writeDurably } from '../../kernel/files/durable-file.ts'
 import type { Run } from '../frame/context.ts'
 import { Failure } from '../frame/failure.ts'
 import type { Api } from '../frame/typed-api.ts'
 import { allServers, isStdio } from '../servers/all-servers.ts'
-import { cacheNames } from './cache.ts'
+import { cacheFile } from './cache.ts'
 import type { Names } from './candidates.ts'
 
 /** Asks the service for everything that can be named, and stores it for the next completion. */
@@ -31,7 +33,8 @@ export const run: Run = async ({ api, config }) => {
       ),
     ),
   }
-  cacheNames(config.folders.data, names)
+  const { data } = config.folders
+  if (existsSync(data)) writeDurably(cacheFile(data), JSON.stringify(names), 0o600)
   return undefined
 }
 
