@@ -219,7 +219,7 @@ function pathFaults(operation: Operation): fc.Arbitrary<Sent>[] {
 }
 
 /** They create what does not exist yet, so an unknown name is valid. */
-const CREATING = ['PUT /api/secrets/{name}']
+const CREATING = ['PUT /api/secrets/{name}', 'PUT /api/presets/{name}', 'PUT /api/saved-calls/{id}']
 
 function tokenFaults(operation: Operation): fc.Arbitrary<Sent>[] {
   if (!operation.needsToken) return []
