@@ -40,7 +40,7 @@ export const writtenLines = (changes: readonly FileChange[]): Line[] =>
     changed
       ? [
           toned('ok', '✓ '),
-          `${agent_type}  ${shortPath(path)}${reload_hint === null ? '' : `. ${reload_hint}`}`,
+          `${agent_type}  ${shortPath(path)}${reload_hint === null ? '' : `. Reload: ${reload_hint}`}`,
         ]
       : [toned('dim', '○ '), `${agent_type}  ${shortPath(path)} was not changed`],
     ...warnings.map((warning): Line => [toned('warn', `  ! ${warning}`)]),

@@ -34,7 +34,7 @@ export const run: Run = async ({ api, given }) => {
       `${name}${installed ? '' : ' was not found on this computer'}`,
       ...files,
       ...notes.map((note) => `  ${note}`),
-      ...(reload_hint === null ? [] : [`After a change: ${reload_hint}`]),
+      ...(reload_hint === null ? [] : [`Reload: ${reload_hint}`]),
     ],
     next: `next: toolroom agents connect ${agent_type} --dry-run`,
   }

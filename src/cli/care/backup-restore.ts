@@ -61,6 +61,6 @@ function linesOf({ agent_type, path, exact, changed, diff, problem, reload_hint 
       .split('\n')
       .filter((line) => line !== '')
       .map((line): Line => [toned(line.startsWith('-') ? 'err' : line.startsWith('+') ? 'ok' : 'dim', line)]),
-    ...(changed && reload_hint !== null ? [[toned('dim', `  ${reload_hint}`)]] : []),
+    ...(changed && reload_hint !== null ? [[toned('dim', `  Reload: ${reload_hint}`)]] : []),
   ]
 }

@@ -30,11 +30,13 @@ function explained(server: AnyServer, { checks, command_line, repair }: Schemas[
   const { id, name, health, last_error } = server
   const exit = isStdio(server) ? server.last_exit : null
   const wrote = exit?.stderr_tail.findLast((line) => line.trim() !== '') ?? null
+  const message = last_error?.message ?? health.summary
   const cause = checks.find(({ name: check, ok }) => !ok && !SYMPTOMS.includes(check))
+  const isNews = cause && !cause.detail.startsWith(message)
   const hint = repair?.detail ?? last_error?.hint ?? health.action
   const fields: [string, string | null][] = [
     ['It last wrote', wrote],
-    ['Likely cause', cause?.detail ?? null],
+    ['Likely cause', isNews ? cause.detail : null],
     ['Command', command_line],
   ]
   const checked: Span[] = checks.flatMap(({ name: check, ok }, at) => [
@@ -47,7 +49,7 @@ function explained(server: AnyServer, { checks, command_line, repair }: Schemas[
       server_id: id,
       status: server.status,
       code: last_error?.code ?? server.status,
-      detail: last_error?.message ?? health.summary,
+      detail: message,
       hint,
       last_line: wrote,
       checks,
@@ -55,7 +57,7 @@ function explained(server: AnyServer, { checks, command_line, repair }: Schemas[
       repair,
     },
     lines: [
-      [toned('err', '✕ '), `${name}: ${last_error?.message ?? health.summary}${timesOf(server)}`],
+      [toned('err', '✕ '), `${name}: ${message}${timesOf(server)}`],
       ...fields.flatMap(([label, value]): Line[] =>
         value === null || value === '' ? [] : [`  ${`${label}:`.padEnd(16)} ${value}`],
       ),
