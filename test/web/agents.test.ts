@@ -115,7 +115,7 @@ describe.runIf(executablePath)('Agents', () => {
     await dashboard.signIn(page, '/agents/cursor')
     const history = page.getByRole('region', { name: 'Writes by Toolroom' })
     await history.getByText('wrote noisy').waitFor()
-    await page.getByRole('region', { name: 'Files' }).getByText(path).waitFor()
+    await page.getByRole('region', { name: 'Files' }).getByText('~/.cursor/mcp.json').waitFor()
     await page.getByRole('radio', { name: 'Raw' }).click()
     const entries = page.getByRole('region', { name: 'Entries' })
     await entries.getByRole('button', { name: '{ 1 key }' }).first().click()
