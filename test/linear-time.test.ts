@@ -42,6 +42,7 @@ import { commandWords } from '../src/servers/snippet/snippet-shell.ts'
 import { FORMATTERS } from '../src/store/logs/read/format.ts'
 import { explainExit } from '../src/supervisor/exit/explain-exit.ts'
 import { looksLikeMcp } from '../src/supervisor/orphans/looks-like-mcp.ts'
+import { cpuOf } from './support/linear.ts'
 
 /** Texts that make backtracking, repeated searches and repeated copies slow: each is repeated up to the length. */
 const PIECES = [
@@ -285,13 +286,6 @@ const NOTHING_MS = 6
 /** Twice the length takes twice the time; quadratic code takes four times. */
 const MOST = 3.2
 
-function cpuMs(read: Read, text: string): number {
-  const before = process.cpuUsage()
-  read(text)
-  const { user, system } = process.cpuUsage(before)
-  return (user + system) / 1000
-}
-
 const fill = (piece: string, [start, end]: readonly [string, string], length: number): string =>
   start + piece.repeat(length / piece.length) + end
 
@@ -303,10 +297,13 @@ function finding(
   size: number,
 ): string | undefined {
   const [once, twice] = [fill(piece, frame, size), fill(piece, frame, 2 * size)]
-  const quick = cpuMs(read, twice)
-  if (quick <= NOTHING_MS || quick < MOST * cpuMs(read, once)) return undefined
-  const least = (text: string) => Math.min(...[1, 2, 3, 4, 5].map(() => cpuMs(read, text)))
-  const [first, second] = [least(once), least(twice)]
+  const quick = cpuOf(() => read(twice), undefined, 1)
+  if (quick <= NOTHING_MS || quick < MOST * cpuOf(() => read(once), undefined, 1)) return undefined
+  const first = cpuOf(() => read(once))
+  const second = cpuOf(
+    () => read(twice),
+    (ms) => ms <= NOTHING_MS || ms < MOST * first,
+  )
   if (second <= NOTHING_MS || second / first < MOST) return undefined
   return `${JSON.stringify(piece)} in ${JSON.stringify(frame)}: ${first.toFixed(1)} ms, twice the length ${second.toFixed(1)} ms`
 }

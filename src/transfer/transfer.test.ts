@@ -167,7 +167,7 @@ test('secrets are exported only with a passphrase, which is audited, and only fo
   )
   await exported(house, true)
   const { items } = (await house.inject({ url: '/api/events?kind=audit', headers: AUTHORISED })).json()
-  expect(items[0]).toMatchObject({ text: 'secrets exported: export' })
+  expect(items[0]).toMatchObject({ text: 'Everything was exported, with secrets sealed by a passphrase' })
 })
 
 test('when the store fails in the middle of an import, what was imported so far is undone', async () => {

@@ -19,12 +19,12 @@ export function expectLinear(work: (size: 'small' | 'large') => unknown): void {
 }
 
 /**
- * CPU time of this process in milliseconds: the least of three runs, without compilation and most of the collections. Until
+ * CPU time of this process in milliseconds: the least of some runs, without compilation and most of the collections. Until
  * `isFine`, there are more.
  */
-export function cpuOf(work: () => unknown, isFine: (ms: number) => boolean = () => true): number {
+export function cpuOf(work: () => unknown, isFine: (ms: number) => boolean = () => true, runs = 3): number {
   let least = Number.POSITIVE_INFINITY
-  for (let run = 0; run < 3 || (run < MOST_RUNS && !isFine(least)); run += 1)
+  for (let run = 0; run < runs || (run < MOST_RUNS && !isFine(least)); run += 1)
     least = Math.min(least, cpuOfOne(work))
   return least
 }
