@@ -40,6 +40,7 @@ describe.runIf(executablePath)('the frame of every page', () => {
     const before = (await dashboard.ask('GET', '/servers/echo')).body
     await page.keyboard.press('Enter')
     await expect.poll(async () => (await dashboard.ask('GET', '/servers/echo')).body.pid).not.toBe(before.pid)
+    await search.waitFor({ state: 'hidden' })
 
     await page.keyboard.press('?')
     const keys = page.getByRole('dialog', { name: 'Keys' })
