@@ -3,6 +3,7 @@ import { Agent, newKey } from '../../test/support/gateway.ts'
 import { AUTHORISED, openHouse } from '../../test/support/house.ts'
 import { openRelay } from '../../test/support/relay.ts'
 import { post, register } from '../../test/support/running.ts'
+import { DeadlineTimer } from '../kernel/async/deadline-timer.ts'
 import { requestMs, startWaitMs } from './calls.ts'
 
 describe('the time limit of a request', () => {
@@ -23,24 +24,24 @@ describe('the time limit of a request', () => {
   })
 })
 
-/** The timers of more than half a minute that were started since the last request, in seconds. */
-function longTimers() {
-  const spy = vi.spyOn(globalThis, 'setTimeout')
+/** The deadlines of more than half a minute that requests to servers have got, in seconds. */
+function longDeadlines() {
+  const spy = vi.spyOn(DeadlineTimer.prototype, 'set')
   onTestFinished(() => spy.mockRestore())
   return () =>
-    spy.mock.calls.flatMap(([, ms = 0]) => (ms > 30_000 && ms < 3_600_000 ? [Math.ceil(ms / 1000)] : []))
+    spy.mock.calls.flatMap(([, ms]) => (ms > 30_000 && ms < 3_600_000 ? [Math.ceil(ms / 1000)] : []))
 }
 
 test.each(['stdio', 'http'] as const)(
   'a call of an agent to a server over %s that has no request_s may take 10 minutes, and a REST call 60 s',
   async (over) => {
     const relay = await openRelay({ agent: 'legacy', server: 'legacy', over })
-    const timers = longTimers()
+    const deadlines = longDeadlines()
     await relay.serverState() // over REST
-    expect(timers()).toEqual([60])
+    expect(deadlines()).toEqual([60])
     await relay.call('echo', { text: 'x' }).responded()
     await relay.request('prompts/get', { name: relay.named('greet') }).responded()
-    expect(timers()).toEqual([60, 600, 600])
+    expect(deadlines()).toEqual([60, 600, 600])
   },
 )
 
