@@ -90,7 +90,11 @@ async function enabledIn({ api }: Context, agent_type: string, id: string): Prom
   try {
     const body = { server_ids: [id], enable: true }
     const { reload_hint } = await api.put('/api/agents/{agent_type}/servers', { path: { agent_type }, body })
-    return { agent_type, ok: true, text: reload_hint === null ? 'enabled' : `enabled. Reload: ${reload_hint}` }
+    return {
+      agent_type,
+      ok: true,
+      text: reload_hint === null ? 'enabled' : `enabled. Reload: ${reload_hint}`,
+    }
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     return { agent_type, ok: false, text: error.message }
