@@ -25,6 +25,8 @@ test.each([
   ['  c2VjcmV0==', '  ***='],
   ['KEY: secret: x', 'KEY: ***: ***'],
   ['{"a": 1} "b": 2', '{"a": 1} "b": 2'],
+  ['{"port":8665,"on":true,"none":null,"key":"x"}', '{"port":8665,"on":true,"none":null,"key":"***"}'],
+  ['-u "secret":password', '*** "***":***'],
   ['   ', '   '],
   ['', ''],
 ])('the line %j is shown as %j', (line, shown) => {

@@ -56,6 +56,7 @@ export class Tokens {
     if (line.startsWith('/*', at)) return this.#endOfComment(at + 2)
     if (BRACKETS[code] === 1) return at + 1
     if ((code === COLON || code === EQUALS) && this.#endsSign(at + 1)) return at + 1
+    if (code === COLON && this.#isAfterString(at)) return at + 1 // minified JSON: `"port":8665`
     return isBlankAt(line, at) ? this.#endOfBlanks(at + 1) : this.#endOfWord(at + 1)
   }
 
@@ -94,6 +95,10 @@ export class Tokens {
         return at
     }
     return line.length
+  }
+
+  #isAfterString(at: number): boolean {
+    return this.#line[at - 1] === '"' || this.#line[at - 1] === "'"
   }
 
   #endsSign(at: number): boolean {
