@@ -51,12 +51,9 @@ export const t = texts('app', {
   goTo: 'Go to',
   everywhere: 'Everywhere',
   palette: 'Search and run',
-  openPage: 'Go to {page}',
   filter: 'Filter this page',
-  closeKeys: 'Close',
   lettersOff: 'Single letters do nothing',
   lettersWhy: 'For speech input and screen readers that use letters themselves. Ctrl and Enter still work.',
-  jobs: 'Jobs',
   job: '{phase}, {time}',
   notFound: 'This page does not exist.',
   notFoundText: 'The address may be mistyped, or the page is not part of this version.',
@@ -73,5 +70,4 @@ export const t = texts('app', {
   nothingFound: 'Nothing matches.',
   move: 'move',
   choose: 'run',
-  signOut: 'Forget the token',
 })

@@ -8,7 +8,6 @@ export const t = texts('parts', {
   buttons: 'Buttons',
   inputs: 'Inputs',
   choices: 'Choices',
-  pill: 'Connection',
   toasts: 'Toasts',
   empty: 'Empty',
   loading: 'Loading',

@@ -18,7 +18,6 @@ export const t = texts('server', {
   crashedAt: '{exit} at {time}, {ordinal} time in a row.',
   crashedOnce: '{exit} at {time}.',
   nextTry: 'Next try in {time}',
-  since: 'since {time}',
   checkedAt: 'checked at {time}',
   stopTrying: 'Stop trying',
   edit: 'Edit',

@@ -45,7 +45,6 @@ export const t = texts('servers', {
   editUrl: 'Edit',
   setVariable: 'Set {name}',
   logs: 'Logs',
-  review: 'Review',
   cardFigures: '{tools} · {tokens} tokens · p95 {p95}',
   cardTools: '{tools} · {tokens} tokens',
   tools: { one: '{count} tool', other: '{count} tools' },

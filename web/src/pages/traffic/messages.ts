@@ -20,7 +20,6 @@ export const t = texts('traffic', {
   error: 'error',
   dragHint: '{from} to {to}, drag to select',
   selected: '{from} to {to}',
-  wholeHour: 'Show the last hour',
   strip: {
     one: 'Calls of the last hour: {count}, {errors} failed. Arrow keys select a minute, with Shift several.',
     other:
