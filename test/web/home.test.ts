@@ -99,16 +99,20 @@ describe.runIf(executablePath)('Home', () => {
   test('a restart of the service is survived: the banner counts down, the last data stays, and what changed meanwhile is shown', async () => {
     const dashboard = await shared()
     const { page } = await openPage(await openBrowser())
+    await page.clock.install()
     await dashboard.signIn(page)
     await page.getByRole('link', { name: 'echo', exact: true }).waitFor()
     await dashboard.end()
     const banner = page.getByRole('alert').filter({ hasText: 'Toolroom does not answer.' })
     await banner.getByText(/What you see is from \d\d:\d\d:\d\d\./).waitFor()
     expect(await page.getByRole('link', { name: 'echo', exact: true }).count()).toBe(1)
+    const now = await page.evaluate(() => Date.now())
+    await page.clock.pauseAt(now + 60_000) // from here on the countdown stands still, and only the button connects
 
     const again = await dashboard.startAgain()
     await again.ask('PATCH', '/servers/echo', { name: 'renamed meanwhile' })
     await banner.getByRole('button', { name: 'Try now' }).click()
+    await page.clock.resume()
     await page.getByRole('link', { name: 'renamed meanwhile' }).waitFor()
     await untilLive(page)
   })
