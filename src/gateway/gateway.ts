@@ -56,7 +56,7 @@ export interface Gateway {
 export function createGateway({ facts, log, now, keys, headerName, ...deps }: Deps): Gateway {
   const { upstreams, toolLists, approval, wrongKeyDelayMs, isToken } = deps
   const onDropped = ({ agentType: agent_type }: Partial<Session>, messages: number) =>
-    log.warn({ agent_type, messages }, 'notifications dropped: the agent reads too slowly')
+    log.warn({ agent_type, messages }, 'notifications dropped: the agent reads or answers too slowly')
   const catalogues = new AgentPromptsAndResources(
     upstreams,
     (agentType) => toolLists.of(undefined, agentType)?.servers ?? [],

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { InFlight } from '../../kernel/async/in-flight.ts'
 import { Cancellation, type CancelSignal } from '../../kernel/cancel.ts'
 import { isObject } from '../../kernel/is-object.ts'
-import { memberOf, plainOf, withMembers } from '../../kernel/json/raw-json.ts'
+import { bytesIn, memberOf, plainOf, withMembers } from '../../kernel/json/raw-json.ts'
 import { CODES } from '../../protocol/codes.ts'
 import { DropCounter } from '../notify/drop-counter.ts'
 import { EventStream } from '../sessions/event-stream.ts'
@@ -39,6 +39,9 @@ const MAY_REQUIRE_INPUT = ['tools/call', 'prompts/get', 'resources/read']
 /** One input request at a time, so its key is constant. */
 const KEY = '1'
 const PROGRESS = 'notifications/progress'
+/** Of the notifications that arrive between two requests; more of them, and larger ones, are dropped. */
+const MAX_KEPT = 20
+const MAX_KEPT_BYTES = 4096
 
 /** The pending requests of modern agents, including those that wait for input. */
 export class ModernReplies {
@@ -82,6 +85,8 @@ export class ModernReply {
   #response: ServerResponse | undefined
   #stream: EventStream | undefined
   #inputRequests: InputRequest[] | undefined
+  /** Notifications that arrived between two requests. */
+  #kept: (() => void)[] | undefined
   /** The progress token of the current request, when it is not the first. */
   #token: { readonly progressToken: unknown } | undefined
   #outcome: Outcome | undefined
@@ -124,10 +129,16 @@ export class ModernReply {
     this.#settle({ error })
   }
 
-  /** Sends a notification before the response, which turns the response into a stream. Dropped between two requests. */
+  /** Sends a notification before the response, which turns the response into a stream. Between two requests it waits. */
   notify(method: string, params: object): void {
     const response = this.#response
-    if (this.#ended || !response || response.destroyed) return
+    if (this.#ended || response?.destroyed) return
+    if (!response) {
+      this.#kept ??= []
+      if (this.#kept.length === MAX_KEPT || bytesIn(params) > MAX_KEPT_BYTES) this.#all.drops.add()
+      else this.#kept.push(() => this.notify(method, params))
+      return
+    }
     const isProgress = method === PROGRESS && this.#token !== undefined
     if (isProgress && this.#token?.progressToken === undefined) return
     this.#stream ??= new EventStream(response, this.#all.drops)
@@ -152,6 +163,9 @@ export class ModernReply {
     this.#id = id
     this.#token = { progressToken: progressTokenIn(rawParams(message)) }
     this.#attach(response)
+    const kept = this.#kept ?? []
+    this.#kept = undefined
+    for (const send of kept) send()
     if (this.#outcome) {
       this.#finish(this.#outcome)
       return

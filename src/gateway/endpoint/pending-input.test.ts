@@ -139,6 +139,24 @@ describe('requests of a legacy server to a modern agent', () => {
     expect(second.messages[0]?.params).toMatchObject({ progressToken: 7, progress: 2 })
   })
 
+  test.each([
+    { sent: 2, kept: [2, 3] },
+    { sent: 30, kept: Array.from({ length: 20 }, (_, n) => n + 2) },
+  ])(
+    'of $sent progress notifications during a question the first 20 are sent with the response to the next request',
+    async ({ sent, kept }) => {
+      const { endpoint } = await setUp()
+      const request = new RetriedRequest(endpoint, { ...ASK, arguments: { meanwhile: sent } })
+      const first = request.send({}, endpoint, 0)
+      const requestState = stateOf(await first.responded())
+      expect(first.messages[0]?.params).toMatchObject({ progress: 1 })
+      const second = request.send({ inputResponses: { 1: accept('me') }, requestState }, endpoint, 7)
+      expect(textJson(await second.responded())).toEqual([accept('me')])
+      const progress = second.messages.flatMap(({ params }) => (params ? [params] : []))
+      expect(progress).toEqual(kept.map((each) => ({ progressToken: 7, progress: each })))
+    },
+  )
+
   test('a server request is refused when the modern agent has not declared the capability', async () => {
     const { endpoint } = await setUp()
     const refused = {

@@ -34,7 +34,7 @@ describe('agents that stop reading', () => {
     const stream = agent.listen(undefined, true)
     await expect.poll(() => stream.status).toBe(200)
     await call('flood', { count: 400, bytes: 64 * 1024 })
-    await expect.poll(() => warnings(house, 'reads too slowly')).not.toHaveLength(0) // one for each second
+    await expect.poll(() => warnings(house, 'answers too slowly')).not.toHaveLength(0) // one for each second
     stream.read()
     await expect.poll(() => logMessagesIn(stream).length).toBeGreaterThan(1)
     // Until it has read enough for a further message.
