@@ -33,7 +33,7 @@ const WIRE =
 const CLI_FILES = [
   { name: 'wire', test: WIRE },
   { name: 'table', test: /\/cli\/(?:dispatch|table\/(?!help))/ },
-  { name: 'frame', test: /\/cli\/(?:frame\/(?!ask)|output\/(?!browser)|table\/help)/ },
+  { name: 'frame', test: /\/cli\/(?:frame\/(?!ask)|output\/(?!browser)|table\/help|servers\/state)/ },
 ].map((group, at, { length }) => ({ ...group, priority: length - at }))
 
 /** The main file is UMD, whose `require` is a parameter that no bundler can follow. */

@@ -10,8 +10,8 @@ declare const UP_FILE: string
 /** Loads only the code of the command: a bridge, which agents start often, loads neither the service nor the table. */
 async function main(argv: readonly string[]): Promise<void> {
   const file = fileURLToPath(import.meta.url)
-  const startService = (words: readonly string[]) =>
-    (loadCompiled(join(dirname(file), UP_FILE)) as Up).up(words, file)
+  const startService = (words: readonly string[], options?: { readonly isQuiet: boolean }) =>
+    (loadCompiled(join(dirname(file), UP_FILE)) as Up).up(words, file, options)
   if (argv[0] === 'connect') return (await import('./cli/bridge/connect.ts')).connect(argv.slice(1))
   return (await import('./cli/dispatch.ts')).dispatch(argv, { file, startService })
 }

@@ -6,7 +6,10 @@ import { findCommand, nearestCommand, subcommandsOf } from './table/table.ts'
 interface Main {
   readonly file: string
   /** Runs the service in this process. Resolves with `help` if that is what the words ask for. */
-  readonly startService: (words: readonly string[]) => Promise<'help' | undefined>
+  readonly startService: (
+    words: readonly string[],
+    options?: { readonly isQuiet: boolean },
+  ) => Promise<'help' | undefined>
 }
 
 const print = (text: string) => void process.stdout.write(`${text}\n`)
@@ -29,7 +32,7 @@ export async function dispatch(argv: readonly string[], { file, startService }: 
 /** The service runs in this process unless one is running already. */
 async function welcome({ file, startService }: Main): Promise<void> {
   const { isRunning, runCommand } = await import('./frame/frame.ts')
-  if (!isRunning(file)) await startService([])
+  if (!isRunning(file)) await startService([], { isQuiet: true })
   await runCommand(WELCOME, [], file)
 }
 

@@ -18,8 +18,15 @@ const warn = (sentence: string) => process.stderr.write(`Warning: ${sentence}\n`
 /** Ctrl-C in a terminal reaches both npm and this process, and npm may forward it: two signals for one key. */
 const SAME_KEY_MS = 100
 
-/** Starts the service, which runs until a signal. Resolves with `help` if that is what the flags ask for. */
-export async function up(argv: readonly string[], mainFile: string): Promise<'help' | undefined> {
+/**
+ * Starts the service, which runs until a signal. Resolves with `help` if that is what the flags ask for. `isQuiet`: the
+ * caller prints the address.
+ */
+export async function up(
+  argv: readonly string[],
+  mainFile: string,
+  { isQuiet = false } = {},
+): Promise<'help' | undefined> {
   const flags = readFlags(argv)
   if (flags.command === 'help') return 'help'
   if (flags.command === 'version') {
@@ -32,16 +39,20 @@ export async function up(argv: readonly string[], mainFile: string): Promise<'he
     packageRoot: dirname(dirname(mainFile)),
   })
   const { onStarted, stop } = stopOnSignals()
-  onStarted(await start(config, flags, mainFile, () => stop('SIGTERM')))
+  const onOpen = isQuiet ? printWarnings : printReady
+  onStarted(await start(config, flags, mainFile, { onOpen, shutDown: () => stop('SIGTERM') }))
   return undefined
 }
 
-function printReady({
-  address,
-  tokenFile,
-  warnings,
-}: Pick<Service, 'address' | 'tokenFile' | 'warnings'>): void {
+type Opened = Pick<Service, 'address' | 'tokenFile' | 'warnings'>
+
+function printWarnings({ warnings }: Pick<Opened, 'warnings'>): void {
   for (const warning of warnings) warn(warning)
+}
+
+function printReady(opened: Opened): void {
+  const { address, tokenFile } = opened
+  printWarnings(opened)
   print(`Toolroom is ready at ${address}${tokenFile ? ` (token in ${tokenFile})` : ''}`)
 }
 
@@ -49,7 +60,7 @@ async function start(
   config: Config,
   { afterDamage }: Flags,
   mainFile: string,
-  shutDown: () => void,
+  calls: { readonly onOpen: (opened: Opened) => void; readonly shutDown: () => void },
 ): Promise<Service> {
   const openStores: OpenStores = async (options) => {
     const { folder, maxBytes, keepsPayloads, onTrouble, onDamaged, onDiscarded } = options
@@ -71,8 +82,7 @@ async function start(
       mainFile,
       webFolder: join(dirname(mainFile), 'web'),
       docsFolder: join(dirname(mainFile), 'docs'),
-      shutDown,
-      onOpen: printReady,
+      ...calls,
     })
   } catch (error) {
     if (!(error instanceof Error) || !('code' in error)) throw error

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs'
 import { configError } from '../kernel/exit.ts'
-import { writeDurably } from '../kernel/files/durable-file.ts'
 import { readForeign } from '../kernel/files/foreign-file.ts'
 import { isObject } from '../kernel/is-object.ts'
 import { SETTING_NAMES, type SettingName } from './schema.ts'
@@ -19,22 +18,11 @@ export function readConfigFile(path: string): Map<SettingName, unknown> {
   return known
 }
 
-/** Changes some settings durably and keeps the others, with the spelling of their keys. Undefined removes one. */
-export function changeConfigFile(path: string, changes: ReadonlyMap<SettingName, unknown>): void {
-  readConfigFile(path) // a file that would stop the next start is not rewritten
-  const content = contentOf(path)
-  for (const [name, value] of changes) {
-    const key = Object.keys(content).find((each) => nameOf(each) === name) ?? name
-    if (value === undefined) delete content[key]
-    else content[key] = value
-  }
-  writeDurably(path, `${JSON.stringify(content, null, 2)}\n`, 0o600)
-}
-
-const nameOf = (key: string): SettingName | undefined =>
+export const nameOf = (key: string): SettingName | undefined =>
   SETTING_NAMES.find((candidate) => candidate === key.toLowerCase())
 
-function contentOf(path: string): Record<string, unknown> {
+/** With the keys as they are spelled in the file. Empty if there is no file. */
+export function contentOf(path: string): Record<string, unknown> {
   if (!existsSync(path)) return {}
   let content: unknown
   try {

@@ -1,15 +1,13 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
-import type { TSchema } from 'typebox'
-import * as Value from 'typebox/value'
 import { configError } from '../kernel/exit.ts'
 import { readForeign } from '../kernel/files/foreign-file.ts'
+import { isSetting, type SettingSchema } from './check-setting.ts'
 import { MAX_SETTINGS_BYTES, readConfigFile } from './config-file.ts'
 import type { Flags } from './flags.ts'
 import { type Folders, foldersOf, type Platform } from './paths.ts'
 import { envName, flagName, SETTING_NAMES, type SettingName, Settings } from './schema.ts'
-import { isPlaceholder } from './token.ts'
 
 export interface Config extends Readonly<Settings> {
   readonly folders: Folders
@@ -34,6 +32,9 @@ interface Input {
   readonly packageRoot: string
 }
 
+/** The token in `.env.example`. It is ignored, so an unchanged copy of that file gets a generated token. */
+const PLACEHOLDER = 'replace-me-with-64-random-hex-characters'
+
 /** Precedence: flags, environment, `.env`, `config.json`, defaults. */
 export function readConfig({ flags, platform, packageRoot }: Input): Config {
   const given: Source[] = [
@@ -53,7 +54,7 @@ export function readConfig({ flags, platform, packageRoot }: Input): Config {
   const settings = SETTING_NAMES.flatMap((name): [string, unknown][] => {
     const source = sources.find(({ values }) => values.has(name))
     const value = source?.values.get(name)
-    if (source && name === 'auth_token' && typeof value === 'string' && isPlaceholder(value)) {
+    if (source && name === 'auth_token' && value === PLACEHOLDER) {
       warnings.push(`${source.from(name)} is the placeholder from .env.example and is ignored`)
       return []
     }
@@ -96,10 +97,10 @@ function settingEntry(
   name: SettingName,
   found: { value: unknown; from: string } | undefined,
 ): [string, unknown][] {
-  const schema: TSchema & { default?: unknown; secret?: boolean; expected?: string } =
+  const schema: SettingSchema & { default?: unknown; secret?: boolean; expected?: string } =
     Settings.properties[name]
   if (!found) return schema.default === undefined ? [] : [[name, schema.default]]
-  if (Value.Check(schema, found.value)) return [[name, found.value]]
+  if (isSetting(schema, found.value)) return [[name, found.value]]
   const shown = schema.secret ? '' : `, not ${JSON.stringify(found.value)}`
   throw configError(`${found.from} must be ${schema.expected}${shown}`)
 }
@@ -120,7 +121,7 @@ function parsed(texts: ReadonlyMap<SettingName, string>): Map<SettingName, unkno
 }
 
 export function parseSetting(name: SettingName, text: string): unknown {
-  const schema: TSchema & { type?: string } = Settings.properties[name]
+  const schema: SettingSchema = Settings.properties[name]
   if (schema.type === 'integer' && /^\d{1,9}$/.test(text)) return Number(text)
   if (schema.type === 'boolean' && /^(?:true|false)$/.test(text)) return text === 'true'
   if (schema.type === 'array')

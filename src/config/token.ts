@@ -5,11 +5,6 @@ import { configError } from '../kernel/exit.ts'
 import { writeDurably } from '../kernel/files/durable-file.ts'
 import type { Bind } from './host.ts'
 
-/** The value in `.env.example`. It is ignored, so an unchanged copy of that file gets a generated token. */
-const PLACEHOLDER = 'replace-me-with-64-random-hex-characters'
-
-export const isPlaceholder = (token: string): boolean => token === PLACEHOLDER
-
 export interface Token {
   readonly value: string
   /** The file that contains the generated token; null if AUTH_TOKEN is set. */

@@ -1,6 +1,7 @@
 import type { TSchema } from 'typebox'
+import { changeConfigFile } from '../config/change-config-file.ts'
 import type { Config, Origin } from '../config/config.ts'
-import { changeConfigFile, readConfigFile } from '../config/config-file.ts'
+import { readConfigFile } from '../config/config-file.ts'
 import { bindOf } from '../config/host.ts'
 import type { RunningSettings } from '../config/running-settings.ts'
 import { envName, SETTING_NAMES, type SettingName, Settings } from '../config/schema.ts'

@@ -1,11 +1,9 @@
-import { execFileSync } from 'node:child_process'
-import { randomUUID } from 'node:crypto'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { listProcesses } from '../../src/supervisor/process/process-table.ts'
-import { MAIN } from '../support/bridge.ts'
 import { cliEnv } from '../support/cli.ts'
 import { openHouse } from '../support/house.ts'
 import { post, register } from '../support/running.ts'
+import { openTerminal } from '../support/terminal.ts'
 
 const LATER = { timeout: 60_000, interval: 200 }
 const MARK = 'the shell is back'
@@ -15,40 +13,32 @@ test('top in a terminal of 80×24 filters with /, has no line over 80, and resto
   await register(house, 'echo', [], { name: 'github' })
   await register(house, 'echo', [], { name: 'postgres' })
   await post(house, '/api/servers/github/start')
-  const env = Object.entries(cliEnv(house)).map(([name, value]) => `${name}=${value}`)
-  const socket = `toolroom-${randomUUID()}`
-  const tmux = (...words: string[]) =>
-    execFileSync('tmux', ['-L', socket, '-f', '/dev/null', ...words], { encoding: 'utf8' })
-  onTestFinished(() => void tmux('kill-server'))
-  tmux('new-session', '-d', '-x', '80', '-y', '24', 'env', `PS1=${MARK}> `, ...env, 'sh')
-  const screen = () => tmux('capture-pane', '-p')
-  const start = () => tmux('send-keys', `clear; '${process.execPath}' '${MAIN}' top; echo code $?`, 'Enter')
+  const { tmux, screen, start, press, shellPid } = openTerminal({ PS1: `${MARK}> `, ...cliEnv(house) })
   const isAlternate = () => tmux('display-message', '-p', '#{alternate_on} #{cursor_flag}').trim()
 
-  start()
+  start('top')
   await expect
     .poll(screen, LATER)
     .toMatch(/^ 2 servers .*\n {2}NAME +STATUS .*\n> github +● running .*\n {2}postgres /)
   expect(isAlternate()).toBe('1 0')
   const lines = screen().split('\n')
   expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80)
-  tmux('send-keys', '/git', 'Enter')
+  press('/git', 'Enter')
   await expect.poll(screen, LATER).not.toContain('postgres')
   expect(screen()).toMatch(/> github[\s\S]*\[git\]/)
-  tmux('send-keys', 's')
+  press('s')
   await expect.poll(screen, LATER).toContain('sort: calls')
-  tmux('send-keys', 'q')
+  press('q')
   await expect.poll(screen, LATER).toMatch(/code 0\n/)
   expect(isAlternate()).toBe('0 1')
   expect(screen()).toContain(MARK)
 
-  start()
+  start('top')
   await expect.poll(screen, LATER).toContain('> github')
-  const shell = Number(tmux('display-message', '-p', '#{pane_pid}'))
-  const top = listProcesses().find(({ parent }) => parent === shell) ?? expect.unreachable()
+  const top = listProcesses().find(({ parent }) => parent === shellPid()) ?? expect.unreachable()
   process.kill(top.pid, 'SIGTERM')
   await expect.poll(screen, LATER).toMatch(/code 143\n/)
   expect(isAlternate()).toBe('0 1')
-  tmux('send-keys', 'echo typed', 'Enter')
+  press('echo typed', 'Enter')
   await expect.poll(screen, LATER).toMatch(/> echo typed\ntyped\n/)
 })

@@ -3,7 +3,7 @@ import { Failure, usage } from '../frame/failure.ts'
 import { findNamed } from '../frame/find-named.ts'
 import type { Schemas } from '../frame/typed-api.ts'
 import { type Line, toned } from '../output/line.ts'
-import { bytes, thousands } from '../output/units.ts'
+import { bytes, counted, thousands } from '../output/units.ts'
 import { followJob } from './follow-job.ts'
 import { splitSpec } from './packages.ts'
 
@@ -82,7 +82,9 @@ function linesOf({ name, version, size_bytes, scripts_skipped, warnings, server 
 async function serverLine({ api }: Context, id: string): Promise<Line> {
   const { status, tool_count, tool_tokens } = await api.get('/api/servers/{id}', { path: { id } })
   const tools =
-    tool_count === null ? '' : `, ${tool_count} tools, about ${thousands(tool_tokens) ?? '?'} tokens`
+    tool_count === null
+      ? ''
+      : `, ${counted(tool_count, 'tool')}, about ${thousands(tool_tokens) ?? '?'} tokens`
   return [sign(true), `${id}  ${status}${tools}`]
 }
 

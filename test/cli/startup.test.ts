@@ -1,0 +1,73 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, onTestFinished, test } from 'vitest'
+import { MAIN } from '../support/bridge.ts'
+import { cliEnv } from '../support/cli.ts'
+import { ownFolder } from '../support/folder.ts'
+import { openHouse } from '../support/house.ts'
+import { post, register } from '../support/running.ts'
+
+const COST = fileURLToPath(new URL('../support/cost-at-exit.cjs', import.meta.url))
+/** Node's modules that take milliseconds to load. Commands load them only where they need them. */
+const SLOW = [
+  'child_process',
+  'crypto',
+  'dns',
+  'https',
+  'inspector',
+  'readline',
+  'tls',
+  'worker_threads',
+  'zlib',
+]
+
+interface Cost {
+  readonly cpuMs: number
+  readonly modules: readonly string[]
+}
+
+/** Runs the built program and returns the CPU time of its process, and the modules of Node that it loaded. */
+async function costOf(env: Readonly<Record<string, string>>, argv: readonly string[]): Promise<Cost> {
+  const COST_FILE = join(ownFolder(), 'cost.json')
+  const child = spawn(process.execPath, ['--require', COST, MAIN, ...argv], {
+    env: { PATH: process.env.PATH, ...env, COST_FILE },
+    stdio: 'ignore',
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  expect(await once(child, 'close')).toEqual([0, null])
+  return JSON.parse(readFileSync(COST_FILE, 'utf8'))
+}
+
+test('toolroom ls takes at most 350 ms of CPU time with 20 servers, and no command loads modules of Node that it does not need', async () => {
+  const house = await openHouse()
+  for (let n = 0; n < 20; n++) await register(house, 'echo', [], { name: `server ${n}` })
+  await post(house, '/api/servers/server-1/start')
+  const env = cliEnv(house)
+  const runs: Cost[] = []
+  for (let n = 0; n < 3; n++) runs.push(await costOf(env, ['ls']))
+  // Another program can only make a run slower.
+  expect(Math.min(...runs.map(({ cpuMs }) => cpuMs))).toBeLessThan(350)
+  for (const { modules } of [...runs, await costOf(env, ['status'])])
+    expect(modules.filter((name) => SLOW.includes(name))).toEqual([])
+})
+
+test('toolroom status loads at most 6 files with 90 kB of code', async () => {
+  const house = await openHouse()
+  const folder = ownFolder()
+  const child = spawn(process.execPath, [MAIN, 'status'], {
+    env: { PATH: process.env.PATH, ...cliEnv(house), NODE_V8_COVERAGE: folder },
+    stdio: 'ignore',
+  })
+  expect(await once(child, 'close')).toEqual([0, null])
+  const dist = `file://${dirname(MAIN)}/`
+  const [report = ''] = readdirSync(folder)
+  const scripts: { url: string }[] = JSON.parse(readFileSync(join(folder, report), 'utf8')).result
+  const files = scripts.flatMap(({ url }) => (url.startsWith(dist) ? [url.slice(dist.length)] : []))
+  expect(files).toContain(basename(MAIN))
+  expect(files.length, files.join(' ')).toBeLessThanOrEqual(6)
+  const bytes = files.map((file) => statSync(join(dirname(MAIN), file)).size)
+  expect(bytes.reduce((sum, size) => sum + size)).toBeLessThan(90_000)
+})

@@ -1,0 +1,42 @@
+import { execFileSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { expect, onTestFinished } from 'vitest'
+import { MAIN } from './bridge.ts'
+
+const LATER = { timeout: 60_000, interval: 200 }
+
+/** A shell in a real terminal of 80×24. */
+export interface Terminal {
+  readonly tmux: (...words: string[]) => string
+  /** What it shows. */
+  readonly screen: () => string
+  /** Starts the built program. Its exit code is shown at the end: `code 0`. */
+  readonly start: (...argv: string[]) => void
+  readonly press: (...keys: string[]) => void
+  readonly shows: (pattern: RegExp | string) => Promise<void>
+  readonly shellPid: () => number
+}
+
+/** `rows`: the height, for output that should not scroll away. */
+export function openTerminal(env: Readonly<Record<string, string>>, rows = 24): Terminal {
+  const socket = `toolroom-${randomUUID()}`
+  const tmux = (...words: string[]) =>
+    execFileSync('tmux', ['-L', socket, '-f', '/dev/null', ...words], { encoding: 'utf8' })
+  const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`)
+  tmux('new-session', '-d', '-x', '80', '-y', String(rows), 'env', ...variables, 'sh')
+  onTestFinished(() => void tmux('kill-server'))
+  const screen = () => tmux('capture-pane', '-p')
+  const press = (...keys: string[]) => void tmux('send-keys', ...keys)
+  return {
+    tmux,
+    screen,
+    press,
+    start: (...argv) =>
+      press(`clear; '${process.execPath}' '${MAIN}' ${argv.join(' ')}; echo code $?`, 'Enter'),
+    shows: (pattern) =>
+      typeof pattern === 'string'
+        ? expect.poll(screen, LATER).toContain(pattern)
+        : expect.poll(screen, LATER).toMatch(pattern),
+    shellPid: () => Number(tmux('display-message', '-p', '#{pane_pid}')),
+  }
+}
