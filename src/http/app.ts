@@ -37,7 +37,13 @@ export interface AppOptions extends AuthOptions, WebOptions {
 }
 
 /** For an app without WebSocket. */
-const NO_STREAM: Stream = { path: '', maxClients: 0, hasRoom: () => false, open: () => {} }
+const NO_STREAM: Stream = {
+  path: '',
+  maxClients: 0,
+  lastEvent: () => 0,
+  hasRoom: () => false,
+  open: () => {},
+}
 
 export interface App {
   readonly fastify: FastifyInstance
@@ -46,8 +52,8 @@ export interface App {
 
 /** Builds the REST API. Order of checks: gate, path and method, token, body, input, room. */
 export async function buildApp(options: AppOptions): Promise<App> {
-  const upgrade = createUpgrade({ ...options, stream: options.stream ?? NO_STREAM })
-  const { front } = options
+  const { front, stream = NO_STREAM } = options
+  const upgrade = createUpgrade({ ...options, stream })
   let handler: RequestListener = () => {}
   const fastify = Fastify({
     serverFactory: (listener) => {
@@ -86,7 +92,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   })
   serveDocs(fastify, describeApi(fastify, options))
   serveDocPages(fastify, options.docsFolder)
-  serveWeb(fastify, options)
+  serveWeb(fastify, options, stream.lastEvent)
   for (const page of options.pages ?? []) await fastify.register(page)
   for (const room of options.routes) await fastify.register(room, { prefix: '/api' })
   await fastify.ready()

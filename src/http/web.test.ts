@@ -6,7 +6,7 @@ import { openHouse } from '../../test/support/house.ts'
 import { PAGES } from './web.ts'
 
 const INDEX =
-  '<!doctype html><meta name="csp-nonce" nonce="%NONCE%"><meta name="token-header" content="%HEADER%"><div id="root">'
+  '<!doctype html><meta name="csp-nonce" nonce="%NONCE%"><meta name="token-header" content="%HEADER%"><meta name="last-event" content="%EVENT%"><div id="root">'
 
 function builtDashboard(): string {
   const folder = ownFolder()
@@ -31,6 +31,7 @@ test('every page of the dashboard is the same document, with a policy that allow
       `default-src 'none'; script-src 'self'; style-src 'self' 'nonce-${nonce}'; img-src 'self' data: blob:; media-src data: blob:; connect-src 'self'; font-src 'self'; frame-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`,
     )
     expect(body).toContain('content="X-Own&amp;Token"')
+    expect(body).toMatch(/name="last-event" content="\d{16}"/)
     nonces.add(nonce)
   }
   expect(nonces.size).toBe(PAGES.length)

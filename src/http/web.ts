@@ -41,8 +41,15 @@ export interface WebOptions {
   readonly headerName: string
 }
 
-/** The dashboard at `/`. Without a build, `/` leads to the documentation and the other pages do not exist. */
-export function serveWeb(app: FastifyInstance, { webFolder, headerName }: WebOptions): void {
+/**
+ * The dashboard at `/`. Without a build, `/` leads to the documentation and the other pages do not exist. `lastEvent` is the
+ * number of the newest event of the live stream.
+ */
+export function serveWeb(
+  app: FastifyInstance,
+  { webFolder, headerName }: WebOptions,
+  lastEvent: () => number,
+): void {
   const hidden = { schema: { hide: true } }
   const page = { schema: { hide: true, querystring: ANY } }
   const index = join(webFolder ?? '', 'index.html')
@@ -57,6 +64,7 @@ export function serveWeb(app: FastifyInstance, { webFolder, headerName }: WebOpt
       const text = readFileSync(index, 'utf8')
         .replaceAll('%NONCE%', nonce)
         .replace('%HEADER%', () => header)
+        .replace('%EVENT%', String(lastEvent()))
       return reply.header('content-security-policy', dashboardPolicy(nonce)).type(HTML).send(text)
     })
   app.get<{ Params: { file: string } }>('/assets/:file', hidden, async ({ params: { file } }, reply) => {

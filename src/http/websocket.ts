@@ -18,6 +18,8 @@ interface TextSocket {
 export interface Stream {
   readonly path: string
   readonly maxClients: number
+  /** The number of the newest event. */
+  readonly lastEvent: () => number
   hasRoom(): boolean
   open(socket: TextSocket): void
 }

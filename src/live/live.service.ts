@@ -44,6 +44,8 @@ export function createLive({ facts, summary, servers, now, clock = () => perform
     /** False when the maximum number of clients is connected. */
     hasRoom: (): boolean => clients.size < MAX_CLIENTS,
     maxClients: MAX_CLIENTS,
+    /** The number of the newest event. A client that knows it can ask for what happened since (`resume`). */
+    lastEvent: (): number => feed.last,
 
     open(socket: LiveSocket): void {
       const snapshot = () => ({ summary: summary(), servers: servers() })

@@ -109,6 +109,34 @@ describe.runIf(executablePath)('the frame of every page', () => {
     expect(moving).toBe(0)
   })
 
+  test('a page is read while its live stream connects, and what changed before the stream was open is shown', async () => {
+    const dashboard = await shared()
+    const browser = await openBrowser()
+    const { page: other } = await openPage(browser)
+    await dashboard.visit(other) // while a client is connected, events are kept
+    const { page, urls } = await openPage(browser)
+    let open = () => {}
+    const opened = new Promise<void>((resolve) => (open = resolve))
+    await page.routeWebSocket('**/api/ws/metrics', async (socket) => {
+      await opened
+      socket.connectToServer()
+    })
+    await page.goto(dashboard.address)
+    await page.getByRole('link', { name: 'flood', exact: true }).waitFor()
+    await dashboard.ask('PATCH', '/servers/flood', { name: 'renamed before' })
+    await other.getByRole('link', { name: 'renamed before', exact: true }).waitFor()
+    expect(await page.getByRole('link', { name: 'flood', exact: true }).count()).toBe(1)
+    open()
+    await page.getByRole('link', { name: 'renamed before', exact: true }).waitFor()
+    await untilLive(page)
+    await dashboard.ask('PATCH', '/servers/flood', { name: 'flood' })
+    await page.getByRole('link', { name: 'flood', exact: true }).waitFor()
+    expect(
+      urls.filter((url) => url.endsWith('/api/packages')),
+      'only what changed is read again',
+    ).toHaveLength(1)
+  })
+
   test('one change is shown in every tab at once, without a reload', async () => {
     const dashboard = await shared()
     const browser = await openBrowser()

@@ -62,3 +62,10 @@ function routeTo(path: string, folder: string): PageRoute[] {
   const load = modules[`../pages/${folder}/Page.tsx`]
   return load ? [{ path, page: lazy(async () => ({ default: (await load()).Page })) }] : []
 }
+
+/** Loads the code of the page at this address, before it is drawn. */
+export function loadPage(at: string): void {
+  const isAt = (path: string) => new RegExp(`^${path.replace(/:\w+/, '[^/]+')}/?$`).test(at)
+  const folder = Object.entries(FOLDERS).find(([path]) => isAt(path))?.[1]
+  modules[`../pages/${folder}/Page.tsx`]?.().catch(() => {}) // the page itself shows that it cannot be loaded
+}

@@ -5,12 +5,13 @@ import { queryClient } from './query-client.ts'
 
 const RANK: Record<Notice['level'], number> = { error: 0, warn: 1, info: 2 }
 
+export const noticesQuery = { queryKey: ['notices', 'open'], queryFn: () => api().get('/api/notices') }
+
 /** What needs a person, the worst first. */
 export function useNotices() {
   const short = useShort()
   return useQuery({
-    queryKey: ['notices', 'open'],
-    queryFn: () => api().get('/api/notices'),
+    ...noticesQuery,
     select: ({ items }) =>
       items
         .map((notice) => ({

@@ -6,13 +6,14 @@ export type Package = Schemas['Package']
 export type Found = Schemas['SearchResults']['items'][number]
 export type InstallInput = Schemas['InstallInput']
 
+export const packagesQuery = {
+  queryKey: ['packages', 'installed'],
+  queryFn: () => api().get('/api/packages'),
+}
+
 /** The installed packages. */
 export function usePackages() {
-  return useQuery({
-    queryKey: ['packages', 'installed'],
-    queryFn: () => api().get('/api/packages'),
-    select: ({ items }) => items,
-  })
+  return useQuery({ ...packagesQuery, select: ({ items }) => items })
 }
 
 /** What the registry has for these words. */

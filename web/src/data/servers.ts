@@ -5,10 +5,13 @@ import { queryClient } from './query-client.ts'
 /** Both kinds of server. `type` tells them apart: `stdio` runs here, `http` is reached at a URL. */
 export type Server = StdioServer | HttpServer
 
+export const stdioQuery = { queryKey: ['servers', 'stdio'], queryFn: () => api().get('/api/servers') }
+export const httpQuery = { queryKey: ['servers', 'http'], queryFn: () => api().get('/api/http-servers') }
+
 /** All servers, in the order of their names. */
 export function useServers() {
-  const stdio = useQuery({ queryKey: ['servers', 'stdio'], queryFn: () => api().get('/api/servers') })
-  const http = useQuery({ queryKey: ['servers', 'http'], queryFn: () => api().get('/api/http-servers') })
+  const stdio = useQuery(stdioQuery)
+  const http = useQuery(httpQuery)
   const servers = stdio.data && http.data && merged(stdio.data.items, http.data.items)
   return { servers, error: stdio.error ?? http.error, isPending: servers === undefined }
 }

@@ -1,12 +1,11 @@
-import {
+import type {
   ActionIcon,
   Button,
   Checkbox,
-  type CSSVariablesResolver,
-  createTheme,
+  CSSVariablesResolver,
   Drawer,
   Input,
-  type MantineColorsTuple,
+  MantineColorsTuple,
   Menu,
   Modal,
   Notification,
@@ -17,8 +16,9 @@ import {
   Table,
   Tabs,
   Tooltip,
-  type VariantColorsResolver,
+  VariantColorsResolver,
 } from '@mantine/core'
+import { createTheme } from '@mantine/core'
 import { createElement } from 'react'
 import { texts } from '../i18n/texts.ts'
 import css from './controls.module.css'
@@ -102,6 +102,9 @@ const CHEVRON = createElement(
 )
 const sized = { defaultProps: { size: 'sm' } } as const
 
+/** Only data: a component is loaded with the page that uses it. */
+type Look<T extends { readonly extend: (look: never) => unknown }> = Parameters<T['extend']>[0]
+
 export const theme = createTheme({
   fontFamily: 'var(--tr-font)',
   fontFamilyMonospace: 'var(--tr-mono)',
@@ -119,22 +122,22 @@ export const theme = createTheme({
   respectReducedMotion: true,
   cursorType: 'pointer',
   components: {
-    Button: Button.extend({
+    Button: {
       defaultProps: { size: 'sm', variant: 'default' },
       classNames: { root: css.button },
-    }),
-    ActionIcon: ActionIcon.extend({
+    } satisfies Look<typeof Button>,
+    ActionIcon: {
       defaultProps: { size: 28, variant: 'subtle' },
       classNames: { root: css.icon },
-    }),
-    Input: Input.extend({
+    } satisfies Look<typeof ActionIcon>,
+    Input: {
       defaultProps: { size: 'sm', leftSectionWidth: 34 },
       classNames: { input: css.input, wrapper: css.inputWrapper },
-    }),
-    InputWrapper: Input.Wrapper.extend({
+    } satisfies Look<typeof Input>,
+    InputWrapper: {
       classNames: { label: css.label, description: css.description, error: css.error },
-    }),
-    Select: Select.extend({
+    } satisfies Look<typeof Input.Wrapper>,
+    Select: {
       defaultProps: {
         size: 'sm',
         checkIconPosition: 'right',
@@ -143,25 +146,25 @@ export const theme = createTheme({
         rightSectionWidth: 28,
       },
       classNames: { dropdown: floating.dropdown, option: floating.option },
-    }),
-    Checkbox: Checkbox.extend({
+    } satisfies Look<typeof Select>,
+    Checkbox: {
       ...sized,
       vars: () => ({ root: { '--checkbox-size': '16px' } }),
       classNames: { input: css.check, icon: css.checkIcon, label: css.side, description: css.sideNote },
-    }),
-    Radio: Radio.extend({
+    } satisfies Look<typeof Checkbox>,
+    Radio: {
       ...sized,
       vars: () => ({ root: { '--radio-size': '16px' } }),
       classNames: { radio: css.radio, icon: css.radioIcon, label: css.side, description: css.sideNote },
-    }),
-    Switch: Switch.extend({
+    } satisfies Look<typeof Radio>,
+    Switch: {
       ...sized,
       vars: () => ({ root: SWITCH }),
       classNames: { track: css.track, thumb: css.thumb, label: css.side, description: css.sideNote },
-    }),
-    Table: Table.extend({ defaultProps: { verticalSpacing: 0, highlightOnHover: true } }),
-    Tabs: Tabs.extend({ classNames: { list: css.tabs, tab: css.tab } }),
-    Menu: Menu.extend({
+    } satisfies Look<typeof Switch>,
+    Table: { defaultProps: { verticalSpacing: 0, highlightOnHover: true } } satisfies Look<typeof Table>,
+    Tabs: { classNames: { list: css.tabs, tab: css.tab } } satisfies Look<typeof Tabs>,
+    Menu: {
       defaultProps: { shadow: 'md', position: 'bottom-end', transitionProps: { duration: 80 } },
       classNames: {
         dropdown: floating.dropdown,
@@ -169,12 +172,12 @@ export const theme = createTheme({
         label: floating.menuLabel,
         divider: floating.divider,
       },
-    }),
-    Popover: Popover.extend({
+    } satisfies Look<typeof Menu>,
+    Popover: {
       defaultProps: { shadow: 'md', transitionProps: { duration: 80 } },
       classNames: { dropdown: floating.dropdown },
-    }),
-    Modal: Modal.extend({
+    } satisfies Look<typeof Popover>,
+    Modal: {
       defaultProps: {
         closeButtonProps: CLOSE,
         radius: 'xl',
@@ -189,8 +192,8 @@ export const theme = createTheme({
         title: floating.modalTitle,
         overlay: floating.scrim,
       },
-    }),
-    Drawer: Drawer.extend({
+    } satisfies Look<typeof Modal>,
+    Drawer: {
       defaultProps: {
         closeButtonProps: CLOSE,
         size: 392,
@@ -204,8 +207,8 @@ export const theme = createTheme({
         title: floating.modalTitle,
         overlay: floating.scrim,
       },
-    }),
-    Tooltip: Tooltip.extend({
+    } satisfies Look<typeof Drawer>,
+    Tooltip: {
       defaultProps: {
         openDelay: 200,
         multiline: true,
@@ -213,8 +216,8 @@ export const theme = createTheme({
         events: { hover: true, focus: true, touch: true },
       },
       classNames: { tooltip: floating.tooltip },
-    }),
-    Notification: Notification.extend({
+    } satisfies Look<typeof Tooltip>,
+    Notification: {
       defaultProps: { closeButtonProps: CLOSE },
       classNames: {
         root: floating.toast,
@@ -222,6 +225,6 @@ export const theme = createTheme({
         description: floating.toastText,
         icon: floating.toastIcon,
       },
-    }),
+    } satisfies Look<typeof Notification>,
   },
 })

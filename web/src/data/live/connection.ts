@@ -12,8 +12,10 @@ export type LiveState =
 
 interface Options {
   readonly onFrame: (frame: Frame) => void
-  /** After each connect, before any other frame: whatever was read earlier may be outdated. */
-  readonly onConnect: () => void
+  /** The newest event when the page was made. What was read since may miss the next ones, so they are asked for. */
+  readonly lastEvent: number
+  /** Events may have been missed: whatever was read earlier may be outdated. */
+  readonly onGap: () => void
   readonly onState: (state: LiveState) => void
 }
 
@@ -28,6 +30,7 @@ export class LiveConnection {
   #heardAt = 0
   #timer: ReturnType<typeof setTimeout> | undefined
   #log: LogFilter | undefined
+  #isFirst = true
 
   constructor(options: Options) {
     this.#options = options
@@ -68,13 +71,18 @@ export class LiveConnection {
 
   #connected(socket: WebSocket): void {
     this.#failures = 0
-    this.#options.onConnect()
-    this.#options.onState({ state: 'live' })
+    const { lastEvent, onGap, onState } = this.#options
+    // Nothing before the page needs to be told. If the events since then are no longer kept, another snapshot comes.
+    if (this.#isFirst) socket.send(JSON.stringify({ type: 'resume', last_event: lastEvent }))
+    else onGap()
+    this.#isFirst = false
+    onState({ state: 'live' })
     if (this.#log) this.#sendLogFilter(socket)
   }
 
   #lost(): void {
     this.#drop()
+    this.#isFirst = false
     const delayS = RETRY_AFTER_S[Math.min(this.#failures, RETRY_AFTER_S.length - 1)] ?? 5
     this.#failures += 1
     const now = Date.now()

@@ -30,27 +30,18 @@ const refresher = new Refresher(queryClient)
 let connection: LiveConnection | undefined
 let dataAt: number | undefined
 
-/** Longer than a connect on this computer takes. */
-const CONNECT_MS = 400
+/** The development server fills in nothing. With 0, everything is read again after the connect. */
+const lastEvent = Number(document.querySelector<HTMLMetaElement>('meta[name="last-event"]')?.content) || 0
 
-/**
- * Resolves when the stream is open, or does not open soon. What is read afterwards misses no change, so a page that is
- * drawn then reads everything once and not twice.
- */
-export function startLive(): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, CONNECT_MS)
-    connection = new LiveConnection({
-      onFrame: apply,
-      onConnect: () => refresher.refreshAll(),
-      onState: (state) => {
-        change({ connection: state, dataAt })
-        resolve()
-      },
-    })
-    connection.retry()
-    onSession(() => connection?.retry())
+export function startLive(): void {
+  connection = new LiveConnection({
+    lastEvent,
+    onFrame: apply,
+    onGap: () => refresher.refreshAll(),
+    onState: (state) => change({ connection: state, dataAt }),
   })
+  connection.retry()
+  onSession(() => connection?.retry())
 }
 
 export const retryNow = (): void => connection?.retry()

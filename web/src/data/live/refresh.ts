@@ -46,7 +46,7 @@ export class Refresher {
     this.#due.set(root, timer)
   }
 
-  /** After a connect: every answer that came before may miss a change. */
+  /** After a gap in the stream: every answer that came before may miss a change. */
   refreshAll(): void {
     void this.#queries.invalidateQueries()
   }

@@ -41,14 +41,11 @@ export function Chart({ label, times, lines, down, format, height = 132, sync = 
     const element = host.current
     if (!element) return
     const looks = JSON.parse(shape) as Omit<Line, 'values'>[]
-    const make = () => {
+    const stop = onLookChange(host, ({ width }) => {
       plot.current?.destroy()
-      const size = { width: element.clientWidth || 300, height }
-      const options = optionsOf(looks, { ...size, format, sync, down: () => latest.current })
+      const options = optionsOf(looks, { width, height, format, sync, down: () => latest.current })
       plot.current = new uPlot(options, latest.current.data, element)
-    }
-    make()
-    const stop = onLookChange(host, make)
+    })
     return () => {
       stop()
       plot.current?.destroy()
