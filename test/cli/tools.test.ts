@@ -1,8 +1,14 @@
-import { expect, test } from 'vitest'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { expect, onTestFinished, test } from 'vitest'
+import { MAIN } from '../support/bridge.ts'
 import { checkCommands, cliEnv, namesIn, runCli } from '../support/cli.ts'
-import { type House, openHouse } from '../support/house.ts'
+import { add } from '../support/furnished.ts'
+import { AUTHORISED, type House, openHouse } from '../support/house.ts'
+import { byNode } from '../support/real-servers.ts'
 import { retold } from '../support/retold.ts'
 import { post, register } from '../support/running.ts'
+import { openTerminal } from '../support/terminal.ts'
 
 async function seeded(): Promise<House> {
   const house = await openHouse({ env: { HOLD_CHANGED_TOOLS: 'true' } })
@@ -64,5 +70,83 @@ test('tools, tool, review and call: costs, switches, changes word by word, and e
       '▲ find  held: agents do not see it\n    description: Finds [-old-]{+new+} notes\n1 tool to review.\n',
     )
   expect((await cli('review', 'retold', '--approve')).stdout).toMatch(/^Approved 1 tool\.$/m)
-  expect((await cli('review', 'retold')).stdout).toBe('No tool of retold is new or changed.\n')
+  expect((await cli('review', 'retold')).stdout).toBe('Nothing of retold is new or changed.\n')
+})
+
+test('review shows changed prompts and instructions beside the tools, and approves them all', async () => {
+  const house = await openHouse({ env: { HOLD_CHANGED_TOOLS: 'true' } })
+  const server = retold({ prompts: [{ name: 'sum', description: 'Sums up' }], instructions: 'Be brief' })
+  await server.add(house)
+  await post(house, '/api/servers/retold/start')
+  server.write({ prompts: [{ name: 'sum', description: 'Sums it up' }], instructions: 'Be kind' })
+  await post(house, '/api/servers/retold/restart')
+  const review = async (...more: string[]) =>
+    (await runCli(cliEnv(house), ['review', 'retold', ...more])).stdout
+  await expect
+    .poll(() => review())
+    .toBe(
+      [
+        '▲ prompt sum  held: agents do not see it',
+        '    description: Sums {+it +}up',
+        '▲ instructions  held: agents do not see it',
+        '    instructions: Be [-brief-]{+kind+}',
+        '1 prompt, the instructions to review.',
+        '',
+      ].join('\n'),
+    )
+  expect(await review('--approve')).toContain('Approved 1 prompt, the instructions.\n')
+  expect(JSON.parse(await review('--json'))).toMatchObject({ items: [], prompts: [], instructions: null })
+})
+
+test('call shows progress and log messages on stderr while the tool runs, and Ctrl-C cancels the call at the server', async () => {
+  const house = await openHouse()
+  await add(house, { name: 'everything', start_mode: 'manual', ...byNode('everything') })
+  await register(house, 'teller')
+  for (const id of ['everything', 'teller']) await post(house, `/api/servers/${id}/start`)
+  const cli = (...argv: string[]) => runCli(cliEnv(house), ['call', ...argv])
+  const long = ['everything', 'trigger-long-running-operation', 'steps=2']
+  const done = await cli(...long, 'duration=1')
+  expect(done).toMatchObject({ code: 0, stdout: expect.stringContaining('completed') })
+  expect(done.stderr).toMatch(/^1\/2\b.*\n(?:.*\n)*2\/2\b/m)
+  const told = await cli('teller', 'tell', '--json')
+  expect(JSON.parse(told.stdout)).toMatchObject({ content: [{ text: 'told' }] })
+  expect(told.stderr).toBe('warning  db: the cache is cold\nemergency  {"code":7}\n')
+
+  const env = { PATH: process.env.PATH, ...cliEnv(house) }
+  const slow = ['call', 'everything', 'trigger-long-running-operation', 'steps=6000', 'duration=600']
+  const child = spawn(process.execPath, [MAIN, ...slow], { env })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let stderr = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
+  await expect.poll(() => stderr).toMatch(/^\d+\/6000\b/)
+  child.kill('SIGINT')
+  expect(await once(child, 'close')).toEqual([130, null])
+  expect(stderr).toMatch(/Cancelled trigger-long-running-operation\n$/)
+  const cancelled = () => house.inject({ url: '/api/calls?status=cancelled', headers: AUTHORISED })
+  await expect
+    .poll(async () => (await cancelled()).json())
+    .toMatchObject({ items: [{ server_id: 'everything', status: 'cancelled' }] })
+})
+
+test('a question of a tool is asked on the terminal, and without one the call fails with exit code 2 and the question', async () => {
+  const house = await openHouse()
+  await register(house, 'asker')
+  await post(house, '/api/servers/asker/start')
+  const refused = await runCli(cliEnv(house), ['call', 'asker', 'elicit', 'who=Which name?', '--json'])
+  expect(refused.code).toBe(2)
+  expect(JSON.parse(refused.stdout)).toMatchObject({
+    detail: 'elicit asks a question, and there is no terminal to ask on: Which name?',
+  })
+
+  const { start, shows, press } = openTerminal(cliEnv(house))
+  start("call asker elicit who='Which name?'")
+  await shows(/^Which name\?\n {2}name \(string, optional\):/m)
+  press('Ada', 'Enter')
+  await shows('Send this? [Y/n]')
+  press('Enter')
+  await shows(/^\{"action":"accept","content":\{"name":"Ada"\}\}\ncode 0\n/m)
+  start("call asker elicit who='Once more?'")
+  await shows(/^Once more\?\n {2}name /m)
+  press('C-d')
+  await shows(/^\{"action":"cancel"\}\ncode 0\n/m)
 })

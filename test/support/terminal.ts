@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { expect, onTestFinished } from 'vitest'
+import { listProcesses } from '../../src/supervisor/process/process-table.ts'
 import { MAIN } from './bridge.ts'
 
 const LATER = { timeout: 60_000, interval: 200 }
@@ -14,7 +15,11 @@ export interface Terminal {
   readonly start: (...argv: string[]) => void
   readonly press: (...keys: string[]) => void
   readonly shows: (pattern: RegExp | string) => Promise<void>
+  /** Whether a program has the alternate screen, and whether the cursor is visible: `1 0`. */
+  readonly state: () => string
   readonly shellPid: () => number
+  /** The process id of the program that the shell is running. */
+  readonly program: () => number
 }
 
 /** `rows`: the height, for output that should not scroll away. */
@@ -27,6 +32,8 @@ export function openTerminal(env: Readonly<Record<string, string>>, rows = 24): 
   onTestFinished(() => void tmux('kill-server'))
   const screen = () => tmux('capture-pane', '-p')
   const press = (...keys: string[]) => void tmux('send-keys', ...keys)
+  const shellPid = () => Number(tmux('display-message', '-p', '#{pane_pid}'))
+  tmux('set', '-g', 'escape-time', '0')
   return {
     tmux,
     screen,
@@ -37,6 +44,8 @@ export function openTerminal(env: Readonly<Record<string, string>>, rows = 24): 
       typeof pattern === 'string'
         ? expect.poll(screen, LATER).toContain(pattern)
         : expect.poll(screen, LATER).toMatch(pattern),
-    shellPid: () => Number(tmux('display-message', '-p', '#{pane_pid}')),
+    state: () => tmux('display-message', '-p', '#{alternate_on} #{cursor_flag}').trim(),
+    shellPid,
+    program: () => (listProcesses().find(({ parent }) => parent === shellPid()) ?? expect.unreachable()).pid,
   }
 }

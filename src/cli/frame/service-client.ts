@@ -6,6 +6,7 @@ import { isObject } from '../../kernel/is-object.ts'
 import { VERSION } from '../../kernel/version.ts'
 import { HttpClient } from '../../net/http-client.ts'
 import { MEBIBYTE, RemoteFailure } from '../../net/http-failure.ts'
+import type { HttpResponse } from '../../net/http-response.ts'
 import { Failure, notRunning, notToolroom, tokenRefused, unreachable } from './failure.ts'
 import { findAddress, networkFrom, parseAddress } from './service-address.ts'
 
@@ -19,6 +20,15 @@ export function tokenOf({ auth_token, folders }: Config): string | undefined {
   } catch {
     return undefined // not generated yet, or not readable
   }
+}
+
+interface Sent {
+  readonly method: HttpMethod
+  readonly path: string
+  readonly body?: unknown
+  /** Null for a stream that ends by itself. */
+  readonly timeoutMs: number | null
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /** The REST API of a running service, with the token. */
@@ -50,10 +60,16 @@ export class ServiceClient {
     timeoutMs = 5000,
     headers: Readonly<Record<string, string>> = {},
   ): Promise<unknown> {
+    const given = await this.open({ method, path, body, timeoutMs, headers })
+    return this.#translated(async () => parsed(await given.read(MAX_BYTES)))
+  }
+
+  /** The response before its body is read. Throws a Failure for any other status than 2xx. */
+  open({ method, path, body, timeoutMs, headers = {} }: Sent): Promise<HttpResponse> {
     const json = body !== undefined && { body: JSON.stringify(body) }
     const type = body !== undefined && { 'content-type': 'application/json' }
-    try {
-      const reply = await this.#http.request({
+    return this.#translated(async () => {
+      const response = await this.#http.request({
         method,
         url: new URL(this.#address + path),
         headers: { ...this.#headers, ...type, ...headers },
@@ -61,27 +77,34 @@ export class ServiceClient {
         firstByteMs: timeoutMs,
         ...json,
       })
-      const text = (await reply.read(MAX_BYTES)).toString()
-      const given: unknown = text === '' ? null : JSON.parse(text)
-      if (reply.status < 300) return given
-      throw this.#refusal(reply.status, given)
-    } catch (error) {
-      if (error instanceof RemoteFailure) throw unreachable(this.#address, error)
-      throw error instanceof SyntaxError ? notToolroom(this.#address) : error
-    }
+      if (response.status < 300) return response
+      throw this.refusal(response.status, parsed(await response.read(MAX_BYTES)))
+    })
   }
 
   close(): void {
     this.#http.close()
   }
 
-  #refusal(status: number, problem: unknown): Failure {
+  /** The failure that a problem of the API stands for. */
+  refusal(status: number, problem: unknown): Failure {
     if (!isObject(problem) || typeof problem.detail !== 'string') return notToolroom(this.#address)
     if (status === 401) return tokenRefused(this.#address)
     const hint = typeof problem.hint === 'string' ? problem.hint : null
     return new Failure(EXIT_OF[status] ?? 'failed', problem.detail, hint, String(problem.code))
   }
+
+  async #translated<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      if (error instanceof RemoteFailure) throw unreachable(this.#address, error)
+      throw error instanceof SyntaxError ? notToolroom(this.#address) : error
+    }
+  }
 }
+
+const parsed = (text: Buffer): unknown => (text.length === 0 ? null : JSON.parse(text.toString()))
 
 const EXIT_OF: Readonly<Record<number, Failure['exit']>> = {
   404: 'not_found',

@@ -33,6 +33,7 @@ const ASCII: Readonly<Record<string, string>> = {
   '○': 'o',
   '✕': 'x',
   '▲': '!',
+  '▼': 'v',
   '✓': '+',
   '…': '~',
   '≠': '#',

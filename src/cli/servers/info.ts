@@ -9,14 +9,19 @@ type Field = readonly [label: string, value: Span]
 /** `toolroom info SERVER` */
 export const run: Run = async ({ api, given }) => {
   const server = await serverNamed(api, given.word('SERVER'))
-  const fields = fieldsOf(server).filter(([, value]) => value !== null && textOf(value) !== '')
-  const width = Math.max(...fields.map(([label]) => label.length)) + 2
   return {
     json: server,
-    lines: fields.map(([label, value]): Line => [toned('dim', label.padEnd(width)), value]),
-    plain: fields.map(([label, value]) => [label, textOf(value)]),
+    lines: infoLines(server),
+    plain: fieldsOf(server).map(([label, value]) => [label, textOf(value)]),
     next: needsHelp(server) ? `next: toolroom why ${server.id}` : `next: toolroom tools ${server.id}`,
   }
+}
+
+/** One line for each thing that is known about a server. */
+export function infoLines(server: AnyServer): Line[] {
+  const fields = fieldsOf(server)
+  const width = Math.max(...fields.map(([label]) => label.length)) + 2
+  return fields.map(([label, value]) => [toned('dim', label.padEnd(width)), value])
 }
 
 function fieldsOf(server: AnyServer): Field[] {
@@ -25,7 +30,7 @@ function fieldsOf(server: AnyServer): Field[] {
     tool_count === null
       ? null
       : `${counted(tool_count, 'tool')}, about ${thousands(tool_tokens) ?? '?'} tokens`
-  return [
+  const fields: Field[] = [
     ['Id', id],
     ['Name', name],
     ['Status', stateSpan(server)],
@@ -38,6 +43,7 @@ function fieldsOf(server: AnyServer): Field[] {
     ['MCP', server.protocol_version],
     ['Gateway', server.expose ? 'offered to agents' : 'not offered to agents'],
   ]
+  return fields.filter(([, value]) => value !== null && textOf(value) !== '')
 }
 
 function stdioFields(server: StdioServer): Field[] {

@@ -25,7 +25,7 @@ export const TOOLS: readonly Command[] = [
   {
     name: 'review',
     group: 'Tools',
-    does: 'Show tools that are new or were changed by their server, and approve them.',
+    does: 'Show new and changed tools, prompts and instructions, and approve them.',
     words: [SERVER, { ...TOOL, optional: true, many: true }],
     flags: { approve: { does: 'Approve them.' } },
     writes: true,
@@ -36,7 +36,7 @@ export const TOOLS: readonly Command[] = [
     name: 'call',
     group: 'Tools',
     does: 'Call a tool, and print its result.',
-    text: 'A value is text where the tool takes text, and JSON elsewhere. `-` reads the arguments as JSON from stdin.',
+    text: 'A value is text where the tool takes text, and JSON elsewhere. `-` reads the arguments as JSON from stdin. Progress and log messages of the tool go to stderr; its questions are asked on the terminal. Ctrl-C cancels the call.',
     words: [SERVER, TOOL, { name: 'KEY=VALUE', optional: true, many: true }],
     flags: {
       args: { does: 'All arguments as a JSON object.', value: 'JSON' },
@@ -44,7 +44,7 @@ export const TOOLS: readonly Command[] = [
     },
     writes: true,
     examples: ["call postgres query sql='select 1'", `call time now --args '{"zone":"UTC"}'`],
-    exits: { 7: 'the tool answered with an error', 8: 'timeout' },
+    exits: { 7: 'the tool answered with an error', 8: 'timeout', 130: 'cancelled' },
     also: ['exec', 'invoke'],
     load: () => import('../tools/call.ts'),
   },

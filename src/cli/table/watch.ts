@@ -52,7 +52,7 @@ export const WATCH: readonly Command[] = [
     name: 'top',
     group: 'Watch',
     does: 'Watch the servers: calls, latency, failures, CPU and memory, every second.',
-    text: 'Keys: / filter, s sort, up and down choose a server, r restart it, x stop it, q quit. Without a terminal, prints one table.',
+    text: 'Up and down choose a server. Keys: enter its details, l its log, r restart it, x stop it, / filter, s sort, ? all keys, q quit. Without a terminal, prints one table.',
     examples: ['top'],
     also: ['htop', 'monitor'],
     load: () => import('../watch/top.ts'),

@@ -4,11 +4,12 @@ import { usage } from '../frame/failure.ts'
 import { readStdin } from '../frame/stdin.ts'
 import { toned } from '../output/line.ts'
 import { isStdio, serverNamed } from '../servers/all-servers.ts'
+import { streamedCall } from './streamed-call.ts'
 import { type Tool, toolNamed, toolsOf } from './tools-of.ts'
 
 /** `toolroom call SERVER TOOL [KEY=VALUE...]`: exits with 7 if the tool answers with an error. */
 export const run: Run = async (context) => {
-  const { api, given, during } = context
+  const { api, given } = context
   const server = await serverNamed(api, given.word('SERVER'))
   const tool = toolNamed(await toolsOf(api, server), given.word('TOOL'), server.id)
   const timeout = given.flag('timeout')
@@ -26,14 +27,9 @@ export const run: Run = async (context) => {
         'Nothing was called (--dry-run).',
       ],
     }
-  const path = { id: server.id, tool: tool.name }
-  const result = await during(
-    `Calling ${tool.name}`,
-    isStdio(server)
-      ? api.post('/api/servers/{id}/tools/{tool}/call', { path, body })
-      : api.post('/api/http-servers/{id}/tools/{tool}/call', { path, body }),
-  )
-  return answerOf(result, `${server.id} ${tool.name}`)
+  const kind = isStdio(server) ? 'servers' : 'http-servers'
+  const path = `/api/${kind}/${server.id}/tools/${encodeURIComponent(tool.name)}/call`
+  return answerOf(await streamedCall(context, path, body, tool.name), `${server.id} ${tool.name}`)
 }
 
 /** From `KEY=VALUE` words, or JSON: in `--args`, or on stdin if that is `-`. */

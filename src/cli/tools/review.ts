@@ -1,57 +1,107 @@
 import type { Answer, Context, Run } from '../frame/context.ts'
+import type { Api, Schemas } from '../frame/typed-api.ts'
 import { type Line, type Span, toned } from '../output/line.ts'
 import { counted } from '../output/units.ts'
 import { isStdio, serverNamed } from '../servers/all-servers.ts'
 import type { AnyServer } from '../servers/state.ts'
 import { type Tool, toolNamed, toolsOf } from './tools-of.ts'
 
+type Prompt = Schemas['Prompt']
+type Instructions = Schemas['Instructions']
+
+/** What a server offers that is new or has changed. */
+interface Changed {
+  readonly tools: readonly Tool[]
+  readonly prompts: readonly Prompt[]
+  readonly instructions: Instructions | null
+}
+
 /** `toolroom review SERVER [TOOL...] [--approve]` */
 export const run: Run = async (context) => {
   const { api, given } = context
   const server = await serverNamed(api, given.word('SERVER'))
-  const tools = await toolsOf(api, server)
-  const chosen = given.words('TOOL').map((word) => toolNamed(tools, word, server.id))
-  const changed = (chosen.length > 0 ? chosen : tools).filter(
-    ({ state, change }) => state === 'held' || change,
-  )
+  const changed = await changesOf(api, server, given.words('TOOL'))
   const isDry = given.is('dry-run')
-  if (given.is('approve') && !isDry) await approve(context, server, changed)
-  return answerOf(server, changed, given.is('approve') && !isDry, isDry)
+  const isApproved = given.is('approve') && !isDry
+  if (isApproved) await context.during(`Approving changes of ${server.id}`, approve(context, server, changed))
+  return answerOf(server, changed, isApproved, isDry)
 }
 
-async function approve({ api, during }: Context, server: AnyServer, tools: readonly Tool[]): Promise<void> {
-  for (const { name, hash } of tools) {
-    const given = { path: { id: server.id, tool: name }, body: { hash } }
-    await during(
-      `Approving ${name}`,
-      isStdio(server)
-        ? api.post('/api/servers/{id}/tools/{tool}/approve', given)
-        : api.post('/api/http-servers/{id}/tools/{tool}/approve', given),
-    )
+/** With names of tools, only those tools. */
+async function changesOf(api: Api, server: AnyServer, names: readonly string[]): Promise<Changed> {
+  const needsReview = ({ state, change }: Pick<Tool, 'state' | 'change'>) =>
+    state === 'held' || change !== null
+  const all = await toolsOf(api, server)
+  const chosen = names.map((name) => toolNamed(all, name, server.id))
+  const tools = (chosen.length > 0 ? chosen : all).filter(needsReview)
+  if (chosen.length > 0) return { tools, prompts: [], instructions: null }
+  const path = { id: server.id }
+  const [{ items }, instructions] = await Promise.all(
+    isStdio(server)
+      ? [api.get('/api/servers/{id}/prompts', { path }), api.get('/api/servers/{id}/instructions', { path })]
+      : [
+          api.get('/api/http-servers/{id}/prompts', { path }),
+          api.get('/api/http-servers/{id}/instructions', { path }),
+        ],
+  )
+  return {
+    tools,
+    prompts: items.filter(needsReview),
+    instructions: needsReview(instructions) ? instructions : null,
   }
 }
 
-function answerOf({ id }: AnyServer, changed: readonly Tool[], isApproved: boolean, isDry: boolean): Answer {
-  const json = { server_id: id, approved: isApproved, items: changed, ...(isDry && { dry_run: true }) }
-  if (changed.length === 0) return { json, lines: [`No tool of ${id} is new or changed.`], plain: [] }
+async function approve({ service }: Context, server: AnyServer, changed: Changed): Promise<void> {
+  const kind = isStdio(server) ? 'servers' : 'http-servers'
+  const { tools, prompts, instructions } = changed
+  const hashes: [part: string, hash: string | null][] = [
+    ...tools.map(({ name, hash }): [string, string] => [`tools/${encodeURIComponent(name)}`, hash]),
+    ...prompts.map(({ name, hash }): [string, string] => [`prompts/${encodeURIComponent(name)}`, hash]),
+    ...(instructions ? [['instructions', instructions.hash] as [string, string | null]] : []),
+  ]
+  for (const [part, hash] of hashes)
+    await service.request('POST', `/api/${kind}/${server.id}/${part}/approve`, { hash })
+}
+
+function answerOf({ id }: AnyServer, changed: Changed, isApproved: boolean, isDry: boolean): Answer {
+  const { tools, prompts, instructions } = changed
+  const json = {
+    server_id: id,
+    approved: isApproved,
+    items: tools,
+    prompts,
+    instructions,
+    ...(isDry && { dry_run: true }),
+  }
+  const parts: [label: string, Pick<Tool, 'state' | 'change'>][] = [
+    ...tools.map((tool): [string, Tool] => [tool.name, tool]),
+    ...prompts.map((prompt): [string, Prompt] => [`prompt ${prompt.name}`, prompt]),
+    ...(instructions ? [['instructions', instructions] as [string, Instructions]] : []),
+  ]
+  if (parts.length === 0) return { json, lines: [`Nothing of ${id} is new or changed.`], plain: [] }
+  const count = [
+    ...(tools.length > 0 ? [counted(tools.length, 'tool')] : []),
+    ...(prompts.length > 0 ? [counted(prompts.length, 'prompt')] : []),
+    ...(instructions ? ['the instructions'] : []),
+  ].join(', ')
   return {
     json,
     lines: [
-      ...changed.flatMap(linesOf),
+      ...parts.flatMap(([label, part]) => linesOf(label, part)),
       isApproved
-        ? `Approved ${counted(changed.length, 'tool')}.`
-        : `${counted(changed.length, 'tool')} to review.${isDry ? ' Nothing was changed (--dry-run).' : ''}`,
+        ? `Approved ${count}.`
+        : `${count} to review.${isDry ? ' Nothing was changed (--dry-run).' : ''}`,
     ],
-    plain: changed.map(({ name, state, change }) => [name, state, change?.since]),
+    plain: parts.map(([label, { state, change }]) => [label, state, change?.since]),
     next: isApproved ? `next: toolroom tools ${id}` : `next: toolroom review ${id} --approve`,
   }
 }
 
 /** What changed, word by word. */
-function linesOf({ name, state, change }: Tool): Line[] {
+function linesOf(label: string, { state, change }: Pick<Tool, 'state' | 'change'>): Line[] {
   const head: Line = [
     toned('warn', '▲ '),
-    `${name}  ${state === 'held' ? 'held: agents do not see it' : 'changed'}`,
+    `${label}  ${state === 'held' ? 'held: agents do not see it' : 'changed'}`,
   ]
   return [
     head,

@@ -18,7 +18,7 @@ export const run: Run = async (context) => {
   }
   return showNewest(context, {
     read: (page) => api.get('/api/logs', { query: { ...filters, ...page } }),
-    line: lineOf,
+    line: logLine,
     row: ({ ts, level, source, server_id, message }) => [ts, level, server_id ?? source, message],
     empty: 'No lines.',
   })
@@ -26,7 +26,7 @@ export const run: Run = async (context) => {
 
 const TONES: Partial<Record<LogLine['level'], Tone>> = { warn: 'warn', error: 'err', fatal: 'err' }
 
-function lineOf({ ts, level, source, server_id, message, repeat, truncated }: LogLine): Line {
+export function logLine({ ts, level, source, server_id, message, repeat, truncated }: LogLine): Line {
   return [
     toned('dim', clock(ts)),
     ' ',

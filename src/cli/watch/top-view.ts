@@ -19,6 +19,9 @@ export type Sort = (typeof SORTS)[number]
 
 /** What the user has chosen. */
 export interface View {
+  readonly page: 'list' | 'details' | 'log' | 'help'
+  /** How many lines of the page are above the screen; of a log, below it. */
+  readonly scroll: number
   readonly filter: string
   readonly isTyping: boolean
   readonly sort: Sort
@@ -64,8 +67,8 @@ export function rowOf(server: AnyServer, { tools, at }: Figures): Span[] {
   ]
 }
 
-/** The whole screen: exactly `height` lines, none wider than `width`. */
-export function screenLines(figures: Figures, view: View, width: number, height: number): Line[] {
+/** The list of servers: exactly `height` lines, none wider than `width`. */
+export function listLines(figures: Figures, view: View, width: number, height: number): Line[] {
   const ranked = rankedServers(figures, view)
   const room = Math.max(1, height - 3)
   const chosenAt = Math.max(
@@ -74,7 +77,7 @@ export function screenLines(figures: Figures, view: View, width: number, height:
   )
   const first = Math.max(0, chosenAt - room + 1)
   const [head = '', ...rows] = columns(
-    { head: HEAD, rows: ranked.map((server) => rowOf(server, figures)) },
+    { head: headOf(view.sort), rows: ranked.map((server) => rowOf(server, figures)) },
     width,
   )
   const shown = rows.slice(first, first + room).map((row, at) => marked(row, first + at === chosenAt))
@@ -104,11 +107,22 @@ function summaryOf({ servers, summary, at }: Figures): string {
   ].join('   ')
 }
 
-function footerOf({ filter, isTyping, sort, message }: View): string {
+const COLUMN: Readonly<Record<Sort, string>> = {
+  name: 'NAME',
+  calls: 'CALLS/M',
+  errors: 'ERR',
+  p95: 'P95',
+  cpu: 'CPU',
+  memory: 'RSS',
+}
+
+const headOf = (sort: Sort): string[] => HEAD.map((label) => (label === COLUMN[sort] ? `${label}▼` : label))
+
+function footerOf({ filter, isTyping, message }: View): string {
   if (isTyping) return ` filter: ${filter}_   enter done  esc clear`
   if (message !== '') return ` ${message}`
-  const shown = filter === '' ? '' : `  [${filter}]`
-  return ` / filter${shown}  s sort: ${sort}  r restart  x stop  up down choose  q quit`
+  const shown = filter === '' ? 'filter' : `[${cut(filter, 9)}]`
+  return ` / ${shown}  s sort  enter details  l log  r restart  x stop  ? help  q quit`
 }
 
 interface Recent {

@@ -1,13 +1,26 @@
 import type { Context, Run } from '../frame/context.ts'
 import { Failure } from '../frame/failure.ts'
 import type { Api } from '../frame/typed-api.ts'
-import { allServers } from '../servers/all-servers.ts'
+import type { Line } from '../output/line.ts'
+import { allServers, isStdio } from '../servers/all-servers.ts'
+import { logLine } from './logs.ts'
 import { Screen } from './screen.ts'
-import { type Figures, HEAD, rankedServers, rowOf, SORTS, screenLines, type View } from './top-view.ts'
+import { afterKey, chosenOf, keysIn } from './top-keys.ts'
+import { screenLines } from './top-pages.ts'
+import { type Figures, HEAD, rankedServers, rowOf, type View } from './top-view.ts'
 
 const EVERY_MS = 1000
-const COMMANDS: Readonly<Record<string, 'quit' | 'restart' | 'stop'>> = { q: 'quit', r: 'restart', x: 'stop' }
-const FIRST: View = { filter: '', isTyping: false, sort: 'name', chosen: undefined, message: '' }
+const LOG_LINES = 500
+const ACTIONS: Readonly<Record<string, 'restart' | 'stop'>> = { r: 'restart', x: 'stop' }
+const FIRST: View = {
+  page: 'list',
+  scroll: 0,
+  filter: '',
+  isTyping: false,
+  sort: 'name',
+  chosen: undefined,
+  message: '',
+}
 
 /** `toolroom top`: a screen that is drawn every second. Without a terminal, one table. */
 export const run: Run = async (context) => {
@@ -31,23 +44,46 @@ async function figuresNow(api: Api): Promise<Figures> {
   return { servers, tools, summary, at: Date.now() }
 }
 
+async function logNow(api: Api, id: string): Promise<Line[]> {
+  const { items } = await api.get('/api/logs', { query: { server_id: [id], limit: LOG_LINES } })
+  return items.map(logLine).reverse()
+}
+
 /** Ends when the user quits, or when the service cannot be asked any more. */
 function watch({ api, given }: Context, first: Figures): Promise<undefined> {
   let figures = first
   let view = FIRST
+  let log: readonly Line[] = []
+  let most = 0
+  let turn = 0
   return new Promise((resolve, reject) => {
-    const screen = new Screen(given.is('ascii'), onKey, draw)
+    const screen = new Screen(given.is('ascii'), onKeys, draw)
     let timer = setTimeout(refresh, EVERY_MS)
     draw()
 
     function draw(): void {
       const { width, height } = screen.size
-      screen.draw(screenLines(figures, view, width, height))
+      const server = view.page === 'help' ? undefined : chosenOf(figures, view)
+      const drawn = screenLines({ figures, view, server, log }, width, height)
+      most = drawn.most
+      screen.draw(drawn.lines)
     }
 
+    /** An answer that was overtaken by a later question is dropped. A log that is scrolled back does not move. */
     async function refresh(): Promise<void> {
+      clearTimeout(timer)
+      const own = ++turn
+      const { page, scroll, chosen } = view
       try {
-        figures = await figuresNow(api)
+        const [now, lines] = await Promise.all([
+          figuresNow(api),
+          page === 'log' && scroll === 0 && chosen !== undefined ? logNow(api, chosen) : log,
+        ])
+        if (own !== turn) return
+        figures = now
+        log = lines
+        if (view.page !== 'list' && !now.servers.some(({ id }) => id === view.chosen))
+          view = { ...view, page: 'list' }
         draw()
         timer = setTimeout(refresh, EVERY_MS)
       } catch (error) {
@@ -56,29 +92,36 @@ function watch({ api, given }: Context, first: Figures): Promise<undefined> {
     }
 
     function end(settle: () => void): void {
+      turn++
       clearTimeout(timer)
       screen.close()
       settle()
     }
 
+    function onKeys(text: string): void {
+      for (const key of keysIn(text)) onKey(key)
+    }
+
     function onKey(key: string): void {
-      if (key === '\u0003') process.exit(130)
-      const command = view.isTyping ? undefined : COMMANDS[key]
-      if (command === 'quit') end(() => resolve(undefined))
-      else if (command) void act(command)
-      else {
-        view = afterKey(view, key, figures)
-        draw()
-      }
+      const before = view
+      const action = view.isTyping ? undefined : ACTIONS[key]
+      if (key === 'q' && !view.isTyping) end(() => resolve(undefined))
+      else if (action) void act(action)
+      else view = afterKey(view, key, figures, most)
+      const isNewLog = view.page === 'log' && before.page !== 'log'
+      if (isNewLog) log = []
+      draw()
+      if (isNewLog) void refresh()
     }
 
     async function act(action: 'restart' | 'stop'): Promise<void> {
       const server = chosenOf(figures, view)
-      if (!server) return
+      if (!server || view.page === 'help') return
       const say = (message: string) => {
         view = { ...view, message }
         draw()
       }
+      if (!isStdio(server)) return say(`${server.id} runs at its own URL: there is nothing to ${action} here`)
       say(`${action} ${server.id} …`)
       try {
         const { items } = await api.post('/api/servers/bulk', { body: { action, ids: [server.id] } })
@@ -88,39 +131,4 @@ function watch({ api, given }: Context, first: Figures): Promise<undefined> {
       }
     }
   })
-}
-
-function chosenOf(figures: Figures, view: View) {
-  const servers = rankedServers(figures, view)
-  return servers.find(({ id }) => id === view.chosen) ?? servers[0]
-}
-
-/** Several keys may arrive at once, such as a pasted word. */
-function afterKey(view: View, key: string, figures: Figures): View {
-  if (view.isTyping) return afterTyped(view, key)
-  if (key.startsWith('/')) return afterTyped({ ...view, isTyping: true, message: '' }, key.slice(1))
-  if (key === 's')
-    return { ...view, sort: SORTS[(SORTS.indexOf(view.sort) + 1) % SORTS.length] ?? 'name', message: '' }
-  if (key === '\u001b') return { ...view, filter: '', message: '' }
-  const step = { '\u001b[A': -1, k: -1, '\u001b[B': 1, j: 1 }[key]
-  if (step === undefined) return { ...view, message: '' }
-  const servers = rankedServers(figures, view)
-  const at =
-    Math.max(
-      0,
-      servers.findIndex(({ id }) => id === view.chosen),
-    ) + step
-  return { ...view, chosen: servers[Math.min(servers.length - 1, Math.max(0, at))]?.id, message: '' }
-}
-
-function afterTyped(view: View, keys: string): View {
-  if (keys === '\u001b') return { ...view, filter: '', isTyping: false }
-  let next = view
-  for (const key of keys) {
-    if (key === '\r' || key === '\n') return { ...next, isTyping: false }
-    const isErased = key === '\u007f' || key === '\b'
-    if (isErased) next = { ...next, filter: next.filter.slice(0, -1) }
-    else if (/^[\w .@/-]$/.test(key)) next = { ...next, filter: next.filter + key }
-  }
-  return next
 }
