@@ -6,7 +6,10 @@ import { runTests } from './report.mjs'
 import { findSystemTools } from './system-tools.mjs'
 
 const PATIENCE_MS = 30 * 60_000
-/** Beside the goals: property tests with more cases than `npm test` tries, and the service under a real systemd. */
+/**
+ * Beside the goals: property tests with more cases than `npm test` tries, the service under a real systemd, and the checks
+ * of the dashboard with times in milliseconds and all rules of axe in both schemes.
+ */
 const ALSO = [
   'test/goals',
   'src/agents/formats',
@@ -14,6 +17,7 @@ const ALSO = [
   'src/servers/snippet',
   'src/supervisor/runner',
   'test/cli/service',
+  'test/web',
 ]
 
 await prepare()

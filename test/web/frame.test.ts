@@ -3,14 +3,27 @@ import { describe, expect, test } from 'vitest'
 import { TOKEN } from '../support/house.ts'
 import { executablePath, expectAccessible, openBrowser, openPage } from './support/browser.ts'
 import { openDashboard, sharedDashboard, untilLive } from './support/dashboard.ts'
+import { stopsWithoutRing } from './support/focus.ts'
 
 const focused = (page: Page) => page.evaluate(() => document.activeElement?.textContent ?? '')
 const path = (page: Page) => new URL(page.url()).pathname
 
+/** The key after `g`, and the title of the page that it leads to. */
+const PAGES = {
+  s: ['/servers', 'Servers'],
+  a: ['/agents', 'Agents'],
+  p: ['/playground', 'Playground'],
+  t: ['/traffic', 'Traffic'],
+  l: ['/logs', 'Logs'],
+  k: ['/packages', 'Packages'],
+  ',': ['/settings', 'Settings'],
+  h: ['/', /servers work/],
+} as const
+
 describe.runIf(executablePath)('the frame of every page', () => {
   const shared = sharedDashboard({ register: true })
 
-  test('check 28: the keyboard alone reaches the content, every page, the palette and a restart; letters do nothing while a text is typed', async () => {
+  test('check 28: the keyboard alone reaches the content, every page, its filter, the palette and a restart; every stop of Tab has a ring of 2 px; letters do nothing while a text is typed', async () => {
     const dashboard = await shared()
     await dashboard.start('echo')
     const { page, complaints } = await openPage(await openBrowser())
@@ -20,19 +33,32 @@ describe.runIf(executablePath)('the frame of every page', () => {
     await page.keyboard.press('Enter')
     expect(await page.evaluate(() => document.activeElement?.id)).toBe('content')
 
-    for (const [key, at] of Object.entries({
-      a: '/agents',
-      l: '/logs',
-      k: '/packages',
-      ',': '/settings',
-      h: '/',
-    })) {
+    for (const [key, [at, title]] of Object.entries(PAGES)) {
       await page.keyboard.press('g')
       await page.keyboard.press(key)
       await expect.poll(() => path(page)).toBe(at)
+      await page.getByRole('heading', { level: 1, name: title }).waitFor()
+      expect(await stopsWithoutRing(page), at).toEqual([])
     }
-    await page.keyboard.press('Control+k')
+    await page.keyboard.press('/') // Home has no field to filter
     const search = page.getByPlaceholder('Search or run…')
+    await search.waitFor()
+    await page.keyboard.press('Escape')
+    await search.waitFor({ state: 'hidden' })
+    await page.keyboard.press('g')
+    await page.keyboard.press('s')
+    await page.getByRole('heading', { level: 1, name: 'Servers' }).waitFor()
+    await page.keyboard.press('/')
+    await page.keyboard.type('g a ech')
+    const field = page.locator('main [data-filter]')
+    await expect.poll(() => field.inputValue()).toBe('g a ech') // letters are text here
+    await field.fill('')
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('g')
+    await page.keyboard.press('h')
+    await expect.poll(() => path(page)).toBe('/')
+
+    await page.keyboard.press('Control+k')
     await search.waitFor()
     await page.keyboard.type('g s restart echo') // letters are text here
     expect(path(page)).toBe('/')

@@ -34,6 +34,28 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   keyboard: [],
   format: [],
 }
+/** Keys that are values of the API. */
+const FROM_THE_API: Readonly<Record<string, readonly string[]>> = {
+  'pages/settings/messages.ts': ['updated', 'unchanged', 'exists', 'refused'],
+  'pages/server/overview/messages.ts': [
+    ...['on_demand', 'eager', 'manual'],
+    ...['none', 'needs_login', 'logged_in', 'expired', 'refused'],
+  ],
+}
+
+/** The keys that a file asks for in a table, as patterns: `last${window}` may be many. */
+function keysIn(code: string, table: string): RegExp[] {
+  const specifier = table.startsWith('.') ? table : `./${table}`
+  const named =
+    new RegExp(`import \\{([^}]*)\\} from '${specifier.replaceAll('.', '\\.')}'`).exec(code)?.[1] ?? ''
+  const name = /\bt as (\w+)/.exec(named)?.[1] ?? 't'
+  const calls = code.matchAll(
+    new RegExp(`(?<![\\w.])${name}(?:\\.rich)?\\(\\s*(?:'([^']+)'|\`([^\`]+)\`)`, 'g'),
+  )
+  return [...calls].map(
+    ([, key = '', template = key]) => new RegExp(`^${template.replace(/\$\{[^}]+\}/g, '\\w+')}$`),
+  )
+}
 const folderOf = (file: string) => file.split('/')[0] ?? file
 const pageOf = (file: string) => /^pages\/([^/]+)/.exec(file)?.[1]
 
@@ -74,6 +96,35 @@ describe('the code of the dashboard', () => {
       counts.set(folder, (counts.get(folder) ?? 0) + 1)
     }
     expect([...counts].filter(([, count]) => count > MOST_FILES)).toEqual([])
+  })
+
+  test('every text is used, and every text that is used exists', () => {
+    const tables = [...files].filter(([file]) => file.endsWith('/messages.ts'))
+    const wrong = tables.flatMap(([file, text]) => {
+      const keys = [...text.matchAll(/^ {2}(?:'([^']+)'|(\w+)):/gm)].map(
+        ([, quoted, plain]) => quoted ?? plain ?? '',
+      )
+      const users = imports.filter(({ target }) => target === file)
+      const called = users.flatMap(({ file: user }) =>
+        keysIn(files.get(user) ?? '', posix.relative(posix.dirname(user), file)),
+      )
+      const beside = [...files].filter(
+        ([other]) => other !== file && other.startsWith(`${posix.dirname(file)}/`),
+      )
+      const code = beside.map(([, other]) => other).join('\n')
+      const isUsed = (key: string) =>
+        called.some((pattern) => pattern.test(key)) ||
+        new RegExp(`'${key}'|\\b${key}: '`).test(code) ||
+        FROM_THE_API[file]?.includes(key)
+      return [
+        ...keys.filter((key) => !isUsed(key)).map((key) => `${file}: ${key} is not used`),
+        ...called
+          .filter((pattern) => !keys.some((key) => pattern.test(key)))
+          .map((pattern) => `${file}: ${pattern.source} is missing`),
+      ]
+    })
+    expect(tables.length).toBeGreaterThan(15)
+    expect(wrong).toEqual([])
   })
 
   test('every part that is exported is drawn on the page /parts', () => {

@@ -41,8 +41,12 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const ALL = { type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] }
-/** The rules whose result depends on colours. The others are the same in both schemes. */
+/**
+ * The rules whose result depends on colours. The others read names, roles and sizes, which a scheme does not change, and
+ * would take as long again; `npm run goals` runs them in dark, too.
+ */
 const OF_COLOUR = { type: 'rule', values: ['color-contrast', 'link-in-text-block'] }
+const IN_DARK = process.env.TOOLROOM_GOALS === 'full' ? ALL : OF_COLOUR
 
 interface Violation {
   readonly id: string
@@ -71,7 +75,7 @@ export async function expectAccessible(page: Page): Promise<void> {
   await setScheme(page, 'light')
   expect(await violationsOn(page, ALL), 'light').toEqual([])
   await setScheme(page, 'dark')
-  expect(await violationsOn(page, OF_COLOUR), 'dark').toEqual([])
+  expect(await violationsOn(page, IN_DARK), 'dark').toEqual([])
 }
 
 /** As if the user had chosen it. */

@@ -73,9 +73,9 @@ function onKey(event: KeyboardEvent): void {
   const isPlain = !key.startsWith('ctrl+')
   if (isPlain && (isTyping(event.target) || (event.key.length === 1 && lettersAreOff()))) return
   if (isPlain && isInDialog() && key !== 'Escape' && key !== '?') return
-  const before = first && performance.now() - first.at < SEQUENCE_MS ? `${first.key} ` : ''
+  const before = first && event.timeStamp - first.at < SEQUENCE_MS ? `${first.key} ` : ''
   const action = find(`${before}${key}`) ?? find(key)
-  first = isPlain && event.key.length === 1 && before === '' ? { key, at: performance.now() } : undefined
+  first = isPlain && event.key.length === 1 && before === '' ? { key, at: event.timeStamp } : undefined
   if (!action) return
   event.preventDefault()
   first = undefined

@@ -88,5 +88,4 @@ export const t = texts('logs', {
   context: '20 lines before and after',
   contextOf: '{server}, {at}',
   gone: 'This line is no longer stored.',
-  close: 'Close',
 })
