@@ -126,11 +126,13 @@ const messagesIn = (side) =>
  */
 function timedMessages({ answers, hasMessages, hasLogs }) {
   if (!hasMessages) return []
-  const all = answers.flatMap(({ messages = [] }) => messages)
-  return all.filter(
-    ({ method }) => method !== 'roots/list' && (hasLogs || method !== 'notifications/message'),
-  )
+  return answers.flatMap(({ messages = [] }) => messages).filter(isTimed(hasLogs))
 }
+
+export const isTimed =
+  (hasLogs) =>
+  ({ method }) =>
+    method !== 'roots/list' && (hasLogs || method !== 'notifications/message')
 
 function object(fields) {
   const members = Object.entries(fields).map(([key, value]) => ({ key, value }))

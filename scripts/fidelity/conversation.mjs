@@ -65,18 +65,18 @@ export class Conversation {
   }
 
   /**
-   * `params` is the text of an object, `meta` becomes its `_meta`. With `messages` it waits until as many other messages
-   * have arrived, or for two seconds.
+   * `params` is the text of an object, `meta` becomes its `_meta`. Other messages may arrive after the answer: it waits until
+   * `hasAll` returns true for those that have arrived, or for two seconds.
    * @returns `{ kind: 'result' | 'error' | 'none', text, id, messages: [{ method, text }] }`
    */
-  async request(method, params = '{}', { meta, id, messages = 0 } = {}) {
+  async request(method, params = '{}', { meta, id, hasAll = () => true } = {}) {
     this.#messages = []
     let sent = params
     for (let round = 0; ; round += 1) {
       const answer = await this.#ask(method, withMeta(sent, { ...this.#envelope(), ...meta }), id)
       const more = round < MAX_ROUNDS ? this.#inputFor(answer) : undefined
       if (!more) {
-        for (let n = 0; n < 40 && this.#messages.length < messages; n += 1) await sleep(50)
+        for (let n = 0; n < 40 && !hasAll(this.#messages); n += 1) await sleep(50)
         return { ...answer, messages: this.#messages }
       }
       sent = withFields(params, more)

@@ -3,7 +3,6 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { Conversation } from './conversation.mjs'
 
-const END_MS = 3000
 const LF = 0x0a
 
 /** One process of a server. */
@@ -33,12 +32,10 @@ export class DirectClient extends Conversation {
     this.#child.stdin.write(`${text}\n`)
   }
 
+  /** How a server ends is not compared, and some of them take seconds. */
   async close() {
-    this.#child.stdin.end()
-    const late = setTimeout(this.#endGroup, END_MS)
-    await this.#ended
-    clearTimeout(late)
     this.#endGroup()
+    await this.#ended
     process.off('exit', this.#endGroup)
   }
 

@@ -149,8 +149,8 @@ function completionProbes({ 'prompts/list': prompts = [], 'resources/templates/l
 }
 
 /** Sends one probe. A list is followed to its last page. @returns its answers, one for each page */
-export async function ask(client, { method, params, field, meta }, named, messages) {
-  const answers = [await client.request(method, params(named), { meta, messages })]
+export async function ask(client, { method, params, field, meta }, named, hasAll) {
+  const answers = [await client.request(method, params(named), { meta, hasAll })]
   while (field && answers.length < MAX_PAGES) {
     const { kind, text } = answers.at(-1)
     const { nextCursor: cursor } = kind === 'result' ? JSON.parse(text) : {}

@@ -41,7 +41,7 @@ async function sdkFrom(folder, modules) {
 export async function compareWithSdks(sdk, { bed, definition, server, plan, eras, isPinned, refresh }) {
   if (!eras.includes(sdk.era)) return [] // it cannot use the server directly
   const recordDirectly = () => record(sdk, directTransport(sdk, definition), { plan, server })
-  const [direct, control] = [await recordDirectly(), await recordDirectly()]
+  const [direct, control] = await Promise.all([recordDirectly(), recordDirectly()])
   const results = []
   for (const [via, path] of [
     ['server', `/mcp/${SERVER_ID}`],
@@ -111,6 +111,7 @@ async function record({ Client, options }, transport, { plan, server, named = OW
     }
     return recorded
   } finally {
+    if (transport.pid) process.kill(transport.pid, 'SIGKILL') // otherwise the SDK waits for it to end
     await client.close()
   }
 }

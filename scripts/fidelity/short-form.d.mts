@@ -11,8 +11,13 @@ interface Row {
 interface Sdk {
   readonly name: string
 }
+/** A running service. */
+interface Bed {
+  close(): Promise<void>
+}
 export const SERVERS: readonly Server[]
 export function loadSdks(): Promise<readonly Sdk[]>
-export function rowOf(server: Server, sdks: readonly Sdk[]): Promise<Row>
+export function openBed(): Promise<Bed>
+export function rowOf(server: Server, bed: Bed, sdks: readonly Sdk[]): Promise<Row>
 export function staleIn(rows: readonly Row[]): string[]
 export function allowedTable(): string

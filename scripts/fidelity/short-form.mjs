@@ -3,14 +3,14 @@ import { ALLOWED } from './exceptions.mjs'
 import { FIXTURES, INSTALLED } from './fixtures.mjs'
 import { judge, sentence, stale } from './report.mjs'
 import { loadSdks } from './sdk-clients.mjs'
-import { compareAlone } from './suite.mjs'
+import { compareServer, openBed } from './suite.mjs'
 
 export const SERVERS = [...FIXTURES, ...INSTALLED()]
-export { loadSdks }
+export { loadSdks, openBed }
 
-/** @returns the row of a server, with its unexplained differences as sentences */
-export async function rowOf(server, sdks) {
-  const row = judge(server, await compareAlone(server, sdks))
+/** @returns the row of a server behind a running service, with its unexplained differences as sentences */
+export async function rowOf(server, bed, sdks) {
+  const row = judge(server, await compareServer(bed, server, sdks))
   return { ...row, unexplained: row.unexplained.map(sentence) }
 }
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { root } from '../lib.mjs'
 import { startToolroom } from '../verify-agents/toolroom.mjs'
-import { compare, gatewayName, SERVER_ID } from './compare.mjs'
+import { compare, gatewayName, isTimed, SERVER_ID } from './compare.mjs'
 import { DirectClient } from './direct-client.mjs'
 import { GatewayClient } from './gateway-client.mjs'
 import { ask, listsOf, OWN_NAMES, planFor } from './probes.mjs'
@@ -29,7 +29,7 @@ export async function compareAlone(server, sdks) {
 }
 
 /** A running service with one other server, an empty home directory for all servers, and a key. */
-async function openBed() {
+export async function openBed() {
   const home = realpathSync(mkdtempSync(join(tmpdir(), 'toolroom-fidelity-')))
   const remove = () => rmSync(home, { recursive: true, force: true, maxRetries: 5 })
   const files = join(home, 'files')
@@ -58,7 +58,7 @@ async function openBed() {
  * @param server `{ name, version, command, args, env, calls, … }`; `@files` in an argument is a folder that exists
  * @returns the number of comparisons and the differences
  */
-async function compareServer(bed, entry, sdks) {
+export async function compareServer(bed, entry, sdks) {
   const server = {
     ...entry,
     calls: entry.calls?.map(([tool, args, meta]) => [tool, inFiles(bed, args), meta]),
@@ -66,12 +66,13 @@ async function compareServer(bed, entry, sdks) {
   const definition = definitionOf(bed, server)
   const direct = await recordDirectly(definition, server)
   const results = []
-  await addServer(bed, definition)
+  const lists = await addServer(bed, definition)
+  const refresh = () => restart(bed, server, lists)
   try {
     for (const profile of PROFILES)
       for (const era of ERAS)
         for (const via of Object.keys(WAYS)) {
-          await refresh(bed, server)
+          await refresh()
           const base = direct[profile][era] ?? direct[profile][era === 'legacy' ? 'modern' : 'legacy']
           const channel = {
             isPinned: direct.isPinned,
@@ -86,7 +87,7 @@ async function compareServer(bed, entry, sdks) {
           if (server.checksIds && profile === 'plain') results.push(await compareIds(bed, channel))
         }
     const { plan, eras, isPinned } = direct
-    const more = { bed, definition, server, plan, eras, isPinned, refresh: () => refresh(bed, server) }
+    const more = { bed, definition, server, plan, eras, isPinned, refresh }
     for (const sdk of sdks) results.push(...(await compareWithSdks(sdk, more)))
   } finally {
     await bed.toolroom.request('DELETE', `servers/${SERVER_ID}`)
@@ -119,8 +120,8 @@ async function recordDirectly(definition, server) {
     for (const profile of PROFILES) {
       const record = (client, handshake) =>
         recordAll(client, planOf(recorded.plan, era, profile), OWN_NAMES, handshake)
-      const direct = await withDirect(definition, { era, profile }, record)
-      const control = await withDirect(definition, { era, profile }, record)
+      const both = [1, 2].map(() => withDirect(definition, { era, profile }, record))
+      const [direct, control] = await Promise.all(both)
       recorded[profile][era] = { era, direct, control, plan: recorded.plan }
     }
   }
@@ -165,13 +166,15 @@ async function withDirect({ command, args, cwd, env, inherited }, options, work)
 async function recordAll(client, plan, named, handshake, expected) {
   const recorded = new Map([['handshake', { answers: [handshake] }]])
   for (const probe of plan) {
-    const messages = probe.method === 'tools/call' ? expected?.get(probe.name)?.answers[0].messages.length : 0
-    const answers = await ask(client, probe, named, messages)
+    const isCall = probe.method === 'tools/call'
+    const timedIn = (messages) => messages.filter(isTimed(probe.hasLogs)).length
+    const wanted = isCall ? timedIn(expected?.get(probe.name)?.answers[0].messages ?? []) : 0
+    const answers = await ask(client, probe, named, (messages) => timedIn(messages) >= wanted)
     if (expected || answers.every(({ kind }) => kind !== 'none'))
       recorded.set(probe.name, {
         answers,
         field: probe.field,
-        hasMessages: probe.method === 'tools/call',
+        hasMessages: isCall,
         hasLogs: probe.hasLogs,
       })
   }
@@ -228,13 +231,14 @@ const IDS = [
   ['902', '[]'],
 ]
 
+/** @returns the lists at `/mcp` as a text */
 async function addServer(bed, { command, args, cwd, env }) {
   const { toolroom } = bed
   const timeouts = { start_s: 60 }
   await toolroom.request('POST', 'servers', { name: SERVER_ID, command, args, cwd, env, timeouts })
   try {
     await toolroom.request('POST', `servers/${SERVER_ID}/start?wait_s=60`)
-    await settle(bed)
+    return await settle(bed)
   } catch (error) {
     await toolroom.request('DELETE', `servers/${SERVER_ID}`)
     throw error
@@ -242,14 +246,14 @@ async function addServer(bed, { command, args, cwd, env }) {
 }
 
 /** Restarts a server that remembers calls. */
-async function refresh(bed, { isStateful }) {
+async function restart(bed, { isStateful }, lists) {
   if (!isStateful) return
   await bed.toolroom.request('POST', `servers/${SERVER_ID}/restart`)
-  await settle(bed)
+  await settle(bed, lists)
 }
 
-/** Waits until the lists at `/mcp`, which are read in the background, are stable. */
-async function settle({ toolroom, key }) {
+/** Waits until the lists at `/mcp`, which are read in the background, are as expected or stable. */
+async function settle({ toolroom, key }, expected) {
   const client = new GatewayClient(
     { url: toolroom.address + WAYS.all, key },
     { era: 'modern', profile: 'plain' },
@@ -258,6 +262,8 @@ async function settle({ toolroom, key }) {
   for (let n = 0; n < MAX_POLLS && performance.now() - since < STABLE_MS; n += 1) {
     const now = JSON.stringify(await listsOf(client))
     if (now !== before) [before, since] = [now, performance.now()]
+    if (now === expected) break
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
+  return before
 }

@@ -152,12 +152,13 @@ describe('installing', () => {
       forged: ['wrong_integrity', 502, 'install_failed'],
       odd: ['not_json', 502, 'registry_failed'],
     } as const
-    for (const name of names) {
+    const tried = names.map(async (name) => {
       const [fault, status, code] = faults[name]
       registry.faults.set(name, fault)
       const refused = await packages(house, 'POST', '/install-npm', { name })
       expect(refused, name).toMatchObject({ status, body: { code } })
-    }
+    })
+    await Promise.all(tried)
     expect(
       await packages(house, 'POST', '/install-npm', { name: 'unknown', version: '1.0.0' }),
     ).toMatchObject({ status: 404 })

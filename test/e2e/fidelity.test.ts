@@ -1,6 +1,13 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { beforeAll, describe, expect, test } from 'vitest'
-import { allowedTable, loadSdks, rowOf, SERVERS, staleIn } from '../../scripts/fidelity/short-form.mjs'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import {
+  allowedTable,
+  loadSdks,
+  openBed,
+  rowOf,
+  SERVERS,
+  staleIn,
+} from '../../scripts/fidelity/short-form.mjs'
 
 /** `npm run fidelity` compares more real servers in the same way. */
 const onPosix = describe.runIf(process.platform !== 'win32') // servers are ended by their process groups
@@ -8,16 +15,19 @@ const PATIENCE_MS = 300_000
 
 onPosix('fidelity', () => {
   let sdks: Awaited<ReturnType<typeof loadSdks>> = []
+  let bed: Awaited<ReturnType<typeof openBed>>
   const rows: Awaited<ReturnType<typeof rowOf>>[] = []
 
   beforeAll(async () => {
     sdks = await loadSdks()
+    bed = await openBed()
   }, PATIENCE_MS)
+  afterAll(() => bed.close())
 
   test.each(SERVERS.map((server) => [server.name, server] as const))(
     'the server %s answers at /mcp/{server_id} and at /mcp as it answers directly, in both eras and to both SDKs',
     async (_, server) => {
-      const row = await rowOf(server, sdks)
+      const row = await rowOf(server, bed, sdks)
       rows.push(row)
       expect(row.unexplained).toEqual([])
       expect(row.comparisons).toBeGreaterThan(100)

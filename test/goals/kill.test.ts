@@ -6,7 +6,7 @@ import { ownFolder } from '../support/folder.ts'
 import { AUTHORISED } from '../support/house.ts'
 import { launchReady } from '../support/program.ts'
 
-const CYCLES = process.env.TOOLROOM_GOALS === 'full' ? 1000 : 24
+const CYCLES = process.env.TOOLROOM_GOALS === 'full' ? 1000 : 12
 const WRITERS = 4
 const headers = { ...AUTHORISED, 'content-type': 'application/json' }
 
