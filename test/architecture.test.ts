@@ -114,6 +114,7 @@ const READERS: Readonly<Record<string, string>> = {
   'supervisor/orphans/orphans.ts': '/proc, /etc/passwd',
   'cli/compiled.ts': 'our program',
   'cli/completion/cache.ts': 'our cache',
+  'cli/doctor/toolroom-findings.ts': '/proc',
   'cli/frame/service-client.ts': 'our token',
   'cli/service/start-detached.ts': 'opens the log of the service that it starts',
   'cli/service/stop-service.ts': '/proc',

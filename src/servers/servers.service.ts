@@ -12,6 +12,8 @@ import { listText, ViewTexts } from '../upstreams/view-texts.ts'
 import type { TrialInput } from './actions/actions.schema.ts'
 import type { Probe } from './actions/address-check.ts'
 import { diagnose, type FindProgram } from './actions/diagnose.ts'
+import type { Runtime } from './actions/runtimes.schema.ts'
+import { runtimesOf } from './actions/runtimes.ts'
 import { createTrials, type TryOut } from './actions/trial.ts'
 import type { Instances } from './instances.ts'
 import { createLifecycle } from './lifecycle.ts'
@@ -248,6 +250,8 @@ export function createServers(deps: Deps) {
         { findProgram, shellPath, programOf, references, probe, tryOut },
       )
     },
+
+    runtimes: async (): Promise<Runtime[]> => runtimesOf(await registry.list(), deps),
 
     /** Restarts the servers of a package whose version has changed, also those that failed because it was missing. */
     async packageSwitched(name: string): Promise<void> {

@@ -20,7 +20,7 @@ const EMPTY_EXPORT = {
 }
 
 checkCommands(
-  CARE.map(({ name }) => name),
+  CARE.map(({ name }) => name).filter((name) => name !== 'doctor'),
   openHouse,
   ({ home }) => ({
     orphans: { ok: [[]], fails: [['1'], 5] },

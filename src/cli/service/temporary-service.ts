@@ -2,12 +2,15 @@ import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Failure } from '../frame/failure.ts'
 
 const READY_MS = 60_000
 const MAX_CHARS = 65_536
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+/** How the names of its folders begin. */
+export const TEMPORARY = 'toolroom-temporary-'
 
 /** A service with an empty data folder of its own, for commands that only read agents' files. */
 export interface TemporaryService {
@@ -16,9 +19,9 @@ export interface TemporaryService {
   readonly close: () => Promise<void>
 }
 
-/** Starts it. It registers nothing, checks nothing and leaves nothing behind. */
+/** Starts it. It registers nothing, checks nothing and leaves nothing behind, even if a signal ends this process. */
 export async function openTemporaryService(mainFile: string): Promise<TemporaryService> {
-  const home = mkdtempSync(join(tmpdir(), 'toolroom-'))
+  const home = mkdtempSync(join(tmpdir(), TEMPORARY))
   const token = randomBytes(32).toString('hex')
   const child = spawn(process.execPath, [mainFile, 'up', '--port', '0', '--host', '127.0.0.1'], {
     env: {
@@ -31,9 +34,18 @@ export async function openTemporaryService(mainFile: string): Promise<TemporaryS
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const exited = once(child, 'exit')
+  const removeFolder = () => rmSync(home, { recursive: true, force: true, maxRetries: 10 })
+  /** It has no state that a kill could damage, and its helper ends what it has started. */
+  const abort = (signal: NodeJS.Signals) => {
+    child.kill('SIGKILL')
+    removeFolder()
+    process.exit(128 + constants.signals[signal])
+  }
+  for (const signal of SIGNALS) process.on(signal, abort)
   const close = async () => {
     if (child.kill('SIGTERM')) await exited
-    rmSync(home, { recursive: true, force: true })
+    removeFolder()
+    for (const signal of SIGNALS) process.off(signal, abort)
   }
   let output = ''
   const ready = new Promise<string>((resolve, reject) => {

@@ -6,6 +6,18 @@ const FILE: Word = { name: 'FILE', kind: 'file' }
 
 export const CARE: readonly Command[] = [
   {
+    name: 'doctor',
+    group: 'Care',
+    does: 'Check the service, runtimes, the npm registry, agents and processes.',
+    text: 'Starts no server. Without a service, checks what it can. A repair is safe, and is printed with how to undo it: a command that only your shell finds gets its full path, files of Toolroom are closed to other users, and what a killed command has left is deleted.',
+    flags: { fix: { does: 'Repair what can be repaired.' } },
+    writes: true,
+    examples: ['doctor', 'doctor --fix --dry-run'],
+    exits: { 1: 'there are problems' },
+    also: ['check', 'health', 'verify'],
+    load: () => import('../doctor/doctor.ts'),
+  },
+  {
     name: 'orphans',
     group: 'Care',
     does: 'List processes of tool servers whose agent has ended, or end them.',

@@ -92,6 +92,7 @@ export const SERVERS_TABLE: readonly Command[] = [
     rest: 'COMMAND',
     flags: {
       name: { does: 'A new name. The id stays.', value: 'NAME' },
+      command: { does: 'Another program, with the same arguments.', value: 'PROGRAM', kind: 'file' },
       env: { does: 'Set a variable.', value: 'NAME=VALUE', many: true },
       header: { does: 'Set a header.', value: 'NAME=VALUE', many: true },
       unset: { does: 'Remove a variable or header.', value: 'NAME', many: true },

@@ -1,7 +1,9 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { wholeList } from '../../kernel/wire.ts'
 import type { Servers } from '../servers.service.ts'
 import { BulkInput, BulkReport, TrialInput, TrialReport } from './actions.schema.ts'
 import { runBulk } from './bulk.ts'
+import { RuntimeList } from './runtimes.schema.ts'
 
 const tags = ['STDIO servers']
 
@@ -19,6 +21,15 @@ export function serverActionRoutes(servers: Servers): FastifyPluginAsyncTypebox 
     app.post('/servers/bulk', { schema: bulk }, (request) =>
       runBulk(servers, request.body, { request_id: request.id }),
     )
+
+    const runtimes = {
+      tags,
+      summary: 'List the programs that STDIO servers need',
+      description:
+        'Where a start finds them, and which servers need them. Common ones are listed even if no server does. Starts your login shell to find out its PATH, and none of the programs.',
+      response: { 200: RuntimeList },
+    }
+    app.get('/runtimes', { schema: runtimes }, async () => wholeList(await servers.runtimes()))
 
     const trial = {
       tags,

@@ -1,10 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Static } from 'typebox'
 import { expect, test } from 'vitest'
+import { ownFolder } from '../../../test/support/folder.ts'
 import { AUTHORISED, type House, openHouse } from '../../../test/support/house.ts'
 import { leftAfter } from '../../../test/support/marked.ts'
 import { definition, get, post, register, until } from '../../../test/support/running.ts'
+import type { RuntimeList } from './runtimes.schema.ts'
 
 const markOf = (house: House) =>
   `TOOLROOM_CHILD=${readFileSync(join(house.data, 'child-mark'), 'utf8').trim()}`
@@ -208,4 +211,40 @@ test('diagnose tries the address that refused a connection again, but only on th
   expect(await address('metadata', '169.254.169.254:80', { env: { URL: 'http://169.254.169.254:80' } })).toBe(
     undefined,
   )
+})
+
+test('the programs that servers need are listed with who needs them, found by the rules of a start, and none of them is started', async () => {
+  const house = await openHouse()
+  const folder = ownFolder()
+  const [ran, tool] = [join(folder, 'ran'), join(folder, 'own-tool')]
+  writeFileSync(tool, `#!/bin/sh\ntouch ${ran}\n`, { mode: 0o755 })
+  await register(house, 'echo')
+  await register(house, 'echo', [], { name: 'lost', command: 'no-such-program-anywhere' })
+  await register(house, 'echo', [], { name: 'also-lost', command: 'no-such-program-anywhere' })
+  await register(house, 'echo', [], { name: 'own', command: 'own-tool', env: { PATH: folder } })
+  const url = '/api/runtimes'
+  expect((await house.inject(url)).statusCode).toBe(401)
+  const { items } = (await house.inject({ url, headers: AUTHORISED })).json<Static<typeof RuntimeList>>()
+  const named = (command: string) => items.filter((one) => one.command === command)
+  expect(items.slice(0, 6).map(({ command }) => command)).toEqual([
+    'node',
+    'npm',
+    'npx',
+    'uvx',
+    'docker',
+    'python3',
+  ])
+  expect(named(process.execPath)).toMatchObject([
+    { path: process.execPath, version: process.versions.node, problem: null, needed_by: ['echo'] },
+  ])
+  expect(named('no-such-program-anywhere')).toMatchObject([
+    {
+      path: null,
+      problem: { code: 'command_not_found', hint: expect.any(String) },
+      shell_path: null,
+      needed_by: ['lost', 'also-lost'],
+    },
+  ])
+  expect(named('own-tool')).toMatchObject([{ path: tool, shell_path: null, needed_by: ['own'] }])
+  expect(existsSync(ran)).toBe(false)
 })

@@ -1,0 +1,65 @@
+import { type Line, type Span, type Tone, toned, widthOf } from '../output/line.ts'
+import { counted } from '../output/units.ts'
+import type { Applied, Finding, Level, Section } from './finding.ts'
+
+const SIGNS: Readonly<Record<Level, readonly [sign: string, tone: Tone]>> = {
+  ok: ['✓', 'ok'],
+  none: ['-', 'dim'],
+  hint: ['!', 'warn'],
+  problem: ['✕', 'err'],
+}
+const INDENT = 11
+const GAP = '   '
+/** Without a terminal. */
+const WIDTH = 110
+
+/** What is fine side by side, then a line for everything that is not. */
+export function sectionLines({ name, findings }: Section, width = WIDTH): Line[] {
+  const isQuiet = ({ level }: Finding) => level === 'ok' || level === 'none'
+  const rows = [
+    ...flowed(findings.filter(isQuiet), width - INDENT),
+    ...findings.filter((finding) => !isQuiet(finding)).map((finding) => spansOf(finding)),
+  ]
+  return rows.map((spans, at): Line => [toned('strong', (at === 0 ? name : '').padEnd(INDENT)), ...spans])
+}
+
+/** As many on a line as fit. */
+function flowed(findings: readonly Finding[], width: number): Span[][] {
+  const rows: Span[][] = []
+  let used = width
+  for (const finding of findings) {
+    const own = widthOf(finding.text) + 2
+    const last = rows.at(-1)
+    if (last && used + GAP.length + own <= width) last.push(GAP, ...spansOf(finding))
+    else rows.push(spansOf(finding))
+    used = rows.at(-1) === last ? used + GAP.length + own : own
+  }
+  return rows
+}
+
+function spansOf({ level, text, see }: Finding): Span[] {
+  const [sign, tone] = SIGNS[level]
+  return [toned(tone, sign), ` ${text}`, ...(see === undefined ? [] : [toned('dim', `${GAP}see: ${see}`)])]
+}
+
+export const fixLines = (fixes: readonly Applied[], isDry: boolean): Line[] => [
+  ...fixes.map(({ does, undo, error }): Line => {
+    if (isDry) return `Would ${does.charAt(0).toLowerCase()}${does.slice(1)}. Undo: ${undo}`
+    if (error !== null) return [toned('err', '✕ '), `${does}: ${error}`]
+    return [toned('ok', '✓ '), `${does}. Undo: ${undo}`]
+  }),
+  ...(isDry ? ['Nothing was changed (--dry-run).'] : []),
+]
+
+/** `3 problems, 4 hints. toolroom doctor --fix can repair 2 of them.` */
+export function summary({
+  problems,
+  hints,
+  fixable,
+}: Record<'problems' | 'hints' | 'fixable', number>): string {
+  const found = [
+    problems === 0 ? 'No problems' : counted(problems, 'problem'),
+    ...(hints === 0 ? [] : [counted(hints, 'hint')]),
+  ].join(', ')
+  return fixable === 0 ? `${found}.` : `${found}. toolroom doctor --fix can repair ${fixable} of them.`
+}
