@@ -1,11 +1,13 @@
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { CARE } from '../../src/cli/table/care.ts'
 import { checkCommands, cliEnv, runCli } from '../support/cli.ts'
+import { ownFolder } from '../support/folder.ts'
 import { AUTHORISED, openHouse } from '../support/house.ts'
 import { leaveBehind } from '../support/orphan.ts'
 import { post, register } from '../support/running.ts'
+import { openTerminal } from '../support/terminal.ts'
 
 const EMPTY_EXPORT = {
   format: 'toolroom-export',
@@ -117,4 +119,41 @@ test('orphans lists a process whose agent has ended, and ends the chosen one onl
     stdout: expect.stringContaining('✓'),
   })
   expect((await cli(String(pid))).code).toBe(5)
+})
+
+test('on a terminal, secrets set asks for the value and does not show it; Backspace works, and Ctrl-C stores nothing', async () => {
+  const house = await openHouse()
+  const { start, shows, press, screen } = openTerminal(cliEnv(house))
+  start('secrets set A_TOKEN')
+  await shows('Value of A_TOKEN (not shown):')
+  press('hidden-valueX', 'BSpace', 'Enter')
+  await shows(/\nStored A_TOKEN\n[\s\S]*code 0\n/)
+  expect(screen()).not.toContain('hidden')
+  await register(house, 'echo', [], { env: { A_TOKEN: `\${secret:A_TOKEN}` } })
+  const shown = await house.inject({ url: '/api/secrets', headers: AUTHORISED })
+  expect(shown.json()).toMatchObject({ items: [{ name: 'A_TOKEN', used_by: ['echo'] }] })
+
+  start('secrets set B_TOKEN')
+  await shows('Value of B_TOKEN (not shown):')
+  press('secret', 'C-c')
+  await shows(/code 130\n/)
+  press('echo typed', 'Enter')
+  await shows(/[#$] echo typed\ntyped\n/) // the terminal shows again what is typed
+  expect((await house.inject({ url: '/api/secrets', headers: AUTHORISED })).json().items).toHaveLength(1)
+})
+
+test('token rotate replaces the token: the next command uses the new one, and the old one is refused', async () => {
+  const home = ownFolder()
+  const cli = (...argv: string[]) => runCli({ HOME: home, PORT: '0' }, argv)
+  onTestFinished(async () => void (await cli('down')))
+  expect((await cli('up', '--detach')).code).toBe(0)
+  const before = (await cli('token', 'show')).stdout.trim()
+  const refused = await cli('token', 'rotate')
+  expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('--yes') })
+  const { code, stdout } = await cli('token', 'rotate', '--yes')
+  expect({ code, isNew: stdout.trim() !== before }).toEqual({ code: 0, isNew: true })
+  expect((await cli('token', 'show')).stdout).toBe(stdout)
+  expect((await cli('secrets', 'ls')).code).toBe(0)
+  const old = await runCli({ HOME: home, AUTH_TOKEN: before }, ['secrets', 'ls'])
+  expect(old).toMatchObject({ code: 4 })
 })

@@ -18,7 +18,7 @@ async function expectRestored(terminal: Terminal, code: number): Promise<void> {
   await terminal.shows(new RegExp(`code ${code}\\n`))
   expect(terminal.state()).toBe('0 1')
   terminal.press('echo typed', 'Enter')
-  await terminal.shows(/> echo typed\ntyped\n/)
+  await terminal.shows(/[#$] echo typed\ntyped\n/)
 }
 
 const expectNarrow = (screen: string) =>
