@@ -26,11 +26,13 @@ const EXTERNAL = [/^@photostructure\/sqlite/, /^@fastify\/swagger-ui/]
 
 /**
  * What the commands have in common, with what that imports, in few files, because each file takes a millisecond to load.
- * `wire` is what the bridge needs, too. Questions and browsers are loaded only when they are needed.
+ * `base` is all that a completion needs beside the table. `wire` is what the bridge needs, too. Questions and browsers are
+ * loaded only when they are needed.
  */
-const WIRE =
-  /\/(?:net\/http-client|config\/(?:parse-flags|paths)|kernel\/(?:is-object|version)|frame\/service-address)\.ts$/
+const BASE = /\/(?:config\/(?:paths|running-instance)|kernel\/(?:exit|did-you-mean|is-object|version))\.ts$/
+const WIRE = /\/(?:net\/http-client|config\/parse-flags|frame\/service-address)\.ts$/
 const CLI_FILES = [
+  { name: 'base', test: BASE },
   { name: 'wire', test: WIRE },
   { name: 'table', test: /\/cli\/(?:dispatch|table\/(?!help))/ },
   { name: 'frame', test: /\/cli\/(?:frame\/(?!ask)|output\/(?!browser)|table\/help|servers\/state)/ },

@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process'
 import { homedir } from 'node:os'
 import { foldersOf } from '../../config/paths.ts'
+import { runningInstance } from '../../config/running-instance.ts'
 import type { Command } from '../table/command.ts'
 import { cachedNames } from './cache.ts'
 import { candidates } from './candidates.ts'
@@ -26,8 +26,8 @@ export async function complete(argv: readonly string[], mainFile: string): Promi
   // A name is one line. Nothing that a server calls its tools may do more in a shell.
   const shown = found.filter((name) => /^[\w@./:,-]+$/.test(name))
   process.stdout.write(shown.map((name) => `${name}\n`).join(''))
-  if (!isFresh)
-    spawn(process.execPath, [mainFile, '__complete', REFRESH], { stdio: 'ignore', detached: true }).unref()
+  if (!isFresh && runningInstance(data))
+    (await import('./start-apart.ts')).startApart([mainFile, '__complete', REFRESH])
 }
 
 const REFRESH_NAMES: Command = {

@@ -9,12 +9,20 @@ export const run: Run = async ({ given }) => {
 
 /** The word under the cursor is sent with `=` before it, because PowerShell drops empty arguments. */
 const SCRIPTS = {
+  // Bash also splits words at : and =, and replaces only what follows the last of them.
   bash: `_toolroom() {
-  local name
+  local line="\${COMP_LINE:0:COMP_POINT}" breaks="\${COMP_WORDBREAKS//[^:=]/}" current= head= name
+  local -a words
+  read -ra words <<<"$line"
+  if [[ "$line" != *[[:space:]] ]]; then
+    current="\${words[\${#words[@]}-1]}"
+    words=("\${words[@]:0:\${#words[@]}-1}")
+  fi
+  if [[ -n "$breaks" ]]; then head="\${current%"\${current##*[$breaks]}"}"; fi
   COMPREPLY=()
   while IFS= read -r name; do
-    COMPREPLY+=("$name")
-  done < <(toolroom __complete "=\${COMP_WORDS[COMP_CWORD]}" "\${COMP_WORDS[@]:1:COMP_CWORD-1}" 2>/dev/null)
+    COMPREPLY+=("\${name#"$head"}")
+  done < <(toolroom __complete "=$current" "\${words[@]:1}" 2>/dev/null)
 }
 complete -o default -F _toolroom toolroom
 `,
