@@ -241,7 +241,7 @@ function turnsOf(paths: readonly string[]): string[] {
 
 function realPathOf(path: string): string {
   try {
-    return realpathSync(path)
+    return realpathSync.native(path)
   } catch {
     return path // it does not exist yet
   }

@@ -93,7 +93,7 @@ export function nearestFolder(path: string): string {
 
 function realPath(path: string): string | undefined {
   try {
-    return realpathSync(path)
+    return realpathSync.native(path)
   } catch {
     return undefined
   }
