@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { append, CALLS_FROM, callMaker, callOf } from '../../../test/support/calls.ts'
 import { ownFolder } from '../../../test/support/folder.ts'
+import { mayMount, smallDisk } from '../../../test/support/small-disk.ts'
 import type { CallFilter, CallRecord } from '../../calls/call-store.ts'
 import { openSqlite } from '../sqlite/sqlite.ts'
 import { type CallStoreOptions, SqliteCallStore } from './sqlite-call-store.ts'
@@ -207,6 +208,48 @@ test('payloads take at most their space on disk, and the oldest ones make room',
   const kept = await Promise.all(Array.from({ length: 30 }, (_, at) => store.payload(at + 1)))
   expect(kept.map((sealed) => sealed !== undefined)).toEqual(Array.from({ length: 30 }, (_, at) => at >= 20))
 })
+
+test.runIf(mayMount)(
+  'on a full disk new calls are stored or refused with disk_full, all listed ones are whole, and there is no damage (R15)',
+  async () => {
+    const folder = join(ownFolder(), 'disk')
+    const { fill, free } = smallDisk(folder, 8)
+    const { path, store, page, troubles } = openStore({ path: join(folder, 'calls.db') })
+    const made: CallRecord[] = []
+    const call = async (count: number) => {
+      const before = made.length
+      for (let id = before; id < before + count; id += 1)
+        made.push(callOf({ call_id: id, tool: `tool ${id}`, error_message: `not found: ${id ** 5}` }))
+      await append(store, made.slice(before))
+    }
+    const everyCall = async (of = page) => (await of({}, 100_000)).items
+    const asMade = (calls: readonly CallRecord[]) => calls.map(({ call_id }) => made[call_id])
+    await call(5000)
+    expect(await everyCall()).toHaveLength(5000)
+
+    fill()
+    let refused = 0
+    for (let n = 0; n < 20; n += 1)
+      await call(500).catch((error: unknown) => {
+        expect(error).toMatchObject({ code: 'disk_full' })
+        refused += 1
+      })
+    expect(refused).toBeGreaterThan(0)
+    const left = await everyCall()
+    expect(left.length).toBeGreaterThan(0)
+    expect(left).toEqual(asMade(left))
+
+    free()
+    await call(500)
+    const healed = await everyCall()
+    expect(healed).toEqual(asMade(healed))
+    expect(healed.slice(0, 500)).toEqual(made.slice(-500).reverse())
+    await store.close()
+    const again = openStore({ path })
+    expect(await everyCall(again.page)).toEqual(healed)
+    expect([...troubles, ...again.troubles]).toEqual([])
+  },
+)
 
 describe('unusable file', () => {
   test.each([

@@ -7,11 +7,14 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build } from 'rolldown'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { logStoreContract } from '../../../test/log-store.contract.ts'
+import { CALLS_FROM, callOf } from '../../../test/support/calls.ts'
 import { ownFolder } from '../../../test/support/folder.ts'
 import { entry } from '../../../test/support/log-model.ts'
 import { stopwatch } from '../../../test/support/measuring.ts'
 import type { LogStore } from '../../logs/log-store.ts'
+import { SqliteCallStore } from '../calls/sqlite-call-store.ts'
 import { LogThread } from '../logs/log-thread.ts'
+import { openSqlite } from '../sqlite/sqlite.ts'
 import { StoreThread } from './store-thread.ts'
 
 /** Inside node_modules, so that the bundle finds the SQLite package, which is not bundled. */
@@ -26,6 +29,7 @@ beforeAll(async () => {
     input: {
       'store-worker': join(here, 'worker.ts'),
       'log-store': join(here, '../logs/sqlite-log-store.ts'),
+      'call-store': join(here, '../calls/sqlite-call-store.ts'),
     },
     platform: 'node',
     external: [/^@photostructure\/sqlite/],
@@ -163,19 +167,7 @@ test('acknowledged lines survive a SIGKILL of the process, and the file is intac
       process.stdout.write(n + '\\n')
       await new Promise((resolve) => setTimeout(resolve, 1))
     }`
-  const child = spawn(process.execPath, ['--input-type=module', '-e', program, path])
-  onTestFinished(() => {
-    child.kill('SIGKILL')
-  })
-  let out = ''
-  child.stdout.on('data', (chunk) => {
-    out += chunk
-  })
-  while (out.split('\n').length < 60) await delay(5)
-  await delay(400) // so that the process is killed while it indexes
-  child.kill('SIGKILL')
-  await once(child, 'close')
-  const acknowledged = Number(out.trimEnd().split('\n').at(-1))
+  const acknowledged = await killed(program, path, 400) // so that the process is killed while it indexes
   const { store, troubles } = openThread(path)
   const { items } = await store.page({ ...newest, limit: 1000 })
   const last = Math.max(...(await store.auditIds()).stored)
@@ -189,3 +181,51 @@ test('acknowledged lines survive a SIGKILL of the process, and the file is intac
   expect(troubles).toEqual([])
   expect(existsSync(`${path}-wal`)).toBe(true)
 })
+
+test('stored calls survive a SIGKILL of the process, each once and whole, and the file is intact', async () => {
+  // Many small batches, so that the process is killed while it writes a batch or merges several into one.
+  const program = `
+    import { SqliteCallStore } from ${JSON.stringify(pathToFileURL(join(bundles, 'call-store.js')).href)}
+    const store = new SqliteCallStore({ path: process.argv[1], keepsPayloads: true, onTrouble: console.error })
+    for (let n = 1; ; n++) {
+      const call = ${JSON.stringify(callOf({}))}
+      for (let i = 0; i < 20; i++) store.add({ ...call, call_id: n * 100 + i, tool: 'tool ' + n })
+      await store.flush()
+      process.stdout.write(n + '\\n')
+    }`
+  for (const afterMs of [0, 30, 60]) {
+    const path = join(ownFolder(), 'calls.db')
+    const acknowledged = await killed(program, path, afterMs)
+    const troubles: string[] = []
+    const onTrouble = (message: string) => troubles.push(message)
+    const store = new SqliteCallStore({ path, keepsPayloads: true, onTrouble, now: () => CALLS_FROM })
+    const { items } = await store.page({ filter: {}, limit: 1_000_000, before: null })
+    await store.close()
+    const batches = items.length / 20
+    expect([acknowledged, acknowledged + 1]).toContain(batches)
+    const expected = Array.from({ length: batches * 20 }, (_, at) => {
+      const n = Math.floor(at / 20) + 1
+      return callOf({ call_id: n * 100 + (at % 20), tool: `tool ${n}` })
+    })
+    expect(items).toEqual(expected.reverse())
+    expect(troubles).toEqual([])
+    const database = openSqlite(path)
+    expect(database.prepare('PRAGMA integrity_check').all()).toEqual([{ integrity_check: 'ok' }])
+    database.close()
+  }
+})
+
+/** Runs a program that writes a number for each batch it has stored, and kills it. Returns the last number. */
+async function killed(program: string, path: string, afterMs: number): Promise<number> {
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program, path])
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let out = ''
+  child.stdout.on('data', (chunk) => {
+    out += chunk
+  })
+  while (out.split('\n').length < 60) await delay(5)
+  await delay(afterMs)
+  child.kill('SIGKILL')
+  await once(child, 'close')
+  return Number(out.slice(0, out.lastIndexOf('\n')).split('\n').at(-1))
+}
