@@ -1,17 +1,23 @@
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/** The longest files first, so that no worker is left with one of them at the end. */
-const FIRST = ['/test/goals/', '/test/e2e/', '/test/', '/scripts/']
+/** Long files that mostly wait for timers, disks and processes, and long files that mostly compute. */
+const WAITING = ['/test/goals/', '/test/e2e/']
+const COMPUTING = ['/test/', '/scripts/']
 
+/**
+ * The longest files first, so that no worker is left with one of them at the end; and those that wait beside those that
+ * compute, so that the processor is in use all the time.
+ */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files)
-    const rank = ({ moduleId }: TestSpecification) => {
-      const at = FIRST.findIndex((folder) => moduleId.includes(folder))
-      return at < 0 ? FIRST.length : at
-    }
-    return sorted.toSorted((a, b) => rank(a) - rank(b))
+    const isIn = (folders: string[]) => (file: TestSpecification) =>
+      folders.some((folder) => file.moduleId.includes(folder))
+    const waiting = sorted.filter(isIn(WAITING))
+    const computing = sorted.filter((file) => isIn(COMPUTING)(file) && !waiting.includes(file))
+    const long = waiting.flatMap((file, n) => [file, ...computing.slice(n, n + 1)])
+    return [...new Set([...long, ...computing, ...sorted])]
   }
 }
 
@@ -22,7 +28,7 @@ export default defineConfig({
     // A test that waits for something fails when it does not happen, not when the machine is slow.
     expect: { poll: { timeout: 60_000, interval: 20 } },
     pool: 'forks',
-    maxWorkers: 3, // on two cores: many tests wait for a timer, a disk or a process most of the time
+    maxWorkers: 4, // on two cores: many tests wait for a timer, a disk or a process most of the time
     sequence: { sequencer: LongestFirst },
     include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'scripts/**/*.test.ts'],
     // One process for many files: loading the whole service takes longer than most of these tests. No test may leave a
