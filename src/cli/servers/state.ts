@@ -38,5 +38,7 @@ export function stateSpan(server: Pick<AnyServer, 'status' | 'health'>, more = '
   return toned(tone, `${sign} ${word}${more}`)
 }
 
-/** Whether the server should work and does not. */
-export const needsHelp = (server: AnyServer): boolean => ['err', 'warn'].includes(stateOf(server)[2] ?? '')
+/** Whether the server should work and does not. It may be starting again after a crash. */
+export const needsHelp = (server: AnyServer): boolean =>
+  ['err', 'warn'].includes(stateOf(server)[2] ?? '') ||
+  (server.type === 'stdio' && server.status === 'starting' && server.restart_count > 0)
