@@ -1,8 +1,9 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { runCli } from '../support/cli.ts'
 import { ownFolder } from '../support/folder.ts'
+import { openTerminal } from '../support/terminal.ts'
 
 test('init shows a plan without a service, imports and connects with --yes, and everything can be taken back (ux.md, section 2.1)', async () => {
   const home = ownFolder()
@@ -19,7 +20,9 @@ test('init shows a plan without a service, imports and connects with --yes, and 
     /^Found 1 agent with 1 server entry \(1 different server\)\. Nothing was changed\.$/m,
   )
   expect(planned.stdout).toMatch(/^✓ would import notes {2}node -e 0$/m)
-  expect((await cli('init', '--json')).code).toBe(2)
+  const refused = await cli('init', '--json')
+  expect(refused.code).toBe(2)
+  expect(JSON.parse(refused.stdout).hint).toMatch(/--yes.*--import.*--move-secrets.*--connect/)
   expect(readFileSync(file, 'utf8')).toBe(before)
   expect((await cli('status')).code).toBe(3)
 
@@ -32,4 +35,77 @@ test('init shows a plan without a service, imports and connects with --yes, and 
   expect(readFileSync(file, 'utf8')).toContain('/mcp')
   expect((await cli('agents', 'restore', 'cursor', '--yes')).code).toBe(0)
   expect(readFileSync(file, 'utf8')).toBe(before)
+})
+
+const SECRET = 'ghp_Init0123456789abcdefghijABCDEFGHIJ'
+
+/** Two servers of Cursor, one of them with a secret, and Codex without any. */
+function homeWithAgents() {
+  const [home, TMPDIR] = [ownFolder(), ownFolder()]
+  const node = { command: 'node', args: ['-e', '0'] }
+  const [cursor, codex] = [join(home, '.cursor', 'mcp.json'), join(home, '.codex', 'config.toml')]
+  const files = {
+    [cursor]: `${JSON.stringify({ mcpServers: { hub: { ...node, env: { GITHUB_TOKEN: SECRET } }, notes: { ...node, args: ['-e', '1'] } } })}\n`,
+    [codex]: 'model = "o4"\n',
+  }
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, text)
+  }
+  const env = { HOME: home, TMPDIR, PORT: '0', PATH: process.env.PATH ?? '' }
+  onTestFinished(async () => void (await runCli(env, ['down'])))
+  return { home, TMPDIR, env, files, cursor, codex }
+}
+
+test('init in a terminal asks for servers, secrets and agents, shows the diff, and Ctrl-C before the last answer changes nothing (ux.md, section 2.1)', async () => {
+  const { home, TMPDIR, env, files, cursor, codex } = homeWithAgents()
+  const { start, press, shows, screen } = openTerminal(env, 60)
+  const answer = async () => {
+    start('init')
+    await shows(/ 1 {2}hub .*\n +2 {2}notes .*\nImport which servers\? Numbers, all or none \[all\]:$/m)
+    press('7', 'Enter')
+    await shows("'7' is not in the list.")
+    press('1', 'Enter')
+    await shows(/1 secret is in plain text\. Move it to the secret store of Toolroom\? \[y\/N\]/)
+    press('y', 'Enter')
+    await shows(/Connect which agents to the gateway\? Numbers, all or none \[none\]:/)
+    press('cursor', 'Enter')
+    await shows(/Start Toolroom in the background, import 1 server, write 1 file\? \[y\/N\]/)
+    // The entry of the chosen server is replaced, the other one stays.
+    expect(screen()).toMatch(/^~\/\.cursor\/mcp\.json\n(?:.*\n)*\+.*"toolroom"/m)
+    expect(screen()).not.toContain(SECRET)
+    for (const [path, text] of Object.entries(files)) expect(readFileSync(path, 'utf8')).toBe(text)
+  }
+  await answer()
+  press('C-c')
+  await shows(/code 130\n/)
+  expect(readdirSync(home).sort()).toEqual(['.codex', '.cursor'])
+  expect(readdirSync(TMPDIR).filter((name) => name.startsWith('toolroom-'))).toEqual([])
+
+  await answer()
+  press('y', 'Enter')
+  await shows(/code 0\n/)
+  expect(screen()).toMatch(/^✓ imported hub {2}node -e 0$/m)
+  expect(JSON.parse((await runCli(env, ['ls', '--all', '--json'])).stdout).items).toMatchObject([
+    { id: 'hub' },
+  ])
+  expect((await runCli(env, ['secrets', 'ls', '--plain'])).stdout).toMatch(/^\S*GITHUB_TOKEN\t/)
+  const { mcpServers } = JSON.parse(readFileSync(cursor, 'utf8'))
+  expect(Object.keys(mcpServers).sort()).toEqual(['notes', 'toolroom'])
+  expect(readFileSync(codex, 'utf8')).toBe(files[codex])
+  expect((await runCli(env, ['backup', 'restore', '--all', '--yes'])).code).toBe(0)
+  expect(readFileSync(cursor, 'utf8')).toBe(files[cursor])
+})
+
+test('a bare toolroom in a terminal starts the service, prints its address once, and ends with Ctrl-C', async () => {
+  const { env } = homeWithAgents()
+  const { start, press, shows, screen } = openTerminal(env, 40)
+  start()
+  await shows(/^Prefer the terminal\? Run {2}toolroom init$/m)
+  expect(screen()).toMatch(
+    /^Toolroom \d\S* {2}http:\/\/127\.0\.0\.1:\d+ {2}\(only this computer can reach it\)\nFound 2 agents/m,
+  )
+  expect(screen()).not.toContain('is ready at')
+  press('C-c')
+  await shows(/code 0\n/)
 })

@@ -16,6 +16,7 @@ export const TEMPORARY = 'toolroom-temporary-'
 export interface TemporaryService {
   readonly address: string
   readonly token: string
+  readonly folder: string
   readonly close: () => Promise<void>
 }
 
@@ -36,15 +37,17 @@ export async function openTemporaryService(mainFile: string): Promise<TemporaryS
   const exited = once(child, 'exit')
   const removeFolder = () => rmSync(home, { recursive: true, force: true, maxRetries: 10 })
   /** It has no state that a kill could damage, and its helper ends what it has started. */
-  const abort = (signal: NodeJS.Signals) => {
+  const end = () => {
     child.kill('SIGKILL')
     removeFolder()
-    process.exit(128 + constants.signals[signal])
   }
+  const abort = (signal: NodeJS.Signals) => process.exit(128 + constants.signals[signal])
+  process.on('exit', end)
   for (const signal of SIGNALS) process.on(signal, abort)
   const close = async () => {
     if (child.kill('SIGTERM')) await exited
     removeFolder()
+    process.off('exit', end)
     for (const signal of SIGNALS) process.off(signal, abort)
   }
   let output = ''
@@ -63,7 +66,7 @@ export async function openTemporaryService(mainFile: string): Promise<TemporaryS
     setTimeout(() => fail('the service did not start in time'), READY_MS).unref()
   })
   try {
-    return { address: await ready, token, close }
+    return { address: await ready, token, folder: home, close }
   } catch (error) {
     await close()
     throw error

@@ -16,14 +16,15 @@ export const SERVICE: readonly Command[] = [
     name: 'init',
     group: 'Service',
     does: 'Find agents, import their servers, and connect agents to the gateway.',
-    text: 'Starts the service in the background. Files of agents are changed only with --connect, after showing the diff.',
+    text: 'On a terminal, asks what to import and connect, shows the changes to the files, and then starts the service in the background and writes. Until then nothing is changed.',
     flags: {
-      import: {
-        does: 'Import all servers that were found, or none.',
-        value: 'WHICH',
-        oneOf: ['all', 'none'],
+      import: { does: 'Servers to import, by name: a list with commas, all or none.', value: 'NAMES' },
+      'move-secrets': { does: 'Move secrets in plain text to the secret store.' },
+      connect: {
+        does: 'Agents to connect: a list with commas, all or none.',
+        value: 'AGENTS',
+        kind: 'agent',
       },
-      connect: { does: 'Agents, separated by commas, or all.', value: 'AGENTS', kind: 'agent' },
     },
     writes: true,
     asks: true,

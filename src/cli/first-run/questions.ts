@@ -1,0 +1,125 @@
+import { agentsOf } from '../agents/agent-named.ts'
+import { diffLines } from '../agents/file-change.ts'
+import { withTemporaryApi } from '../agents/reading-api.ts'
+import { ask, isYes } from '../frame/ask.ts'
+import type { Context } from '../frame/context.ts'
+import { Failure } from '../frame/failure.ts'
+import { findAddress } from '../frame/service-address.ts'
+import type { Api } from '../frame/typed-api.ts'
+import { counted } from '../output/units.ts'
+import {
+  agentTypesIn,
+  type Choice,
+  connectAgents,
+  type FileChange,
+  importable,
+  importServers,
+  namesIn,
+  wordsOf,
+} from './choice.ts'
+import { findAll } from './found.ts'
+
+/**
+ * Asks what the flags do not say. Everything is planned in a temporary service, so that nothing has changed when the user
+ * ends it with Ctrl-C or a no.
+ */
+export const askForChoice = (context: Context): Promise<Choice> =>
+  withTemporaryApi(context, async (temporary, at) => {
+    const { config, given, note } = context
+    const address = findAddress(config.folders.data)
+    const api = address === undefined ? temporary : context.api
+    for (const line of (await findAll(api)).lines) note(line)
+    const items = await importable(api)
+    const fresh = items.filter(({ outcome }) => outcome === 'created')
+    const flagged = given.flag('import')
+    const names =
+      flagged === undefined
+        ? await pick(context, 'Import which servers?', fresh, 'all', ({ name, url, command, args }) => [
+            name,
+            url ?? [command ?? '', ...args].join(' '),
+          ])
+        : (namesIn(items, flagged) ?? fresh.map(({ name }) => name))
+    const moveSecrets = given.is('move-secrets') || (await askForSecrets(fresh, names))
+    const installed = (await agentsOf(api)).filter((agent) => agent.installed)
+    const agents =
+      given.flag('connect') === undefined
+        ? await pick(context, 'Connect which agents to the gateway?', installed, 'none', (agent) => [
+            agent.agent_type,
+            agent.connected_via === 'gateway' ? 'connected already' : agent.name,
+          ])
+        : agentTypesIn(await agentsOf(api), given.flag('connect'))
+    const choice = { names, moveSecrets, agents }
+    const known = items.filter(({ outcome }) => outcome === 'registered').map(({ name }) => name)
+    const changes = await plannedChanges(temporary, choice, known)
+    const real = address ?? `http://127.0.0.1:${config.port === 0 ? 'PORT' : config.port}`
+    const shown = (text: string) =>
+      text.replaceAll(at.address, real).replaceAll(at.folder, config.folders.data)
+    for (const change of changes)
+      for (const line of diffLines({ ...change, diff: shown(change.diff) })) note(line)
+    await context.confirm(questionOf(choice, changes))
+    return choice
+  })
+
+/** The servers of the choice are imported first, because the gateway replaces the entries of servers that it offers. */
+async function plannedChanges(
+  temporary: Api,
+  choice: Choice,
+  known: readonly string[],
+): Promise<FileChange[]> {
+  if (choice.agents.length === 0) return []
+  await importServers(temporary, { ...choice, names: [...(choice.names ?? []), ...known] }, false)
+  return connectAgents(temporary, choice, true)
+}
+
+function questionOf({ names = [] }: Choice, changes: readonly FileChange[]): string {
+  const files = changes.filter(({ changed }) => changed).length
+  const parts = [
+    ...(names.length === 0 ? [] : [`import ${counted(names.length, 'server')}`]),
+    ...(files === 0 ? [] : [`write ${counted(files, 'file')}`]),
+  ]
+  return `Start Toolroom in the background${parts.map((part) => `, ${part}`).join('')}?`
+}
+
+async function askForSecrets(
+  items: readonly { readonly name: string; readonly plain_secrets: readonly string[] }[],
+  names: readonly string[],
+): Promise<boolean> {
+  const chosen = items.filter(({ name }) => names.includes(name))
+  const count = chosen.reduce((sum, { plain_secrets }) => sum + plain_secrets.length, 0)
+  if (count === 0) return false
+  const found =
+    count === 1 ? '1 secret is in plain text. Move it' : `${count} secrets are in plain text. Move them`
+  return isYes(await answerTo(`${found} to the secret store of Toolroom? [y/N] `))
+}
+
+/** A numbered list. The answer is numbers, names, `all` or `none`; Enter means `usual`. */
+async function pick<T>(
+  { note }: Context,
+  question: string,
+  items: readonly T[],
+  usual: 'all' | 'none',
+  columnsOf: (item: T) => readonly [name: string, more: string],
+): Promise<string[]> {
+  if (items.length === 0) return []
+  const rows = items.map(columnsOf)
+  const width = Math.max(...rows.map(([name]) => name.length))
+  for (const [at, [name, more]] of rows.entries())
+    note(`  ${String(at + 1).padStart(2)}  ${name.padEnd(width)}  ${more}`)
+  const names = rows.map(([name]) => name)
+  for (;;) {
+    const answer = (await answerTo(`${question} Numbers, all or none [${usual}]: `)).trim() || usual
+    if (answer === 'all') return names
+    if (answer === 'none') return []
+    const words = wordsOf(answer)
+    const chosen = words.map((word) => (names.includes(word) ? word : names[Number(word) - 1]))
+    const unknown = words.find((_, at) => chosen[at] === undefined)
+    if (unknown === undefined) return [...new Set(chosen.flatMap((name) => name ?? []))]
+    note(`'${unknown}' is not in the list.`)
+  }
+}
+
+async function answerTo(question: string): Promise<string> {
+  const answer = await ask(question)
+  if (answer === undefined) throw new Failure('failed', 'Nothing was changed', null, 'cancelled')
+  return answer
+}
