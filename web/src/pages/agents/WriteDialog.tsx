@@ -10,6 +10,7 @@ import {
 } from '../../data/agent-files.ts'
 import { useShort } from '../../data/live/home-folder.ts'
 import { DiffView } from '../../parts/content/DiffView.tsx'
+import change from '../../parts/content/FileChange.module.css'
 import { FileFacts } from '../../parts/content/FileChange.tsx'
 import { Act } from '../../parts/controls/Act.tsx'
 import { showDone, showFailure, showUndo } from '../../parts/controls/toasts.tsx'
@@ -59,9 +60,9 @@ export function WriteDialog({ grid, onClose }: { readonly grid: Grid; readonly o
           <FilePreview key={plan.agent_type} column={column} plan={plan} />
         ))}
       </div>
-      <div className={css.foot}>
+      <div className={change.foot}>
         <span className="muted sm">{t('secretsNote')}</span>
-        <div className={css.actions}>
+        <div className={change.actions}>
           <Act look="quiet" size="md" onClick={onClose}>
             {t('cancel')}
           </Act>

@@ -1,3 +1,4 @@
+import tree from '../../parts/content/JsonTree.module.css'
 import css from './Json.module.css'
 
 const PARTS = /("(?:[^"\\]|\\.)*")(\s*:)?|(-?\d[\d.eE+-]*|\btrue\b|\bfalse\b|\bnull\b)/g
@@ -8,7 +9,7 @@ const MOST_COLOURED = 20_000
 export function Json({ text, label }: { readonly text: string; readonly label: string }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so it must be reachable with the keyboard
-    <section className={css.json} aria-label={label} tabIndex={0}>
+    <section className={`${tree.tree} ${css.json}`} aria-label={label} tabIndex={0}>
       <code>{text.length > MOST_COLOURED ? text : coloured(text)}</code>
     </section>
   )
@@ -20,7 +21,7 @@ function coloured(text: string) {
   for (const match of text.matchAll(PARTS)) {
     const [whole, string, colon] = match
     parts.push(text.slice(at, match.index))
-    const look = string === undefined ? css.number : colon === undefined ? css.text : css.key
+    const look = string === undefined ? tree.number : colon === undefined ? tree.text : tree.key
     parts.push(
       <span key={match.index} className={look}>
         {string ?? whole}

@@ -2,6 +2,7 @@ import { type KeyboardEvent, type PointerEvent, useCallback, useState } from 're
 import { useTimeseries } from '../../data/metrics.ts'
 import { clock } from '../../format/format.ts'
 import { token, useCanvas } from '../../parts/charts/canvas.ts'
+import split from '../../parts/charts/TimeSplit.module.css'
 import { Act } from '../../parts/controls/Act.tsx'
 import { t } from './messages.ts'
 import css from './Strip.module.css'
@@ -62,10 +63,10 @@ export function Strip({ range, onRange, note }: Props) {
         <span className={css.unit}>{t('perMinute')}</span>
         {note && <span>{note}</span>}
         <span className={css.keys}>
-          <i className={css.queue} /> {t('queue')}
-          <i className={css.start} /> {t('coldStart')}
-          <i className={css.server} /> {t('server')}
-          <i className={css.error} /> {t('error')}
+          <i className={split.queue} /> {t('queue')}
+          <i className={split.start} /> {t('coldStart')}
+          <i className={split.server} /> {t('server')}
+          <i className={split.failed} /> {t('error')}
         </span>
         {range ? (
           <Act size="xs" look="quiet" icon="close" onClick={() => onRange(undefined)}>
