@@ -6,7 +6,9 @@ import { renderMarkdown } from './markdown.mjs'
 
 /** By path: the tasks, the reference pages and the pages about logins. Errors have pages of their own. */
 export function guidePages() {
-  const paths = filesUnder('docs').filter((path) => /^docs\/(?:guide\/|login\/)?[\w-]+\.md$/.test(path))
+  const paths = filesUnder('docs').filter((path) =>
+    /^docs\/(?:guide\/|login\/|recordings\/)?[\w-]+\.md$/.test(path),
+  )
   const pages = paths.filter((path) => path !== 'docs/README.md' && path !== ERRORS)
   return new Map(pages.map((path) => [path, nameOf(path)]))
 }
