@@ -1,4 +1,5 @@
 // The tests that may be skipped, and why. `npm test` prints every skipped test; in CI any other skip is a failure.
+import { spawnSync } from 'node:child_process'
 
 /** `inCi` is true where a new machine, on which CI runs as root, cannot run the test either. */
 const ALLOWED = [
@@ -21,6 +22,12 @@ const ALLOWED = [
   {
     file: /^test\/goals\/(?:disk-full|packages-disk-full|agent-files-disk)\.test\.ts$/,
     why: 'only root may mount a small disk',
+  },
+  {
+    file: /^test\/cli\/(?:top|tools|care|completion|recordings|first-run)\.test\.ts$/,
+    name: /^(?:top in|each key of top|the log in top|a question of a tool|on a terminal|the Tab key|the recording|.* in a terminal)/,
+    when: spawnSync('tmux', ['-V']).status !== 0,
+    why: 'tmux was not found',
   },
   { file: /^test\/goals\/clock\.test\.ts$/, why: 'faketime was not found' },
   {

@@ -19,6 +19,7 @@ const TOOLS = [
   { title: 'promtool', names: ['promtool'], package: 'prometheus', usedIn: /promtool/ },
   { title: 'strace', names: ['strace'], package: 'strace', usedIn: /'strace'/ },
   { title: 'faketime', names: ['faketime'], package: 'faketime', usedIn: /faketime/ },
+  { title: 'tmux', names: ['tmux'], package: 'tmux', usedIn: /openTerminal/, version: '-V' },
 ]
 
 /** @returns the variables that tell the tests where to find them */
@@ -35,11 +36,11 @@ export async function findSystemTools() {
   return env
 }
 
-async function working({ names, paths = [] }) {
+async function working({ names, paths = [], version = '--version' }) {
   const path = findOnPath(...names) ?? paths.find(existsSync)
   if (!path) return undefined
   // On Ubuntu, chromium may be a stub that only prints how to install the snap.
-  const { code } = await run(path, ['--version'], { quiet: true, deadlineMs: 20_000 })
+  const { code } = await run(path, [version], { quiet: true, deadlineMs: 20_000 })
   return code === 0 ? path : undefined
 }
 

@@ -7,7 +7,7 @@ import { ownFolder } from '../support/folder.ts'
 import { AUTHORISED, openHouse } from '../support/house.ts'
 import { leaveBehind } from '../support/orphan.ts'
 import { post, register } from '../support/running.ts'
-import { openTerminal } from '../support/terminal.ts'
+import { hasTmux, openTerminal } from '../support/terminal.ts'
 
 const EMPTY_EXPORT = {
   format: 'toolroom-export',
@@ -121,26 +121,29 @@ test('orphans lists a process whose agent has ended, and ends the chosen one onl
   expect((await cli(String(pid))).code).toBe(5)
 })
 
-test('on a terminal, secrets set asks for the value and does not show it; Backspace works, and Ctrl-C stores nothing', async () => {
-  const house = await openHouse()
-  const { start, shows, press, screen } = openTerminal(cliEnv(house))
-  start('secrets set A_TOKEN')
-  await shows('Value of A_TOKEN (not shown):')
-  press('hidden-valueX', 'BSpace', 'Enter')
-  await shows(/\nStored A_TOKEN\n[\s\S]*code 0\n/)
-  expect(screen()).not.toContain('hidden')
-  await register(house, 'echo', [], { env: { A_TOKEN: `\${secret:A_TOKEN}` } })
-  const shown = await house.inject({ url: '/api/secrets', headers: AUTHORISED })
-  expect(shown.json()).toMatchObject({ items: [{ name: 'A_TOKEN', used_by: ['echo'] }] })
+test.runIf(hasTmux)(
+  'on a terminal, secrets set asks for the value and does not show it; Backspace works, and Ctrl-C stores nothing',
+  async () => {
+    const house = await openHouse()
+    const { start, shows, press, screen } = openTerminal(cliEnv(house))
+    start('secrets set A_TOKEN')
+    await shows('Value of A_TOKEN (not shown):')
+    press('hidden-valueX', 'BSpace', 'Enter')
+    await shows(/\nStored A_TOKEN\n[\s\S]*code 0\n/)
+    expect(screen()).not.toContain('hidden')
+    await register(house, 'echo', [], { env: { A_TOKEN: `\${secret:A_TOKEN}` } })
+    const shown = await house.inject({ url: '/api/secrets', headers: AUTHORISED })
+    expect(shown.json()).toMatchObject({ items: [{ name: 'A_TOKEN', used_by: ['echo'] }] })
 
-  start('secrets set B_TOKEN')
-  await shows('Value of B_TOKEN (not shown):')
-  press('secret', 'C-c')
-  await shows(/code 130\n/)
-  press('echo typed', 'Enter')
-  await shows(/[#$] echo typed\ntyped\n/) // the terminal shows again what is typed
-  expect((await house.inject({ url: '/api/secrets', headers: AUTHORISED })).json().items).toHaveLength(1)
-})
+    start('secrets set B_TOKEN')
+    await shows('Value of B_TOKEN (not shown):')
+    press('secret', 'C-c')
+    await shows(/code 130\n/)
+    press('echo typed', 'Enter')
+    await shows(/[#$] echo typed\ntyped\n/) // the terminal shows again what is typed
+    expect((await house.inject({ url: '/api/secrets', headers: AUTHORISED })).json().items).toHaveLength(1)
+  },
+)
 
 test('token rotate replaces the token: the next command uses the new one, and the old one is refused', async () => {
   const home = ownFolder()

@@ -9,7 +9,7 @@ import { cliEnv, runCli } from '../support/cli.ts'
 import { ownFolder } from '../support/folder.ts'
 import { openHouse } from '../support/house.ts'
 import { register } from '../support/running.ts'
-import { openTerminal } from '../support/terminal.ts'
+import { hasTmux, openTerminal } from '../support/terminal.ts'
 
 const NAMES: Names = {
   lists: { server: ['github', 'gitlab', 'postgres'], agent: ['cursor', 'claude-code'], package: ['grows'] },
@@ -47,7 +47,7 @@ const SHELLS = {
 }
 
 for (const [shell, { start, load }] of Object.entries(SHELLS))
-  test.runIf(spawnSync(shell, ['--version']).status === 0)(
+  test.runIf(hasTmux && spawnSync(shell, ['--version']).status === 0)(
     `the Tab key in ${shell} completes a server, a package with a scope, and a list of agents`,
     async () => {
       const home = ownFolder()

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { runCli } from '../support/cli.ts'
 import { ownFolder } from '../support/folder.ts'
-import { openTerminal } from '../support/terminal.ts'
+import { hasTmux, openTerminal } from '../support/terminal.ts'
 
 test('init shows a plan without a service, imports and connects with --yes, and everything can be taken back (ux.md, section 2.1)', async () => {
   const home = ownFolder()
@@ -57,55 +57,61 @@ function homeWithAgents() {
   return { home, TMPDIR, env, files, cursor, codex }
 }
 
-test('init in a terminal asks for servers, secrets and agents, shows the diff, and Ctrl-C before the last answer changes nothing (ux.md, section 2.1)', async () => {
-  const { home, TMPDIR, env, files, cursor, codex } = homeWithAgents()
-  const { start, press, shows, screen } = openTerminal(env, 60)
-  const answer = async () => {
-    start('init')
-    await shows(/ 1 {2}hub .*\n +2 {2}notes .*\nImport which servers\? Numbers, all or none \[all\]:$/m)
-    press('7', 'Enter')
-    await shows("'7' is not in the list.")
-    press('1', 'Enter')
-    await shows(/1 secret is in plain text\. Move it to the secret store of Toolroom\? \[y\/N\]/)
+test.runIf(hasTmux)(
+  'init in a terminal asks for servers, secrets and agents, shows the diff, and Ctrl-C before the last answer changes nothing (ux.md, section 2.1)',
+  async () => {
+    const { home, TMPDIR, env, files, cursor, codex } = homeWithAgents()
+    const { start, press, shows, screen } = openTerminal(env, 60)
+    const answer = async () => {
+      start('init')
+      await shows(/ 1 {2}hub .*\n +2 {2}notes .*\nImport which servers\? Numbers, all or none \[all\]:$/m)
+      press('7', 'Enter')
+      await shows("'7' is not in the list.")
+      press('1', 'Enter')
+      await shows(/1 secret is in plain text\. Move it to the secret store of Toolroom\? \[y\/N\]/)
+      press('y', 'Enter')
+      await shows(/Connect which agents to the gateway\? Numbers, all or none \[none\]:/)
+      press('cursor', 'Enter')
+      await shows(/Start Toolroom in the background, import 1 server, write 1 file\? \[y\/N\]/)
+      // The entry of the chosen server is replaced, the other one stays.
+      expect(screen()).toMatch(/^~\/\.cursor\/mcp\.json\n(?:.*\n)*\+.*"toolroom"/m)
+      expect(screen()).not.toContain(SECRET)
+      for (const [path, text] of Object.entries(files)) expect(readFileSync(path, 'utf8')).toBe(text)
+    }
+    await answer()
+    press('C-c')
+    await shows(/code 130\n/)
+    expect(readdirSync(home).sort()).toEqual(['.codex', '.cursor'])
+    expect(readdirSync(TMPDIR).filter((name) => name.startsWith('toolroom-'))).toEqual([])
+
+    await answer()
     press('y', 'Enter')
-    await shows(/Connect which agents to the gateway\? Numbers, all or none \[none\]:/)
-    press('cursor', 'Enter')
-    await shows(/Start Toolroom in the background, import 1 server, write 1 file\? \[y\/N\]/)
-    // The entry of the chosen server is replaced, the other one stays.
-    expect(screen()).toMatch(/^~\/\.cursor\/mcp\.json\n(?:.*\n)*\+.*"toolroom"/m)
-    expect(screen()).not.toContain(SECRET)
-    for (const [path, text] of Object.entries(files)) expect(readFileSync(path, 'utf8')).toBe(text)
-  }
-  await answer()
-  press('C-c')
-  await shows(/code 130\n/)
-  expect(readdirSync(home).sort()).toEqual(['.codex', '.cursor'])
-  expect(readdirSync(TMPDIR).filter((name) => name.startsWith('toolroom-'))).toEqual([])
+    await shows(/code 0\n/)
+    expect(screen()).toMatch(/^✓ imported hub {2}node -e 0$/m)
+    expect(JSON.parse((await runCli(env, ['ls', '--all', '--json'])).stdout).items).toMatchObject([
+      { id: 'hub' },
+    ])
+    expect((await runCli(env, ['secrets', 'ls', '--plain'])).stdout).toMatch(/^\S*GITHUB_TOKEN\t/)
+    const { mcpServers } = JSON.parse(readFileSync(cursor, 'utf8'))
+    expect(Object.keys(mcpServers).sort()).toEqual(['notes', 'toolroom'])
+    expect(readFileSync(codex, 'utf8')).toBe(files[codex])
+    expect((await runCli(env, ['backup', 'restore', '--all', '--yes'])).code).toBe(0)
+    expect(readFileSync(cursor, 'utf8')).toBe(files[cursor])
+  },
+)
 
-  await answer()
-  press('y', 'Enter')
-  await shows(/code 0\n/)
-  expect(screen()).toMatch(/^✓ imported hub {2}node -e 0$/m)
-  expect(JSON.parse((await runCli(env, ['ls', '--all', '--json'])).stdout).items).toMatchObject([
-    { id: 'hub' },
-  ])
-  expect((await runCli(env, ['secrets', 'ls', '--plain'])).stdout).toMatch(/^\S*GITHUB_TOKEN\t/)
-  const { mcpServers } = JSON.parse(readFileSync(cursor, 'utf8'))
-  expect(Object.keys(mcpServers).sort()).toEqual(['notes', 'toolroom'])
-  expect(readFileSync(codex, 'utf8')).toBe(files[codex])
-  expect((await runCli(env, ['backup', 'restore', '--all', '--yes'])).code).toBe(0)
-  expect(readFileSync(cursor, 'utf8')).toBe(files[cursor])
-})
-
-test('a bare toolroom in a terminal starts the service, prints its address once, and ends with Ctrl-C', async () => {
-  const { env } = homeWithAgents()
-  const { start, press, shows, screen } = openTerminal(env, 40)
-  start()
-  await shows(/^Prefer the terminal\? Run {2}toolroom init$/m)
-  expect(screen()).toMatch(
-    /^Toolroom \d\S* {2}http:\/\/127\.0\.0\.1:\d+ {2}\(only this computer can reach it\)\nFound 2 agents/m,
-  )
-  expect(screen()).not.toContain('is ready at')
-  press('C-c')
-  await shows(/code 0\n/)
-})
+test.runIf(hasTmux)(
+  'a bare toolroom in a terminal starts the service, prints its address once, and ends with Ctrl-C',
+  async () => {
+    const { env } = homeWithAgents()
+    const { start, press, shows, screen } = openTerminal(env, 40)
+    start()
+    await shows(/^Prefer the terminal\? Run {2}toolroom init$/m)
+    expect(screen()).toMatch(
+      /^Toolroom \d\S* {2}http:\/\/127\.0\.0\.1:\d+ {2}\(only this computer can reach it\)\nFound 2 agents/m,
+    )
+    expect(screen()).not.toContain('is ready at')
+    press('C-c')
+    await shows(/code 0\n/)
+  },
+)

@@ -7,7 +7,7 @@ import { runCli } from '../support/cli.ts'
 import { ownFolder } from '../support/folder.ts'
 import { npmEnv } from '../support/packages.ts'
 import { openRegistry, toolPackage } from '../support/registry/registry.ts'
-import { openTerminal, type Terminal } from '../support/terminal.ts'
+import { hasTmux, openTerminal, type Terminal } from '../support/terminal.ts'
 
 /** `npm run recordings` sets the folder. Otherwise one recording is made, into a temporary folder. */
 const folder = process.env.TOOLROOM_RECORDINGS
@@ -134,7 +134,7 @@ async function openSeeded() {
 
 const chosen = RECORDINGS.filter(({ name }) => folder !== undefined || name === 'why')
 
-test.each(chosen)(
+test.runIf(hasTmux).each(chosen)(
   'the recording $name is made in a real terminal of 80×24, without paths of this computer',
   async ({ name, title, text, make }) => {
     const into = folder ?? ownFolder()

@@ -8,7 +8,7 @@ import { AUTHORISED, type House, openHouse } from '../support/house.ts'
 import { byNode } from '../support/real-servers.ts'
 import { retold } from '../support/retold.ts'
 import { post, register } from '../support/running.ts'
-import { openTerminal } from '../support/terminal.ts'
+import { hasTmux, openTerminal } from '../support/terminal.ts'
 
 async function seeded(): Promise<House> {
   const house = await openHouse({ env: { HOLD_CHANGED_TOOLS: 'true' } })
@@ -128,25 +128,28 @@ test('call shows progress and log messages on stderr while the tool runs, and Ct
     .toMatchObject({ items: [{ server_id: 'everything', status: 'cancelled' }] })
 })
 
-test('a question of a tool is asked on the terminal, and without one the call fails with exit code 2 and the question', async () => {
-  const house = await openHouse()
-  await register(house, 'asker')
-  await post(house, '/api/servers/asker/start')
-  const refused = await runCli(cliEnv(house), ['call', 'asker', 'elicit', 'who=Which name?', '--json'])
-  expect(refused.code).toBe(2)
-  expect(JSON.parse(refused.stdout)).toMatchObject({
-    detail: 'elicit asks a question, and there is no terminal to ask on: Which name?',
-  })
+test.runIf(hasTmux)(
+  'a question of a tool is asked on the terminal, and without one the call fails with exit code 2 and the question',
+  async () => {
+    const house = await openHouse()
+    await register(house, 'asker')
+    await post(house, '/api/servers/asker/start')
+    const refused = await runCli(cliEnv(house), ['call', 'asker', 'elicit', 'who=Which name?', '--json'])
+    expect(refused.code).toBe(2)
+    expect(JSON.parse(refused.stdout)).toMatchObject({
+      detail: 'elicit asks a question, and there is no terminal to ask on: Which name?',
+    })
 
-  const { start, shows, press } = openTerminal(cliEnv(house))
-  start("call asker elicit who='Which name?'")
-  await shows(/^Which name\?\n {2}name \(string, optional\):/m)
-  press('Ada', 'Enter')
-  await shows('Send this? [Y/n]')
-  press('Enter')
-  await shows(/^\{"action":"accept","content":\{"name":"Ada"\}\}\ncode 0\n/m)
-  start("call asker elicit who='Once more?'")
-  await shows(/^Once more\?\n {2}name /m)
-  press('C-d')
-  await shows(/^\{"action":"cancel"\}\ncode 0\n/m)
-})
+    const { start, shows, press } = openTerminal(cliEnv(house))
+    start("call asker elicit who='Which name?'")
+    await shows(/^Which name\?\n {2}name \(string, optional\):/m)
+    press('Ada', 'Enter')
+    await shows('Send this? [Y/n]')
+    press('Enter')
+    await shows(/^\{"action":"accept","content":\{"name":"Ada"\}\}\ncode 0\n/m)
+    start("call asker elicit who='Once more?'")
+    await shows(/^Once more\?\n {2}name /m)
+    press('C-d')
+    await shows(/^\{"action":"cancel"\}\ncode 0\n/m)
+  },
+)

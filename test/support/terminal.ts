@@ -1,8 +1,11 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { expect, onTestFinished } from 'vitest'
 import { listProcesses } from '../../src/supervisor/process/process-table.ts'
 import { MAIN } from './bridge.ts'
+
+/** Tests in a terminal are skipped without it. */
+export const hasTmux = spawnSync('tmux', ['-V']).status === 0
 
 const LATER = { timeout: 60_000, interval: 200 }
 
