@@ -7,7 +7,7 @@ import { parseSnippet, readSnippet, type Snippet } from './snippet.ts'
 
 const MEGABYTE = 1024 * 1024
 const NAME = /^[A-Za-z0-9][\w .-]*$/
-const RUNS = { numRuns: runs(250, 2000) }
+const RUNS = { numRuns: runs(100, 2000) }
 
 /** Checks the properties of every result. Returns undefined for an AppError and rethrows other errors. */
 function checked(run: () => Snippet): Snippet | undefined {
