@@ -7,10 +7,10 @@ import { VERSION } from '../kernel/version.ts'
 import { lastingProgram, removeUnusedCopies } from './lasting-program.ts'
 
 /** What `npx toolroom` leaves in npm's cache: the package, and its dependencies beside it. */
-function cached(): string {
+function cached(main = 'main'): string {
   const modules = join(ownFolder(), '_npx/1a2b3c/node_modules')
   const files = {
-    'toolroom/dist/main.js': 'main',
+    'toolroom/dist/main.js': main,
     'toolroom/package.json': '{}',
     'addon/index.js': 'addon',
     '.bin/toolroom': 'x',
@@ -47,6 +47,21 @@ test('a program in the cache of npx is copied with its packages, once, even if t
   await program.keep()
   expect(readFileSync(program.mainFile, 'utf8')).toBe('kept')
   expect(readdirSync(join(data, 'app'))).toEqual([VERSION])
+})
+
+test('another build of the same version gets a copy of its own, and the first one stays as it is', async () => {
+  const data = ownFolder()
+  const first = lastingProgram(cached(), data)
+  await first.keep()
+  writeFileSync(join(dirname(first.mainFile), 'up.v20.cache'), 'written by a start')
+  const second = lastingProgram(cached('another build'), data)
+  await second.keep()
+  expect(second.mainFile).toContain(join(data, 'app', `${VERSION}-`))
+  expect(readFileSync(second.mainFile, 'utf8')).toBe('another build')
+  expect(readFileSync(first.mainFile, 'utf8')).toBe('main')
+  // Downloaded again, each build finds its own copy.
+  expect(lastingProgram(cached(), data).mainFile).toBe(first.mainFile)
+  expect(lastingProgram(cached('another build'), data).mainFile).toBe(second.mainFile)
 })
 
 test('a copy that cannot be completed leaves nothing behind', async () => {

@@ -1,6 +1,6 @@
-import { randomBytes } from 'node:crypto'
-import { readdirSync } from 'node:fs'
-import { cp, rename, rm } from 'node:fs/promises'
+import { createHash, randomBytes } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { cp, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
 import { isMarked, makeFolder, markFolder } from '../kernel/files/durable-file.ts'
 import { readForeign } from '../kernel/files/foreign-file.ts'
@@ -18,20 +18,45 @@ const MAX_BYTES = 16 * 1_048_576
 const COPY = /^\d[\w.+-]{0,63}$/
 const SCRATCH = /^\.\d[\w.+-]{0,63}\.[0-9a-f]{12}$/
 
+/** In a copy: the build that it is a copy of. */
+const BUILD = '.build'
+
 /**
  * npm deletes what `npx` has downloaded without asking. A program that runs from there is copied into the data folder,
- * with the packages beside it that it needs: `app/<version>`.
+ * with the packages beside it that it needs: `app/<version>`, or `app/<version>-<build>` beside another build of that
+ * version, which may be running.
  */
 export function lastingProgram(mainFile: string, dataFolder: string): LastingProgram {
   if (!mainFile.split(/[\\/]/).includes('_npx')) return { mainFile, keep: async () => {} }
   const modules = dirname(dirname(dirname(mainFile)))
-  const folder = join(dataFolder, 'app', VERSION)
+  const build = buildOf(dirname(dirname(mainFile)))
+  const usual = join(dataFolder, 'app', VERSION)
+  const folder = !existsSync(usual) || readText(join(usual, BUILD)) === build ? usual : `${usual}-${build}`
   const copy = join(folder, basename(modules))
-  return { mainFile: join(copy, relative(modules, mainFile)), keep: () => keepCopy(modules, folder, copy) }
+  return {
+    mainFile: join(copy, relative(modules, mainFile)),
+    keep: () => keepCopy(modules, folder, copy, build),
+  }
+}
+
+/** A hash of all files of the package, without the code caches that a start writes. */
+function buildOf(folder: string): string {
+  const hash = createHash('sha256')
+  const names = namesIn(folder, true).filter((name) => !name.endsWith('.cache'))
+  for (const name of names.sort()) hash.update(`${name}\0`).update(contentOf(join(folder, name)))
+  return hash.digest('hex').slice(0, 12)
+}
+
+function contentOf(path: string): Buffer {
+  try {
+    return readFileSync(path)
+  } catch {
+    return Buffer.alloc(0) // a folder, or a file that was removed meanwhile
+  }
 }
 
 /** A complete copy is marked, and gets its name only then. */
-async function keepCopy(modules: string, folder: string, copy: string): Promise<void> {
+async function keepCopy(modules: string, folder: string, copy: string, build: string): Promise<void> {
   if (isMarked(folder)) return
   prepareDataFolder(dirname(dirname(folder)))
   makeFolder(dirname(folder))
@@ -41,6 +66,7 @@ async function keepCopy(modules: string, folder: string, copy: string): Promise<
       recursive: true,
       filter: (path) => basename(path) !== '.bin',
     })
+    await writeFile(join(scratch, BUILD), build)
     markFolder(scratch)
     await rename(scratch, folder)
   } catch (error) {
@@ -82,9 +108,9 @@ function readText(path: string): string | undefined {
   }
 }
 
-function namesIn(folder: string): string[] {
+function namesIn(folder: string, recursive = false): string[] {
   try {
-    return readdirSync(folder)
+    return readdirSync(folder, { recursive, encoding: 'utf8' })
   } catch {
     return [] // there is no such folder
   }

@@ -3,92 +3,102 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { expect, onTestFinished, test } from 'vitest'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { runningInstance } from '../../src/config/running-instance.ts'
 import { VERSION } from '../../src/kernel/version.ts'
 import { ownFolder } from '../support/folder.ts'
-import { TOKEN } from '../support/house.ts'
+import { leftAfter } from '../support/marked.ts'
 
 const run = promisify(execFile)
 const PACK = fileURLToPath(new URL('../../scripts/pack.mjs', import.meta.url))
+const HELLO = 'hello through the gateway'
 const ECHO = fileURLToPath(new URL('../fixtures/servers/echo.mjs', import.meta.url))
-const INITIALIZE = {
-  jsonrpc: '2.0',
-  id: 1,
-  method: 'initialize',
-  params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
-}
 
-test('npx on an empty computer leaves a working gateway in two agents, and restore and down leave every byte and no process', async () => {
+test('on an empty computer, npx toolroom init --import all --connect cursor,claude-code --yes leaves a working gateway in both agents, and backup restore --all, service uninstall and down leave every byte as before and no process', async () => {
   const [target, home] = [ownFolder(), ownFolder()]
   await run(process.execPath, [PACK, target])
   const tarball = join(target, readdirSync(target)[0] ?? '')
-  const entry = { command: process.execPath, args: [ECHO] }
+  const echo = JSON.stringify({ command: process.execPath, args: [ECHO] })
   const files = {
-    [join(home, '.cursor/mcp.json')]: `{ "mcpServers": { "echo": ${JSON.stringify(entry)} } }\n`,
-    [join(home, '.config/Claude/claude_desktop_config.json')]: '{\n\t"mcpServers": {}\n}',
+    [join(home, '.cursor/mcp.json')]: `{ "mcpServers": { "echo": ${echo} } }\n`,
+    [join(home, '.claude.json')]:
+      `{\n\t"numStartups": 7,\n\t"mcpServers": { "other": ${JSON.stringify({ command: process.execPath, args: [ECHO, 'other'] })} },\n\t"theme": "dark"\n}`,
   }
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(path), { recursive: true })
     writeFileSync(path, text)
   }
   const data = join(home, '.local/share/toolroom')
+  const mark = `TOOLROOM_NPX_TEST=${home}`
   const env = {
-    ...process.env,
+    PATH: process.env.PATH,
     HOME: home,
     PORT: '0',
-    AUTH_TOKEN: TOKEN,
+    TOOLROOM_NPX_TEST: home,
     npm_config_prefer_offline: 'true',
     ...npmSettings(),
   }
-  const npx = (...argv: string[]) =>
-    run('npx', ['--yes', `--package=${tarball}`, 'toolroom', ...argv], { env, cwd: home })
+  const npx = async (...argv: string[]) =>
+    (await run('npx', ['--yes', `--package=${tarball}`, 'toolroom', ...argv], { env, cwd: home })).stdout
   onTestFinished(() => {
     const left = runningInstance(data)
     if (left) process.kill(left.pid, 'SIGKILL')
   })
 
-  await npx('up', '--detach')
-  const { pid, address } = runningInstance(data) ?? expect.unreachable()
+  const done = await npx('init', '--import', 'all', '--connect', 'cursor,claude-code', '--yes')
+  expect(done).toMatch(/^✓ cursor .*\n✓ claude-code /m)
+  const { pid } = runningInstance(data) ?? expect.unreachable()
+  // npm may delete its cache at any time.
   const copy = join(data, 'app', VERSION, 'node_modules/toolroom/dist/main.js')
   expect(readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')).toContain(copy)
-  const post = async (path: string, body: object) => {
-    const headers = { 'x-svc-token': TOKEN, 'content-type': 'application/json' }
-    const reply = await fetch(`${address}/api${path}`, {
-      method: 'POST',
-      headers,
-      body: JSON.stringify(body),
-    })
-    expect(reply.ok, path).toBe(true)
-    return reply.json()
+  for (const path of Object.keys(files)) {
+    const { mcpServers } = JSON.parse(readFileSync(path, 'utf8'))
+    expect(Object.keys(mcpServers), path).toEqual(['toolroom'])
+    expect(JSON.stringify(mcpServers), path).not.toContain('_npx')
+    expect(await callThrough(mcpServers.toolroom, home), path).toContain(HELLO)
   }
-  await post('/agents/import', {})
-  for (const agent of ['cursor', 'claude-desktop'])
-    await post(`/agents/${agent}/connect`, { take_over: true })
 
-  // As Cursor does: over HTTP, with the key in its file.
-  const [cursor = '', desktop = ''] = Object.keys(files)
-  const { url, headers } = JSON.parse(readFileSync(cursor, 'utf8')).mcpServers.toolroom
-  const accept = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' }
-  const reply = await fetch(url, {
-    method: 'POST',
-    headers: { ...headers, ...accept },
-    body: JSON.stringify(INITIALIZE),
-  })
-  expect(await reply.text()).toContain('"serverInfo"')
-  // As Claude Desktop does: the command in its file, which must not be in npm's cache.
-  const { command, args, env: own } = JSON.parse(readFileSync(desktop, 'utf8')).mcpServers.toolroom
-  expect(args).toEqual([copy, 'connect'])
-  const bridge = run(command, args, { env: { HOME: home, ...own } })
-  bridge.child.stdin?.end(`${JSON.stringify(INITIALIZE)}\n`)
-  expect((await bridge).stdout).toContain('"serverInfo"')
-
-  await post('/backups/restore', {})
+  await npx('backup', 'restore', '--all', '--yes')
+  await npx('service', 'uninstall')
   await npx('down')
   for (const [path, text] of Object.entries(files)) expect(readFileSync(path, 'utf8'), path).toBe(text)
-  expect(existsSync(`/proc/${pid}`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))).toBe(false)
+  expect(await leftAfter(mark)).toBe(0)
   expect(existsSync(join(home, '.config/systemd'))).toBe(false)
-}, 300_000)
+}, 400_000)
+
+interface Entry {
+  readonly url?: string
+  readonly headers?: Record<string, string>
+  readonly command?: string
+  readonly args?: string[]
+  readonly env?: Record<string, string>
+}
+
+/** Calls a tool as the agent does that has this entry. */
+async function callThrough({ url, headers = {}, command = '', args = [], env = {} }: Entry, home: string) {
+  const client = new Client({ name: 'an agent', version: '1' })
+  const transport =
+    url === undefined
+      ? new StdioClientTransport({ command, args, env: { HOME: home, ...env } })
+      : new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } })
+  await client.connect(transport as Parameters<typeof client.connect>[0])
+  try {
+    // The servers were registered a moment ago, and are started once to list their tools.
+    const name = await vi.waitFor(
+      async () => {
+        const { tools } = await client.listTools()
+        return tools.find((tool) => tool.name.endsWith('echo'))?.name ?? expect.unreachable('no tool')
+      },
+      { timeout: 60_000, interval: 200 },
+    )
+    return JSON.stringify(await client.callTool({ name, arguments: { text: HELLO } }))
+  } finally {
+    await client.close()
+  }
+}
 
 /** Those of this computer, because the program has its own home directory. */
 function npmSettings(): Record<string, string> {
