@@ -5,7 +5,8 @@ import { executablePath, expectAccessible, openBrowser, openPage } from './suppo
 import { openDashboard } from './support/dashboard.ts'
 
 const cell = (page: Page, name: string) => page.getByRole('checkbox', { name, exact: true })
-const state = (page: Page, name: string) => cell(page, name).getAttribute('aria-checked')
+const expectState = (page: Page, name: string, state: 'true' | 'false') =>
+  expect.poll(() => cell(page, name).getAttribute('aria-checked'), { message: name }).toBe(state)
 
 describe.runIf(executablePath)('the columns and rows of the grid', () => {
   test('Shift Space stages a whole row; a column takes a preset or another column; everything of Toolroom leaves a file again; an unreadable file is one word with its line in a dialog', async () => {
@@ -22,10 +23,10 @@ describe.runIf(executablePath)('the columns and rows of the grid', () => {
     await page.keyboard.press('Shift+Space')
     await staged.waitFor()
     for (const agent of ['Claude Code', 'Claude Desktop', 'Cursor', 'Codex'])
-      expect(await state(page, `slow in ${agent}`), agent).toBe('true')
+      await expectState(page, `slow in ${agent}`, 'true')
     await page.keyboard.press('Shift+Space')
     for (const agent of ['Claude Code', 'Claude Desktop', 'Cursor', 'Codex'])
-      expect(await state(page, `slow in ${agent}`), agent).toBe('false')
+      await expectState(page, `slow in ${agent}`, 'false')
     await page.getByRole('button', { name: 'Discard' }).click()
     await staged.waitFor({ state: 'hidden' })
 
@@ -35,14 +36,15 @@ describe.runIf(executablePath)('the columns and rows of the grid', () => {
     }
     await menu('work')
     await staged.waitFor()
-    expect(await state(page, 'noenv in Codex')).toBe('true')
-    expect(await state(page, 'slow in Codex')).toBe('true')
-    expect(await state(page, 'crash in Codex')).toBe('false')
+    await expectState(page, 'noenv in Codex', 'true')
+    await expectState(page, 'slow in Codex', 'true')
+    await expectState(page, 'crash in Codex', 'false')
     await page.getByRole('button', { name: 'Discard' }).click()
+    await staged.waitFor({ state: 'hidden' })
     await menu('Cursor')
     await staged.waitFor()
-    expect(await state(page, 'flood in Codex')).toBe('true')
-    expect(await state(page, 'crash in Codex')).toBe('false')
+    await expectState(page, 'flood in Codex', 'true')
+    await expectState(page, 'crash in Codex', 'false')
     await page.getByRole('button', { name: 'Write to 1 file' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByRole('button', { name: 'Write to 1 file' }).click()

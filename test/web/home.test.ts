@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { HOME_SECRET } from '../support/dashboard-home.ts'
 import { TOKEN } from '../support/house.ts'
-import { executablePath, expectAccessible, openBrowser, openPage } from './support/browser.ts'
+import { executablePath, expectAccessible, expectToFit, openBrowser, openPage } from './support/browser.ts'
 import { sharedDashboard, untilLive } from './support/dashboard.ts'
 
 /** ux.md, section 5: the checks of Home. */
@@ -92,7 +92,7 @@ describe.runIf(executablePath)('Home', () => {
     await page.keyboard.press('Escape')
     await page.setViewportSize({ width: 320, height: 640 })
     await expectAccessible(page)
-    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320)
+    await expectToFit(page, 320)
     expect(complaints).toEqual([])
   })
 

@@ -2,7 +2,14 @@ import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { figure } from '../support/figure.ts'
-import { executablePath, expectAccessible, openBrowser, openPage } from './support/browser.ts'
+import {
+  executablePath,
+  expectAccessible,
+  expectToFit,
+  openBrowser,
+  openPage,
+  settled,
+} from './support/browser.ts'
 import { sharedDashboard } from './support/dashboard.ts'
 import { longestTaskMs, measure, p95 } from './support/measure.ts'
 
@@ -84,7 +91,7 @@ describe.runIf(executablePath)('Logs', () => {
     await log.hover()
     await page.mouse.wheel(0, -300)
     await page.getByText('paused, you scrolled up').waitFor()
-    const before = await log.innerText()
+    const before = await settled(() => log.innerText())
     for (let index = 0; index < 5; index += 1) await dashboard.call('echo', 'fail')
     const newer = page.getByRole('button', { name: /new lines?/ })
     await newer.waitFor()
@@ -124,7 +131,7 @@ describe.runIf(executablePath)('Logs', () => {
     await expectAccessible(page)
     await page.setViewportSize({ width: 320, height: 640 })
     await expectAccessible(page)
-    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320)
+    await expectToFit(page, 320)
     await page.setViewportSize({ width: 1440, height: 900 })
 
     await page.getByRole('button', { name: 'Clear…' }).click()

@@ -98,11 +98,17 @@ describe.runIf(executablePath)('notices and the palette', () => {
     await expectAccessible(page)
     await page.keyboard.press('Enter')
     await page.waitForURL((url) => url.pathname === '/playground' && url.searchParams.get('tool') === tool)
+    await search.waitFor({ state: 'hidden' })
 
     await page.keyboard.press('Control+k')
     await search.fill('packages')
+    await page
+      .getByRole('dialog')
+      .getByRole('button', { name: /^Packages/ })
+      .waitFor()
     await page.keyboard.press('Enter')
     await page.waitForURL('**/packages')
+    await search.waitFor({ state: 'hidden' })
     await page.keyboard.press('Control+k')
     await search.waitFor()
     const places = page.getByRole('button').filter({ has: page.locator('kbd') })

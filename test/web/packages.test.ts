@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { ownFolder } from '../support/folder.ts'
 import { npmEnv } from '../support/packages.ts'
 import { openRegistry, toolPackage } from '../support/registry/registry.ts'
-import { executablePath, expectAccessible, openBrowser, openPage } from './support/browser.ts'
+import { executablePath, expectAccessible, expectToFit, openBrowser, openPage } from './support/browser.ts'
 import { openDashboard } from './support/dashboard.ts'
 
 async function open(...given: Parameters<typeof openRegistry>) {
@@ -122,7 +122,7 @@ describe.runIf(executablePath)('Packages', () => {
     await page.getByText('Facts, not a score.').waitFor()
     await page.setViewportSize({ width: 320, height: 640 })
     await expectAccessible(page)
-    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320)
+    await expectToFit(page, 320)
     await page.getByRole('button', { name: 'Install and add' }).click()
     await page.getByRole('menuitem', { name: 'Install with options…' }).click()
     await page.getByRole('dialog', { name: 'Install mcp-tool' }).waitFor()

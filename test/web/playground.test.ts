@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { figure } from '../support/figure.ts'
 import { sharedByTests } from '../support/lifetime.ts'
-import { executablePath, expectAccessible, openBrowser, openPage } from './support/browser.ts'
+import { executablePath, expectAccessible, expectToFit, openBrowser, openPage } from './support/browser.ts'
 import { openDashboard } from './support/dashboard.ts'
 
 const fixture = (file: string, ...args: string[]) => ({
@@ -188,7 +188,7 @@ describe.runIf(executablePath)('Playground', () => {
     await expectAccessible(page)
     await page.setViewportSize({ width: 320, height: 640 })
     await expectAccessible(page)
-    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320)
+    await expectToFit(page, 320)
     const stranger = await openPage(await openBrowser())
     await dashboard.visit(stranger.page, '/playground?server=schemas&tool=oneOfConst')
     const run = stranger.page.getByRole('button', { name: /^Run/ })

@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { TOKEN } from '../support/house.ts'
 import { openService } from '../support/service-process.ts'
-import { executablePath, expectAccessible, openBrowser, openPage } from './support/browser.ts'
+import { executablePath, expectAccessible, expectToFit, openBrowser, openPage } from './support/browser.ts'
 import { openDashboard, sharedDashboard } from './support/dashboard.ts'
 
 const SECRET = 'ghp_Settings0123456789abcdefABCDEF0123'
@@ -22,7 +22,7 @@ describe.runIf(executablePath)('Settings', () => {
     for (const { key, env } of body.items) await page.getByText(`${key} · ${env}`, { exact: true }).waitFor()
 
     const space = page.getByRole('textbox', { name: 'Space for logs' })
-    expect(await space.inputValue()).toBe('64')
+    await expect.poll(() => space.inputValue()).toBe('64')
     expect(await space.isDisabled()).toBe(true)
     await page.getByText('Set by the variable LOG_MAX_MB, which wins over this page.').waitFor()
 
@@ -55,9 +55,9 @@ describe.runIf(executablePath)('Settings', () => {
     await token.waitFor()
     expect(await page.content()).not.toContain(TOKEN)
     await page.getByRole('button', { name: 'Show the token' }).click()
-    expect(await token.inputValue()).toBe(TOKEN)
+    await expect.poll(() => token.inputValue()).toBe(TOKEN)
     await page.getByRole('button', { name: 'Hide the token' }).click()
-    expect(await token.inputValue()).not.toContain(TOKEN)
+    await expect.poll(() => token.inputValue()).not.toContain(TOKEN)
 
     await page.getByRole('textbox', { name: 'Name', exact: true }).fill('GITHUB_TOKEN')
     await page.getByLabel('Value').fill(SECRET)
@@ -98,7 +98,7 @@ describe.runIf(executablePath)('Settings', () => {
     await page.getByRole('textbox', { name: 'Header name' }).waitFor()
     await page.setViewportSize({ width: 320, height: 640 })
     await expectAccessible(page)
-    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320)
+    await expectToFit(page, 320)
     await page.setViewportSize({ width: 1440, height: 900 })
 
     const [file] = await Promise.all([
@@ -133,7 +133,7 @@ describe.runIf(executablePath)('Settings', () => {
     await page.keyboard.press('Enter')
     const key = await dialog.getByRole('textbox', { name: 'Key' }).inputValue()
     await dialog.getByRole('button', { name: 'Copy: Key' }).click()
-    expect(await copied()).toBe(key)
+    await expect.poll(copied).toBe(key)
     const initialize = await fetch(`${dashboard.address}/mcp`, {
       method: 'POST',
       headers: {

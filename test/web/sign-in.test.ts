@@ -36,7 +36,7 @@ describe.runIf(executablePath)('Sign in', () => {
 
     expect(await decide('Allow')).toContain('2 tools')
     await row.getByText('Connected').waitFor()
-    expect(await page.getByRole('button', { name: /^Sign in/ }).count()).toBe(0)
+    await expect.poll(() => page.getByRole('button', { name: /^Sign in/ }).count()).toBe(0)
     expect(authorization.requests('/token')).toBe(1)
     expect(complaints).toEqual([])
   })

@@ -3,7 +3,14 @@ import { describe, expect, test } from 'vitest'
 import { duration } from '../../web/src/format/format.ts'
 import { figure } from '../support/figure.ts'
 import { Agent, newKey } from '../support/gateway.ts'
-import { executablePath, expectAccessible, openBrowser, openPage } from './support/browser.ts'
+import {
+  executablePath,
+  expectAccessible,
+  expectToFit,
+  openBrowser,
+  openPage,
+  settled,
+} from './support/browser.ts'
 import { type Dashboard, openDashboard, sharedDashboard } from './support/dashboard.ts'
 import { measure } from './support/measure.ts'
 
@@ -88,7 +95,7 @@ describe.runIf(executablePath)('Traffic', () => {
     await expect.poll(async () => Object.keys(await places(page)).length).toBeGreaterThan(10)
     const list = page.getByRole('log', { name: 'Calls' })
     await expect.poll(() => list.evaluate((box) => box.scrollHeight - box.scrollTop)).toBeGreaterThan(900)
-    const before = await places(page)
+    const before = await settled(() => places(page))
 
     for (let made = 0; made < 100; made += 1) await agent.call('echo__list_notes')
     await page.getByRole('button', { name: '100 new calls' }).waitFor()
@@ -96,12 +103,10 @@ describe.runIf(executablePath)('Traffic', () => {
 
     await page.keyboard.press('End')
     await rows(page).filter({ hasText: 'list_notes' }).last().waitFor()
-    expect(await page.getByRole('button', { name: /new calls?$/ }).count()).toBe(0)
-    const [fromEnd, height] = await list.evaluate((box) => [
-      box.scrollHeight - box.scrollTop,
-      box.clientHeight,
-    ])
-    expect(Number(fromEnd) - Number(height)).toBeLessThanOrEqual(6)
+    await page.getByRole('button', { name: /new calls?$/ }).waitFor({ state: 'hidden' })
+    await expect
+      .poll(() => list.evaluate((box) => box.scrollHeight - box.scrollTop - box.clientHeight))
+      .toBeLessThanOrEqual(6)
   })
 
   test('the filter and the selected call are in the address, and a call shows its payload with the token only', async () => {
@@ -161,10 +166,10 @@ describe.runIf(executablePath)('Traffic', () => {
     await expectAccessible(page)
     await page.setViewportSize({ width: 320, height: 640 })
     await expectAccessible(page)
-    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320)
+    await expectToFit(page, 320)
     await page.keyboard.press('Escape')
     await expectAccessible(page)
-    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320)
+    await expectToFit(page, 320)
     expect(complaints).toEqual([])
   })
 })

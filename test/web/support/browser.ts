@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { isDeepStrictEqual } from 'node:util'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { expect, onTestFinished } from 'vitest'
 import { launchBrowser } from '../../support/browser.ts'
@@ -76,6 +77,25 @@ export async function expectAccessible(page: Page): Promise<void> {
   expect(await violationsOn(page, ALL), 'light').toEqual([])
   await setScheme(page, 'dark')
   expect(await violationsOn(page, IN_DARK), 'dark').toEqual([])
+}
+
+/** It does not scroll sideways. A page that draws itself anew for a width does so after the frame that has the width. */
+export async function expectToFit(page: Page, width: number, what = `at ${width} px`): Promise<void> {
+  await expect
+    .poll(() => page.evaluate(() => document.documentElement.scrollWidth), { message: what })
+    .toBeLessThanOrEqual(width)
+}
+
+/** What `read` returns when it no longer changes, for example because a scrolled list has come to rest. */
+export async function settled<T>(read: () => Promise<T>): Promise<T> {
+  let last = await read()
+  const isSame = async () => {
+    const before = last
+    last = await read()
+    return isDeepStrictEqual(before, last)
+  }
+  await expect.poll(isSame, { interval: 100 }).toBe(true)
+  return last
 }
 
 /** As if the user had chosen it. */
