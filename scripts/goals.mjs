@@ -8,7 +8,7 @@ import { findSystemTools } from './system-tools.mjs'
 const PATIENCE_MS = 30 * 60_000
 /**
  * Beside the goals: property tests with more cases than `npm test` tries, the service under a real systemd, and the checks
- * of the dashboard with times in milliseconds and all rules of axe in both schemes.
+ * of the dashboard with times in milliseconds.
  */
 const ALSO = [
   'test/goals',

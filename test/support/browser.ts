@@ -5,9 +5,31 @@ import { onTestFinished } from 'vitest'
 /** `npm test` looks for a browser and installs one if it can. */
 export const executablePath = [process.env.TOOLROOM_CHROMIUM ?? '', '/usr/bin/chromium'].find(existsSync)
 
+/**
+ * What Playwright switches off, because our list replaces its own: requests to the outside and what disturbs tests. And the
+ * popups of the address bar: pages of Chromium itself, which it would load and run twice for every context.
+ */
+const OFF = [
+  ...['AimEnabled', 'NetworkTimeServiceQuerying', 'OptimizationHints', 'PreconnectToSearch', 'MediaRouter'],
+  ...[
+    'AvoidCorsURLLoaderRestartOnRedirect',
+    'AvoidUnnecessaryBeforeUnloadCheckSync',
+    'DestroyProfileOnBrowserClose',
+  ],
+  ...[
+    'HttpsFirstBalancedModeAutoEnable',
+    'HttpsUpgrades',
+    'LensOverlay',
+    'PaintHolding',
+    'ThirdPartyStoragePartitioning',
+  ],
+  ...['WebUIOmniboxAimPopup', 'WebUIOmniboxFullPopup', 'WebUIOmniboxPopup'],
+]
+
 /** A real Chromium without a window. It ends with this process at the latest. */
 export function launchBrowser(): Promise<Browser> {
   const args = [
+    `--disable-features=${OFF.join(',')}`,
     '--no-sandbox',
     '--disable-gpu',
     '--disable-background-networking',
