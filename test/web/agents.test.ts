@@ -133,11 +133,14 @@ describe.runIf(executablePath)('Agents', () => {
   test('through the gateway a toggle writes no file, applies at once and never enters the bar; single tools can be switched; Ctrl Z takes it back', async () => {
     const dashboard = await imported()
     await dashboard.start('echo')
+    await dashboard.start('noisy')
+    await dashboard.ask('POST', '/servers/noisy/stop')
     expect((await dashboard.ask('POST', '/agents/codex/connect', { take_over: true })).status).toBe(200)
     const before = hashes(dashboard)
     const { page } = await openPage(await openBrowser())
     await dashboard.signIn(page, '/agents')
     const chosen = async () => (await dashboard.ask('GET', '/agents/codex/tools')).body
+    await expect.poll(() => checked(page, 'noisy in Codex'), { message: 'not 0 of its tools' }).toBe('true')
     await cell(page, 'slow in Codex').click()
     await page.getByText('Codex no longer sees slow').waitFor()
     await expect.poll(async () => (await chosen()).servers).not.toContain('slow')

@@ -133,6 +133,12 @@ describe.runIf(executablePath)('500 servers and every agent of the catalogue', (
     await page.keyboard.press('/')
     await type('filter the grid', 'server-4')
 
+    await page.setViewportSize({ width: 390, height: 844 })
+    await page.goto(`${dashboard.address}/agents`)
+    await page.getByRole('switch', { name: /^server-0 in / }).waitFor()
+    figure('R32', 'nodes of the list of servers on a phone', await nodesOn(page), { most: 2000 })
+    await page.setViewportSize({ width: 1440, height: 900 })
+
     await page.goto(`${dashboard.address}/playground`)
     await PAGES['/playground']?.(page)
     await timed('open the list of servers', () => page.getByRole('combobox').first().click())

@@ -1,6 +1,7 @@
 import { Select, Switch } from '@mantine/core'
 import { Link } from 'wouter'
 import type { Server } from '../../data/servers.ts'
+import { useGrowing } from '../../parts/content/use-growing.tsx'
 import { Act } from '../../parts/controls/Act.tsx'
 import { StatusText } from '../../parts/marks/StatusText.tsx'
 import { CauseStrip } from '../../parts/states/CauseStrip.tsx'
@@ -19,8 +20,12 @@ interface Props {
   readonly onTools: (server: Server, column: Column) => void
 }
 
+/** As in PhoneList.module.css. */
+const ROW = 56
+
 /** On a phone: pick an agent, then a list of switches. */
 export function PhoneList({ grid, servers, toggle, chosen, onChoose, onDiffers, onTools }: Props) {
+  const { count, end } = useGrowing(servers.length, ROW)
   const column = grid.columns.find(({ agent }) => agent.agent_type === chosen) ?? grid.columns[0]
   if (!column) return null
   return (
@@ -39,8 +44,8 @@ export function PhoneList({ grid, servers, toggle, chosen, onChoose, onDiffers, 
       {column.unreadable !== null && column.via === 'direct' ? (
         <CauseStrip tone="err" sentence={column.unreadable} />
       ) : (
-        <ul className={`card ${css.list}`}>
-          {servers.map((server) => {
+        <ul className="card">
+          {servers.slice(0, count).map((server) => {
             const cell = grid.cellAt(server, column)
             return (
               <li key={server.id} className={css.item} data-staged={cell.isStaged || undefined}>
@@ -71,6 +76,7 @@ export function PhoneList({ grid, servers, toggle, chosen, onChoose, onDiffers, 
           })}
         </ul>
       )}
+      {end}
     </>
   )
 }

@@ -104,6 +104,8 @@ function gatewayCell(server: Server, { gateway_servers, visible }: Agent): Cell 
   if (!isExposed(server)) return { ...base, state: 'none', blocked: t('notExposed') }
   const isOn = gateway_servers == null || gateway_servers.includes(server.id)
   if (!isOn) return { ...base, state: 'off' }
+  // One that is stopped offers nothing now, which is not what was chosen for the agent.
+  if (server.type === 'stdio' && server.status === 'stopped') return { ...base, state: 'on' }
   const seen = visible?.by_server.find(({ server_id }) => server_id === server.id)?.tools
   const all = server.tool_count
   const isPart = seen !== undefined && all !== null && seen < all

@@ -3,6 +3,7 @@ import { Link } from 'wouter'
 import { useNotices } from '../../data/notices.ts'
 import type { Server } from '../../data/servers.ts'
 import { duration, tokens } from '../../format/format.ts'
+import { useGrowing } from '../../parts/content/use-growing.tsx'
 import { StatusText } from '../../parts/marks/StatusText.tsx'
 import { Tag } from '../../parts/marks/Tag.tsx'
 import { causeOf, toolsNotice } from '../../parts/server/cause.ts'
@@ -12,7 +13,6 @@ import { t } from './messages.ts'
 import { RowActions } from './RowActions.tsx'
 import css from './ServerCards.module.css'
 import { type ListProps, Users } from './ServerTable.tsx'
-import { useGrowing } from './use-growing.tsx'
 
 /** The same list for narrow screens. */
 export function ServerCards({ servers, users, selected, onSelect }: ListProps) {

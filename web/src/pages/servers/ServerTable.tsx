@@ -6,6 +6,7 @@ import { useNotices } from '../../data/notices.ts'
 import type { Server } from '../../data/servers.ts'
 import { bytes, duration, percent, share, tokens } from '../../format/format.ts'
 import { Cell, Head, Table } from '../../parts/content/Table.tsx'
+import { useGrowing } from '../../parts/content/use-growing.tsx'
 import { Monogram } from '../../parts/marks/Tag.tsx'
 import { causeOf, toolsNotice } from '../../parts/server/cause.ts'
 import { CauseRow } from './CauseRow.tsx'
@@ -14,7 +15,6 @@ import { t } from './messages.ts'
 import { RowActions } from './RowActions.tsx'
 import { RowStatus } from './RowStatus.tsx'
 import css from './ServerTable.module.css'
-import { useGrowing } from './use-growing.tsx'
 
 export interface ListProps {
   readonly servers: readonly Server[]
