@@ -1,9 +1,9 @@
 import { isObject } from '../../kernel/is-object.ts'
-import { MEBIBYTE } from '../../net/http-failure.ts'
+import { MEBIBYTE, RemoteFailure } from '../../net/http-failure.ts'
 import type { HttpResponse } from '../../net/http-response.ts'
 import { type SseEvent, SseReader } from '../../protocol/sse-reader.ts'
 import type { Context } from '../frame/context.ts'
-import { notRunning } from '../frame/failure.ts'
+import { notRunning, unreachable } from '../frame/failure.ts'
 import { type Line, type Tone, toned } from '../output/line.ts'
 
 const MAX_BYTES = 64 * MEBIBYTE
@@ -39,6 +39,8 @@ export async function streamedCall(
       if (value.event === 'log') note(logLine(data))
       if (value.event === 'elicitation') await (await import('./elicitation.ts')).elicit(api, tool, data)
     }
+  } catch (error) {
+    throw error instanceof RemoteFailure ? unreachable(service.address, error) : error
   } finally {
     process.off('SIGINT', onInterrupt)
   }
