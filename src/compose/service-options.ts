@@ -5,6 +5,8 @@ import type { OpenStores } from './logging.ts'
 
 export interface ServiceOptions {
   readonly afterDamage?: 'restore' | 'start_empty' | undefined
+  /** No server starts by itself. */
+  readonly withoutServers?: boolean | undefined
   /** Writes a warning to the terminal: one that cannot be logged, or that must not be overlooked. */
   readonly warn: (sentence: string) => void
   readonly openStores: OpenStores

@@ -216,9 +216,9 @@ async function open(
   closer.add('the gateway', () => gateway.gateway.close())
   const events = openEvents({ ...base, notices }) // closed first: that all servers stop with Toolroom is no event
   await front.listen(host, config.port)
-  const started = servers
-    .startWithToolroom()
-    .catch((error: unknown) => log.error({ error }, 'servers could not be started'))
+  const started = (options.withoutServers ? Promise.resolve() : servers.startWithToolroom()).catch(
+    (error: unknown) => log.error({ error }, 'servers could not be started'),
+  )
   await turn() // the processes start while this one waits for the disk
   const address = front.address(host)
   lock.announce(address)

@@ -58,7 +58,7 @@ function printReady(opened: Opened): void {
 
 async function start(
   config: Config,
-  { afterDamage }: Flags,
+  { afterDamage, withoutServers }: Flags,
   mainFile: string,
   calls: { readonly onOpen: (opened: Opened) => void; readonly shutDown: () => void },
 ): Promise<Service> {
@@ -77,6 +77,7 @@ async function start(
   try {
     return await openService(config, {
       afterDamage,
+      withoutServers,
       warn,
       openStores,
       mainFile,

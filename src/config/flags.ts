@@ -8,6 +8,8 @@ export interface Flags {
   readonly envFile?: string
   /** How to start after the database was set aside as damaged. */
   readonly afterDamage?: 'restore' | 'start_empty'
+  /** No server starts by itself. */
+  readonly withoutServers?: true
 }
 
 const SECRET = NAMES.filter((name) => 'secret' in Settings.properties[name])
@@ -23,6 +25,7 @@ const FLAGS: FlagTypes = {
   'env-file': { type: 'string' },
   restore: { type: 'boolean' },
   'start-empty': { type: 'boolean' },
+  'no-servers': { type: 'boolean' },
   version: { type: 'boolean', short: 'v' },
 }
 
@@ -44,6 +47,7 @@ export function readFlags(argv: readonly string[]): Flags {
     ...(envFile !== undefined && { envFile }),
     ...(isSet('restore') && { afterDamage: 'restore' }),
     ...(isSet('start-empty') && { afterDamage: 'start_empty' }),
+    ...(isSet('no-servers') && { withoutServers: true }),
   }
 }
 

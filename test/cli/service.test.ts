@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { Systemd } from '../../src/cli/autostart/systemd.ts'
@@ -52,6 +52,40 @@ describe('toolroom up --detach and toolroom down', () => {
     })
     expect(await runCli({ HOME: home }, ['up', '-d', '--port', '99999'])).toMatchObject({ code: 78 })
   })
+})
+
+test('backup restore works after down: it starts Toolroom for itself, without the servers, and ends it', async () => {
+  const home = ownFolder()
+  const data = join(home, '.local/share/toolroom')
+  const [file, started] = [join(home, '.cursor/mcp.json'), join(home, 'started')]
+  const cli = (...argv: string[]) => runCli({ HOME: home, PORT: '0' }, argv)
+  onTestFinished(() => endInstance(data))
+  mkdirSync(join(home, '.cursor'))
+  writeFileSync(file, '{ "mcpServers": {} }')
+  expect(await cli('backup', 'restore', '--all', '--yes')).toMatchObject({ code: 3 })
+  expect(existsSync(data)).toBe(false)
+
+  await cli('up', '--detach')
+  const program = `require('node:fs').writeFileSync(${JSON.stringify(started)}, '')`
+  expect(await cli('add', 'eager', '--', process.execPath, '-e', program)).toMatchObject({ code: 0 })
+  await fetch(`${runningInstance(data)?.address}/api/servers/eager`, {
+    method: 'PATCH',
+    headers: { 'x-svc-token': readFileSync(join(data, 'token'), 'utf8'), 'content-type': 'application/json' },
+    body: '{"start_mode":"eager"}',
+  })
+  await cli('agents', 'connect', 'cursor', '--yes')
+  expect(readFileSync(file, 'utf8')).toContain('toolroom')
+  await cli('down')
+  await cli('up', '--detach')
+  await vi.waitFor(() => expect(existsSync(started)).toBe(true), 30_000)
+  await cli('down')
+  rmSync(started)
+
+  const restored = await cli('backup', 'restore', '--all', '--yes')
+  expect(restored).toMatchObject({ code: 0, stderr: expect.stringContaining('without its servers') })
+  expect(readFileSync(file, 'utf8')).toBe('{ "mcpServers": {} }')
+  expect(existsSync(started)).toBe(false)
+  expect(runningInstance(data)).toBeUndefined()
 })
 
 describe('toolroom service', () => {

@@ -17,7 +17,7 @@ const PACK = fileURLToPath(new URL('../../scripts/pack.mjs', import.meta.url))
 const HELLO = 'hello through the gateway'
 const ECHO = fileURLToPath(new URL('../fixtures/servers/echo.mjs', import.meta.url))
 
-test('on an empty computer, npx toolroom init --import all --connect cursor,claude-code --yes leaves a working gateway in both agents, and backup restore --all, service uninstall and down leave every byte as before and no process', async () => {
+test('on an empty computer, npx toolroom init --import all --connect cursor,claude-code --yes leaves a working gateway in both agents, and down, backup restore --all and service uninstall leave every byte as before and no process', async () => {
   const [target, home] = [ownFolder(), ownFolder()]
   await run(process.execPath, [PACK, target])
   const tarball = join(target, readdirSync(target)[0] ?? '')
@@ -61,9 +61,9 @@ test('on an empty computer, npx toolroom init --import all --connect cursor,clau
     expect(await callThrough(mcpServers.toolroom, home), path).toContain(HELLO)
   }
 
+  await npx('down')
   await npx('backup', 'restore', '--all', '--yes')
   await npx('service', 'uninstall')
-  await npx('down')
   for (const [path, text] of Object.entries(files)) expect(readFileSync(path, 'utf8'), path).toBe(text)
   expect(await leftAfter(mark)).toBe(0)
   expect(existsSync(join(home, '.config/systemd'))).toBe(false)

@@ -1,10 +1,11 @@
 import type { Run } from '../frame/context.ts'
 import { bytes } from '../output/units.ts'
+import { withOwnService } from '../service/own-service.ts'
 import { clock } from '../watch/clock.ts'
 
 /** `toolroom backup ls` */
-export const run: Run = async ({ api }) => {
-  const list = await api.get('/api/backups')
+export const run: Run = async (context) => {
+  const list = await withOwnService(context, (api) => api.get('/api/backups'))
   if (list.items.length === 0)
     return { json: list, plain: [], lines: ['No backups yet: Toolroom has changed no file of an agent.'] }
   return {

@@ -1,16 +1,23 @@
 import type { Context, Run } from '../frame/context.ts'
 import { usage } from '../frame/failure.ts'
 import { findNamed } from '../frame/find-named.ts'
-import type { Schemas } from '../frame/typed-api.ts'
+import type { Api, Schemas } from '../frame/typed-api.ts'
 import { type Line, toned } from '../output/line.ts'
+import { withOwnService } from '../service/own-service.ts'
 
 type Report = Schemas['RestoreReport']
 type Item = Report['items'][number]
 
 /** `toolroom backup restore AGENT|--all` */
 export const run: Run = async (context) => {
-  const { api, given, confirm, during, note } = context
-  const chosen = await chosenAgent(context)
+  const name = context.given.wordIfAny('AGENT')
+  if ((name === undefined) === !context.given.is('all'))
+    throw usage('Name an agent, or give --all', 'For example: toolroom backup restore cursor --dry-run')
+  return withOwnService(context, (api) => restore(context, api, name))
+}
+
+async function restore({ given, confirm, during, note }: Context, api: Api, name: string | undefined) {
+  const chosen = name === undefined ? {} : await agentNamed(api, name)
   const planned = await api.post('/api/backups/restore', { body: { ...chosen, dry_run: true } })
   if (planned.items.length === 0) return { json: planned, plain: [], lines: ['There is nothing to restore.'] }
   if (given.is('dry-run'))
@@ -23,11 +30,7 @@ export const run: Run = async (context) => {
   return shown(await during('Restoring', api.post('/api/backups/restore', { body: chosen })))
 }
 
-async function chosenAgent({ api, given }: Context): Promise<{ agent_type?: string }> {
-  const name = given.wordIfAny('AGENT')
-  if ((name === undefined) === !given.is('all'))
-    throw usage('Name an agent, or give --all', 'For example: toolroom backup restore cursor --dry-run')
-  if (name === undefined) return {}
+async function agentNamed(api: Api, name: string): Promise<{ agent_type: string }> {
   const { items } = await api.get('/api/agents')
   const agents = items.map(({ agent_type, name }) => ({ id: agent_type, name }))
   return { agent_type: findNamed(agents, name, 'agent').id }
