@@ -56,7 +56,7 @@ function faultOf(
     TOKEN,
     ...(sent.url.startsWith('/api/settings') ? [] : [house.data]),
     ...(tellsPaths(sent) ? [] : [house.home]),
-    'node_modules',
+    ...(sent.url.startsWith('/api/runtimes') ? [] : ['node_modules']), // npm adds folders of it to PATH
     '/src/',
     '\n    at ',
     ...(status >= 400 ? [CANARY] : []),
