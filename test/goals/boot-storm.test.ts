@@ -8,6 +8,8 @@ import { openService } from '../support/service-process.ts'
 const FULL = process.env.TOOLROOM_GOALS === 'full'
 const SERVERS = FULL ? 100 : 30
 const STUCK = 3
+/** With fewer, the 99th percentile is the slowest request: the first one, which waits until the API is built. */
+const LEAST_REQUESTS = 300
 
 describe.runIf(process.platform === 'linux')('many servers at once', () => {
   test(`R18: ${SERVERS} servers start with Toolroom without a failure, stuck ones do not delay others, and the API responds`, {
@@ -26,7 +28,7 @@ describe.runIf(process.platform === 'linux')('many servers at once', () => {
     const times: number[] = []
     let ready = 0
     const askOften = async () => {
-      while (ready < SERVERS) {
+      while (ready < SERVERS || times.length < LEAST_REQUESTS) {
         const spent = stopwatch(child.pid)
         await (await fetch(`${address}/api/health`)).text()
         times.push(spent())
