@@ -129,7 +129,8 @@ test.runIf(hasTmux)(
     press('Escape', 'Down', 'r')
     await shows(' remote runs at its own URL: there is nothing to restart here')
     press('C-z')
-    await expect.poll(terminal.state).toBe('0 1')
+    await shows(/Stopped/) // the shell reads the next keys
+    expect(terminal.state()).toBe('0 1')
     press('fg', 'Enter')
     await shows('> remote')
     expect(terminal.state()).toBe('1 0')
