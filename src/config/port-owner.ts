@@ -1,6 +1,9 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { StartError } from '../kernel/exit.ts'
 
+/** A Toolroom that has just started answers after its API is built, which takes a while on a busy computer. */
+const ANSWERS_WITHIN_MS = 5000
+
 /** The error for a port in use, with its owner if that can be found out. */
 export async function portTaken(host: string, port: number): Promise<StartError> {
   const owner = (await isToolroom(port)) ? 'another Toolroom' : (processListening(port) ?? 'another program')
@@ -13,7 +16,7 @@ export async function portTaken(host: string, port: number): Promise<StartError>
 async function isToolroom(port: number): Promise<boolean> {
   try {
     const reply = await fetch(`http://127.0.0.1:${port}/api/health`, {
-      signal: AbortSignal.timeout(1000),
+      signal: AbortSignal.timeout(ANSWERS_WITHIN_MS),
       redirect: 'manual',
     })
     const { version, checks } = (await reply.json()) as { version?: unknown; checks?: unknown }

@@ -209,7 +209,9 @@ describe.runIf(executablePath)('Settings', () => {
     await page.getByRole('dialog').waitFor({ state: 'hidden' })
     expect(stored()).not.toBe(before)
     expect(await page.evaluate(() => sessionStorage.getItem('toolroom.token'))).toBe(stored())
+    const saved = page.waitForResponse((response) => response.request().method() !== 'GET')
     await page.getByRole('checkbox', { name: 'A package has an update' }).check()
+    await saved // a reload would cancel the request
     await page.reload()
     await expect
       .poll(() => page.getByRole('checkbox', { name: 'A package has an update' }).isChecked())
