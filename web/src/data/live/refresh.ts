@@ -1,4 +1,5 @@
 import type { QueryClient } from '@tanstack/react-query'
+import { mayBeRead } from '../at-once.ts'
 import type { Root } from '../keys.ts'
 import type { Frame } from './frames.ts'
 
@@ -41,13 +42,13 @@ export class Refresher {
     const timer = setTimeout(() => {
       this.#due.delete(root)
       this.#lastAt.set(root, performance.now())
-      void this.#queries.invalidateQueries({ queryKey: [root] })
+      void this.#queries.invalidateQueries({ queryKey: [root], predicate: mayBeRead })
     }, waitMs)
     this.#due.set(root, timer)
   }
 
   /** After a gap in the stream: every answer that came before may miss a change. */
   refreshAll(): void {
-    void this.#queries.invalidateQueries()
+    void this.#queries.invalidateQueries({ predicate: mayBeRead })
   }
 }
