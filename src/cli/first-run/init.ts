@@ -1,5 +1,6 @@
 import { diffLines, writtenLines } from '../agents/file-change.ts'
 import { withReadingApi } from '../agents/reading-api.ts'
+import { canAsk } from '../frame/ask.ts'
 import type { Answer, Context, Run } from '../frame/context.ts'
 import { usage } from '../frame/failure.ts'
 import type { Api } from '../frame/typed-api.ts'
@@ -35,7 +36,7 @@ export const run: Run = async (context) => {
 }
 
 async function askedChoice(context: Context) {
-  if (!process.stdin.isTTY || !process.stderr.isTTY)
+  if (!canAsk())
     throw usage(
       'There is no terminal to ask on',
       'Add --yes, which imports all servers and connects no agent unless --import NAMES, --move-secrets and --connect AGENTS say otherwise, or --dry-run',

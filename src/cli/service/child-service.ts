@@ -55,7 +55,7 @@ export async function openChildService(options: Options): Promise<ChildService> 
     child.stderr.setEncoding('utf8').on('data', read)
     const fail = (why: string) => reject(new Failure('failed', `${cannot}: ${why}`, null))
     child.once('error', ({ message }) => fail(message))
-    child.once('exit', () => fail(output.trim().split('\n').at(-1) ?? 'the service ended'))
+    child.once('exit', () => fail(output.trim().split('\n').at(-1) || 'the service ended'))
     setTimeout(() => fail('the service did not start in time'), READY_MS).unref()
   })
   try {
