@@ -1,6 +1,7 @@
-import { expect, test } from 'vitest'
+import { test } from 'vitest'
 import { startPipe } from '../conformance/pipe.mjs'
 import { REVISIONS, runSuite } from '../conformance/suite.mjs'
+import { expectConformant } from '../support/conformance.ts'
 import { AUTHORISED, openHouse } from '../support/house.ts'
 import { atEnd, sharedByTests } from '../support/lifetime.ts'
 
@@ -24,19 +25,7 @@ const reports = sharedByTests(async () => {
 test.each(REVISIONS)(
   'every required conformance scenario of %s, and every tasks scenario, passes through the gateway with an HTTP server',
   async (revision) => {
-    const { scenarios = [], required } = (await reports()).get(revision) ?? {}
-    // An extension is never required. Only 2026-07-28 has scenarios of the tasks extension.
-    const tasks = scenarios.filter(({ name }) => name.startsWith('tasks-'))
-    expect(tasks).toHaveLength(revision === '2026-07-28' ? 10 : 0)
-    const failed = scenarios.filter(
-      ({ name, required, passed }) => (required || name.startsWith('tasks-')) && !passed,
-    )
-    expect(failed.map(({ name, reason }) => `${name}: ${reason}`)).toEqual([])
-    const doubtful = scenarios.filter(({ required, warnings }) => required && warnings.length > 0)
-    expect(doubtful.map(({ name, warnings }) => `${name}: ${warnings.join(', ')}`)).toEqual([])
-    expect(required).toEqual(
-      revision === '2025-11-25' ? { passed: 30, total: 30 } : { passed: 37, total: 37 },
-    )
+    expectConformant((await reports()).get(revision), revision)
   },
   600_000,
 )

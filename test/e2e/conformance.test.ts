@@ -1,5 +1,6 @@
-import { describe, expect, test } from 'vitest'
+import { describe, test } from 'vitest'
 import { REVISIONS, runSuite } from '../conformance/suite.mjs'
+import { expectConformant } from '../support/conformance.ts'
 import { sharedByTests } from '../support/lifetime.ts'
 import { definition } from '../support/running.ts'
 import { openService } from '../support/service-process.ts'
@@ -23,19 +24,7 @@ describe.each(REVISIONS)('the revision %s', (revision) => {
   test.each(SHARING.map((sharing) => ({ sharing, revision })))(
     'every required conformance scenario of $revision, and every tasks scenario, passes through the gateway with a STDIO server and sharing: $sharing',
     async ({ sharing }) => {
-      const { scenarios = [], required } = (await reports()).get(sharing) ?? {}
-      // An extension is never required. Only 2026-07-28 has scenarios of the tasks extension.
-      const tasks = scenarios.filter(({ name }) => name.startsWith('tasks-'))
-      expect(tasks).toHaveLength(revision === '2026-07-28' ? 10 : 0)
-      const failed = scenarios.filter(
-        ({ name, required, passed }) => (required || name.startsWith('tasks-')) && !passed,
-      )
-      expect(failed.map(({ name, reason }) => `${name}: ${reason}`)).toEqual([])
-      const doubtful = scenarios.filter(({ required, warnings }) => required && warnings.length > 0)
-      expect(doubtful.map(({ name, warnings }) => `${name}: ${warnings.join(', ')}`)).toEqual([])
-      expect(required).toEqual(
-        revision === '2025-11-25' ? { passed: 30, total: 30 } : { passed: 37, total: 37 },
-      )
+      expectConformant((await reports()).get(sharing), revision)
     },
     600_000,
   )
