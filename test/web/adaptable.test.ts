@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { executablePath, openBrowser, openPage } from './support/browser.ts'
-import { openDashboard } from './support/dashboard.ts'
+import { follow, openDashboard } from './support/dashboard.ts'
 
 /** Every page, each in a state that has content. */
 const PAGES = [
@@ -19,10 +19,9 @@ const PAGES = [
   '/settings',
   '/welcome',
 ]
-const NARROWEST = 320
 const WIDEST = 1280
-const STEP = 48
-const WIDTHS = Array.from({ length: (WIDEST - NARROWEST) / STEP + 1 }, (_, index) => NARROWEST + index * STEP)
+/** The narrowest of every range between two breakpoints of the style sheets, where space is short, and some between. */
+const WIDTHS = [320, 390, 480, 601, 701, 800, 901, 1000, 1101, 1181, WIDEST]
 
 /** How far the page can be scrolled sideways, and what causes it. */
 const sideways = (page: Page) =>
@@ -56,7 +55,7 @@ describe.runIf(executablePath)('the dashboard adapts', () => {
     await dashboard.signIn(page)
     const moving: string[] = []
     for (const path of PAGES) {
-      await page.goto(`${dashboard.address}${path}`)
+      await follow(page, path)
       await page.getByRole('heading', { level: 1 }).waitFor()
       for (const width of WIDTHS) {
         await page.setViewportSize({ width, height: 800 })

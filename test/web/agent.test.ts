@@ -31,7 +31,7 @@ describe.runIf(executablePath)('the page of an agent', () => {
       '2 { 3 "theme": "***" 4 "context_servers": {}, 5 }',
     )
     expect(await lines.locator('mark').innerText()).toBe('"')
-    await expectAccessible(page)
+    await expectAccessible(page, files)
     const [path = ''] = [...dashboard.files.keys()].filter((each) => each.includes('zed'))
     writeFileSync(path, '{ "context_servers": {} }\n') // corrected in an editor
     await files.getByRole('button', { name: 'Show line' }).waitFor({ state: 'hidden' })

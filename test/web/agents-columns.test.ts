@@ -67,7 +67,7 @@ describe.runIf(executablePath)('the columns and rows of the grid', () => {
     await page.keyboard.press('Enter')
     const why = page.getByRole('dialog', { name: 'The file of Zed cannot be used' })
     await why.locator('mark').waitFor()
-    await expectAccessible(page)
+    await expectAccessible(page, why)
     await page.keyboard.press('Escape')
     await why.waitFor({ state: 'hidden' })
     expect(complaints).toEqual([])

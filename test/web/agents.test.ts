@@ -71,7 +71,7 @@ describe.runIf(executablePath)('Agents', () => {
     await dialog.getByText('[mcp_servers.echo]').waitFor()
     await dialog.getByText('NOTES_TOKEN = "***"').waitFor()
     expect(await page.content()).not.toContain(HOME_SECRET)
-    await expectAccessible(page)
+    await expectAccessible(page, dialog)
     await dialog.getByRole('button', { name: 'Write to 1 file' }).click()
     await dialog.waitFor({ state: 'hidden' })
     await page.getByText('Wrote to 1 file').waitFor()
@@ -166,7 +166,7 @@ describe.runIf(executablePath)('Agents', () => {
     await expect
       .poll(async () => (await chosen()).tools.echo)
       .toSatisfy((on: string[] = []) => on.length === 11 && !on.includes('stats'))
-    await expectAccessible(page)
+    await expectAccessible(page, drawer)
     await page.keyboard.press('Escape')
     const some = cell(page, 'echo in Codex: 11/12')
     await some.waitFor()
@@ -203,7 +203,7 @@ describe.runIf(executablePath)('Agents', () => {
     await dialog.getByRole('heading', { name: 'What you looked at' }).waitFor()
     await dialog.getByRole('heading', { name: 'With the file as it is now' }).waitFor()
     await expect.poll(() => dialog.getByRole('figure').count()).toBe(2)
-    await expectAccessible(page)
+    await expectAccessible(page, dialog)
     await dialog.getByRole('button', { name: 'Use the file as it is now' }).click()
     await dialog.getByText('What you looked at').waitFor({ state: 'hidden' })
     await dialog.getByRole('button', { name: 'Write to 1 file' }).click()
@@ -231,7 +231,7 @@ describe.runIf(executablePath)('Agents', () => {
       '--theirs',
     )
     expect(await dialog.getByRole('region', { name: 'In Toolroom' }).innerText()).not.toContain('--theirs')
-    await expectAccessible(page)
+    await expectAccessible(page, dialog)
     await dialog.getByRole('button', { name: 'Take theirs' }).click()
     await cell(page, 'noisy in Cursor').waitFor()
     await expect

@@ -3,19 +3,21 @@ import { describe, expect, test } from 'vitest'
 import { figure } from '../support/figure.ts'
 import { longLife } from '../support/long-life.ts'
 import { executablePath, openBrowser, openPage } from './support/browser.ts'
-import { type Dashboard, openDashboard, untilLive } from './support/dashboard.ts'
+import { type Dashboard, openDashboard, sharedDashboard, untilLive } from './support/dashboard.ts'
 import { longestTaskMs, measure } from './support/measure.ts'
 
 const FULL = process.env.TOOLROOM_GOALS === 'full'
 const LOADS = FULL ? 9 : 1
 const LINES = 50_000
-const LINES_READ = FULL ? LINES : 6000
+const LINES_READ = FULL ? LINES : 4000
 const CALLS_PER_S = 100
-const [WARM_UP_S, CALLING_S] = FULL ? [60, 3600] : [8, 12]
+const [WARM_UP_S, CALLING_S] = FULL ? [60, 3600] : [5, 8]
 
 describe.runIf(executablePath)('the dashboard under load', () => {
+  const shared = sharedDashboard({ register: true })
+
   test('R30: Home is usable after one script, one style sheet and one read of each kind of data', async () => {
-    const dashboard = await openDashboard({ register: true })
+    const dashboard = await shared()
     await dashboard.start('echo')
     const took: number[] = []
     for (let load = 0; load < LOADS; load += 1) {
@@ -66,7 +68,7 @@ describe.runIf(executablePath)('the dashboard under load', () => {
   test(`R33: a page left open for ${CALLING_S} s at ${CALLS_PER_S} calls a second does not grow, and shows what changed while it slept or the service restarted`, {
     timeout: 7_200_000,
   }, async () => {
-    const dashboard = await openDashboard({ register: true })
+    const dashboard = await shared()
     await dashboard.start('echo')
     const { page } = await openPage(await openBrowser())
     await dashboard.signIn(page, '/traffic')

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import { TOKEN } from '../support/house.ts'
+import { TOKEN } from '../support/token.ts'
 import { executablePath, expectAccessible, expectToFit, openBrowser, openPage } from './support/browser.ts'
 import { openDashboard, sharedDashboard, untilLive } from './support/dashboard.ts'
 import { stopsWithoutRing } from './support/focus.ts'
@@ -92,7 +92,7 @@ describe.runIf(executablePath)('the frame of every page', () => {
       .getByRole('button', { name: 'Paste your token' })
       .click()
     const dialog = page.getByRole('dialog', { name: 'Paste your token' })
-    await expectAccessible(page)
+    await expectAccessible(page, dialog)
     await dialog.getByLabel('Token').fill('wrong')
     await page.keyboard.press('Enter')
     await dialog.getByText('Invalid authentication token').waitFor()

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { HOME_SECRET } from '../support/dashboard-home.ts'
-import { TOKEN } from '../support/house.ts'
+import { TOKEN } from '../support/token.ts'
 import { executablePath, expectAccessible, expectToFit, openBrowser, openPage } from './support/browser.ts'
 import { sharedDashboard, untilLive } from './support/dashboard.ts'
 
@@ -79,12 +79,12 @@ describe.runIf(executablePath)('Home', () => {
     await expectAccessible(page)
     await page.keyboard.press('Control+k')
     await page.getByRole('dialog').getByPlaceholder('Search or run…').waitFor()
-    await expectAccessible(page)
+    await expectAccessible(page, page.getByRole('dialog'))
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'hidden' })
     await page.keyboard.press('?')
     await page.getByRole('dialog', { name: 'Keys' }).waitFor()
-    await expectAccessible(page)
+    await expectAccessible(page, page.getByRole('dialog', { name: 'Keys' }))
     await page.keyboard.press('Escape')
     await page.getByRole('button', { name: /notices?$/ }).click()
     await page.getByText('Mark as seen').first().waitFor()

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { executablePath, expectAccessible, openBrowser, openPage } from './support/browser.ts'
-import { openDashboard } from './support/dashboard.ts'
+import { sharedDashboard } from './support/dashboard.ts'
 
 const regions = (page: Page) => ({
   polite: page.locator('[aria-live="polite"]'),
@@ -34,8 +34,10 @@ function recordNotifications(page: Page): Promise<unknown> {
 }
 
 describe.runIf(executablePath)('notices and the palette', () => {
+  const shared = sharedDashboard({ register: true })
+
   test('a crash is announced at once and other notices politely; a notification is shown only after a click allowed it, once per server and event; a muted server is quiet', async () => {
-    const dashboard = await openDashboard()
+    const dashboard = await shared()
     const browser = await openBrowser()
     const { page, complaints } = await openPage(browser)
     await page.context().grantPermissions(['notifications'])
@@ -52,7 +54,7 @@ describe.runIf(executablePath)('notices and the palette', () => {
     await page.getByRole('button', { name: /notices?$/ }).click()
     const bell = page.getByRole('dialog').or(page.getByLabel('Needs you'))
     await page.getByText('Shall this browser tell you').waitFor()
-    await expectAccessible(page)
+    await expectAccessible(page, bell.first())
     await bell.first().getByRole('button', { name: 'Notify me' }).click()
     await page.getByText('This browser now tells you').waitFor()
     await page.getByText('Shall this browser tell you').waitFor({ state: 'hidden' })
@@ -81,11 +83,12 @@ describe.runIf(executablePath)('notices and the palette', () => {
     const button = other.page.getByRole('button', { name: 'Notify me' })
     if (await button.isVisible()) await button.click() // without a window, Chromium answers no
     await other.page.getByText(DENIED).waitFor()
-    await expectAccessible(other.page)
+    await expectAccessible(other.page, other.page.getByRole('main'))
+    for (const id of ['first', 'second']) await dashboard.ask('DELETE', `/servers/${id}`)
   })
 
   test('the palette finds the tools of all servers, and what was used last comes first', async () => {
-    const dashboard = await openDashboard({ register: true })
+    const dashboard = await shared()
     await dashboard.start('echo')
     const { body } = await dashboard.ask('GET', '/servers/echo/tools')
     const tool: string = body.items[3].name
@@ -95,7 +98,7 @@ describe.runIf(executablePath)('notices and the palette', () => {
     const search = page.getByPlaceholder('Search or run…')
     await search.fill(`call ${tool}`)
     await page.getByRole('button', { name: `Call ${tool}` }).waitFor()
-    await expectAccessible(page)
+    await expectAccessible(page, page.getByRole('dialog'))
     await page.keyboard.press('Enter')
     await page.waitForURL((url) => url.pathname === '/playground' && url.searchParams.get('tool') === tool)
     await search.waitFor({ state: 'hidden' })

@@ -1,7 +1,8 @@
+import type { Request } from 'playwright-core'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openHttp } from '../fixtures/http/sites.ts'
-import { executablePath, openBrowser, openPage } from './support/browser.ts'
-import { openDashboard } from './support/dashboard.ts'
+import { executablePath, openBrowser, openPage, settled } from './support/browser.ts'
+import { follow, sharedDashboard } from './support/dashboard.ts'
 
 const CANARIES = {
   env: 'canary-env-Zq8x0123456789',
@@ -12,10 +13,12 @@ const CANARIES = {
 }
 
 describe.runIf(executablePath)('who can read and act', () => {
+  const shared = sharedDashboard()
+
   test.each(['127.0.0.1', 'localhost'])(
     'a page of another origin at %s can neither frame the dashboard, nor read, nor act, nor follow the stream, also while the user is signed in',
     async (host) => {
-      const dashboard = await openDashboard()
+      const dashboard = await shared()
       const site = await openHttp(
         (_, response) => void response.setHeader('content-type', 'text/html').end('<h1>Elsewhere</h1>'),
       )
@@ -89,7 +92,7 @@ describe.runIf(executablePath)('who can read and act', () => {
   )
 
   test('no page shows a stored secret before it is revealed', async () => {
-    const dashboard = await openDashboard()
+    const dashboard = await shared()
     await dashboard.ask('PUT', '/secrets/NAMED', { value: CANARIES.named })
     const added = await dashboard.add({
       name: 'secretive',
@@ -104,6 +107,10 @@ describe.runIf(executablePath)('who can read and act', () => {
     expect((await dashboard.ask('POST', '/http-servers', { name: 'remote', ...remote })).status).toBe(201)
     await dashboard.ask('POST', `/servers/${added.id}/start?wait_s=20`)
     const { page } = await openPage(await openBrowser())
+    const pending = new Set<Request>()
+    page.on('request', (request) => pending.add(request))
+    page.on('requestfinished', (request) => pending.delete(request))
+    page.on('requestfailed', (request) => pending.delete(request))
     const tabs = ['overview', 'tools', 'traffic', 'logs', 'config', 'agents']
     const paths = [
       ...['/', '/servers', '/agents', '/playground', '/traffic', '/logs', '/packages', '/settings'],
@@ -113,9 +120,10 @@ describe.runIf(executablePath)('who can read and act', () => {
     ]
     for (const path of paths) {
       if (path === '/') await dashboard.signIn(page)
-      else await page.goto(dashboard.address + path)
+      else await follow(page, path)
       await page.getByRole('heading').first().waitFor()
-      await page.waitForLoadState('networkidle')
+      await expect.poll(() => pending.size, { message: path }).toBe(0)
+      await settled(() => page.content())
       const content = `${await page.content()} ${await page.evaluate(() => JSON.stringify({ ...localStorage }))}`
       const typed = await page.evaluate(() =>
         [...document.querySelectorAll('input, textarea')].map((field) => (field as HTMLInputElement).value),

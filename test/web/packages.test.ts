@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { ownFolder } from '../support/folder.ts'
-import { npmEnv } from '../support/packages.ts'
+import { npmEnv } from '../support/registry/npm-env.ts'
 import { openRegistry, toolPackage } from '../support/registry/registry.ts'
 import { executablePath, expectAccessible, expectToFit, openBrowser, openPage } from './support/browser.ts'
 import { openDashboard } from './support/dashboard.ts'
@@ -99,7 +99,7 @@ describe.runIf(executablePath)('Packages', () => {
     const update = job(page, 'Update mcp-tool')
     await update.getByText('On trial').waitFor({ timeout: 120_000 })
     await update.getByText('What would change:').waitFor()
-    await expectAccessible(page)
+    await expectAccessible(page, update)
     await update.getByRole('button', { name: 'Take over' }).click()
     await job(page, 'Updated mcp-tool').waitFor({ timeout: 60_000 })
     await page.getByRole('radio', { name: 'Installed 1' }).check()
@@ -109,7 +109,7 @@ describe.runIf(executablePath)('Packages', () => {
     await page.getByRole('button', { name: 'Uninstall' }).click()
     const dialog = page.getByRole('dialog', { name: 'Uninstall mcp-tool?' })
     await dialog.getByText('tool runs from it and will be removed.').waitFor()
-    await expectAccessible(page)
+    await expectAccessible(page, dialog)
     await dialog.getByLabel('Type uninstall to confirm').press('Enter')
     expect((await dashboard.ask('GET', '/packages')).body.total).toBe(1)
     await dialog.getByLabel('Type uninstall to confirm').fill('uninstall')
@@ -125,8 +125,7 @@ describe.runIf(executablePath)('Packages', () => {
     await expectToFit(page, 320)
     await page.getByRole('button', { name: 'Install and add' }).click()
     await page.getByRole('menuitem', { name: 'Install with options…' }).click()
-    await page.getByRole('dialog', { name: 'Install mcp-tool' }).waitFor()
-    await expectAccessible(page)
+    await expectAccessible(page, page.getByRole('dialog', { name: 'Install mcp-tool' }))
     expect(complaints).toEqual([])
   })
 })

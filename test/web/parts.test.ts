@@ -9,7 +9,7 @@ import { ownFolder } from '../support/folder.ts'
 import { openHouse, TOKEN } from '../support/house.ts'
 import { sharedByTests } from '../support/lifetime.ts'
 import { executablePath, expectAccessible, openBrowser, openPage, type Watched } from './support/browser.ts'
-import { untilLive } from './support/dashboard.ts'
+import { follow, untilLive } from './support/dashboard.ts'
 import { longestTaskMs, measure } from './support/measure.ts'
 
 describe.runIf(executablePath)('the page /parts', () => {
@@ -32,12 +32,12 @@ describe.runIf(executablePath)('the page /parts', () => {
     await page.getByRole('region', { name: 'Toasts' }).getByRole('button', { name: 'Undo' }).click()
     await page.getByRole('region', { name: 'Toasts' }).getByRole('button', { name: 'Failure' }).click()
     await page.getByText('Removed fetch from Cursor').waitFor()
-    await expectAccessible(page)
+    await expectAccessible(page, page.locator('.mantine-Notifications-notification'))
     await page.getByRole('button', { name: 'Clear…' }).click()
     const dialog = page.getByRole('dialog', { name: 'Clear 18 204 lines of all servers?' })
     const clear = dialog.getByRole('button', { name: 'Clear', exact: true })
     expect(await clear.getAttribute('aria-disabled')).toBe('true')
-    await expectAccessible(page)
+    await expectAccessible(page, dialog)
     await page.keyboard.press('Escape')
     for (const [open, title] of [
       ['Enable in…', 'Enable github in agents'],
@@ -46,7 +46,7 @@ describe.runIf(executablePath)('the page /parts', () => {
       await page.getByRole('button', { name: open }).click()
       const server = page.getByRole('dialog', { name: title })
       await server.waitFor()
-      await expectAccessible(page)
+      await expectAccessible(page, server)
       await server.getByRole('button', { name: 'Cancel' }).click()
     }
     expect(complaints).toEqual([])
@@ -96,7 +96,7 @@ async function openParts({ address }: { readonly address: string }): Promise<Wat
   await page.addInitScript((token) => sessionStorage.setItem('toolroom.token', token), TOKEN)
   await page.goto(`${address}/settings`)
   await untilLive(page)
-  await page.evaluate(() => history.pushState(null, '', '/parts'))
+  await follow(page, '/parts')
   await page.getByRole('heading', { name: 'Parts', level: 1 }).waitFor()
   await page.locator('canvas').first().waitFor()
   return watched

@@ -134,7 +134,7 @@ describe.runIf(executablePath)('Playground', () => {
 
     await page.getByRole('button', { name: 'Save', exact: true }).click()
     await page.getByRole('dialog').getByRole('textbox', { name: 'Name' }).fill('Ask who')
-    await expectAccessible(page)
+    await expectAccessible(page, page.getByRole('dialog'))
     await page.keyboard.press('Enter')
     const picker = page.getByRole('region', { name: 'Tools' })
     await picker.getByRole('button', { name: 'Ask who', exact: true }).waitFor()

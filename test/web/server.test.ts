@@ -15,7 +15,7 @@ describe.runIf(executablePath)('the detail of a server', () => {
   const shared = sharedDashboard({ register: true })
 
   test('check 10: a command that is not found lists the folders, offers the path of the login shell, and one click repairs it', async () => {
-    const dashboard = await openDashboard({ env: { SHELL: '/bin/sh' } })
+    const dashboard = await openDashboard({ env: { SHELL: '/bin/sh', TERM: 'xterm' } }) // started in a terminal
     const { home } = dashboard
     const tools = join(home, 'my tools')
     mkdirSync(tools)
@@ -34,7 +34,7 @@ describe.runIf(executablePath)('the detail of a server', () => {
       .first()
       .waitFor()
     await why.getByText(`Your login shell finds it at ${join(tools, 'notes-server')}`).waitFor()
-    await expectAccessible(page)
+    await expectAccessible(page, why)
     await why.getByRole('button', { name: 'Use this path' }).click()
     await page.getByText('Running', { exact: true }).waitFor()
     await why.waitFor({ state: 'detached' })
@@ -61,7 +61,7 @@ describe.runIf(executablePath)('the detail of a server', () => {
     await why.getByText('DATABASE_URL is set').waitFor()
     await why.getByText(/^Nothing listens on 127\.0\.0\.1:9\./).waitFor()
     await why.getByText(/^If that fails: (after [\d s,.]+, )?then every 5 m/).waitFor()
-    await expectAccessible(page)
+    await expectAccessible(page, why)
     await why.getByRole('button', { name: 'Copy' }).click()
     const copied = () => page.evaluate(() => navigator.clipboard.readText())
     await expect.poll(copied).toMatch(/^cd ~ && DATABASE_URL=\*\*\* \S+ -e /)
@@ -85,7 +85,7 @@ describe.runIf(executablePath)('the detail of a server', () => {
     await untilLive(page)
     await changed.locator('del', { hasText: 'you' }).waitFor()
     await changed.locator('ins', { hasText: 'every address' }).waitFor()
-    await expectAccessible(page)
+    await expectAccessible(page, changed)
     await changed.getByRole('button', { name: 'Seen' }).click()
     await expect.poll(() => unread(page)).toBe('0')
     expect(complaints).toEqual([])
@@ -219,7 +219,7 @@ describe.runIf(executablePath)('the detail of a server', () => {
     for (const [index, name] of ['Overview', 'Tools', 'Traffic', 'Logs', 'Config', 'Agents'].entries()) {
       await page.keyboard.press(String(index + 1))
       await page.getByRole('tab', { name, selected: true }).waitFor()
-      await expectAccessible(page)
+      await expectAccessible(page, index === 0 ? undefined : page.getByRole('tabpanel'))
       await fits(name)
     }
     await page.goto(`${dashboard.address}/servers/crash?table=1`)

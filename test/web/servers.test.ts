@@ -105,7 +105,7 @@ describe.runIf(executablePath)('Servers', () => {
       .getByRole('figure', { name: /mcp\.json/ })
       .getByText('"slow"')
       .waitFor()
-    await expectAccessible(page)
+    await expectAccessible(page, dialog)
     await dialog.getByRole('button', { name: 'Write to 1 file' }).click()
     await page.getByText('Enabled in Cursor').waitFor()
     const { body } = await dashboard.ask('GET', '/servers/slow')
@@ -188,7 +188,7 @@ describe.runIf(executablePath)('Servers', () => {
     }
     await box.fill(`${echo?.command} ${echo?.args.join(' ')}`)
     await understood.getByText(`The program is ${process.execPath}`).waitFor()
-    await expectAccessible(page)
+    await expectAccessible(page, dialog)
     await dialog.getByRole('textbox', { name: 'Name' }).fill('my notes')
     await dialog.getByRole('button', { name: 'Add variable' }).click()
     await dialog.getByLabel('Name of variable 1').fill('NOTES_TOKEN')

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import { TOKEN } from '../support/house.ts'
 import { openService } from '../support/service-process.ts'
+import { TOKEN } from '../support/token.ts'
 import { executablePath, expectAccessible, expectToFit, openBrowser, openPage } from './support/browser.ts'
 import { openDashboard, sharedDashboard } from './support/dashboard.ts'
 
@@ -11,10 +11,10 @@ const SECRET = 'ghp_Settings0123456789abcdefABCDEF0123'
 const PASSPHRASE = 'correct horse battery staple'
 
 describe.runIf(executablePath)('Settings', () => {
-  const shared = sharedDashboard({ register: true })
+  const shared = sharedDashboard({ register: true, env: { LOG_MAX_MB: '64' } })
 
   test('every setting shows its key, its variable and its source; a change is written to config.json; one that a variable sets is off with the reason', async () => {
-    const dashboard = await openDashboard({ register: true, env: { LOG_MAX_MB: '64' } })
+    const dashboard = await shared()
     const { page, complaints } = await openPage(await openBrowser())
     await dashboard.signIn(page, '/settings')
     await page.getByRole('heading', { name: 'Retention' }).waitFor()
@@ -80,8 +80,7 @@ describe.runIf(executablePath)('Settings', () => {
     await expectAccessible(page)
 
     await page.getByRole('button', { name: 'Rotate…' }).click()
-    await page.getByRole('dialog', { name: 'Replace the token?' }).waitFor()
-    await expectAccessible(page)
+    await expectAccessible(page, page.getByRole('dialog', { name: 'Replace the token?' }))
     await page.getByRole('button', { name: 'Replace the token' }).click()
     await page.getByText('AUTH_TOKEN').last().waitFor() // of this service, the variable wins
     await page.getByText('This did not work').waitFor()
@@ -110,7 +109,7 @@ describe.runIf(executablePath)('Settings', () => {
     const dialog = page.getByRole('dialog', { name: 'Import 9 servers?' })
     await dialog.getByText('echo: new').waitFor()
     expect((await dashboard.list()).some(({ id }) => id === 'echo')).toBe(false)
-    await expectAccessible(page)
+    await expectAccessible(page, dialog)
     await dialog.getByRole('button', { name: 'Import' }).click()
     await page.getByText('1 server is imported').waitFor()
     expect((await dashboard.list()).some(({ id }) => id === 'echo')).toBe(true)
@@ -150,7 +149,7 @@ describe.runIf(executablePath)('Settings', () => {
     })
     expect(initialize.status).toBe(200)
     await initialize.text()
-    await expectAccessible(page)
+    await expectAccessible(page, dialog)
     await dialog.getByRole('button', { name: 'Done' }).click()
     await page.getByRole('cell', { name: 'Cursor at work' }).waitFor()
     expect(await page.content()).not.toContain(key)
@@ -163,7 +162,7 @@ describe.runIf(executablePath)('Settings', () => {
     await sealing.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASE)
     await page.keyboard.press('Enter')
     await sealing.getByText('The two passphrases differ').waitFor()
-    await expectAccessible(page)
+    await expectAccessible(page, sealing)
     await sealing.getByLabel('The passphrase again').fill(PASSPHRASE)
     const [file] = await Promise.all([page.waitForEvent('download'), page.keyboard.press('Enter')])
     const path = await file.path()
@@ -175,7 +174,7 @@ describe.runIf(executablePath)('Settings', () => {
     await locked.getByLabel('Passphrase').fill('not the passphrase')
     await page.keyboard.press('Enter')
     await locked.getByText('does not open the secrets of this file').waitFor()
-    await expectAccessible(page)
+    await expectAccessible(page, locked)
     await locked.getByLabel('Passphrase').fill(PASSPHRASE)
     await page.keyboard.press('Enter')
     const plan = page.getByRole('dialog', { name: 'Import 1 server?' })
@@ -255,7 +254,7 @@ describe.runIf(executablePath)('Settings', () => {
     await pasteToken(page, TOKEN)
     await page.getByText('Anyone on your network can reach this service.').waitFor()
     await page.getByText('Use a strong one, and a TLS proxy.').waitFor()
-    await expectAccessible(page)
+    await expectAccessible(page, page.getByRole('main'))
   })
 })
 

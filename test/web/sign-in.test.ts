@@ -14,7 +14,7 @@ describe.runIf(executablePath)('Sign in', () => {
     await dashboard.signIn(page, '/servers')
     const row = page.getByRole('row').filter({ has: page.getByRole('link', { name: 'remote', exact: true }) })
     await row.getByText('Needs sign-in').waitFor()
-    await expectAccessible(page)
+    await expectAccessible(page, page.getByRole('main'))
 
     const decide = async (button: 'Allow' | 'Deny') => {
       const [tab] = await Promise.all([

@@ -54,6 +54,11 @@ export async function openDashboard({ env = {}, register = false, prepare }: Opt
 export const sharedDashboard = (options: Options = {}) => sharedByTests(() => openDashboard(options))
 export type Dashboard = Awaited<ReturnType<typeof openDashboard>>
 
+/** Goes to another page as a link does, without a load. What was shown before is gone at once. */
+export async function follow(page: Page, path: string): Promise<void> {
+  await page.evaluate((to) => history.pushState(null, '', to), path)
+}
+
 /** The page is drawn and the live stream is open. */
 export async function untilLive(page: Page): Promise<void> {
   await page.getByRole('status').filter({ hasText: 'live' }).waitFor()

@@ -6,7 +6,7 @@ import { expect, onTestFinished } from 'vitest'
 import { openRemote } from '../../fixtures/workshop/remote.mjs'
 import { ownFolder } from '../../support/folder.ts'
 import { Agent } from '../../support/gateway.ts'
-import { npmEnv } from '../../support/packages.ts'
+import { npmEnv } from '../../support/registry/npm-env.ts'
 import { openService } from '../../support/service-process.ts'
 import { openWorkshopRegistry } from './workshop-registry.ts'
 
