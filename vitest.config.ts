@@ -30,6 +30,7 @@ export default defineConfig({
     pool: 'forks',
     maxWorkers: 4, // on two cores: many tests wait for a timer, a disk or a process most of the time
     sequence: { sequencer: LongestFirst },
+    setupFiles: ['test/support/environment.ts'],
     include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'scripts/**/*.test.ts'],
     // One process for many files: loading the whole service takes longer than most of these tests. No test may leave a
     // global change behind; each service has its own folder and closes at the end of its test.

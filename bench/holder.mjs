@@ -22,8 +22,8 @@ createInterface({ input: process.stdin })
 
 /** Settles when the tools are listed. */
 function hold() {
-  const { PATH, HOME } = process.env
-  const child = spawn(process.execPath, [script], { env: { PATH, HOME }, detached: true, cwd: HOME })
+  const { HOME } = process.env
+  const child = spawn(process.execPath, [script], { env: process.env, detached: true, cwd: HOME })
   held.add(child)
   child.stderr.resume()
   child.stdin.on('error', () => {}) // the process has exited, which the exit event reports

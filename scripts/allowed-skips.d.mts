@@ -6,4 +6,5 @@ interface Test {
 export function judgeSkipped(
   tests: readonly Test[],
   inCi: boolean,
+  system?: NodeJS.Platform,
 ): { readonly lines: string[]; readonly unexpected: number }

@@ -4,16 +4,152 @@ import { spawnSync } from 'node:child_process'
 /** `inCi` is true where a new machine, on which CI runs as root, cannot run the test either. */
 const ALLOWED = [
   {
-    file: /./,
-    when: process.platform !== 'linux',
-    why: `it reads /proc or starts POSIX processes, which ${process.platform} does not have`,
+    file: /^test\/goals\/(?:any-order|boot-storm|falls|flapping|gateway-catalogue|gateway-frozen|gateway-kill|orphans)\.test\.ts$/,
+    systems: ['darwin', 'win32'],
+    why: 'it counts or freezes processes with /proc and signals',
     inCi: true,
   },
   {
-    file: /^src\/supervisor\/orphans\/orphans\.test\.ts$/,
+    file: /^test\/goals\/(?:hostile-streams|idle|many-lines|no-files-left|slow-clients|slow-listeners|soak)\.test\.ts$/,
+    systems: ['darwin', 'win32'],
+    why: 'it reads memory, processor time or open files from /proc',
+    inCi: true,
+  },
+  {
+    file: /^test\/(?:goals\/bad-input|measuring)\.test\.ts$/,
+    name: /^(?:R7: .* make the process grow|limits on a busy machine)/,
+    systems: ['darwin', 'win32'],
+    why: 'it reads memory or the load from /proc',
+    inCi: true,
+  },
+  {
+    file: /^test\/goals\/(?:failing-disk|log-disk|power-loss)\.test\.ts$/,
+    systems: ['darwin', 'win32'],
+    why: 'it makes file operations of Linux fail, or counts them',
+    inCi: true,
+  },
+  {
+    file: /^(?:test\/goals\/(?:disk-full|packages-disk-full|agent-files-disk)|src\/store\/calls\/call-store)\.test\.ts$/,
+    systems: ['darwin', 'win32'],
+    why: 'it mounts a small disk as Linux does',
+    inCi: true,
+  },
+  {
+    file: /^test\/goals\/hostile-packages\.test\.ts$/,
+    name: /killed while npm runs/,
+    systems: ['darwin', 'win32'],
+    why: 'it looks for processes in /proc',
+    inCi: true,
+  },
+  {
+    file: /^test\/(?:cli\/|web\/|goals\/clock|e2e\/(?:environment|start|oauth-browser|login-pages|swagger-ui|places))/,
+    systems: ['darwin', 'win32'],
+    why: 'it needs tmux, a shell, Chromium, faketime or bubblewrap, which npm test installs on Linux only',
+    inCi: true,
+  },
+  {
+    file: /^test\/e2e\/(?:real-packages|real-servers|reboot)\.test\.ts$/,
+    systems: ['darwin', 'win32'],
+    why: 'it counts processes with /proc',
+    inCi: true,
+  },
+  {
+    file: /^test\/(?:e2e\/fidelity|fixtures\/servers|goals\/agent-files)\.test\.ts$/,
+    systems: ['win32'],
+    why: 'it ends process groups, or uses links and modes of files, which Windows does not have',
+    inCi: true,
+  },
+  {
+    file: /^src\/supervisor\/(?:supervisor|runner|runner-joining|process\/resources|orphans\/orphans)\.test\.ts$/,
+    systems: ['darwin', 'win32'],
+    why: 'it reads /proc',
+    inCi: true,
+  },
+  {
+    file: /^src\/supervisor\/platform\/(?:linux\/linux|unix\/process-tree|unix\/reaper)\.test\.ts$/,
+    systems: ['darwin', 'win32'],
+    why: 'it tests the code for Linux',
+    inCi: true,
+  },
+  {
+    file: /^src\/supervisor\/platform\/unix\/unix-programs\.test\.ts$/,
+    systems: ['win32'],
+    why: 'it tests how programs are found on Linux and macOS',
+    inCi: true,
+  },
+  {
+    file: /^src\/processes\/processes\.test\.ts$/,
+    name: /a real leaked process/,
+    systems: ['darwin', 'win32'],
+    why: 'it leaves a process behind as Linux does',
+    inCi: true,
+  },
+  {
+    file: /^src\/cli\/service\/status\.test\.ts$/,
+    name: /its pid and its port are in use again/,
+    systems: ['darwin', 'win32'],
+    why: 'it reads /proc',
+    inCi: true,
+  },
+  {
+    file: /^src\/cli\/(?:service\/open|login\/login)\.test\.ts$/,
+    name: /^(?:on a desktop toolroom open|the browser of a desktop)/,
+    systems: ['darwin', 'win32'],
+    why: 'xdg-open is a program of Linux',
+    inCi: true,
+  },
+  {
+    file: /^scripts\/(?:goals|leftovers)\.test\.ts$/,
+    name: /^(?:a skipped test is printed|the script fails with the pid)/,
+    systems: ['darwin', 'win32'],
+    why: 'it needs /proc, or the reasons that hold on Linux',
+    inCi: true,
+  },
+  {
+    file: /^src\/agents\/files\/foreign-file\.test\.ts$/,
+    name: /^(?:a FIFO |a foreign file that is a link)/,
+    systems: ['win32'],
+    why: 'Windows has no FIFO files and no /dev, and its links need rights that a user does not have',
+    inCi: true,
+  },
+  {
+    file: /^src\/packages\/folders\.test\.ts$/,
+    name: /^a link to another version/,
+    systems: ['win32'],
+    why: 'the test needs a link on a drive that it takes for one without links',
+    inCi: true,
+  },
+  {
+    file: /^src\/supervisor\/platform\/darwin\/darwin\.test\.ts$/,
     name: /without \/proc/,
-    when: process.platform === 'linux',
-    why: 'it is about systems without /proc',
+    when: process.getuid?.() !== 0,
+    why: 'only root may hide /proc from a process',
+    inCi: true,
+  },
+  {
+    file: /^src\/supervisor\/platform\/darwin\/darwin\.test\.ts$/,
+    name: /lost its agent/,
+    when: spawnSync('lsof', ['-v']).status !== 0,
+    why: 'lsof was not found',
+    inCi: true,
+  },
+  {
+    file: /^src\/supervisor\/platform\/windows\/windows\.test\.ts$/,
+    systems: ['linux', 'darwin'],
+    why: 'it starts processes of Windows; `npm run platforms` runs it under Wine',
+    inCi: true,
+  },
+  {
+    file: /^src\/store\/configuration\/configuration\.test\.ts$/,
+    systems: ['win32'],
+    why: 'Windows refuses to delete an open file, or the test reads /proc',
+    inCi: true,
+  },
+  {
+    file: /^src\/config\/data-folder\.test\.ts$/,
+    name: /FIFO/,
+    systems: ['win32'],
+    why: 'Windows has no FIFO files',
     inCi: true,
   },
   { file: /^test\/e2e\/fresh-clone\.test\.ts$/, why: 'this is not a git checkout', inCi: true },
@@ -29,6 +165,17 @@ const ALLOWED = [
     when: spawnSync('tmux', ['-V']).status !== 0,
     why: 'tmux was not found',
   },
+  {
+    file: /^(?:src\/supervisor\/places\/|src\/servers\/actions\/try-walls|test\/e2e\/places\.test)/,
+    name: /^with (?:bubblewrap|sandbox)/,
+    why: 'bubblewrap was not found, or the kernel refuses user namespaces',
+  },
+  {
+    file: /^(?:src\/supervisor\/places\/|test\/e2e\/places\.test)/,
+    name: /^with (?:docker|podman)/,
+    why: 'this container engine was not found, or it cannot run here: it needs root, mounts and cgroups',
+    inCi: true,
+  },
   { file: /^test\/goals\/clock\.test\.ts$/, why: 'faketime was not found' },
   {
     file: /^test\/goals\/slow-clients\.test\.ts$/,
@@ -37,8 +184,14 @@ const ALLOWED = [
     inCi: true,
   },
   {
-    file: /^test\/cli\/service\.test\.ts$/,
-    name: /^toolroom service systemd (?:starts|accepts)/,
+    file: /^test\/cli\/autostart\.test\.ts$/,
+    name: /a plist parser reads|well-formed UTF-16/,
+    when: spawnSync('python3', ['--version']).status !== 0,
+    why: 'python3, which has the parsers, was not found',
+  },
+  {
+    file: /^test\/cli\/(?:service|autostart)\.test\.ts$/,
+    name: /^(?:toolroom service systemd starts|the unit of systemd systemd accepts)/,
     why: 'systemd was not found, or it is started by `npm run goals` only',
     inCi: true,
   },
@@ -70,11 +223,12 @@ const ALLOWED = [
 
 /**
  * @param tests every test of a run, with its file, name and status
+ * @param system the one that ran them
  * @returns a line for each skipped test, and the number of those that had to run
  */
-export function judgeSkipped(tests, inCi) {
+export function judgeSkipped(tests, inCi, system = process.platform) {
   const skipped = tests.filter(({ status }) => status !== 'passed' && status !== 'failed')
-  const judged = skipped.map((test) => ({ ...test, why: reasonToSkip(test, inCi) }))
+  const judged = skipped.map((test) => ({ ...test, why: reasonToSkip(test, inCi, system) }))
   return {
     lines: judged.map(({ file, name, why }) => `skipped  ${file} > ${name}: ${why ?? 'NO KNOWN REASON'}`),
     unexpected: judged.filter(({ why }) => why === undefined).length,
@@ -82,12 +236,13 @@ export function judgeSkipped(tests, inCi) {
 }
 
 /** Why a test may be skipped; undefined if it may not. */
-function reasonToSkip({ file, name }, inCi) {
+function reasonToSkip({ file, name }, inCi, system) {
   return ALLOWED.find(
     (each) =>
       each.file.test(file) &&
       (each.name?.test(name) ?? true) &&
       (each.when ?? true) &&
+      (each.systems?.includes(system) ?? true) &&
       (each.inCi === true || !inCi),
   )?.why
 }

@@ -39,8 +39,8 @@ function registryHosts() {
 function unjustified() {
   const page = 'docs/dependencies.md'
   const lines = existsSync(join(root, page)) ? read(page).split('\n') : []
-  const { dependencies, devDependencies } = JSON.parse(read('package.json'))
-  return Object.keys({ ...dependencies, ...devDependencies })
+  const { dependencies, optionalDependencies, devDependencies } = JSON.parse(read('package.json'))
+  return Object.keys({ ...dependencies, ...optionalDependencies, ...devDependencies })
     .filter((name) => !lines.some((line) => line.includes(`\`${name}\``)))
     .map((name) => `${page}: the dependency \`${name}\` has no line`)
 }

@@ -10,6 +10,8 @@ import { userPath } from './user-path.mjs'
 
 const SETTLE_MS = 80 // an editor saves in several steps, a branch switch changes many files
 const STOP_MS = 15_000 // longer than the service's own deadline for its children
+const main = join(root, 'dist/main.js')
+const args = process.argv.slice(2)
 
 let service
 let wanted = true
@@ -24,7 +26,7 @@ for (const name of ['src', 'web', 'docs']) watch(join(root, name), { recursive: 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, end)
 
 function start() {
-  service = spawn(process.execPath, [join(root, 'dist/main.js'), ...process.argv.slice(2)], {
+  service = spawn(process.execPath, [main, ...args], {
     stdio: ['ignore', 'inherit', 'inherit'],
     // A terminal sends Ctrl-C to the whole group; in its own group the service gets the signal once, from this process.
     detached: process.platform !== 'win32',
@@ -39,10 +41,19 @@ async function stop() {
   if (exitCode !== null || signalCode !== null) return
   wanted = false
   const exited = once(service, 'exit')
-  service.kill('SIGTERM')
   const timer = setTimeout(() => service.kill('SIGKILL'), STOP_MS)
+  if (!(await askToEnd())) service.kill('SIGTERM')
   await exited
   clearTimeout(timer)
+}
+
+/** Over HTTP: Windows has no signal that the service could answer. False if it did not work. */
+async function askToEnd() {
+  const home = args.flatMap((arg, at) => (arg === '--toolroom-home' ? args.slice(at + 1, at + 2) : [])).at(-1)
+  const env = { ...process.env, ...(home && { TOOLROOM_HOME: home }) }
+  const down = spawn(process.execPath, [main, 'down'], { env, stdio: 'ignore', windowsHide: true })
+  const [code] = await once(down, 'exit')
+  return code === 0
 }
 
 function onChange() {

@@ -5,6 +5,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import { delimiter, dirname, join, relative, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { outsideEnv } from './outside-env.mjs'
 
 export const root = resolve(dirname(fileURLToPath(import.meta.url)), '..')
 
@@ -18,23 +19,26 @@ export function fail(line, exitCode = 1) {
 
 /**
  * Runs a program to its end. `quiet` collects its output for the caller; otherwise it is inherited.
- * A signal to this process is passed on to the program first, so that no child keeps working on the checkout.
+ * A signal to this process is passed on to the program first, so that no child keeps working on the checkout; as
+ * `killSignal` for a program that ignores others.
  * @returns {Promise<{ code: number, output: string, ms: number }>}
  */
-export function run(command, args, { quiet = false, env = {}, deadlineMs, onSpawn, signals = SIGNALS } = {}) {
+export function run(command, args, options = {}) {
+  const { quiet = false, env = {}, deadlineMs, onSpawn, signals = SIGNALS, killSignal } = options
   return new Promise((done) => {
     const startedAt = performance.now()
     const output = []
     let received
     const child = spawn(command, args, {
       cwd: root,
-      env: { ...process.env, ...env },
+      env: { ...outsideEnv(), ...env },
       stdio: quiet ? ['ignore', 'pipe', 'pipe'] : ['ignore', 'inherit', 'inherit'],
       timeout: deadlineMs,
+      killSignal,
     })
     const pass = (signal) => {
       received = signal
-      child.kill(signal)
+      child.kill(killSignal ?? signal)
     }
     const end = (code, signal) => {
       for (const name of signals) process.off(name, pass)

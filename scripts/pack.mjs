@@ -20,6 +20,7 @@ const FIELDS = [
   'bin',
   'files',
   'dependencies',
+  'optionalDependencies',
 ]
 const COPIED = ['README.md', 'LICENSE', 'CHANGELOG.md']
 

@@ -1,5 +1,5 @@
 // Installs the packages and builds dist. Does nothing when both are up to date.
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, lstatSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fail, filesUnder, findOnPath, hashFiles, root, run, say } from './lib.mjs'
 import { withLock } from './lock.mjs'
@@ -37,6 +37,8 @@ function isInstalled() {
 }
 
 async function install(onSpawn) {
+  if (lstatSync(join(root, 'node_modules'), { throwIfNoEntry: false })?.isSymbolicLink())
+    fail('Cannot install packages: node_modules is a link, and npm would delete what it points to')
   const npm = findNpm()
   if (!npm) fail('Cannot install packages: npm was not found. Install npm, which comes with Node')
   say(`Installing packages (${reasonToInstall()}) …`)
@@ -80,7 +82,7 @@ function isInstalledByHand() {
   const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   if (!installed || !locked) return false
   const { '': top, ...packages } = locked
-  const sameNames = ['dependencies', 'devDependencies'].every(
+  const sameNames = ['dependencies', 'optionalDependencies', 'devDependencies'].every(
     (kind) => JSON.stringify(manifest[kind]) === JSON.stringify(top?.[kind]),
   )
   const wanted = Object.entries(packages).filter(([, entry]) => isForThisMachine(entry))

@@ -12,7 +12,8 @@ function repository() {
   const folder = ownFolder()
   const env = { ...process.env, HOME: folder, GIT_CONFIG_NOSYSTEM: '1' }
   const git = (...args: string[]) => execFileSync('git', args, { cwd: folder, env, encoding: 'utf8' }).trim()
-  for (const name of ['scripts/release.mjs', 'scripts/lib.mjs', 'package.json', 'package-lock.json'])
+  const scripts = ['release', 'lib', 'outside-env'].map((name) => `scripts/${name}.mjs`)
+  for (const name of [...scripts, 'package.json', 'package-lock.json'])
     cpSync(join(root, name), join(folder, name))
   writeFileSync(
     join(folder, 'CHANGELOG.md'),

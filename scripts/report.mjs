@@ -16,14 +16,15 @@ export async function runTests(args, env) {
   const { code } = await runTool('vitest', ['run', ...args, ...reporters], {
     env: { ...env, TOOLROOM_FIGURES: figures },
   })
-  return { code, ...read(report, code), figures: linesOf(figures) }
+  return { code, ...readReport(report, code), figures: linesOf(figures) }
 }
 
-function read(report, code) {
+/** Every test of a report. `asRelative` turns the path of a test file into one from the root. */
+export function readReport(report, code, asRelative = (path) => relative(root, path).replaceAll('\\', '/')) {
   try {
     const { testResults } = JSON.parse(readFileSync(report, 'utf8'))
     const files = testResults.map(({ name, status, assertionResults }) => {
-      const file = relative(root, name).replaceAll('\\', '/')
+      const file = asRelative(name)
       const tests = assertionResults.map(({ fullName, status }) => ({ file, name: fullName, status }))
       return { file, status, tests }
     })

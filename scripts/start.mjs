@@ -4,6 +4,12 @@ if (major < 20 || (major === 20 && minor < 19)) {
   process.stderr.write(`Toolroom needs Node 20.19 or newer; this is Node ${process.versions.node}\n`)
   process.exit(1)
 }
+if (process.platform === 'win32' && (major < 22 || (major === 22 && minor < 13))) {
+  process.stderr.write(
+    `On Windows, Toolroom needs Node 22.13 or newer; this is Node ${process.versions.node}. Install a newer Node\n`,
+  )
+  process.exit(78)
+}
 
 // Imported after the check, so that an old Node prints the message above and not a syntax error.
 const { prepare } = await import('./prepare.mjs')

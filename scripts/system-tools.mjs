@@ -19,6 +19,9 @@ const TOOLS = [
   { title: 'promtool', names: ['promtool'], package: 'prometheus', usedIn: /promtool/ },
   { title: 'strace', names: ['strace'], package: 'strace', usedIn: /'strace'/ },
   { title: 'faketime', names: ['faketime'], package: 'faketime', usedIn: /faketime/ },
+  { title: 'bubblewrap', names: ['bwrap'], package: 'bubblewrap', usedIn: /bwrap/ },
+  { title: 'Docker', names: ['dockerd'], package: 'docker.io', usedIn: /dockerd/ },
+  { title: 'Podman', names: ['podman'], package: 'podman', usedIn: /'podman'/ },
   { title: 'tmux', names: ['tmux'], package: 'tmux', usedIn: /openTerminal/, version: '-V' },
 ]
 

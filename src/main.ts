@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { loadCompiled } from './cli/compiled.ts'
-import { isStartError } from './kernel/exit.ts'
+import { isStartError, LASTING_EXITS } from './kernel/exit.ts'
 
 type Up = typeof import('./compose/up.ts')
 /** The file of the service, which is a separate bundle. The build defines it. */
@@ -25,5 +25,9 @@ main(process.argv.slice(2)).catch((error: unknown) => {
   process.stderr.write(
     known ? `toolroom: ${error.message}\n` : `toolroom: ${error instanceof Error ? error.stack : error}\n`,
   )
-  process.exit(known ? error.exitCode : 70)
+  process.exit(known ? exitCodeFor(error.exitCode) : 70)
 })
+
+/** launchd repeats every start that ended with an error. A refusal that lasts ends without one; its sentence is in the log. */
+const exitCodeFor = (code: number): number =>
+  process.env.TOOLROOM_STARTED_BY === 'launchd' && LASTING_EXITS.includes(code) ? 0 : code

@@ -80,7 +80,12 @@ const HOMES: readonly Home[] = [
   { library: /^(kysely|@photostructure\/sqlite|node:sqlite)$/, home: /^store\//, say: 'store/' },
   { library: /^ws$/, home: /^http\//, say: 'http/' },
   { library: /^node:worker_threads$/, home: /^store\//, say: 'store/' },
-  { library: /^node:child_process$/, home: /^(supervisor|cli)\//, say: 'supervisor/ and cli/' },
+  {
+    library: /^node:child_process$/,
+    home: /^(supervisor|cli|config\/system)\//,
+    say: 'supervisor/, cli/ and config/system/',
+  },
+  { library: /^@koromix\//, home: /^supervisor\/platform\/windows\//, say: 'supervisor/platform/windows/' },
   { library: /^oauth4webapi$/, home: /^oauth\//, say: 'oauth/' },
   { library: /^@modelcontextprotocol\//, home: /^(mcp|gateway)\//, say: 'mcp/ and gateway/' },
 ]
@@ -98,7 +103,7 @@ const READERS: Readonly<Record<string, string>> = {
   'config/config.ts': 'the file named by --env-file, which may be a pipe',
   'config/secret-key.ts': 'our key',
   'config/token.ts': 'our token',
-  'config/port-owner.ts': '/proc',
+  'config/system/port-listener.ts': '/proc',
   'config/data-folder.ts': 'a database that `openForeign` has opened, in parts',
   'config/running-instance.ts': 'our instance.json, /proc',
   'config/lasting-program.ts': 'copies our own program',
@@ -108,10 +113,11 @@ const READERS: Readonly<Record<string, string>> = {
   'store/instance-lock.ts': 'our instance.json',
   'store/configuration/open-file.ts': 'our database and its backups',
   'store/sqlite/data-file.ts': 'our databases',
-  'supervisor/process/cgroup.ts': '/proc',
   'supervisor/process/mark.ts': 'our mark',
-  'supervisor/process/process-table.ts': '/proc',
-  'supervisor/orphans/orphans.ts': '/proc, /etc/passwd',
+  'supervisor/platform/linux/cgroup.ts': '/proc',
+  'supervisor/platform/linux/linux-table.ts': '/proc',
+  'supervisor/platform/linux/proc.ts': '/proc',
+  'supervisor/platform/unix/adoption.ts': '/etc/passwd',
   'cli/compiled.ts': 'our program',
   'cli/completion/cache.ts': 'our cache',
   'cli/doctor/toolroom-findings.ts': '/proc',
@@ -176,6 +182,16 @@ describe('architecture', () => {
     ).toEqual([])
     const used = new Set(found.map(({ file }) => file))
     expect(Object.keys(READERS).filter((file) => !used.has(file))).toEqual([])
+  })
+
+  test('in supervisor/, only platform/ and the sandbox of Linux know the operating system', () => {
+    const found = [...sources].filter(
+      ([file, text]) =>
+        file.startsWith('supervisor/') &&
+        !/^supervisor\/(?:platform|places\/sandbox)\//.test(file) &&
+        /process\.platform|['"`]\/proc\b/.test(text),
+    )
+    expect(found.map(([file]) => file)).toEqual([])
   })
 
   test('no module of Node is imported dynamically, because that fails in a bundle loaded from the code cache', () => {

@@ -15,7 +15,7 @@ import { join, relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { WebSocket } from 'ws'
-import { agents, agentView, done, put, textOf } from '../../test/support/agents.ts'
+import { agents, agentView, DESKTOP, done, GOOSE, put, textOf } from '../../test/support/agents.ts'
 import { covers } from '../../test/support/covers.ts'
 import { ownFolder } from '../../test/support/folder.ts'
 import { openHouse } from '../../test/support/house.ts'
@@ -238,7 +238,7 @@ describe('changing', () => {
   test('a registered server is written as a linked entry in every format', async () => {
     const { house } = await houseWith({
       '.codex/config.toml': CODEX,
-      'config/goose/config.yaml': 'a: 1\n',
+      [GOOSE]: 'a: 1\n',
       '.claude.json': CLAUDE,
     })
     const headers = { 'x-svc-token': '0123456789abcdef'.repeat(4) }
@@ -294,7 +294,7 @@ describe('changing', () => {
   })
 
   test('a transport that the agent does not support is refused with an explanation', async () => {
-    const { house } = await houseWith({ '.config/Claude/claude_desktop_config.json': '{}' })
+    const { house } = await houseWith({ [DESKTOP]: '{}' })
     const remote = { servers: { docs: { url: 'https://docs.example/mcp' } } }
     const refused = await agents<{ detail: string }>(house, 'PUT', '/claude-desktop/servers', remote)
     expect(refused).toMatchObject({ status: 422, body: { code: 'not_supported' } })
@@ -327,7 +327,7 @@ describe('safety', () => {
     ['.claude.json', 'claude-code', '{\n  "mcpServers": {\n    // no comments here\n  }\n}', 3],
     ['.claude.json', 'claude-code', '{"mcpServers": {}, "mcpServers": {}}', 1],
     ['.codex/config.toml', 'codex', 'a = 1\na = 2\n', 2],
-    ['config/goose/config.yaml', 'goose', 'extensions: [\n', 1],
+    [GOOSE, 'goose', 'extensions: [\n', 1],
     ['.cursor/mcp.json', 'cursor', '[]', 1],
   ])(
     '%s of %s that cannot be edited is answered with 409, line and column, and stays unchanged',

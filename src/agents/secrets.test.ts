@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { WebSocket } from 'ws'
-import { put } from '../../test/support/agents.ts'
+import { GOOSE, put } from '../../test/support/agents.ts'
 import { ownFolder } from '../../test/support/folder.ts'
 import { AUTHORISED, openHouse } from '../../test/support/house.ts'
 
@@ -59,7 +59,7 @@ http_headers = { Authorization = "Bearer ${canary()}" }
 `,
   },
   goose: {
-    path: 'config/goose/config.yaml',
+    path: GOOSE,
     text: () => `# ${canary()}
 OPENAI_KEY: ${canary()}
 extensions:

@@ -8,7 +8,7 @@ import type { OfferedTools } from '../agents/edit/offered-entries.ts'
 import type { OwnershipStore } from '../agents/edit/ownership.ts'
 import { Backups } from '../agents/files/backups.ts'
 import { lastingProgram, removeUnusedCopies } from '../config/lasting-program.ts'
-import { unitFile } from '../config/paths.ts'
+import { serviceFile } from '../config/paths.ts'
 import type { Keys } from '../gateway/keys/keys.service.ts'
 import type { HttpServer } from '../http-servers/http-servers.schema.ts'
 import type { HttpServers } from '../http-servers/http-servers.service.ts'
@@ -46,7 +46,7 @@ const BUILT = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
 export function openAgents({ mainFile = BUILT, ...parts }: Parts): Agents {
   const { folder, facts, log, ownership, servers, httpServers, programOf, keys, offeredTo, address } = parts
   const { targets, options } = parts.importing
-  const written = [...ownership.all().map(({ path }) => path), unitFile(parts.platform)]
+  const written = [...ownership.all().map(({ path }) => path), serviceFile(parts.platform, folder)]
   removeUnusedCopies(folder, mainFile, written).catch((error) =>
     log.warn({ error }, 'unused copies of Toolroom could not be removed'),
   )

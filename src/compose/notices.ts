@@ -18,6 +18,7 @@ import { findOrphans } from '../supervisor/orphans/orphans.ts'
 import type { Catalogues } from '../upstreams/catalogues.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
 import type { Logging } from './logging.ts'
+import type { Runtime } from './runtime.ts'
 
 interface Parts {
   readonly database: ConfigurationDatabase
@@ -31,8 +32,7 @@ interface Parts {
   readonly hold: boolean
   readonly packages: Pick<Packages, 'states'>
   readonly agents: Pick<Agents, 'fileTroubles'>
-  /** Of our own processes. */
-  readonly mark: string
+  readonly runtime: Pick<Runtime, 'platform' | 'mark'>
   readonly logging: Pick<Logging, 'store' | 'pipeline' | 'lossReason'>
   /** What the start reported. */
   readonly warnings: readonly string[]
@@ -44,7 +44,8 @@ interface Parts {
 
 /** The notices, and the health check that repeats them. */
 export async function openNotices(parts: Parts): Promise<{ notices: Notices; health: HealthCheck }> {
-  const { database, facts, secrets, log, closer, upstreams, catalogues, packages, agents, logging } = parts
+  const { database, facts, secrets, log, closer, upstreams, catalogues, packages, agents, logging, runtime } =
+    parts
   const diskIsFull = () => !database.reserve.hasRoom()
   const notices = await createNotices({
     facts,
@@ -52,7 +53,7 @@ export async function openNotices(parts: Parts): Promise<{ notices: Notices; hea
     heldTools: parts.hold ? (id) => [...catalogues.held(id).keys()] : undefined,
     agentFiles: (agentType) => agents.fileTroubles(agentType),
     packages: () => packages.states(),
-    orphans: () => findOrphans({ mark: parts.mark }),
+    orphans: () => findOrphans({ table: runtime.platform.table, mark: runtime.mark }),
     diskIsFull,
     logFailure: logging.lossReason,
     settings: () =>

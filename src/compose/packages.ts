@@ -47,20 +47,17 @@ export function openPackages(parts: Parts): { packages: Packages; jobs: Jobs } {
     onProgress: ({ id, subject, status, phase }, line) =>
       facts.publish('package_progress', { job_id: id, package: subject, status, phase, line }),
   })
-  const npm: Npm = async ({ onLine, ...run }) =>
-    engine.run({
-      ...run,
-      command: 'npm',
-      env: npmEnvironment(parts.env),
-      ...(onLine && { onLine: (stream, text) => onLine(stream, clean(text)) }),
-    })
-  const settings = cached(() => readSettings(npm, parts.env))
+  /** Its output may contain secrets, and is read only by Toolroom. */
+  const rawNpm: Npm = async (run) => engine.run({ ...run, command: 'npm', env: npmEnvironment(parts.env) })
+  const npm: Npm = ({ onLine, ...run }) =>
+    rawNpm({ ...run, ...(onLine && { onLine: (stream, text) => onLine(stream, clean(text)) }) })
+  const settings = cached(() => readSettings(rawNpm, parts.env))
   const packages = createPackages({
     store,
     folders: new PackageFolders(folder),
     registry: new Registry({ settings, now: Date.now }),
     npm,
-    npmVersions: cached(() => npmVersions(npm)),
+    npmVersions: cached(() => npmVersions(rawNpm)),
     jobs,
     now: Date.now,
     node: process.versions.node,
@@ -77,8 +74,9 @@ export function openPackages(parts: Parts): { packages: Packages; jobs: Jobs } {
     serversOf: async (name) =>
       (await servers().ofPackage(name)).map((server) => {
         const resolved = references.resolve(server.id, server)
-        const { id, command, args, env, cwd } = resolved.ok ? resolved.definition : server
-        return { id, program: command, args, env, cwd }
+        const { id, command, args, env, cwd, ...rest } = resolved.ok ? resolved.definition : server
+        const { isolation, isolation_options } = rest
+        return { id, program: command, args, env, cwd, walls: { isolation, isolation_options } }
       }),
     restartServers: (name) => servers().packageSwitched(name),
     createServer: async ({ name, ...input }, by) => {

@@ -129,10 +129,10 @@ export async function openRest(parts: Parts) {
     now: Date.now,
     audit,
   })
-  const { mark } = runtime
+  const { mark, platform } = runtime
   const processes = createProcesses({
-    find: () => findOrphans({ mark }),
-    end: (id) => endOrphan(id, { mark }),
+    find: () => findOrphans({ table: platform.table, mark }),
+    end: (id) => endOrphan(id, { platform, mark }),
     audit,
     now: Date.now,
   })

@@ -19,14 +19,12 @@ import { catalogueStore } from '../store/catalogues.store.ts'
 import type { ConfigurationDatabase } from '../store/configuration/configuration.ts'
 import { pinStore } from '../store/pins.store.ts'
 import type { ServerTable } from '../store/servers.store.ts'
-import { cgroupFor } from '../supervisor/process/cgroup.ts'
+import { Places } from '../supervisor/places/places.ts'
+import type { Platform } from '../supervisor/platform/platform.ts'
 import { marksOf } from '../supervisor/process/mark.ts'
-import { OwnProcesses } from '../supervisor/process/own-processes.ts'
-import { Reaper } from '../supervisor/process/reaper.ts'
 import { type Command, type Finished, runCommand } from '../supervisor/process/run-command.ts'
-import { shellPath } from '../supervisor/process/shell-path.ts'
-import { sweep } from '../supervisor/process/signals.ts'
-import { findProgram } from '../supervisor/process/start-child.ts'
+import { ShellPath } from '../supervisor/process/shell-path.ts'
+import { type FindProgram, programFinder } from '../supervisor/process/start-child.ts'
 import { StartSlots } from '../supervisor/start-slots.ts'
 import { Supervisor } from '../supervisor/supervisor.ts'
 import { Catalogues } from '../upstreams/catalogues.ts'
@@ -37,7 +35,10 @@ const SLOTS = 4
 const SLOT_MS = 2000
 
 interface Deps {
+  readonly platform: Platform
   readonly folder: string
+  /** Toolroom's own folders, which no sandboxed server sees. */
+  readonly hidden: readonly string[]
   readonly facts: FactBus
   readonly secrets: KnownSecrets
   readonly catalogues: Catalogues
@@ -53,36 +54,59 @@ export interface Runtime {
   readonly instances: Instances
   /** The value that marks the environment of every process that Toolroom starts. */
   readonly mark: string
+  readonly platform: Platform
   /** Runs a program until it exits. */
   readonly run: (command: Command) => Promise<Finished>
   /** Starts a definition once, lists its tools and ends it. */
   readonly tryOut: TryOut
-  readonly findProgram: typeof findProgram
+  readonly findProgram: FindProgram
   /** The PATH of the user's login shell. */
   readonly shellPath: () => Promise<string | undefined>
   close(): Promise<void>
 }
 
 /** Runs STDIO servers: processes with MCP clients. First ends the processes that a killed service left behind. */
-export function openRuntime({
+export async function openRuntime({
+  platform,
   folder,
+  hidden,
   facts,
   secrets,
   catalogues,
   log,
   wasKilled,
   isWatched,
-}: Deps): Runtime {
+}: Deps): Promise<Runtime> {
   const clean = (text: string) => redactText(text, secrets)
-  const { ofFolder, ofRun: mark } = marksOf(folder)
-  const leftovers = wasKilled ? sweep(ofFolder) : 0
+  const marks = marksOf(folder)
+  const mark = marks.ofRun
+  const fences = await platform.openFences({ marks, wasKilled, onTrouble: (message) => log.error(message) })
+  const { leftovers } = fences
   if (leftovers > 0) log.warn({ processes: leftovers }, 'ended processes that an earlier run had left')
-  const reaper = new Reaper({ mark, cgroup: cgroupFor(mark), onTrouble: (message) => log.error(message) })
-  const processes = new OwnProcesses(reaper)
+  const shellPath = new ShellPath({
+    run: (command) => runCommand(command, { mark, fences, findProgram: programFinder(platform) }),
+    shell: platform.loginShell(),
+  })
+  const findProgram = programFinder(platform, () => shellPath.added())
+  const starting = {
+    fences,
+    findProgram: async (...wanted: Parameters<FindProgram>) => {
+      await shellPath.ready()
+      return findProgram(...wanted)
+    },
+  }
+  const places = new Places({ ...starting, marks, folder, hidden })
+  const endContainers = async () => {
+    const containers = await places.endLeftovers()
+    if (containers > 0) log.warn({ containers }, 'ended containers that an earlier run had left')
+  }
+  void endContainers().catch((error) =>
+    log.warn({ error }, 'containers of an earlier run could not be ended'),
+  )
   const slots = new StartSlots(SLOTS, SLOT_MS)
   const supervisor = new Supervisor<StdioClient>({
     mark,
-    processes,
+    places,
     slots,
     clean,
     onState: (id, state, cause) => {
@@ -133,17 +157,19 @@ export function openRuntime({
     engine: supervisor,
     onChange: (server_id) => facts.publish('server_instances', { server_id }),
   })
-  const run: Runtime['run'] = (command) => runCommand(command, { mark, processes })
+  const run: Runtime['run'] = (command) => runCommand(command, { mark, ...starting })
   return {
     instances,
     mark,
+    platform,
     run,
-    tryOut: tryOutWith({ mark, processes, clean, slots }),
+    tryOut: tryOutWith({ mark, places, clean, slots }),
     findProgram,
-    shellPath: () => shellPath(run),
+    shellPath: () => shellPath.ask(),
     close: async () => {
+      await shellPath.close()
       await supervisor.close()
-      await reaper.close()
+      await fences.close()
     },
   }
 }

@@ -1,9 +1,12 @@
 import type { App } from '../http/app.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Servers } from '../servers/servers.service.ts'
+import type { Platform } from '../supervisor/platform/platform.ts'
 import type { OpenStores } from './logging.ts'
 
 export interface ServiceOptions {
+  /** The operating system. By default, the one that the service runs on. */
+  readonly platform?: Platform
   readonly afterDamage?: 'restore' | 'start_empty' | undefined
   /** No server starts by itself. */
   readonly withoutServers?: boolean | undefined

@@ -21,6 +21,7 @@ import type { ConfigurationDatabase } from '../store/configuration/configuration
 import { lockDataFolder } from '../store/instance-lock.ts'
 import { openPackageStore } from '../store/packages.store.ts'
 import { openWishes } from '../store/wishes.store.ts'
+import { thisPlatform } from '../supervisor/platform/this-platform.ts'
 import { Upstreams } from '../upstreams/upstreams.ts'
 import { openCalls } from './calls.ts'
 import { openConfiguration } from './configuration.ts'
@@ -74,7 +75,9 @@ async function open(
   closer.add('the instance lock', () => lock.release())
   removeOwnTemps(folder)
   const token = tokenFor(folder, config.auth_token)
-  const warnings = [...config.warnings, ...token.warnings, ...exposure(loopback, config.protect_reads)]
+  const platform = options.platform ?? thisPlatform
+  const exposed = exposure(loopback, config.protect_reads)
+  const warnings = [...config.warnings, ...token.warnings, ...exposed, ...platform.warnings]
 
   // Facts, secrets and the log.
   const facts = new FactBus((error) => log.error({ error }, 'an event subscriber failed'))
@@ -95,7 +98,14 @@ async function open(
   const base = { folder, facts, secrets, log, closer, database }
   const { catalogues, pins } = await openCatalogues({ ...base, table, hold: config.hold_changed_tools })
   const { wasKilled } = lock
-  const runtime = openRuntime({ ...base, catalogues, wasKilled, isWatched: () => live.hasClients() })
+  const runtime = await openRuntime({
+    ...base,
+    platform,
+    hidden: [folder, config.folders.config],
+    catalogues,
+    wasKilled,
+    isWatched: () => live.hasClients(),
+  })
   closer.add('the tool servers', () => runtime.close())
   const upstreams = new Upstreams()
   const { metrics, live } = openObservability({
@@ -155,6 +165,7 @@ async function open(
     shellPath: runtime.shellPath,
     probe: probePort,
     tryOut: runtime.tryOut,
+    defaultIsolation: config.default_isolation,
     linesDropped: (id) => serverLines.dropped(id),
     usedBy: (id) => rest?.agents.usedBy(id) ?? [],
     packages,
@@ -203,7 +214,7 @@ async function open(
     hold: config.hold_changed_tools,
     packages,
     agents: { fileTroubles: (agentType) => rest?.agents.fileTroubles(agentType) ?? [] },
-    mark: runtime.mark,
+    runtime,
     logging,
     warnings,
     tokenWarnings: token.file === null ? token.warnings : [],

@@ -2,7 +2,7 @@ import type { LastError } from '../kernel/server-state.ts'
 import { VERSION } from '../kernel/version.ts'
 import { within } from '../kernel/within.ts'
 import { StdioClient } from '../mcp/transports/stdio/stdio-client.ts'
-import type { TryOut } from '../servers/actions/trial.ts'
+import type { CallTool, TryOut } from '../servers/actions/trial.ts'
 import { launch } from '../supervisor/launcher.ts'
 import { StartFailure } from '../supervisor/process/start-child.ts'
 import { gracesWithin } from '../supervisor/process/stop-ladder.ts'
@@ -10,17 +10,19 @@ import type { Launched } from '../supervisor/runner.ts'
 import type { StartSlots } from '../supervisor/start-slots.ts'
 import type { DiscoveredServer } from '../upstreams/catalogues.ts'
 
-interface Deps extends Pick<Parameters<typeof launch>[0], 'mark' | 'processes' | 'clean'> {
+interface Deps extends Pick<Parameters<typeof launch>[0], 'mark' | 'places' | 'clean'> {
   readonly slots: StartSlots
 }
 
 const EXIT_MS = 500
+const CALL_MS = 30_000
 const NEVER = new AbortController().signal
 
 /** Starts a server separately from all others. Its output is not logged, and no process is left. */
-export function tryOutWith({ mark, processes, clean, slots }: Deps): TryOut {
+export function tryOutWith({ mark, slots, ...deps }: Deps): TryOut {
+  const { clean } = deps
   let trials = 0
-  return async (definition, startMs) => {
+  return async (definition, startMs, use) => {
     trials += 1
     let found: DiscoveredServer | undefined
     let client: StdioClient | undefined
@@ -41,10 +43,23 @@ export function tryOutWith({ mark, processes, clean, slots }: Deps): TryOut {
     const release = await slots.acquire(NEVER)
     let launched: Launched | undefined
     try {
-      launched = await launch({ definition, mark: own, processes, clean, graces, onLine: () => {}, connect })
+      launched = await launch({
+        ...deps,
+        definition: { ...definition, serverId: null },
+        mark: own,
+        graces,
+        onLine: () => {},
+        connect,
+      })
       const exited = launched.ended.then(() => Promise.reject(new Error('It exited')))
       await Promise.race([launched.ready(), exited])
-      if (found && !client?.listError) return { ok: true, found }
+      if (found && client && !client.listError) {
+        const running = client
+        const call: CallTool = async (tool, args) =>
+          (await running.call(tool, args, { timeoutMs: CALL_MS })).value
+        await use?.(call)
+        return { ok: true, found, stderr_tail: launched.tail }
+      }
       throw new StartFailure(client?.listError ?? NO_TOOLS, false)
     } catch (error) {
       return { ok: false, error: await reasonOf(error, launched), stderr_tail: launched?.tail ?? [] }

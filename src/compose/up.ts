@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type Config, readConfig } from '../config/config.ts'
 import { type Flags, readFlags } from '../config/flags.ts'
+import { assertNodeVersion } from '../config/node-version.ts'
 import { portTaken } from '../config/port-owner.ts'
 import { configError, StartError } from '../kernel/exit.ts'
 import { VERSION } from '../kernel/version.ts'
@@ -33,6 +34,7 @@ export async function up(
     print(VERSION)
     return undefined
   }
+  assertNodeVersion(process.platform, process.versions.node)
   const config = readConfig({
     flags,
     platform: { os: process.platform, home: homedir(), env: process.env },

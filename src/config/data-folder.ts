@@ -10,6 +10,7 @@ import {
   removeStaleTemps,
 } from '../kernel/files/durable-file.ts'
 import { openForeign } from '../kernel/files/foreign-file.ts'
+import { closeToOthers } from './system/private-folder.ts'
 
 /** Files that a user puts into a new data folder, and what a new file system contains. */
 const NO_CONTENT = ['.env', 'config.json', 'lost+found']
@@ -41,10 +42,13 @@ export function prepareDataFolder(path: string): string[] {
   }
   const isOpen = process.platform !== 'win32' && (mode & 0o077) !== 0
   if (isOpen) chmodSync(path, 0o700)
+  const warning = marked ? undefined : closeToOthers(path)
   if (!marked) mark(path)
   return isOpen
     ? [`The data folder ${path} was accessible to other users. Its permissions were corrected`]
-    : []
+    : warning === undefined
+      ? []
+      : [warning]
 }
 
 /** Removes temporary files that a crash has left. Only for the instance that holds the folder's lock. */

@@ -26,6 +26,7 @@ const FLAGS: FlagTypes = {
   restore: { type: 'boolean' },
   'start-empty': { type: 'boolean' },
   'no-servers': { type: 'boolean' },
+  'restart-after-crash': { type: 'boolean' }, // the process that starts the service reads it
   version: { type: 'boolean', short: 'v' },
 }
 

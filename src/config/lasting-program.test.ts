@@ -73,13 +73,20 @@ test('a copy that cannot be completed leaves nothing behind', async () => {
 
 test('copies that nothing uses are removed; those that run or are written in a file stay', async () => {
   const data = ownFolder()
-  for (const name of ['0.1.0', '0.2.0', '0.2.0-rc.1', '0.3.0', '.0.4.0.0123456789ab']) copyOf(data, name)
+  for (const name of ['0.1.0', '0.1.5', '0.2.0', '0.2.0-rc.1', '0.3.0', '.0.4.0.0123456789ab'])
+    copyOf(data, name)
   mkdirSync(join(data, 'app/notes'))
   const file = join(data, 'mcp.json')
   writeFileSync(file, JSON.stringify({ args: [join(data, 'app/0.2.0/node_modules/toolroom/dist/main.js')] }))
+  const task = join(data, 'login-task.xml')
+  writeFileSync(
+    task,
+    '\uFEFF<Arguments>"C:\\data\\app\\0.1.5\\node_modules\\toolroom"</Arguments>',
+    'utf16le',
+  )
   const main = join(data, 'app/0.3.0/node_modules/toolroom/dist/main.js')
-  await removeUnusedCopies(data, main, [file, '/proc/self/mem'])
-  expect(readdirSync(join(data, 'app'))).toHaveLength(6) // a file that cannot be read may name any of them
-  await removeUnusedCopies(data, main, [file, join(data, 'missing.json')])
-  expect(readdirSync(join(data, 'app')).sort()).toEqual(['0.2.0', '0.3.0', 'notes'])
+  await removeUnusedCopies(data, main, [file, task, data])
+  expect(readdirSync(join(data, 'app'))).toHaveLength(7) // a file that cannot be read may name any of them
+  await removeUnusedCopies(data, main, [file, task, join(data, 'missing.json')])
+  expect(readdirSync(join(data, 'app')).sort()).toEqual(['0.1.5', '0.2.0', '0.3.0', 'notes'])
 })

@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { cp, rename, rm, writeFile } from 'node:fs/promises'
-import { basename, dirname, join, relative } from 'node:path'
-import { isMarked, makeFolder, markFolder } from '../kernel/files/durable-file.ts'
+import { cp, rm, writeFile } from 'node:fs/promises'
+import { basename, dirname, join, relative, sep } from 'node:path'
+import { isMarked, makeFolder, markFolder, renameOver } from '../kernel/files/durable-file.ts'
 import { readForeign } from '../kernel/files/foreign-file.ts'
 import { VERSION } from '../kernel/version.ts'
 import { prepareDataFolder } from './data-folder.ts'
@@ -68,7 +68,7 @@ async function keepCopy(modules: string, folder: string, copy: string, build: st
     })
     await writeFile(join(scratch, BUILD), build)
     markFolder(scratch)
-    await rename(scratch, folder)
+    renameOver(scratch, folder)
   } catch (error) {
     await rm(scratch, { recursive: true, force: true })
     if (!isMarked(folder)) throw error // another process was faster
@@ -88,7 +88,7 @@ export async function removeUnusedCopies(
   const copies = namesIn(app).filter(
     (name) => SCRATCH.test(name) || (COPY.test(name) && isMarked(join(app, name))),
   )
-  const others = copies.map((name) => join(app, name)).filter((folder) => !mainFile.startsWith(`${folder}/`))
+  const others = copies.map((name) => join(app, name)).filter((folder) => !mainFile.startsWith(folder + sep))
   if (others.length === 0) return
   const texts = files.map(readText)
   if (texts.includes(undefined)) return
@@ -102,7 +102,9 @@ const mentions = (text: string, folder: string): boolean =>
 
 function readText(path: string): string | undefined {
   try {
-    return readForeign(path, MAX_BYTES).bytes.toString()
+    const { bytes } = readForeign(path, MAX_BYTES)
+    const isUtf16 = bytes[0] === 0xff && bytes[1] === 0xfe // the task of Windows
+    return bytes.toString(isUtf16 ? 'utf16le' : 'utf8')
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'ENOENT' ? '' : undefined
   }

@@ -19,8 +19,13 @@ export function foldersOf(platform: Platform, toolroomHome?: string): Folders {
   return { data: toolroomHome === undefined ? data : resolve(toolroomHome), config }
 }
 
-/** The unit of systemd's user manager. */
-export function unitFile({ home, env }: Pick<Platform, 'home' | 'env'>): string {
+/** The file that describes Toolroom to the user's launchd, Task Scheduler or systemd. */
+export function serviceFile(
+  { os, home, env }: Pick<Platform, 'home' | 'env'> & { readonly os: string },
+  data: string,
+): string {
+  if (os === 'darwin') return posix.join(home, 'Library', 'LaunchAgents', 'dev.toolroom.plist')
+  if (os === 'win32') return win32.join(data, 'login-task.xml')
   return posix.join(configHome({ home, env }), 'systemd', 'user', 'toolroom.service')
 }
 

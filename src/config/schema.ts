@@ -117,6 +117,11 @@ export const Settings = Type.Object(
       expected: 'true or false',
       description: 'Hide new and changed tools, prompts and instructions from agents until you approve them.',
     }),
+    default_isolation: Type.Enum(['none', 'sandbox', 'container'], {
+      default: 'none',
+      expected: 'none, sandbox or container',
+      description: 'Where the processes of new STDIO servers run, unless their definition says so.',
+    }),
     min_release_age_days: Type.Integer({
       default: 0,
       minimum: 0,

@@ -93,12 +93,16 @@ export async function buildApp(options: AppOptions): Promise<App> {
   serveDocs(fastify, describeApi(fastify, options))
   serveDocPages(fastify, options.docsFolder)
   serveWeb(fastify, options, stream.lastEvent)
-  for (const page of options.pages ?? []) await fastify.register(page)
-  for (const room of options.routes) await fastify.register(room, { prefix: '/api' })
+  for (const page of options.pages ?? []) await fastify.register(named(page))
+  for (const room of options.routes) await fastify.register(named(room), { prefix: '/api' })
   await fastify.ready()
   front.serve(handler, upgrade)
   return { fastify, methods }
 }
+
+/** Fastify looks for a plugin without a name among all loaded modules. */
+const named = <T extends object>(routes: T): T =>
+  Object.assign(routes, { [Symbol.for('fastify.display-name')]: 'routes' })
 
 type Reply = Parameters<FastifyInstance['errorHandler']>[2]
 type Request = Parameters<FastifyInstance['errorHandler']>[1]

@@ -15,6 +15,9 @@ export const EXIT = {
   configuration: 78,
 } as const
 
+/** A start that was refused for these reasons is refused again, until the user has changed something. */
+export const LASTING_EXITS: readonly number[] = [EXIT.store_damaged, EXIT.folder_in_use, EXIT.configuration]
+
 /** Ends a command. The message is one line for the terminal. */
 export class StartError extends Error {
   override readonly name = 'StartError'

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { PRIVATE_FILE } from '../../test/support/home-env.ts'
 import { isBlockedHost } from '../net/blocked-address.ts'
 import { revisionOf } from '../upstreams/server-fields.ts'
 import { Closer } from './closer.ts'
@@ -99,7 +100,7 @@ test('a durable write replaces the file, keeps its mode, and leaves no temporary
   writeDurably(path, 'one', 0o600)
   writeDurably(path, 'two', 0o600)
   expect(readFileSync(path, 'utf8')).toBe('two')
-  expect(statSync(path).mode & 0o777).toBe(0o600)
+  expect(statSync(path).mode & 0o777).toBe(PRIVATE_FILE)
   expect(readdirSync(folder)).toEqual(['token'])
 })
 

@@ -14,7 +14,8 @@ export type StopStep = 'stdin_closed' | 'terminated' | 'killed'
 export type ServerState =
   | { readonly status: 'stopped' }
   | { readonly status: 'starting'; readonly attempt: number }
-  | { readonly status: 'running'; readonly pid: number; readonly started_at: number }
+  /** `pid` is null in a container. */
+  | { readonly status: 'running'; readonly pid: number | null; readonly started_at: number }
   /** Asleep: no process runs, its tools are still listed, and a call wakes it. */
   | { readonly status: 'idle'; readonly since: number }
   | { readonly status: 'stopping'; readonly step: StopStep }
@@ -94,6 +95,23 @@ export type Launch =
   | (Extract<Program, { ok: true }> & { readonly env: Readonly<Record<string, string>> })
   | Extract<Program, { ok: false }>
 
+/** Where the process of a server runs, and what it may reach there. */
+export interface Isolation {
+  readonly isolation: 'none' | 'sandbox' | 'container'
+  readonly isolation_options: IsolationOptions
+}
+
+export interface IsolationOptions {
+  /** Files and folders that it may change. */
+  readonly write: readonly string[]
+  /** Files and folders that it may read. */
+  readonly read: readonly string[]
+  readonly network: 'none' | 'full'
+  readonly image: string | null
+  readonly memory_mb: number
+  readonly pids: number
+}
+
 /** How to run a server. */
 export interface Plan {
   /**
@@ -102,6 +120,7 @@ export interface Plan {
    */
   readonly program: (id: string) => Launch
   readonly cwd: string | null
+  readonly walls: Isolation
   readonly restart: RestartRules
   readonly timeouts: Timeouts
   /** Seconds without a call after which it goes to sleep; null for never. */

@@ -14,7 +14,7 @@ export interface Sources {
   /** Files that need a person: of this agent, or of all. */
   readonly agentFiles: (agentType: string | undefined) => readonly cause.FileTrouble[]
   readonly packages: () => readonly cause.PackageState[]
-  readonly orphans: () => readonly Orphan[]
+  readonly orphans: () => Promise<readonly Orphan[]>
   readonly diskIsFull: () => boolean
   /** Why log lines are being lost; undefined while they are not. */
   readonly logFailure: () => string | undefined
@@ -34,7 +34,7 @@ const AGENT_KINDS = ['agent_file_edited', 'agent_file_unreadable'] as const
 export function watchCauses(sources: Sources, board: NoticeBoard, everySecond: () => void) {
   const { facts, upstreams, heldTools } = sources
   const checkTimer = setInterval(everySecond, CHECK_EVERY_MS).unref()
-  const orphanTimer = setInterval(checkOrphans, ORPHANS_EVERY_MS).unref()
+  const orphanTimer = setInterval(() => void checkOrphans(), ORPHANS_EVERY_MS).unref()
 
   function checkServers(): void {
     const unsettled = new Set<string>()
@@ -70,8 +70,8 @@ export function watchCauses(sources: Sources, board: NoticeBoard, everySecond: (
     board.exist(['weak_token', 'settings'], sources.settings())
   }
 
-  function checkOrphans(): void {
-    board.exist(['leaked_processes'], cause.leakedProcesses(sources.orphans()))
+  async function checkOrphans(): Promise<void> {
+    board.exist(['leaked_processes'], cause.leakedProcesses(await sources.orphans()))
   }
 
   function checkAgents(agentType?: string): void {

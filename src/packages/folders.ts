@@ -5,14 +5,13 @@ import {
   mkdirSync,
   readdirSync,
   readlinkSync,
-  renameSync,
   rmdirSync,
   rmSync,
   symlinkSync,
 } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { isMarked, syncFolder } from '../kernel/files/durable-file.ts'
+import { IS_WINDOWS, isMarked, renameOver, syncFolder } from '../kernel/files/durable-file.ts'
 import type { PackageRecord } from './package-store.ts'
 
 /** A version in its place that is not in use yet. */
@@ -30,9 +29,11 @@ export interface Placed {
  */
 export class PackageFolders {
   readonly #root: string
+  readonly #makeLink: MakeLink
 
-  constructor(dataFolder: string) {
+  constructor(dataFolder: string, makeLink: MakeLink = IS_WINDOWS ? makeJunction : makeSymlink) {
     this.#root = join(dataFolder, 'packages')
+    this.#makeLink = makeLink
   }
 
   of({ id }: Pick<PackageRecord, 'id'>, version: string): string {
@@ -44,8 +45,16 @@ export class PackageFolders {
     return join(this.#root, STAGING, randomBytes(6).toString('hex'))
   }
 
-  /** A link to the version in use. The path does not change with the version: agents' files contain it. */
-  current({ id }: Pick<PackageRecord, 'id'>): string {
+  /**
+   * A link to the version in use. The path does not change with the version: agents' files contain it. The folder of the
+   * version itself on a drive that has no links.
+   */
+  current(record: Pick<PackageRecord, 'id' | 'current'>): string {
+    const link = this.#linkOf(record)
+    return this.#makeLink === makeSymlink || existsSync(link) ? link : this.of(record, record.current.version)
+  }
+
+  #linkOf({ id }: Pick<PackageRecord, 'id'>): string {
     return join(this.#root, id, CURRENT)
   }
 
@@ -55,28 +64,29 @@ export class PackageFolders {
    */
   place(staging: string | null, record: Pick<PackageRecord, 'id'>, version: string): Placed {
     const folder = this.of(record, version)
-    const link = this.current(record)
+    const link = this.#linkOf(record)
     const nextLink = `${link}.${randomBytes(4).toString('hex')}`
+    let isLinked = false
     let aside: string | undefined
     let isMoved = false
     let isUsed = false
     const undo = (before?: PackageRecord) => {
       rmSync(isUsed && !before ? link : nextLink, { force: true })
-      if (isMoved && staging !== null) renameSync(folder, staging)
-      if (aside !== undefined) renameSync(aside, folder)
+      if (isMoved && staging !== null) renameOver(folder, staging)
+      if (aside !== undefined) renameOver(aside, folder)
       if (isUsed && before) this.use(before, before.current.version)
       removeIfEmpty(dirname(folder))
     }
     try {
       mkdirSync(dirname(folder), { recursive: true, mode: 0o700 })
-      symlinkSync(folder, nextLink, 'junction')
+      isLinked = this.#makeLink(folder, nextLink)
       if (staging !== null) {
         if (existsSync(folder)) {
           const path = this.newStaging()
-          renameSync(folder, path)
+          renameOver(folder, path)
           aside = path
         }
-        renameSync(staging, folder)
+        renameOver(staging, folder)
         isMoved = true
         syncFolder(dirname(folder))
       }
@@ -86,7 +96,8 @@ export class PackageFolders {
     }
     return {
       use: () => {
-        renameSync(nextLink, link)
+        if (IS_WINDOWS || !isLinked) rmSync(link, { force: true }) // a rename replaces no folder there
+        if (isLinked) renameOver(nextLink, link)
         isUsed = true
         syncFolder(dirname(link))
       },
@@ -109,7 +120,7 @@ export class PackageFolders {
     const aside = this.newStaging()
     try {
       mkdirSync(dirname(aside), { recursive: true, mode: 0o700 })
-      renameSync(folder, aside)
+      renameOver(folder, aside)
     } catch {
       return removeFolder(folder) // a full disk, or nothing there
     }
@@ -122,7 +133,7 @@ export class PackageFolders {
       const folder = join(this.#root, id)
       const record = known.find((each) => each.id === id)
       const kept = record ? [record.current.version, record.previous?.version, CURRENT] : []
-      if (record && linkOf(this.current(record)) !== this.of(record, record.current.version))
+      if (record && targetOf(this.#linkOf(record)) !== this.of(record, record.current.version))
         this.use(record, record.current.version)
       for (const name of namesIn(folder)) if (!kept.includes(name)) removeOurs(join(folder, name), name)
       if (!record) removeIfEmpty(folder)
@@ -138,8 +149,27 @@ const LINK = /^current(?:\.[0-9a-f]{8})?$/
 export const removeFolder = (folder: string): Promise<void> =>
   rm(folder, { recursive: true, force: true, maxRetries: 3 })
 
+/** Returns false where the drive has no links. */
+type MakeLink = (folder: string, link: string) => boolean
+
+function makeSymlink(folder: string, link: string): boolean {
+  symlinkSync(folder, link)
+  return true
+}
+
+/** Windows lets every user make a junction, on a drive that has them. Some drives take one and do not store it. */
+function makeJunction(folder: string, link: string): boolean {
+  try {
+    symlinkSync(folder, link, 'junction')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOSPC') throw error
+    return false
+  }
+  return targetOf(link) !== undefined
+}
+
 /** Undefined when there is no link. */
-function linkOf(path: string): string | undefined {
+function targetOf(path: string): string | undefined {
   try {
     return readlinkSync(path)
   } catch {

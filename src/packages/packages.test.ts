@@ -85,6 +85,14 @@ describe('installing', () => {
     expect(readFileSync(join(home, 'canary'), 'utf8')).toContain('ran')
   })
 
+  test("a package is installed although a server's environment contains the address of the registry", async () => {
+    const { house, registry } = await houseWithRegistry([toolPackage('plain')])
+    const env = { npm_config_registry: registry.url }
+    const server = { name: 'other', command: 'npx', start_mode: 'manual', env }
+    expect((await post(house, '/api/servers', server)).statusCode).toBe(201)
+    expect(await install(house, { name: 'plain' })).toMatchObject({ status: 'installed' })
+  })
+
   test('twenty identical requests at once share one job, and npm runs once', async () => {
     const { house, registry } = await houseWithRegistry([toolPackage('popular')])
     const all = await Promise.all(Array.from({ length: 20 }, () => install(house, { name: 'popular' })))

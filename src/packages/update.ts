@@ -1,5 +1,6 @@
 import { AppError } from '../kernel/errors.ts'
 import type { JobHandle } from '../kernel/jobs.ts'
+import type { Isolation } from '../kernel/server-state.ts'
 import type { Caller } from '../kernel/wire.ts'
 import { removeFolder } from './folders.ts'
 import { activate, type Fetched, fetchPackage, type InstallDeps, undoneEntry } from './install.ts'
@@ -14,6 +15,7 @@ export interface PackageServer {
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
   readonly cwd: string | null
+  readonly walls: Isolation
 }
 
 interface TrialTool {
@@ -27,6 +29,7 @@ type Trial = (definition: {
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
   readonly cwd: string | null
+  readonly walls: Isolation
 }) => Promise<readonly TrialTool[]>
 
 export interface UpdateDeps extends InstallDeps {
@@ -113,11 +116,11 @@ async function tryOut(
   const servers = (await serversOf(record.name)).slice(0, MAX_TRIALS)
   const next = { ...record, current: installed }
   const differences: ToolDifference = { added: [], removed: [], changed: [] }
-  for (const { id, program, args, env, cwd } of servers) {
+  for (const { id, program, args, env, cwd, walls } of servers) {
     const definition = (folder: string, version: PackageRecord) => {
       const bin = chooseBin(version, Object.hasOwn(version.current.bin, program) ? program : undefined)
       const { command, args: own } = programAt(folder, version.name, version.current, bin)
-      return { command, args: [...own, ...args], env, cwd }
+      return { command, args: [...own, ...args], env, cwd, walls }
     }
     const now = await trial(definition(staging ?? '', next)).catch((error: unknown) => {
       throw trialFailed(record, installed.version, id, error)

@@ -12,15 +12,16 @@ export function processRoutes(processes: Processes): FastifyPluginAsyncTypebox {
       tags,
       summary: 'List leaked processes',
       description:
-        'MCP servers on this computer whose agent has ended, including servers not started by Toolroom. Always empty on systems other than Linux.',
+        'MCP servers on this computer whose agent has ended, including servers not started by Toolroom. On Windows only those whose parent process has ended.',
       response: { 200: schema.OrphanList },
     }
-    app.get('/processes/orphans', { schema: list }, async () => wholeList(processes.orphans()))
+    app.get('/processes/orphans', { schema: list }, async () => wholeList(await processes.orphans()))
 
     const end = {
       tags,
       summary: 'End a leaked process',
-      description: 'Ends the process and all its descendants: SIGTERM first, SIGKILL after 2 s.',
+      description:
+        'Ends the process and all its descendants: SIGTERM first, SIGKILL after 2 s. On Windows, which has no SIGTERM, at once.',
       params: schema.OrphanKey,
       response: { 204: Type.Null() },
     }

@@ -7,7 +7,7 @@ import type { OrphanView } from './processes.schema.ts'
 
 /** `supervisor/` finds and ends processes; `compose/rest.ts` connects it. */
 export interface Deps {
-  readonly find: () => Orphan[]
+  readonly find: () => Promise<Orphan[]>
   readonly end: (id: string) => Promise<OrphanEnd>
   readonly audit: (entry: AuditEntry) => Promise<void>
   readonly now: () => number
@@ -15,7 +15,7 @@ export interface Deps {
 
 export function createProcesses({ find, end, audit, now }: Deps) {
   return {
-    orphans: (): OrphanView[] => find().map((orphan) => viewOf(orphan, now())),
+    orphans: async (): Promise<OrphanView[]> => (await find()).map((orphan) => viewOf(orphan, now())),
 
     async endOrphan(id: string, by: Caller): Promise<void> {
       const ending = await end(id)
@@ -42,6 +42,6 @@ function notFound(id: string): AppError {
 
 function notPermitted({ pid, owner }: Orphan): AppError {
   return new AppError('not_permitted', `Toolroom cannot end the process ${pid} of the user '${owner}'`, {
-    hint: `Run as that user: kill ${pid}`,
+    hint: `Run as that user: ${process.platform === 'win32' ? 'taskkill /F /T /PID' : 'kill'} ${pid}`,
   })
 }

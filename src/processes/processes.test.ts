@@ -8,6 +8,7 @@ import { createLog } from '../kernel/log.ts'
 import type { Orphan } from '../kernel/orphan.ts'
 import { endOrphan } from '../supervisor/orphans/end-orphan.ts'
 import { findOrphans } from '../supervisor/orphans/orphans.ts'
+import { thisPlatform } from '../supervisor/platform/this-platform.ts'
 import { processRoutes } from './processes.routes.ts'
 import { createProcesses, type Deps } from './processes.service.ts'
 
@@ -28,7 +29,7 @@ const orphan: Orphan = {
 async function open(deps: Partial<Deps> = {}) {
   const audited: AuditEntry[] = []
   const processes = createProcesses({
-    find: () => [orphan],
+    find: async () => [orphan],
     end: async (id) => (id === orphan.id ? { outcome: 'ended', orphan } : { outcome: 'gone' }),
     audit: async (entry) => void audited.push(entry),
     now: () => Date.parse('2026-11-15T09:30:00.400Z'),
@@ -116,8 +117,8 @@ test.runIf(process.platform === 'linux')(
     const mark = 'TOOLROOM_CHILD=test-processes'
     const { id } = await leaveBehind()
     const { list, end } = await open({
-      find: () => findOrphans({ mark }),
-      end: (each) => endOrphan(each, { mark }),
+      find: () => findOrphans({ table: thisPlatform.table, mark }),
+      end: (each) => endOrphan(each, { platform: thisPlatform, mark }),
     })
     const ids = async () => (await list()).json().items.map((item: { id: string }) => item.id)
     expect(await ids()).toContain(id)

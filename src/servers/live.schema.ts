@@ -36,7 +36,7 @@ const Resources = Type.Object({
 
 const InstanceView = Type.Object({
   id: Type.String({ description: '`shared`, or the number of an instance that runs for one client alone' }),
-  pid: Type.Integer(),
+  pid: orNull(Type.Integer()),
   agent_type: orNull(Type.String()),
   session_id: orNull(Type.String({ description: 'The session of the gateway that it runs for' })),
   started_at: Timestamp,

@@ -1,9 +1,10 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { invalidField } from '../kernel/errors.ts'
-import type { Plan, Program, RestartRules, Timeouts } from '../kernel/server-state.ts'
+import type { Isolation, Plan, Program, RestartRules, Timeouts } from '../kernel/server-state.ts'
 import { orNull } from '../kernel/wire.ts'
 import { REQUEST_S_DESCRIPTION } from '../upstreams/calls.ts'
+import { DEFAULT_OPTIONS, isolationInput, isolationOver, isolationView } from './isolation.ts'
 
 /** How a server is run: when it starts, its time limits, and what happens when its process ends. */
 
@@ -43,6 +44,7 @@ const MaxInstances = Type.Integer({
 
 const some = { additionalProperties: false, minProperties: 1 }
 export const settingsInput = {
+  ...isolationInput,
   start_mode: Type.Optional(StartMode),
   auto_start: Type.Optional(AutoStart),
   idle_timeout_s: Type.Optional(IdleTimeout),
@@ -59,6 +61,7 @@ export const settingsInput = {
   ),
 }
 export const settingsView = {
+  ...isolationView,
   start_mode: StartMode,
   auto_start: AutoStart,
   idle_timeout_s: IdleTimeout,
@@ -87,7 +90,7 @@ type Input = Static<typeof Input>
 export type StartMode = Static<typeof StartMode>
 
 /** As stored. */
-export interface RunSettings {
+export interface RunSettings extends Isolation {
   readonly start_mode: StartMode
   readonly idle_timeout_s: number
   readonly sharing: Static<typeof Sharing>
@@ -97,6 +100,8 @@ export interface RunSettings {
 }
 
 export const DEFAULT_SETTINGS: RunSettings = {
+  isolation: 'none',
+  isolation_options: DEFAULT_OPTIONS,
   start_mode: 'on_demand',
   idle_timeout_s: 300,
   sharing: 'auto',
@@ -108,6 +113,7 @@ export const DEFAULT_SETTINGS: RunSettings = {
 /** The current settings with the given ones applied. */
 export function settingsOver(current: RunSettings, input: Input): RunSettings {
   return {
+    ...isolationOver(current, input),
     start_mode: modeOver(current.start_mode, input),
     idle_timeout_s: input.idle_timeout_s ?? current.idle_timeout_s,
     sharing: input.sharing ?? current.sharing,
@@ -144,7 +150,8 @@ type ResolveFor = (processId: string) => { readonly ok: true; readonly definitio
 type NotStarted = Extract<Program, { ok: false }>
 
 export function planOf(server: Stored, programOf: ProgramOf, resolveFor: ResolveFor): Plan {
-  const { cwd, restart, timeouts } = server
+  const { cwd, restart, timeouts, isolation, isolation_options } = server
+  const walls = { isolation, isolation_options }
   const sleeps_after_s = server.start_mode === 'on_demand' ? server.idle_timeout_s : null
   const program: Plan['program'] = (processId) => {
     const resolved = resolveFor(processId)
@@ -152,7 +159,7 @@ export function planOf(server: Stored, programOf: ProgramOf, resolveFor: Resolve
     const found = programFor(resolved.definition, programOf)
     return found.ok ? { ...found, env: resolved.definition.env } : found
   }
-  return { program, cwd, restart, timeouts, sleeps_after_s }
+  return { program, cwd, walls, restart, timeouts, sleeps_after_s }
 }
 
 /** The server's own command, or the program of its package followed by the server's arguments. */
@@ -163,8 +170,9 @@ export function programFor(server: Command & FromPackage, programOf: ProgramOf):
   return program.ok ? { ...program, args: [...program.args, ...args] } : program
 }
 
-/** True when the command, arguments, environment or folder differ: they cannot change while a process runs. */
+/** True when the command, arguments, environment, folder or walls differ: they cannot change while a process runs. */
 export function needsRestart(before: Runnable, after: Runnable): boolean {
-  const started = ({ command, args, env, cwd }: Runnable) => JSON.stringify([command, args, env, cwd])
+  const started = ({ command, args, env, cwd, isolation, isolation_options }: Runnable) =>
+    JSON.stringify([command, args, env, cwd, isolation, isolation === 'none' ? null : isolation_options])
   return started(before) !== started(after)
 }

@@ -2,20 +2,22 @@ import { Turns } from '../kernel/async/turns.ts'
 import { invalidField } from '../kernel/errors.ts'
 import { secretsIn } from '../kernel/secrets/secrets.ts'
 import { keepMaskedArgs, keepMaskedCommand, keepMaskedValues } from '../kernel/secrets/write-back.ts'
-import type { ServerState } from '../kernel/server-state.ts'
+import type { Isolation, ServerState } from '../kernel/server-state.ts'
 import type { Caller } from '../kernel/wire.ts'
 import type { Diagnosis } from '../upstreams/diagnosis.ts'
 import { secretNamesIn } from '../upstreams/references.ts'
 import { changedOffer, OFFER_DEFAULTS, type Stats } from '../upstreams/server-fields.ts'
 import { createRegistry, type RegistryDeps } from '../upstreams/server-registry.ts'
 import { listText, ViewTexts } from '../upstreams/view-texts.ts'
-import type { TrialInput } from './actions/actions.schema.ts'
+import type { TrialInput, WallsTrialInput } from './actions/actions.schema.ts'
 import type { Probe } from './actions/address-check.ts'
 import { diagnose, type FindProgram } from './actions/diagnose.ts'
 import type { Runtime } from './actions/runtimes.schema.ts'
 import { runtimesOf } from './actions/runtimes.ts'
 import { createTrials, type TryOut } from './actions/trial.ts'
+import { tryWalls } from './actions/try-walls.ts'
 import type { Instances } from './instances.ts'
+import { checkIsolation } from './isolation.ts'
 import { createLifecycle } from './lifecycle.ts'
 import type { DesiredState } from './live.schema.ts'
 import { DEFAULT_SETTINGS, needsRestart, type ProgramOf, planOf, settingsOver } from './run-settings.ts'
@@ -48,6 +50,8 @@ interface Deps extends RegistryDeps<Server> {
     readonly binOf: (name: string, program: string | undefined) => string
   }
   readonly statsOf: (id: string) => Stats
+  /** The isolation of new servers. */
+  readonly defaultIsolation: Isolation['isolation']
   readonly findProgram: FindProgram
   readonly shellPath: () => Promise<string | undefined>
   readonly probe: Probe
@@ -155,7 +159,10 @@ export function createServers(deps: Deps) {
     const given = input.command && keepMaskedCommand(input.command, undefined)
     const command = from === null ? given : binOf(from, given)
     if (command === undefined) throw invalidField('/command', 'is required unless package is set')
-    return { command, package: from, ...kept, cwd, ...settingsOver(DEFAULT_SETTINGS, input) }
+    const settings = settingsOver({ ...DEFAULT_SETTINGS, isolation: deps.defaultIsolation }, input)
+    const started = { command, package: from, ...kept, cwd, ...settings }
+    checkIsolation(started)
+    return started
   }
 
   const ofPackage = async (name: string): Promise<Server[]> =>
@@ -237,6 +244,8 @@ export function createServers(deps: Deps) {
     ofPackage,
     reveal: registry.reveal,
     trial: ({ type: _, ...input }: TrialInput) => tryOut(startedBy(input)),
+    tryWalls: async (key: string, input: WallsTrialInput) =>
+      tryWalls(await registry.get(key), input, { tryOut, secrets: deps.secrets }),
 
     async diagnose(key: string): Promise<Diagnosis> {
       const server = await registry.get(key)
@@ -270,7 +279,7 @@ export type Servers = ReturnType<typeof createServers>
 
 function edited(current: Server, patch: ServerPatch): Partial<Server> {
   const { auto_start: _, start_mode: __, ...fields } = patch
-  return {
+  const next = {
     ...fields,
     ...settingsOver(current, patch),
     ...changedOffer(current, patch),
@@ -278,4 +287,6 @@ function edited(current: Server, patch: ServerPatch): Partial<Server> {
     ...(patch.env && { env: keepMaskedValues('env', patch.env, current.env) }),
     ...(patch.args && { args: keepMaskedArgs(patch.args, current.args) }),
   }
+  checkIsolation({ ...current, ...next })
+  return next
 }

@@ -10,6 +10,7 @@ import type { Health, Stats } from '../upstreams/server-fields.ts'
 import { tokensOf } from '../upstreams/tool-view.ts'
 import type { Engine, ServerLife } from './engine.ts'
 import type { Instance } from './instances.ts'
+import { placeOf, shownOptions } from './isolation.ts'
 import type { DesiredState, InstanceView, Live } from './live.schema.ts'
 import type { Server, ServerView } from './servers.schema.ts'
 
@@ -21,7 +22,9 @@ export const definitionOf = memo((server: Server): Omit<ServerView, keyof Live> 
   const shown = { args: maskArgs(args), env: maskValues(env), cwd, description, tags: [...tags] }
   const command = maskCommand(server.command)
   const auto_start = start_mode === 'eager'
-  const run = { start_mode, auto_start, idle_timeout_s, sharing, max_instances, restart, timeouts }
+  const { isolation, isolation_options } = server
+  const walls = { isolation, isolation_options: shownOptions(isolation_options), place: placeOf(server) }
+  const run = { ...walls, start_mode, auto_start, idle_timeout_s, sharing, max_instances, restart, timeouts }
   const settings = { ...run, tools, expose }
   return { id, type: 'stdio', name, command, package: from, ...shown, ...settings, ...times, revision }
 })

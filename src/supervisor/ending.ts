@@ -1,5 +1,5 @@
 import type { LastError } from '../kernel/server-state.ts'
-import type { Exit } from './process/child.ts'
+import type { Exit } from './platform/platform.ts'
 import { StartFailure } from './process/start-child.ts'
 import type { ProcessEnd } from './restart-policy.ts'
 

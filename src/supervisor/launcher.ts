@@ -6,8 +6,8 @@ import type { LastError } from '../kernel/server-state.ts'
 import { FrameReader, LOG_LINE_MAX_BYTES } from '../protocol/frames.ts'
 import { explainExit } from './exit/explain-exit.ts'
 import { Tail } from './exit/tail.ts'
-import type { OwnProcesses } from './process/own-processes.ts'
-import { type Definition, StartFailure, startChild } from './process/start-child.ts'
+import type { Placed, Places } from './places/places.ts'
+import { StartFailure } from './process/start-child.ts'
 import { type Graces, stopLadder } from './process/stop-ladder.ts'
 import type { Launched } from './runner.ts'
 
@@ -34,11 +34,11 @@ export interface McpConnection {
 export type OnLine = (stream: Stream, text: string, cut: number) => void
 
 interface Options {
-  readonly definition: Definition
+  readonly definition: Placed
+  readonly places: Pick<Places, 'start'>
   readonly mark: string
   /** Read when it is stopped, because the settings may have changed since the start. */
   readonly graces: () => Graces
-  readonly processes: Pick<OwnProcesses, 'watch' | 'find' | 'findSoon' | 'end'>
   readonly connect: (streams: Streams) => McpConnection
   readonly onLine: OnLine
   /** Masks secrets. */
@@ -50,9 +50,8 @@ const LAST_OUTPUT_MS = 200
 
 /** Starts the process of a tool server. Rejects with a StartFailure. */
 export async function launch(options: Options): Promise<Launched> {
-  const { definition, processes, clean } = options
-  const child = await startChild(definition, options.mark)
-  processes.watch(child.group)
+  const { definition, clean } = options
+  const child = await options.places.start(definition, options.mark)
   const [stderr, noise] = [new Tail(), new Tail()]
   new FrameReader(child.errors, LOG_LINE_MAX_BYTES, ({ bytes, cut }) => {
     const text = bytes.toString('utf8')
@@ -82,8 +81,9 @@ export async function launch(options: Options): Promise<Launched> {
         const { error, retry } = client.explain(cause)
         throw new StartFailure(cleaned(error), retry)
       }
-      processes.findSoon() // most servers have started their children by now
+      child.settled() // most servers have started their children by now
     },
+    usage: () => child.usage(),
     get tail() {
       return stderr.last(20).map(clean)
     },
@@ -93,9 +93,7 @@ export async function launch(options: Options): Promise<Launched> {
       return cleaned(explainExit({ ...exit, ...output, wasRunning, args, skippedScripts }))
     },
     stop: async (onStep) => {
-      processes.find() // before its children lose their parent
       await stopLadder(child, options.graces(), onStep)
-      processes.end(child.group)
       const read = Promise.allSettled([finished(child.errors), finished(child.output)])
       await Promise.race([read, sleep(LAST_OUTPUT_MS, undefined, { ref: false })])
     },

@@ -1,12 +1,12 @@
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { runnerOf } from '../../test/support/runner.ts'
+import { pidOf, runnerOf } from '../../test/support/runner.ts'
 
 type Runner = ReturnType<typeof runnerOf>['runner']
 
 async function startAndKill(runner: Runner): Promise<void> {
   await runner.start()
-  process.kill(runner.state.status === 'running' ? runner.state.pid : 0, 'SIGKILL')
+  process.kill(pidOf(runner), 'SIGKILL')
   await expect.poll(() => runner.state.status).toBe('backoff')
 }
 
@@ -38,7 +38,7 @@ describe.runIf(process.platform === 'linux')('join', () => {
       { name: 'slow', arguments: { ms: 30_000 } },
       { timeoutMs: 30_000 },
     )
-    process.kill(runner.state.status === 'running' ? runner.state.pid : 0, 'SIGKILL')
+    process.kill(pidOf(runner), 'SIGKILL')
     await lost?.catch(() => {})
     await expect.poll(() => runner.isConnected, { interval: 1 }).toBe(false)
     expect(await runner.join()).toEqual({ ok: true })
@@ -65,7 +65,7 @@ describe.runIf(process.platform === 'linux')('join', () => {
       { name: 'slow', arguments: { ms: 60_000 } },
       { timeoutMs: 60_000 },
     )
-    process.kill(runner.state.status === 'running' ? runner.state.pid : 0, 'SIGKILL')
+    process.kill(pidOf(runner), 'SIGKILL')
     await lost?.catch(() => {})
     await expect.poll(() => runner.isConnected, { interval: 1 }).toBe(false)
     const [early, patient] = [runner.join(700), runner.join(60_000)]
@@ -108,7 +108,7 @@ describe.runIf(process.platform === 'linux')('join', () => {
   test('joining a killed server with the policy never fails', async () => {
     const { runner } = runnerOf('echo', { rules: { policy: 'never', max_delay_s: 300 } })
     await runner.start()
-    process.kill(runner.state.status === 'running' ? runner.state.pid : 0, 'SIGKILL')
+    process.kill(pidOf(runner), 'SIGKILL')
     await expect.poll(() => runner.isConnected, { interval: 1 }).toBe(false)
     expect(await runner.join()).toMatchObject({ ok: false })
     await expect.poll(() => runner.state.status).toBe('stopped')

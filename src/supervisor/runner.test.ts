@@ -3,9 +3,9 @@ import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { leftAfter } from '../../test/support/marked.ts'
-import { runnerOf } from '../../test/support/runner.ts'
+import { pidOf, runnerOf } from '../../test/support/runner.ts'
 import { runs } from '../../test/support/runs.ts'
-import { processesMarked } from './process/process-table.ts'
+import { processesMarked } from './platform/linux/proc.ts'
 import { StartSlots } from './start-slots.ts'
 
 const describeLinux = describe.runIf(process.platform === 'linux')
@@ -126,7 +126,7 @@ describeLinux('restart', () => {
   test('a killed server is in backoff, and a start by a user does not wait for the delay', async () => {
     const { runner, statuses } = runnerOf('echo')
     await runner.start()
-    const first = runner.state.status === 'running' ? runner.state.pid : 0
+    const first = pidOf(runner)
     process.kill(first, 'SIGKILL')
     await expect.poll(() => runner.state.status).toBe('backoff')
     expect(runner.lastExit).toMatchObject({ code: null, signal: 'SIGKILL' })
@@ -170,7 +170,7 @@ test.runIf(process.platform === 'linux')(
         for (const [request, pauseMs] of [...steps, ['start', 0] as const]) {
           if (request === 'start') pending.push(runner.start())
           else if (request === 'stop') pending.push(runner.stop())
-          else if (runner.state.status === 'running') process.kill(runner.state.pid, 'SIGKILL')
+          else if (runner.state.status === 'running') process.kill(pidOf(runner), 'SIGKILL')
           most = Math.max(most, processesMarked(mark).length)
           await sleep(pauseMs)
         }

@@ -12,13 +12,14 @@ import {
 import { systemTimeOf } from '../kernel/time.ts'
 import { type Ending, endingOf, endOf, isCleanExit } from './ending.ts'
 import { Joiners } from './joiners.ts'
-import type { Exit } from './process/child.ts'
+import type { Exit, ProcessUsage } from './platform/platform.ts'
 import { isPermanent, restartAfter } from './restart-policy.ts'
 import type { StartSlots } from './start-slots.ts'
 
 /** A process that was started. It may or may not become a running tool server. */
 export interface Launched {
-  readonly pid: number
+  /** Null in a container. */
+  readonly pid: number | null
   readonly ended: Promise<Exit>
   /** Settles when its MCP connection is closed, even if the process is still running. */
   readonly lost: Promise<unknown>
@@ -27,6 +28,8 @@ export interface Launched {
   /** The last lines of stderr. */
   readonly tail: readonly string[]
   explain(exit: Exit, wasRunning: boolean): LastError
+  /** Of the process and all its descendants; undefined if the system does not tell. */
+  usage(): Promise<readonly ProcessUsage[] | undefined>
   /** Ends the process, if it is still running, and all its children. */
   stop(onStep: (step: StopStep) => void): Promise<unknown>
 }
@@ -122,6 +125,11 @@ export class Runner {
   /** Its connection is open. False for a process that has just ended, even while its status is still `running`. */
   get isConnected(): boolean {
     return this.#running !== undefined && !this.#attempt.signal.aborted
+  }
+
+  /** CPU time and memory of the running process and its children. */
+  async usage(): Promise<readonly ProcessUsage[] | undefined> {
+    return this.#running?.usage()
   }
 
   /** Asleep, or about to be. */

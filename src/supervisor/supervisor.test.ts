@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { leftAfter, NO_REAPER, ownMark } from '../../test/support/marked.ts'
+import { fencesOf, leftAfter, NO_WALLS, ownMark, placesOf } from '../../test/support/marked.ts'
 import type { Plan } from '../kernel/server-state.ts'
 import type { ToolList } from '../mcp/client/tool-list.ts'
 import { StdioClient } from '../mcp/transports/stdio/stdio-client.ts'
-import { OwnProcesses } from './process/own-processes.ts'
-import { processesMarked } from './process/process-table.ts'
+import { processesMarked } from './platform/linux/proc.ts'
 import { StartSlots } from './start-slots.ts'
 import { Supervisor } from './supervisor.ts'
 
@@ -16,6 +15,7 @@ const fixture = (name: string) =>
 const plan = (id: string, more: Partial<Plan> = {}): Plan => ({
   program: () => ({ ok: true, command: process.execPath, args: [fixture(id.replace(/\d+$/, ''))], env: {} }),
   cwd: null,
+  walls: NO_WALLS,
   restart: { policy: 'on_failure', max_delay_s: 300 },
   timeouts: { start_s: 60, request_s: 60, stop_s: 1 },
   sleeps_after_s: null,
@@ -32,7 +32,7 @@ function house() {
   const supervisor = new Supervisor<StdioClient>({
     mark,
     slots: new StartSlots(4, 600_000), // a slow machine frees no slot before the handshake
-    processes: new OwnProcesses(NO_REAPER),
+    places: placesOf(fencesOf(mark)),
     clean: (text) => text,
     connect: (_, __, streams) => {
       spawning.now += 1
@@ -87,7 +87,7 @@ describe.runIf(process.platform === 'linux')('supervisor', () => {
       reason: 'closed',
     })
     await sleep(50)
-    if (state.status === 'running') process.kill(state.pid, 'SIGKILL')
+    if (state.status === 'running' && state.pid !== null) process.kill(state.pid, 'SIGKILL')
     await call // not at its timeout, which would be another reason
   })
 

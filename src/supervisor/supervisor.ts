@@ -2,9 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Life, Plan, Resources, ServerState, StartOutcome } from '../kernel/server-state.ts'
 import { CallFailure } from '../protocol/call.ts'
 import { launch, type McpConnection, type OnLine, type Streams } from './launcher.ts'
-import type { OwnProcesses } from './process/own-processes.ts'
+import type { Places } from './places/places.ts'
 import { ResourceSampler, SAMPLE_EVERY_MS, type Sampled } from './process/resources.ts'
-import { sweep } from './process/signals.ts'
 import { StartFailure } from './process/start-child.ts'
 import { type Graces, gracesWithin } from './process/stop-ladder.ts'
 import { Runner } from './runner.ts'
@@ -14,7 +13,7 @@ export interface Deps<C extends McpConnection> {
   readonly connect: (id: string, plan: Plan, streams: Streams) => C
   /** `NAME=value`. The id of each server is appended. */
   readonly mark: string
-  readonly processes: OwnProcesses
+  readonly places: Pick<Places, 'start' | 'endAll'>
   readonly slots: StartSlots
   readonly clean: (text: string) => string
   readonly onState: (id: string, state: ServerState, cause: string) => void
@@ -43,16 +42,12 @@ const CLOSE_WITHIN_S = 5
 export class Supervisor<C extends McpConnection> {
   readonly #deps: Deps<C>
   readonly #entries = new Map<string, Entry<C>>()
-  readonly #sampler: ResourceSampler
+  readonly #sampler = new ResourceSampler(() => performance.now())
   #sampling: NodeJS.Timeout | undefined
   #closed = false
 
   constructor(deps: Deps<C>) {
     this.#deps = deps
-    this.#sampler = new ResourceSampler(
-      (leader) => deps.processes.of(leader),
-      () => performance.now(),
-    )
   }
 
   /** Adds a server, or changes its plan. A running server uses the new plan from its next start on. */
@@ -149,7 +144,7 @@ export class Supervisor<C extends McpConnection> {
     const stopped = Promise.all([...this.#entries.values()].map(({ runner }) => runner.stop()))
     const deadline = new AbortController()
     const forced = sleep((CLOSE_WITHIN_S + 1) * 1000, undefined, { signal: deadline.signal }).then(
-      () => sweep(this.#deps.mark), // for a stop that began earlier, with a longer `stop_s`
+      () => this.#deps.places.endAll(), // for a stop that began earlier, with a longer `stop_s`
       () => {},
     )
     await stopped
@@ -158,7 +153,7 @@ export class Supervisor<C extends McpConnection> {
   }
 
   #newEntry(id: string, plan: Plan): Entry<C> {
-    const { slots, processes, clean, onLine } = this.#deps
+    const { slots, places, clean, onLine } = this.#deps
     const runner = new Runner({
       rules: () => entry.plan.restart,
       sleeps: () => entry.plan.sleeps_after_s !== null,
@@ -167,14 +162,14 @@ export class Supervisor<C extends McpConnection> {
       now: Date.now,
       random: Math.random,
       launch: async () => {
-        const { program, cwd } = entry.plan
+        const { program, cwd, walls } = entry.plan
         const found = program(id)
         if (!found.ok) throw new StartFailure(found.error, false)
         return launch({
-          definition: { ...found, cwd },
+          definition: { ...found, cwd, walls, serverId: id.split('~')[0] ?? id }, // without the number of an instance,
           mark: `${this.#deps.mark}/${id}/`, // with a final slash, or the mark of `a` would be a prefix of that of `ab`
           graces: () => this.#gracesOf(entry),
-          processes,
+          places,
           clean,
           onLine: (...line) => onLine(id, ...line),
           connect: (streams) => {
@@ -226,20 +221,32 @@ export class Supervisor<C extends McpConnection> {
   }
 
   #startSampling(): NodeJS.Timeout {
-    const sample = () => {
+    let isSampling = false
+    const sample = async () => {
       const running: Sampled[] = []
-      for (const [id, { runner, used }] of this.#entries)
-        if (runner.state.status === 'running') running.push({ id, leader: runner.state.pid, calls: used })
-      for (const [id, resources] of this.#sampler.sample(running, this.#deps.isWatched())) {
-        const entry = this.#entries.get(id)
-        if (entry) entry.resources = resources
-        this.#deps.onResources(id, resources)
+      for (const [id, { runner, used }] of this.#entries) {
+        const { state } = runner
+        if (state.status === 'running')
+          running.push({ id, leader: state.pid, calls: used, usage: () => runner.usage() })
       }
-      if (running.length > 0) return
-      clearInterval(this.#sampling)
-      this.#sampling = undefined
+      if (running.length === 0) {
+        clearInterval(this.#sampling)
+        this.#sampling = undefined
+      }
+      for (const [id, resources] of await this.#sampler.sample(running, this.#deps.isWatched())) {
+        const entry = this.#entries.get(id)
+        if (entry?.runner.state.status !== 'running') continue // it has ended meanwhile
+        entry.resources = resources
+        if (resources) this.#deps.onResources(id, resources)
+      }
     }
-    return setInterval(sample, SAMPLE_EVERY_MS).unref()
+    return setInterval(() => {
+      if (isSampling) return // the system is slow to answer
+      isSampling = true
+      void sample().finally(() => {
+        isSampling = false
+      })
+    }, SAMPLE_EVERY_MS).unref()
   }
 }
 

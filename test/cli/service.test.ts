@@ -1,8 +1,7 @@
-import { execFileSync, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { Systemd } from '../../src/cli/autostart/systemd.ts'
 import { runningInstance } from '../../src/config/running-instance.ts'
 import { checkCommands, runCli } from '../support/cli.ts'
 import { ownFolder } from '../support/folder.ts'
@@ -54,6 +53,24 @@ describe('toolroom up --detach and toolroom down', () => {
   })
 })
 
+test('with --restart-after-crash a killed service is started again, and neither an end that was asked for nor a lasting refusal is undone', async () => {
+  const home = ownFolder()
+  const data = join(home, '.local/share/toolroom')
+  const cli = (...argv: string[]) => runCli({ HOME: home, PORT: '0' }, argv)
+  onTestFinished(() => endInstance(data))
+  const refused = await runCli({ HOME: home, HOST: '0.0.0.0' }, ['up', '-d', '--restart-after-crash'])
+  expect(refused).toMatchObject({ code: 78, stderr: expect.stringContaining('requires an AUTH_TOKEN') })
+
+  expect(await cli('up', '--detach', '--restart-after-crash')).toMatchObject({ code: 0 })
+  const { pid } = runningInstance(data) ?? expect.unreachable()
+  const keeper = Number(/\) \S (\d+)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))?.[1])
+  process.kill(pid, 'SIGKILL')
+  await vi.waitFor(() => expect(runningInstance(data)?.pid ?? pid).not.toBe(pid), { timeout: 60_000 })
+  expect(await cli('down')).toMatchObject({ code: 0 })
+  await vi.waitFor(() => expect(isAlive(keeper)).toBe(false), { timeout: 60_000 })
+  expect(runningInstance(data)).toBeUndefined()
+})
+
 test('backup restore works after down: it starts Toolroom for itself, without the servers, and ends it', async () => {
   const home = ownFolder()
   const data = join(home, '.local/share/toolroom')
@@ -89,36 +106,10 @@ test('backup restore works after down: it starts Toolroom for itself, without th
 })
 
 describe('toolroom service', () => {
-  test('the unit restarts after a crash but not after a lasting refusal, and its command line is quoted', () => {
-    const unit = new Systemd({ home: '/home/me', env: {} })
-    expect(unit.file).toBe('/home/me/.config/systemd/user/toolroom.service')
-    const text = unit.describe({
-      command: '/opt/my node/node',
-      args: ['/x/100%"$HOME\\main.js', 'up'],
-      env: { PATH: '/a b:/c' },
-    })
-    expect(text).toContain('\nExecStart="/opt/my node/node" "/x/100%%\\"$$HOME\\\\main.js" "up"\n')
-    expect(text).toContain('\nEnvironment="PATH=/a b:/c"\n')
-    expect(text).toContain('\nRestart=on-failure\n')
-    expect(text).toContain('\nRestartPreventExitStatus=65 75 78\n')
-    expect(text).toContain('\nKillMode=mixed\nTimeoutStopSec=15\n')
-  })
-
-  test.runIf(existsSync('/usr/bin/systemd-analyze'))('systemd accepts the unit', async () => {
-    const home = ownFolder()
-    const { stdout } = await runCli({ HOME: home }, ['service', 'install', '--dry-run', '--json'])
-    const file = join(home, 'toolroom.service')
-    writeFileSync(file, JSON.parse(stdout).text)
-    const verify = ['--user', '--man=no', '--recursive-errors=no', 'verify', file]
-    expect(
-      execFileSync('systemd-analyze', verify, { env: { HOME: home, XDG_RUNTIME_DIR: home } }).toString(),
-    ).toBe('')
-  })
-
   test('a unit of the same name that Toolroom did not write is left alone', async () => {
     const home = ownFolder()
-    const { file } = new Systemd({ home, env: {} })
-    execFileSync('mkdir', ['-p', join(file, '..')])
+    const file = join(home, '.config/systemd/user/toolroom.service')
+    mkdirSync(dirname(file), { recursive: true })
     writeFileSync(file, '[Service]\n')
     const install = await runCli({ HOME: home }, ['service', 'install'])
     expect(install).toMatchObject({ code: 1, stderr: expect.stringContaining('was not written by Toolroom') })

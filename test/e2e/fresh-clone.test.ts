@@ -4,6 +4,7 @@ import { cpSync, existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
+import { outsideEnv } from '../../scripts/outside-env.mjs'
 import { ownFolder } from '../support/folder.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -27,7 +28,7 @@ async function npmStart(
   const child = spawn('npm', ['start', '--silent'], {
     cwd: clone,
     detached: true, // its own group, so that npm, its shell and the service get one signal
-    env: { ...process.env, HOME: home, PORT: '0', NODE_ENV: '', XDG_DATA_HOME: '', XDG_CONFIG_HOME: '' },
+    env: { ...outsideEnv(), HOME: home, PORT: '0', NODE_ENV: '', XDG_DATA_HOME: '', XDG_CONFIG_HOME: '' },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   onTestFinished(() => {

@@ -13,6 +13,7 @@ import {
   type Verdict,
 } from '../support/gate-table.ts'
 import { type House, openHouse, TOKEN } from '../support/house.ts'
+import { sharedByTests } from '../support/lifetime.ts'
 import { inParallel, type RawAnswer, rawAnswer, requestBytes } from '../support/raw-http.ts'
 
 const FULL = process.env.TOOLROOM_GOALS === 'full'
@@ -126,8 +127,8 @@ describe('the gate', { timeout: 600_000 }, () => {
     const { alone, pairs } = pairwiseKnocks(gateTable(portOf(house)))
     let [knocked, wrong] = [0, 0]
     for (const [index, door] of doors.entries()) {
-      // Short form: each route gets a sixteenth of the pairs, another one than its neighbours.
-      const own = FULL ? pairs : pairs.filter((_, n) => n % 16 === index % 16)
+      // Short form: each route gets one of 32 parts of the pairs, another one than its neighbours.
+      const own = FULL ? pairs : pairs.filter((_, n) => n % 32 === index % 32)
       const found = await knockAll(portOf(house), door, [...alone, ...own])
       knocked += alone.length + own.length
       wrong += found.length
@@ -143,6 +144,8 @@ describe('the gate', { timeout: 600_000 }, () => {
 })
 
 describe('the host', () => {
+  const shared = sharedByTests(() => openHouse())
+  const allowing = sharedByTests(() => openHouse({ env: { ALLOWED_HOSTS: 'toolroom.lan, proxy.lan:9000' } }))
   const good = (port: number): [string, string] => ['Host', `127.0.0.1:${port}`]
 
   test.each<[name: string, bytes: (port: number) => string]>([
@@ -163,20 +166,20 @@ describe('the host', () => {
     ],
     ['an upgrade without Host', () => requestBytes('GET', '/api/ws/metrics', WEBSOCKET)],
   ])('%s is a bad request', async (_, bytes) => {
-    const house = await openHouse()
+    const house = await shared()
     const answer = await rawAnswer({ port: portOf(house) }, bytes(portOf(house)))
     expect(answer.status).toBe(400)
     expect(JSON.parse(answer.body)).toMatchObject({ status: 400, code: 'bad_host_header' })
   })
 
   test('an HTTP/1.0 request with a Host header is accepted', async () => {
-    const house = await openHouse()
+    const house = await shared()
     const bytes = `GET /api/health HTTP/1.0\r\nHost: 127.0.0.1:${portOf(house)}\r\n\r\n`
     expect((await rawAnswer({ port: portOf(house) }, bytes)).status).toBe(200)
   })
 
   test('X-Forwarded-Host is ignored', async () => {
-    const house = await openHouse()
+    const house = await shared()
     const port = portOf(house)
     const ask = (host: string, forwarded: string) =>
       rawAnswer(
@@ -202,7 +205,7 @@ describe('the host', () => {
     ['a.toolroom.lan', 403],
     ['toolroom.lan.evil.com', 403],
   ])('with ALLOWED_HOSTS=toolroom.lan,proxy.lan:9000 the host %s gets status %i', async (name, status) => {
-    const house = await openHouse({ env: { ALLOWED_HOSTS: 'toolroom.lan, proxy.lan:9000' } })
+    const house = await allowing()
     const host = name.replace('PORT', String(portOf(house)))
     const origins = status === 200 ? [null, `http://${host}`, `https://${host}`] : [null]
     for (const origin of origins) {
@@ -239,6 +242,7 @@ describe('the host', () => {
 })
 
 describe('a web page of another origin', () => {
+  const shared = sharedByTests(() => openHouse())
   const answerTo = async (house: House, method: string, path: string, headers: [string, string][]) => {
     const host: [string, string] = ['Host', `localhost:${portOf(house)}`]
     return rawAnswer({ port: portOf(house) }, requestBytes(method, path, [host, ...headers]))
@@ -247,7 +251,7 @@ describe('a web page of another origin', () => {
   test.each(['/api/servers', '/api/health', '/docs', '/api/nowhere'])(
     'a preflight request of another origin to %s gets no permission',
     async (path) => {
-      const house = await openHouse()
+      const house = await shared()
       const asked: [string, string][] = [
         ['Access-Control-Request-Method', 'POST'],
         ['Access-Control-Request-Headers', 'x-svc-token'],
@@ -264,7 +268,7 @@ describe('a web page of another origin', () => {
   )
 
   test('a request is refused if one of its duplicate headers has another origin', async () => {
-    const house = await openHouse()
+    const house = await shared()
     const own = `http://localhost:${portOf(house)}`
     for (const origins of [
       [own, 'https://evil.com'],
@@ -283,7 +287,7 @@ describe('a web page of another origin', () => {
   })
 
   test('a refused request of another origin gets a problem that browsers can neither read nor cache', async () => {
-    const house = await openHouse()
+    const house = await shared()
     const answer = await answerTo(house, 'GET', '/api/servers', [['Origin', 'https://evil.com']])
     expect(JSON.parse(answer.body)).toEqual({
       type: '/docs/errors/origin_not_allowed',

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
+import { outsideEnv } from '../../scripts/outside-env.mjs'
 import { ownFolder } from '../support/folder.ts'
 import { launchReady } from '../support/program.ts'
 
@@ -26,7 +27,8 @@ test('the package is below 1.5 MB, installs without development packages into le
   expect(lstatSync(join(target, tarball)).size).toBeLessThan(1.5 * MEGABYTE)
 
   const options = ['--omit=dev', '--no-audit', '--no-fund', '--prefer-offline', '--ignore-scripts']
-  await run('npm', ['install', '--global', '--prefix', prefix, ...options, join(target, tarball)])
+  const install = ['install', '--global', '--prefix', prefix, ...options, join(target, tarball)]
+  await run('npm', install, { env: outsideEnv() })
   const installed = join(prefix, 'lib/node_modules/toolroom')
   const files = readdirSync(installed, { recursive: true, withFileTypes: true }).filter((each) =>
     each.isFile(),

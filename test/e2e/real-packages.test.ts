@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { outsideEnv } from '../../scripts/outside-env.mjs'
 import type { Installed } from '../../src/packages/packages.schema.ts'
 import { sharedByTests } from '../support/lifetime.ts'
 import { openService } from '../support/service-process.ts'
@@ -51,8 +52,8 @@ describe.runIf(process.platform === 'linux')('real packages', () => {
 
 /** npm's settings, because the service has its own home directory. */
 function npmOfThisComputer(): Record<string, string> {
-  const { HOME = '' } = process.env
-  const set = Object.entries(process.env).filter(([name]) =>
+  const { HOME = '', ...env } = outsideEnv()
+  const set = Object.entries(env).filter(([name]) =>
     /^(?:npm_config_|NODE_EXTRA_CA_CERTS|https?_proxy)/i.test(name),
   )
   return {

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { commandLine, processesMarked } from '../../src/supervisor/process/process-table.ts'
+import { commandLine, processesMarked } from '../../src/supervisor/platform/linux/proc.ts'
 import { covers } from '../support/covers.ts'
 import { ownFolder } from '../support/folder.ts'
 import { add } from '../support/furnished.ts'

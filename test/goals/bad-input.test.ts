@@ -18,7 +18,7 @@ import { launchReady } from '../support/program.ts'
 import { inParallel, rawAnswer } from '../support/raw-http.ts'
 
 const FULL = process.env.TOOLROOM_GOALS === 'full'
-const RUNS = FULL ? 200_000 : 1500
+const RUNS = FULL ? 200_000 : 1000
 /** More requests, because a leak of a few kilobytes each must exceed the limit. */
 const SENT = FULL ? 200_000 : 5000
 const PATIENCE_MS = FULL ? 30 * 60_000 : 600_000

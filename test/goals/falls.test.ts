@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { processesMarked } from '../../src/supervisor/process/process-table.ts'
+import { processesMarked } from '../../src/supervisor/platform/linux/proc.ts'
 import { figure } from '../support/figure.ts'
 import { ownFolder } from '../support/folder.ts'
 import { longLife } from '../support/long-life.ts'

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { processesMarked } from '../../src/supervisor/process/process-table.ts'
+import { processesMarked } from '../../src/supervisor/platform/linux/proc.ts'
 import { Agent, newKey, textOf, toolsIn } from '../support/gateway.ts'
 import { moment, ownMs } from '../support/measuring.ts'
 import { inParallel } from '../support/raw-http.ts'

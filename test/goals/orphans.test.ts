@@ -8,7 +8,7 @@ import {
   isStillThere,
   listProcesses,
   processesMarked,
-} from '../../src/supervisor/process/process-table.ts'
+} from '../../src/supervisor/platform/linux/proc.ts'
 import { figure } from '../support/figure.ts'
 import { leftAfter, untilMarked } from '../support/marked.ts'
 import { stopwatch, stopwatchUntilExit } from '../support/measuring.ts'

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { listProcesses } from '../../src/supervisor/process/process-table.ts'
+import { listProcesses } from '../../src/supervisor/platform/linux/proc.ts'
 import { figure } from '../support/figure.ts'
 import { definition } from '../support/running.ts'
 import { openService } from '../support/service-process.ts'
@@ -41,6 +41,12 @@ describe.runIf(process.platform === 'linux')('soak', () => {
     figure('R20', 'more open files', openFiles(child.pid) - before.files, { most: 2 })
     const zombies = listProcesses().filter(({ parent, zombie }) => parent === child.pid && zombie)
     figure('R20', 'zombies', zombies.length, { exactly: 0 })
-    figure('R20', 'growth, MB', residentMb(child.pid) - before.mb, { most: 20 })
+    // An idle process collects its garbage. What is leaked stays.
+    let growth = residentMb(child.pid) - before.mb
+    for (let second = 0; second < 30 && growth > 20; second += 1) {
+      await sleep(1000)
+      growth = Math.min(growth, residentMb(child.pid) - before.mb)
+    }
+    figure('R20', 'growth, MB', growth, { most: 20 })
   })
 })

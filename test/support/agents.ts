@@ -5,6 +5,12 @@ import type { AgentView } from '../../src/agents/agents.schema.ts'
 import type { ChangeReport } from '../../src/agents/edit/edit.schema.ts'
 import { AUTHORISED, type House } from './house.ts'
 
+const IS_WINDOWS = process.platform === 'win32'
+
+/** The files of agents that have another place on Windows, below the test's home directory. */
+export const GOOSE = IS_WINDOWS ? 'config/Block/goose/config/config.yaml' : 'config/goose/config.yaml'
+export const DESKTOP = `${IS_WINDOWS ? 'config' : '.config'}/Claude/claude_desktop_config.json`
+
 /** Writes a file below the test's home directory and creates its folders. */
 export function put(home: string, path: string, text: string): string {
   const file = join(home, path)

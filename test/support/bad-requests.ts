@@ -1,8 +1,8 @@
 import { METHODS } from 'node:http'
 import fc from 'fast-check'
 import { anything, broken, fitting } from './arbitrary-json.ts'
-import { TOKEN } from './house.ts'
 import type { Operation, Parameter, Schema } from './openapi.ts'
+import { TOKEN } from './token.ts'
 
 /** A request, and what is known about it in advance. */
 export interface Sent {

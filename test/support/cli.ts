@@ -5,6 +5,7 @@ import type { Command } from '../../src/cli/table/command.ts'
 import { COMMANDS } from '../../src/cli/table/table.ts'
 import { MAIN } from './bridge.ts'
 import { ownFolder } from './folder.ts'
+import { homeEnv } from './home-env.ts'
 import { type House, TOKEN } from './house.ts'
 
 export interface Ended {
@@ -19,7 +20,9 @@ export async function runCli(
   argv: readonly string[],
   stdin = '',
 ): Promise<Ended> {
-  const child = spawn(process.execPath, [MAIN, ...argv], { env: { PATH: process.env.PATH, ...env } })
+  const child = spawn(process.execPath, [MAIN, ...argv], {
+    env: { PATH: process.env.PATH, ...(env.HOME && homeEnv(env.HOME)), ...env },
+  })
   onTestFinished(() => void child.kill('SIGKILL'))
   const output = { stdout: '', stderr: '' }
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output.stdout += text))
@@ -35,6 +38,7 @@ export const cliEnv = (house: House): Record<string, string> => ({
   HOME: house.home,
   TOOLROOM_HOME: house.data,
   XDG_CONFIG_HOME: `${house.home}/config`,
+  APPDATA: `${house.home}/config`,
   AUTH_TOKEN: TOKEN,
 })
 

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { Agent, request } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished } from 'vitest'
-import { TOKEN } from './house.ts'
+import { TOKEN } from './token.ts'
 
 export const pathOf = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url))
 

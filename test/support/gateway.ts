@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { onTestFinished } from 'vitest'
 import { WebSocket } from 'ws'
-import { TOKEN } from './house.ts'
 import { stopwatch } from './measuring.ts'
+import { TOKEN } from './token.ts'
 
 /** A running service, in this process or in its own. */
 interface Service {

@@ -6,9 +6,9 @@ import { readFlags } from '../../src/config/flags.ts'
 import { ownFolder } from './folder.ts'
 import { atEnd } from './lifetime.ts'
 import { openStoresHere } from './logs.ts'
+import { TOKEN } from './token.ts'
 
-export const TOKEN = '0123456789abcdef'.repeat(4)
-export const AUTHORISED = { 'x-svc-token': TOKEN }
+export { AUTHORISED, TOKEN } from './token.ts'
 
 interface Options extends Partial<ServiceOptions> {
   readonly env?: Readonly<Record<string, string>>
@@ -21,11 +21,12 @@ export async function openHouse({ env = {}, home = ownFolder(), ...options }: Op
   const config = readConfig({
     flags: readFlags([]),
     platform: {
-      os: 'linux',
+      os: process.platform === 'win32' ? 'win32' : 'linux', // where macOS keeps files is tested with tables
       home,
       env: {
         TOOLROOM_HOME: join(home, 'data'),
         XDG_CONFIG_HOME: join(home, 'config'),
+        APPDATA: join(home, 'config'),
         PORT: '0',
         AUTH_TOKEN: TOKEN,
         HTTP_CHECK_INTERVAL_S: '0', // no background requests in tests

@@ -10,6 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { delimiter, join } from 'node:path'
+import { outsideEnv } from '../../scripts/outside-env.mjs'
 import { npmEnvironment } from '../../src/packages/npm.ts'
 
 /** npm as Node 20 ships it, which lacks the `--allow-…` options, and one that has them. */
@@ -44,7 +45,7 @@ function download(version: Version, folder: string): void {
   try {
     writeFileSync(join(temp, 'package.json'), JSON.stringify({ dependencies: { npm: version } }))
     const args = ['install', '--ignore-scripts', '--no-audit', '--no-fund']
-    execFileSync('npm', args, { cwd: temp, stdio: 'pipe', env: npmEnvironment(process.env) })
+    execFileSync('npm', args, { cwd: temp, stdio: 'pipe', env: npmEnvironment(outsideEnv()) })
     const lock = JSON.parse(readFileSync(join(temp, 'package-lock.json'), 'utf8'))
     const { integrity } = lock.packages['node_modules/npm']
     if (integrity !== DIGESTS[version]) throw new Error(`npm ${version} has the digest ${integrity}`)

@@ -5,9 +5,9 @@ import { copyFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
-import { commandLine, listProcesses } from '../../src/supervisor/process/process-table.ts'
-import { sweep } from '../../src/supervisor/process/signals.ts'
+import { commandLine, listProcesses } from '../../src/supervisor/platform/linux/proc.ts'
 import { ownFolder } from './folder.ts'
+import { sweeper } from './marked.ts'
 
 /** Shell scripts that start a process and then exit, while another process keeps its input open. */
 const WAYS = {
@@ -42,7 +42,7 @@ export async function leaveBehind(options: Options = {}) {
   const original = new URL(`../fixtures/servers/${fixture}.mjs`, import.meta.url).href
   writeFileSync(script, `await import(${JSON.stringify(original)})\nprocess.stderr.write('ready')\n`)
   const run = randomUUID()
-  onTestFinished(() => void sweep(`LEFT_BEHIND=${run}`))
+  onTestFinished(async () => void (await sweeper.sweep(`LEFT_BEHIND=${run}`)))
   const shell = spawn(parent, ['-c', WAYS[way], parent, process.execPath, script, ...args], {
     detached: true,
     env: { PATH: process.env.PATH, LEFT_BEHIND: run, ...env },

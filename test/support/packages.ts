@@ -6,7 +6,10 @@ import { ownFolder } from './folder.ts'
 import { AUTHORISED, type House, openHouse } from './house.ts'
 import { type NPMS, pathWithNpm } from './npm-versions.ts'
 import { openOutside } from './outside.ts'
+import { npmEnv } from './registry/npm-env.ts'
 import { openRegistry, type TestPackage } from './registry/registry.ts'
+
+export { npmEnv } from './registry/npm-env.ts'
 
 /** A service whose npm uses only a registry on loopback, with its own cache and settings. */
 export async function houseWithRegistry(...given: Parameters<typeof openRegistry>) {
@@ -31,14 +34,6 @@ export async function houseWithNpm(
   const house = await openHouse({ home, env })
   return { registry, house, home, outside }
 }
-
-export const npmEnv = (home: string, registry: string) => ({
-  npm_config_registry: registry,
-  npm_config_cache: join(home, 'npm-cache'),
-  npm_config_userconfig: join(home, 'npmrc'),
-  npm_config_globalconfig: join(home, 'global-npmrc'),
-  CANARY: join(home, 'canary'),
-})
 
 export async function packages<T = Installed>(
   house: House,

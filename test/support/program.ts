@@ -3,8 +3,9 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ownFolder } from './folder.ts'
-import { TOKEN } from './house.ts'
+import { homeEnv } from './home-env.ts'
 import { atEnd } from './lifetime.ts'
+import { TOKEN } from './token.ts'
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
 
@@ -41,7 +42,7 @@ export function launch({
   const [command = '', ...args] = before.length === 0 ? program : prepared
   const child = spawn(command, args, {
     cwd: home,
-    env: { PATH: process.env.PATH, HOME: home, PORT: '0', HTTP_CHECK_INTERVAL_S: '0', ...env },
+    env: { PATH: process.env.PATH, ...homeEnv(home), PORT: '0', HTTP_CHECK_INTERVAL_S: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   atEnd(() => void child.kill('SIGKILL'))

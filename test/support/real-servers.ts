@@ -6,10 +6,10 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished } from 'vitest'
 import type { ServerView } from '../../src/servers/servers.schema.ts'
-import { sweep } from '../../src/supervisor/process/signals.ts'
 import { ownFolder } from './folder.ts'
 import { add } from './furnished.ts'
 import { type House, openHouse } from './house.ts'
+import { sweeper } from './marked.ts'
 import { definition, post } from './running.ts'
 
 type Kind = 'everything' | 'filesystem' | 'memory'
@@ -60,7 +60,7 @@ export function deafByNpx() {
 export async function openMarkedHouse() {
   const house = await openHouse()
   const mark = `TOOLROOM_CHILD=${readFileSync(join(house.data, 'child-mark'), 'utf8').trim()}`
-  onTestFinished(() => void sweep(mark))
+  onTestFinished(async () => void (await sweeper.sweep(mark)))
   return { house, mark }
 }
 

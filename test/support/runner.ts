@@ -7,10 +7,9 @@ import { listTools } from '../../src/mcp/client/tool-list.ts'
 import { stdioHandshake } from '../../src/mcp/transports/stdio/stdio-handshake.ts'
 import { StdioTransport } from '../../src/mcp/transports/stdio/stdio-transport.ts'
 import { launch, type McpConnection, type Streams } from '../../src/supervisor/launcher.ts'
-import { OwnProcesses } from '../../src/supervisor/process/own-processes.ts'
 import { Runner } from '../../src/supervisor/runner.ts'
 import { StartSlots } from '../../src/supervisor/start-slots.ts'
-import { NO_REAPER, ownMark } from './marked.ts'
+import { fencesOf, NO_REAPER, NO_WALLS, ownMark, placesOf } from './marked.ts'
 
 const fixture = (name: string) => fileURLToPath(new URL(`../fixtures/servers/${name}.mjs`, import.meta.url))
 
@@ -32,7 +31,7 @@ export function runnerOf(name: string, options: Options = {}) {
   const states: ServerState[] = []
   const lines: string[] = []
   const watched = new Set<number>()
-  const processes = new OwnProcesses({
+  const fences = fencesOf(mark, {
     ...NO_REAPER,
     watch: ({ leader }) => void watched.add(leader),
     forget: ({ leader }) => void watched.delete(leader),
@@ -77,6 +76,8 @@ export function runnerOf(name: string, options: Options = {}) {
     launch: () =>
       launch({
         definition: {
+          walls: NO_WALLS,
+          serverId: null,
           command: options.command ?? process.execPath,
           args:
             options.command === undefined ? [fixture(name), ...(options.args ?? [])] : (options.args ?? []),
@@ -86,7 +87,7 @@ export function runnerOf(name: string, options: Options = {}) {
         mark,
         graces: () => ({ stdinMs: 200, termMs: 300 }),
         clean: (text) => text,
-        processes,
+        places: placesOf(fences),
         connect,
         onLine: (_, text) => lines.push(text),
       }),
@@ -94,4 +95,10 @@ export function runnerOf(name: string, options: Options = {}) {
   onTestFinished(() => runner.stop())
   const statuses = () => states.map(({ status }) => status)
   return { runner, mark, states, statuses, lines, watched, peer: () => peer }
+}
+
+/** Of a running server. */
+export function pidOf({ state }: Pick<Runner, 'state'>): number {
+  if (state.status !== 'running' || state.pid === null) throw new Error(`it is ${state.status}`)
+  return state.pid
 }

@@ -3,17 +3,18 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
 import type { ServerView } from '../../src/servers/servers.schema.ts'
-import { commandLine, listProcesses, type ProcessFacts } from '../../src/supervisor/process/process-table.ts'
-import { sweep } from '../../src/supervisor/process/signals.ts'
-import { AUTHORISED } from './house.ts'
+import { commandLine, listProcesses } from '../../src/supervisor/platform/linux/proc.ts'
+import type { ProcessFacts } from '../../src/supervisor/platform/process-table.ts'
 import { atEnd } from './lifetime.ts'
+import { sweeper } from './marked.ts'
 import { launchReady } from './program.ts'
+import { AUTHORISED } from './token.ts'
 
 /** The built service as a separate process, with a client for its API. Its processes are ended after the test. */
 export async function openService(options: Parameters<typeof launchReady>[0] = {}) {
   const launched = await launchReady(options)
   const mark = `TOOLROOM_CHILD=${readFileSync(join(launched.data, 'child-mark'), 'utf8').trim()}`
-  atEnd(() => void sweep(mark))
+  atEnd(async () => void (await sweeper.sweep(mark)))
   const ask = async (method: string, path: string, body?: object) => {
     const headers = { ...AUTHORISED, ...(body && { 'content-type': 'application/json' }) }
     const reply = await fetch(`${launched.address}/api${path}`, {

@@ -1,7 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { expect, onTestFinished } from 'vitest'
-import { listProcesses } from '../../src/supervisor/process/process-table.ts'
+import { listProcesses } from '../../src/supervisor/platform/linux/proc.ts'
 import { MAIN } from './bridge.ts'
 
 /** Tests in a terminal are skipped without it. */

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { agents, done, put, textOf } from '../../../test/support/agents.ts'
+import { agents, DESKTOP, done, put, textOf } from '../../../test/support/agents.ts'
 import { MAIN, openBridge } from '../../../test/support/bridge.ts'
 import { ownFolder } from '../../../test/support/folder.ts'
 import { AUTHORISED, type House, openHouse } from '../../../test/support/house.ts'
@@ -45,8 +45,6 @@ test('connecting writes one entry with a working key, and disconnecting restores
   expect(await done(house, 'POST', '/cursor/disconnect')).toMatchObject({ removed: ['toolroom'] })
   expect([textOf(home, '.cursor/mcp.json'), await keys(house)]).toEqual([CURSOR, []])
 })
-
-const DESKTOP = '.config/Claude/claude_desktop_config.json'
 
 test('an agent that supports no URL gets a working bridge command', async () => {
   const home = ownFolder()

@@ -12,7 +12,15 @@ import {
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AppError, diskFull } from '../../kernel/errors.ts'
-import { makeFolder, syncFolder, writeBeside } from '../../kernel/files/durable-file.ts'
+import {
+  HELD_TIMEOUT_MS,
+  IS_WINDOWS,
+  isHeld,
+  makeFolder,
+  renameOver,
+  syncFolder,
+  writeBeside,
+} from '../../kernel/files/durable-file.ts'
 import { openForeign, readOpen, UnsafeFile } from '../../kernel/files/foreign-file.ts'
 import type { LockFacts } from './agent-lock.ts'
 import { type Content, contentOf, MAX_BYTES } from './config-text.ts'
@@ -35,6 +43,7 @@ export const contentIn = (path: string, { path: real, stats }: RealFile): Conten
 
 /** Longer than another program needs between opening a file and having written it. */
 const LATE_WRITE_MS = 30
+const HELD_POLL_MS = 50
 /** How long a write that began before the replacement may take. */
 const LATE_WRITE_TIMEOUT_MS = 2_000
 
@@ -49,21 +58,33 @@ export async function replaceFile(
 ): Promise<{ readonly foreign: Buffer | undefined } | undefined> {
   if (!real.stats || !seen)
     return next !== null && create(real.path, next) ? { foreign: undefined } : undefined
-  const old = openExisting(real.path)
-  if (old === undefined) return undefined
   let temp: string | undefined
+  let old: number | undefined
   try {
     if (next !== null) {
       temp = writeBeside(real.path, next, 0o600)
       copyPermissions(temp, real.stats)
     }
-    if (!isUnchanged(old, real, seen)) return undefined
-    if (temp === undefined) rmSync(real.path)
-    else await rename(temp, real.path)
+    for (const end = performance.now() + HELD_TIMEOUT_MS; ; await sleep(HELD_POLL_MS)) {
+      try {
+        old = openExisting(real.path)
+        if (old === undefined || !isUnchanged(old, real, seen)) return undefined
+        if (IS_WINDOWS) {
+          closeSync(old)
+          old = undefined
+        }
+        if (temp === undefined) rmSync(real.path)
+        else renameSync(temp, real.path)
+        break
+      } catch (error) {
+        if (!isHeld(error) || performance.now() > end) throw error
+      }
+    }
     syncFolder(dirname(real.path))
-    return { foreign: await lateWrite(old, seen) }
+    // Windows replaces a file only when no program has it open, so none can write to the old one.
+    return { foreign: old === undefined ? undefined : await lateWrite(old, seen) }
   } finally {
-    closeSync(old)
+    if (old !== undefined) closeSync(old)
     if (temp !== undefined) rmSync(temp, { force: true })
   }
 }
@@ -106,7 +127,7 @@ function create(path: string, content: Buffer): boolean {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'EEXIST') return false
     if (code !== 'EPERM' && code !== 'ENOTSUP' && code !== 'EOPNOTSUPP') throw error
-    renameSync(temp, path) // a file system without hard links
+    renameOver(temp, path) // a file system without hard links
     syncFolder(dirname(path))
     return true
   } finally {
@@ -131,23 +152,6 @@ function copyPermissions(temp: string, { mode, uid, gid }: Stats): void {
       chownSync(temp, uid, gid)
     } catch {
       // not a member of that group: the file stays readable for its owner
-    }
-  }
-}
-
-const RENAME_TIMEOUT_MS = 2_000
-
-/** On Windows a virus scanner or an editor may hold the file for a moment. */
-async function rename(from: string, to: string): Promise<void> {
-  const end = performance.now() + RENAME_TIMEOUT_MS
-  for (;;) {
-    try {
-      renameSync(from, to)
-      return
-    } catch (error) {
-      const held = ['EPERM', 'EACCES', 'EBUSY'].includes((error as NodeJS.ErrnoException).code ?? '')
-      if (process.platform !== 'win32' || !held || performance.now() > end) throw error
-      await sleep(50)
     }
   }
 }

@@ -1,7 +1,7 @@
 import { readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { agents, agentView, put } from '../../../test/support/agents.ts'
+import { agents, agentView, GOOSE, put } from '../../../test/support/agents.ts'
 import { ownFolder } from '../../../test/support/folder.ts'
 import { openHouse } from '../../../test/support/house.ts'
 
@@ -38,7 +38,7 @@ describe('a file that another program is writing (R6)', () => {
     ['.claude.json', 'claude-code', CLAUDE.replace('x', 'ä'), Buffer.from('{"a": "ä').subarray(0, -1)],
     ['.codex/config.toml', 'codex', CODEX, ''],
     ['.codex/config.toml', 'codex', CODEX, CODEX.slice(0, CODEX.indexOf('[tui]'))],
-    ['config/goose/config.yaml', 'goose', 'a: 1\nb: 2\n', 'a: 1\n'],
+    [GOOSE, 'goose', 'a: 1\nb: 2\n', 'a: 1\n'],
   ])(
     '%s of %s keeps its content when it is read in the middle of being rewritten',
     async (path, type, text, torn) => {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { put } from '../../../test/support/agents.ts'
+import { GOOSE, put } from '../../../test/support/agents.ts'
 import { ownFolder } from '../../../test/support/folder.ts'
 import { AUTHORISED, openHouse } from '../../../test/support/house.ts'
 import { CannotEdit, type Format } from './format.ts'
@@ -75,7 +75,7 @@ const servers = (count: number, one: (index: number) => string) =>
 test.each([
   [
     'goose',
-    'config/goose/config.yaml',
+    GOOSE,
     `extensions:\n${servers(4000, (index) => `  e${index}:\n    type: stdio\n    name: e${index}\n    cmd: npx\n    enabled: true\n`)}`,
     'is larger than 256 KiB; it is neither read nor edited',
   ],

@@ -1,3 +1,4 @@
+import { prepareDataFolder } from '../../config/data-folder.ts'
 import { lastingProgram } from '../../config/lasting-program.ts'
 import { runningInstance } from '../../config/running-instance.ts'
 import type { Answer, Context, Run } from '../frame/context.ts'
@@ -15,11 +16,13 @@ export const run: Run = async (context) => {
   const lasting = lastingProgram(mainFile, data)
   const program = {
     command: process.execPath,
-    args: [lasting.mainFile, 'up'],
+    mainFile: lasting.mainFile,
+    data,
     env: environment(data, config.platform.env),
   }
   if (given.is('dry-run')) return dryRun(manager, program)
   await asFailure(manager.check())
+  prepareDataFolder(data)
   await lasting.keep()
   await makeRoom(manager, context)
   await during('Starting', asFailure(manager.install(program)))
@@ -46,7 +49,8 @@ export const run: Run = async (context) => {
 async function makeRoom(manager: ServiceManager, context: Context): Promise<void> {
   const { data } = context.config.folders
   const running = runningInstance(data)
-  if (!running || running.pid === (await asFailure(manager.state())).pid) return
+  if (!running) return
+  if (manager.asksToEnd && running.pid === (await asFailure(manager.state())).pid) return
   await context.during('Stopping', stopService(context.api, data))
   context.note(`Stopped the Toolroom that was running (process ${running.pid}); the service takes its place`)
 }
@@ -78,7 +82,7 @@ function dryRun(manager: ServiceManager, program: Program): Answer {
     lines: [
       `Would write ${manager.file}:`,
       '',
-      ...text.trimEnd().split('\n'),
+      ...text.replace('\uFEFF', '').trimEnd().split(/\r?\n/),
       '',
       'Would run:',
       ...manager.commands.map((command) => `  ${command}`),

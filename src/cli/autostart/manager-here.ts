@@ -1,14 +1,27 @@
+import { userInfo } from 'node:os'
 import type { Config } from '../../config/config.ts'
+import { serviceFile } from '../../config/paths.ts'
 import { Failure } from '../frame/failure.ts'
+import { Launchd } from './launchd.ts'
+import type { RunTool } from './run-tool.ts'
 import type { ServiceManager } from './service-manager.ts'
 import { Systemd } from './systemd.ts'
+import { TaskScheduler } from './task-scheduler.ts'
 
 /** The service manager of this computer. */
-export function managerHere({ platform }: Pick<Config, 'platform'>): ServiceManager {
-  if (platform.os === 'linux') return new Systemd(platform)
+export function managerHere(
+  { platform, folders: { data } }: Pick<Config, 'platform' | 'folders'>,
+  run?: RunTool,
+): ServiceManager {
+  const file = serviceFile(platform, data)
+  const { uid, username } = userInfo()
+  const { os, env } = platform
+  if (os === 'linux') return new Systemd(file, run)
+  if (os === 'darwin') return new Launchd({ file, data, uid, run })
+  if (os === 'win32') return new TaskScheduler({ file, data, env, userName: env.USERNAME || username, run })
   throw new Failure(
     'failed',
-    'So far, toolroom service works on Linux with systemd only',
+    `toolroom service needs systemd, launchd or the Task Scheduler, and ${os} has none of them`,
     'Start Toolroom with `toolroom up --detach`',
     'not_supported',
   )

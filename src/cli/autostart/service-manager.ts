@@ -14,7 +14,10 @@ export interface ServiceState {
 /** The program that the service manager starts. */
 export interface Program {
   readonly command: string
-  readonly args: readonly string[]
+  /** The file of Toolroom. */
+  readonly mainFile: string
+  /** Its data folder. */
+  readonly data: string
   readonly env: Readonly<Record<string, string>>
 }
 
@@ -26,6 +29,8 @@ export interface ServiceManager {
   describe(program: Program): string
   /** The commands that `install` runs, for a dry run. */
   readonly commands: readonly string[]
+  /** Whether it asks a running program to end before it stops or replaces it. */
+  readonly asksToEnd: boolean
   /** Throws a sentence if it cannot be used here. */
   check(): Promise<void>
   /** Writes the file, and starts the program now and at every login. Throws a sentence, after taking everything back. */

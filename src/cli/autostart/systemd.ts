@@ -1,28 +1,29 @@
-import { execFile } from 'node:child_process'
-import { existsSync, rmdirSync, rmSync } from 'node:fs'
+import { existsSync, rmdirSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { basename, dirname } from 'node:path'
-import { type Platform, unitFile } from '../../config/paths.ts'
-import { EXIT } from '../../kernel/exit.ts'
-import { makeFolder, writeDurably } from '../../kernel/files/durable-file.ts'
-import { readForeign } from '../../kernel/files/foreign-file.ts'
+import { LASTING_EXITS } from '../../kernel/exit.ts'
+import { type RunTool, runTool } from './run-tool.ts'
+import { OURS, ServiceFile } from './service-file.ts'
 import type { Program, ServiceManager, ServiceState } from './service-manager.ts'
-
-const OURS = '# Written by `toolroom service install`. `toolroom service uninstall` removes it.'
-const TIMEOUT_MS = 60_000
-const MAX_BYTES = 65_536
 
 /** A unit of the user's own systemd, which needs no root. */
 export class Systemd implements ServiceManager {
   readonly name = 'systemd'
-  readonly file: string
+  readonly asksToEnd = true
   readonly logCommand: string
+  readonly #file: ServiceFile
   readonly #unit: string
+  readonly #run: RunTool
 
-  constructor(platform: Pick<Platform, 'home' | 'env'>) {
-    this.file = unitFile(platform)
-    this.#unit = basename(this.file)
+  constructor(file: string, run = runTool) {
+    this.#file = new ServiceFile(file)
+    this.#unit = basename(file)
+    this.#run = run
     this.logCommand = `journalctl --user --unit ${this.#unit} --lines 20`
+  }
+
+  get file(): string {
+    return this.#file.path
   }
 
   get commands(): readonly string[] {
@@ -32,10 +33,9 @@ export class Systemd implements ServiceManager {
   }
 
   /** A start that was refused for a reason that lasts is not repeated. Child processes end with the service. */
-  describe({ command, args, env }: Program): string {
-    const lasting = [EXIT.store_damaged, EXIT.folder_in_use, EXIT.configuration]
+  describe({ command, mainFile, env }: Program): string {
     return `${[
-      OURS,
+      `# ${OURS}`,
       '[Unit]',
       'Description=Toolroom, the tool servers of your AI agents',
       'StartLimitIntervalSec=300',
@@ -43,11 +43,11 @@ export class Systemd implements ServiceManager {
       '',
       '[Service]',
       'Type=exec',
-      `ExecStart=${[command, ...args].map(quoted).join(' ')}`,
+      `ExecStart=${commandLine(command, [mainFile, 'up'])}`,
       ...Object.entries(env).map(([name, value]) => `Environment=${quotedText(`${name}=${value}`)}`),
       'Restart=on-failure',
       'RestartSec=2',
-      `RestartPreventExitStatus=${lasting.join(' ')}`,
+      `RestartPreventExitStatus=${LASTING_EXITS.join(' ')}`,
       'KillMode=mixed',
       'TimeoutStopSec=15',
       '',
@@ -57,37 +57,34 @@ export class Systemd implements ServiceManager {
   }
 
   async check(): Promise<void> {
-    const before = this.#read()
-    if (before !== undefined && !before.startsWith(OURS))
-      throw new Error(`${this.file} exists and was not written by Toolroom`)
+    this.#file.refuseForeign()
     await this.#control('daemon-reload')
   }
 
   async install(program: Program): Promise<void> {
-    const before = this.#read()
-    makeFolder(dirname(this.file))
-    writeDurably(this.file, this.describe(program), 0o644)
     try {
-      await this.#control('daemon-reload')
-      await this.#control('enable', this.#unit)
-      await this.#control('restart', this.#unit) // also starts it
+      await this.#file.writeFor(this.describe(program), async () => {
+        await this.#control('daemon-reload')
+        await this.#control('enable', this.#unit)
+        await this.#control('restart', this.#unit) // also starts it
+      })
     } catch (error) {
-      if (before === undefined) this.#removeFile()
-      else writeDurably(this.file, before, 0o644)
+      this.#removeEmptyFolders()
       throw error
     }
   }
 
   async uninstall(): Promise<void> {
     await this.#control('disable', '--now', this.#unit)
-    this.#removeFile()
+    this.#file.remove()
+    this.#removeEmptyFolders()
     await this.#control('daemon-reload')
     await this.#control('reset-failed').catch(() => {}) // only forgets that an earlier run failed
   }
 
   async state(): Promise<ServiceState> {
-    const installed = this.#read()?.startsWith(OURS) ?? false
-    const file = this.file
+    const installed = this.#file.isOurs()
+    const { file } = this
     if (!installed) return { file, installed, enabled: false, running: false, failed: false, pid: null }
     const shown = await this.#control('show', this.#unit, '--property=UnitFileState,ActiveState,MainPID')
     const value = (name: string) => new RegExp(`^${name}=(.*)$`, 'm').exec(shown)?.[1] ?? ''
@@ -107,45 +104,27 @@ export class Systemd implements ServiceManager {
     return 'It runs while you are logged in. To keep it running after you log out: loginctl enable-linger'
   }
 
-  #read(): string | undefined {
-    try {
-      return readForeign(this.file, MAX_BYTES).bytes.toString()
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-      throw error
-    }
-  }
-
-  /** With the folders above it that are empty now. */
-  #removeFile(): void {
-    rmSync(this.file, { force: true })
-    try {
-      rmdirSync(`${dirname(this.file)}/default.target.wants`)
-    } catch {
-      // there is none, or it has other units
-    }
-    try {
-      rmdirSync(dirname(this.file))
-      rmdirSync(dirname(dirname(this.file)))
-    } catch {
-      // they have other files
+  #removeEmptyFolders(): void {
+    const folder = dirname(this.file)
+    for (const path of [`${folder}/default.target.wants`, folder, dirname(folder)]) {
+      try {
+        rmdirSync(path)
+      } catch {
+        // there is none, or it has other files
+      }
     }
   }
 
   #control(...args: readonly string[]): Promise<string> {
-    return new Promise((resolve, reject) => {
-      const options = { timeout: TIMEOUT_MS, env: { ...process.env, LC_ALL: 'C', SYSTEMD_COLORS: '0' } }
-      execFile('systemctl', ['--user', ...args], options, (error, stdout, stderr) => {
-        if (!error) return resolve(stdout)
-        const line = stderr.trim().split('\n').at(-1) || error.message
-        reject(new Error(`systemctl --user ${args.join(' ')} failed: ${line}`))
-      })
-    })
+    return this.#run('systemctl', ['--user', ...args])
   }
 }
 
-/** In a command, systemd expands `$` too. */
-const quoted = (text: string): string => quotedText(text.replaceAll('$', '$$$$'))
+/** systemd expands `$` in arguments, but not in the path of the program, which it refuses with a quote or a backslash. */
+function commandLine(program: string, args: readonly string[]): string {
+  const [first, ...rest] = /["'\\]/.test(program) ? ['/usr/bin/env', program, ...args] : [program, ...args]
+  return [quotedText(first), ...rest.map((text) => quotedText(text.replaceAll('$', '$$$$')))].join(' ')
+}
 
 const quotedText = (text: string): string =>
   `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n').replaceAll('%', '%%')}"`

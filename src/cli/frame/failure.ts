@@ -27,6 +27,8 @@ export const notToolroom = (address: string): Failure =>
 
 export function unreachable(address: string, { code, message, hint }: RemoteFailure): Failure {
   if (code === 'connection_refused') return notRunning(`Toolroom does not respond at ${address}`)
+  // Reset: it was ended during the request.
+  if (code === 'connection_reset') return notRunning(`Toolroom does not respond at ${address} any more`)
   return new Failure('not_running', `Toolroom cannot be reached at ${address}: ${message}`, hint)
 }
 

@@ -17,6 +17,8 @@ interface Options {
   readonly mainFile: string
   readonly flags?: readonly string[]
   readonly env: NodeJS.ProcessEnv
+  /** Asks it to end. Windows has no signal for that. Default: SIGTERM. */
+  readonly askToEnd?: () => Promise<unknown>
   /** How it ends if this process ends before `close`. */
   readonly endsBy: 'SIGTERM' | 'SIGKILL'
   /** Runs when the process is told to end, or has ended. */
@@ -31,6 +33,7 @@ export async function openChildService(options: Options): Promise<ChildService> 
   const args = [mainFile, 'up', '--port', '0', '--host', '127.0.0.1', ...flags]
   const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
   const exited = once(child, 'exit')
+  const { askToEnd = async () => child.kill('SIGTERM') } = options
   const end = () => {
     child.kill(endsBy)
     onEnd()
@@ -39,7 +42,11 @@ export async function openChildService(options: Options): Promise<ChildService> 
   process.on('exit', end)
   for (const signal of SIGNALS) process.on(signal, abort)
   const close = async () => {
-    if (child.kill('SIGTERM')) await exited
+    const { pid, exitCode, signalCode } = child
+    if (pid !== undefined && exitCode === null && signalCode === null) {
+      await askToEnd().catch(() => child.kill('SIGTERM'))
+      await exited
+    }
     onEnd()
     process.off('exit', end)
     for (const signal of SIGNALS) process.off(signal, abort)

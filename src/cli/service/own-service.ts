@@ -19,6 +19,7 @@ export async function withOwnService<T>(context: Context, work: (api: Api) => Pr
     mainFile,
     flags: ['--no-servers'],
     env: process.env,
+    askToEnd: () => context.api.post('/api/shutdown'),
     endsBy: 'SIGTERM',
     cannot: 'Toolroom cannot be started',
   })

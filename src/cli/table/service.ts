@@ -46,6 +46,7 @@ export const SERVICE: readonly Command[] = [
       restore: { does: 'After damage to the database: use the newest backup.' },
       'start-empty': { does: 'After damage to the database: start without it.' },
       'no-servers': { does: 'Start no server by itself.' },
+      'restart-after-crash': { does: 'Start it again after a crash, from a second process.' },
     },
     examples: ['up', 'up --detach --port 9000'],
     exits: {
@@ -85,7 +86,7 @@ export const SERVICE: readonly Command[] = [
     name: 'service install',
     group: 'Service',
     does: 'Start the service now and at every login.',
-    text: 'Writes a file for the service manager of your user account, which needs no root. On Linux that is systemd. A Toolroom that is running is stopped first. Settings come from config.json: see `toolroom help settings`.',
+    text: 'Writes a file for the service manager of your user account, which needs no root. On Linux that is systemd, on macOS launchd, on Windows the Task Scheduler. A Toolroom that is running is stopped first. Settings come from config.json: see `toolroom help settings`.',
     writes: true,
     examples: ['service install', 'service install --dry-run'],
     load: () => import('../autostart/install.ts'),

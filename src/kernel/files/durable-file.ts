@@ -12,6 +12,8 @@ import {
 import { basename, dirname, join, resolve } from 'node:path'
 import { readForeignHead } from './foreign-file.ts'
 
+export const IS_WINDOWS = process.platform === 'win32'
+
 /** Removes temporary files that a crash during a write of these files has left. Only names that we write match. */
 export function removeStaleTemps(paths: readonly string[]): void {
   for (const folder of new Set(paths.map((path) => dirname(path)))) {
@@ -51,7 +53,7 @@ export function markFolder(folder: string): void {
 /** Creates a folder with access for its owner only. It survives a power cut, with the folders above it. */
 export function makeFolder(path: string): void {
   const made = mkdirSync(path, { recursive: true, mode: 0o700 })
-  if (made === undefined) return
+  if (made === undefined || IS_WINDOWS) return // there, `made` has another form than `path`, and no folder is synced
   const top = dirname(made)
   for (let folder = resolve(path); folder !== top; folder = dirname(folder)) syncFolder(dirname(folder))
 }
@@ -68,13 +70,35 @@ function namesIn(folder: string): string[] {
 export function writeDurably(path: string, content: string | Uint8Array, mode: number): void {
   const temp = writeBeside(path, content, mode)
   try {
-    renameSync(temp, path)
+    renameOver(temp, path)
   } catch (error) {
     rmSync(temp, { force: true })
     throw error
   }
   syncFolder(dirname(path))
 }
+
+/** How long an attempt to rename a file that another program has open is repeated. */
+export const HELD_TIMEOUT_MS = 2_000
+const HELD_POLL_MS = 20
+
+/** Renames, and replaces what has the new name. On Windows a virus scanner may hold either file for a moment. */
+export function renameOver(from: string, to: string): void {
+  const end = performance.now() + HELD_TIMEOUT_MS
+  for (;;) {
+    try {
+      renameSync(from, to)
+      return
+    } catch (error) {
+      if (!isHeld(error) || performance.now() > end) throw error
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, HELD_POLL_MS)
+    }
+  }
+}
+
+/** Whether Windows refused because another program has the file open. */
+export const isHeld = (error: unknown): boolean =>
+  IS_WINDOWS && ['EPERM', 'EACCES', 'EBUSY'].includes((error as NodeJS.ErrnoException).code ?? '')
 
 /** Writes and syncs a temporary file in the same folder. Returns its path; the caller renames it. */
 export function writeBeside(path: string, content: string | Uint8Array, mode: number): string {
@@ -97,14 +121,14 @@ export function writeBeside(path: string, content: string | Uint8Array, mode: nu
 
 /** A rename is durable only after its folder is synced. Windows cannot open folders and does not need this. */
 export function syncFolder(folder: string): void {
-  if (process.platform !== 'win32') sync(folder)
+  if (!IS_WINDOWS) sync(folder)
 }
 
 /** For a file that another program or a library has written. */
 export const syncFile = (path: string): void => sync(path)
 
 function sync(path: string): void {
-  const handle = openSync(path, process.platform === 'win32' ? 'r+' : 'r')
+  const handle = openSync(path, IS_WINDOWS ? 'r+' : 'r')
   try {
     fsyncSync(handle)
   } finally {

@@ -2,11 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { startPipe } from '../../../test/conformance/pipe.mjs'
-import { ownMark } from '../../../test/support/marked.ts'
+import { startFenced } from '../../../test/support/marked.ts'
 import { answers, failureOf } from '../../../test/support/pair.ts'
 import { connectedTo, textOf } from '../../../test/support/remote.ts'
 import type { OnServerRequest, TimedCallOptions } from '../../protocol/call.ts'
-import { Child } from '../../supervisor/process/child.ts'
 import { StdioClient } from '../transports/stdio/stdio-client.ts'
 import { requestComplete } from './input-required.ts'
 import type { McpClient } from './mcp-client.ts'
@@ -19,13 +18,7 @@ const fixture = fileURLToPath(new URL('../../../test/fixtures/servers/conformanc
 type Client = Pick<McpClient, 'call' | 'relay'>
 
 async function overStdio(): Promise<Client> {
-  const child = await Child.start({
-    path: process.execPath,
-    args: [fixture],
-    cwd: undefined,
-    env: {},
-    mark: ownMark(),
-  })
+  const child = await startFenced({ path: process.execPath, args: [fixture] })
   await answers(child)
   const silent = { onStrayLine: () => {}, onTools: () => {} }
   const known = { version: '0', startMs: 60_000, knownVersion: '2026-07-28' }

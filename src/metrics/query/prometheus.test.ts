@@ -2,9 +2,9 @@ import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
 import { event } from '../../../test/support/metrics.ts'
 import { CALL, CUSTOM, openMetrics } from '../../../test/support/metrics-door.ts'
-import { findPromtool } from '../../../test/support/promtool.ts'
+import { onPath } from '../../../test/support/on-path.ts'
 
-const promtool = findPromtool()
+const promtool = onPath('promtool')
 
 async function text() {
   const { get, post, recorder, clock } = await openMetrics()

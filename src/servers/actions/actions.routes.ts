@@ -1,7 +1,15 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { wholeList } from '../../kernel/wire.ts'
+import { ServerKey } from '../../upstreams/server-fields.ts'
 import type { Servers } from '../servers.service.ts'
-import { BulkInput, BulkReport, TrialInput, TrialReport } from './actions.schema.ts'
+import {
+  BulkInput,
+  BulkReport,
+  TrialInput,
+  TrialReport,
+  WallsTrialInput,
+  WallsTrialReport,
+} from './actions.schema.ts'
 import { runBulk } from './bulk.ts'
 import { RuntimeList } from './runtimes.schema.ts'
 
@@ -41,5 +49,18 @@ export function serverActionRoutes(servers: Servers): FastifyPluginAsyncTypebox 
     }
     const config = { errors: ['package_not_found', 'bin_unclear'] }
     app.post('/servers/trial', { schema: trial, config }, (request) => servers.trial(request.body))
+
+    const walls = {
+      tags,
+      summary: 'Try out the isolation of a STDIO server',
+      description:
+        'Starts the server once more behind these walls, beside the running one, makes the calls, and ends it. Nothing is stored: change the server to keep the walls, for example with `suggested_options`.',
+      params: ServerKey,
+      body: WallsTrialInput,
+      response: { 200: WallsTrialReport },
+    }
+    app.post('/servers/:id/trial', { schema: walls, config }, (request) =>
+      servers.tryWalls(request.params.id, request.body),
+    )
   }
 }

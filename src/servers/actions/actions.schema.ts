@@ -10,6 +10,7 @@ import {
   ServerName,
   Tag,
 } from '../../upstreams/server-fields.ts'
+import { isolationInput, isolationView } from '../isolation.ts'
 import { ServerInput } from '../servers.schema.ts'
 
 const Action = Type.Enum(['start', 'stop', 'restart', 'delete'])
@@ -71,7 +72,61 @@ export const TrialReport = Type.Object({
   tools: Type.Array(Tool),
   tool_count: orNull(Type.Integer()),
   error: lastErrorSchema('missing_setting'),
-  stderr_tail: Type.Array(Type.String(), { description: 'The last lines on stderr, when it failed' }),
+  stderr_tail: Type.Array(Type.String(), { description: 'The last lines on stderr' }),
 })
 export type TrialReport = Static<typeof TrialReport>
 component({ TrialReport }, 'The tools of the definition, or why it did not start')
+
+const MAX_CALLS = 10
+
+export const WallsTrialInput = Type.Object(
+  {
+    ...isolationInput,
+    calls: Type.Optional(
+      Type.Array(
+        Type.Object(
+          {
+            tool: Type.String({ pattern: '^[^\\u0000-\\u001f]{1,200}$', examples: ['read_file'] }),
+            arguments: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+          },
+          { additionalProperties: false },
+        ),
+        { maxItems: MAX_CALLS, description: 'Tools to call, in this order. They really run' },
+      ),
+    ),
+  },
+  {
+    additionalProperties: false,
+    description: 'The walls to try, as for changing the server. Omitted fields are those of the server',
+    examples: [{ isolation: 'sandbox', isolation_options: { write: ['~/notes'] } }],
+  },
+)
+export type WallsTrialInput = Static<typeof WallsTrialInput>
+component({ WallsTrialInput }, 'Walls to try out with a server')
+
+export const WallsTrialReport = Type.Object({
+  ...TrialReport.properties,
+  isolation: isolationView.isolation,
+  calls: Type.Array(
+    Type.Object({
+      tool: Type.String({ examples: ['read_file'] }),
+      ok: Type.Boolean({ description: 'It returned a result without `isError`' }),
+      text: Type.String({ description: 'The beginning of the text of the result, or the error' }),
+    }),
+    { description: 'One for each call that was made' },
+  ),
+  refused: Type.Array(
+    Type.Object({
+      kind: Type.Enum(['read', 'write', 'network']),
+      path: orNull(Type.String({ description: 'Null for the network', examples: ['/home/anna/notes'] })),
+      evidence: Type.String({ description: 'The line that says so' }),
+    }),
+    {
+      description:
+        'What the walls kept from it, according to its own errors. What it did not try is not seen, which does not mean that it is not needed',
+    },
+  ),
+  suggested_options: isolationView.isolation_options,
+})
+export type WallsTrialReport = Static<typeof WallsTrialReport>
+component({ WallsTrialReport }, 'How the server ran behind the walls, and what they kept from it')

@@ -55,10 +55,12 @@ export async function diagnose(server: Server, current: Current, deps: Deps): Pr
     checks.push({ name: 'package', ok: program.ok, detail })
   }
   const { env, cwd } = resolved.ok ? resolved.definition : server
-  const wanted = program.ok ? { command: program.command, env, cwd } : undefined
+  // In a container, the command is a program of the image.
+  const isLocal = server.isolation !== 'container'
+  const wanted = program.ok && isLocal ? { command: program.command, env, cwd } : undefined
   const found = wanted && deps.findProgram(wanted)
   if (found) checks.push(...programChecks(found))
-  checks.push(...variablesCheck(env))
+  checks.push(...placeCheck(server), ...variablesCheck(env))
   checks.push(exitCheck(current.life), processCheck(server, current))
   checks.push(...(await addressCheck(current.life, { args: server.args, env }, deps.probe)))
   const canStart = checks.every(({ name, ok }) => ok || FINDINGS.includes(name))
@@ -122,6 +124,14 @@ function exitText({ code, signal, ranMs }: PastExit): string {
   return `${how} after ${Math.round(ranMs / 100) / 10} s`
 }
 
+/** Behind which walls it runs. */
+function placeCheck({ isolation, isolation_options: { write, read, network } }: Server): Check[] {
+  if (isolation === 'none') return []
+  const paths = (list: readonly string[]) => (list.length === 0 ? 'nothing' : list.join(', '))
+  const reach = `it may change ${paths(write)}, may read ${paths(read)}, and has ${network === 'full' ? 'the' : 'no'} network`
+  return [{ name: 'place', ok: true, detail: `It runs in a ${isolation}: ${reach}` }]
+}
+
 /** Why it has one process or several. */
 function processCheck({ sharing }: Server, { instances, sharingReason }: Current): Check {
   const rules = {
@@ -161,7 +171,7 @@ async function handshakeCheck(
 }
 
 /** For a terminal. */
-function commandLineOf({ command, args, env, cwd }: Startable): string {
+function commandLineOf({ command, args, env, cwd }: Omit<Startable, 'walls'>): string {
   const variables = Object.keys(env).map((name) => `${name}=${MASK}`)
   const words = [...variables, ...[maskCommand(command), ...maskArgs(args)].map(shellWord)]
   return `cd ${cwd === null ? '~' : shellWord(cwd)} && ${words.join(' ')}`

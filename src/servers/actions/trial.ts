@@ -1,6 +1,6 @@
 import type { KnownSecrets } from '../../kernel/secrets/known-secrets.ts'
 import { secretsIn } from '../../kernel/secrets/secrets.ts'
-import type { LastError, Launch, Plan } from '../../kernel/server-state.ts'
+import type { Isolation, LastError, Launch, Plan } from '../../kernel/server-state.ts'
 import type { Catalogue, Catalogues, DiscoveredServer } from '../../upstreams/catalogues.ts'
 import type { References } from '../../upstreams/references.ts'
 import { OFFER_DEFAULTS } from '../../upstreams/server-fields.ts'
@@ -10,14 +10,19 @@ import type { Server } from '../servers.schema.ts'
 import type { TrialReport } from './actions.schema.ts'
 
 /** What a start runs. */
-export type Startable = Pick<Plan, 'cwd'> & Omit<Extract<Launch, { ok: true }>, 'ok'>
+export type Startable = Pick<Plan, 'cwd' | 'walls'> & Omit<Extract<Launch, { ok: true }>, 'ok'>
+
+/** Resolves to the result as the server sent it. Rejects with a CallFailure. */
+export type CallTool = (tool: string, args: unknown) => Promise<unknown>
 
 /** Starts it once, lists its tools, and ends it with everything it started. */
 export type TryOut = (
   definition: Startable,
   startMs: number,
+  /** Called while it runs. */
+  use?: (call: CallTool) => Promise<void>,
 ) => Promise<
-  | { readonly ok: true; readonly found: DiscoveredServer }
+  | { readonly ok: true; readonly found: DiscoveredServer; readonly stderr_tail: readonly string[] }
   | { readonly ok: false; readonly error: LastError; readonly stderr_tail: readonly string[] }
 >
 
@@ -31,7 +36,10 @@ interface Deps {
 }
 
 /** The fields of a definition that a trial needs. */
-export type Tried = Pick<Server, 'command' | 'package' | 'args' | 'env' | 'cwd' | 'timeouts'>
+export type Tried = Pick<
+  Server,
+  'command' | 'package' | 'args' | 'env' | 'cwd' | 'timeouts' | keyof Isolation
+>
 
 /** The last lines of a process may be read a moment after its end. */
 const FORGET_AFTER_MS = 5000
@@ -39,7 +47,7 @@ const FORGET_AFTER_MS = 5000
 /** Starts definitions without adding them. Their secrets are masked meanwhile, and nothing is stored or logged. */
 export function createTrials({ tryOut, programOf, references, secrets, catalogues, now }: Deps) {
   let trials = 0
-  return async (tried: Tried): Promise<TrialReport> => {
+  return async (tried: Tried, use?: (call: CallTool) => Promise<void>): Promise<TrialReport> => {
     const startedAt = performance.now()
     references.check(tried)
     trials += 1
@@ -48,11 +56,12 @@ export function createTrials({ tryOut, programOf, references, secrets, catalogue
     try {
       const resolved = references.resolve(owner, tried)
       if (!resolved.ok) return failed(resolved.error, [], 0)
-      const { env, cwd } = resolved.definition
+      const { env, cwd, isolation, isolation_options } = resolved.definition
+      const walls = { isolation, isolation_options }
       const program = programFor(resolved.definition, programOf)
       if (!program.ok) return failed(program.error, [], 0)
       const { ok: _, ...startable } = program
-      const outcome = await tryOut({ ...startable, env, cwd }, tried.timeouts.start_s * 1000)
+      const outcome = await tryOut({ ...startable, env, cwd, walls }, tried.timeouts.start_s * 1000, use)
       const ms = Math.round(performance.now() - startedAt)
       if (!outcome.ok) return failed(outcome.error, outcome.stderr_tail, ms)
       const found = catalogues.cleaned(owner, outcome.found)
@@ -67,7 +76,7 @@ export function createTrials({ tryOut, programOf, references, secrets, catalogue
         tools: items,
         tool_count: items.length,
         error: null,
-        stderr_tail: [],
+        stderr_tail: [...outcome.stderr_tail],
       }
     } finally {
       const forget = () => {

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { append, CALLS_FROM, callMaker, callOf } from '../../../test/support/calls.ts'
 import { ownFolder } from '../../../test/support/folder.ts'
+import { PRIVATE_FILE } from '../../../test/support/home-env.ts'
 import { mayMount, smallDisk } from '../../../test/support/small-disk.ts'
 import type { CallFilter, CallRecord } from '../../calls/call-store.ts'
 import { openSqlite } from '../sqlite/sqlite.ts'
@@ -174,7 +175,7 @@ test('calls and payloads survive a restart, and payloads are deleted when they a
   await again.store.close()
   const { store: last } = openStore({ path, keepsPayloads: false })
   expect(await last.payload(7)).toBeUndefined()
-  expect(statSync(path).mode & 0o777).toBe(0o600)
+  expect(statSync(path).mode & 0o777).toBe(PRIVATE_FILE)
 })
 
 test('calls older than 30 days and payloads older than 7 days are deleted, at most a tenth at once, however far the clock jumps', async () => {

@@ -1,6 +1,6 @@
-import { chmodSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { chmodSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { makeFolder, syncFile, syncFolder } from '../../kernel/files/durable-file.ts'
+import { makeFolder, renameOver, syncFile, syncFolder } from '../../kernel/files/durable-file.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { Sqlite } from '../sqlite/sqlite.ts'
 
@@ -41,7 +41,7 @@ export class Backups {
     database.prepare('VACUUM INTO ?').run(temp)
     chmodSync(temp, 0o600)
     syncFile(temp)
-    renameSync(temp, join(this.#folder, name))
+    renameOver(temp, join(this.#folder, name))
     syncFolder(this.#folder)
     for (const old of this.#names().slice(0, -KEPT)) rmSync(join(this.#folder, old), { force: true })
   }

@@ -190,7 +190,9 @@ export class ConfigurationDatabase {
   }
 
   async #migrate(): Promise<void> {
-    const from = Number(this.#sqlite.prepare('PRAGMA user_version').get()?.user_version ?? 0)
+    // A query of `db`, because only a database that was used through it is closed with it.
+    const { rows } = await sql<{ user_version: number }>`pragma user_version`.execute(this.db)
+    const from = Number(rows[0]?.user_version ?? 0)
     if (from > MIGRATIONS.length) {
       throw new StartError(
         'configuration',

@@ -10,6 +10,7 @@ import {
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { ownFolder } from '../../../test/support/folder.ts'
+import { PRIVATE_FILE, PRIVATE_FOLDER } from '../../../test/support/home-env.ts'
 import { entry } from '../../../test/support/log-model.ts'
 import type { StoredEntry } from '../../logs/log-store.ts'
 import { Connection } from '../sqlite/connection.ts'
@@ -53,14 +54,14 @@ test('the log files are readable only by their owner, even if they existed befor
   const { path, open } = testLog()
   const logs = open()
   await logs.append(lines(10))
-  const mode = (file: string) => (statSync(file).mode & 0o777).toString(8)
+  const mode = (file: string) => statSync(file).mode & 0o777
 
-  expect([path, `${path}-wal`, `${path}-shm`].map(mode)).toEqual(['600', '600', '600'])
-  expect(mode(dirname(path))).toBe('700')
+  expect([path, `${path}-wal`, `${path}-shm`].map(mode)).toEqual([PRIVATE_FILE, PRIVATE_FILE, PRIVATE_FILE])
+  expect(mode(dirname(path))).toBe(PRIVATE_FOLDER)
   await logs.close()
   chmodSync(path, 0o644)
   await open().check()
-  expect(mode(path)).toBe('600')
+  expect(mode(path)).toBe(PRIVATE_FILE)
 })
 
 test('closing the log leaves a single file with all lines', async () => {

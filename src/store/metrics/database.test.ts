@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { ownFolder } from '../../../test/support/folder.ts'
+import { PRIVATE_FILE } from '../../../test/support/home-env.ts'
 import { event, NOON, openRecorder, ownClock } from '../../../test/support/metrics.ts'
 import { FactBus } from '../../kernel/facts.ts'
 import type { Recorder } from '../../metrics/record/recorder.ts'
@@ -13,6 +14,18 @@ import { METRICS_SCHEMA } from './schema.ts'
 
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
+
+const PERIOD = {
+  server_id: 'a',
+  start: 0,
+  expected_ms: MINUTE,
+  down_ms: 0,
+  sampled_ms: MINUTE,
+  cpu: 1,
+  cpu_max: 1,
+  rss: 1,
+  rss_max: 1,
+}
 
 /** All visible values of a window. */
 const snapshotOf = (recorder: Recorder, window: WindowName) => {
@@ -196,7 +209,7 @@ describe('unusable metrics file', () => {
 
   test('the metrics file is readable only by its owner', () => {
     const { folder } = openRecorder()
-    expect(statSync(join(folder, 'metrics.db')).mode & 0o777).toBe(0o600)
+    expect(statSync(join(folder, 'metrics.db')).mode & 0o777).toBe(PRIVATE_FILE)
   })
 })
 
@@ -241,6 +254,17 @@ test('at most a tenth of the rows is deleted at once, no matter how far the cloc
   expect(rows('minutes')).toBeGreaterThanOrEqual(minutes - 21)
   for (let run = 0; run < 60 * 60; run += 1) recorder.flush()
   expect(rows('hours')).toBe(0)
+})
+
+test("a server's periods are combined into whole steps", () => {
+  const { store } = openRecorder({})
+  const minutes = [0, 1, 2].map((minute) => ({ ...PERIOD, start: minute * MINUTE }))
+  store.save({ series: [], blocks: [], checks: [], periods: { minutes, quarters: [], hours: [] } })
+  // Numbers of more than 32 bits are bound as REAL by every driver.
+  for (const step of [60 * MINUTE, 2 ** 32])
+    expect(store.periods('minutes', 0, DAY, step, undefined)).toEqual([
+      { ...PERIOD, expected_ms: 3 * MINUTE, sampled_ms: 3 * MINUTE, cpu: 3, rss: 3 },
+    ])
 })
 
 test('series without events for longer than the retention are deleted', () => {

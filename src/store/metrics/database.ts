@@ -67,7 +67,8 @@ export class MetricsDatabase implements MetricsStore {
     server_id: string | undefined,
   ): readonly ServerPeriod[] {
     const ofServer = server_id === undefined ? '' : 'AND server_id = ?'
-    const sql = `SELECT server_id, start / ? * ? AS start, sum(expected_ms) AS expected_ms, sum(down_ms) AS down_ms,
+    // The cast makes the division one of integers: `node:sqlite` binds every number as a REAL.
+    const sql = `SELECT server_id, start / CAST(? AS INTEGER) * ? AS start, sum(expected_ms) AS expected_ms, sum(down_ms) AS down_ms,
         sum(sampled_ms) AS sampled_ms, sum(cpu) AS cpu, max(cpu_max) AS cpu_max, sum(rss) AS rss, max(rss_max) AS rss_max
       FROM server_${level} WHERE start >= ? AND start < ? ${ofServer} GROUP BY 1, 2`
     const values = server_id === undefined ? [] : [server_id]

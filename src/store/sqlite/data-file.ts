@@ -1,6 +1,6 @@
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, renameSync } from 'node:fs'
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { syncFolder } from '../../kernel/files/durable-file.ts'
+import { renameOver, syncFolder } from '../../kernel/files/durable-file.ts'
 import { isoTime } from '../../kernel/time.ts'
 import { Connection } from './connection.ts'
 import { sqliteErrorKind } from './sqlite.ts'
@@ -49,7 +49,7 @@ export const isUnusable = (error: unknown): boolean =>
 export function setAside(path: string): string {
   const aside = `${path}.damaged-${isoTime(Date.now()).replaceAll(':', '.')}`
   for (const ending of ['', '-wal', '-shm']) {
-    if (existsSync(path + ending)) renameSync(path + ending, aside + ending)
+    if (existsSync(path + ending)) renameOver(path + ending, aside + ending)
   }
   syncFolder(dirname(path))
   return aside

@@ -26,7 +26,9 @@ let loaded: SqliteModule | undefined
 /** Opens a database file, or creates it. */
 export function openSqlite(path: string): Sqlite {
   loaded ??= loadDriver()
-  return new loaded.DatabaseSync(path)
+  const database = new loaded.DatabaseSync(path)
+  database.exec('PRAGMA fullfsync = 1') // macOS: a plain fsync leaves the data in the cache of the drive
+  return database
 }
 
 function loadDriver(): SqliteModule {

@@ -49,6 +49,10 @@ describe('MCP server', () => {
     'bash|-lc|cd /srv && KEY=1 exec npx -y "foo-mcp"',
     'bash /srv/foo-mcp/run.sh',
     'npx tsx /srv/foo-mcp/index.ts',
+    'C:\\Program Files\\nodejs\\node.exe|C:\\Users\\anna\\foo-mcp\\index.js',
+    'node.exe C:\\nodejs\\node_modules\\npm\\bin\\npx-cli.js -y @scope/foo-mcp',
+    'C:\\Windows\\system32\\cmd.exe|/d|/s|/c|npx.cmd -y foo-mcp',
+    'cmd.exe /C cd C:\\work & uvx mcp-server-time',
   ])('the command line %s is an MCP server', (line) => {
     expect(looksLikeMcp(argv(line))).toBe(true)
   })
@@ -91,6 +95,9 @@ describe('other programs', () => {
     'java -cp /home/a/mcp/lib.jar com.example.Main',
     'git clone https://github.com/a/foo-mcp',
     'rg --json modelcontextprotocol /srv',
+    'C:\\Program Files\\nodejs\\node.exe|C:\\Users\\mcp\\web\\server.js',
+    'cmd.exe|/c|type C:\\mcp\\notes.txt',
+    'cmd.exe /k',
   ])('the command line %s is not an MCP server', (line) => {
     expect(looksLikeMcp(argv(line))).toBe(false)
   })

@@ -6,24 +6,29 @@ import { LAUNCHERS, type Launcher, SHELLS } from './launchers.ts'
  * image that a launcher starts. Other arguments do not count: an editor may open any file.
  */
 export function looksLikeMcp(argv: readonly string[]): boolean {
-  const names = namesIn(argv)
+  const names = namesIn(WINDOWS_PROGRAM.test(argv[0] ?? '') ? argv.slice(0, MAX_ARGS).map(asPosix) : argv)
   return names.some((name) => WORD.test(name) || CAMEL.test(name)) && !names.includes('toolroom')
 }
 
 const WORD = /(?<![a-z0-9])(?:fast)?mcp(?:servers?)?(?![a-z0-9])|modelcontextprotocol/i
 const CAMEL = /(?<=[a-z])M(?:cp|CP)(?![a-z])|(?<![A-Za-z])M(?:cp|CP)(?=[A-Z][a-z])/
 const MAX_ARGS = 64
+const WINDOWS_PROGRAM = /^[a-z]:\\|\.(?:exe|com|cmd|bat)$/i
+
+/** `C:\Users\anna\mcp.js` becomes `/Users/anna/mcp.js`. */
+const asPosix = (arg: string): string => arg.replaceAll('\\', '/').replace(/^[a-z]:(?=\/)/i, '')
 
 function namesIn(argv: readonly string[]): string[] {
   const [path = '', ...args] = argv.slice(0, MAX_ARGS)
   const program = programOf(path)
   if (SHELLS.includes(program)) return namesInShell(args)
+  if (program === 'cmd') return namesInCmd(args)
   return [posix.basename(path), ...namesBehind(program, args)]
 }
 
-/** `/usr/bin/python3.12` becomes `python`, `…/npx-cli.js` becomes `npx`. */
+/** `/usr/bin/python3.12` becomes `python`, `…/npx-cli.js` and `npx.cmd` become `npx`. */
 function programOf(path: string): string {
-  const name = posix.basename(path).replace(/\.(?:exe|[cm]?js)$/, '')
+  const name = posix.basename(path).replace(/\.(?:exe|cmd|[cm]?js)$/i, '')
   return name.replace(/-cli$/, '').replace(/^(python|pypy)[\d.]+$/, '$1')
 }
 
@@ -31,7 +36,23 @@ function namesInShell(args: readonly string[]): string[] {
   const text = args.findIndex((arg) => /^-[a-z]*c$/.test(arg))
   const script = args.findIndex((arg) => !arg.startsWith('-'))
   if (text < 0 || script < text) return script < 0 ? [] : namesInPath(args[script] ?? '')
-  const commands = (args[text + 1] ?? '').split(/&&|\|\||[;|\n]/)
+  return namesInCommands((args[text + 1] ?? '').split(/&&|\|\||[;|\n]/))
+}
+
+/** cmd.exe: everything behind `/c` is one text. */
+function namesInCmd(args: readonly string[]): string[] {
+  const text = args.findIndex((arg) => /^\/[ck]$/i.test(arg))
+  return text < 0
+    ? []
+    : namesInCommands(
+        args
+          .slice(text + 1)
+          .join(' ')
+          .split(/[&|]/),
+      )
+}
+
+function namesInCommands(commands: readonly string[]): string[] {
   return commands.flatMap((command) => {
     const words = command.replaceAll(/["']/g, '').trim().split(/\s+/)
     const start = words.findIndex((word) => word !== 'exec' && !/^\w+=/.test(word))

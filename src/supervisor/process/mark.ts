@@ -2,19 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeDurably } from '../../kernel/files/durable-file.ts'
+import type { Marks } from '../platform/platform.ts'
 
 /** Processes with this variable were started by a Toolroom. */
 const MARK_NAME = 'TOOLROOM_CHILD'
-
-export interface Marks {
-  /** Of all processes that were ever started from this data folder: a start finds what a crash has left. */
-  readonly ofFolder: string
-  /**
-   * Of the processes of this run, which begins with that of the folder. The reaper of a killed run may still be at work
-   * when the next run starts servers, and must not end those.
-   */
-  readonly ofRun: string
-}
 
 /**
  * The environment variables that mark processes, as `NAME=value`. The value is generated once for each data folder, so

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FrameReader, LOG_LINE_MAX_BYTES } from '../../protocol/frames.ts'
-import type { Exit } from './child.ts'
-import type { OwnProcesses } from './own-processes.ts'
-import { startChild } from './start-child.ts'
+import type { Exit } from '../platform/platform.ts'
+import { type Starting, startChild } from './start-child.ts'
 import { stopLadder } from './stop-ladder.ts'
 
 export interface Command {
@@ -16,9 +15,8 @@ export interface Command {
   readonly onLine?: (stream: 'stdout' | 'stderr', text: string) => void
 }
 
-interface Deps {
+interface Deps extends Starting {
   readonly mark: string
-  readonly processes: Pick<OwnProcesses, 'watch' | 'find' | 'end'>
 }
 
 export interface Finished extends Exit {
@@ -30,24 +28,22 @@ const GRACES = { stdinMs: 0, termMs: 2000 }
 let started = 0
 
 /** Runs a program such as npm, with its children, to its end. Rejects with a StartFailure. */
-export async function runCommand(command: Command, { mark, processes }: Deps): Promise<Finished> {
+export async function runCommand(command: Command, { mark, ...starting }: Deps): Promise<Finished> {
   const { signal, onLine } = command
   started += 1
   const { args, env, cwd = null } = command
   const definition = { command: command.command, args, env, cwd }
-  const child = await startChild(definition, `${mark}/command-${started}/`)
-  processes.watch(child.group)
-  child.closeInput()
+  const child = await startChild(definition, `${mark}/command-${started}/`, starting)
+  await child.closeInput()
   for (const stream of ['stdout', 'stderr'] as const) {
     const source = stream === 'stdout' ? child.output : child.errors
     source.on('error', () => {}) // the process has ended, which `ended` reports
     new FrameReader(source, LOG_LINE_MAX_BYTES, ({ bytes }) => onLine?.(stream, bytes.toString('utf8')))
   }
   const cut = await endOrCut(child.ended, command.timeoutMs, signal)
-  processes.find() // before its children lose their parent
-  if (cut !== null) await stopLadder(child, GRACES)
+  if (cut === null) await child.end()
+  else await stopLadder(child, GRACES)
   const exit = await child.ended
-  processes.end(child.group)
   await sleep(LAST_OUTPUT_MS)
   return { ...exit, cut }
 }

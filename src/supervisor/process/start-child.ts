@@ -1,8 +1,8 @@
 import { homedir } from 'node:os'
+import { delimiter } from 'node:path'
 import type { LastError, Launch, Plan } from '../../kernel/server-state.ts'
-import { Child } from './child.ts'
-import { type Resolved, resolveCommand } from './resolve-command.ts'
-import { errnoOf } from './signals.ts'
+import type { Fenced, Fences, Platform, Launch as ProcessLaunch } from '../platform/platform.ts'
+import type { Resolved } from '../platform/programs.ts'
 
 /** A start that failed. With `retry: false` the user has to change something first. */
 export class StartFailure extends Error {
@@ -20,24 +20,54 @@ export class StartFailure extends Error {
 /** What to run. */
 export type Definition = Pick<Plan, 'cwd'> & Omit<Extract<Launch, { ok: true }>, 'ok'>
 
-/** The program that a start would run, or why there is none. */
-export const findProgram = ({ command, env, cwd }: Pick<Definition, 'command' | 'env' | 'cwd'>): Resolved =>
-  resolveCommand(command, {
-    cwd: cwd ?? homedir(),
-    env: { ...process.env, ...env },
-    platform: process.platform,
-  })
+export type FindProgram = (
+  wanted: Pick<Definition, 'command' | 'env' | 'cwd'> & { readonly args?: readonly string[] },
+) => Resolved
 
-/** Finds the program and spawns it. Rejects with a StartFailure. */
-export async function startChild({ command, args, env, cwd }: Definition, mark: string): Promise<Child> {
-  const found = findProgram({ command, env, cwd })
+/** Finds the program that a start would run, or why there is none. `added` are folders to search after those of PATH. */
+export const programFinder =
+  (platform: Pick<Platform, 'resolve'>, added: () => string | undefined = () => undefined): FindProgram =>
+  ({ command, args, env, cwd }) => {
+    const more = added()
+    const path = more === undefined ? {} : { PATH: [process.env.PATH, more].filter(Boolean).join(delimiter) }
+    return platform.resolve(command, {
+      args,
+      cwd: cwd ?? homedir(),
+      env: { ...process.env, ...path, ...env },
+    })
+  }
+
+export interface Starting {
+  readonly fences: Pick<Fences, 'start'>
+  /** May have to wait until it knows where to search. */
+  readonly findProgram: (...wanted: Parameters<FindProgram>) => Resolved | Promise<Resolved>
+}
+
+/** The same program behind walls, or why it cannot be. */
+export type Confine = (
+  launch: ProcessLaunch & { readonly cwd: string },
+) => Promise<
+  { readonly ok: true; readonly launch: ProcessLaunch } | { readonly ok: false; readonly error: LastError }
+>
+
+/** Finds the program and starts it. Rejects with a StartFailure. */
+export async function startChild(
+  { command, args, env, cwd }: Definition,
+  mark: string,
+  { fences, findProgram }: Starting,
+  confine?: Confine,
+): Promise<Fenced> {
+  const found = await findProgram({ command, args, env, cwd })
   if (!found.ok) {
     const { code, message, hint } = found
     throw new StartFailure({ code, message, hint }, false)
   }
+  const { searchPath, ok: _, ...program } = found
+  const launch = { ...program, env: { ...env, PATH: searchPath }, mark }
+  const confined = confine ? await confine(launch) : { ok: true as const, launch }
+  if (!confined.ok) throw new StartFailure(confined.error, false)
   try {
-    const own = { ...env, PATH: found.searchPath }
-    return await Child.start({ path: found.path, args, cwd: found.cwd, env: own, mark })
+    return await fences.start(confined.launch)
   } catch (error) {
     throw notSpawned(error)
   }
@@ -52,7 +82,7 @@ const SHORTAGES: Readonly<Record<string, string>> = {
 }
 
 function notSpawned(cause: unknown): StartFailure {
-  const code = String(errnoOf(cause))
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
   const shortage = SHORTAGES[code]
   if (shortage !== undefined) {
     const message = `The system could not start the process: no ${shortage} left (${code})`

@@ -1,16 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { StopStep } from '../../kernel/server-state.ts'
-import { type Group, signalGroup, sweepTogether } from './signals.ts'
+import type { Fenced } from '../platform/platform.ts'
 
-export interface Stoppable {
-  readonly group: Group
-  /** The environment variable that all its children inherit. */
-  readonly mark: string
-  /** Settles when the process has ended, whatever its children do. */
-  readonly ended: Promise<unknown>
-  /** Closes its stdin, which tells an MCP server to end. */
-  closeInput(): void
-}
+export type Stoppable = Pick<Fenced, 'ended' | 'closeInput' | 'ask' | 'end'>
 
 export interface Graces {
   readonly stdinMs: number
@@ -24,31 +16,24 @@ export function gracesWithin(stop_s: number): Graces {
 }
 
 /**
- * Ends a process and all its children: closes stdin, then SIGTERM, then SIGKILL and a sweep. Returns the step that ended
- * the process. The last two always run, because children often outlive their parent.
+ * Ends a process and all its children: closes stdin, then asks it, then ends it. Returns the step that ended the
+ * process. The last one always runs, because children often outlive their parent.
  */
 export async function stopLadder(
   child: Stoppable,
   graces: Graces,
   onStep: (step: StopStep) => void = () => {},
 ): Promise<StopStep> {
-  const climb = async (step: StopStep, act: () => void, graceMs: number): Promise<boolean> => {
-    onStep(step)
-    act()
-    return endsWithin(child.ended, graceMs)
-  }
   const reached = await (async (): Promise<StopStep> => {
-    if (await climb('stdin_closed', () => child.closeInput(), graces.stdinMs)) return 'stdin_closed'
-    const terminate = () => {
-      signalGroup(child.group, 'SIGTERM')
-      signalGroup(child.group, 'SIGCONT') // a stopped process handles SIGTERM only after this
-    }
-    return (await climb('terminated', terminate, graces.termMs)) ? 'terminated' : 'killed'
+    onStep('stdin_closed')
+    await child.closeInput()
+    if (await endsWithin(child.ended, graces.stdinMs)) return 'stdin_closed'
+    if (!child.ask()) return 'killed'
+    onStep('terminated')
+    return (await endsWithin(child.ended, graces.termMs)) ? 'terminated' : 'killed'
   })()
   if (reached === 'killed') onStep('killed')
-  signalGroup(child.group, 'SIGKILL')
-  await sweepTogether(child.mark)
-  await endsWithin(child.ended, 1000)
+  await child.end()
   return reached
 }
 

@@ -1,3 +1,4 @@
+import { readContainerCommand } from '../../kernel/containers/container-command.ts'
 import { referenceNotes } from '../../kernel/references/translate-definition.ts'
 import type { Carrier } from '../../kernel/secrets/secrets.ts'
 
@@ -5,6 +6,7 @@ import type { Carrier } from '../../kernel/secrets/secrets.ts'
 export const importNotes = (definition: Carrier): string[] => [
   ...referenceNotes(definition),
   ...dockerNotes(definition),
+  ...containerNotes(definition),
 ]
 
 const DOCKER = /(?:^|[\\/])(?:docker|podman)(?:\.exe)?$/
@@ -21,4 +23,15 @@ function dockerNotes({ command = '', args = [], env = {} }: Carrier): string[] {
   return passed.map(
     (name) => `docker passes ${name} from its own environment to the container; add ${name} to env`,
   )
+}
+
+/** A killed `docker run` leaves its container behind. */
+function containerNotes({ command = '', args = [] }: Carrier): string[] {
+  const run = readContainerCommand(command, args)
+  if (!run) return []
+  if (!run.ok) return [`Toolroom cannot run this container itself, because it has ${run.cannot.join(', ')}`]
+  const network = run.container.network === 'full' ? ', and isolation_options.network to full' : ''
+  return [
+    `This command runs a container, which stays when the command is killed. Set isolation to container${network}, and Toolroom runs and ends it`,
+  ]
 }

@@ -2,10 +2,10 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { ownMark } from '../../../../test/support/marked.ts'
+import { startFenced } from '../../../../test/support/marked.ts'
 import { answers, failureOf, wires } from '../../../../test/support/pair.ts'
 import { LOG_LINE_MAX_BYTES } from '../../../protocol/frames.ts'
-import { Child } from '../../../supervisor/process/child.ts'
+import type { Fenced } from '../../../supervisor/platform/platform.ts'
 import type { ToolList } from '../../client/tool-list.ts'
 import { StdioClient } from './stdio-client.ts'
 
@@ -38,16 +38,10 @@ async function clientOf(
   name: string,
   args: readonly string[] = [],
   own: Own = {},
-  isUp: (child: Child) => Promise<unknown> = async () => {},
+  isUp: (child: Fenced) => Promise<unknown> = async () => {},
 ) {
   const path = process.execPath
-  const child = await Child.start({
-    path,
-    args: [fixture(name), ...args],
-    cwd: undefined,
-    env: {},
-    mark: ownMark(),
-  })
+  const child = await startFenced({ path, args: [fixture(name), ...args] })
   await isUp(child)
   return { child, ...clientOver(child, own) }
 }
@@ -254,7 +248,7 @@ describe('stray output', () => {
     const { child, client, lists } = await clientOf('mutate', ['--after=0'])
     await client.ready()
     await sleep(20)
-    child.closeInput()
+    await child.closeInput()
     await client.lost
     const listed = lists.length
     await sleep(200)

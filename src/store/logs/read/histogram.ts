@@ -60,9 +60,12 @@ const IS_LISTED = 'id IN (SELECT value FROM json_each(?))'
 
 type Count = [number: number, level: number, lines: number, written: number, first: number]
 
-/** As one JSON text, like all reads of many rows. */
+/**
+ * As one JSON text, like all reads of many rows. The cast makes the division one of integers: `node:sqlite` binds every
+ * number as a REAL.
+ */
 function countsWhere(connection: Connection, where: string, params: readonly Value[], step: number): Count[] {
-  const groups = `SELECT ts / ? AS number, level, count(*) AS lines, sum(repeat) AS written, min(ts) AS first
+  const groups = `SELECT ts / CAST(? AS INTEGER) AS number, level, count(*) AS lines, sum(repeat) AS written, min(ts) AS first
     FROM logs NOT INDEXED WHERE ${where} GROUP BY 1, 2`
   const sql = `SELECT json_group_array(json_array(number, level, lines, written, first)) AS counts FROM (${groups})`
   return JSON.parse(connection.row<{ counts: string }>(sql, step, ...params)?.counts ?? '[]') as Count[]

@@ -1,0 +1,50 @@
+/** What runs on each system. `system` is what `process.platform` is there; the code of macOS runs on this machine. */
+const SUITES = [
+  {
+    name: 'linux',
+    title: 'the contract of a platform, with /proc',
+    system: 'linux',
+    files: [
+      'src/supervisor/platform/linux',
+      'src/supervisor/platform/unix',
+      'src/supervisor/platform/programs',
+    ],
+  },
+  {
+    name: 'darwin',
+    title: 'the contract of a platform, with ps of this machine',
+    system: 'linux',
+    files: ['src/supervisor/platform/darwin'],
+  },
+  {
+    name: 'windows',
+    title: 'processes and files under Wine',
+    system: 'win32',
+    onWindows: true,
+    files: [
+      'src/supervisor',
+      'src/processes',
+      'src/kernel',
+      'src/config',
+      'src/store',
+      'src/agents',
+      'src/packages',
+      'src/cli/service',
+    ],
+  },
+  {
+    name: 'windows-start',
+    title: 'from a clone to a working service under Wine',
+    system: 'win32',
+    onWindows: true,
+    isClone: true,
+    files: ['test/platforms'],
+  },
+]
+
+/** Those that the words name; all without words; none if a word is unknown. */
+export function chosenSuites(words) {
+  const isKnown = words.every((word) => SUITES.some(({ name }) => name === word))
+  if (!isKnown) return []
+  return words.length === 0 ? SUITES : SUITES.filter(({ name }) => words.includes(name))
+}

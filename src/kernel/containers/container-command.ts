@@ -1,0 +1,158 @@
+import { FLAGS, type Flag } from './run-flags.ts'
+import { readMount, readVolume, type VolumeMount } from './run-mounts.ts'
+
+/** What `docker run` or `podman run` would run in a container. */
+export interface ContainerCommand {
+  readonly image: string
+  /** After the image. */
+  readonly args: readonly string[]
+  readonly entrypoint: string | null
+  /** Null: the value of this name in the environment of the server. */
+  readonly env: Readonly<Record<string, string | null>>
+  readonly mounts: readonly VolumeMount[]
+  readonly network: 'none' | 'full'
+  readonly memory_mb: number | null
+  readonly pids: number | null
+  readonly cwd: string | null
+  readonly user: string | null
+}
+
+/** `cannot` names each part of the command that a container of Toolroom does not have. */
+export type ContainerReading =
+  | { readonly ok: true; readonly container: ContainerCommand }
+  | { readonly ok: false; readonly cannot: readonly string[] }
+
+/** Undefined if the command does not run a container. Values are never named, because they may be secrets. */
+export function readContainerCommand(command: string, args: readonly string[]): ContainerReading | undefined {
+  if (!ENGINE.test(command)) return undefined
+  const at = args[0] === 'container' ? 1 : 0
+  if (args[at] !== 'run') return undefined
+  const reading = new Reading()
+  const rest = reading.readFlags(args.slice(at + 1))
+  const [image, ...own] = rest
+  if (image === undefined) reading.cannot.push('a missing image')
+  else if (!IMAGE.test(image)) reading.cannot.push('the name of the image')
+  if (!reading.isInteractive) reading.cannot.push('a missing -i: without it, the server gets no input')
+  if (reading.cannot.length > 0) return { ok: false, cannot: [...new Set(reading.cannot)] }
+  return { ok: true, container: { ...reading.result, image: image ?? '', args: own } }
+}
+
+const ENGINE = /(?:^|[\\/])(?:docker|podman)(?:\.exe)?$/i
+const IMAGE = /^[\w][\w./:@-]{0,511}$/
+
+class Reading {
+  readonly cannot: string[] = []
+  isInteractive = false
+  readonly #env: Record<string, string | null> = {}
+  readonly #mounts: VolumeMount[] = []
+  #last: Partial<ContainerCommand> = {}
+
+  get result(): Omit<ContainerCommand, 'image' | 'args'> {
+    const none = { entrypoint: null, memory_mb: null, pids: null, cwd: null, user: null } as const
+    return { ...none, network: 'full', ...this.#last, env: this.#env, mounts: this.#mounts }
+  }
+
+  /** @returns what follows the flags */
+  readFlags(words: readonly string[]): readonly string[] {
+    for (let at = 0; at < words.length; at++) {
+      const word = words[at] ?? ''
+      if (word === '--') return words.slice(at + 1)
+      if (!word.startsWith('-') || word === '-') return words.slice(at)
+      const [flags, value] = split(word)
+      for (const name of flags) {
+        const flag = FLAGS[name]
+        if (!flag) {
+          // Whether it takes a value is not known, so neither is where the image is.
+          this.cannot.push(name.slice(0, 40))
+          return ['unknown']
+        }
+        if (flag.value === false) this.#switch(name, flag, value)
+        else {
+          const text = value ?? words[++at]
+          if (text === undefined) this.cannot.push(`${name} without a value`)
+          else this.#take(name, flag, text)
+        }
+      }
+    }
+    return []
+  }
+
+  #switch(name: string, flag: Flag, value: string | undefined): void {
+    const isOn = value === undefined || /^(?:1|t|true)$/i.test(value)
+    if (flag.means === 'interactive') this.isInteractive = isOn
+    else if (flag.means === 'unsupported' && isOn) this.cannot.push(name)
+  }
+
+  #take(name: string, flag: Flag, text: string): void {
+    const means = READERS[flag.means]?.(text)
+    if (flag.means === 'env') this.#setEnv(name, text)
+    else if (flag.means === 'volume' || flag.means === 'mount') this.#mount(name, flag.means, text)
+    else if (flag.means === 'ignored') return
+    else if (means === undefined)
+      this.cannot.push(flag.means === 'unsupported' ? name : `this value of ${name}`)
+    else this.#last = { ...this.#last, ...means }
+  }
+
+  #setEnv(name: string, text: string): void {
+    const at = text.indexOf('=')
+    const variable = at < 0 ? text : text.slice(0, at)
+    if (/^[A-Za-z_][\w.-]{0,255}$/.test(variable)) {
+      const value = at < 0 ? null : text.slice(at + 1)
+      Object.defineProperty(this.#env, variable, {
+        value,
+        enumerable: true,
+        configurable: true,
+        writable: true,
+      })
+    } else this.cannot.push(`this value of ${name}`)
+  }
+
+  #mount(name: string, means: 'volume' | 'mount', text: string): void {
+    const mount = means === 'volume' ? readVolume(text) : readMount(text)
+    if (mount === undefined) this.cannot.push(`this value of ${name}`)
+    else if (mount !== 'tmp') this.#mounts.push(mount)
+  }
+}
+
+const READERS: Partial<Record<Flag['means'], (text: string) => Partial<ContainerCommand> | undefined>> = {
+  network: (text) =>
+    text === 'none'
+      ? { network: 'none' }
+      : /^(?:bridge|default)$/.test(text)
+        ? { network: 'full' }
+        : undefined,
+  memory: (text) => {
+    const bytes = bytesOf(text)
+    return bytes === undefined ? undefined : { memory_mb: Math.ceil(bytes / 1024 ** 2) }
+  },
+  pids: (text) => (/^[1-9]\d{0,6}$/.test(text) ? { pids: Number(text) } : undefined),
+  cwd: (text) => (text.startsWith('/') ? { cwd: text } : undefined),
+  user: (text) => (/^[\w.-]{1,64}(?::[\w.-]{1,64})?$/.test(text) ? { user: text } : undefined),
+  entrypoint: (text) => (text === '' ? undefined : { entrypoint: text }),
+  tmpfs: (text) => (/^\/tmp(?::|$)/.test(text) ? {} : undefined), // it always has one
+  no_rights: (text) => (/^no-new-privileges(?:[:=]true)?$/.test(text) ? {} : undefined),
+  no_log: (text) => (text === 'none' ? {} : undefined),
+  pull: (text) => (/^(?:missing|never)$/.test(text) ? {} : undefined), // a start never downloads
+}
+
+/** `-it` is two flags, and `-eNAME` is one with its value. */
+function split(word: string): [flags: string[], value: string | undefined] {
+  const at = word.indexOf('=')
+  if (word.startsWith('--')) return at < 0 ? [[word], undefined] : [[word.slice(0, at)], word.slice(at + 1)]
+  const flags: string[] = []
+  for (let index = 1; index < word.length; index++) {
+    const flag = `-${word[index]}`
+    flags.push(flag)
+    const next = word[index + 1]
+    if (next === '=') return [flags, word.slice(index + 2)]
+    if (FLAGS[flag]?.value !== false) return [flags, next === undefined ? undefined : word.slice(index + 1)]
+  }
+  return [flags, undefined]
+}
+
+/** `512m`, `2g`, `1024`. */
+function bytesOf(text: string): number | undefined {
+  const [, amount, unit = 'b'] = /^(\d{1,15})(?:([bkmg])b?)?$/i.exec(text) ?? []
+  const bytes = Number(amount) * 1024 ** 'bkmg'.indexOf(unit.toLowerCase())
+  return bytes > 0 ? bytes : undefined
+}

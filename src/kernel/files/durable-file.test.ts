@@ -1,0 +1,32 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { ownFolder } from '../../../test/support/folder.ts'
+import { makeFolder, writeDurably } from './durable-file.ts'
+
+test('a folder is made with the folders above it', () => {
+  const folder = join(ownFolder(), 'a', 'b', 'c')
+  makeFolder(folder)
+  makeFolder(folder)
+  expect(existsSync(folder)).toBe(true)
+})
+
+test('a file that another program has open for a moment is replaced', async () => {
+  const file = join(ownFolder(), 'file')
+  writeFileSync(file, 'old')
+  const holder = spawn(process.execPath, ['-e', HOLD, file], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const ended = once(holder, 'close')
+  await once(holder.stdout, 'data')
+  writeDurably(file, 'new', 0o600)
+  expect(readFileSync(file, 'utf8')).toBe('new')
+  await ended
+})
+
+/** Closes the file after a fifth of the time for which a replacement is tried. */
+const HOLD = `
+  const file = require('node:fs').openSync(process.argv[1], 'r')
+  console.log('open')
+  setTimeout(() => require('node:fs').closeSync(file), 400)
+`

@@ -1,0 +1,55 @@
+import { homedir } from 'node:os'
+import type { KnownSecrets } from '../../kernel/secrets/known-secrets.ts'
+import { checkIsolation, isolationOver, shownOptions } from '../isolation.ts'
+import type { Server } from '../servers.schema.ts'
+import type { TrialReport, WallsTrialInput, WallsTrialReport } from './actions.schema.ts'
+import { refusalsIn, widened } from './refusals.ts'
+import type { CallTool, Tried } from './trial.ts'
+
+interface Deps {
+  readonly tryOut: (tried: Tried, use: (call: CallTool) => Promise<void>) => Promise<TrialReport>
+  readonly secrets: Pick<KnownSecrets, 'redact'>
+}
+
+const MAX_TEXT = 2000
+const MAX_READ = 65_536
+
+/** Runs a server behind other walls than its own, beside the running one, and says what they kept from it. */
+export async function tryWalls(
+  server: Server,
+  { calls: wanted = [], ...given }: WallsTrialInput,
+  { tryOut, secrets }: Deps,
+): Promise<WallsTrialReport> {
+  const { isolation, isolation_options } = isolationOver(server, given)
+  checkIsolation({ ...server, isolation, isolation_options })
+  const calls: WallsTrialReport['calls'] = []
+  const texts: string[] = []
+  const report = await tryOut({ ...server, isolation, isolation_options }, async (call) => {
+    for (const { tool, arguments: args = {} } of wanted) {
+      const { ok, text } = await outcomeOf(call(tool, args))
+      const shown = secrets.redact(text)
+      texts.push(shown)
+      calls.push({ tool, ok, text: shown.slice(0, MAX_TEXT) })
+    }
+  })
+  const said = [...texts, ...report.stderr_tail, report.error?.message ?? '']
+  const home = homedir()
+  const refused = isolation === 'none' ? [] : refusalsIn(said, home)
+  const suggested_options = shownOptions(widened(isolation_options, refused, home))
+  return { ...report, isolation, calls, refused: refused.map((each) => ({ ...each })), suggested_options }
+}
+
+async function outcomeOf(result: Promise<unknown>): Promise<{ readonly ok: boolean; readonly text: string }> {
+  try {
+    const { isError, content } = (await result) as { isError?: unknown; content?: unknown }
+    const texts = (Array.isArray(content) ? content : []).flatMap((item: unknown) => textOf(item))
+    return { ok: isError !== true, text: texts.join('\n').slice(0, MAX_READ) }
+  } catch (error) {
+    return { ok: false, text: (error instanceof Error ? error.message : String(error)).slice(0, MAX_READ) }
+  }
+}
+
+function textOf(item: unknown): string[] {
+  if (typeof item !== 'object' || item === null || !('text' in item)) return []
+  return typeof item.text === 'string' ? [item.text] : []
+}

@@ -1,0 +1,174 @@
+import { randomBytes } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Readable, Writable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ProcessUsage } from '../../platform/platform.ts'
+import { type ContainerSpec, createBody, type Labels } from './container-spec.ts'
+import { type Engine, EngineError, isRecord } from './engine.ts'
+import { removeContainer } from './leftovers.ts'
+import { OutputFrames } from './output-frames.ts'
+
+export interface ContainerExit {
+  readonly code: number
+  /** The memory limit ended it. */
+  readonly outOfMemory: boolean
+}
+
+/** How long the engine may take to notice an end that the streams have already shown. */
+const NOTICE_MS = 10_000
+
+/** A running container, with the standard streams of its process. */
+export class Container {
+  readonly id: string
+  readonly input: Writable
+  readonly output: Readable
+  readonly errors: Readable
+  /** Settles when its process has ended. The container is still there until `end()`. */
+  readonly ended: Promise<ContainerExit>
+  readonly #engine: Engine
+  readonly #stopWaiting: AbortController
+  #removed: Promise<void> | undefined
+
+  private constructor(
+    engine: Engine,
+    id: string,
+    attached: { socket: Socket; head: Buffer },
+    waiting: Promise<IncomingMessage>,
+    stopWaiting: AbortController,
+  ) {
+    this.#engine = engine
+    this.#stopWaiting = stopWaiting
+    this.id = id
+    const { socket, head } = attached
+    const { output, errors } = new OutputFrames(socket, head)
+    this.input = socket
+    this.output = output
+    this.errors = errors
+    const streamsClosed = new Promise<void>((resolve) => socket.once('close', resolve))
+    this.ended = this.#exit(waiting, streamsClosed)
+  }
+
+  /** Creates, attaches, then starts it: so nothing that it writes is lost. Rejects with an EngineError. */
+  static async start(engine: Engine, spec: ContainerSpec, labels: Labels): Promise<Container> {
+    const id = await create(engine, spec, labels)
+    const stopWaiting = new AbortController()
+    let socket: Socket | undefined
+    try {
+      const attached = await engine.hijack(`/containers/${id}/attach`, {
+        stream: '1',
+        stdin: '1',
+        stdout: '1',
+        stderr: '1',
+      })
+      socket = attached.socket
+      const waiting = engine.open(
+        'POST',
+        `/containers/${id}/wait`,
+        { condition: 'next-exit' },
+        stopWaiting.signal,
+      )
+      const container = new Container(engine, id, attached, waiting, stopWaiting)
+      await engine.post(`/containers/${id}/start`)
+      return container
+    } catch (error) {
+      stopWaiting.abort()
+      socket?.destroy()
+      await removeContainer(engine, id)
+      throw error
+    }
+  }
+
+  /** Asks its process to end. */
+  async ask(): Promise<void> {
+    await this.#engine.post(`/containers/${this.id}/kill`, { signal: 'SIGTERM' }).catch(() => {}) // it has ended
+  }
+
+  /** Ends all its processes and deletes it. Resolves when nothing is left. */
+  end(): Promise<void> {
+    this.#removed ??= (async () => {
+      await removeContainer(this.#engine, this.id)
+      this.#stopWaiting.abort()
+      this.input.destroy()
+    })()
+    return this.#removed
+  }
+
+  /** The engine knows the sum only: it is that of the first process. Undefined when it has ended. */
+  async usage(): Promise<ProcessUsage[] | undefined> {
+    try {
+      const [stats, top] = await Promise.all([
+        this.#engine.get(`/containers/${this.id}/stats`, { stream: 'false', 'one-shot': 'true' }),
+        this.#engine.get(`/containers/${this.id}/top`),
+      ])
+      const sum = usageIn(stats)
+      const count = isRecord(top) && Array.isArray(top.Processes) ? top.Processes.length : 1
+      return (
+        sum &&
+        Array.from({ length: count }, (_, pid) => ({ pid, zombie: false, ...(pid === 0 ? sum : NOTHING) }))
+      )
+    } catch (error) {
+      if (error instanceof EngineError) return undefined
+      throw error
+    }
+  }
+
+  /** The answer to `wait`, or the state of the container after its streams were closed, whichever comes first. */
+  async #exit(waiting: Promise<IncomingMessage>, streamsClosed: Promise<void>): Promise<ContainerExit> {
+    const waited = waiting.then(
+      (response) => new Promise<void>((resolve) => response.resume().once('close', resolve)),
+      () => streamsClosed,
+    )
+    await Promise.race([waited, streamsClosed])
+    const giveUpAt = performance.now() + NOTICE_MS
+    for (;;) {
+      const state = await this.#state()
+      if (state !== 'running' || performance.now() > giveUpAt)
+        return state === 'running' || state === 'gone' ? { code: 137, outOfMemory: false } : state
+      await sleep(50)
+    }
+  }
+
+  async #state(): Promise<ContainerExit | 'running' | 'gone'> {
+    try {
+      const found = await this.#engine.get(`/containers/${this.id}/json`)
+      const state = isRecord(found) && isRecord(found.State) ? found.State : {}
+      if (state.Running === true) return 'running'
+      return { code: Number(state.ExitCode ?? 0), outOfMemory: state.OOMKilled === true }
+    } catch {
+      return 'gone' // deleted by `end()`, by a user, or together with the engine
+    }
+  }
+}
+
+async function create(engine: Engine, spec: ContainerSpec, labels: Labels): Promise<string> {
+  const name = `toolroom-${labels.server.replace(/[^\w.-]/g, '-').slice(0, 60)}-${randomBytes(4).toString('hex')}`
+  const created = await engine
+    .post('/containers/create', { name }, createBody(spec, labels))
+    .catch((error: unknown) => {
+      // Podman without catatonit. Then SIGTERM reaches only a server that handles it, and SIGKILL follows.
+      if (!(error instanceof EngineError) || !error.message.includes('init binary not found')) throw error
+      return engine.post('/containers/create', { name }, createBody(spec, labels, { init: false }))
+    })
+  if (isRecord(created) && typeof created.Id === 'string') return created.Id
+  throw new EngineError(0, 'The container engine did not say which container it has created')
+}
+
+const NOTHING = { cpuMs: 0, rssBytes: 0 }
+
+function usageIn(stats: unknown): typeof NOTHING | undefined {
+  const number = (...path: string[]): number | undefined => {
+    let value: unknown = stats
+    for (const name of path) value = isRecord(value) ? value[name] : undefined
+    return typeof value === 'number' ? value : undefined
+  }
+  const cpuNs = number('cpu_stats', 'cpu_usage', 'total_usage')
+  const used = number('memory_stats', 'usage')
+  if (cpuNs === undefined || used === undefined) return undefined
+  // Files in the cache are not memory that the server needs. The name depends on the version of the kernel's cgroups.
+  const cached =
+    number('memory_stats', 'stats', 'inactive_file') ??
+    number('memory_stats', 'stats', 'total_inactive_file') ??
+    0
+  return { cpuMs: cpuNs / 1e6, rssBytes: Math.max(0, used - cached) }
+}

@@ -1,0 +1,115 @@
+import type { Marks } from '../../platform/platform.ts'
+import { StartFailure } from '../../process/start-child.ts'
+import type { ServerProcess } from '../server-process.ts'
+import { Container } from './container.ts'
+import type { ContainerSpec } from './container-spec.ts'
+import { Engine, EngineError, isRecord } from './engine.ts'
+import { type EngineSocket, findEngineSocket } from './engine-socket.ts'
+import { explainEngine } from './explain-engine.ts'
+import { ImagePins } from './image-pins.ts'
+import { findImage } from './images.ts'
+import { endLeftovers } from './leftovers.ts'
+import { type Contained, specOf } from './spec-of.ts'
+
+export interface ContainersDeps {
+  /** Of Toolroom: where the engine is. */
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly home: string
+  readonly pinFile: string
+  readonly marks: Marks
+}
+
+/** Runs servers in containers of the engine that is there. */
+export class Containers {
+  readonly #deps: ContainersDeps
+  readonly #pins: ImagePins
+  readonly #running = new Set<Container>()
+
+  constructor(deps: ContainersDeps) {
+    this.#deps = deps
+    this.#pins = new ImagePins(deps.pinFile)
+  }
+
+  /** Rejects with a StartFailure. */
+  async start(serverId: string | null, contained: Contained): Promise<ServerProcess> {
+    const specified = specOf(contained, this.#deps.home)
+    if (!specified.ok) throw new StartFailure(specified.error, false)
+    const { spec } = specified
+    const found = this.#socket()
+    if (!found.ok) throw new StartFailure(found.error, false)
+    const engine = new Engine(found.path)
+    try {
+      const image = await this.#pinned(engine, serverId, spec.image)
+      const own = { ...spec, image, user: spec.user ?? (await userFor(engine, spec)) }
+      const container = await Container.start(engine, own, { ...this.#labels, server: serverId ?? 'trial' })
+      this.#running.add(container)
+      void container.ended.then(() => this.#running.delete(container))
+      return processOf(container)
+    } catch (error) {
+      if (!(error instanceof EngineError)) throw error
+      throw new StartFailure(explainEngine(error, spec.image, found.path), false)
+    }
+  }
+
+  /** Ends what earlier runs have left. Without an engine there is nothing. */
+  async endLeftovers(): Promise<number> {
+    const found = this.#socket()
+    return found.ok ? endLeftovers(new Engine(found.path), this.#labels) : 0
+  }
+
+  /** Ends all containers of this run at once. */
+  async endAll(): Promise<void> {
+    await Promise.allSettled([...this.#running].map((container) => container.end()))
+  }
+
+  #socket(): EngineSocket {
+    return findEngineSocket(this.#deps.env, process.getuid?.())
+  }
+
+  get #labels() {
+    const { ofFolder, ofRun } = this.#deps.marks
+    return { installation: ofFolder, run: ofRun }
+  }
+
+  /** The id of the contents that the server had at its first start. */
+  async #pinned(engine: Engine, serverId: string | null, image: string): Promise<string> {
+    const pinned = serverId === null ? undefined : this.#pins.of(serverId, image)
+    if (pinned !== undefined) return pinned
+    const found = await findImage(engine, image)
+    if (!found) throw new EngineError(404, `No such image: ${image}`)
+    if (serverId !== null) this.#pins.pin(serverId, image, found.id)
+    return found.id
+  }
+}
+
+/**
+ * Root in a container without rights may not use the folders of another user. An engine that runs without root maps it to
+ * this user.
+ */
+async function userFor(engine: Engine, { binds }: ContainerSpec): Promise<string | undefined> {
+  const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0]
+  if (uid === 0 || binds.length === 0) return undefined
+  const info = await engine.get('/info')
+  const options = isRecord(info) && Array.isArray(info.SecurityOptions) ? info.SecurityOptions : []
+  return options.some((option) => String(option).includes('rootless')) ? undefined : `${uid}:${gid}`
+}
+
+function processOf(container: Container): ServerProcess {
+  const { input, output, errors } = container
+  input.on('error', () => {}) // a write to a container that has ended, which `ended` reports
+  return {
+    pid: null,
+    input,
+    output,
+    errors,
+    ended: container.ended.then(({ code }) => ({ code, signal: null })),
+    settled: () => {},
+    closeInput: async () => void input.end(),
+    ask: () => {
+      void container.ask()
+      return true
+    },
+    end: () => container.end(),
+    usage: () => container.usage(),
+  }
+}

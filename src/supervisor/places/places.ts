@@ -1,0 +1,106 @@
+import { existsSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import type { Isolation } from '../../kernel/server-state.ts'
+import type { Fences, Marks } from '../platform/platform.ts'
+import { type Definition, type Starting, startChild } from '../process/start-child.ts'
+import type { Containers } from './container/containers.ts'
+import type { Sandbox } from './sandbox/sandbox.ts'
+import type { ServerProcess } from './server-process.ts'
+
+/** What to run, and behind which walls. */
+export interface Placed extends Definition {
+  readonly walls: Isolation
+  /** Null for a definition that is only tried out. */
+  readonly serverId: string | null
+}
+
+export interface PlacesDeps extends Starting {
+  readonly fences: Pick<Fences, 'start' | 'endAll'>
+  readonly marks: Marks
+  /** The data folder. */
+  readonly folder: string
+  /** Toolroom's own folders, which no sandboxed server sees. */
+  readonly hidden: readonly string[]
+}
+
+/** Exists when a server was started in a container. */
+const IMAGE_PINS = 'image-pins.json'
+
+/**
+ * Where servers run: as a process of this computer, in a sandbox, or in a container. The code of the last two is loaded
+ * with the first server that needs it.
+ */
+export class Places {
+  readonly #deps: PlacesDeps
+  #sandbox: Promise<Sandbox> | undefined
+  #containers: Promise<Containers> | undefined
+
+  constructor(deps: PlacesDeps) {
+    this.#deps = deps
+  }
+
+  /** Rejects with a StartFailure. Never starts a server without the walls that it should have. */
+  async start(placed: Placed, mark: string): Promise<ServerProcess> {
+    const { isolation, isolation_options } = placed.walls
+    switch (isolation) {
+      case 'none':
+        return startChild(placed, mark, this.#deps)
+      case 'sandbox': {
+        const sandbox = await this.#openSandbox()
+        return startChild(placed, mark, this.#deps, (launch) => sandbox.confine(launch, isolation_options))
+      }
+      case 'container':
+        return (await this.#openContainers()).start(placed.serverId, {
+          ...placed,
+          options: isolation_options,
+        })
+    }
+  }
+
+  /** Ends the containers of a killed run. Its processes have been ended by then. */
+  async endLeftovers(): Promise<number> {
+    if (!existsSync(join(this.#deps.folder, IMAGE_PINS))) return 0
+    return (await this.#openContainers()).endLeftovers()
+  }
+
+  /** Ends everything of this run at once. */
+  async endAll(): Promise<void> {
+    await Promise.all([
+      this.#deps.fences.endAll(),
+      this.#containers?.then((containers) => containers.endAll()),
+    ])
+  }
+
+  #openSandbox(): Promise<Sandbox> {
+    const { findProgram, hidden } = this.#deps
+    this.#sandbox ??= import('./sandbox/sandbox.ts').then(
+      (module) =>
+        new module.Sandbox({ find: (program) => ownProgram(findProgram, program), home: homedir(), hidden }),
+    )
+    return this.#sandbox
+  }
+
+  #openContainers(): Promise<Containers> {
+    const { folder, marks } = this.#deps
+    this.#containers ??= import('./container/containers.ts').then(
+      (module) =>
+        new module.Containers({
+          env: process.env,
+          home: homedir(),
+          pinFile: join(folder, IMAGE_PINS),
+          marks,
+        }),
+    )
+    return this.#containers
+  }
+}
+
+/** A program in Toolroom's own PATH, not in that of a server. */
+async function ownProgram(
+  findProgram: Starting['findProgram'],
+  program: string,
+): Promise<string | undefined> {
+  const found = await findProgram({ command: program, env: {}, cwd: '/' })
+  return found.ok ? found.path : undefined
+}

@@ -1,0 +1,232 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test, vi } from 'vitest'
+import { ownFolder } from '../../../../test/support/folder.ts'
+import { atEnd } from '../../../../test/support/lifetime.ts'
+import { onPath } from '../../../../test/support/on-path.ts'
+import { trialArgs } from './bubblewrap.ts'
+import { bubblewrapMissing, namespacesRefused } from './remedy.ts'
+import { Sandbox, type SandboxDeps } from './sandbox.ts'
+import type { Walls } from './walls.ts'
+
+const bwrap = onPath('bwrap')
+const isUsable = bwrap !== undefined && spawnSync(bwrap, trialArgs(bwrap)).status === 0
+const CLOSED: Walls = { write: [], read: [], network: 'none' }
+
+/** Prints a line for each thing that it tries. */
+const TRIES = `
+const fs = require('node:fs')
+const attempt = (name, act) => {
+  try { act(); console.log(name, 'ok') } catch (error) { console.log(name, error.code) }
+}
+const [home, open, readable, other] = process.argv.slice(1)
+attempt('write in write', () => fs.writeFileSync(open + '/made', 'x'))
+attempt('read in read', () => fs.readFileSync(readable + '/file'))
+attempt('write in read', () => fs.writeFileSync(readable + '/made', 'x'))
+attempt('write in /usr', () => fs.writeFileSync('/usr/made', 'x'))
+attempt('write in /', () => fs.writeFileSync('/made', 'x'))
+attempt('read ~/.ssh', () => fs.readdirSync(home + '/.ssh'))
+attempt('write in ~', () => fs.writeFileSync(home + '/made', 'x'))
+attempt('read /var', () => fs.readdirSync('/var/log'))
+attempt('signal another process', () => process.kill(Number(other), 0))
+require('node:net').connect(9, '192.0.2.1').on('error', ({ code }) => console.log('connect', code))
+`
+
+describe.skipIf(!isUsable)('with bubblewrap', () => {
+  test('a program of an ordinary user writes in write, and nothing else is there or writable', async () => {
+    const home = userHome()
+    const [open, readable] = [join(home, 'open'), join(home, 'readable')]
+    const walls: Walls = { write: ['~/open'], read: [readable], network: 'none' }
+    const args = ['-e', TRIES, home, open, readable, String(process.pid)]
+    const confined = await sandbox({ home }).confine(programOf(home, args), walls)
+    if (!confined.ok) throw new Error(confined.error.message)
+    const lines = (await outputOf(confined.launch, home)).split('\n')
+    expect(Object.fromEntries(lines.map((line) => splitLast(line)))).toEqual({
+      'write in write': 'ok',
+      'read in read': 'ok',
+      'write in read': 'EROFS',
+      'write in /usr': 'EROFS',
+      'write in /': 'EROFS',
+      'read ~/.ssh': 'ENOENT',
+      'write in ~': 'ok', // in memory
+      'read /var': 'ENOENT',
+      'signal another process': 'ESRCH',
+      connect: 'ENETUNREACH',
+    })
+    expect(readFileSync(join(open, 'made'), 'utf8')).toBe('x')
+    expect(existsSync(join(home, 'made'))).toBe(false)
+  })
+
+  test('with network full, loopback of this computer can be reached', async () => {
+    const home = userHome()
+    const listening = spawn(process.execPath, ['-e', LISTEN], { stdio: ['ignore', 'pipe', 'inherit'] })
+    atEnd(() => void listening.kill())
+    const port = await firstLine(listening)
+    const connect = `require('node:net').connect(${port}, '127.0.0.1')
+      .on('connect', function () { console.log('connected'); this.destroy() })
+      .on('error', ({ code }) => console.log(code))`
+    const outcomes = await Promise.all(
+      (['full', 'none'] as const).map(async (network) => {
+        const confined = await sandbox({ home }).confine(programOf(home, ['-e', connect]), {
+          ...CLOSED,
+          network,
+        })
+        return confined.ok ? outputOf(confined.launch, home) : confined.error.message
+      }),
+    )
+    expect(outcomes).toEqual(['connected', 'ECONNREFUSED'])
+  })
+
+  test('kill -9 of the process that started it ends a child with its own session and an empty environment', async () => {
+    const home = userHome()
+    const mark = `sleep-${process.pid}-${Date.now()}`
+    const leave = `require('node:child_process').spawn(process.execPath,
+      ['-e', 'setInterval(() => {}, 1000)', '${mark}'], { detached: true, env: {}, stdio: 'ignore' }).unref()
+      console.log('left'); setInterval(() => {}, 1000)`
+    const confined = await sandbox({ home }).confine(programOf(home, ['-e', leave]), CLOSED)
+    if (!confined.ok) throw new Error(confined.error.message)
+    const starter = `const child = require('node:child_process').spawn(${JSON.stringify(confined.launch.path)},
+      ${JSON.stringify(confined.launch.args)}, { detached: true, stdio: ['pipe', 'inherit', 'inherit'] })`
+    const parent = spawn(process.execPath, ['-e', starter], { stdio: ['pipe', 'pipe', 'inherit'] })
+    expect(await firstLine(parent)).toBe('left')
+    await vi.waitFor(() => expect(commandsWith(mark)).toBeGreaterThan(0))
+    parent.kill('SIGKILL')
+    await vi.waitFor(() => expect(commandsWith(mark)).toBe(0), { timeout: 60_000 })
+  })
+
+  test('where the kernel refuses namespaces, the error says so and names the remedy', async () => {
+    const home = userHome()
+    const refused = join(home, 'refused')
+    writeFileSync(refused, WITHOUT_NAMESPACES, { mode: 0o755 })
+    const confined = await sandbox({ home, find: async () => refused }).confine(programOf(home, []), CLOSED)
+    expect(confined).toMatchObject({ ok: false, error: { code: 'sandbox_unavailable' } })
+    expect(confined.ok ? '' : confined.error.message).toContain('namespace')
+  })
+})
+
+test('without bwrap nothing is started, and the error names the command that installs it', async () => {
+  const home = userHome()
+  const confined = await sandbox({ home, find: async () => undefined }).confine(programOf(home, []), CLOSED)
+  expect(confined).toMatchObject({ ok: false, error: { code: 'sandbox_unavailable' } })
+  expect(
+    bubblewrapMissing(reads({ '/etc/os-release': 'NAME="Ubuntu"\nID=ubuntu\nID_LIKE=debian\n' })).hint,
+  ).toBe('Install bubblewrap with sudo apt-get install bubblewrap, then start the server again')
+  expect(
+    bubblewrapMissing(reads({ '/etc/os-release': 'ID="rocky"\nID_LIKE="rhel centos fedora"\n' })).hint,
+  ).toContain('sudo dnf install bubblewrap')
+  expect(bubblewrapMissing(reads({})).hint).toContain('the package manager of your system')
+})
+
+test.each([
+  ['/proc/sys/user/max_user_namespaces', '0\n', 'sudo sysctl -w user.max_user_namespaces=15000'],
+  ['/proc/sys/kernel/unprivileged_userns_clone', '0\n', 'sudo sysctl -w kernel.unprivileged_userns_clone=1'],
+  ['/proc/sys/kernel/apparmor_restrict_unprivileged_userns', '1\n', 'sudo tee /etc/apparmor.d/bwrap'],
+  ['/.dockerenv', '', '--security-opt seccomp=unconfined'],
+])('when %s says why namespaces are refused, the hint is the exact remedy', (file, text, remedy) => {
+  const { code, message, hint } = namespacesRefused('/usr/bin/bwrap', 'bwrap: no', reads({ [file]: text }))
+  expect({ code, message }).toEqual({
+    code: 'sandbox_unavailable',
+    message: 'The server was not started: its isolation is sandbox, and the system refused it (bwrap: no)',
+  })
+  expect(hint).toContain(remedy)
+})
+
+test('Windows has no sandbox, and says what to use instead', async () => {
+  const home = userHome()
+  const confined = await sandbox({ home, system: 'win32' }).confine(programOf(home, []), CLOSED)
+  expect(confined).toMatchObject({
+    ok: false,
+    error: {
+      code: 'sandbox_unavailable',
+      message: 'The server was not started: its isolation is sandbox, which Windows does not have',
+    },
+  })
+})
+
+test('a path in isolation_options that does not exist is named', async () => {
+  const home = userHome()
+  const walls = { ...CLOSED, write: ['~/missing'] }
+  const confined = await sandbox({ home }).confine(programOf(home, []), walls)
+  expect(confined).toMatchObject({ ok: false, error: { code: 'path_not_found' } })
+  expect(confined.ok ? '' : confined.error.message).toContain('~/missing')
+})
+
+const LISTEN = `require('node:net').createServer((socket) => socket.end()).listen(0, '127.0.0.1', function () {
+  console.log(this.address().port)
+})`
+
+/** A user namespace in which no further one may be created, and without rights. */
+const WITHOUT_NAMESPACES = `#!/bin/sh
+PATH=/usr/sbin:/usr/bin:/sbin:/bin
+exec unshare --user --map-root-user sh -c '
+  echo 0 > /proc/sys/user/max_user_namespaces
+  exec setpriv --bounding-set=-all --inh-caps=-all --securebits=+noroot bwrap "$@"' sh "$@"
+`
+
+const ORDINARY = 12345
+const isRoot = process.getuid?.() === 0
+
+function sandbox(deps: { home: string } & Partial<SandboxDeps>): Sandbox {
+  return new Sandbox({ system: 'linux', find: async (program) => onPath(program), hidden: [], ...deps })
+}
+
+function programOf(home: string, args: readonly string[]) {
+  const env = { HOME: home, PATH: process.env.PATH ?? '' }
+  return { path: process.execPath, args, cwd: home, env, mark: 'TOOLROOM_TEST=1' }
+}
+
+/** A home with a key, that belongs to an ordinary user where the test may choose one. */
+function userHome(): string {
+  const home = ownFolder()
+  for (const folder of ['', '.ssh', 'open', 'readable']) mkdirSync(join(home, folder), { recursive: true })
+  writeFileSync(join(home, 'readable/file'), 'text')
+  for (const file of ['', '.ssh', 'open', 'readable', 'readable/file']) {
+    chmodSync(join(home, file), 0o755)
+    if (isRoot) chownSync(join(home, file), ORDINARY, ORDINARY)
+  }
+  return home
+}
+
+async function outputOf(
+  { path, args }: { path: string; args: readonly string[] },
+  home: string,
+): Promise<string> {
+  const user = isRoot ? { uid: ORDINARY, gid: ORDINARY } : {}
+  const child = spawn(path, args, { cwd: home, env: { HOME: home, PATH: process.env.PATH }, ...user })
+  let text = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (text += String(data)))
+  await new Promise((resolve) => child.once('close', resolve))
+  return text.trim()
+}
+
+async function firstLine(child: ChildProcess): Promise<string> {
+  const data = await new Promise((resolve) => child.stdout?.once('data', resolve))
+  return String(data).trim()
+}
+
+/** How many processes have the mark as an argument of its own. */
+function commandsWith(mark: string): number {
+  return readdirSync('/proc').filter((pid) => {
+    try {
+      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes(mark)
+    } catch {
+      return false // it has ended
+    }
+  }).length
+}
+
+const reads = (files: Record<string, string>) => (file: string) => files[file]
+
+function splitLast(line: string): [string, string] {
+  const at = line.lastIndexOf(' ')
+  return [line.slice(0, at), line.slice(at + 1)]
+}

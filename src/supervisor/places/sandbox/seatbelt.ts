@@ -1,0 +1,36 @@
+import { existsSync, realpathSync } from 'node:fs'
+import type { Confined, Mount, Walls } from './walls.ts'
+
+/**
+ * The arguments of macOS' `sandbox-exec`. Not tested on macOS yet. It cannot show an empty home or /tmp: what would be
+ * empty is forbidden instead.
+ */
+export function seatbeltArgs(confined: Confined, mounts: readonly Mount[], walls: Walls): string[] {
+  return ['-p', profileOf(mounts, walls), confined.path, ...confined.args]
+}
+
+export function profileOf(mounts: readonly Mount[], { network }: Walls): string {
+  return [
+    '(version 1)',
+    '(allow default)',
+    '(deny file-write*)',
+    '(allow file-write* (literal "/dev/null") (literal "/dev/tty") (subpath "/dev/fd"))',
+    `(deny file-read* ${PRIVATE.map(subpath).join(' ')})`,
+    ...(network === 'full' ? [] : ['(deny network*)']),
+    // The last rule that matches decides, and inner folders come last.
+    ...mounts.map((mount) => RULES[mount.access](subpath(mount.path))),
+    '(allow file-read-metadata)',
+  ].join('\n')
+}
+
+const PRIVATE = ['/Users', '/Volumes', '/private/tmp', '/private/var/folders']
+
+const RULES = {
+  write: (path: string) => `(allow file-read* file-write* ${path})`,
+  read: (path: string) => `(allow file-read* ${path})\n(deny file-write* ${path})`,
+  empty: (path: string) => `(deny file-read* file-write* ${path})`,
+} as const
+
+/** Rules are compared with real paths. JSON's escapes of quotes and backslashes are those of the profile. */
+const subpath = (path: string): string =>
+  `(subpath ${JSON.stringify(existsSync(path) ? realpathSync(path) : path)})`

@@ -1,0 +1,108 @@
+import type { Readable, Writable } from 'node:stream'
+import type { KnownProcess, ProcessFacts, ProcessTable } from './process-table.ts'
+import type { Place, Resolved } from './programs.ts'
+
+/** What Toolroom needs from an operating system to run tool servers. */
+export interface Platform {
+  /** Finds the program of a command, before anything is started. */
+  resolve(command: string, place: Place): Resolved
+  /** The names of the variables that a child inherits. It must not see the others, such as the token. */
+  readonly inherited: readonly string[]
+  /** What does not work as it should on this computer, for the user. */
+  readonly warnings: readonly string[]
+  /** The path of the user's shell, which extends PATH in files that only a shell reads. */
+  loginShell(): string | undefined
+  readonly table: ProcessTable
+  /** Ends first what an earlier run of the same data folder has left. */
+  openFences(options: FenceOptions): Promise<Fences>
+  /** Ends processes that Toolroom did not start, and their children. Does not wait for one that is blocked on a device. */
+  endForeign(tree: readonly ProcessFacts[]): Promise<'ended' | 'not_permitted'>
+}
+
+export interface FenceOptions {
+  readonly marks: Marks
+  /** Whether the last run was killed. A run that was closed has ended all its processes. */
+  readonly wasKilled: boolean
+  readonly onTrouble: (message: string) => void
+}
+
+export interface Marks {
+  /** Of all processes that were ever started from this data folder: a start finds what a crash has left. */
+  readonly ofFolder: string
+  /**
+   * Of the processes of this run, which begins with that of the folder. The reaper of a killed run may still be at work
+   * when the next run starts servers, and must not end those.
+   */
+  readonly ofRun: string
+}
+
+/** Starts the processes of one run of Toolroom, so that each can be ended with all its descendants. */
+export interface Fences {
+  /** How many processes of an earlier run were ended. */
+  readonly leftovers: number
+  /** Rejects if the operating system cannot start it. */
+  start(launch: Launch): Promise<Fenced>
+  /** Ends all processes of this run at once. */
+  endAll(): Promise<void>
+  /** To be called when all have ended. */
+  close(): Promise<void>
+}
+
+export interface Launch {
+  /** The path of an executable file. */
+  readonly path: string
+  readonly args: readonly string[]
+  /** On Windows: the arguments are passed as they are, without quotes. */
+  readonly verbatim?: boolean
+  readonly cwd: string | undefined
+  /** The program and its child only hold the process that is meant, end with it, and are not asked to end. */
+  readonly isHolder?: boolean
+  readonly env: Readonly<Record<string, string>>
+  /** A variable that its descendants inherit, as `NAME=value`. */
+  readonly mark: string
+}
+
+export interface Exit {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+}
+
+/** A process that Toolroom has started, inside of a fence that its descendants do not leave unnoticed. */
+export interface Fenced {
+  readonly pid: number
+  readonly input: Writable
+  readonly output: Readable
+  readonly errors: Readable
+  /** Settles when the process has ended, whatever its children do. */
+  readonly ended: Promise<Exit>
+  /** To be called when it has probably started its children. */
+  settled(): void
+  /** Ends its input, which tells an MCP server to end. */
+  closeInput(): Promise<void>
+  /** Asks it to end. False if this system has no such signal. */
+  ask(): boolean
+  /** Ends it with all its descendants. To be called even if the process has ended, because children often outlive it. */
+  end(): Promise<void>
+  /** Of the process and all its known descendants; undefined if the system does not tell. */
+  usage(): Promise<readonly ProcessUsage[] | undefined>
+}
+
+export type ProcessUsage = Pick<ProcessFacts, 'pid' | 'cpuMs' | 'rssBytes' | 'zombie'>
+
+/** Where the processes of this run are reported, so that they are ended even if the service is killed. */
+export interface AfterUs {
+  /** To be called before anything of the new process is read. */
+  watch(group: Group): void
+  /** To be called when the group is empty: its number may be reused. */
+  forget(group: Group): void
+  watchProcess(known: KnownProcess): void
+  forgetProcess(known: KnownProcess): void
+  close(): Promise<void>
+}
+
+/** A process group that Toolroom started, identified by the pid of its leader. */
+export interface Group {
+  readonly leader: number
+  /** Start time of the leader; undefined if it ended before it was read. */
+  readonly startedAt: number | undefined
+}

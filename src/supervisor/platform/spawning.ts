@@ -1,0 +1,30 @@
+import type { ChildProcess } from 'node:child_process'
+import type { Exit, Launch } from './platform.ts'
+
+/** The environment of a child: what it inherits, its own variables, and the mark. */
+export function environmentOf(
+  { env, mark }: Pick<Launch, 'env' | 'mark'>,
+  inherited: readonly string[],
+): Record<string, string> {
+  const environment: Record<string, string> = {}
+  for (const name of inherited) {
+    const value = process.env[name]
+    if (value !== undefined) environment[name] = value
+  }
+  const at = mark.indexOf('=')
+  return { ...environment, ...env, [mark.slice(0, at)]: mark.slice(at + 1) }
+}
+
+/** Resolves when the operating system has started it. An object, because the promise in it must not be awaited. */
+export async function spawned(child: ChildProcess): Promise<{ readonly ended: Promise<Exit> }> {
+  // Not 'close': a grandchild may hold the pipes open long after the process has ended.
+  const ended = new Promise<Exit>((resolve) => {
+    child.once('exit', (code, signal) => resolve({ code, signal }))
+  })
+  child.stdin?.on('error', () => {}) // a write to a process that has ended, which `ended` reports
+  await new Promise<void>((resolve, reject) => {
+    child.once('spawn', resolve)
+    child.once('error', reject)
+  })
+  return { ended }
+}

@@ -1,0 +1,44 @@
+import type { Platform } from '../platform.ts'
+import type { ProcessTable } from '../process-table.ts'
+import { endForeign } from './end-foreign.ts'
+import { INHERITED } from './inherited.ts'
+import { Reaper } from './reaper.ts'
+import { reaperScript } from './reaper-script.ts'
+import type { Kill } from './signals.ts'
+import { UnixFences } from './unix-fences.ts'
+import { resolveOnUnix } from './unix-programs.ts'
+
+/** How Linux and macOS differ. */
+interface System {
+  readonly name: 'linux' | 'darwin'
+  readonly table: ProcessTable
+  /** The errors of a signal to a group without living members. */
+  readonly emptyGroup: readonly string[]
+  /** For the script of the reaper. */
+  readonly shellFunctions: string
+  readonly startText: (startedAt: number) => string
+  readonly cgroupFor: (mark: string) => string | undefined
+  readonly kill?: Kill
+}
+
+const KILL: Kill = (pid, signal) => void process.kill(pid, signal)
+
+export function unixPlatform({ name, table, kill = KILL, ...system }: System): Platform {
+  return {
+    resolve: (command, place) => resolveOnUnix(command, place, name),
+    inherited: INHERITED,
+    warnings: [],
+    loginShell: () => (process.env.SHELL?.startsWith('/') ? process.env.SHELL : undefined),
+    table,
+    endForeign: (tree) => endForeign(table, tree),
+    openFences: async ({ marks, wasKilled, onTrouble }) => {
+      const { emptyGroup, startText, shellFunctions, cgroupFor } = system
+      const mark = marks.ofRun
+      const script = reaperScript(shellFunctions)
+      const reaper = new Reaper({ mark, cgroup: cgroupFor(mark), onTrouble, script, startText })
+      const fences = new UnixFences({ table, kill, emptyGroup, inherited: INHERITED, marks, reaper })
+      if (wasKilled) await fences.endLeftovers()
+      return fences
+    },
+  }
+}

@@ -1,0 +1,75 @@
+import type { FenceOptions, Fences, Platform } from '../platform.ts'
+import type { ProcessTable } from '../process-table.ts'
+import { endForeign } from './end-foreign.ts'
+import { Job } from './job.ts'
+import { JobFences } from './job-fences.ts'
+import { TaskkillFences } from './taskkill-fences.ts'
+import { INHERITED } from './variables.ts'
+import { loadWindowsApi, type WindowsApi } from './windows-api.ts'
+import { resolveOnWindows } from './windows-programs.ts'
+import { WindowsTable } from './windows-table.ts'
+
+/** Windows, with Job Objects where koffi can be loaded. */
+export function openWindows(load: () => WindowsApi = loadWindowsApi): Platform {
+  try {
+    return withJobs(load())
+  } catch (error) {
+    return withoutJobs(error instanceof Error ? error.message : String(error))
+  }
+}
+
+function withJobs(api: WindowsApi): Platform {
+  /** Of this process and its descendants. Never closed: Windows would end this process. */
+  let own: Job | undefined
+  const table = new WindowsTable(api, () => own?.pids() ?? [])
+  return {
+    resolve: resolveOnWindows,
+    inherited: INHERITED,
+    loginShell: () => undefined,
+    warnings: [],
+    table,
+    openFences: async ({ onTrouble }) => {
+      own ??= jobOfThisProcess(api, onTrouble)
+      return new JobFences(api, table)
+    },
+    endForeign: (tree) => endForeign(api, table, tree),
+  }
+}
+
+function jobOfThisProcess(api: WindowsApi, onTrouble: FenceOptions['onTrouble']): Job | undefined {
+  try {
+    const job = new Job(api)
+    job.addThisProcess()
+    return job
+  } catch (error) {
+    onTrouble(`processes may be left if Toolroom is killed: ${String(error)}`)
+    return undefined
+  }
+}
+
+function withoutJobs(reason: string): Platform {
+  const [line = ''] = reason.split('\n', 1)
+  return {
+    resolve: resolveOnWindows,
+    inherited: INHERITED,
+    loginShell: () => undefined,
+    warnings: [
+      `Servers are ended with taskkill, and their CPU and memory are not known, because the optional package koffi cannot be loaded: ${line.slice(0, 200)}. If Toolroom is killed, processes of its servers may be left. Install Toolroom again with its optional packages`,
+    ],
+    table: NO_TABLE,
+    openFences: async (): Promise<Fences> => new TaskkillFences(),
+    endForeign: async () => 'not_permitted',
+  }
+}
+
+const NO_TABLE: ProcessTable = {
+  isCurrent: true,
+  refresh: async () => {},
+  newest: () => undefined,
+  pids: () => [],
+  read: () => undefined,
+  commandLine: () => [],
+  marked: async () => [],
+  details: async () => ({ owner: '', ageS: 0, input: undefined, isManaged: true }),
+  hasLostParent: () => false,
+}
