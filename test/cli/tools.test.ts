@@ -78,6 +78,8 @@ test('review shows changed prompts and instructions beside the tools, and approv
   const server = retold({ prompts: [{ name: 'sum', description: 'Sums up' }], instructions: 'Be brief' })
   await server.add(house)
   await post(house, '/api/servers/retold/start')
+  const prompts = () => house.inject({ url: '/api/servers/retold/prompts', headers: AUTHORISED })
+  await expect.poll(async () => (await prompts()).json()).toMatchObject({ items: [{ name: 'sum' }] })
   server.write({ prompts: [{ name: 'sum', description: 'Sums it up' }], instructions: 'Be kind' })
   await post(house, '/api/servers/retold/restart')
   const review = async (...more: string[]) =>

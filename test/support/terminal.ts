@@ -30,7 +30,8 @@ export function openTerminal(env: Readonly<Record<string, string>>, rows = 24): 
   const socket = `toolroom-${randomUUID()}`
   const tmux = (...words: string[]) =>
     execFileSync('tmux', ['-L', socket, '-f', '/dev/null', ...words], { encoding: 'utf8' })
-  const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`)
+  // The server of tmux ends before its shells do: none of them may write a history into a folder that is being removed.
+  const variables = Object.entries({ HISTFILE: '', ...env }).map(([name, value]) => `${name}=${value}`)
   tmux('new-session', '-d', '-x', '80', '-y', String(rows), 'env', ...variables, 'sh')
   onTestFinished(() => void tmux('kill-server'))
   const screen = () => tmux('capture-pane', '-p')
