@@ -23,6 +23,7 @@ const ROOMS: Record<string, Rule> = {
   agents: { imports: ['kernel', 'upstreams'] },
   packages: { imports: ['kernel', 'net', 'upstreams'] },
   jobs: { imports: ['kernel'] },
+  isolation: { imports: ['kernel'] },
   settings: { imports: ['kernel', 'config'] },
   login: { imports: ['kernel'] },
   apps: { imports: ['kernel', 'protocol', 'upstreams'] },

@@ -44,8 +44,11 @@ export function openPackages(parts: Parts): { packages: Packages; jobs: Jobs } {
   const jobs = new Jobs({
     now: Date.now,
     atOnce: AT_ONCE,
-    onProgress: ({ id, subject, status, phase }, line) =>
-      facts.publish('package_progress', { job_id: id, package: subject, status, phase, line }),
+    onProgress: ({ id, kind, subject, status, phase }, line) => {
+      const progress = { job_id: id, status, phase, line }
+      if (kind === 'image_pull') facts.publish('image_progress', { ...progress, image: subject })
+      else facts.publish('package_progress', { ...progress, package: subject })
+    },
   })
   /** Its output may contain secrets, and is read only by Toolroom. */
   const rawNpm: Npm = async (run) => engine.run({ ...run, command: 'npm', env: npmEnvironment(parts.env) })

@@ -18,6 +18,8 @@ import { type AccessToken, type Guesses, hasToken } from '../http/auth.ts'
 import type { Front } from '../http/front.ts'
 import { httpServerRoutes } from '../http-servers/http-servers.routes.ts'
 import type { HttpServers } from '../http-servers/http-servers.service.ts'
+import { isolationRoutes } from '../isolation/isolation.routes.ts'
+import { createIsolation } from '../isolation/isolation.service.ts'
 import { jobRoutes } from '../jobs/jobs.routes.ts'
 import type { Closer } from '../kernel/closer.ts'
 import type { AuditEntry, FactBus } from '../kernel/facts.ts'
@@ -129,12 +131,19 @@ export async function openRest(parts: Parts) {
     now: Date.now,
     audit,
   })
-  const { mark, platform } = runtime
+  const { mark, platform, places } = runtime
   const processes = createProcesses({
     find: () => findOrphans({ table: platform.table, mark }),
     end: (id) => endOrphan(id, { platform, mark }),
     audit,
     now: Date.now,
+  })
+  const isolation = createIsolation({
+    defaultIsolation: config.default_isolation,
+    abilities: () => places.abilities(),
+    pullImage: (image, pulling) => places.pullImage(image, pulling),
+    jobs: parts.jobs,
+    audit,
   })
   const shutDown = options.shutDown ?? (() => void parts.closer.close())
   const elicitations = new Elicitations()
@@ -173,6 +182,7 @@ export async function openRest(parts: Parts) {
       editRoutes(agents),
       restoreRoutes(agents),
       packageRoutes(parts.packages, isOwner),
+      isolationRoutes(isolation),
       jobRoutes(parts.jobs),
       secretRoutes(parts.namedSecrets),
       keyRoutes(gateway.keys),

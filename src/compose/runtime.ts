@@ -55,6 +55,8 @@ export interface Runtime {
   /** The value that marks the environment of every process that Toolroom starts. */
   readonly mark: string
   readonly platform: Platform
+  /** Where servers can run. */
+  readonly places: Pick<Places, 'abilities' | 'pullImage'>
   /** Runs a program until it exits. */
   readonly run: (command: Command) => Promise<Finished>
   /** Starts a definition once, lists its tools and ends it. */
@@ -162,6 +164,7 @@ export async function openRuntime({
     instances,
     mark,
     platform,
+    places,
     run,
     tryOut: tryOutWith({ mark, places, clean, slots }),
     findProgram,

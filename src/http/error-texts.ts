@@ -157,6 +157,22 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, Text>> = {
     happened: 'No earlier version of this package is kept.',
     todo: 'Install the version by its number.',
   },
+  image_not_found: {
+    happened: 'The image registry does not have this image, or does not show it without a login.',
+    todo: 'Check the name and the tag. Log in and pull a private image with `docker` or `podman`.',
+  },
+  image_login_needed: {
+    happened: 'The image registry requires a login. Toolroom sends none.',
+    todo: 'Run `docker login` and `docker pull`, or the same with `podman`, in a terminal.',
+  },
+  image_pull_failed: {
+    happened: 'The container engine could not download the image. `detail` has its words.',
+    todo: 'Try again later, or pull the image with `docker` or `podman` in a terminal.',
+  },
+  engine_unavailable: {
+    happened: 'There is no container engine, it does not answer, or it refuses your user.',
+    todo: 'Follow `hint`. `GET /api/isolation` shows whether it works now.',
+  },
   job_cancelled: {
     happened: 'The job was cancelled before it was done. It has left nothing behind.',
     todo: 'Send the request again if you still need it.',

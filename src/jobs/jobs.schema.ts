@@ -27,7 +27,9 @@ export const JobView = Type.Object({
   created_at: Timestamp,
   started_at: orNull(Timestamp),
   finished_at: orNull(Timestamp),
-  output: Type.Array(Type.String(), { description: 'The last output lines of npm' }),
+  output: Type.Array(Type.String(), {
+    description: 'The last output lines of npm, or of the container engine',
+  }),
   error: Type.Union([
     Type.Object({ code: Type.String(), message: Type.String(), hint: orNull(Type.String()) }),
     Type.Null(),

@@ -17,6 +17,7 @@ export const CATALOGUE = {
   package_not_found: { status: 404, title: 'Package not found' },
   method_not_allowed: { status: 405, title: 'Method not allowed' },
   request_timeout: { status: 408, title: 'Request timed out' },
+  image_not_found: { status: 404, title: 'Image not found' },
   server_exists: { status: 409, title: 'Name already in use' },
   server_not_running: { status: 409, title: 'Server not running' },
   server_stopped: { status: 409, title: 'Server is stopped' },
@@ -67,6 +68,8 @@ export const CATALOGUE = {
   search_unavailable: { status: 502, title: 'Registry has no search' },
   login_refused: { status: 502, title: 'Login was refused' },
   login_unavailable: { status: 502, title: 'Login is not possible now' },
+  image_login_needed: { status: 502, title: 'Image registry requires a login' },
+  image_pull_failed: { status: 502, title: 'Image was not pulled' },
   call_failed: { status: 502, title: 'Call failed' },
   out_of_resources: { status: 503, title: 'System is out of resources' },
   too_many_clients: { status: 503, title: 'Too many WebSocket connections' },
@@ -76,6 +79,7 @@ export const CATALOGUE = {
   start_timeout: { status: 504, title: 'Server did not start in time' },
   registry_timeout: { status: 504, title: 'Registry timed out' },
   call_timeout: { status: 504, title: 'Call timed out' },
+  engine_unavailable: { status: 503, title: 'Container engine is unavailable' },
   disk_full: { status: 507, title: 'Disk full' },
 } as const satisfies Record<string, { status: number; title: string }>
 

@@ -126,6 +126,14 @@ export interface Facts {
     readonly phase: string
     readonly line: string | null
   }
+  /** An image is being downloaded. `line` is the engine's output. */
+  image_progress: {
+    readonly job_id: string
+    readonly image: string
+    readonly status: string
+    readonly phase: string
+    readonly line: string | null
+  }
   /** A notice was opened, was repeated, was seen, or is resolved. Without its evidence. */
   notice: PublicNotice
   /** A change was committed with this audit row. */

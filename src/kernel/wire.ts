@@ -70,6 +70,15 @@ export const pageQuery = (cursorPattern = '^[1-9]\\d{0,14}$') => ({
   ),
 })
 
+/** The query of a request that can start a job. */
+export const AsyncQuery = Type.Object(
+  { async: Type.Optional(Type.Boolean({ description: 'Respond at once with the id of a job' })) },
+  { additionalProperties: false },
+)
+
+export const StartedJob = Type.Object({ job: Type.String({ examples: ['job_0123456789ab'] }) })
+component({ StartedJob }, 'The work has started; follow it with the job')
+
 /** The origin of a change, for the audit trail. */
 export interface Caller {
   readonly request_id: string | null

@@ -18,6 +18,7 @@ export const TOPICS = [
   'tools_changed',
   'agent_changed',
   'package_progress',
+  'image_progress',
   'notice',
   'log',
 ] as const

@@ -97,6 +97,7 @@ function publishFacts(facts: FactBus, feed: Feed): (() => void)[] {
     ...SERVER_FACTS.map((kind) => facts.on(kind, (fact) => feed.publish(kind, fact, fact.server_id))),
     facts.on('call_completed', (call) => feed.publish('call_completed', call, call.server_id, shownOf)),
     facts.on('package_progress', (fact) => feed.publish('package_progress', fact)),
+    facts.on('image_progress', (fact) => feed.publish('image_progress', fact)),
     facts.on('server_resources', ({ server_id, resources }) =>
       feed.publish('server_resources', { server_id, ...resources }, server_id),
     ),

@@ -3,9 +3,9 @@ import type { FastifyReply } from 'fastify'
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import type { ErrorCode } from '../kernel/errors.ts'
-import { component, wholeList } from '../kernel/wire.ts'
+import { AsyncQuery, StartedJob, wholeList } from '../kernel/wire.ts'
 import * as schema from './packages.schema.ts'
-import type { Packages, StartedJob } from './packages.service.ts'
+import type { Packages, StartedJob as Started } from './packages.service.ts'
 
 const tags = ['Packages']
 const LOOK_UP: ErrorCode[] = [
@@ -27,8 +27,6 @@ const INSTALL: ErrorCode[] = [
   'disk_full',
 ]
 const UPDATE: ErrorCode[] = [...INSTALL, 'update_failed']
-const Accepted = Type.Object({ job: Type.String({ examples: ['job_0123456789ab'] }) })
-component({ StartedJob: Accepted }, 'The work has started; follow it with the job')
 
 const ById = Type.Object({
   id: Type.String({ description: 'The id, or the name', examples: ['playwright-mcp-1a2b3c'] }),
@@ -64,9 +62,9 @@ export function packageRoutes(
       summary: 'Install an npm package',
       description:
         'Install scripts run only if you allow them. A second request for the same installation joins the running job.',
-      querystring: schema.AsyncQuery,
+      querystring: AsyncQuery,
       body: schema.InstallInput,
-      response: { 201: schema.Installed, 202: Accepted },
+      response: { 201: schema.Installed, 202: StartedJob },
     }
     app.post(
       '/packages/install-npm',
@@ -138,7 +136,7 @@ export function packageRoutes(
         params,
         querystring: schema.UpdateQuery,
         body: Type.Union([schema.UpdateInput, Type.Null()]),
-        response: { 200: schema.Updated, 202: Accepted },
+        response: { 200: schema.Updated, 202: StartedJob },
       }
       app.post(`${path}/update`, { schema: update, config: { errors: UPDATE } }, async (request, reply) => {
         const caller = { request_id: request.id }
@@ -164,9 +162,6 @@ export function packageRoutes(
   }
 }
 
-function accepted(
-  reply: Pick<FastifyReply, 'code' | 'header' | 'send'>,
-  { job }: StartedJob<unknown>,
-): never {
+function accepted(reply: Pick<FastifyReply, 'code' | 'header' | 'send'>, { job }: Started<unknown>): never {
   return reply.code(202).header('location', `/api/jobs/${job}`).send({ job }) as never
 }

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { component, listOf, orNull, Timestamp } from '../kernel/wire.ts'
+import { AsyncQuery, component, listOf, orNull, Timestamp } from '../kernel/wire.ts'
 
 const Name = Type.String({
   minLength: 1,
@@ -40,10 +40,6 @@ export type InstallInput = Static<typeof InstallInput>
 component({ InstallInput }, 'A package to install')
 
 const closed = { additionalProperties: false }
-export const AsyncQuery = Type.Object(
-  { async: Type.Optional(Type.Boolean({ description: 'Respond at once with the id of a job' })) },
-  closed,
-)
 export const UpdateQuery = Type.Object(
   {
     ...AsyncQuery.properties,

@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { readContainerCommand } from '../kernel/containers/container-command.ts'
+import { IMAGE_NAME } from '../kernel/containers/image-name.ts'
 import { invalidField } from '../kernel/errors.ts'
 import type { Isolation, IsolationOptions } from '../kernel/server-state.ts'
 import { orNull } from '../kernel/wire.ts'
@@ -25,7 +26,7 @@ const Read = paths('Files and folders that it may read')
 const Network = Type.Enum(['none', 'full'], { description: 'What it reaches of the network' })
 const Image = orNull(
   Type.String({
-    pattern: '^[A-Za-z0-9_][A-Za-z0-9_./:@\\-]{0,511}$',
+    pattern: IMAGE_NAME,
     expected: 'the name of an image',
     description:
       'For `container`. Needed unless the command is `docker run` or `podman run`, which names one',

@@ -30,6 +30,7 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
   key_removed: (id, { name }) => `The gateway key of ${text(name, id)} was removed`,
   preset_saved: (name) => `The preset ${name} was saved`,
   preset_removed: (name) => `The preset ${name} was deleted`,
+  image_pulled: (name) => `The image ${name} was pulled`,
   package_installed: (name) => `The package ${name} was installed`,
   package_updated: (name) => `The package ${name} was updated`,
   package_rolled_back: (name) => `The package ${name} is back at its previous version`,

@@ -106,7 +106,7 @@ const staysAtHome = ({ url, payload }: Sent): boolean => !`${url}${String(payloa
 
 /** Random commands, URLs and packages are registered here but must not be executed or requested on this machine. */
 const startsNothing = ({ path }: Operation): boolean =>
-  !/\/(?:start|restart|call|test|bulk|trial|diagnose|install-npm|search|update|shutdown|\{id\}\/login)$/.test(
+  !/\/(?:start|restart|call|test|bulk|trial|diagnose|install-npm|pull|search|update|shutdown|\{id\}\/login)$/.test(
     path,
   )
 

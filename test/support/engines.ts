@@ -72,10 +72,12 @@ function podman(folder: string, socket: string): Command {
     settings,
     '[containers]\ndefault_ulimits = ["nofile=1024:1024", "nproc=4096:4096"]\n[engine]\nevents_logger = "none"\n',
   )
+  const registries = join(folder, 'registries.conf')
+  writeFileSync(registries, '[[registry]]\nlocation = "127.0.0.1"\ninsecure = true\n')
   const folders = ['--root', join(folder, 'data'), '--runroot', join(folder, 'run')]
   const runtime = ['--runtime', 'runc', '--cgroup-manager', 'cgroupfs']
   const args = [...folders, ...runtime, 'system', 'service', '--time', '0', `unix://${socket}`]
-  return ['podman', args, { CONTAINERS_CONF: settings }]
+  return ['podman', args, { CONTAINERS_CONF: settings, CONTAINERS_REGISTRIES_CONF: registries }]
 }
 
 async function accepts(socket: string): Promise<boolean> {

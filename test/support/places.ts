@@ -1,7 +1,10 @@
 import { spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { trialArgs } from '../../src/supervisor/places/sandbox/bubblewrap.ts'
 import { canRun, NODE_IMAGE, startEngine } from './engines.ts'
+import { ownFolder } from './folder.ts'
 import { onPath } from './on-path.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -37,6 +40,27 @@ export const PLACES = [
   engine('docker'),
   engine('podman'),
 ] as const
+
+/** A folder with a bwrap to which the kernel refuses namespaces, for PATH. */
+export function refusedNamespaces(): string {
+  const folder = ownFolder()
+  writeFileSync(join(folder, 'bwrap'), WITHOUT_NAMESPACES, { mode: 0o755 })
+  return folder
+}
+
+/** A user namespace in which no further one may be created, and without rights. */
+const WITHOUT_NAMESPACES = `#!/bin/sh
+PATH=/usr/sbin:/usr/bin:/sbin:/bin
+exec unshare --user --map-root-user sh -c '
+  echo 0 > /proc/sys/user/max_user_namespaces
+  exec setpriv --bounding-set=-all --inh-caps=-all --securebits=+noroot bwrap "$@"' sh "$@"
+`
+
+/** Runs a program where bubblewrap is not installed: Toolroom searches the usual folders, whatever PATH is. */
+export function withoutBubblewrap(): readonly string[] {
+  const bwrap = onPath('bwrap')
+  return bwrap === undefined ? [] : [bwrap, '--dev-bind', '/', '/', '--ro-bind', '/dev/null', bwrap]
+}
 
 function hasSandbox(): boolean {
   const bwrap = onPath('bwrap')

@@ -1,3 +1,4 @@
+import { IMAGE_NAME } from './image-name.ts'
 import { FLAGS, type Flag } from './run-flags.ts'
 import { readMount, readVolume, type VolumeMount } from './run-mounts.ts'
 
@@ -38,7 +39,7 @@ export function readContainerCommand(command: string, args: readonly string[]): 
 }
 
 const ENGINE = /(?:^|[\\/])(?:docker|podman)(?:\.exe)?$/i
-const IMAGE = /^[\w][\w./:@-]{0,511}$/
+const IMAGE = new RegExp(IMAGE_NAME)
 
 class Reading {
   readonly cannot: string[] = []

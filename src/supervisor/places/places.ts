@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import type { Isolation } from '../../kernel/server-state.ts'
 import type { Fences, Marks } from '../platform/platform.ts'
 import { type Definition, type Starting, startChild } from '../process/start-child.ts'
+import type { Ability } from './ability.ts'
 import type { Containers } from './container/containers.ts'
+import type { Image, Pulling } from './container/images.ts'
 import type { Sandbox } from './sandbox/sandbox.ts'
 import type { ServerProcess } from './server-process.ts'
 
@@ -22,6 +24,11 @@ export interface PlacesDeps extends Starting {
   readonly folder: string
   /** Toolroom's own folders, which no sandboxed server sees. */
   readonly hidden: readonly string[]
+}
+
+export interface Abilities {
+  readonly sandbox: Ability<'bubblewrap' | 'sandbox-exec'>
+  readonly container: Ability<'docker' | 'podman'>
 }
 
 /** Exists when a server was started in a container. */
@@ -56,6 +63,18 @@ export class Places {
           options: isolation_options,
         })
     }
+  }
+
+  /** What this computer can do. Loads the code of all places. */
+  async abilities(): Promise<Abilities> {
+    const [sandbox, containers] = await Promise.all([this.#openSandbox(), this.#openContainers()])
+    const [inSandbox, inContainer] = await Promise.all([sandbox.ability(), containers.ability()])
+    return { sandbox: inSandbox, container: inContainer }
+  }
+
+  /** Downloads an image into the container engine. Rejects with an AppError. */
+  async pullImage(image: string, pulling: Pulling): Promise<Image> {
+    return (await this.#openContainers()).pull(image, pulling)
   }
 
   /** Ends the containers of a killed run. Its processes have been ended by then. */

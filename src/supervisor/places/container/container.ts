@@ -133,7 +133,8 @@ export class Container {
     try {
       const found = await this.#engine.get(`/containers/${this.id}/json`)
       const state = isRecord(found) && isRecord(found.State) ? found.State : {}
-      if (state.Running === true) return 'running'
+      // Podman says of a container that it is deleting that it ended with 0.
+      if (state.Running === true || /^(?:removing|stopping)$/.test(String(state.Status))) return 'running'
       return { code: Number(state.ExitCode ?? 0), outOfMemory: state.OOMKilled === true }
     } catch {
       return 'gone' // deleted by `end()`, by a user, or together with the engine

@@ -1,13 +1,16 @@
 import type { Marks } from '../../platform/platform.ts'
 import { StartFailure } from '../../process/start-child.ts'
+import { type Ability, able, notStarted, unable } from '../ability.ts'
 import type { ServerProcess } from '../server-process.ts'
 import { Container } from './container.ts'
 import type { ContainerSpec } from './container-spec.ts'
-import { Engine, EngineError, isRecord } from './engine.ts'
+import { Engine, EngineError } from './engine.ts'
+import { engineInfo, isRootless } from './engine-info.ts'
 import { type EngineSocket, findEngineSocket } from './engine-socket.ts'
-import { explainEngine } from './explain-engine.ts'
+import { engineObstacle, explainEngine } from './explain-engine.ts'
+import { explainPull, noEngine } from './explain-pull.ts'
 import { ImagePins } from './image-pins.ts'
-import { findImage } from './images.ts'
+import { findImage, type Image, type Pulling, pullImage } from './images.ts'
 import { endLeftovers } from './leftovers.ts'
 import { type Contained, specOf } from './spec-of.ts'
 
@@ -36,7 +39,7 @@ export class Containers {
     if (!specified.ok) throw new StartFailure(specified.error, false)
     const { spec } = specified
     const found = this.#socket()
-    if (!found.ok) throw new StartFailure(found.error, false)
+    if (!found.ok) throw new StartFailure(notStarted('engine_unavailable', found.obstacle), false)
     const engine = new Engine(found.path)
     try {
       const image = await this.#pinned(engine, serverId, spec.image)
@@ -48,6 +51,33 @@ export class Containers {
     } catch (error) {
       if (!(error instanceof EngineError)) throw error
       throw new StartFailure(explainEngine(error, spec.image, found.path), false)
+    }
+  }
+
+  async ability(): Promise<Ability<'docker' | 'podman'>> {
+    const found = this.#socket()
+    if (!found.ok) return unable<'docker' | 'podman'>(null, found.obstacle)
+    try {
+      const { name, version } = await engineInfo(new Engine(found.path))
+      return able(name, version)
+    } catch (error) {
+      if (!(error instanceof EngineError)) throw error
+      const said = { clause: `the container engine said: ${error.message}`, remedy: CHECK_ENGINE }
+      return unable<'docker' | 'podman'>(null, engineObstacle(error, found.path) ?? said)
+    }
+  }
+
+  /** Downloads an image. Rejects with an AppError. */
+  async pull(image: string, pulling: Pulling): Promise<Image> {
+    const found = this.#socket()
+    if (!found.ok) throw noEngine(found.obstacle)
+    const engine = new Engine(found.path)
+    try {
+      return await pullImage(engine, image, pulling)
+    } catch (error) {
+      if (!(error instanceof EngineError)) throw error
+      const { name } = await engineInfo(engine).catch(() => ({ name: 'docker' as const }))
+      throw explainPull(error, { image, engine: name, socket: found.path })
     }
   }
 
@@ -89,10 +119,10 @@ export class Containers {
 async function userFor(engine: Engine, { binds }: ContainerSpec): Promise<string | undefined> {
   const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0]
   if (uid === 0 || binds.length === 0) return undefined
-  const info = await engine.get('/info')
-  const options = isRecord(info) && Array.isArray(info.SecurityOptions) ? info.SecurityOptions : []
-  return options.some((option) => String(option).includes('rootless')) ? undefined : `${uid}:${gid}`
+  return (await isRootless(engine)) ? undefined : `${uid}:${gid}`
 }
+
+const CHECK_ENGINE = 'Check the log of the container engine'
 
 function processOf(container: Container): ServerProcess {
   const { input, output, errors } = container

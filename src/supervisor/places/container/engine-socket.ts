@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { LastError } from '../../../kernel/server-state.ts'
+import type { Obstacle } from '../ability.ts'
 
 /** The unix socket of a container engine, or why there is none. */
 export type EngineSocket =
   | { readonly ok: true; readonly path: string }
-  | { readonly ok: false; readonly error: LastError }
+  | { readonly ok: false; readonly obstacle: Obstacle }
 
 /** `DOCKER_HOST`, else the user's Podman, else Docker. */
 export function findEngineSocket(
@@ -36,7 +36,7 @@ function named(host: string): EngineSocket {
   )
 }
 
-const refused = (why: string, hint: string): EngineSocket => ({
+const refused = (clause: string, remedy: string): EngineSocket => ({
   ok: false,
-  error: { code: 'engine_unavailable', message: `The server was not started: ${why}`, hint },
+  obstacle: { clause, remedy },
 })

@@ -28,8 +28,8 @@ export class Engine {
     this.#socketPath = socketPath
   }
 
-  get(path: string, query?: Query): Promise<unknown> {
-    return this.#ask('GET', path, query)
+  get(path: string, query?: Query, withinMs?: number): Promise<unknown> {
+    return this.#ask('GET', path, query, undefined, withinMs)
   }
 
   post(path: string, query?: Query, body?: unknown): Promise<unknown> {
@@ -63,14 +63,20 @@ export class Engine {
     })
   }
 
-  async #ask(method: string, path: string, query: Query = {}, body?: unknown): Promise<unknown> {
+  async #ask(
+    method: string,
+    path: string,
+    query: Query = {},
+    body?: unknown,
+    withinMs = ANSWER_MS,
+  ): Promise<unknown> {
     const text = body === undefined ? undefined : JSON.stringify(body)
     const asked = this.#request(method, path, query, {
       ...(text === undefined
         ? {}
         : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }),
     })
-    asked.setTimeout(ANSWER_MS, () => asked.destroy(new Error(`no answer within ${ANSWER_MS / 1000} s`)))
+    asked.setTimeout(withinMs, () => asked.destroy(new Error(`no answer within ${withinMs / 1000} s`)))
     asked.end(text)
     const response = await answerTo(asked)
     if (isError(response)) throw await errorOf(response)
@@ -94,9 +100,7 @@ const isError = ({ statusCode = 0 }: IncomingMessage): boolean => statusCode >= 
 function answerTo(asked: ClientRequest): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     asked.once('response', resolve)
-    asked.once('error', (error) =>
-      reject(new EngineError(0, `The container engine failed: ${error.message}`)),
-    )
+    asked.once('error', (error) => reject(new EngineError(0, error.message)))
   })
 }
 
@@ -118,11 +122,11 @@ async function textOf(response: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-function json(text: string): unknown {
+export function json(text: string): unknown {
   try {
     return text === '' ? undefined : JSON.parse(text)
   } catch {
-    return undefined // not JSON: the status is enough
+    return undefined // not JSON: nothing of it is needed
   }
 }
 

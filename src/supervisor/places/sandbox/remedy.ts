@@ -1,15 +1,15 @@
 import { existsSync } from 'node:fs'
 import { readForeignHead } from '../../../kernel/files/foreign-file.ts'
-import type { LastError } from '../../../kernel/server-state.ts'
+import type { Obstacle } from '../ability.ts'
 
 /** How this system installs bubblewrap. */
-export function bubblewrapMissing(read: Read = readText): LastError {
+export function bubblewrapMissing(read: Read = readText): Obstacle {
   const ids = [...(read('/etc/os-release') ?? '').matchAll(/^(?:ID|ID_LIKE)="?([^"\n]{1,200})/gm)]
   const names = ids.flatMap(([, list = '']) => list.split(' '))
   const install = INSTALLERS.find(([id]) => names.includes(id))?.[1] ?? 'the package manager of your system'
-  return unavailable(
-    'The server was not started: its isolation is sandbox, which needs bubblewrap, and there is no program bwrap in PATH',
-    `Install bubblewrap with ${install}, then start the server again`,
+  return obstacle(
+    'a sandbox needs bubblewrap, and there is no program bwrap in PATH',
+    `Install bubblewrap with ${install}`,
   )
 }
 
@@ -24,22 +24,22 @@ const INSTALLERS: readonly (readonly [string, string])[] = [
 ]
 
 /** Why the kernel refuses the namespaces of a sandbox, and the command that allows them. `said` is the error of bwrap. */
-export function namespacesRefused(bwrap: string, said: string, read: Read = readText): LastError {
-  const message = `The server was not started: its isolation is sandbox, and the system refused it (${said})`
+export function namespacesRefused(bwrap: string, said: string, read: Read = readText): Obstacle {
+  const clause = refusal(said)
   const value = (setting: string) => read(`/proc/sys/${setting}`)?.trim()
   if (value('user/max_user_namespaces') === '0')
-    return unavailable(message, 'Allow user namespaces: sudo sysctl -w user.max_user_namespaces=15000')
+    return obstacle(clause, 'Allow user namespaces: sudo sysctl -w user.max_user_namespaces=15000')
   if (value('kernel/unprivileged_userns_clone') === '0')
-    return unavailable(message, 'Allow user namespaces: sudo sysctl -w kernel.unprivileged_userns_clone=1')
+    return obstacle(clause, 'Allow user namespaces: sudo sysctl -w kernel.unprivileged_userns_clone=1')
   if (value('kernel/apparmor_restrict_unprivileged_userns') === '1')
-    return unavailable(message, `Allow bwrap to create user namespaces: ${appArmorProfile(bwrap)}`)
+    return obstacle(clause, `Allow bwrap to create user namespaces: ${appArmorProfile(bwrap)}`)
   if (read('/.dockerenv') !== undefined || read('/run/.containerenv') !== undefined)
-    return unavailable(
-      message,
+    return obstacle(
+      clause,
       'Toolroom runs in a container that forbids namespaces. Run it with --security-opt seccomp=unconfined, or set isolation to none',
     )
-  return unavailable(
-    message,
+  return obstacle(
+    clause,
     'Allow user namespaces on this system, or set isolation to none to run it without walls',
   )
 }
@@ -49,17 +49,16 @@ const appArmorProfile = (bwrap: string): string =>
   `printf 'abi <abi/4.0>,\\ninclude <tunables/global>\\nprofile bwrap ${bwrap} flags=(unconfined) {\\n  userns,\\n}\\n' | sudo tee /etc/apparmor.d/bwrap && sudo systemctl reload apparmor`
 
 /** For a system that has no sandbox at all. */
-export const notOnThisSystem = (system: string): LastError =>
-  unavailable(
-    `The server was not started: its isolation is sandbox, which ${system} does not have`,
-    'Set isolation to container, or to none to run it without walls',
-  )
+export const notOnThisSystem = (system: string): Obstacle =>
+  obstacle(`there is no sandbox on ${system}`, WITHOUT_SANDBOX)
 
-const unavailable = (message: string, hint: string): LastError => ({
-  code: 'sandbox_unavailable',
-  message,
-  hint,
-})
+export const seatbeltRefused = (said: string): Obstacle => obstacle(refusal(said), WITHOUT_SANDBOX)
+
+const refusal = (said: string): string => `the system refused a sandbox (${said})`
+
+const WITHOUT_SANDBOX = 'Set isolation to container, or to none to run it without walls'
+
+const obstacle = (clause: string, remedy: string): Obstacle => ({ clause, remedy })
 
 type Read = (file: string) => string | undefined
 

@@ -3,9 +3,10 @@ import { promisify } from 'node:util'
 import type { LastError } from '../../../kernel/server-state.ts'
 import type { Launch } from '../../platform/platform.ts'
 import type { Confine } from '../../process/start-child.ts'
+import { type Ability, able, notStarted, type Obstacle, unable } from '../ability.ts'
 import { bubblewrapArgs, SYSTEM_FOLDERS, trialArgs } from './bubblewrap.ts'
-import { bubblewrapMissing, namespacesRefused, notOnThisSystem } from './remedy.ts'
-import { seatbeltArgs } from './seatbelt.ts'
+import { bubblewrapMissing, namespacesRefused, notOnThisSystem, seatbeltRefused } from './remedy.ts'
+import { seatbeltArgs, seatbeltTrialArgs } from './seatbelt.ts'
 import { type Confined, missingPath, mountsOf, type Walls } from './walls.ts'
 
 export interface SandboxDeps {
@@ -20,13 +21,23 @@ export interface SandboxDeps {
 
 const SEATBELT = '/usr/bin/sandbox-exec'
 const TRIAL_MS = 10_000
+const PROVEN_MS = 10_000
 const MAX_SAID_CHARACTERS = 300
+
+interface Tool {
+  readonly by: 'bubblewrap' | 'sandbox-exec'
+  readonly path: string
+  readonly version: string | null
+}
+type FoundTool =
+  | ({ readonly ok: true } & Tool)
+  | { readonly ok: false; readonly by: Tool['by'] | null; readonly obstacle: Obstacle }
 
 /** Puts programs behind walls: bubblewrap on Linux, sandbox-exec on macOS (not tested there yet). */
 export class Sandbox {
   readonly #deps: SandboxDeps
-  /** The bwrap that has worked once. */
-  #proven: string | undefined
+  /** What has worked a moment ago. */
+  #proven: { readonly tool: Tool; readonly at: number } | undefined
 
   constructor(deps: SandboxDeps) {
     this.#deps = deps
@@ -39,31 +50,46 @@ export class Sandbox {
     const confined: Confined = { ...launch, env: { HOME, ...launch.env } }
     const missing = missingPath(walls, home)
     if (missing !== undefined) return { ok: false, error: pathNotFound(missing) }
-    if (system === 'darwin') {
+    const tool = await this.#tool(system)
+    if (!tool.ok) return { ok: false, error: notStarted('sandbox_unavailable', tool.obstacle) }
+    if (tool.by === 'sandbox-exec') {
       const mounts = mountsOf(confined, walls, { home, hidden, system: [] })
-      return { ok: true, launch: { ...launch, path: SEATBELT, args: seatbeltArgs(confined, mounts, walls) } }
+      return { ok: true, launch: { ...launch, path: tool.path, args: seatbeltArgs(confined, mounts, walls) } }
     }
-    if (system !== 'linux') return { ok: false, error: notOnThisSystem(NAMES[system] ?? system) }
-    const bwrap = await this.#deps.find('bwrap')
-    if (bwrap === undefined) return { ok: false, error: bubblewrapMissing() }
-    const refused = await this.#try(bwrap)
-    if (refused) return { ok: false, error: refused }
     const mounts = mountsOf(confined, walls, { home, hidden, system: SYSTEM_FOLDERS })
     const args = bubblewrapArgs(confined, mounts, walls)
-    return { ok: true, launch: { ...launch, path: bwrap, args, isHolder: true } }
+    return { ok: true, launch: { ...launch, path: tool.path, args, isHolder: true } }
   }
 
-  /** Tried before the first server, because the error of a refused namespace must not look like one of the server. */
-  async #try(bwrap: string): Promise<LastError | undefined> {
-    if (this.#proven === bwrap) return undefined
+  /** What makes the walls here, and whether it does. */
+  async ability(): Promise<Ability<Tool['by']>> {
+    const tool = await this.#tool(this.#deps.system ?? process.platform)
+    return tool.ok ? able(tool.by, tool.version) : unable(tool.by, tool.obstacle)
+  }
+
+  async #tool(system: NodeJS.Platform): Promise<FoundTool> {
+    if (system === 'darwin') return this.#tried('sandbox-exec', SEATBELT, seatbeltTrialArgs)
+    if (system !== 'linux') return { ok: false, by: null, obstacle: notOnThisSystem(NAMES[system] ?? system) }
+    const bwrap = await this.#deps.find('bwrap')
+    if (bwrap === undefined) return { ok: false, by: null, obstacle: bubblewrapMissing() }
+    return this.#tried('bubblewrap', bwrap, trialArgs(bwrap))
+  }
+
+  /** Tried before a server is started, because the error of a refused namespace must not look like one of the server. */
+  async #tried(by: Tool['by'], path: string, args: readonly string[]): Promise<FoundTool> {
+    const proven = this.#proven
+    if (proven?.tool.path === path && performance.now() - proven.at < PROVEN_MS)
+      return { ok: true, ...proven.tool }
     try {
-      await promisify(execFile)(bwrap, trialArgs(bwrap), { env: {}, timeout: TRIAL_MS })
-      this.#proven = bwrap
-      return undefined
+      const { stdout } = await promisify(execFile)(path, args, { env: {}, timeout: TRIAL_MS })
+      const tool = { by, path, version: /\d+(?:\.\d+)+/.exec(stdout)?.[0] ?? null }
+      this.#proven = { tool, at: performance.now() }
+      return { ok: true, ...tool }
     } catch (error) {
       const { stderr = '', message } = error as Error & { stderr?: string }
-      const said = stderr.trim() || message
-      return namespacesRefused(bwrap, said.split('\n')[0]?.slice(0, MAX_SAID_CHARACTERS) ?? '')
+      const said = (stderr.trim() || message).split('\n')[0]?.slice(0, MAX_SAID_CHARACTERS) ?? ''
+      const obstacle = by === 'bubblewrap' ? namespacesRefused(path, said) : seatbeltRefused(said)
+      return { ok: false, by, obstacle }
     }
   }
 }

@@ -9,6 +9,9 @@ export function seatbeltArgs(confined: Confined, mounts: readonly Mount[], walls
   return ['-p', profileOf(mounts, walls), confined.path, ...confined.args]
 }
 
+/** Arguments that need everything a sandbox needs, and do nothing. */
+export const seatbeltTrialArgs = ['-p', '(version 1)\n(allow default)', '/usr/bin/true']
+
 export function profileOf(mounts: readonly Mount[], { network }: Walls): string {
   return [
     '(version 1)',

@@ -12,6 +12,7 @@ export type Frame =
   | { readonly type: 'http_server_check' | 'tools_changed'; readonly data: OfServer }
   | { readonly type: 'agent_changed'; readonly data: { readonly agent_type: string } }
   | { readonly type: 'package_progress'; readonly data: PackageProgress }
+  | { readonly type: 'image_progress'; readonly data: ImageProgress }
   | { readonly type: 'notice'; readonly data: Notice }
   | {
       readonly type: 'logs'
@@ -31,6 +32,13 @@ export interface ResourcesChange extends OfServer {
   readonly cpu_pct: number
   readonly rss_bytes: number
   readonly processes: number
+}
+interface ImageProgress {
+  readonly job_id: string
+  readonly image: string
+  readonly status: string
+  readonly phase: string
+  readonly line: string | null
 }
 export interface PackageProgress {
   readonly job_id: string

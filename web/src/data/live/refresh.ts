@@ -13,6 +13,7 @@ const AFFECTS: Partial<Record<Frame['type'], readonly Root[]>> = {
   tools_changed: ['servers', 'tools', 'agents'],
   agent_changed: ['agents', 'events'],
   package_progress: ['jobs', 'packages'],
+  image_progress: ['jobs'],
   notice: ['notices', 'events', 'health'],
   call_completed: ['metrics', 'calls'],
 }
